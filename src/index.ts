@@ -84,6 +84,7 @@ export type { CollaborateEvent } from './patterns/collaborate/events.ts'
 export type { Contribution } from './patterns/collaborate/output.ts'
 export type { TeamEvent } from './patterns/team/events.ts'
 export type { TeamOutput } from './patterns/team/input.ts'
+export type { AccountQuery } from './runtime/account-query.ts'
 export type { Page, PagedQuery, PageRequest } from './runtime/paged-query.ts'
 export type {
   ArtifactSummary,

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { chunkModel, patternFrom, textChunks } from '../../test/support/manual-doubles.ts'
 import { agent, createTestTroupe } from '../../test/support/test-troupe.ts'
 import type { Troupe, TroupeOptions } from '../index.ts'
+import { loadPrices } from '../models/pricing.ts'
 import { MemoryStore } from '../store/memory.ts'
 import type { PagedQuery, PageRequest } from './paged-query.ts'
 
@@ -107,6 +108,21 @@ test('Q2 nothing of another project is listed or found', async () => {
   await expect(other.getArtifact(run_id, 'plan')).rejects.toMatchObject(unknownRun)
   await expect(other.getGate(gate?.gate_id ?? '')).rejects.toMatchObject({ code: 'unknown_gate' })
   await expect(other.getSession(session?.session_id ?? '')).rejects.toMatchObject({ code: 'unknown_session' })
+})
+
+test('Q6 accounts have a row for each model request of the project, newest run first, or of one run, or since a time', async () => {
+  const { troupe, other, run_id, foreign } = await queryFixture()
+  const prices = await loadPrices()
+  const rows = await Array.fromAsync(troupe.accounts({ prices }))
+  const tasks = (await troupe.runs({ pattern: 'task' }).all()).map((run) => run.run_id)
+  expect(rows.map((row) => row.run_id)).toEqual(tasks)
+  expect(rows[0]).toMatchObject({ pattern: 'task', agent: 'worker', status: 'ended', usd: null })
+  const read = (query: { run_id?: string; since?: number }) => Array.fromAsync(troupe.accounts({ prices, ...query }))
+  expect(await read({ run_id: tasks[2] ?? '' })).toEqual(rows.slice(2, 3))
+  expect(await read({ run_id })).toEqual([])
+  expect(await read({ since: Date.now() + 60_000 })).toEqual([])
+  expect(await Array.fromAsync(other.accounts({ prices }))).toEqual([])
+  await expect(read({ run_id: foreign })).rejects.toMatchObject({ code: 'unknown_run' })
 })
 
 test('Q3 a cursor of another list, filter, run or project, and a text that is no cursor, are rejected', async () => {

@@ -2,6 +2,9 @@ import { unknownNameError } from '../errors.ts'
 import type { Event, Status } from '../kernel/event.ts'
 import { unknownSessionError } from '../store/preconditions.ts'
 import type { ArtifactRow, GateRow, RunRow, SessionRow, Store } from '../store/store.ts'
+import type { AccountRow } from '../views/accounts.ts'
+import type { AccountQuery } from './account-query.ts'
+import { readAccounts } from './account-query.ts'
 import type { PagedQuery, PageRequest } from './paged-query.ts'
 import { pagedQuery } from './paged-query.ts'
 import { requireGate, requireRun } from './run-lookup.ts'
@@ -50,6 +53,8 @@ export interface Queries {
   gates(query?: GateQuery): PagedQuery<GateRow>
   /** Every version of every artifact of a run, oldest first. */
   artifacts(run_id: string, query?: PageRequest): PagedQuery<ArtifactSummary>
+  /** The model requests of the project with their usage and cost, newest run first; `sumAccountsBy` adds them up. */
+  accounts(query: AccountQuery): AsyncIterable<AccountRow>
   getRun(run_id: string): Promise<RunRow>
   getSession(session_id: string): Promise<SessionRow>
   /** A gate, open or answered. */
@@ -68,6 +73,7 @@ export function createQueries(store: Store, project: string): Queries {
     events: (run_id, query) => eventQuery(scope, run_id, query),
     gates: (query) => gateQuery(scope, query),
     artifacts: (run_id, query) => artifactQuery(scope, run_id, query),
+    accounts: (query) => readAccounts(scope, query),
     getRun: (run_id) => requireRun(store, project, run_id),
     getSession: (session_id) => requireSession(scope, session_id),
     getGate: (gate_id) => requireGate(store, project, gate_id),

@@ -1,4 +1,4 @@
-import type { Event, EventOf } from '../kernel/event.ts'
+import type { Event, EventOf, EventType } from '../kernel/event.ts'
 import type { Append, AppendOutcome } from '../kernel/journal/journal.ts'
 import { ChangeFeed } from './changes.ts'
 import type { MemoryRun } from './memory-run.ts'
@@ -158,6 +158,11 @@ export class MemoryStore implements port.Store {
     const { session_id } = range
     const matching = session_id === undefined ? all : all.filter((event) => event.session_id === session_id)
     return range.limit === undefined ? matching : matching.slice(0, range.limit)
+  }
+
+  async eventsOfRuns(run_ids: readonly string[], types: readonly EventType[]): Promise<Event[]> {
+    const wanted = new Set<string>(types)
+    return run_ids.flatMap((run_id) => (this.#runs.get(run_id)?.events ?? []).filter(({ type }) => wanted.has(type)))
   }
 
   async session(session_id: string): Promise<port.SessionRow | undefined> {

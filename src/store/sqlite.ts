@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { setImmediate as nextTick } from 'node:timers/promises'
-import type { Event } from '../kernel/event.ts'
+import type { Event, EventType } from '../kernel/event.ts'
 import type { Append, AppendOutcome, Sync } from '../kernel/journal/journal.ts'
 import { ChangeFeed } from './changes.ts'
 import {
@@ -53,6 +53,7 @@ export interface SqliteOptions {
 
 const BUSY_MS = 5000
 const EVENTS_PER_PAGE = 500
+const RUNS_PER_PAGE = 50
 
 /** Opens a store in a file, and creates the file and its folder if needed. Many processes may open it. */
 export async function openSqlite(path: string, options: SqliteOptions = {}): Promise<port.Store> {
@@ -181,6 +182,16 @@ class SqliteStore implements port.Store {
       result.push(...page)
       if (page.length < limit) break
       after = page.at(-1)?.seq
+      await nextTick()
+    }
+    return result
+  }
+
+  async eventsOfRuns(run_ids: readonly string[], types: readonly EventType[]): Promise<Event[]> {
+    const result: Event[] = []
+    for (let start = 0; start < run_ids.length; start += RUNS_PER_PAGE) {
+      const page = run_ids.slice(start, start + RUNS_PER_PAGE)
+      result.push(...(await this.#read(({ events }) => events.ofRuns(page, types))))
       await nextTick()
     }
     return result

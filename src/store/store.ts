@@ -1,5 +1,5 @@
 import type { Artifact } from '../kernel/artifact.ts'
-import type { Event, Status, StopReason } from '../kernel/event.ts'
+import type { Event, EventType, Status, StopReason } from '../kernel/event.ts'
 import type { Gate } from '../kernel/gate.ts'
 import type { JournalStore } from '../kernel/journal/journal.ts'
 import type { Usage } from '../kernel/model.ts'
@@ -161,6 +161,8 @@ export interface RunStore {
   runs(filter: RunFilter): Promise<RunRow[]>
   /** In seq order. */
   events(run_id: string, range?: EventRange): Promise<Event[]>
+  /** Events of these types of several runs, for reports: run by run as given, in seq order. Unknown runs have none. */
+  eventsOfRuns(run_ids: readonly string[], types: readonly EventType[]): Promise<Event[]>
 }
 
 export interface SessionStore {

@@ -70,6 +70,7 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
     test('ST42 appends of different runs may be in flight together', withStore(append.acceptsConcurrentAppends))
     test('ST8 a run cannot park while an unseen command waits', withStore(append.parksConditionally))
     test('ST9 events are read by range and by session', withStore(append.readsRanges))
+    test('ST44 events of several runs are read by type', withStore(append.readsEventsOfRuns))
     test('ST10 values of 5 KB, 100 KB and 3 MB round-trip', withStore(payload.keepsLargeValues))
     test('ST10 a large input round-trips', withStore(payload.keepsLargeInput))
     test('ST10 lone surrogates, U+0000 and other unusual characters round-trip', withStore(payload.keepsCharacters))

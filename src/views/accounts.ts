@@ -1,4 +1,4 @@
-import type { Event, EventOf, ReservedBudget, SessionOpen } from '../kernel/event.ts'
+import type { Event, EventOf, EventType, ReservedBudget, SessionOpen } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { Usage } from '../kernel/model.ts'
 import { addUsage, NO_USAGE } from '../kernel/model.ts'
@@ -19,6 +19,8 @@ export type ModelRequestStatus = 'ended' | 'failed' | 'lost' | 'open'
 /** One attempt at a model request. */
 export interface AccountRow {
   run_id: string
+  /** The pattern of the run. */
+  pattern: string
   session_id: string | null
   parent_session_id: string | null
   agent: string
@@ -62,7 +64,7 @@ export interface AccountSum {
   open: { calls: number; tokens: number }
 }
 
-export type AccountKey = 'run' | 'session' | 'parent' | 'agent' | 'model' | 'phase' | 'day'
+export type AccountKey = 'run' | 'pattern' | 'session' | 'parent' | 'agent' | 'model' | 'phase' | 'day'
 
 /** Stands in for the model or agent when the journal lacks the matching `model:begin` or `session:open`. */
 const UNKNOWN_NAME = 'unknown'
@@ -71,13 +73,23 @@ const NO_RESERVATION: ReservedBudget = { calls: 1, tokens: 0, usd: 0 }
 type BeginEvent = EventOf<'model:begin'>
 type SettledEvent = EventOf<'model:end'> | EventOf<'model:error'> | EventOf<'model:lost'>
 
+/** The types of events that accounts are computed from. */
+export const ACCOUNT_EVENTS = [
+  'run:start',
+  'session:open',
+  'model:begin',
+  'model:end',
+  'model:error',
+  'model:lost',
+] as const satisfies readonly EventType[]
+
 /** The model requests of one run, from its journal; concatenate the rows of several runs. */
 export function accountsFrom(events: readonly Event[], prices: PriceBook): AccountRow[] {
   const rows: AccountRow[] = []
   const open = new Map<string, BeginEvent>()
   const sessions = new Map<string, SessionOpen>()
   const [first] = events
-  const context: AccountContext = { sessions, prices, inherited: inheritedCount(first) }
+  const context: AccountContext = { sessions, prices, pattern: patternName(first), inherited: inheritedCount(first) }
   for (const event of events) {
     if (isEvent(event, 'session:open')) sessions.set(event.session_id ?? '', event.data)
     else if (isEvent(event, 'model:begin')) open.set(attemptKey(event), event)
@@ -93,8 +105,13 @@ export function accountsFrom(events: readonly Event[], prices: PriceBook): Accou
 interface AccountContext {
   sessions: ReadonlyMap<string, SessionOpen>
   prices: PriceBook
+  pattern: string
   /** Events up to this `seq` were copied by a fork. */
   inherited: number
+}
+
+function patternName(first: Event | undefined): string {
+  return isEvent(first, 'run:start') ? first.data.pattern : UNKNOWN_NAME
 }
 
 function inheritedCount(first: Event | undefined): number {
@@ -123,6 +140,7 @@ function toAccountRow(context: AccountContext, begin: BeginEvent | undefined, se
   }
   return {
     run_id: event.run_id,
+    pattern: context.pattern,
     session_id: event.session_id ?? null,
     parent_session_id: session?.parent_session_id ?? null,
     agent: session?.agent.name ?? UNKNOWN_NAME,
@@ -157,6 +175,7 @@ function reservedCost(prices: PriceBook, { model, reserved, at }: PricedUsage): 
 
 const GROUP_BY: Readonly<Record<AccountKey, (row: AccountRow) => string>> = {
   run: (row) => row.run_id,
+  pattern: (row) => row.pattern,
   session: (row) => row.session_id ?? UNKNOWN_NAME,
   parent: (row) => row.parent_session_id ?? '',
   agent: (row) => row.agent,

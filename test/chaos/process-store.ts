@@ -59,6 +59,7 @@ export function processStore(faults: StoreFaults, inner: () => Store, writes: St
     run: (run_id) => read('run', (store) => store.run(run_id)),
     runs: (filter) => read('runs', (store) => store.runs(filter)),
     events: (run_id, range) => read('events', (store) => store.events(run_id, range)),
+    eventsOfRuns: (ids, types) => read('eventsOfRuns', (store) => store.eventsOfRuns(ids, types)),
     session: (id) => read('session', (store) => store.session(id)),
     sessions: (filter) => read('sessions', (store) => store.sessions(filter)),
     segments: (id, from) => read('segments', (store) => store.segments(id, from)),

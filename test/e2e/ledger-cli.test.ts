@@ -110,6 +110,23 @@ describe('troupe cost', () => {
     expect(later.err).toMatch(/no model requests since 2999-01-01/)
   })
 
+  test('AC16 cost prints tables by pattern, model, agent and run, with at most 20 groups each unless --all', async () => {
+    const cli = await createCliFixture()
+    const { runs } = await createRuns(cli)
+    await using troupe = await openCostTroupe(cli)
+    for (let n = 0; n < 22; n++)
+      runs.push((await troupe.run('task', { agent: 'helper', instruction: `go ${n}` })).run_id)
+    const { out } = await cli.troupe('cost', '--prices', 'prices.json')
+    const titles = [...out.matchAll(/^(\w+) +calls/gm)].map(([, title]) => title)
+    expect(titles).toEqual(['pattern', 'model', 'agent', 'run'])
+    expect(runs.toReversed().filter((id) => out.includes(id))).toEqual(runs.toReversed().slice(0, 20))
+    expect(out).toMatch(new RegExp(`^total +${runs.length + 1} `, 'm'))
+    expect(out).toContain(`… and ${runs.length - 20} more (--all)`)
+    const all = await cli.troupe('cost', '--by', 'run', '--all')
+    expect(runs.every((id) => all.out.includes(id))).toBe(true)
+    expect(all.out).not.toContain('more (--all)')
+  })
+
   test('AC9 an invalid --since, --by or --prices is refused with a hint', async () => {
     const cli = await createCliFixture()
     await cli.write('bad.json', { updated: 'x', prices: [{ model: 'a/b' }] })

@@ -28,7 +28,7 @@ interface JoinedEventRecord extends EventRecord {
   project: string
 }
 
-const COLUMNS = 'seq, at, type, sessions.session_id, data'
+const COLUMNS = 'seq, at, events.type, sessions.session_id, data'
 /** The columns of `JoinedEventRecord`, for queries over `events`, `runs` and `sessions`. */
 export const JOINED_COLUMNS = `runs.run_id, runs.project, ${COLUMNS}`
 
@@ -43,6 +43,12 @@ function statements(db: Database) {
        LEFT JOIN sessions ON sessions.id = events.session WHERE events.id = ?`,
     ),
     range: db.prepare(`${range} ORDER BY seq LIMIT ?`),
+    // `CROSS JOIN` fixes the join order: the runs are the given ones, and each is one range of an index.
+    ofRuns: db.prepare(
+      `SELECT ${JOINED_COLUMNS} FROM json_each(?) AS wanted CROSS JOIN runs ON runs.run_id = wanted.value
+       CROSS JOIN events ON events.run = runs.id LEFT JOIN sessions ON sessions.id = events.session
+       WHERE events.type IN (SELECT value FROM json_each(?)) ORDER BY wanted.key, seq`,
+    ),
     rangeOfSession: db.prepare(`${range} AND events.session = ? ORDER BY seq LIMIT ?`),
   }
 }
@@ -96,6 +102,10 @@ export class EventTable {
         ? this.#sql.range.all(run.id, after, lastSeq, maxRows)
         : this.#sql.rangeOfSession.all(run.id, after, lastSeq, session, maxRows)
     return (rows as unknown as EventRecord[]).map((record) => this.#decode(record, run))
+  }
+
+  ofRuns(run_ids: readonly string[], types: readonly string[]): Event[] {
+    return this.decodeJoined(this.#sql.ofRuns.all(JSON.stringify(run_ids), JSON.stringify(types)))
   }
 
   /** Decodes rows with `JOINED_COLUMNS`, which may belong to different runs. */

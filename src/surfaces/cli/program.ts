@@ -168,12 +168,18 @@ function addInspectCommands(program: Command, add: AddCommand): void {
   add(program, 'cost', async (cli, [run]) => (await import('./commands/cost-command.ts')).costCommand(cli, run))
     .description('show usage and cost')
     .argument('[run]', 'run id or unique prefix (default: all runs)')
-    .addOption(new Option('--by <group>', 'group rows (default: run; for a single run: agent)').choices(COST_GROUPS))
+    .addOption(
+      new Option(
+        '--by <group>',
+        'group rows (default: pattern, model, agent and run; for a single run: agent)',
+      ).choices(COST_GROUPS),
+    )
+    .option('--all', 'list all groups (default: the first 20)')
     .option('--since <day>', 'only requests since this day, such as 2026-11-15')
     .option('--prices <file>', 'price file; repeatable, the last one wins', collectValues)
 }
 
-const COST_GROUPS = ['run', 'agent', 'model', 'day', 'session', 'phase']
+const COST_GROUPS = ['run', 'pattern', 'agent', 'model', 'day', 'session', 'phase']
 
 const STATUSES = ['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled']
 

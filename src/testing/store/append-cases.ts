@@ -163,3 +163,25 @@ export async function acceptsConcurrentAppends(store: Store): Promise<void> {
     assert.deepEqual((await store.events(run_id)).slice(1), n === 5 ? [] : [events[n]])
   }
 }
+
+export async function readsEventsOfRuns(store: Store): Promise<void> {
+  const ids = Array.from({ length: 120 }, (_, n) => `r${n}`)
+  for (const run_id of ids) {
+    const writer = await createLeasedRun(store, run_id, run_id === 'r7' ? 'other' : 'default')
+    await writer.append('custom:note', { key: 'k' }, 's1')
+    await writer.append('run:attempt', { epoch: 1, owner: run_id })
+    await writer.append('custom:note', { key: 'l', text: 'x'.repeat(600) })
+  }
+  const wanted = [...ids.toReversed(), 'nobody']
+  const read = await store.eventsOfRuns(wanted, ['custom:note', 'run:start'])
+  assert.deepEqual(
+    read.map(({ run_id, seq }) => `${run_id} ${seq}`),
+    ids.toReversed().flatMap((run_id) => [1, 2, 4].map((seq) => `${run_id} ${seq}`)),
+  )
+  assert.deepEqual(
+    read.slice(0, 3),
+    (await store.events('r119')).filter(({ type }) => type !== 'run:attempt'),
+  )
+  assert.deepEqual(await store.eventsOfRuns([], ['run:start']), [])
+  assert.deepEqual(await store.eventsOfRuns(['r1'], []), [])
+}

@@ -1,5 +1,5 @@
 import { TroupeError } from '../../../errors.ts'
-import type { AccountKey, AccountRow, AccountSum, RunRow } from '../../../index.ts'
+import type { AccountKey, AccountRow, AccountSum } from '../../../index.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'
@@ -9,51 +9,67 @@ import { costNotes, costTable } from '../render/cost-table.ts'
 
 interface CostOptions {
   by?: AccountKey
+  all?: boolean
   since?: string
   prices?: string[]
 }
 
+/** The tables of all runs, unless `--by` names one. */
+const OVERVIEW: readonly AccountKey[] = ['pattern', 'model', 'agent', 'run']
+const MAX_GROUPS = 20
+
 /** Usage and cost of one run, or of all runs of the project, with the prices of the day of each request. */
 export function costCommand(cli: Cli<CostOptions>, runId: string | undefined): Promise<number> {
-  const { by: groupKey = runId === undefined ? 'run' : 'agent', since, prices: files = [] } = cli.options
+  const { by, since, prices: files = [] } = cli.options
+  const groupKey = by ?? (runId === undefined ? 'run' : 'agent')
   const fromTime = since === undefined ? 0 : parseDay(since)
   return withTroupe(cli, 'existing', async (troupe) => {
-    const { accountsFrom, loadPrices, sumAccountsBy, sumAccounts } = await import('../../../index.ts')
+    const { loadPrices, sumAccountsBy, sumAccounts } = await import('../../../index.ts')
     const prices = await loadPrices(files)
-    const runs = runId === undefined ? troupe.runs() : [await findRun(cli, troupe, runId)]
-    const all: AccountRow[] = []
-    for await (const run of runs) {
-      if (endedBefore(run, fromTime)) continue
-      for (const row of accountsFrom(await troupe.events(run.run_id).all(), prices))
-        if (row.at >= fromTime) all.push(row)
+    const scope = runId === undefined ? undefined : { run_id: (await findRun(cli, troupe, runId)).run_id }
+    const rows: AccountRow[] = []
+    let inherited = 0
+    for await (const row of troupe.accounts({ prices, since: fromTime, ...scope })) {
+      if (row.inherited) inherited += 1
+      else rows.push(row)
     }
-    const rows = all.filter(({ inherited }) => !inherited)
-    const total = sumAccounts(rows, 'total')
     const unpriced_models = [...new Set(rows.filter(isUnpriced).map(({ model }) => model))]
-    const facts = { total, unpriced_models, inherited: all.length - rows.length }
-    const groups = sortGroups(sumAccountsBy(rows, groupKey), groupKey)
-    if (cli.options.json) printJson(cli, { by: groupKey, since: since ?? null, groups, ...facts })
-    else printCosts(cli, groupKey, { groups, ...facts })
+    const facts = { total: sumAccounts(rows, 'total'), unpriced_models, inherited }
+    const groupsBy = (key: AccountKey) => sortGroups(sumAccountsBy(rows, key), key)
+    if (cli.options.json) printJson(cli, { by: groupKey, since: since ?? null, groups: groupsBy(groupKey), ...facts })
+    else {
+      const keys = by === undefined && runId === undefined ? OVERVIEW : [groupKey]
+      printCosts(cli, new Map(keys.map((key) => [key, groupsBy(key)])), facts)
+    }
     return EXIT.done
   })
 }
 
-interface Costs {
-  groups: AccountSum[]
+interface CostFacts {
   total: AccountSum
   unpriced_models: string[]
   inherited: number
 }
 
-function printCosts({ terminal, options }: Cli<CostOptions>, groupKey: AccountKey, costs: Costs): void {
-  const { groups, total } = costs
-  if (groups.length === 0) {
+function printCosts(
+  { terminal, options }: Cli<CostOptions>,
+  tables: ReadonlyMap<AccountKey, AccountSum[]>,
+  facts: CostFacts,
+): void {
+  if (facts.total.calls + facts.total.lost.calls + facts.total.open.calls === 0)
     terminal.note(`no model requests${options.since === undefined ? '' : ` since ${options.since}`}`)
-  } else {
-    const rows = groups.length > 1 ? [...groups, total] : groups
-    for (const line of costTable(rows, groupKey, terminal.out)) terminal.print(line)
+  else {
+    const [last] = [...tables.keys()].slice(-1)
+    for (const [key, groups] of tables) {
+      const shown = options.all ? groups : groups.slice(0, MAX_GROUPS)
+      const rows = key === last && groups.length > 1 ? [...shown, facts.total] : shown
+      for (const line of costTable(rows, { groupKey: key, hasTotal: rows.length > shown.length }, terminal.out))
+        terminal.print(line)
+      if (shown.length < groups.length) terminal.print(`… and ${groups.length - shown.length} more (--all)`)
+      if (key !== last) terminal.print('')
+    }
   }
-  for (const note of costNotes(costs, terminal.err)) terminal.note(note)
+  for (const note of costNotes(facts, terminal.err)) terminal.note(note)
 }
 
 /** Runs newest first, days in order; other groups by cost, then by tokens, descending. */
@@ -66,10 +82,6 @@ function sortGroups(groups: AccountSum[], groupKey: AccountKey): AccountSum[] {
 
 function isUnpriced({ status, usd }: AccountRow): boolean {
   return usd === null && status !== 'open'
-}
-
-function endedBefore({ ended_at }: RunRow, time: number): boolean {
-  return ended_at !== null && ended_at < time
 }
 
 function parseDay(since: string): number {

@@ -5,9 +5,13 @@ import type { TerminalStyle } from './styled-line.ts'
 import type { Column } from './table.ts'
 import { renderTable } from './table.ts'
 
-/** Usage and cost by group; with more than one row the last is the total. */
-export function costTable(groups: readonly AccountSum[], groupKey: AccountKey, style: TerminalStyle): string[] {
-  const total = groups.length > 1 ? groups.at(-1) : undefined
+/** Usage and cost by group; with `hasTotal` the last row is the total. */
+export function costTable(
+  groups: readonly AccountSum[],
+  { groupKey, hasTotal }: { groupKey: AccountKey; hasTotal: boolean },
+  style: TerminalStyle,
+): string[] {
+  const total = hasTotal ? groups.at(-1) : undefined
   const columns: Column<AccountSum>[] = [
     {
       title: groupKey,
