@@ -110,18 +110,24 @@ test('Q2 nothing of another project is listed or found', async () => {
   await expect(other.getSession(session?.session_id ?? '')).rejects.toMatchObject({ code: 'unknown_session' })
 })
 
+async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = []
+  for await (const item of items) all.push(item)
+  return all
+}
+
 test('Q6 accounts have a row for each model request of the project, newest run first, or of one run, or since a time', async () => {
   const { troupe, other, run_id, foreign } = await queryFixture()
   const prices = await loadPrices()
-  const rows = await Array.fromAsync(troupe.accounts({ prices }))
+  const rows = await collect(troupe.accounts({ prices }))
   const tasks = (await troupe.runs({ pattern: 'task' }).all()).map((run) => run.run_id)
   expect(rows.map((row) => row.run_id)).toEqual(tasks)
   expect(rows[0]).toMatchObject({ pattern: 'task', agent: 'worker', status: 'ended', usd: null })
-  const read = (query: { run_id?: string; since?: number }) => Array.fromAsync(troupe.accounts({ prices, ...query }))
+  const read = (query: { run_id?: string; since?: number }) => collect(troupe.accounts({ prices, ...query }))
   expect(await read({ run_id: tasks[2] ?? '' })).toEqual(rows.slice(2, 3))
   expect(await read({ run_id })).toEqual([])
   expect(await read({ since: Date.now() + 60_000 })).toEqual([])
-  expect(await Array.fromAsync(other.accounts({ prices }))).toEqual([])
+  expect(await collect(other.accounts({ prices }))).toEqual([])
   await expect(read({ run_id: foreign })).rejects.toMatchObject({ code: 'unknown_run' })
 })
 
