@@ -16,6 +16,7 @@ import { NO_PRICES } from '../src/kernel/price.ts'
 import { NO_RETRIES } from '../src/kernel/retry-policy.ts'
 import { createRoster } from '../src/kernel/roster.ts'
 import type { Tool } from '../src/kernel/tool.ts'
+import { startTurns } from '../src/performers/start-turns.ts'
 import { DEFAULT_SESSION_POLICY } from '../src/runtime/default-session-policy.ts'
 import { MemoryStore } from '../src/store/memory.ts'
 import { openSqlite } from '../src/store/sqlite.ts'
@@ -90,6 +91,7 @@ export function openBenchEngine({ store, model, tools = [] }: BenchEngineOptions
   const engine = new EmbeddedEngine({
     store,
     world,
+    startTurns,
     concurrency: 1_000_000,
     onListenerError: (error) => {
       throw error

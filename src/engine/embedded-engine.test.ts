@@ -1,6 +1,7 @@
 import { describe, test } from 'vitest'
 import { processStore } from '../../test/chaos/process-store.ts'
 import { agent } from '../../test/support/test-troupe.ts'
+import { startTurns } from '../performers/start-turns.ts'
 import { compose } from '../runtime/compose.ts'
 import { MemoryStore } from '../store/memory.ts'
 import type { Store } from '../store/store.ts'
@@ -31,7 +32,7 @@ class SimulatedProcesses implements EngineHarness {
     const { patterns, model, concurrency = 16 } = options
     const { ports } = await compose({ store, patterns, agents, engine: { world }, ...(model ? { model } : undefined) })
     const onListenerError = options.onListenerError ?? (() => {})
-    const engine = new EmbeddedEngine({ store, world, ports, concurrency, onListenerError })
+    const engine = new EmbeddedEngine({ store, world, ports, startTurns, concurrency, onListenerError })
     this.#worlds.push(world)
     return { engine, kill: () => world.kill() }
   }

@@ -155,6 +155,7 @@ export class EmbeddedEngine implements Engine {
     run.attempt = new RunAttempt({
       store,
       ports: this.#ports,
+      startTurns: this.#options.startTurns,
       committer: this.#committer,
       owner: this.#owner,
       lease,

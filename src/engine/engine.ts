@@ -1,6 +1,7 @@
 import type { Event } from '../kernel/event.ts'
 import type { Limits } from '../kernel/limits.ts'
 import type { Delta, Ports } from '../kernel/ports.ts'
+import type { StartTurns } from '../kernel/session/turn-scope.ts'
 import type { World } from '../kernel/world.ts'
 import type { Store } from '../store/store.ts'
 
@@ -28,6 +29,8 @@ export interface EngineParts {
   world: World
   /** All ports but `publish`, which the engine provides. */
   ports: Omit<Ports, 'publish'>
+  /** Carries out the turns of sessions. */
+  startTurns: StartTurns
   /** Runs that execute at once; the others wait. */
   concurrency: number
   /** Called with the error of a listener or of an `onEvent` hook; runs are not affected. */

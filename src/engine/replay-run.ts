@@ -10,6 +10,7 @@ import type { Ports } from '../kernel/ports.ts'
 import { requirePattern } from '../kernel/run-input.ts'
 import { runMetadataFrom } from '../kernel/run-metadata.ts'
 import { Budget } from '../kernel/session/budget.ts'
+import type { StartTurns } from '../kernel/session/turn-scope.ts'
 import type { Store } from '../store/store.ts'
 import type { JournalDifference } from './journal-diff.ts'
 import { canonicalEvents, diffJournals, stepKey } from './journal-diff.ts'
@@ -43,6 +44,7 @@ export interface ReplayReport {
 export interface ReplayDeps {
   store: Store
   ports: Omit<Ports, 'publish'>
+  startTurns: StartTurns
 }
 
 export async function replayRun(deps: ReplayDeps, run_id: string): Promise<ReplayReport> {
@@ -68,7 +70,7 @@ async function executeReplay(deps: ReplayDeps, stored: readonly Event[]): Promis
   const replay = createReplay(deps, { stored, history, pattern, recordings })
   const { execution, pendingReads } = replay
   let end: RunEnd | undefined
-  void executePattern(execution, pattern, history.start.input).then((reached) => {
+  void executePattern({ execution, startTurns: deps.startTurns }, pattern, history.start.input).then((reached) => {
     end = reached
   })
   const activity = () => [execution.claimedKeys.size, execution.journal.head, pendingReads.count, end?.status].join()

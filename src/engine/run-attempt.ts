@@ -9,8 +9,9 @@ import type { Ports } from '../kernel/ports.ts'
 import { requirePattern } from '../kernel/run-input.ts'
 import { runMetadataFrom } from '../kernel/run-metadata.ts'
 import { Budget, limitError } from '../kernel/session/budget.ts'
-import { settleLostModelCalls } from '../kernel/session/model-request.ts'
+import { settleLostModelCalls } from '../kernel/session/lost-model-calls.ts'
 import { resumeBackgroundSessions } from '../kernel/session/pattern-context.ts'
+import type { StartTurns } from '../kernel/session/turn-scope.ts'
 import type { Command, GateRow, Lease, Store } from '../store/store.ts'
 import type { ReopenOptions } from './engine.ts'
 import { applyForkToPorts } from './fork-changes.ts'
@@ -28,6 +29,7 @@ import { assertSameWorkspace, reopenRun, runHistoryFrom, undeliveredEvents } fro
 export interface RunAttemptDeps {
   store: Store
   ports: Ports
+  startTurns: StartTurns
   committer: Committer
   owner: string
   lease: HeldLease
@@ -123,7 +125,7 @@ export class RunAttempt {
     const execution = this.#start(events, { ports, journal, recorded })
     await this.#applyStoredCommands(execution)
     this.#enforceWallClock(execution, recorded.activeMs)
-    resumeBackgroundSessions(execution)
+    resumeBackgroundSessions({ execution, startTurns: this.#deps.startTurns })
     try {
       return await this.#execute(execution, pattern, history.start.input)
     } finally {
@@ -151,7 +153,7 @@ export class RunAttempt {
 
   async #execute(execution: Execution, pattern: Pattern, input: unknown): Promise<RunAttemptOutcome> {
     const fatal = fatalAbort(execution.signal)
-    const end = executePattern(execution, pattern, input)
+    const end = executePattern({ execution, startTurns: this.#deps.startTurns }, pattern, input)
     end.catch(() => {})
     const outcome = await Promise.race([end, this.#parkable.promise, fatal])
     if (outcome === 'parkable') return this.#park(execution)

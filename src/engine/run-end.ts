@@ -4,6 +4,7 @@ import type { RunEnd } from '../kernel/event.ts'
 import type { Execution } from '../kernel/journal/execution.ts'
 import { isFatal } from '../kernel/journal/fatal-error.ts'
 import type { Pattern, PatternResult } from '../kernel/pattern.ts'
+import type { RunScope } from '../kernel/session/pattern-context.ts'
 import { createContext } from '../kernel/session/pattern-context.ts'
 
 export function cancelledError(reason: string): TroupeError {
@@ -13,8 +14,9 @@ export function cancelledError(reason: string): TroupeError {
 }
 
 /** Executes the pattern of a run from its beginning and returns how the run ends. */
-export function executePattern(execution: Execution, pattern: Pattern, input: unknown): Promise<RunEnd> {
-  const context = createContext({ execution, pattern, path: '', caller: undefined, signal: execution.signal })
+export function executePattern(scope: RunScope, pattern: Pattern, input: unknown): Promise<RunEnd> {
+  const { execution } = scope
+  const context = createContext({ ...scope, pattern, path: '', caller: undefined, signal: execution.signal })
   return (async () => runEndFromResult(pattern.name, await callPattern(pattern, context, input)))().catch(
     (thrown: unknown) => runEndFromError(execution, thrown),
   )

@@ -11,6 +11,7 @@ import type { Ports } from '../kernel/ports.ts'
 import { createRoster } from '../kernel/roster.ts'
 import { parseLimits } from '../kernel/run-input.ts'
 import type { World } from '../kernel/world.ts'
+import { startTurns } from '../performers/start-turns.ts'
 import type { Store } from '../store/store.ts'
 import type { McpServers } from '../tools/mcp/mcp-servers.ts'
 import { MCP_TOOL_NAMES } from '../tools/mcp/mcp-tool-names.ts'
@@ -93,6 +94,7 @@ function createEngine(
   const create = options.engine?.create ?? ((all: EngineParts) => new EmbeddedEngine(all))
   return create({
     ...parts,
+    startTurns,
     concurrency: options.engine?.concurrency ?? DEFAULT_CONCURRENCY,
     onListenerError: (error) => process.emitWarning(`troupe: ${error.message}`),
   })

@@ -11,6 +11,7 @@ import { DEFAULT_LIMITS } from '../kernel/limits.ts'
 import { parseLimits, parsePatternInput } from '../kernel/run-input.ts'
 import { parseRunContext, parseTags } from '../kernel/run-metadata.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
+import { startTurns } from '../performers/start-turns.ts'
 import type { RuntimeParts } from './compose.ts'
 import type { AnswerOptions, RunHandle, RunOptions, RunResult } from './run-handle.ts'
 import { readRunResult, requireGate, requireRun } from './run-lookup.ts'
@@ -112,7 +113,7 @@ export async function replayStoredRun({ parts }: RunController, run_id: string):
   const { store, project, ports } = parts
   await requireRun(store, project, run_id)
   const { replayRun } = await import('../engine/replay-run.ts')
-  return replayRun({ store, ports }, run_id)
+  return replayRun({ store, ports, startTurns }, run_id)
 }
 
 export async function startFork(

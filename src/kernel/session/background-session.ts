@@ -7,7 +7,7 @@ import type { SessionResult } from '../session-result.ts'
 import { toSessionResult } from '../session-result.ts'
 import type { SessionState } from './session-state.ts'
 import { applyEvent } from './session-state.ts'
-import type { TurnEnd } from './turn.ts'
+import type { TurnEnd } from './turn-scope.ts'
 
 /**
  * Waits for the session's background sessions before it ends. Results that it has not collected are added to its

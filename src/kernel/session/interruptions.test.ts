@@ -3,10 +3,10 @@ import { z } from 'zod'
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../../../test/support/test-troupe.ts'
 import type { Model, ModelChunk } from '../../index.ts'
 import { defineTool, verifyJournal } from '../../index.ts'
+import { STREAM_IDLE_TIMEOUT_MS } from '../../performers/model/model-stream.ts'
 import { MemoryStore } from '../../store/memory.ts'
 import { simulatedWorld } from '../../testing/simulated-world.ts'
 import type { Performer } from '../performer.ts'
-import { STREAM_IDLE_TIMEOUT_MS } from './model-stream.ts'
 
 const worker = agent('worker')
 const acts: unknown[] = []

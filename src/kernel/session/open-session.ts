@@ -16,6 +16,7 @@ import { prepareResumedTools, prepareTools } from './prepare-tools.ts'
 import { sessionFrom } from './session-fold.ts'
 import type { SessionState } from './session-state.ts'
 import { applyEvent, newSession, sessionId } from './session-state.ts'
+import type { StartTurns } from './turn-scope.ts'
 
 /*
  * Opens a segment of a session.
@@ -30,6 +31,7 @@ export interface SessionScope {
   /** The rules of the pattern that performs the session. */
   delegation: DelegationRules | undefined
   signal: AbortSignal
+  startTurns: StartTurns
   /** The context of a pattern that this session calls as a tool. */
   contextFor(pattern: Pattern, scope: { key: string; caller: Caller; signal: AbortSignal }): Context
 }

@@ -25,11 +25,17 @@ import { collectResult } from './background-session.ts'
 import type { SessionScope } from './open-session.ts'
 import { performSession, startBackground } from './perform-session.ts'
 import { sessionId } from './session-state.ts'
+import type { StartTurns } from './turn-scope.ts'
+
+/** An execution of a run, and what carries out the turns of its sessions. */
+export interface RunScope {
+  execution: Execution
+  startTurns: StartTurns
+}
 
 /** Where a pattern runs: its keys nest under `path`. */
-export interface PatternScope {
+export interface PatternScope extends RunScope {
   pattern: Pattern
-  execution: Execution
   path: string
   caller: Caller | undefined
   signal: AbortSignal
@@ -67,7 +73,8 @@ function sessionContext(scope: PatternScope): SessionContext {
     caller,
     delegation: scope.pattern.delegation,
     signal,
-    contextFor: contextFactory(execution),
+    startTurns: scope.startTurns,
+    contextFor: contextFactory(scope),
   })
   return {
     sessionId: (key, agent) =>
@@ -154,12 +161,12 @@ function isDifferent(before: Event, type: string, data: unknown): boolean {
   return before.type !== type || canonicalJson(before.data) !== canonicalJson(data)
 }
 
-function contextFactory(execution: Execution): SessionScope['contextFor'] {
-  return (pattern, { key, ...scope }) => createContext({ execution, pattern, path: key, ...scope })
+function contextFactory({ execution, startTurns }: RunScope): SessionScope['contextFor'] {
+  return (pattern, { key, ...scope }) => createContext({ execution, startTurns, pattern, path: key, ...scope })
 }
 
 /** Resumes the background sessions that a crash or a restart interrupted. */
-export function resumeBackgroundSessions(execution: Execution): void {
+export function resumeBackgroundSessions({ execution, startTurns }: RunScope): void {
   for (const { data } of execution.journalIndex.openBackgroundSessions()) {
     const session = {
       execution,
@@ -167,7 +174,8 @@ export function resumeBackgroundSessions(execution: Execution): void {
       caller: undefined,
       delegation: undefined,
       signal: execution.signal,
-      contextFor: contextFactory(execution),
+      startTurns,
+      contextFor: contextFactory({ execution, startTurns }),
     }
     void startBackground(session, undefined, { instruction: '' }).catch(() => {})
   }

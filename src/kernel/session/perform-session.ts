@@ -10,11 +10,8 @@ import { toSessionResult } from '../session-result.ts'
 import { joinBackground } from './background-session.ts'
 import type { SessionScope } from './open-session.ts'
 import { openSession } from './open-session.ts'
-import { findPerformer, runPerformerTurn } from './performer-turn.ts'
-import { toolSpecsFor } from './prepare-tools.ts'
 import type { SessionState } from './session-state.ts'
-import type { TurnEnd, TurnScope } from './turn.ts'
-import { runTurn } from './turn.ts'
+import type { TurnEnd } from './turn-scope.ts'
 import { Watchdog } from './watchdog.ts'
 
 /*
@@ -77,9 +74,15 @@ async function finishSession(
 async function runToEnd(scope: SessionScope, session: SessionState, options: OutputOptions): Promise<SessionEnd> {
   const watchdog = new Watchdog(scope.execution, session, scope.signal)
   try {
-    const run = await turnRunner({ ...scope, signal: watchdog.signal }, session, options)
+    const { signal } = watchdog
+    const runTurn = await scope.startTurns({
+      ...{ execution: scope.execution, key: scope.key, session, signal },
+      output: options.output,
+      allowText: options.allowText === true,
+      contextFor: (pattern, key) => scope.contextFor(pattern, { key, caller: toCaller(session), signal }),
+    })
     for (let ordinal = 1; ; ordinal++) {
-      const end = await run(ordinal)
+      const end = await runTurn(ordinal)
       if (await joinBackground(scope, session, end)) return toSessionEnd(scope.key, session, end)
     }
   } catch (thrown) {
@@ -94,66 +97,6 @@ async function runToEnd(scope: SessionScope, session: SessionState, options: Out
     })
   } finally {
     watchdog.stop()
-  }
-}
-
-/** Runs a turn with the agent's performer, or with the model loop. */
-async function turnRunner(
-  scope: SessionScope,
-  session: SessionState,
-  options: OutputOptions,
-): Promise<(ordinal: number) => Promise<TurnEnd>> {
-  const { agent } = session.opening
-  const performer = findPerformer(scope.execution, agent)
-  if (!performer) {
-    const turn = await turnScope(scope, session, options)
-    return () => runTurn(turn)
-  }
-  const { execution, key, signal } = scope
-  const { output, allowText = false } = options
-  const contextFor = turnContext(scope, session)
-  const turn = {
-    execution,
-    session,
-    key,
-    signal,
-    output,
-    allowText,
-    contextFor,
-    name: agent.performer ?? '',
-    performer,
-  }
-  return (ordinal) => runPerformerTurn(turn, ordinal)
-}
-
-function turnContext(scope: SessionScope, session: SessionState): TurnScope['contextFor'] {
-  const { signal } = scope
-  return (pattern, key) => scope.contextFor(pattern, { key, caller: toCaller(session), signal })
-}
-
-async function turnScope(
-  scope: SessionScope,
-  session: SessionState,
-  { output, allowText }: OutputOptions,
-): Promise<TurnScope> {
-  const { execution, signal, key } = scope
-  const { models } = execution.ports
-  const name = session.opening.model ?? execution.run.model
-  const resolving = models.resolve(name)
-  const model = resolving instanceof Promise ? await execution.load(() => resolving) : resolving
-  const contextFor = turnContext(scope, session)
-  return {
-    execution,
-    session,
-    key,
-    signal,
-    model,
-    modelName: model.name,
-    models: [model.name, ...(models.fallbacks?.(name) ?? [])],
-    tools: toolSpecsFor(execution, session.opening, contextFor),
-    output,
-    allowText: allowText === true,
-    contextFor,
   }
 }
 

@@ -1,13 +1,13 @@
 import { TroupeError } from '../../errors.ts'
-import type { Event, ToolPre } from '../event.ts'
-import { isEvent } from '../event.ts'
-import { shortHash } from '../hash.ts'
-import type { AssistantMessage, Usage } from '../model.ts'
-import { NO_USAGE } from '../model.ts'
-import type { PerformerResult, PerformerUpdate, PerformerUsage } from '../performer.ts'
+import type { Event, ToolPre } from '../../kernel/event.ts'
+import { isEvent } from '../../kernel/event.ts'
+import { shortHash } from '../../kernel/hash.ts'
+import type { AssistantMessage, Usage } from '../../kernel/model.ts'
+import { NO_USAGE } from '../../kernel/model.ts'
+import type { PerformerResult, PerformerUpdate, PerformerUsage } from '../../kernel/performer.ts'
+import { applyEvent, lastText } from '../../kernel/session/session-state.ts'
+import { recordToolResult } from '../../kernel/session/tool-result.ts'
 import type { PerformerScope } from './performer-scope.ts'
-import { applyEvent, lastText } from './session-state.ts'
-import { recordToolResult } from './tool-result.ts'
 
 /*
  * Writes what a performer reports into the journal, under the key of its turn.

@@ -1,12 +1,19 @@
 import { TroupeError, toTroupeError } from '../../errors.ts'
-import type { AnswerVerdict, HookScope, Hooks, ModelRequestChanges, ModelVerdict, ProposedAnswer } from '../hook.ts'
-import { isFatal } from '../journal/fatal-error.ts'
-import type { StepScope } from '../journal/step.ts'
-import { recordValue } from '../journal/step.ts'
-import type { Message } from '../model.ts'
-import type { Reservation } from './budget.ts'
+import type {
+  AnswerVerdict,
+  HookScope,
+  Hooks,
+  ModelRequestChanges,
+  ModelVerdict,
+  ProposedAnswer,
+} from '../../kernel/hook.ts'
+import { isFatal } from '../../kernel/journal/fatal-error.ts'
+import type { StepScope } from '../../kernel/journal/step.ts'
+import { recordValue } from '../../kernel/journal/step.ts'
+import type { Message } from '../../kernel/model.ts'
+import type { Reservation } from '../../kernel/session/budget.ts'
+import { withTimeout } from '../../kernel/session/with-timeout.ts'
 import type { ModelRequestPlan, ModelRequestScope } from './model-request-plan.ts'
-import { withTimeout } from './with-timeout.ts'
 
 /*
  * Guardrails: hooks around model requests and final answers.

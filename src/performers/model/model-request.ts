@@ -1,21 +1,22 @@
 import { toTroupeError } from '../../errors.ts'
-import type { Event } from '../event.ts'
-import { isEvent } from '../event.ts'
-import type { Execution } from '../journal/execution.ts'
-import { settleOnce } from '../journal/step.ts'
-import type { ModelChunk, ModelRequest } from '../model.ts'
-import { NO_USAGE } from '../model.ts'
-import type { PriceBook } from '../price.ts'
-import type { RetryAttempt } from '../retry-policy.ts'
-import { totalTokens } from '../spend.ts'
-import type { Reservation } from './budget.ts'
-import { limitFromError } from './budget.ts'
+import type { Event } from '../../kernel/event.ts'
+import { isEvent } from '../../kernel/event.ts'
+import type { Execution } from '../../kernel/journal/execution.ts'
+import { settleOnce } from '../../kernel/journal/step.ts'
+import type { ModelChunk, ModelRequest } from '../../kernel/model.ts'
+import { NO_USAGE } from '../../kernel/model.ts'
+import type { PriceBook } from '../../kernel/price.ts'
+import type { RetryAttempt } from '../../kernel/retry-policy.ts'
+import type { Reservation } from '../../kernel/session/budget.ts'
+import { limitFromError } from '../../kernel/session/budget.ts'
+import { lostReservation } from '../../kernel/session/lost-model-calls.ts'
+import { addCallUsage, applyEvent } from '../../kernel/session/session-state.ts'
+import { totalTokens } from '../../kernel/spend.ts'
 import { guardRequest, isGuarded, requestVerdictKey } from './guardrails.ts'
 import type { ModelRequestPlan, ModelRequestScope } from './model-request-plan.ts'
 import type { ModelBegin } from './model-response.ts'
 import { ModelResponseBuilder } from './model-response.ts'
 import { readModelStream } from './model-stream.ts'
-import { addCallUsage, applyEvent } from './session-state.ts'
 
 /*
  * One model request as a step.
@@ -190,20 +191,4 @@ async function streamResponse(scope: ModelRequestScope, { begin, request, starte
   } finally {
     execution.endEffect()
   }
-}
-
-/**
- * Settles requests that a crash left open, before the first new request: otherwise that request could reserve budget
- * which the lost ones may already have spent.
- */
-export function settleLostModelCalls(execution: Execution): void {
-  for (const { data, session_id } of execution.journalIndex.openModelCalls()) {
-    const event = execution.journal.append('model:lost', { ...lostReservation(data), reason: 'crash' }, session_id)
-    execution.journalIndex.add(event)
-    execution.budget.recordEvent(event)
-  }
-}
-
-function lostReservation({ key, attempt, reserved }: ModelBegin) {
-  return { key, attempt, reserved }
 }

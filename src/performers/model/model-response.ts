@@ -1,11 +1,11 @@
 import { TroupeError, toTroupeError } from '../../errors.ts'
-import type { Event, EventOf } from '../event.ts'
-import type { Execution } from '../journal/execution.ts'
-import type { AssistantMessage, ModelChunk, ModelErrorInfo, ModelStop, Usage } from '../model.ts'
-import { NO_USAGE, textFrom } from '../model.ts'
-import type { Delta } from '../ports.ts'
-import type { RetryAttempt } from '../retry-policy.ts'
-import { totalTokens } from '../spend.ts'
+import type { Event, EventOf } from '../../kernel/event.ts'
+import type { Execution } from '../../kernel/journal/execution.ts'
+import type { AssistantMessage, ModelChunk, ModelErrorInfo, ModelStop, Usage } from '../../kernel/model.ts'
+import { NO_USAGE, textFrom } from '../../kernel/model.ts'
+import type { Delta } from '../../kernel/ports.ts'
+import type { RetryAttempt } from '../../kernel/retry-policy.ts'
+import { totalTokens } from '../../kernel/spend.ts'
 
 export type ModelBegin = EventOf<'model:begin'>['data']
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { agent, createTestTroupe, functionModel } from '../../../test/support/test-troupe.ts'
 import type { ModelRequest } from '../../index.ts'
 import { defineTool } from '../../index.ts'
-import { isEvent } from '../event.ts'
+import { isEvent } from '../../kernel/event.ts'
 
 const read = defineTool({
   name: 'read',

@@ -10,13 +10,13 @@ import {
 } from '../../../test/support/manual-doubles.ts'
 import { agent, createTestTroupe, lastMessageText, storeOf } from '../../../test/support/test-troupe.ts'
 import type { StreamItem } from '../../engine/engine.ts'
+import { isEvent } from '../../kernel/event.ts'
+import type { ModelChunk } from '../../kernel/model.ts'
+import type { PriceBook } from '../../kernel/price.ts'
+import { NO_RETRIES } from '../../kernel/retry-policy.ts'
+import { foldSession } from '../../kernel/session/session-fold.ts'
+import { defineTool } from '../../kernel/tool.ts'
 import type { TroupeOptions } from '../../runtime/troupe-options.ts'
-import { isEvent } from '../event.ts'
-import type { ModelChunk } from '../model.ts'
-import type { PriceBook } from '../price.ts'
-import { NO_RETRIES } from '../retry-policy.ts'
-import { defineTool } from '../tool.ts'
-import { foldSession } from './session-fold.ts'
 
 const worker = agent('worker')
 const look = defineTool({

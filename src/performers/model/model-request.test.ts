@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { agent, createTestTroupe, modelFromRules } from '../../../test/support/test-troupe.ts'
 import { TroupeError } from '../../errors.ts'
 import type { ModelChunk, ModelRequest } from '../../index.ts'
+import { isEvent } from '../../kernel/event.ts'
 import { createRetryPolicy } from '../../models/retry.ts'
 import { simulatedWorld } from '../../testing/simulated-world.ts'
-import { isEvent } from '../event.ts'
 
 const worker = agent('worker')
 const fails = (status: number, more: Record<string, unknown> = {}) => ({

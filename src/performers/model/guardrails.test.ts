@@ -8,12 +8,12 @@ import {
   toolCallChunks,
 } from '../../../test/support/manual-doubles.ts'
 import { agent, createTestTroupe, functionModel, lastMessageText, taskCall } from '../../../test/support/test-troupe.ts'
+import type { Hooks, ProposedAnswer, ProposedModelRequest } from '../../kernel/hook.ts'
+import { userMessage } from '../../kernel/model.ts'
+import { NO_RETRIES } from '../../kernel/retry-policy.ts'
+import { defineTool } from '../../kernel/tool.ts'
 import type { TroupeOptions } from '../../runtime/troupe-options.ts'
 import { simulatedWorld } from '../../testing/simulated-world.ts'
-import type { Hooks, ProposedAnswer, ProposedModelRequest } from '../hook.ts'
-import { userMessage } from '../model.ts'
-import { NO_RETRIES } from '../retry-policy.ts'
-import { defineTool } from '../tool.ts'
 
 const worker = agent('worker')
 const lead = agent('lead')

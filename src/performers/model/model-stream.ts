@@ -1,6 +1,6 @@
 import { TroupeError } from '../../errors.ts'
-import type { Model, ModelChunk, ModelRequest } from '../model.ts'
-import type { World } from '../world.ts'
+import type { Model, ModelChunk, ModelRequest } from '../../kernel/model.ts'
+import type { World } from '../../kernel/world.ts'
 
 /** Idle timeout between two chunks. Reasoning models send chunks while they think, so they do not hit it. */
 export const STREAM_IDLE_TIMEOUT_MS = 10 * 60 * 1000

@@ -1,13 +1,13 @@
 import { TroupeError } from '../../errors.ts'
-import { isEvent } from '../event.ts'
-import { shortHash } from '../hash.ts'
-import { settleOnce } from '../journal/step.ts'
-import type { Message, Model } from '../model.ts'
-import { textFrom, userMessage } from '../model.ts'
+import { isEvent } from '../../kernel/event.ts'
+import { shortHash } from '../../kernel/hash.ts'
+import { settleOnce } from '../../kernel/journal/step.ts'
+import type { Message, Model } from '../../kernel/model.ts'
+import { textFrom, userMessage } from '../../kernel/model.ts'
+import type { SessionState } from '../../kernel/session/session-state.ts'
+import { applyEvent, OMITTED_PREFIX } from '../../kernel/session/session-state.ts'
 import { requestModel } from './model-request.ts'
 import type { ModelRequestPlan, ModelRequestScope } from './model-request-plan.ts'
-import type { SessionState } from './session-state.ts'
-import { applyEvent, OMITTED_PREFIX } from './session-state.ts'
 
 /*
  * Context compaction: keeps a conversation within its model's context window. The oldest tool results are truncated first;

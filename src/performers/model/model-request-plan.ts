@@ -1,7 +1,7 @@
-import type { Execution } from '../journal/execution.ts'
-import type { Model, ModelRequest } from '../model.ts'
-import type { Reservation } from './budget.ts'
-import type { SessionState } from './session-state.ts'
+import type { Execution } from '../../kernel/journal/execution.ts'
+import type { Model, ModelRequest } from '../../kernel/model.ts'
+import type { Reservation } from '../../kernel/session/budget.ts'
+import type { SessionState } from '../../kernel/session/session-state.ts'
 
 export interface ModelRequestScope {
   execution: Execution

@@ -1,6 +1,6 @@
 import { TroupeError, toTroupeError } from '../../errors.ts'
-import { isFatal } from '../journal/fatal-error.ts'
-import { recordValue } from '../journal/step.ts'
+import { isFatal } from '../../kernel/journal/fatal-error.ts'
+import { recordValue } from '../../kernel/journal/step.ts'
 import type {
   PerformerHost,
   PerformerResult,
@@ -8,11 +8,11 @@ import type {
   PerformerUpdate,
   PermissionReply,
   PermissionRequestedCall,
-} from '../performer.ts'
-import type { ReachedLimit } from './budget.ts'
+} from '../../kernel/performer.ts'
+import type { ReachedLimit } from '../../kernel/session/budget.ts'
+import { requirePermission } from '../../kernel/session/tool-permission.ts'
 import type { PerformerRecorder } from './performer-recorder.ts'
 import type { PerformerScope } from './performer-scope.ts'
-import { requirePermission } from './tool-permission.ts'
 
 /*
  * A performer at work on one turn, from its call to its end, abort or interruption.

@@ -1,57 +1,54 @@
 import { errorFromRecord, TroupeError } from '../../errors.ts'
-import type { Context } from '../context.ts'
-import type { Event, StopReason } from '../event.ts'
-import { isEvent } from '../event.ts'
-import { shortHash } from '../hash.ts'
-import type { Execution } from '../journal/execution.ts'
-import { settleOnce } from '../journal/step.ts'
-import type { AssistantMessage, Model, ToolSpec } from '../model.ts'
-import { textFrom, toolCallsFrom, userMessage } from '../model.ts'
-import type { Pattern } from '../pattern.ts'
-import { toJsonSchema } from '../schema.ts'
-import type { Schema } from '../standard-schema.ts'
+import type { Event, StopReason } from '../../kernel/event.ts'
+import { isEvent } from '../../kernel/event.ts'
+import { shortHash } from '../../kernel/hash.ts'
+import { settleOnce } from '../../kernel/journal/step.ts'
+import type { AssistantMessage, Model, ToolSpec } from '../../kernel/model.ts'
+import { textFrom, toolCallsFrom, userMessage } from '../../kernel/model.ts'
+import { toJsonSchema } from '../../kernel/schema.ts'
+import { toolSpecsFor } from '../../kernel/session/prepare-tools.ts'
+import type { SessionState } from '../../kernel/session/session-state.ts'
+import { applyEvent, lastText } from '../../kernel/session/session-state.ts'
+import { parseStructuredOutput } from '../../kernel/session/structured-output.ts'
+import { runToolCall } from '../../kernel/session/tool-call.ts'
+import type { RunTurn, TurnEnd, TurnScope } from '../../kernel/session/turn-scope.ts'
 import { guardAnswer, isGuarded } from './guardrails.ts'
 import { runModelTurn } from './model-turn.ts'
-import type { SessionState } from './session-state.ts'
-import { applyEvent, lastText } from './session-state.ts'
-import { parseStructuredOutput } from './structured-output.ts'
-import { runToolCall } from './tool-call.ts'
 
 /*
  * The one agent loop: request the model, execute its tool calls, until it makes no more. Text deltas stream to watchers, events
  * go to the journal, and the conversation is a fold over these events alone, so that a replay takes the same path.
  */
 
+/** Rejected answers that go back to the agent before its session ends. */
+const MAX_REJECTIONS = 2
+
 /** Everything the loop needs of one session. */
-export interface TurnScope {
-  execution: Execution
-  session: SessionState
-  /** Prefix of the step keys of this segment. */
-  key: string
+interface ModelTurnScope extends TurnScope {
   model: Model
   modelName: string
   models: readonly string[]
   tools: readonly ToolSpec[]
-  /** Schema of the structured output, if requested. */
-  output: Schema | undefined
-  /** Accept plain text that does not match `output`. */
-  allowText: boolean
-  signal: AbortSignal
-  contextFor(pattern: Pattern, key: string): Context
 }
 
-/** Rejected answers that go back to the agent before its session ends. */
-const MAX_REJECTIONS = 2
-
-export interface TurnEnd {
-  stop_reason: StopReason
-  text: string
-  object?: unknown
-  empty_response_key?: string
-  error: TroupeError | null
+/** Resolves the model of a session for its turns. */
+export async function startModelTurns(scope: TurnScope): Promise<RunTurn> {
+  const { execution, session, contextFor } = scope
+  const { models } = execution.ports
+  const name = session.opening.model ?? execution.run.model
+  const resolving = models.resolve(name)
+  const model = resolving instanceof Promise ? await execution.load(() => resolving) : resolving
+  const turn: ModelTurnScope = {
+    ...scope,
+    model,
+    modelName: model.name,
+    models: [model.name, ...(models.fallbacks?.(name) ?? [])],
+    tools: toolSpecsFor(execution, session.opening, contextFor),
+  }
+  return () => runTurn(turn)
 }
 
-export async function runTurn(scope: TurnScope): Promise<TurnEnd> {
+async function runTurn(scope: ModelTurnScope): Promise<TurnEnd> {
   const { session, execution } = scope
   const { prompts } = execution.ports.sessionPolicy
   session.responseStart = session.messages.length
@@ -101,7 +98,7 @@ export async function runTurn(scope: TurnScope): Promise<TurnEnd> {
 
 /** The end that a final message gives, unless it is empty or does not match the output schema. */
 function finalResponse(
-  scope: TurnScope,
+  scope: ModelTurnScope,
   text: string,
   stop_reason: StopReason,
 ): TurnEnd | 'empty' | { problem: string } {
@@ -113,7 +110,7 @@ function finalResponse(
 }
 
 /** Asks `beforeAnswer` hooks. They may replace the answer, which then has to match the output schema too. */
-async function judgeAnswer(scope: TurnScope, key: string, end: TurnEnd): Promise<TurnEnd | { rejection: string }> {
+async function judgeAnswer(scope: ModelTurnScope, key: string, end: TurnEnd): Promise<TurnEnd | { rejection: string }> {
   const { session } = scope
   if (!isGuarded(scope, 'beforeAnswer', key)) return end
   // Until it is accepted, and after it was rejected, the answer is no partial result that a failure could return.
@@ -140,7 +137,7 @@ function toRejectedEnd(step: string, reason: string): TurnEnd {
 }
 
 /** Executes all calls of one message in parallel; their results enter the conversation in call order. */
-async function runToolCalls(scope: TurnScope, key: string, message: AssistantMessage): Promise<void> {
+async function runToolCalls(scope: ModelTurnScope, key: string, message: AssistantMessage): Promise<void> {
   const { execution, session, signal } = scope
   const group = `pg_${shortHash(`${execution.run.id}\n${key}`)}`
   const calls = toolCallsFrom(message).map((call, ordinal) =>
@@ -157,7 +154,7 @@ async function runToolCalls(scope: TurnScope, key: string, message: AssistantMes
 
 /** Adds a prompt of the session loop itself to the conversation, before the next turn. */
 function addPrompt(
-  { execution, session, signal, key: sessionKey }: TurnScope,
+  { execution, session, signal, key: sessionKey }: ModelTurnScope,
   kind: 'salvage' | 'repair' | 'rejection',
   text: string,
 ): void {
@@ -197,7 +194,7 @@ function toRefusedEnd(session: SessionState, turnKey: string): TurnEnd {
  * Two turns in a row with invalid tool arguments end the session. The failed step is this verdict, not the model request:
  * resuming must not execute the calls of that response again.
  */
-function invalidArgumentsEnd({ execution, session }: TurnScope, turnKey: string): TurnEnd | undefined {
+function invalidArgumentsEnd({ execution, session }: ModelTurnScope, turnKey: string): TurnEnd | undefined {
   if (session.invalidCallTurns < 2) return undefined
   const step = `${turnKey}/unfit`
   if (execution.journalIndex.wasReopened(step)) {

@@ -8,11 +8,11 @@ import {
   toolCallChunks,
 } from '../../../test/support/manual-doubles.ts'
 import { agent, createTestTroupe, lastMessageText } from '../../../test/support/test-troupe.ts'
+import type { Event } from '../../kernel/event.ts'
+import type { Hooks } from '../../kernel/hook.ts'
+import { defineTool } from '../../kernel/tool.ts'
 import { MemoryStore } from '../../store/memory.ts'
 import type { Store } from '../../store/store.ts'
-import type { Event } from '../event.ts'
-import type { Hooks } from '../hook.ts'
-import { defineTool } from '../tool.ts'
 
 const look = defineTool({
   name: 'look',
