@@ -89,7 +89,7 @@ function collaborateContender(name: string, repeats: number, options: Collaborat
     async round() {
       const troupe = await createTroupe({ store: store(), model: specialistModel(recommend), limits: WIDE_LIMITS })
       const run = async () => {
-        const { output } = await troupe.run('collaborate', input)
+        const { output } = await troupe.run('collaborate' as string, input)
         const { result, contributions } = output as { result: string; contributions: { confidence: number }[] }
         assertEqual(result, FINAL, name)
         assertEqual(contributions.filter(({ confidence }) => confidence === 0.8).length, WIDTH, name)

@@ -1,26 +1,20 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import type { CollaborateOutput } from 'troupe'
 import { createTroupe } from 'troupe'
 import { parse } from 'yaml'
 
 // A review, a debate and a divided task. Runs offline: the replies come from the JSON file beside each YAML file.
-interface Output {
-  result: string
-  contributions: { agent: string; recommendation: string | null; subtask?: string }[]
-  consensus: { agreement_score: number | null; has_consensus: boolean; supporting: string[]; dissenting: string[] }
-  metadata: { mode: string; status: string; total_tokens: number }
-}
-
-async function collaborate(name: string): Promise<Output> {
+async function collaborate(name: string): Promise<CollaborateOutput> {
   const file = (ending: string) => fileURLToPath(new URL(`${name}.${ending}`, import.meta.url))
   await using troupe = await createTroupe({ store: 'memory', model: `scripted:${file('json')}` })
   const { status, output, usage } = await troupe.run('collaborate', parse(await readFile(file('yaml'), 'utf8')))
-  const { metadata } = output as Output
+  assert.ok(output)
   assert.equal(status, 'completed')
-  assert.equal(metadata.status, 'completed')
-  assert.equal(metadata.total_tokens, usage.input + usage.output)
-  return output as Output
+  assert.equal(output.metadata.status, 'completed')
+  assert.equal(output.metadata.total_tokens, usage.input + usage.output)
+  return output
 }
 
 const review = await collaborate('review')

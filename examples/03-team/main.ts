@@ -7,6 +7,7 @@ import { createTroupe, readTeamFile } from 'troupe'
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const { team, problems } = await readTeamFile(here('../teams/draft-and-review.yaml'))
 assert.deepEqual(problems, [])
+assert.ok(team)
 
 await using troupe = await createTroupe({ store: 'memory', model: `scripted:${here('script.json')}` })
 const handle = await troupe.stream('team', { team, message: 'A sentence on cats and sleep.' })

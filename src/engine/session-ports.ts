@@ -53,7 +53,7 @@ function otherAgentError({ session_id, agent }: SessionRow, requested: string): 
 async function findCachedResult(store: Store, project: string, cache_key: string): Promise<SessionResult | undefined> {
   const rows = await store.sessions({ project, cache_key, limit: 10 })
   const row = rows.find(({ status, stop_reason }) => status === 'completed' && stop_reason === 'completed')
-  return row && resultFromRow(row)
+  return row && readEndedResult(store, row)
 }
 
 function resultFromRow(row: SessionRow): SessionResult {

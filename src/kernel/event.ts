@@ -7,6 +7,7 @@ import type { AssistantMessage, ModelStop, Usage, UserMessage } from './model.ts
 import type { PlanEntry } from './performer.ts'
 import type { RetryAttempt } from './retry-policy.ts'
 import type { RunContextData } from './run-metadata.ts'
+import type { JsonSchema } from './standard-schema.ts'
 import type { SteeringCommand } from './steer-action.ts'
 import type { ToolCategory, ToolKind } from './tool.ts'
 
@@ -93,6 +94,8 @@ export interface SessionOpen {
   /** Last event of the previous segments; `session_id` if the session had another id there. */
   base?: { run_id: string; seq: number; session_id?: string }
   cache_key?: string
+  /** Schema of the structured output of a background session, for the process that resumes it. */
+  output?: JsonSchema
   /** Length and hash of the shared thread it began with. */
   thread?: { length: number; hash: string }
   /** Opened in plan mode: the session changes nothing. */

@@ -1,4 +1,3 @@
-import type { z } from 'zod'
 import type { ErrorRecord } from '../errors.ts'
 import { TroupeError } from '../errors.ts'
 import type { Context } from './context.ts'
@@ -7,6 +6,7 @@ import { isKernelEventType } from './event.ts'
 import type { PatternViewSource } from './pattern-view.ts'
 import type { Roster } from './roster.ts'
 import type { Schema, SchemaInput, SchemaOutput } from './standard-schema.ts'
+import { schemaKind } from './standard-schema.ts'
 import type { SteerAction } from './steer-action.ts'
 import type { ToolCategory, ToolMetadata, ToolResult } from './tool.ts'
 
@@ -19,16 +19,23 @@ export type DeclaredEvent<Schemas extends EventSchemas> = PatternEventOf<{
   [T in keyof Schemas]: SchemaOutput<Schemas[T]>
 }>
 
+/** The schemas that give a pattern its types: zod, another Standard Schema library with JSON Schema, or JSON Schema. */
+export interface PatternSchemas {
+  input: Schema
+  output: Schema
+  events: EventSchemas
+}
+
 /** A collaboration pattern. The library function, the tool and the command are all derived from this definition. */
-export interface PatternDefinition<Input, Schemas extends EventSchemas = EventSchemas> {
+export interface PatternDefinition<Schemas extends PatternSchemas = PatternSchemas> {
   name: string
   description: string
   version: number
-  input: z.ZodType<Input>
+  input: Schemas['input']
   /** Checked when the pattern returns; an output that does not match fails with `invalid_output`. */
-  output: z.ZodType
+  output: Schemas['output']
   /** The events it emits. Types are namespaced and not the kernel's. */
-  events?: Schemas
+  events?: Schemas['events']
   category: ToolCategory
   /** Other names of its tool, such as those in agent files of other products. */
   aliases?: readonly string[]
@@ -45,16 +52,19 @@ export interface PatternDefinition<Input, Schemas extends EventSchemas = EventSc
   /** Step keys of older versions and their new names, by whole path segments. */
   renamedKeys?: Readonly<Record<string, string>>
   /** Throws `invalid_input` before a run is created. */
-  check?(roster: Roster, input: Input): void
+  check?(roster: Roster, input: SchemaOutput<Schemas['input']>): void
   /** Throws for an invalid steering command. A pattern without it cannot be steered. */
-  checkSteer?(input: Input, action: SteerAction): void
+  checkSteer?(input: SchemaOutput<Schemas['input']>, action: SteerAction): void
   /** The agents that the input names, as the roster spells them. Permission rules such as `Task(reviewer)` match them. */
-  agents?(input: Input, context: Context): readonly string[]
+  agents?(input: SchemaOutput<Schemas['input']>, context: Context): readonly string[]
   /** Extra fields of `tool:pre`, `tool:post` and `tool:error`. */
-  eventFields?(context: Context, input: Input): Record<string, unknown>
+  eventFields?(context: Context, input: SchemaOutput<Schemas['input']>): Record<string, unknown>
   /** The tool's input schema for one caller, with enum values from the roster. */
-  inputFor?(context: Context): z.ZodType
-  execute(context: Context<EmittedData<Schemas>>, input: Input): Promise<PatternResult>
+  inputFor?(context: Context): Schema
+  execute(
+    context: Context<EmittedData<Schemas['events']>>,
+    input: SchemaOutput<Schemas['input']>,
+  ): Promise<PatternResult>
 }
 
 /** How delegation is bounded for the sessions that a pattern performs for a calling agent; `limits.depth` always applies. */
@@ -65,18 +75,32 @@ export interface DelegationRules {
   cycles: 'refuse' | 'allow'
 }
 
-/** A pattern with its input type erased; inputs are validated against the schema first. */
-export interface Pattern extends Omit<PatternDefinition<never>, 'input' | 'execute'> {
-  input: z.ZodType
-  execute(context: Context, input: never): Promise<PatternResult>
+/** The types of a pattern for its callers: what `run` takes, and what it returns. */
+export interface PatternTypes {
+  input: unknown
+  output: unknown
+}
+
+/** A pattern, ready to use. Inputs are validated against its schema before it gets them. */
+export interface Pattern<Name extends string = string, Types extends PatternTypes = PatternTypes>
+  extends PatternDefinition {
+  name: Name
+  /** Only for the compiler: never set. */
+  readonly '~types'?: Types
 }
 
 const NAME = /^[A-Za-z][\w-]{0,63}$/
 const EVENT_TYPE = /^[a-z][\w-]*(:[\w-]+)+$/
 
-export function definePattern<Input, Schemas extends EventSchemas = EventSchemas>(
-  pattern: PatternDefinition<Input, Schemas>,
-): Pattern {
+/** Defines a pattern. All type parameters are inferred from the definition: do not pass them. */
+export function definePattern<
+  const Name extends string,
+  Input extends Schema,
+  Output extends Schema,
+  Events extends EventSchemas = Record<never, Schema>,
+>(
+  pattern: PatternDefinition<{ input: Input; output: Output; events: Events }> & { name: Name },
+): Pattern<Name, { input: SchemaInput<Input>; output: SchemaOutput<Output> }> {
   const { name, events = {} } = pattern
   if (!NAME.test(name)) {
     throw new TroupeError('invalid_input', `\`name\` of a pattern is invalid: '${name}'`, {
@@ -90,7 +114,10 @@ export function definePattern<Input, Schemas extends EventSchemas = EventSchemas
       hint: `use a type such as '${name.toLowerCase()}:progress'`,
     })
   }
-  return pattern as unknown as Pattern
+  schemaKind(pattern.input, `\`input\` of the pattern '${name}'`)
+  schemaKind(pattern.output, `\`output\` of the pattern '${name}'`)
+  // The schemas are checked before every use, which no type can express.
+  return pattern as never
 }
 
 /** A pattern's result; its run takes `stop_reason` and `detail` as its own. */

@@ -3,7 +3,7 @@ import { TroupeError, unknownNameError } from '../errors.ts'
 import type { Limits } from './limits.ts'
 import { DEFAULT_LIMITS } from './limits.ts'
 import type { Pattern } from './pattern.ts'
-import { formatIssues } from './schema.ts'
+import { formatIssues, validateValue } from './schema.ts'
 
 /** Finds a pattern by its name. Throws `unknown_pattern` with the known names. */
 export function requirePattern(patterns: ReadonlyMap<string, Pattern>, name: string): Pattern {
@@ -14,9 +14,9 @@ export function requirePattern(patterns: ReadonlyMap<string, Pattern>, name: str
 
 /** Validates the input of a pattern and fills in its defaults. Throws `invalid_input`. */
 export function parsePatternInput({ name, input: schema }: Pattern, input: unknown): unknown {
-  const parsed = schema.safeParse(input)
-  if (parsed.success) return parsed.data
-  throw new TroupeError('invalid_input', `invalid input for the pattern '${name}': ${formatIssues(parsed.error)}`, {
+  const parsed = validateValue(schema, input)
+  if (parsed.ok) return parsed.value
+  throw new TroupeError('invalid_input', `invalid input for the pattern '${name}': ${parsed.problem}`, {
     hint: `list the fields with: troupe run ${name} --help`,
   })
 }

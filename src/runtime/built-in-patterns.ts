@@ -8,7 +8,9 @@ import { task, taskResult } from '../patterns/task/task.ts'
 import { team } from '../patterns/team/team.ts'
 
 /** The patterns that come with Troupe. This line is all that registers one: everything else is in its folder. */
-export const BUILT_IN_PATTERNS: readonly Pattern[] = [
+export const BUILT_IN_PATTERNS = [
   ...[task, taskResult, collaborate, outcome, team],
   ...[askUser, enterPlanMode, exitPlanMode, artifactRead, artifactWrite],
-]
+] as const satisfies readonly Pattern[]
+
+export type BuiltInPattern = (typeof BUILT_IN_PATTERNS)[number]

@@ -9,7 +9,7 @@ import type { TroupeOptions } from './troupe-options.ts'
 
 /** A user's pattern that asks one agent; it knows nothing of the built-in ones. */
 function poll(more: Partial<Pattern> = {}): Pattern {
-  return definePattern<{ who: string }>({
+  return definePattern({
     name: 'poll',
     version: 1,
     description: 'asks an agent',

@@ -27,11 +27,12 @@ export interface AnswerOptions {
   resume?: boolean
 }
 
-export interface RunResult {
+export interface RunResult<Output = unknown> {
   run_id: string
   status: Status
   stop_reason: StopReason | null
-  output: unknown
+  /** `null` if the run has not ended, or ended without an output. */
+  output: Output | null
   error: ErrorRecord | null
   usage: { calls: number; input: number; output: number; cache_read: number; cache_write: number; usd: number | null }
   duration_ms: number
@@ -40,9 +41,9 @@ export interface RunResult {
 }
 
 /** A stored run. Dropping the handle does not cancel the run. */
-export interface RunHandle extends AsyncIterable<StreamItem> {
+export interface RunHandle<Output = unknown> extends AsyncIterable<StreamItem> {
   readonly run_id: string
-  readonly result: Promise<RunResult>
+  readonly result: Promise<RunResult<Output>>
   /** Cancels the run and every session in it; resolves with its partial result. */
-  cancel(reason?: string): Promise<RunResult>
+  cancel(reason?: string): Promise<RunResult<Output>>
 }

@@ -21,7 +21,7 @@ import type { McpServerConfig } from '../tools/mcp/mcp-server-config.ts'
 import type { Sandbox } from '../tools/sandbox/sandbox.ts'
 import type { ToolsOptions } from '../tools/tools.ts'
 
-export interface TroupeOptions {
+export interface TroupeOptions<Patterns extends readonly Pattern[] = readonly Pattern[]> {
   /** A folder, a database file, `memory`, or a `Store`. Default: the folder `.troupe`. */
   store?: string | Store
   /** `full` syncs every step to disk, so that all steps survive a power failure. Default: `normal`. */
@@ -40,7 +40,7 @@ export interface TroupeOptions {
   /** Names of built-in workspace tools that agents do not get. */
   disabledTools?: readonly string[]
   /** Your own patterns, in addition to the built-in ones. */
-  patterns?: readonly Pattern[]
+  patterns?: Patterns
   /** Defaults and limits of the pattern `collaborate`. */
   collaborate?: Partial<CollaborateConfig>
   /** Compares statements by meaning. Default: a small local model; `false` compares them as text only. */

@@ -71,7 +71,7 @@ describe('unknown names and invalid input', () => {
 
   test('P2 invalid input is rejected before anything is written', async () => {
     const { troupe } = await createTestTroupe({ model: chunkModel(() => textChunks('hi')), agents: [worker] })
-    const wrong = troupe.run('task', { agent: 'worker', instruction: 7, colour: 'red' })
+    const wrong = troupe.run('task' as string, { agent: 'worker', instruction: 7, colour: 'red' })
     await expect(wrong).rejects.toMatchObject({ code: 'invalid_input' })
     await expect(wrong).rejects.toThrow(/instruction: .*string.*; .*colour/)
     expect(await troupe.runs().all()).toEqual([])

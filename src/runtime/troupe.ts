@@ -6,6 +6,7 @@ import { TroupeError } from '../errors.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Event, ForkChanges } from '../kernel/event.ts'
 import type { Pattern } from '../kernel/pattern.ts'
+import type { Schema } from '../kernel/standard-schema.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
 import type { RunRow } from '../store/store.ts'
 import type { McpServerStatus } from '../tools/mcp/mcp-servers.ts'
@@ -13,14 +14,24 @@ import { nodeVersionProblem } from './node-version.ts'
 import type { Queries } from './queries.ts'
 import type { AnswerOptions, RunHandle, RunOptions, RunResult } from './run-handle.ts'
 import type { TroupeOptions } from './troupe-options.ts'
+import type { PatternName, RunInput, RunOutput, TypesOf } from './typed-run.ts'
 
-export interface Troupe extends Queries, AsyncDisposable {
+/** `Patterns` are the patterns passed to `createTroupe`: they give `run` and `stream` their types. */
+export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]> extends Queries, AsyncDisposable {
   readonly agents: readonly Agent[]
   readonly patterns: readonly Pattern[]
   /** Runs a pattern until it ends, waits for a person, or is interrupted. */
-  run(pattern: string, input: unknown, options?: RunOptions): Promise<RunResult>
+  run<const Name extends PatternName<Patterns>, Output extends Schema = Schema>(
+    pattern: Name,
+    input: RunInput<TypesOf<Patterns, Name>, Output>,
+    options?: RunOptions,
+  ): Promise<RunResult<RunOutput<TypesOf<Patterns, Name>, Output>>>
   /** Starts a run and returns its handle: iterate it for events and text deltas, await `result` for the end. */
-  stream(pattern: string, input: unknown, options?: RunOptions): Promise<RunHandle>
+  stream<const Name extends PatternName<Patterns>, Output extends Schema = Schema>(
+    pattern: Name,
+    input: RunInput<TypesOf<Patterns, Name>, Output>,
+    options?: RunOptions,
+  ): Promise<RunHandle<RunOutput<TypesOf<Patterns, Name>, Output>>>
   /** Resumes a run that was interrupted, waits, or failed. The step whose error ended the run is tried again. */
   resume(run_id: string, options?: Partial<ReopenOptions>): Promise<RunHandle>
   /**
@@ -61,7 +72,9 @@ export interface Troupe extends Queries, AsyncDisposable {
   drain(): Promise<void>
 }
 
-export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe> {
+export async function createTroupe<const Patterns extends readonly Pattern[] = readonly []>(
+  options: TroupeOptions<Patterns> = {},
+): Promise<Troupe<Patterns>> {
   const problem = nodeVersionProblem(process.versions.node)
   if (problem !== undefined)
     throw new TroupeError('invalid_input', problem, {
@@ -75,15 +88,18 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
   const parts = await compose(options)
   const { project, agents, store, patterns, engine, mcp } = parts
   const controller = controls.createController(parts)
-  const stream: Troupe['stream'] = (pattern, input, runOptions) =>
+  const stream = (pattern: string, input: unknown, runOptions?: RunOptions) =>
     controls.startRun(controller, { pattern, input, options: runOptions })
+  const run = async (pattern: string, input: unknown, runOptions?: RunOptions) =>
+    (await stream(pattern, input, runOptions)).result
   const close = () => controls.closeTroupe(controller)
   return {
     ...createQueries(store, project),
     agents,
     patterns,
-    stream,
-    run: async (pattern, input, runOptions) => (await stream(pattern, input, runOptions)).result,
+    // The schemas of the pattern are checked at runtime; the types follow from them.
+    stream: stream as Troupe<Patterns>['stream'],
+    run: run as Troupe<Patterns>['run'],
     resume: (run_id, reopen) => controls.resumeRun(controller, run_id, reopen),
     claim: () => controls.claimRun(controller),
     cancel: (run_id, reason) => controls.cancelRun(controller, run_id, reason),

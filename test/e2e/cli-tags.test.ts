@@ -13,3 +13,21 @@ test('L48 --tag labels a run, runs --tag finds it, and show prints its tags', as
   expect((await cli.troupe('runs', '--tag', 'weekly')).err).toContain('no runs with tag weekly')
   expect(await run('--tag', '')).toMatchObject({ code: 2, err: expect.stringContaining('`tags` of the run') })
 })
+
+test('L49 --output reads the schema of the answer from a file', async () => {
+  const cli = await createCliFixture()
+  const model = await cli.script('s.json', singleAnswerScript('{"verdict":"yes"}'))
+  const schema = { type: 'object', properties: { verdict: { type: 'string' } }, required: ['verdict'] }
+  await cli.write('schema.json', schema)
+  await cli.write('wrong.json', { type: 'object', properties: { verdict: { type: 'strnig' } } })
+  const run = (file: string) =>
+    cli.troupe('run', 'task', '--agent', 'default', 'hi', '--model', model, '--json', '--output', file)
+  expect(JSON.parse((await run('schema.json')).out)).toMatchObject({ output: { object: { verdict: 'yes' } } })
+  const wrong = await run('wrong.json')
+  expect([wrong.code, JSON.parse(wrong.out).error.message]).toEqual([2, expect.stringContaining('Unsupported type')])
+  const missing = await run('none.json')
+  expect([missing.code, JSON.parse(missing.out).error.message]).toEqual([
+    2,
+    expect.stringContaining('--output none.json'),
+  ])
+})

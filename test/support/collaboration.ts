@@ -85,7 +85,7 @@ export async function runCollaboration(
 ): Promise<CollaborationRun> {
   const { troupe, model } = await createCollaborationTroupe(replies, options)
   const agents = ['a', 'b', 'c'].map((name) => ({ name, role: `role ${name}` }))
-  const result = await troupe.run('collaborate', { task: 'What now?', agents, ...input })
+  const result = await troupe.run('collaborate' as string, { task: 'What now?', agents, ...input })
   const events = await troupe.events(result.run_id).all()
   return { troupe, model, result, output: result.output as CollaborateRunOutput, events }
 }

@@ -112,7 +112,7 @@ export function patternFrom(
   execute: (context: Context) => Promise<unknown>,
   more: Partial<Pattern> = {},
 ): Pattern {
-  return definePattern<Record<string, unknown>>({
+  return definePattern({
     name,
     description: `${name} of the test`,
     version: 1,

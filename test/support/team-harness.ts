@@ -60,7 +60,7 @@ export async function runTeam(team: unknown, replies: TeamReplies, options: Team
   const { message = 'Please do it.', variables, ...rest } = options
   const model = teamModel(replies)
   const troupe = await createTroupe({ store: 'memory', model, ...rest })
-  const result = await troupe.run('team', { team, message, ...(variables ? { variables } : undefined) })
+  const result = await troupe.run('team' as string, { team, message, ...(variables ? { variables } : undefined) })
   return readTeamRun(troupe, model, result)
 }
 
@@ -86,7 +86,7 @@ export async function runSteeredTeam(
     yield* stream(request, signal)
   }
   troupe = await createTroupe({ store: 'memory', model })
-  return readTeamRun(troupe, model, await troupe.run('team', { team, message: 'Go.' }))
+  return readTeamRun(troupe, model, await troupe.run('team' as string, { team, message: 'Go.' }))
 }
 
 export async function readTeamRun(troupe: Troupe, model: TeamRun['model'], result: RunResult): Promise<TeamRun> {

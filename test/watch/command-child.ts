@@ -8,7 +8,7 @@ import { createTroupe, definePattern } from '../../src/index.ts'
  * the time at which it was noticed, and its status at the end.
  */
 const [folder = ''] = process.argv.slice(2)
-const endless = definePattern<unknown>({
+const endless = definePattern({
   name: 'endless',
   version: 1,
   description: 'works until it is cancelled',

@@ -5,7 +5,7 @@ import { definePattern, defineTool } from '../../index.ts'
 import { MemoryStore } from '../../store/memory.ts'
 
 const askPattern = (key: string, renamedKeys?: Record<string, string>) =>
-  definePattern<object>({
+  definePattern({
     name: 'asks',
     description: 'asks',
     version: renamedKeys ? 2 : 1,

@@ -9,6 +9,7 @@ import type { UserMessage } from '../model.ts'
 import { userMessage } from '../model.ts'
 import type { DelegationRules, Pattern } from '../pattern.ts'
 import type { SessionHistory } from '../ports.ts'
+import { toJsonSchema } from '../schema.ts'
 import type { Thread } from '../thread.ts'
 import type { Placement } from './delegation.ts'
 import { countSubSession, inheritedRules, placementFor, rightsOnResume, toolsFor } from './delegation.ts'
@@ -101,7 +102,7 @@ function beginSession(
   { agent, placement }: { agent: Agent; placement: Placement },
   request: PerformRequest,
 ): SessionState {
-  const { background, cache_key, readOnly, thread } = request
+  const { background, cache_key, readOnly, thread, output } = request
   const model = request.model ?? agent.model ?? caller?.opening.model
   const id = sessionId({ run_id: execution.run.id, key, agent: agent.name, parent: placement.parent_session_id })
   const inherited_rules = inheritedRules(agent, caller)
@@ -116,6 +117,7 @@ function beginSession(
     ...(caller?.planMode || agent.read_only ? { read_only: true as const } : undefined),
     ...(inherited_rules.length > 0 ? { inherited_rules } : undefined),
     ...(background ? { background: true as const } : undefined),
+    ...(background && output ? { output: toJsonSchema(output) } : undefined),
     ...(cache_key === undefined ? undefined : { cache_key }),
     ...(thread ? { thread: { length: thread.messages.length, hash: thread.hash } } : undefined),
   }
@@ -175,7 +177,7 @@ function resumableOpening({ session_id, fold }: SessionHistory): SessionOpen {
       'continue the run it belongs to, or delegate to a new session',
     )
   }
-  const { base: _base, cache_key: _cacheKey, background: _background, ...opening } = last
+  const { base: _base, cache_key: _cacheKey, background: _background, output: _output, ...opening } = last
   return opening
 }
 

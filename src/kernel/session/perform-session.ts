@@ -45,7 +45,8 @@ export async function startBackground(
   const recorded = recordedResult(scope, execution.claim(key))
   if (recorded) return recorded.session_id
   const session = await openSession(scope, agent, { ...request, background: true })
-  const running = finishSession(scope, session, request)
+  const { output = session.opening.output } = request
+  const running = finishSession(scope, session, { ...request, ...(output ? { output } : undefined) })
   running.catch(() => {})
   execution.backgroundSessions.set(session.id, running)
   return session.id

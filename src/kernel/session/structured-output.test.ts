@@ -7,7 +7,7 @@ import { parseStructuredOutput } from './structured-output.ts'
 const schema = z.object({ verdict: z.enum(['yes', 'no']), score: z.number() })
 
 /** Requests structured output from one agent and returns the session result. */
-const judge = definePattern<Record<string, never>>({
+const judge = definePattern({
   name: 'judge',
   description: 'requests an object',
   version: 1,

@@ -20,7 +20,7 @@ const writeInput = z.object({
 })
 
 /** Stores a new version of an artifact that all agents of the run can read. */
-export const artifactWrite = definePattern<z.output<typeof writeInput>>({
+export const artifactWrite = definePattern({
   name: 'ArtifactWrite',
   only: 'tool',
   version: 1,
@@ -51,7 +51,7 @@ const readInput = z.object({
 })
 
 /** Reads an artifact of the run, one page at a time. */
-export const artifactRead = definePattern<z.output<typeof readInput>>({
+export const artifactRead = definePattern({
   name: 'ArtifactRead',
   only: 'tool',
   version: 1,

@@ -13,7 +13,7 @@ const input = z.strictObject({
 })
 
 /** Human-in-the-loop: asks the user from any depth. The question opens a gate, and the run waits without cost. */
-export const askUser = definePattern<z.output<typeof input>>({
+export const askUser = definePattern({
   name: 'ask_user',
   aliases: ['AskUserQuestion'],
   only: 'tool',

@@ -27,7 +27,7 @@ describe('config of an agent', () => {
   test('CO88 a likely typo in a key is rejected before the first model request, with the closest key', async () => {
     const { troupe, model } = await createCollaborationTroupe(replies)
     const run = (config: object, more: object = {}) =>
-      troupe.run('collaborate', { task: 'x', agents: [{ name: 'a', config }], ...more })
+      troupe.run('collaborate' as string, { task: 'x', agents: [{ name: 'a', config }], ...more })
     const provider = { providers: [{ module: 'provider-acme', config: { modell: 'm' } }] }
     await expect(run({ temprature: 0.1 })).rejects.toMatchObject({
       code: 'invalid_input',

@@ -32,7 +32,7 @@ describe('options that cannot be combined', () => {
     'CO92 %s is rejected before the first model request',
     async (_, input, { message, hint }: ExpectedError) => {
       const { troupe, model } = await createCollaborationTroupe(replies)
-      const run = troupe.run('collaborate', { task: 'x', agents, ...input })
+      const run = troupe.run('collaborate' as string, { task: 'x', agents, ...input })
       await expect(run).rejects.toMatchObject({
         code: 'invalid_input',
         ...(message && { message: expect.stringMatching(message) }),
@@ -46,8 +46,10 @@ describe('options that cannot be combined', () => {
     const { troupe } = await createCollaborationTroupe(replies, {
       collaborate: { default_mode: 'hierarchical', default_synthesis: 'vote' },
     })
-    await expect(troupe.run('collaborate', { task: 'x', agents, solo_first: true })).rejects.toThrow(/solo_first/)
-    await expect(troupe.run('collaborate', { task: 'x', agents, structured: false })).rejects.toThrow(
+    await expect(troupe.run('collaborate' as string, { task: 'x', agents, solo_first: true })).rejects.toThrow(
+      /solo_first/,
+    )
+    await expect(troupe.run('collaborate' as string, { task: 'x', agents, structured: false })).rejects.toThrow(
       /needs `structured` answers or `categories`/,
     )
   })

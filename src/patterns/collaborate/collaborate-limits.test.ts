@@ -144,7 +144,7 @@ describe('agent_timeout', () => {
     const agents = five.slice(0, 3)
     const started = world.now()
     const result = await world.runUntil(
-      troupe.run('collaborate', { task: 'x', agents, limits: { agent_timeout: '90s' } }),
+      troupe.run('collaborate' as string, { task: 'x', agents, limits: { agent_timeout: '90s' } }),
     )
     const output = result.output as CollaborateRunOutput
     expect(output.contributions[0]).toMatchObject({
@@ -171,7 +171,7 @@ describe('agent_timeout', () => {
       { engine: { world }, agents: [quick] },
     )
     const agents = [{ name: 'a' }, 'quick', { name: 'c' }]
-    const result = await world.runUntil(troupe.run('collaborate', { task: 'x', agents, synthesis: 'merge' }))
+    const result = await world.runUntil(troupe.run('collaborate' as string, { task: 'x', agents, synthesis: 'merge' }))
     const output = result.output as CollaborateRunOutput
     expect(output.contributions.map(({ error }) => error?.message)).toEqual([
       'a did not finish within 300000 ms (timeout_ms)',
@@ -186,7 +186,7 @@ describe('budget and cancel', () => {
   test('CO42 a limit of the run ends it with stop_reason budget and keeps the contributions', async () => {
     const { troupe, model } = await createCollaborationTroupe({ everybody: contributionJson('go'), coordinator: 'Go.' })
     const input = { task: 'x', agents: five.slice(0, 3), limits: { max_parallel: 1 } }
-    const limited = await troupe.run('collaborate', input, { limits: { calls: 2 } })
+    const limited = await troupe.run('collaborate' as string, input, { limits: { calls: 2 } })
     expect(limited).toMatchObject({ status: 'failed', stop_reason: 'budget', error: { code: 'limit_reached' } })
     expect(limited.error?.hint).toContain('troupe resume RUN --limit calls=4')
     const { contributions } = limited.output as CollaborateRunOutput
@@ -207,7 +207,7 @@ describe('budget and cancel', () => {
       c: contributionJson('three'),
     })
     const input = { task: 'x', agents: five.slice(0, 3), mode: 'sequential', synthesis: 'merge' }
-    const limited = await chain.troupe.run('collaborate', input, { limits: { calls: 1 } })
+    const limited = await chain.troupe.run('collaborate' as string, input, { limits: { calls: 1 } })
     expect((limited.output as CollaborateRunOutput).contributions).toHaveLength(2)
     const done = await (await chain.troupe.resume(limited.run_id, { limits: { calls: 9 } })).result
     expect((done.output as CollaborateRunOutput).contributions).toHaveLength(3)
@@ -229,7 +229,7 @@ describe('budget and cancel', () => {
     }
     const { troupe } = await createCollaborationTroupe(positions, { embedder, engine: { strict: true } })
     const limited = await troupe.run(
-      'collaborate',
+      'collaborate' as string,
       { task: 'x', agents: five, synthesis: 'vote' },
       { limits: { calls: 2 } },
     )
@@ -238,7 +238,7 @@ describe('budget and cancel', () => {
     expect(done.output).toMatchObject({ vote: { winner: 'go' }, metadata: { status: 'completed' } })
     expect(eventData(await troupe.events(limited.run_id).all(), 'step:drift')).toEqual([])
     const solo = { task: 'Name it.', agents: five, solo_first: true, synthesis: 'vote' }
-    const soloRun = await troupe.run('collaborate', solo, { limits: { tokens: 100 } })
+    const soloRun = await troupe.run('collaborate' as string, solo, { limits: { tokens: 100 } })
     expect((soloRun.output as CollaborateRunOutput).contributions).toHaveLength(1)
   })
 
@@ -265,7 +265,11 @@ describe('budget and cancel', () => {
       a: contributionJson('go'),
       everybody: blocked.everybody,
     })
-    const handle = await troupe.stream('collaborate', { task: 'x', agents: five, limits: { max_parallel: 2 } })
+    const handle = await troupe.stream('collaborate' as string, {
+      task: 'x',
+      agents: five,
+      limits: { max_parallel: 2 },
+    })
     while (blocked.seen.total < 2) await flushEventLoop()
     const result = await troupe.cancel(handle.run_id, 'enough')
     expect(result.status).toBe('cancelled')

@@ -1,7 +1,9 @@
+import type { z } from 'zod'
 import type { ErrorRecord } from '../../errors.ts'
 import type { Pattern, PatternResult } from '../../kernel/pattern.ts'
 import { definePattern } from '../../kernel/pattern.ts'
 import { totalTokens } from '../../kernel/spend.ts'
+import type { StandardSchema } from '../../kernel/standard-schema.ts'
 import { synthesizeByBestOf } from './best-of.ts'
 import { checkCollaborateInput } from './check-collaborate-input.ts'
 import type { CollaborateConfig } from './collaborate-config.ts'
@@ -18,16 +20,19 @@ import { gatherContributions } from './gather-contributions.ts'
 import type { CollaborateInput } from './input.ts'
 import { collaborateInput, collaborateInputFor } from './input.ts'
 import { isOutOfBudget } from './out-of-budget.ts'
-import type { Contribution } from './output.ts'
+import type { CollaborateOutput, Contribution } from './output.ts'
 import { collaborateOutput, contributionText } from './output.ts'
 import type { Collaboration } from './prepare-collaboration.ts'
 import { prepareCollaboration, withDefaults } from './prepare-collaboration.ts'
 import type { SynthesisInput, SynthesisResult } from './synthesis.ts'
 import { mergeContributions, partitionByContent, synthesizeByCoordinator, synthesizeByVote } from './synthesis.ts'
 
+/** The pattern with its types for programs. */
+type CollaboratePattern = Pattern<'collaborate', { input: z.input<typeof collaborateInput>; output: CollaborateOutput }>
+
 /** Several specialists work on one task; the result is one answer with a consensus report. */
-export function createCollaboratePattern(config: CollaborateConfig): Pattern {
-  return definePattern<CollaborateInput, typeof collaborateEvents>({
+export function createCollaboratePattern(config: CollaborateConfig): CollaboratePattern {
+  return definePattern({
     name: 'collaborate',
     version: 1,
     description:
@@ -39,7 +44,7 @@ export function createCollaboratePattern(config: CollaborateConfig): Pattern {
     on_request: true,
     configure: (options) => createCollaboratePattern(parseCollaborateConfig(options ?? {})),
     input: collaborateInput,
-    output: collaborateOutput,
+    output: collaborateOutput as unknown as StandardSchema<CollaborateOutput>,
     events: collaborateEvents,
     view: async () => (await import('./view.ts')).collaborateView,
     inputFor: (context) => collaborateInputFor(context.caller?.opening.agent.agents ?? context.roster.names),

@@ -184,7 +184,7 @@ describe('escalate', () => {
 
   test('CO33 escalate asks a person with all positions; a number chooses one', async () => {
     const { troupe, model } = await createCollaborationTroupe(conflicting)
-    const waiting = await troupe.run('collaborate', escalate)
+    const waiting = await troupe.run('collaborate' as string, escalate)
     expect(waiting.status).toBe('waiting')
     const [gate] = waiting.gates
     expect(gate?.question).toBe(
@@ -203,7 +203,7 @@ describe('escalate', () => {
     for (const synthesis of ['vote', 'merge', 'best_of', 'coordinator']) {
       const store = new MemoryStore()
       const first = await createCollaborationTroupe(conflicting, { store })
-      const waiting = await first.troupe.run('collaborate', { ...escalate, synthesis })
+      const waiting = await first.troupe.run('collaborate' as string, { ...escalate, synthesis })
       await first.troupe.drain()
       const second = await createCollaborationTroupe({ coordinator: 'Monday, then.', evaluator: best }, { store })
       const [gate] = await second.troupe.gates().all()
@@ -230,7 +230,7 @@ describe('escalate', () => {
       ['unanimous', { everybody: contributionJson('go'), c: contributionJson('wait') }],
     ] as const) {
       const { troupe } = await createCollaborationTroupe(agentReplies)
-      const waiting = await troupe.run('collaborate', { ...escalate, synthesis: 'vote', vote: { strategy } })
+      const waiting = await troupe.run('collaborate' as string, { ...escalate, synthesis: 'vote', vote: { strategy } })
       expect(waiting.status).toBe('waiting')
       if (strategy === 'veto') expect(waiting.gates[0]?.question).toContain('\nCritical concern of c: no way back\n')
       const done = await (await troupe.answer(waiting.gates[0]?.gate_id ?? '', '1')).result

@@ -14,9 +14,9 @@ const input = { task: 'x', agents: ['reader', 'actor'], synthesis: 'merge', cach
 describe('cache', () => {
   test('CO47 an identical request to a read-only agent uses the cache, to an acting agent never', async () => {
     const { troupe, model } = await createCollaborationTroupe(replies, { agents: [reader, actor], tools })
-    const first = (await troupe.run('collaborate', input)).output as CollaborateRunOutput
+    const first = (await troupe.run('collaborate' as string, input)).output as CollaborateRunOutput
     expect(first.contributions.map(({ cached }) => cached)).toEqual([undefined, undefined])
-    const again = (await troupe.run('collaborate', input)).output as CollaborateRunOutput
+    const again = (await troupe.run('collaborate' as string, input)).output as CollaborateRunOutput
     expect(again.contributions[0]).toMatchObject({
       cached: true,
       tokens_used: 0,
@@ -39,7 +39,7 @@ describe('cache', () => {
 
   test('CO47 another task, focus, model, context or format is another request; without cache none is reused', async () => {
     const { troupe, model } = await createCollaborationTroupe(replies, { agents: [reader], tools })
-    const run = (more: object) => troupe.run('collaborate', { ...input, agents: ['reader'], ...more })
+    const run = (more: object) => troupe.run('collaborate' as string, { ...input, agents: ['reader'], ...more })
     await run({})
     const others = [
       { task: 'y' },
@@ -60,8 +60,8 @@ describe('cache', () => {
 
   test('CO47 an unstructured answer is not cached', async () => {
     const { troupe, model } = await createCollaborationTroupe({ reader: 'Hm.' }, { agents: [reader], tools })
-    await troupe.run('collaborate', { ...input, agents: ['reader'] })
-    await troupe.run('collaborate', { ...input, agents: ['reader'] })
+    await troupe.run('collaborate' as string, { ...input, agents: ['reader'] })
+    await troupe.run('collaborate' as string, { ...input, agents: ['reader'] })
     expect(model.requests).toHaveLength(4)
   })
 
@@ -74,8 +74,8 @@ describe('cache', () => {
       { agents: [reader, other], tools },
     )
     const both = { ...input, agents: ['reader', 'other'] }
-    await troupe.run('collaborate', both)
-    const { output } = await troupe.run('collaborate', { ...both, on_conflict: 'mediate' })
+    await troupe.run('collaborate' as string, both)
+    const { output } = await troupe.run('collaborate' as string, { ...both, on_conflict: 'mediate' })
     const { contributions, metadata, consensus } = output as CollaborateRunOutput
     expect(contributions.map(({ tokens_used, before }) => [tokens_used, before?.recommendation])).toEqual([
       [15, 'wait'],

@@ -6,7 +6,7 @@ const input = { task: 'Ship it?', agents: [{ name: 'a' }, { name: 'b' }], on_con
 
 async function answerEscalation(answer: unknown) {
   const { troupe } = await createCollaborationTroupe(conflicting)
-  const waiting = await troupe.run('collaborate', input)
+  const waiting = await troupe.run('collaborate' as string, input)
   return (await troupe.answer(waiting.gates[0]?.gate_id ?? '', answer)).result
 }
 
@@ -40,7 +40,7 @@ describe('answers to an escalation', () => {
 
   test('CO86 the question is repeated until the answer is valid', async () => {
     const { troupe } = await createCollaborationTroupe(conflicting)
-    let run = await troupe.run('collaborate', input)
+    let run = await troupe.run('collaborate' as string, input)
     for (const answer of ['9', '', 'option 3']) {
       run = await (await troupe.answer(run.gates[0]?.gate_id ?? '', answer)).result
       expect(run.status).toBe('waiting')

@@ -77,7 +77,7 @@ describe('events', () => {
       b: failWhileBroken('b'),
       coordinator: 'Yes.',
     })
-    const failed = await troupe.run('collaborate', { task: 'x', agents: two })
+    const failed = await troupe.run('collaborate' as string, { task: 'x', agents: two })
     expect(failed).toMatchObject({ status: 'failed', stop_reason: 'failed' })
     expect(collaborationEvents(await troupe.events(failed.run_id).all()).at(-1)).toEqual([
       'complete',

@@ -8,6 +8,7 @@ import {
 import { toolCallChunks } from '../../../test/support/manual-doubles.ts'
 import { agent } from '../../../test/support/test-troupe.ts'
 import type { Model, ModelRequest } from '../../index.ts'
+import { validateValue } from '../../kernel/schema.ts'
 import { scriptedModel } from '../../models/scripted.ts'
 import { collaborate } from './collaborate.ts'
 import { DEFAULT_COLLABORATE_CONFIG } from './collaborate-config.ts'
@@ -143,7 +144,7 @@ describe('agents and models', () => {
     }
     const { troupe } = await createCollaborationTroupe({}, { models: { resolver }, collaborate })
     const agents = [{ name: 'a' }, { name: 'b' }]
-    const result = await troupe.run('collaborate', { task: 'x', agents, ...input }, run)
+    const result = await troupe.run('collaborate' as string, { task: 'x', agents, ...input }, run)
     const opened = (await troupe.events(result.run_id).all()).filter(({ type }) => type === 'session:open')
     return { names: Object.fromEntries(names), result, opened, troupe }
   }
@@ -206,9 +207,9 @@ test('CO1 the tool schema lists the agents that the caller may use', () => {
   expect(collaborate.on_request).toBe(true)
   const opening = { agent: { agents: ['one', 'two'] } }
   const schema = collaborate.inputFor?.({ caller: { opening }, roster: { names: ['one', 'two', 'three'] } } as never)
-  expect(schema?.safeParse({ task: 'x', agents: ['one'] }).success).toBe(true)
-  expect(schema?.safeParse({ task: 'x', agents: ['three'] }).success).toBe(false)
-  expect(schema?.safeParse({ task: 'x', agents: [{ name: 'new' }] }).success).toBe(true)
+  expect(schema && validateValue(schema, { task: 'x', agents: ['one'] }).ok).toBe(true)
+  expect(schema && validateValue(schema, { task: 'x', agents: ['three'] }).ok).toBe(false)
+  expect(schema && validateValue(schema, { task: 'x', agents: [{ name: 'new' }] }).ok).toBe(true)
 })
 
 test('CO1 tool-collaborative is an alias, and permission rules can match the agents', async () => {

@@ -57,7 +57,7 @@ describe('invalid input', () => {
   ]
   test.each(cases)('CO6 %s is rejected before the first model request', async (_, input, error) => {
     const { troupe, model } = await createCollaborationTroupe(everybody)
-    const run = troupe.run('collaborate', { task: 'What now?', ...input })
+    const run = troupe.run('collaborate' as string, { task: 'What now?', ...input })
     await expect(run).rejects.toMatchObject({ code: 'invalid_input', ...error })
     expect(model.requests).toEqual([])
     expect(await troupe.runs().all()).toEqual([])

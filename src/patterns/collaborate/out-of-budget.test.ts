@@ -20,7 +20,7 @@ const scored = JSON.stringify({ scores: [{ answer: 1, score: 9, reason: 'r' }], 
 /** Runs with `limits.calls`, then resumes with a higher limit. */
 async function runAndResume(replies: Parameters<typeof createCollaborationTroupe>[0], input: object, calls: number) {
   const { troupe, model } = await createCollaborationTroupe(replies)
-  const limited = await troupe.run('collaborate', { task: 'x', agents, ...input }, { limits: { calls } })
+  const limited = await troupe.run('collaborate' as string, { task: 'x', agents, ...input }, { limits: { calls } })
   const before = model.requests.length
   const done = await (await troupe.resume(limited.run_id, { limits: { calls: 50 } })).result
   const after = model.requests.slice(before).map(({ session }) => session.agent)
@@ -84,7 +84,7 @@ describe('a limit after the first contributions', () => {
     }
     const { troupe, model } = await createCollaborationTroupe(replies, { embedder })
     const input = { task: 'x', agents: agents.slice(0, 2), synthesis: 'vote', vote: { wave: 2 } }
-    const limited = await troupe.run('collaborate', input, { limits: { calls: 2 } })
+    const limited = await troupe.run('collaborate' as string, input, { limits: { calls: 2 } })
     expect(limited).toMatchObject({ status: 'failed', stop_reason: 'budget' })
     const done = await (await troupe.resume(limited.run_id, { limits: { calls: 9 } })).result
     expect((done.output as CollaborateRunOutput).consensus).toMatchObject({ method: 'model', agreement_score: 1 })

@@ -111,17 +111,28 @@ const consensusSchema = z.looseObject({
   minority_report: z.array(z.looseObject({ agents: z.array(z.string()), recommendation: z.string() })),
 })
 
+const metadataSchema = z.looseObject({
+  agents_count: z.int(),
+  mode: z.string(),
+  synthesis: z.string(),
+  status: z.enum(['completed', 'partial']),
+  duration_ms: z.number(),
+  total_tokens: z.int(),
+  cost: z.number().nullable(),
+})
+
+/** The result of a collaboration. */
+export interface CollaborateOutput {
+  result: string
+  contributions: Contribution[]
+  consensus: z.output<typeof consensusSchema>
+  metadata: z.output<typeof metadataSchema>
+  [field: string]: unknown
+}
+
 export const collaborateOutput = z.looseObject({
   result: z.string(),
   contributions: z.array(z.looseObject({ agent: z.string(), role: z.string(), response: z.string() })),
   consensus: consensusSchema,
-  metadata: z.looseObject({
-    agents_count: z.int(),
-    mode: z.string(),
-    synthesis: z.string(),
-    status: z.enum(['completed', 'partial']),
-    duration_ms: z.number(),
-    total_tokens: z.int(),
-    cost: z.number().nullable(),
-  }),
+  metadata: metadataSchema,
 })

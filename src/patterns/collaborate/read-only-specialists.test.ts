@@ -63,8 +63,8 @@ describe('agents defined in the call', () => {
     const { troupe, model } = await createCollaborationTroupe(replies, { tools })
     const agents = [{ name: 'defined' }, { name: 'acting', config: { tools: ['Write'] } }]
     const input = { task: 'x', agents, synthesis: 'merge', cache: true }
-    await troupe.run('collaborate', input)
-    const again = await troupe.run('collaborate', input)
+    await troupe.run('collaborate' as string, input)
+    const again = await troupe.run('collaborate' as string, input)
     const { contributions, metadata } = again.output as CollaborateRunOutput
     expect(contributions.map(({ cached }) => cached)).toEqual([true, undefined])
     expect(metadata).toMatchObject({
@@ -73,7 +73,7 @@ describe('agents defined in the call', () => {
     })
     expect(model.requestsFrom('defined')).toHaveLength(1)
     await expectReplayMatches(storeOf(troupe), again.run_id, { tools, embedder: false })
-    const plain = await troupe.run('collaborate', { ...input, agents: [{ name: 'defined' }] })
+    const plain = await troupe.run('collaborate' as string, { ...input, agents: [{ name: 'defined' }] })
     expect((plain.output as CollaborateRunOutput).metadata.problems).toBeUndefined()
   })
 })

@@ -9,7 +9,7 @@ const replies = { a: contributionJson('go', 0.8), b: contributionJson('go', 0.8)
 
 async function runDecision(more: object = {}, agentReplies: Record<string, string> = replies) {
   const { troupe } = await createCollaborationTroupe(agentReplies)
-  const { run_id } = await troupe.run('collaborate', { ...input, ...more })
+  const { run_id } = await troupe.run('collaborate' as string, { ...input, ...more })
   const record = async (outcome: object) => (await troupe.run('outcome', { of_run: run_id, ...outcome })).output
   return { troupe, run_id, record }
 }
@@ -205,10 +205,10 @@ describe('learning from outcomes', () => {
   async function runAfterOutcomes(...outcomes: object[]): Promise<CollaborateRunOutput> {
     const { troupe } = await createCollaborationTroupe(replies)
     for (let n = 0; n < 5; n++) {
-      const { run_id } = await troupe.run('collaborate', { ...input, task: `case ${n}` })
+      const { run_id } = await troupe.run('collaborate' as string, { ...input, task: `case ${n}` })
       for (const outcome of outcomes) await troupe.run('outcome', { of_run: run_id, ...outcome })
     }
-    return (await troupe.run('collaborate', input)).output as CollaborateRunOutput
+    return (await troupe.run('collaborate' as string, input)).output as CollaborateRunOutput
   }
   const scoreFor = (output: CollaborateRunOutput, wanted: string) =>
     output.consensus.clusters.find(({ recommendation }) => recommendation === wanted)?.score
@@ -223,7 +223,7 @@ describe('learning from outcomes', () => {
   test('CO50 repeated outcomes of one run count once', async () => {
     const { troupe, record } = await runDecision()
     for (let times = 0; times < 5; times++) await record({ answer: 'wait' })
-    const output = (await troupe.run('collaborate', input)).output as CollaborateRunOutput
+    const output = (await troupe.run('collaborate' as string, input)).output as CollaborateRunOutput
     expect(scoreFor(output, 'go')).toBeCloseTo(1.6, 10)
   })
 
@@ -237,7 +237,7 @@ describe('learning from outcomes', () => {
     const { troupe } = await createCollaborationTroupe(replies)
     let confidence: CollaborateRunOutput['consensus']['confidence']
     for (let n = 0; n < 11; n++) {
-      const result = await troupe.run('collaborate', { ...input, task: `case ${n}` })
+      const result = await troupe.run('collaborate' as string, { ...input, task: `case ${n}` })
       confidence = (result.output as CollaborateRunOutput).consensus.confidence
       if (n < 10) expect(confidence).toBeUndefined()
       await troupe.run('outcome', { of_run: result.run_id, verdict: n % 5 === 0 ? 'wrong' : 'right' })
@@ -249,7 +249,7 @@ describe('learning from outcomes', () => {
     const { troupe, record } = await runDecision()
     await record({ answer: 'wait' })
     const elsewhere = await createCollaborationTroupe(replies, { store: storeOf(troupe), project: 'other' })
-    const { consensus } = (await elsewhere.troupe.run('collaborate', input)).output as CollaborateRunOutput
+    const { consensus } = (await elsewhere.troupe.run('collaborate' as string, input)).output as CollaborateRunOutput
     expect(consensus.clusters[0]?.score).toBeCloseTo(1.6, 10)
   })
 })

@@ -73,7 +73,7 @@ function agreementLevel(past: PastCollaboration): number | null {
 }
 
 /** Records whether a collaboration was right. Later collaborations weight votes and calibrate agreement by it. */
-export const outcome = definePattern<z.output<typeof input>>({
+export const outcome = definePattern({
   name: 'outcome',
   only: 'run',
   version: 1,

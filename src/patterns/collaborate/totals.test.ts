@@ -128,7 +128,7 @@ describe('totals', () => {
       { agents: [expert] },
     )
     const agents = ['expert', { name: 'a' }]
-    const waiting = await before.troupe.run('collaborate', { task: 'x', agents, on_conflict: 'escalate' })
+    const waiting = await before.troupe.run('collaborate' as string, { task: 'x', agents, on_conflict: 'escalate' })
     await before.troupe.drain()
     const store = storeOf(before.troupe)
     const after = await createCollaborationTroupe(

@@ -7,7 +7,7 @@ const enterInput = z.object({
 })
 
 /** Makes the session read-only until a person approves the plan submitted with `ExitPlanMode`. */
-export const enterPlanMode = definePattern<z.output<typeof enterInput>>({
+export const enterPlanMode = definePattern({
   name: 'EnterPlanMode',
   only: 'tool',
   version: 1,
@@ -28,7 +28,7 @@ const exitInput = z.object({
 })
 
 /** Opens an approval gate for the plan. Only an approval ends plan mode; any other answer is feedback to the agent. */
-export const exitPlanMode = definePattern<z.output<typeof exitInput>>({
+export const exitPlanMode = definePattern({
   name: 'ExitPlanMode',
   only: 'tool',
   version: 1,

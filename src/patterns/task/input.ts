@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import type { Schema, StandardSchema } from '../../kernel/standard-schema.ts'
+import { toOutputSchema } from './output-schema.ts'
 
 export const contextScopes = ['conversation', 'agents', 'full'] as const
 export type ContextScope = (typeof contextScopes)[number]
@@ -28,6 +30,10 @@ const fields = {
     .boolean()
     .default(false)
     .describe('Reuse the result of an identical earlier task if the agent is read-only.'),
+  output: z
+    .preprocess(toOutputSchema, z.record(z.string(), z.unknown()))
+    .optional()
+    .describe('JSON Schema of an object. The agent answers with JSON that matches it; the result has it as `object`.'),
 }
 
 export const taskInput = z.strictObject({
@@ -37,8 +43,16 @@ export const taskInput = z.strictObject({
 
 export type TaskInput = z.output<typeof taskInput>
 
+/** The input of a task as programs pass it. */
+export interface TaskRequest extends Omit<z.input<typeof taskInput>, 'output'> {
+  /** The final answer has to match this schema: zod, another Standard Schema library with JSON Schema, or JSON Schema. */
+  output?: Schema
+}
+
 const finishedOutput = z.object({
   response: z.string(),
+  /** The answer as an object, if `output` was given. */
+  object: z.unknown().optional(),
   session_id: z.string(),
   agent: z.string(),
   turn_count: z.int(),
@@ -62,6 +76,12 @@ export const taskOutput = z.union([
 ])
 
 export type TaskOutput = z.output<typeof finishedOutput>
+
+/** The schemas with the types for programs: the first task of a run is never in the background. */
+export const runSchemas = {
+  input: taskInput as unknown as StandardSchema<TaskRequest, TaskInput>,
+  output: taskOutput as unknown as StandardSchema<TaskOutput>,
+}
 
 export const taskResultInput = z.strictObject({
   session_id: z.string().describe('The session_id returned by task.'),

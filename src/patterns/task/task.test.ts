@@ -259,7 +259,7 @@ describe('input errors and depth limits', () => {
 
   test('TK14 an input error in the first task is refused before the run exists', async () => {
     const { troupe } = await createTestTroupe({ model: delegatingModel({}), agents: [lead] })
-    const runError = (input: object) => troupe.run('task', input).catch((error: unknown) => error)
+    const runError = (input: object) => troupe.run('task' as string, input).catch((error: unknown) => error)
     expect(await runError({ agent: 'lead', instruction: '' })).toMatchObject({
       code: 'invalid_input',
       message: '`instruction` is empty',

@@ -1,4 +1,3 @@
-import type { z } from 'zod'
 import { TroupeError } from '../../errors.ts'
 import type { Agent } from '../../kernel/agent.ts'
 import type { Context, PerformRequest } from '../../kernel/context.ts'
@@ -9,14 +8,15 @@ import type { Roster } from '../../kernel/roster.ts'
 import { agentSlug } from '../../kernel/session/session-state.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
 import type { TaskInput, TaskOutput } from './input.ts'
-import { taskInput, taskInputFor, taskOutput, taskResultInput } from './input.ts'
+import { runSchemas, taskInputFor, taskOutput, taskResultInput } from './input.ts'
+import { refuseRegularExpressions } from './output-schema.ts'
 import { instructionWithContext, quoteConversation } from './prompts.ts'
 
 /** Step key of the sub-session, relative to the tool call. */
 const SESSION_KEY = 'session'
 
 /** Delegates an instruction to an agent in a resumable sub-session. At the top of a run it starts the first agent. */
-export const task = definePattern<TaskInput>({
+export const task = definePattern({
   name: 'task',
   version: 1,
   description:
@@ -27,8 +27,7 @@ export const task = definePattern<TaskInput>({
   delegation: { self: 'count', cycles: 'refuse' },
   aliases: ['Task', 'Agent'],
   agents: (input, context) => [resolveAgentName(context, input)],
-  input: taskInput,
-  output: taskOutput,
+  ...runSchemas,
   inputFor: (context) => taskInputFor(context.caller?.opening.agent.agents ?? context.roster.names),
   eventFields: (context, input) => ({
     agent: requestedAgentName(context, input),
@@ -40,6 +39,7 @@ export const task = definePattern<TaskInput>({
   check: checkTaskInput,
   async execute(context, input) {
     if (input.agent !== 'self' || input.instruction.trim() === '') checkTaskInput(context.roster, input)
+    if (context.caller && input.output) refuseRegularExpressions(input.output)
     const agent = requestedAgent(context, input)
     const instruction = instructionWithContext(
       openingInstruction(context, agent, input),
@@ -54,6 +54,7 @@ export const task = definePattern<TaskInput>({
       ...(input.session_id === undefined ? undefined : { resume: input.session_id }),
       ...(input.model === undefined ? undefined : { model: input.model }),
       ...(cache_key === undefined ? undefined : { cache_key }),
+      ...(input.output === undefined ? undefined : { output: input.output }),
     }
     if (isBackground(context, agent, input)) return startInBackground(context, agent, request)
     return toPatternResult(await context.perform(agent, request, { key: SESSION_KEY }))
@@ -61,7 +62,7 @@ export const task = definePattern<TaskInput>({
 })
 
 /** Returns the result of a background task or of any earlier session. */
-export const taskResult = definePattern<z.output<typeof taskResultInput>>({
+export const taskResult = definePattern({
   name: 'task_result',
   aliases: ['TaskOutput'],
   only: 'tool',
@@ -154,12 +155,12 @@ function inheritedContext(context: Context, input: TaskInput): string {
 }
 
 function cacheKey(agent: Agent, instruction: string, input: TaskInput): string {
-  return sha256(canonicalJson({ agent, instruction, model: input.model ?? null }))
+  const output = input.output === undefined ? undefined : { output: input.output }
+  return sha256(canonicalJson({ agent, instruction, model: input.model ?? null, ...output }))
 }
 
 function toPatternResult(session: SessionResult, cached = false): PatternResult {
-  const { text, error, ...rest } = session
-  const { object: _object, ...facts } = rest
+  const { text, error, ...facts } = session
   const output: TaskOutput = { response: text, ...facts, ...(cached ? { cached } : undefined) }
   const performed_by = { agent: session.agent, sub_session_id: session.session_id }
   if (session.status === 'completed') return { success: true, output, performed_by, stop_reason: session.stop_reason }

@@ -143,7 +143,7 @@ describe('a long conversation', () => {
     }
     const troupe = await createTroupe({ store: 'memory', model })
     const agents = chain.agents.map((agent, n) => (n === 0 ? { ...agent, tools: ['ArtifactWrite'] } : agent))
-    const result = await troupe.run('team', { team: { ...chain, agents }, message: 'Go.' })
+    const result = await troupe.run('team' as string, { team: { ...chain, agents }, message: 'Go.' })
     const run = await readTeamRun(troupe, model, result)
     const last = run.model.requests.at(-1)
     expect(last && conversationFrom(last)[1]).toMatchObject({ from: 'team', artifacts: ['plan@1'] })

@@ -181,7 +181,7 @@ describe('a failed turn', () => {
       yield* stream(request, signal)
     }
     const troupe = await createTroupe({ store: 'memory', model, agents: [slow] })
-    const failed = await troupe.run('team', { team: careful, message: 'Go.' })
+    const failed = await troupe.run('team' as string, { team: careful, message: 'Go.' })
     expect(failed.error?.message).toMatch(/^last, round 3/)
     const done = await readTeamRun(troupe, model, await (await troupe.resume(failed.run_id)).result)
     expect([done.result.status, done.route]).toEqual(['completed', ['first', 'handler', 'last']])

@@ -107,7 +107,7 @@ describe('context of a sub-team or consensus group', () => {
   test('TM36 no input can claim to be a sub-team, and an unknown entry is rejected', async () => {
     const troupe = await createTroupe({ store: 'memory', model: teamModel({ nobody: ['invented'] }) })
     const team = { name: 'T', agents: [{ name: 'a' }], entry: 'nobody' }
-    await expect(troupe.run('team', { team, message: 'x', nested: 1 })).rejects.toThrow(/nested/)
+    await expect(troupe.run('team' as string, { team, message: 'x', nested: 1 })).rejects.toThrow(/nested/)
     await expect(troupe.run('team', { team, message: 'x' })).rejects.toThrow(/no agent or group 'nobody'/)
   })
 
@@ -131,7 +131,7 @@ describe('context of a sub-team or consensus group', () => {
       return agent === 'one' || agent === 'two' ? { calls: [{ name: 'Nothing', input: {} }] } : { text: agent }
     })
     const troupe = await createTroupe({ store: 'memory', model })
-    const run = await readTeamRun(troupe, model, await troupe.run('team', { team, message: 'x' }))
+    const run = await readTeamRun(troupe, model, await troupe.run('team' as string, { team, message: 'x' }))
     expect([run.result.status, run.route.at(-1)]).toEqual(['completed', 'last'])
     const usages = run.events.flatMap((event) => (isEvent(event, 'model:end') ? event.data.usage : []))
     expect(usages).toHaveLength(4)
@@ -185,7 +185,7 @@ describe('messages of an earlier run', () => {
       { from: 'a', text: 'answered' },
     ]
     const team = { name: 'T', agents: [{ name: 'a' }], after_work_behavior: 'terminate' }
-    const run = await readTeamRun(troupe, model, await troupe.run('team', { team, message: 'now', before }))
+    const run = await readTeamRun(troupe, model, await troupe.run('team' as string, { team, message: 'now', before }))
     const [modelRequest] = requestsFrom(run, 'a')
     expect(modelRequest && conversationFrom(modelRequest).map(({ text }) => text)).toEqual([
       'earlier',

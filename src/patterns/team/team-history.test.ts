@@ -89,7 +89,7 @@ describe('router request', () => {
   test('TM37 a cached verdict is reused only for an identical request', async () => {
     const router = routerVerdicts({ 'all requirements are satisfied': true })
     const first = await runTeam(team, { ...replies, router }, { message: 'Three pages.' })
-    const again = (message: string) => first.troupe.run('team', { team, message })
+    const again = (message: string) => first.troupe.run('team' as string, { team, message })
     await again('Three pages.')
     expect(requestsFrom(first, 'router')).toHaveLength(1)
     await again('Four pages.')

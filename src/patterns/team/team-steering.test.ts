@@ -47,7 +47,7 @@ async function runSteered(
     yield* stream(request, signal)
   }
   troupe = await createTroupe({ store: 'memory', model })
-  return readTeamRun(troupe, model, await troupe.run('team', { team: steeredTeam, message: 'Go.' }))
+  return readTeamRun(troupe, model, await troupe.run('team' as string, { team: steeredTeam, message: 'Go.' }))
 }
 
 async function waitForSteerEvents(troupe: Troupe, run_id: string, count: number): Promise<void> {

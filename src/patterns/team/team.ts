@@ -10,7 +10,7 @@ import { teamEvents } from './events.ts'
 import { formTeam } from './form-team.ts'
 import { runGroupTurn } from './group-turn.ts'
 import { answerText } from './human-questions.ts'
-import type { TeamEndReason, TeamOutput, TeamRunInput } from './input.ts'
+import type { TeamEndReason, TeamOutput } from './input.ts'
 import { teamInput, teamOutput } from './input.ts'
 import { guardLoop } from './loop-guard.ts'
 import type { TurnFailure, TurnResult } from './member-turn.ts'
@@ -29,7 +29,7 @@ import { handleUserMessages, overrideHandoff, recordUserMessages } from './user-
  * A team whose members hand off work by rules. One round is one turn: steering is applied, the member works, its answer joins
  * the shared conversation, and the rules decide the next member.
  */
-export const team = definePattern<TeamRunInput, typeof teamEvents>({
+export const team = definePattern({
   name: 'team',
   version: 1,
   description: 'A team of agents that hand off work to each other by rules in plain language.',

@@ -29,7 +29,7 @@ const make = {
   invalid: (message: string) => new InvalidArgumentError(message),
 }
 
-function parseFlags(...argv: string[]): Record<string, unknown> {
+function parseFlags(...argv: string[]): Promise<Record<string, unknown>> {
   const command = new Command().exitOverride().configureOutput({ writeErr: () => {} })
   const flags = addPatternFlags(command, pattern, make)
   command.parse(normalizeFlags(argv), { from: 'user' })
@@ -37,8 +37,10 @@ function parseFlags(...argv: string[]): Record<string, unknown> {
 }
 
 describe('flags of a pattern', () => {
-  test('L6 strings, numbers, enums and booleans become flags; the first required string is positional', () => {
-    expect(parseFlags('how', 'is', 'it', '--max-agents', '3', '--mode', 'deep', '--strict', '--no-explain')).toEqual({
+  test('L6 strings, numbers, enums and booleans become flags; the first required string is positional', async () => {
+    expect(
+      await parseFlags('how', 'is', 'it', '--max-agents', '3', '--mode', 'deep', '--strict', '--no-explain'),
+    ).toEqual({
       question: 'how is it',
       max_agents: 3,
       mode: 'deep',
@@ -47,12 +49,12 @@ describe('flags of a pattern', () => {
     })
   })
 
-  test('L6 only the parseFlags fields are returned', () => {
-    expect(parseFlags('--question', 'why?')).toEqual({ question: 'why?' })
+  test('L6 only the parseFlags fields are returned', async () => {
+    expect(await parseFlags('--question', 'why?')).toEqual({ question: 'why?' })
   })
 
-  test('L6 a flag can be written with underscores, as in the schema', () => {
-    expect(parseFlags('--max_agents=4', '--', '--max_agents')).toMatchObject({
+  test('L6 a flag can be written with underscores, as in the schema', async () => {
+    expect(await parseFlags('--max_agents=4', '--', '--max_agents')).toMatchObject({
       max_agents: 4,
       question: '--max_agents',
     })

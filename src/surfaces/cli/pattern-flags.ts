@@ -1,11 +1,12 @@
 import type { Command, Option } from 'commander'
-import { z } from 'zod'
 import { TroupeError } from '../../errors.ts'
 import type { Pattern } from '../../index.ts'
+import { patternInputSchema } from '../../runtime/pattern-registry.ts'
 
 /*
- * Derives the flags of `run PATTERN` from the pattern's input schema: strings, numbers, enums and booleans become flags,
- * the first required string is also the positional argument, all other fields need --input.
+ * Derives the flags of `run PATTERN` from the pattern's input schema: strings, numbers, enums and booleans become flags, objects
+ * without fixed fields are read from a file, the first required string is also the positional argument, all other fields need
+ * --input.
  */
 
 interface SchemaProperty {
@@ -16,6 +17,11 @@ interface SchemaProperty {
   properties?: object
   /** Set only by other patterns. */
   internal?: boolean
+}
+
+interface ObjectSchema {
+  properties?: Record<string, SchemaProperty>
+  required?: readonly string[]
 }
 
 interface InputField extends SchemaProperty {
@@ -45,8 +51,8 @@ export interface PatternFlags {
   fileOnly: readonly { name: string; description: string; required: boolean }[]
   /** The field of the positional argument. */
   positional: string | undefined
-  /** The fields given on the command line. */
-  parsedInput(): Record<string, unknown>
+  /** The fields given on the command line. Files are read. */
+  parsedInput(): Promise<Record<string, unknown>>
 }
 
 export function addPatternFlags(
@@ -71,12 +77,15 @@ export function addPatternFlags(
       .filter(({ name }) => !flagged.has(name))
       .map((field) => ({ name: field.name, description: fieldDescription(field), required: field.required })),
     positional,
-    parsedInput() {
+    async parsedInput() {
       const input: Record<string, unknown> = {}
       if (command.args.length > 0 && positional !== undefined) input[positional] = command.args.join(' ')
       for (const [attribute, name] of byAttribute) {
         // A boolean that defaults to true has a value without being given; it must not override the input file.
-        if (command.getOptionValueSource(attribute) === 'cli') input[name] = command.getOptionValue(attribute)
+        if (command.getOptionValueSource(attribute) !== 'cli') continue
+        const value: unknown = command.getOptionValue(attribute)
+        const isFile = fields.some((field) => field.name === name && isFreeObject(field))
+        input[name] = isFile ? await readObjectFile(String(value), `--${name.replaceAll('_', '-')}`) : value
       }
       return input
     },
@@ -84,9 +93,7 @@ export function addPatternFlags(
 }
 
 function inputFields(pattern: Pattern): InputField[] {
-  const schema = z.toJSONSchema(pattern.input, { io: 'input', unrepresentable: 'any' })
-  const properties = (schema.properties ?? {}) as Record<string, SchemaProperty>
-  const required = schema.required ?? []
+  const { properties = {}, required = [] } = patternInputSchema(pattern) as ObjectSchema
   return Object.entries(properties)
     .filter(([, { internal }]) => !internal)
     .map(([name, property]) => ({
@@ -122,11 +129,17 @@ function optionFor(field: InputField, make: Parameters<typeof addPatternFlags>[2
     return make.option(`--${flag} <choice>`, description).choices(field.enum)
   }
   if (type === 'string') return make.option(`--${flag} <text>`, description)
+  if (isFreeObject(field)) return make.option(`--${flag} <file>`, `${description} (JSON or YAML file)`)
   if (type !== 'number' && type !== 'integer') return undefined
   return make.option(`--${flag} <number>`, description).argParser((text: string) => {
     if (text.trim() === '' || !Number.isFinite(Number(text))) throw make.invalid('Expected a number.')
     return Number(text)
   })
+}
+
+/** An object whose fields are not fixed, such as a JSON Schema. */
+function isFreeObject({ type, properties }: SchemaProperty): boolean {
+  return type === 'object' && properties === undefined
 }
 
 /** Accepts the schema's spelling: `--session_id` becomes `--session-id`. */
@@ -140,28 +153,28 @@ export function normalizeFlags(argv: readonly string[]): string[] {
 }
 
 /** Reads JSON or YAML from a file, or from stdin for `-`. */
-export async function readInputFile(path: string): Promise<Record<string, unknown>> {
+export async function readObjectFile(path: string, flag: string): Promise<Record<string, unknown>> {
   const { readFile } = await import('node:fs/promises')
-  const source = `--input ${path}`
+  const source = `${flag} ${path}`
   let text: string
   try {
     text = path === '-' ? await readStdin() : await readFile(path, 'utf8')
   } catch (thrown) {
     throw invalidInput(`${source} cannot be read: ${(thrown as Error).message}`, thrown, 'check the path')
   }
-  const value = await parseInput(text.replace(/^\uFEFF/, ''), path)
+  const value = await parseInput(text.replace(/^\uFEFF/, ''), { path, source })
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
   throw invalidInput(`${source} must contain an object, not ${Array.isArray(value) ? 'a list' : 'a single value'}`)
 }
 
-async function parseInput(text: string, path: string): Promise<unknown> {
+async function parseInput(text: string, { path, source }: { path: string; source: string }): Promise<unknown> {
   try {
     if (path.endsWith('.json')) return JSON.parse(text)
     return (await import('yaml')).parse(text)
   } catch (thrown) {
     const [first = ''] = (thrown as Error).message.split('\n')
     const kind = path.endsWith('.json') ? 'JSON' : 'JSON or YAML'
-    throw invalidInput(`--input ${path} is not valid ${kind}: ${first.replace(/:$/, '')}`, thrown)
+    throw invalidInput(`${source} is not valid ${kind}: ${first.replace(/:$/, '')}`, thrown)
   }
 }
 

@@ -61,7 +61,7 @@ async function startPattern(
   setProgramName([terminal.out, terminal.err], options)
   if (options.input === undefined && pattern.name !== TEAM_PATTERN) requireInputFile(pattern, flags)
   const { runPatternCommand } = await import('./commands/run-command.ts')
-  return runPatternCommand({ terminal, options }, pattern.name, flags.parsedInput())
+  return runPatternCommand({ terminal, options }, pattern.name, await flags.parsedInput())
 }
 
 /** Explains required fields without a flag: `--agents`, for example, is the folder of agent files, not the field. */

@@ -8,7 +8,7 @@ import type { EngineHarness } from './engine-harness.ts'
 
 /** Defines a minimal pattern from its `execute` function. */
 export function contractPattern(name: string, execute: (context: Context) => Promise<unknown>): Pattern {
-  return definePattern<unknown>({
+  return definePattern({
     name,
     version: 1,
     description: `${name} of the engine contract`,

@@ -5,7 +5,7 @@ import { followRun } from '../follow-run.ts'
 import { limitsFrom } from '../limit-option.ts'
 import { resolveTeamInput } from '../load-team.ts'
 import { modelName, withTroupe } from '../open-troupe.ts'
-import { readInputFile } from '../pattern-flags.ts'
+import { readObjectFile } from '../pattern-flags.ts'
 import { TEAM_PATTERN } from '../team-pattern.ts'
 
 /** Starts a run and follows it. Flags override the fields of the `--input` file. */
@@ -15,7 +15,7 @@ export async function runPatternCommand(
   flags: Record<string, unknown>,
 ): Promise<number> {
   const { input: path, team: file, set, tag: tags } = cli.options
-  const fields = { ...(path === undefined ? {} : await readInputFile(path)), ...flags }
+  const fields = { ...(path === undefined ? {} : await readObjectFile(path, '--input')), ...flags }
   const from = path === undefined || path === '-' ? './stdin' : path
   const completed = pattern === TEAM_PATTERN ? await resolveTeamInput(cli, fields, { from, file, set }) : fields
   const limits = await limitsFrom(cli)

@@ -1,0 +1,94 @@
+import { expect, expectTypeOf, test } from 'vitest'
+import { z } from 'zod'
+import { functionModel } from '../../test/support/test-troupe.ts'
+import type { RunResult, Troupe } from '../index.ts'
+import { createTroupe, definePattern } from '../index.ts'
+
+const summarize = definePattern({
+  name: 'summarize',
+  description: 'summarizes',
+  version: 1,
+  category: 'planning',
+  input: z.object({ text: z.string(), words: z.int().default(3) }),
+  output: z.object({ summary: z.string() }),
+  events: { 'summarize:cut': z.object({ words: z.int() }) },
+  async execute(context, { text, words }) {
+    expectTypeOf(words).toEqualTypeOf<number>()
+    context.emit('cut', 'summarize:cut', { words })
+    return { success: true, output: { summary: text.split(' ').slice(0, words).join(' ') } }
+  },
+})
+
+const echo = definePattern({
+  name: 'echo',
+  description: 'returns its input',
+  version: 1,
+  category: 'planning',
+  input: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+  output: { type: 'object' },
+  execute: async (_context, input) => ({ success: true, output: input }),
+})
+
+const newTroupe = () =>
+  createTroupe({
+    store: 'memory',
+    model: functionModel(() => ({ text: '{"verdict":"yes"}' })),
+    patterns: [summarize, echo],
+  })
+
+test('TY1 input and output of patterns that are passed in are typed, and checked at runtime too', async () => {
+  await using troupe = await newTroupe()
+  const result = await troupe.run('summarize', { text: 'one two three four' })
+  expectTypeOf(result.output).toEqualTypeOf<{ summary: string } | null>()
+  expect(result.output?.summary).toBe('one two three')
+  const handle = await troupe.stream('summarize', { text: 'a b', words: 1 })
+  expectTypeOf(handle.result).resolves.toEqualTypeOf<RunResult<{ summary: string }>>()
+  expect((await handle.result).output).toEqual({ summary: 'a' })
+  // @ts-expect-error The field is called `text`.
+  await expect(troupe.run('summarize', { txt: 'a' })).rejects.toThrow('text is missing')
+  // @ts-expect-error `words` is a number.
+  await expect(troupe.run('summarize', { text: 'a', words: 'two' })).rejects.toThrow('words')
+  // @ts-expect-error A misspelt optional field is found, too.
+  await troupe.run('summarize', { text: 'a', word: 2 })
+})
+
+test('TY1 input and output of built-in patterns are typed', async () => {
+  await using troupe = await newTroupe()
+  const { output } = await troupe.run('task', { agent: 'default', instruction: 'go' })
+  expectTypeOf<NonNullable<typeof output>['response']>().toEqualTypeOf<string>()
+  expect(output?.response).toBe('{"verdict":"yes"}')
+  // @ts-expect-error `instruction` is missing.
+  await expect(troupe.run('task', { agent: 'default' })).rejects.toThrow('instruction is missing')
+  // @ts-expect-error A misspelt optional field is found, too.
+  await expect(troupe.run('task', { instruction: 'go', agnt: 'default' })).rejects.toThrow('agnt')
+  // @ts-expect-error The collaboration needs agents.
+  await expect(troupe.run('collaborate', { task: 'x' })).rejects.toThrow('agents')
+})
+
+test('TY1 any other name takes and gives unknown', async () => {
+  await using troupe = await newTroupe()
+  const name: string = 'summarize'
+  const result = await troupe.run(name, { text: 'one two' })
+  expectTypeOf(result.output).toBeUnknown()
+  expect(result.output).toEqual({ summary: 'one two' })
+  const echoed = await troupe.run('echo', { text: 'hi' })
+  expectTypeOf(echoed.output).toBeUnknown()
+  expect(echoed.output).toEqual({ text: 'hi' })
+  await expect(troupe.run('echo', {})).rejects.toThrow('text is missing')
+  await expect(troupe.run('sumarize', 7)).rejects.toThrow("no pattern 'sumarize'; known: summarize")
+  const plain: Troupe = troupe
+  const again = await plain.run('summarize', { text: 'a' })
+  expectTypeOf(again).toEqualTypeOf<RunResult>()
+})
+
+test('TY2 the type of object comes from the output schema of a task', async () => {
+  await using troupe = await newTroupe()
+  const output = z.object({ verdict: z.enum(['yes', 'no']) })
+  const result = await troupe.run('task', { agent: 'default', instruction: 'go', output })
+  expectTypeOf<NonNullable<typeof result.output>['object']>().toEqualTypeOf<{ verdict: 'yes' | 'no' }>()
+  expect(result.output?.object.verdict).toBe('yes')
+  const schema = { type: 'object', properties: { verdict: { type: 'string' } } }
+  const untyped = await troupe.run('task', { agent: 'default', instruction: 'go', output: schema })
+  expectTypeOf<NonNullable<typeof untyped.output>['object']>().toBeUnknown()
+  expect(untyped.output?.object).toEqual({ verdict: 'yes' })
+})

@@ -1,0 +1,33 @@
+import type { Pattern, PatternTypes } from '../kernel/pattern.ts'
+import type { Schema, SchemaInput } from '../kernel/standard-schema.ts'
+import type { BuiltInPattern } from './built-in-patterns.ts'
+
+/*
+ * Types of `run` and `stream`. A pattern is looked up by its name among the built-in ones and those passed to `createTroupe`. For
+ * a name that the compiler does not know, input and output are `unknown`.
+ */
+
+/** The names that the compiler knows, and any other string. */
+export type PatternName<Patterns extends readonly Pattern[]> = KnownName<BuiltInPattern | Patterns[number]> | OtherName
+
+type OtherName = string & Record<never, never>
+type KnownName<P extends Pattern> = P extends unknown ? (string extends P['name'] ? never : P['name']) : never
+
+/** The types of the pattern with this name. */
+export type TypesOf<Patterns extends readonly Pattern[], Name extends string> = string extends Name
+  ? PatternTypes
+  : Extract<BuiltInPattern | Patterns[number], { name: Name }> extends Pattern<Name, infer Types>
+    ? Types
+    : PatternTypes
+
+/** The input of a run. An `output` field that takes a schema keeps the type of that schema. */
+export type RunInput<Types extends PatternTypes, Output> = Types['input'] extends { output?: unknown }
+  ? Omit<Types['input'], 'output'> & { output?: Output }
+  : Types['input']
+
+/** The output of a run. With an `output` schema in the input, `object` has the type of that schema. */
+export type RunOutput<Types extends PatternTypes, Output> = Types['output'] extends { object?: unknown }
+  ? Omit<Types['output'], 'object'> & OutputObject<Output>
+  : Types['output']
+
+type OutputObject<Output> = Schema extends Output ? { object?: unknown } : { object: SchemaInput<Output> }
