@@ -1,4 +1,6 @@
 import type { Pattern } from '../kernel/pattern.ts'
+import { compileSchema } from '../kernel/schema.ts'
+import type { JsonSchema } from '../kernel/standard-schema.ts'
 import { artifactRead, artifactWrite } from '../patterns/artifacts/artifact-tools.ts'
 import { askUser } from '../patterns/ask-user/ask-user.ts'
 import { collaborate } from '../patterns/collaborate/collaborate.ts'
@@ -14,3 +16,8 @@ export const BUILT_IN_PATTERNS = [
 ] as const satisfies readonly Pattern[]
 
 export type BuiltInPattern = (typeof BUILT_IN_PATTERNS)[number]
+
+/** The JSON Schema of the input of a pattern. */
+export function patternInputSchema({ name, input }: Pattern): JsonSchema {
+  return compileSchema(input, `\`input\` of the pattern '${name}'`).jsonSchema
+}

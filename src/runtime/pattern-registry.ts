@@ -2,7 +2,6 @@ import { TroupeError } from '../errors.ts'
 import type { Pattern, PatternTool } from '../kernel/pattern.ts'
 import { patternTool } from '../kernel/pattern.ts'
 import { compileSchema } from '../kernel/schema.ts'
-import type { JsonSchema } from '../kernel/standard-schema.ts'
 import { BUILT_IN_PATTERNS } from './built-in-patterns.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
@@ -34,11 +33,6 @@ export function createPatternRegistry(options: TroupeOptions): PatternRegistry {
     aliases: new Map(callable.map((pattern) => [pattern.name, patternNames(pattern)])),
     agentTools: callable.filter(({ agents }) => agents).flatMap(patternNames),
   }
-}
-
-/** The JSON Schema of the input of a pattern. */
-export function patternInputSchema({ name, input }: Pattern): JsonSchema {
-  return compileSchema(input, `\`input\` of the pattern '${name}'`).jsonSchema
 }
 
 export function patternNames({ name, aliases = [] }: Pattern): string[] {

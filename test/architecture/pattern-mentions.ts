@@ -16,6 +16,7 @@ export type AllowedMention = { path: string; folder: string; reason: string }
 const REGISTRATION = 'src/runtime/built-in-patterns.ts'
 
 export const allowedPatternMentions: readonly AllowedMention[] = [
+  { path: 'src/index.ts', folder: 'task', reason: 'public types of its input and output' },
   { path: 'src/index.ts', folder: 'team', reason: 'public types of its events and output' },
   { path: 'src/index.ts', folder: 'collaborate', reason: 'public types of its events, output and settings' },
   { path: 'src/runtime/troupe-options.ts', folder: 'collaborate', reason: 'the public option with its settings' },

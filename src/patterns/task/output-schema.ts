@@ -22,20 +22,20 @@ export function toOutputSchema(schema: unknown, context: z.core.$RefinementCtx):
 }
 
 function outputJsonSchema(schema: Schema): JsonSchema {
-  const json = JSON.stringify(compileSchema(schema, 'the schema').jsonSchema)
+  const json = JSON.stringify(compileSchema(schema, '`output`').jsonSchema)
   const bytes = Buffer.byteLength(json)
   if (bytes > MAX_SCHEMA_BYTES) {
-    throw new TroupeError('too_large', `the schema has ${bytes} bytes; the maximum is ${MAX_SCHEMA_BYTES}`, {
+    throw new TroupeError('too_large', `\`output\` has ${bytes} bytes; the maximum is ${MAX_SCHEMA_BYTES}`, {
       hint: 'use a smaller schema',
     })
   }
   const copy = JSON.parse(json) as JsonSchema
   if (copy.type !== 'object') {
-    throw new TroupeError('invalid_input', 'the schema does not describe an object (`type: object`)', {
+    throw new TroupeError('invalid_input', '`output` does not describe an object (`type: object`)', {
       hint: 'put the value into a field of an object: many models answer with objects only',
     })
   }
-  compileSchema(copy, 'the schema')
+  compileSchema(copy, '`output`')
   return copy
 }
 

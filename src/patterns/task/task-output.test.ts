@@ -55,13 +55,9 @@ describe('output of a task that a program starts', () => {
   })
 
   test.each<[string, unknown, RegExp]>([
-    ['that is no object', z.array(z.string()), /output: the schema does not describe an object/],
-    ['that is too large', { type: 'object', description: 'x'.repeat(70_000) }, /output: the schema has \d+ bytes/],
-    [
-      'of an unsupported library',
-      v.object({}),
-      /output: the schema is a schema of valibot, which gives no JSON Schema/,
-    ],
+    ['that is no object', z.array(z.string()), /output: `output` does not describe an object/],
+    ['that is too large', { type: 'object', description: 'x'.repeat(70_000) }, /output: `output` has \d+ bytes/],
+    ['of an unsupported library', v.object({}), /output: `output` is a schema of valibot, which gives no JSON Schema/],
     ['with an unknown type', { type: 'object', properties: { a: { type: 'txt' } } }, /output: .*Unsupported type: txt/],
   ])('TK26 a schema %s is refused before the run exists', async (_kind, output, problem) => {
     const { troupe } = await createTestTroupe({ agents: [worker] })

@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { definePattern } from '../../index.ts'
+import { toJsonSchema } from '../../kernel/schema.ts'
 import { addPatternFlags, normalizeFlags } from './pattern-flags.ts'
 
 const pattern = definePattern({
@@ -31,7 +32,7 @@ const make = {
 
 function parseFlags(...argv: string[]): Promise<Record<string, unknown>> {
   const command = new Command().exitOverride().configureOutput({ writeErr: () => {} })
-  const flags = addPatternFlags(command, pattern, make)
+  const flags = addPatternFlags(command, toJsonSchema(pattern.input), make)
   command.parse(normalizeFlags(argv), { from: 'user' })
   return flags.parsedInput()
 }
@@ -67,7 +68,7 @@ describe('flags of a pattern', () => {
 
   test('L33 fields without a flag are listed, and a boolean that defaults to true becomes --no-NAME', () => {
     const command = new Command()
-    const { fileOnly } = addPatternFlags(command, pattern, make)
+    const { fileOnly } = addPatternFlags(command, toJsonSchema(pattern.input), make)
     expect(fileOnly).toEqual([
       { name: 'model', description: '', required: false },
       { name: 'agents', description: 'Required. Who is asked.', required: true },

@@ -1,7 +1,6 @@
 import type { Command, Option } from 'commander'
 import { TroupeError } from '../../errors.ts'
-import type { Pattern } from '../../index.ts'
-import { patternInputSchema } from '../../runtime/pattern-registry.ts'
+import type { JsonSchema } from '../../index.ts'
 
 /*
  * Derives the flags of `run PATTERN` from the pattern's input schema: strings, numbers, enums and booleans become flags, objects
@@ -57,10 +56,10 @@ export interface PatternFlags {
 
 export function addPatternFlags(
   command: Command,
-  pattern: Pattern,
+  inputSchema: JsonSchema,
   make: { option: (flags: string, description: string) => Option; invalid: (message: string) => Error },
 ): PatternFlags {
-  const all = inputFields(pattern)
+  const all = inputFields(inputSchema)
   const fields = all.filter(({ name }) => !RESERVED_FLAGS.includes(name))
   const positional = fields.find((field) => field.required && field.type === 'string')?.name
   const byAttribute = new Map<string, string>()
@@ -92,8 +91,8 @@ export function addPatternFlags(
   }
 }
 
-function inputFields(pattern: Pattern): InputField[] {
-  const { properties = {}, required = [] } = patternInputSchema(pattern) as ObjectSchema
+function inputFields(inputSchema: JsonSchema): InputField[] {
+  const { properties = {}, required = [] } = inputSchema as ObjectSchema
   return Object.entries(properties)
     .filter(([, { internal }]) => !internal)
     .map(([name, property]) => ({
