@@ -45,7 +45,7 @@ export interface SessionLabel {
 export interface SessionLookup {
   /** The session that this key opened. */
   session(key: string): SessionFacts | undefined
-  /** The depth at which a line about this key is indented. */
+  /** The depth of the session that this key opened; for other keys, one below the session that called the pattern. */
   depth(key: string): number
 }
 

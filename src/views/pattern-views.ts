@@ -1,7 +1,7 @@
-import type { EventOf, PatternEventType } from '../kernel/event.ts'
+import type { Event, EventOf, PatternEventType } from '../kernel/event.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import type { ProgressLine, SessionFacts, SessionLabel, TextLine, ViewPage } from '../kernel/pattern-view.ts'
-import { findEnclosing, parentStepKey } from './run-reducer.ts'
+import { findEnclosing, isPatternEvent, parentStepKey } from './run-reducer.ts'
 import type { LoadedView, PatternState, RunView } from './run-view.ts'
 
 /* The views of patterns within the view of a run. Events of patterns that this process does not know are shown by their fields. */
@@ -86,4 +86,19 @@ export function outputText(
 
 function mainPattern(view: RunView): PatternState | undefined {
   return view.patterns.find(({ name }) => name === view.start?.pattern)
+}
+
+/** The lines of a pattern's view as plain text, from the events of a run; none for a pattern without `view.lines`. */
+export async function patternViewText(
+  pattern: Pattern,
+  events: readonly Event[],
+  { width = 80, output = null }: { width?: number; output?: unknown } = {},
+): Promise<string[]> {
+  const [loaded] = await loadPatternViews([pattern])
+  if (!loaded) return []
+  const { view } = loaded
+  const own = events.filter(isPatternEvent).filter(({ type }) => loaded.events.includes(type))
+  const state = own.reduce((before, event) => view.reduce(before, event), view.initial())
+  const lines = view.lines?.(state, { output, width, ascii: false }) ?? []
+  return lines.map((line) => line.map((span) => (typeof span === 'string' ? span : span[1])).join(''))
 }

@@ -85,8 +85,15 @@ export function isPatternEvent(event: Event): event is EventOf<PatternEventType>
 
 function reducePatternEvent(view: RunView, event: EventOf<PatternEventType>): void {
   const owners = view.patterns.filter(({ events }) => events.has(event.type))
-  for (const owner of owners) owner.state = owner.view.reduce(owner.state, event)
-  if (owners.length > 0) return
+  for (const owner of owners) {
+    try {
+      owner.state = owner.view.reduce(owner.state, event)
+    } catch {
+      // Written by another version of the pattern: a run must stay visible, so its events are shown by their fields.
+      view.patterns.splice(view.patterns.indexOf(owner), 1)
+    }
+  }
+  if (view.patterns.some(({ events }) => events.has(event.type))) return
   view.otherEvents.push(event)
   if (view.otherEvents.length > OTHER_EVENTS_KEPT) view.otherEvents.shift()
 }

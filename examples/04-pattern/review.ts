@@ -1,0 +1,78 @@
+import type { DeclaredEvent } from 'troupe'
+import { definePattern, definePatternView } from 'troupe'
+import { z } from 'zod'
+
+// A pattern of our own: several agents review a text, one after the other, until it has enough votes.
+const input = z.strictObject({
+  text: z.string().min(1).describe('The text to review.'),
+  reviewers: z.array(z.string()).min(1).describe('The agents that review it.'),
+  needed: z.int().min(1).default(2).describe('The number of approvals that are enough.'),
+})
+const verdict = z.strictObject({ approve: z.boolean(), reason: z.string() })
+const output = z.strictObject({
+  approved: z.boolean(),
+  votes: z.array(z.strictObject({ agent: z.string(), ...verdict.shape })),
+})
+
+const events = {
+  'review:vote': z.strictObject({ agent: z.string(), ...verdict.shape }),
+  'review:decided': z.strictObject({ approved: z.boolean(), saved: z.int() }),
+}
+
+// What people see of it: a pure reducer over its events, and lines from the reduced state.
+interface Tally {
+  votes: { agent: string; approve: boolean }[]
+  approved?: boolean
+}
+
+const view = definePatternView<Tally, DeclaredEvent<typeof events>>({
+  initial: () => ({ votes: [] }),
+  reduce(tally, { type, data }) {
+    if (type === 'review:decided') return { ...tally, approved: data.approved }
+    return { ...tally, votes: [...tally.votes, { agent: data.agent, approve: data.approve }] }
+  },
+  progress(_tally, { type, data }, sessions) {
+    if (type === 'review:decided') return { spans: [['bold', data.approved ? 'approved' : 'rejected']] }
+    const speaker = { agent: data.agent, depth: sessions.depth(data.key.replace(/\/vote$/, '')) }
+    return { speaker, spans: [data.approve ? ['green', 'approves'] : ['red', 'objects'], `  ${data.reason}`] }
+  },
+  lines({ votes, approved }) {
+    const count = votes.filter(({ approve }) => approve).length
+    return [[['bold', approved ? 'approved' : 'rejected'], `  ${count} of ${votes.length} votes`]]
+  },
+})
+
+export const review = definePattern<z.output<typeof input>, typeof events>({
+  name: 'review',
+  version: 1,
+  description: 'Let several agents review a text. They vote one after the other, until enough of them approve.',
+  category: 'task_management',
+  // Agents find its tool under this name, too.
+  aliases: ['second_opinion'],
+  input,
+  output,
+  events,
+  view,
+  // Permission rules such as `review(critic)` match these names.
+  agents: ({ reviewers }) => reviewers,
+  delegation: { self: 'refuse', cycles: 'refuse' },
+  check(roster, { reviewers }) {
+    for (const name of reviewers) roster.get(name)
+  },
+  async execute(context, { text, reviewers, needed }) {
+    const votes: z.output<typeof output>['votes'] = []
+    for (const [index, name] of reviewers.entries()) {
+      if (votes.filter(({ approve }) => approve).length >= needed) break
+      const request = { instruction: `Review this text:\n\n${text}`, output: verdict }
+      const session = await context.perform(context.roster.get(name), request, { key: `reviewer/${index}` })
+      if (session.error)
+        return { success: false, error: session.error.message, detail: session.error, output: { votes } }
+      const vote = { agent: name, ...verdict.parse(session.object) }
+      votes.push(vote)
+      context.emit(`reviewer/${index}/vote`, 'review:vote', vote)
+    }
+    const approved = votes.filter(({ approve }) => approve).length >= needed
+    context.emit('decided', 'review:decided', { approved, saved: reviewers.length - votes.length })
+    return { success: true, output: { approved, votes } }
+  },
+})

@@ -1,0 +1,68 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import type { ChildExit } from '../chaos/child-process.ts'
+import { runChild } from '../chaos/child-process.ts'
+import { createCliFixture } from './cli-fixture.ts'
+
+/* The pattern of examples/04-pattern in real processes. The command line does not know it. */
+
+const CHILD = fileURLToPath(new URL('./own-pattern-child.ts', import.meta.url))
+const OFFLINE = new URL('../docs/offline-troupe.ts', import.meta.url).href
+
+function run(folder: string, pattern: string, victim = ''): Promise<ChildExit> {
+  return runChild('--import', OFFLINE, CHILD, folder, pattern, victim)
+}
+
+const paidIn = async (folder: string) => (await readFile(join(folder, 'paid'), 'utf8')).trim().split('\n')
+
+interface ReviewOutput {
+  votes: { agent: string }[]
+}
+
+test.each(['review', 'task'])(
+  'PT10 a run with a user-written pattern (%s) that is killed with SIGKILL resumes to the same output and pays nothing twice',
+  async (pattern) => {
+    const whole = await createCliFixture()
+    const undisturbed = JSON.parse((await run(whole.folder, pattern)).output) as { status: string; output: unknown }
+    expect(undisturbed.status).toBe('completed')
+    const { folder } = await createCliFixture()
+    expect((await run(folder, pattern, 'lawyer')).signal).toBe('SIGKILL')
+    expect((await run(folder, pattern, 'engineer')).signal).toBe('SIGKILL')
+    const resumed = JSON.parse((await run(folder, pattern)).output) as typeof undisturbed
+    // Session ids and usage of lost requests differ between runs; what the pattern returned does not.
+    expect(resumed.status).toBe('completed')
+    expect(responseOf(resumed.output)).toEqual(responseOf(undisturbed.output))
+    expect(await paidIn(folder)).toEqual(await paidIn(whole.folder))
+  },
+  120_000,
+)
+
+function responseOf(output: unknown): unknown {
+  const { response } = output as { response?: string }
+  return response ?? output
+}
+
+test('PT9 `show` and `watch` show the events of a pattern that this process does not know by their fields', async () => {
+  const { folder, troupe } = await createCliFixture()
+  const store = ['--store', join(folder, 'store')]
+  expect((await run(folder, 'review', 'engineer')).signal).toBe('SIGKILL')
+  const id = await readFile(join(folder, 'run'), 'utf8')
+  const interrupted = await troupe('show', id, ...store)
+  expect([interrupted.code, interrupted.err]).toEqual([0, ''])
+  expect(interrupted.out).toMatch(/review:vote {2}agent: editor, approve: false, reason: so says editor/)
+  expect(interrupted.out).toMatch(/review:vote {2}agent: lawyer, approve: true/)
+  // A process that lacks the pattern refuses to continue the run, and leaves it as it is.
+  const refused = await troupe('resume', id, ...store)
+  expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("no pattern 'review'")])
+  expect((await run(folder, 'review')).code).toBe(0)
+  const watched = await troupe('watch', id, '--from-start', ...store)
+  expect(watched.code).toBe(0)
+  expect(watched.err).toMatch(/review:vote {2}agent: engineer/)
+  expect(watched.err).toMatch(/review:decided {2}approved: false, saved: 0/)
+  const { votes } = JSON.parse(watched.out) as ReviewOutput
+  expect(votes.map(({ agent }) => agent)).toEqual(['editor', 'lawyer', 'engineer'])
+  const record = await troupe('show', id, '--json', ...store)
+  expect(JSON.parse(record.out)).toMatchObject({ pattern: 'review', status: 'completed' })
+}, 120_000)
