@@ -7,6 +7,7 @@ import type { Bench, BenchOptions, Line } from './bench.ts'
 import { chatTurns } from './chat.ts'
 import { collaboration } from './collaborate.ts'
 import { fiveThousandSessions, thousandSessions } from './concurrent-sessions.ts'
+import { crowd } from './crowd.ts'
 import { disk } from './disk.ts'
 import { fanOutNoLatency, fanOutWithLatency } from './fan-out.ts'
 import { floor } from './floor.ts'
@@ -32,6 +33,7 @@ const BENCHES: readonly Bench[] = [
   actingTool,
   wholeRun,
   chatTurns,
+  crowd,
   fanOutNoLatency,
   fanOutWithLatency,
   collaboration,

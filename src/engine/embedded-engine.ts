@@ -2,9 +2,11 @@ import { TroupeError, toTroupeError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
 import { Committer } from '../kernel/journal/journal.ts'
 import type { Ports } from '../kernel/ports.ts'
+import type { Command } from '../store/store.ts'
 import { claimableRuns, needsExecution } from './claimable-runs.ts'
 import { CommandReader } from './command-reader.ts'
-import type { ClaimedRun, Engine, EngineParts, ReopenOptions, StreamItem } from './engine.ts'
+import type { ClaimedRun, Engine, EngineParts, ReopenOptions, RunEndEvent, StartedRun, StreamItem } from './engine.ts'
+import { LeaseHeartbeat } from './lease-heartbeat.ts'
 import { isOwnerDead, leaseOwnerId } from './lease-owner.ts'
 import type { HeldLease } from './run-attempt.ts'
 import { holdLease, LEASE_MS, RunAttempt } from './run-attempt.ts'
@@ -16,19 +18,22 @@ import { holdLease, LEASE_MS, RunAttempt } from './run-attempt.ts'
  * 3. Commands are read once for all runs, when the store has changed.
  */
 
-const RENEW_MS = 10_000
-const HEARTBEAT_MS = 1000
-/** A constant reason: without one, each abort creates a DOMException with a stack trace. */
-const IDLE = 'no run is active'
-
 interface ActiveRun {
   /** True if `execute` joined this run since commands were last read. */
   joined: boolean
+  /** True if a command arrived before there was an attempt to apply it. */
+  missedCommands: boolean
   attempt: RunAttempt | undefined
   lease: HeldLease | undefined
-  done: Promise<void>
+  done: Promise<RunEndEvent | undefined>
   /** Called when this process has got the lease. */
   onLeased: (() => void) | undefined
+}
+
+interface FirstAttempt {
+  reopen?: ReopenOptions
+  /** Set for a run that this engine has just created. */
+  created?: { lease: HeldLease; start: Event }
 }
 
 export class EmbeddedEngine implements Engine {
@@ -41,10 +46,8 @@ export class EmbeddedEngine implements Engine {
   readonly #queue: (() => void)[] = []
   readonly #commands: CommandReader
   #usedSlots = 0
+  readonly #heartbeat: LeaseHeartbeat
   #draining = false
-  #isBeating = false
-  /** Aborted when no run is active: an idle engine must not hold a timer that keeps the process alive. */
-  #idle = new AbortController()
 
   constructor(options: EngineParts) {
     this.#options = options
@@ -53,8 +56,14 @@ export class EmbeddedEngine implements Engine {
     this.#commands = new CommandReader({
       store: options.store,
       world: options.world,
-      deliver: async (run_id, commands) => this.#activeRuns.get(run_id)?.attempt?.applyCommands(commands),
+      deliver: (run_id, commands) => this.#deliverCommands(run_id, commands),
       onFailure: (thrown) => this.#onCommandsUnreadable(thrown),
+    })
+    this.#heartbeat = new LeaseHeartbeat({
+      store: options.store,
+      world: options.world,
+      leases: () => [...this.#activeRuns.values()].flatMap(({ lease }) => lease ?? []),
+      onLost: (run_id) => this.#activeRuns.get(run_id)?.attempt?.markLeaseLost(),
     })
     this.#committer = new Committer(options.store, options.world, (events) => this.#onCommitted(events))
   }
@@ -63,16 +72,37 @@ export class EmbeddedEngine implements Engine {
     return [...this.#activeRuns.keys()]
   }
 
-  execute(run_id: string, reopen?: ReopenOptions): Promise<void> {
+  async start(start: Event): Promise<StartedRun> {
+    const { run_id } = start
+    if (this.#draining || this.#usedSlots >= this.#options.concurrency) {
+      await this.#options.store.createRun(start)
+      return { done: this.execute(run_id) }
+    }
+    this.#usedSlots += 1
+    const run = this.#activate(run_id)
+    const created = this.#createLeasedRun(start)
+    run.done = created.then(
+      (lease) => this.#executeRun(run_id, run, { created: { lease, start } }),
+      (error: unknown) => {
+        this.#deactivate(run_id)
+        throw error
+      },
+    )
+    run.done.catch(() => {})
+    await created
+    return { done: run.done }
+  }
+
+  execute(run_id: string, reopen?: ReopenOptions): Promise<RunEndEvent | undefined> {
     const running = this.#activeRuns.get(run_id)
     if (running) {
       running.joined = true
       return running.done
     }
-    return this.#start(run_id, { reopen })
+    return this.#executeLater(run_id, { reopen })
   }
 
-  submit(run_id: string, reopen?: ReopenOptions): Promise<void> {
+  submit(run_id: string, reopen?: ReopenOptions): Promise<RunEndEvent | undefined> {
     return this.execute(run_id, reopen)
   }
 
@@ -81,7 +111,7 @@ export class EmbeddedEngine implements Engine {
       if (this.#draining || this.#usedSlots >= this.#options.concurrency) return undefined
       if (this.#activeRuns.has(run_id)) continue
       const leased = Promise.withResolvers<boolean>()
-      const done = this.#start(run_id, { onLeased: () => leased.resolve(true) })
+      const done = this.#executeLater(run_id, { onLeased: () => leased.resolve(true) })
       done.then(
         () => leased.resolve(false),
         (thrown) => (toTroupeError(thrown).code === 'run_busy' ? leased.resolve(false) : leased.reject(thrown)),
@@ -91,13 +121,50 @@ export class EmbeddedEngine implements Engine {
     return undefined
   }
 
-  #start(run_id: string, { reopen, onLeased }: { reopen?: ReopenOptions | undefined; onLeased?: () => void }) {
-    const run: ActiveRun = { joined: false, attempt: undefined, lease: undefined, done: Promise.resolve(), onLeased }
-    this.#activeRuns.set(run_id, run)
-    run.done = this.#executeRun(run_id, run, reopen)
+  /** Executes a stored run as soon as there is a slot. */
+  #executeLater(run_id: string, { reopen, onLeased }: { reopen?: ReopenOptions | undefined; onLeased?: () => void }) {
+    const run = this.#activate(run_id, onLeased)
+    run.done = this.#acquireSlot().then(() => this.#executeRun(run_id, run, reopen ? { reopen } : {}))
     run.done.catch(() => {})
-    void this.#heartbeat()
     return run.done
+  }
+
+  #activate(run_id: string, onLeased?: () => void): ActiveRun {
+    const run: ActiveRun = {
+      joined: false,
+      missedCommands: false,
+      attempt: undefined,
+      lease: undefined,
+      done: Promise.resolve(undefined),
+      onLeased,
+    }
+    this.#activeRuns.set(run_id, run)
+    this.#heartbeat.start()
+    return run
+  }
+
+  #deactivate(run_id: string): void {
+    this.#activeRuns.delete(run_id)
+    if (this.#activeRuns.size === 0) {
+      this.#heartbeat.stop()
+      this.#commands.close()
+    }
+    this.#releaseSlot()
+  }
+
+  /** One transaction instead of two. Commands are read first: those that arrive from now on are delivered. */
+  async #createLeasedRun(start: Event): Promise<HeldLease> {
+    const { store, world } = this.#options
+    const opening = this.#commands.open()
+    if (opening) await opening
+    const requested_at = world.now()
+    return holdLease(await store.createRun(start, { owner: this.#owner, ttl_ms: LEASE_MS }), requested_at)
+  }
+
+  async #deliverCommands(run_id: string, commands: readonly Command[]): Promise<void> {
+    const run = this.#activeRuns.get(run_id)
+    if (run?.attempt) await run.attempt.applyCommands(commands)
+    else if (run) run.missedCommands = true
   }
 
   subscribe(listener: (item: StreamItem) => void): () => void {
@@ -112,24 +179,22 @@ export class EmbeddedEngine implements Engine {
     await Promise.allSettled(runs.map(({ done }) => done))
   }
 
-  async #executeRun(run_id: string, run: ActiveRun, reopen: ReopenOptions | undefined): Promise<void> {
-    await this.#acquireSlot()
+  async #executeRun(run_id: string, run: ActiveRun, first: FirstAttempt): Promise<RunEndEvent | undefined> {
+    const { store } = this.#options
     try {
-      if (this.#draining) return
-      await this.#commands.open()
-      let end = await this.#runAttempt(run_id, run, reopen).catch((error: unknown) => retryIfJoined(run, error))
+      if (this.#draining && first.created) await store.release(first.created.lease).catch(() => {})
+      if (this.#draining) return undefined
+      const opening = this.#commands.open()
+      if (opening) await opening
+      let end = await this.#runAttempt(run_id, run, first).catch((error: unknown) => retryIfJoined(run, error))
       while (end === 'again' || (end === 'parked' && (await this.#hasNewCommands(run_id, run)))) {
-        if (this.#draining) return
-        end = await this.#runAttempt(run_id, run, undefined).catch((error: unknown) => ignoreIfTakenOver(error))
+        if (this.#draining) return undefined
+        end = await this.#runAttempt(run_id, run, {}).catch((error: unknown) => ignoreIfTakenOver(error))
       }
+      return run.attempt?.end
     } finally {
       // Synchronous with the decision to stop: otherwise a later `execute` would join a run that is over.
-      this.#activeRuns.delete(run_id)
-      if (this.#activeRuns.size === 0) {
-        this.#idle.abort(IDLE)
-        this.#commands.close()
-      }
-      this.#releaseSlot()
+      this.#deactivate(run_id)
     }
   }
 
@@ -143,16 +208,16 @@ export class EmbeddedEngine implements Engine {
     }
   }
 
-  async #runAttempt(run_id: string, run: ActiveRun, reopen: ReopenOptions | undefined) {
+  async #runAttempt(run_id: string, run: ActiveRun, { reopen, created }: FirstAttempt) {
     const { store } = this.#options
-    const lease = await this.#acquireLease(run_id)
+    const lease = created?.lease ?? (await this.#acquireLease(run_id))
     if (run.onLeased && !(await this.#isStillClaimable(run_id))) {
       await store.release(lease)
       return 'ended'
     }
     run.lease = lease
     run.onLeased?.()
-    run.attempt = new RunAttempt({
+    const attempt = new RunAttempt({
       store,
       ports: this.#ports,
       startTurns: this.#options.startTurns,
@@ -160,14 +225,16 @@ export class EmbeddedEngine implements Engine {
       owner: this.#owner,
       lease,
       reopen,
+      ...(created && !run.missedCommands ? { created: created.start } : undefined),
       deliver: (events) => this.#onCommitted(events),
     })
-    if (this.#draining) run.attempt.pause()
+    run.attempt = attempt
+    if (this.#draining) attempt.pause()
     try {
-      return await run.attempt.run()
+      return await attempt.run()
     } finally {
       run.lease = undefined
-      await store.release(lease).catch(() => {})
+      if (!attempt.hasReleased) await store.release(lease).catch(() => {})
     }
   }
 
@@ -206,45 +273,10 @@ export class EmbeddedEngine implements Engine {
     else this.#usedSlots -= 1
   }
 
-  /** Renews the leases of all active runs. Ends when no run is active. */
-  async #heartbeat(): Promise<void> {
-    if (this.#isBeating) return
-    this.#isBeating = true
-    this.#idle = new AbortController()
-    const { world } = this.#options
-    let renewed = world.now()
-    while (this.#activeRuns.size > 0) {
-      // A run may start in the tick in which the last one ended: an aborted signal would make this a busy loop.
-      if (this.#idle.signal.aborted) this.#idle = new AbortController()
-      await world.sleep(HEARTBEAT_MS, this.#idle.signal).catch(() => {})
-      // Shorter than `RENEW_MS` and in both directions: the wall clock may jump.
-      if (Math.abs(world.now() - renewed) >= RENEW_MS) {
-        await this.#renewLeases()
-        renewed = world.now()
-      }
-    }
-    this.#isBeating = false
-  }
-
   #onCommandsUnreadable(thrown: unknown): void {
     const problem = `cannot read the commands of ${this.active.join(', ')}: ${toTroupeError(thrown).message}`
     const hint = 'check the store with troupe doctor, then resume the runs with troupe resume'
     this.#options.onListenerError(new TroupeError('store_failed', problem, { hint }))
-  }
-
-  async #renewLeases(): Promise<void> {
-    const { store, world } = this.#options
-    const leases = [...this.#activeRuns.values()].flatMap(({ lease }) => lease ?? [])
-    const requested_at = world.now()
-    try {
-      const lost = new Set(await store.renew(leases, LEASE_MS))
-      for (const lease of leases) {
-        if (lost.has(lease.run_id)) this.#activeRuns.get(lease.run_id)?.attempt?.markLeaseLost()
-        else lease.expires_at = requested_at + LEASE_MS
-      }
-    } catch {
-      // Retried at the next heartbeat. Until then the epoch (fencing token) guards every append.
-    }
   }
 
   #onCommitted(events: readonly Event[]): void {

@@ -1,4 +1,4 @@
-import type { Event } from '../kernel/event.ts'
+import type { Event, EventOf } from '../kernel/event.ts'
 import type { Limits } from '../kernel/limits.ts'
 import type { Delta, Ports } from '../kernel/ports.ts'
 import type { StartTurns } from '../kernel/session/turn-scope.ts'
@@ -16,11 +16,18 @@ export interface ReopenOptions {
   force: boolean
 }
 
+export type RunEndEvent = EventOf<'run:end'>
+
+export interface StartedRun {
+  /** As `submit`. */
+  readonly done: Promise<RunEndEvent | undefined>
+}
+
 /** A run that an engine has taken. */
 export interface ClaimedRun {
   run_id: string
   /** As `execute`. */
-  done: Promise<void>
+  done: Promise<RunEndEvent | undefined>
 }
 
 /** Everything that an engine works with. */
@@ -39,11 +46,13 @@ export interface EngineParts {
 
 /** Schedules and executes runs. All state is in the journal. */
 export interface Engine {
+  /** Stores a new run with this `run:start`, and submits it. Resolves once it is stored. */
+  start(start: Event): Promise<StartedRun>
   /**
    * Has a stored run executed, by this process or another one. Resolves when the run has ended, waits for a person, or was
    * interrupted; rejects as `execute` does. Troupes start, resume and continue their runs with it.
    */
-  submit(run_id: string, reopen?: ReopenOptions): Promise<void>
+  submit(run_id: string, reopen?: ReopenOptions): Promise<RunEndEvent | undefined>
   /**
    * Takes the oldest run of the project that nobody executes (submitted, interrupted, left by a dead process, or answered while
    * it waited) and begins to execute it here. `undefined` if there is none or all slots are taken. A run is claimed once.
@@ -51,9 +60,10 @@ export interface Engine {
   claim(project: string): Promise<ClaimedRun | undefined>
   /**
    * Executes a run until it ends, waits for a person, or is interrupted. Joins the execution if the run is already
-   * active here. Rejects with `run_busy`, `unknown_run` or the store's error if the run cannot be executed.
+   * active here. Resolves with `run:end` if the run ended here. Rejects with `run_busy`, `unknown_run` or the store's error
+   * if the run cannot be executed.
    */
-  execute(run_id: string, reopen?: ReopenOptions): Promise<void>
+  execute(run_id: string, reopen?: ReopenOptions): Promise<RunEndEvent | undefined>
   /** Ids of the runs that this engine executes or has queued. */
   readonly active: readonly string[]
   /** Returns the function that unsubscribes. A listener that throws does not affect runs. */

@@ -1,5 +1,6 @@
 import { TroupeError, toTroupeError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
+import { isEvent } from '../kernel/event.ts'
 import { Execution } from '../kernel/journal/execution.ts'
 import { isFatal } from '../kernel/journal/fatal-error.ts'
 import type { Committer, Journal } from '../kernel/journal/journal.ts'
@@ -13,7 +14,7 @@ import { settleLostModelCalls } from '../kernel/session/lost-model-calls.ts'
 import { resumeBackgroundSessions } from '../kernel/session/pattern-context.ts'
 import type { StartTurns } from '../kernel/session/turn-scope.ts'
 import type { Command, GateRow, Lease, Store } from '../store/store.ts'
-import type { ReopenOptions } from './engine.ts'
+import type { ReopenOptions, RunEndEvent } from './engine.ts'
 import { applyForkToPorts } from './fork-changes.ts'
 import { cancelledError, executePattern } from './run-end.ts'
 import { assertSameWorkspace, reopenRun, runHistoryFrom, undeliveredEvents } from './run-history.ts'
@@ -34,6 +35,8 @@ export interface RunAttemptDeps {
   owner: string
   lease: HeldLease
   reopen: ReopenOptions | undefined
+  /** The `run:start` of a run that was created for this attempt: there are no other events and no commands to read. */
+  created?: Event
   /** Delivers committed events that listeners may have missed. */
   deliver(events: readonly Event[]): void
 }
@@ -74,10 +77,18 @@ export class RunAttempt {
   #isDone = false
   #cancelWallClock: (() => void) | undefined
   #pausing = false
+  #hasReleased = false
+  /** Set when the run has ended in this attempt. */
+  end: RunEndEvent | undefined
 
   constructor(deps: RunAttemptDeps) {
     this.#deps = deps
     this.run_id = deps.lease.run_id
+  }
+
+  /** True if the lease was given back with the last events. */
+  get hasReleased(): boolean {
+    return this.#hasReleased
   }
 
   get seenCommand(): number {
@@ -108,8 +119,8 @@ export class RunAttempt {
   }
 
   async run(): Promise<RunAttemptOutcome> {
-    const { store, committer, lease, reopen } = this.#deps
-    const events = await store.events(this.run_id)
+    const { store, committer, lease, reopen, created } = this.#deps
+    const events = created ? [created] : await store.events(this.run_id)
     const history = runHistoryFrom(events)
     const ports = applyForkToPorts(this.#deps.ports, history.start)
     this.#deps.deliver(undeliveredEvents(events))
@@ -123,7 +134,7 @@ export class RunAttempt {
     if (crashesWithoutProgress >= MAX_CRASHES_WITHOUT_PROGRESS || crashes >= MAX_CRASHES)
       return this.#quarantine(journal, crashes)
     const execution = this.#start(events, { ports, journal, recorded })
-    await this.#applyStoredCommands(execution)
+    if (!created) await this.#applyStoredCommands(execution)
     this.#enforceWallClock(execution, recorded.activeMs)
     resumeBackgroundSessions({ execution, startTurns: this.#deps.startTurns })
     try {
@@ -159,9 +170,10 @@ export class RunAttempt {
     if (outcome === 'parkable') return this.#park(execution)
     await Promise.race([execution.finish(), fatal])
     this.#markDone()
-    execution.journal.append('run:end', outcome)
+    const event = execution.journal.append('run:end', outcome)
     execution.journal.close()
-    await execution.journal.commit('full')
+    await this.#commitLast(execution.journal)
+    if (isEvent(event, 'run:end')) this.end = event
     return 'ended'
   }
 
@@ -171,12 +183,12 @@ export class RunAttempt {
     this.#markDone()
     if (execution.isPaused && execution.waitingGates.length === 0) {
       execution.journal.append('run:interrupt', { reason: 'the process was asked to stop' })
-      await execution.journal.commit('full')
+      await this.#commitLast(execution.journal)
       return 'interrupted'
     }
     execution.journal.append('run:park', { gates: execution.waitingGates })
     try {
-      await execution.journal.commit('full', this.#seenCommand)
+      await this.#commitLast(execution.journal, { seen_command: this.#seenCommand })
       return 'parked'
     } catch (thrown) {
       if (toTroupeError(thrown).code !== 'run_busy') throw thrown
@@ -189,8 +201,14 @@ export class RunAttempt {
       hint: `see its last steps with troupe show ${this.run_id}; when the cause is fixed: troupe resume ${this.run_id} --force`,
     })
     journal.append('run:end', { status: 'failed', stop_reason: 'failed', output: null, error: error.toJSON() })
-    await journal.commit('full')
+    await this.#commitLast(journal)
     return 'ended'
+  }
+
+  /** Commits the last events of this owner and gives the lease back in the same transaction. */
+  async #commitLast(journal: Journal, options?: { seen_command: number }): Promise<void> {
+    await journal.commit('full', { ...options, release: true })
+    this.#hasReleased = true
   }
 
   /** The first in line: a later command applied earlier would hide these. */

@@ -40,7 +40,8 @@ async function watchFixture() {
   }
   const deltaListeners = new Set<(item: StreamItem) => void>()
   const engine: Engine = {
-    execute: async () => {},
+    start: async () => ({ done: Promise.resolve(undefined) }),
+    execute: async () => undefined,
     submit: async () => {},
     claim: async () => undefined,
     active: [],

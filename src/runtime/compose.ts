@@ -25,7 +25,7 @@ import { performerPort } from './performer-port.ts'
 import { openMcp, openToolbox, permissionPolicy, redactorPort, toolsByName } from './tool-ports.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
-const DEFAULT_CONCURRENCY = 16
+const DEFAULT_CONCURRENCY = 1000
 
 export interface RuntimeParts {
   world: World

@@ -1,4 +1,4 @@
-import type { ReopenOptions } from '../engine/engine.ts'
+import type { ReopenOptions, RunEndEvent } from '../engine/engine.ts'
 import { checkGateAnswer } from '../engine/gate-answer.ts'
 import type { ReplayReport } from '../engine/replay-run.ts'
 import type { WatchOptions } from '../engine/run-stream.ts'
@@ -37,13 +37,13 @@ export interface RunRequest {
 }
 
 export async function startRun(controller: RunController, request: RunRequest): Promise<RunHandle> {
-  const { world, store, engine } = controller.parts
+  const { world, engine } = controller.parts
   const signal = request.options?.signal
   signal?.throwIfAborted()
   const data = runStartFrom(controller.parts, request)
   const run_id = `r_${world.randomHex(6)}`
-  await store.createRun({ run_id, seq: 1, at: world.now(), type: 'run:start', data })
-  const handle = createHandle(controller, run_id, engine.submit(run_id))
+  const { done } = await engine.start({ run_id, seq: 1, at: world.now(), type: 'run:start', data })
+  const handle = createHandle(controller, run_id, done)
   if (signal) cancelOnAbort(handle, signal)
   return handle
 }
@@ -106,7 +106,7 @@ export async function cancelRun({ parts }: RunController, run_id: string, reason
   await requireRun(store, project, run_id)
   await store.enqueueCommand(run_id, { kind: 'cancel', reason, by: 'user' }, world.now())
   await executeUnlessBusy(parts, run_id)
-  return readRunResult(store, world, run_id)
+  return readRunResult({ store, world }, run_id)
 }
 
 export async function replayStoredRun({ parts }: RunController, run_id: string): Promise<ReplayReport> {
@@ -157,7 +157,7 @@ export async function sendSteering(
 export async function readResult({ parts }: RunController, run_id: string): Promise<RunResult> {
   const { store, project, world } = parts
   await requireRun(store, project, run_id)
-  return readRunResult(store, world, run_id)
+  return readRunResult({ store, world }, run_id)
 }
 
 /** A listener that throws must not fail the commit that it is told about. */
@@ -200,10 +200,10 @@ export async function closeTroupe({ parts, tails, pendingResults }: RunControlle
   await store.close()
 }
 
-function createHandle(controller: RunController, run_id: string, work: Promise<void>): RunHandle {
+function createHandle(controller: RunController, run_id: string, work: Promise<RunEndEvent | undefined>): RunHandle {
   const { parts, tails, pendingResults } = controller
   const { engine, store, world } = parts
-  const result = work.then(() => readRunResult(store, world, run_id))
+  const result = work.then((end) => readRunResult({ store, world }, run_id, end))
   const settled = result.then(
     () => undefined,
     () => undefined,
@@ -221,7 +221,7 @@ function createHandle(controller: RunController, run_id: string, work: Promise<v
 
 /** A handle for a run that this call does not execute. */
 function idleHandle(controller: RunController, run_id: string): RunHandle {
-  return createHandle(controller, run_id, Promise.resolve())
+  return createHandle(controller, run_id, Promise.resolve(undefined))
 }
 
 /** Takes a run that waits for a process and executes it here. */
@@ -236,8 +236,9 @@ function continueRun(controller: RunController, run_id: string): RunHandle {
 }
 
 /** Ignores `run_busy`: the process that executes the run will read the command. */
-function executeUnlessBusy({ engine }: RuntimeParts, run_id: string): Promise<void> {
+function executeUnlessBusy({ engine }: RuntimeParts, run_id: string): Promise<RunEndEvent | undefined> {
   return engine.submit(run_id).catch((error: unknown) => {
     if (!(error instanceof TroupeError) || error.code !== 'run_busy') throw error
+    return undefined
   })
 }

@@ -1,16 +1,20 @@
+import type { Event } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { World } from '../kernel/world.ts'
 import { unknownGateError, unknownRunError } from '../store/preconditions.ts'
 import type { GateRow, RunRow, Store } from '../store/store.ts'
 import type { RunResult } from './run-handle.ts'
 
-/** The current status and result of a run. */
-export async function readRunResult(store: Store, world: World, run_id: string): Promise<RunResult> {
+/** The current status and result of a run. `known` is its end, if the caller has it: it need not be read then. */
+export async function readRunResult(
+  { store, world }: { store: Store; world: World },
+  run_id: string,
+  known?: Event,
+): Promise<RunResult> {
   const row = await store.run(run_id)
   if (!row) throw unknownRunError(run_id, [])
-  const ended = row.ended_at !== null
-  const [last] = ended ? (await store.events(run_id, { after: row.head - 1 })).slice(-1) : []
-  const end = isEvent(last, 'run:end') ? last.data : undefined
+  const last = row.ended_at === null || known?.seq === row.head ? known : await readLastEvent(store, row)
+  const end = row.ended_at !== null && isEvent(last, 'run:end') ? last.data : undefined
   const { calls, input, output, cache_read, cache_write, usd } = row.usage
   return {
     run_id,
@@ -20,8 +24,12 @@ export async function readRunResult(store: Store, world: World, run_id: string):
     error: end?.error ?? null,
     usage: { calls, input, output, cache_read, cache_write, usd },
     duration_ms: (row.ended_at ?? world.now()) - row.created_at,
-    gates: await store.openGates({ run_id }),
+    gates: row.open_gates === 0 ? [] : await store.openGates({ run_id }),
   }
+}
+
+async function readLastEvent(store: Store, { run_id, head }: RunRow): Promise<Event | undefined> {
+  return (await store.events(run_id, { after: head - 1 })).at(-1)
 }
 
 /** Finds a run of this project. A run of another project is `unknown_run`. */

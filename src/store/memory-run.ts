@@ -22,6 +22,11 @@ export function leaseState(run: MemoryRun): RunLeaseState {
   return { run_id: identity.run_id, status: projection.status, epoch, head: run.events.length, owner, lease_until }
 }
 
+export function releaseLease(run: MemoryRun): void {
+  run.owner = null
+  run.lease_until = null
+}
+
 export function toRunRow(run: MemoryRun, now: number): RunRow {
   const { identity, projection, epoch, gates, events } = run
   const open_gates = isEnded(projection.status) ? 0 : gates.filter((gate) => gate.answered_at === null).length

@@ -2,7 +2,7 @@ import type { Event, EventOf, EventType } from '../kernel/event.ts'
 import type { Append, AppendOutcome } from '../kernel/journal/journal.ts'
 import { ChangeFeed } from './changes.ts'
 import type { MemoryRun } from './memory-run.ts'
-import { leaseState, toRunRow, validateAnswer } from './memory-run.ts'
+import { leaseState, releaseLease, toRunRow, validateAnswer } from './memory-run.ts'
 import { MemorySessions } from './memory-sessions.ts'
 import {
   appendFailure,
@@ -72,6 +72,7 @@ export class MemoryStore implements port.Store {
     const error = validateAppend(append, run && leaseState(run), () => run?.commands.at(-1)?.id ?? 0)
     if (error || !run) return appendFailure(error ?? unknownRunError(append.run_id, []))
     for (const event of append.events) this.#addEvent(run, event)
+    if (append.release) releaseLease(run)
     return OK
   }
 
@@ -81,7 +82,9 @@ export class MemoryStore implements port.Store {
     projectEvent(event, this.#rows)
   }
 
-  async createRun(start: Event): Promise<void> {
+  createRun(start: Event): Promise<undefined>
+  createRun(start: Event, claimant: port.Claimant): Promise<port.Lease>
+  async createRun(start: Event, claimant?: port.Claimant): Promise<port.Lease | undefined> {
     const { run_id, data, at } = validateRunStart(start)
     if (this.#runs.has(run_id)) throw duplicateRunError(run_id)
     this.#runs.set(run_id, {
@@ -103,6 +106,7 @@ export class MemoryStore implements port.Store {
       artifacts: [],
     })
     this.changes.eventsCommitted(run_id, [start])
+    return claimant && this.lease(run_id, claimant)
   }
 
   async lease(run_id: string, claimant: port.Claimant): Promise<port.Lease> {
@@ -128,9 +132,7 @@ export class MemoryStore implements port.Store {
 
   async release({ run_id, epoch }: port.Lease): Promise<void> {
     const run = this.#runs.get(run_id)
-    if (run?.epoch !== epoch) return
-    run.owner = null
-    run.lease_until = null
+    if (run?.epoch === epoch) releaseLease(run)
   }
 
   async run(run_id: string): Promise<port.RunRow | undefined> {

@@ -128,18 +128,24 @@ class SqliteStore implements port.Store {
     return outcomes
   }
 
-  async createRun(start: Event): Promise<void> {
+  createRun(start: Event): Promise<undefined>
+  createRun(start: Event, claimant: port.Claimant): Promise<port.Lease>
+  async createRun(start: Event, claimant?: port.Claimant): Promise<port.Lease | undefined> {
     const first = validateRunStart(start)
     const unhashed = encodeEvent(first)
     const encoded = hasPendingHash(unhashed) ? await hashBlobs(unhashed) : unhashed
-    const key = await this.#writes.writeBatched(({ runs, events }) => {
-      const inserted = runs.insert(first)
+    const run = await this.#writes.writeBatched(({ runs, events }) => {
+      const inserted = runs.insert(first, claimant)
       events.insert(inserted, [first], [encoded])
       return inserted
     })
-    this.#tables.runs.cacheKey(key)
+    this.#tables.runs.cacheKey({ id: run.id, run_id: run.run_id, project: run.project })
     this.#checkpoints.recordWrite(encodedBytes([encoded]))
     this.changes.eventsCommitted(first.run_id, [first])
+    if (!claimant) return undefined
+    const lease = { run_id: run.run_id, project: run.project, epoch: run.epoch, head: run.head }
+    this.#appender.cacheLeased(run, lease)
+    return lease
   }
 
   async lease(run_id: string, claimant: port.Claimant): Promise<port.Lease> {

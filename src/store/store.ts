@@ -146,7 +146,9 @@ export interface EventRange {
 
 export interface RunStore {
   /** Writes the run and its first event (`run:start`, seq 1). A second run with the same id is `invalid_input`. */
-  createRun(start: Event): Promise<void>
+  createRun(start: Event): Promise<undefined>
+  /** The same, with the lease (epoch 1) granted in the same transaction. */
+  createRun(start: Event, claimant: Claimant): Promise<Lease>
   /**
    * Makes the claimant the owner under a new epoch (fencing token). `run_busy` while another owner, not named in
    * `dead_owners`, holds the lease.

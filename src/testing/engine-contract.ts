@@ -29,6 +29,9 @@ export function engineContract(
   }
   describe(`${name} satisfies the engine contract`, () => {
     test('E1 execute runs to the end, and the result is committed when it returns', withHarness(lifecycle.completesRun))
+    test('E19 start creates a run and executes it', withHarness(lifecycle.startsRun))
+    test('E19 a run that cannot be stored leaves nothing behind', withHarness(lifecycle.rejectsDuplicateRun))
+    test('E19 a command sent right after start is applied', withHarness(waiting.cancelsStartedRun))
     test('E2 executing a running run joins it instead of starting it again', withHarness(concurrency.joinsActiveRun))
     test('E3 executing an unknown run is rejected', withHarness(lifecycle.rejectsUnknownRun))
     test('E4 a run parks at a gate without a lease and resumes after the answer', withHarness(waiting.parksAtGate))

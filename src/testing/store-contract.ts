@@ -52,6 +52,8 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
     test('ST3 a lease has one owner and a new epoch each time', withStore(run.grantsExclusiveLeases))
     test('ST3 a lease is taken over only from an owner that is named as dead', withStore(run.takesOverFromDeadOwners))
     test('ST41 leases expire by the clock of the store', withStore(run.expiresLeases))
+    test('ST52 a run is created under a lease', withStore(run.createsLeasedRuns))
+    test('ST53 the lease is given back with the last events', withStore(run.releasesWithAppend))
     test('ST34 run_busy names the owner of the lease', withStore(run.describesOwners))
     test('ST35 concurrent changes to many runs succeed or fail independently', withStore(run.updatesManyRuns))
     test('ST4 renew returns the lost leases; releasing a lost lease changes nothing', withStore(run.renewsLeases))

@@ -1,7 +1,7 @@
 import { TroupeError } from '../../src/errors.ts'
 import type { Event } from '../../src/kernel/event.ts'
 import type { Append, AppendOutcome } from '../../src/kernel/journal/journal.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Claimant, Lease, Store } from '../../src/store/store.ts'
 
 /*
  * The store of one simulated process: each call passes a boundary before and after its effect, where a fault may be
@@ -50,7 +50,13 @@ export function processStore(faults: StoreFaults, inner: () => Store, writes: St
         }),
     },
     append: (batch) => append(faults, batch, writes),
-    createRun: (start: Event) => write('createRun', true, (store) => store.createRun(start)),
+    createRun: ((start: Event, claimant?: Claimant) =>
+      write(
+        'createRun',
+        true,
+        async (store): Promise<Lease | undefined> =>
+          claimant ? store.createRun(start, claimant) : store.createRun(start),
+      )) as Store['createRun'],
     lease: (run_id, claimant) => write('lease', false, (store) => store.lease(run_id, claimant)),
     renew: (leases, ttl_ms) => write('renew', false, (store) => store.renew(leases, ttl_ms)),
     release: (lease) => write('release', false, (store) => store.release(lease)),

@@ -17,9 +17,14 @@ export function submitOnlyEngine({ store }: EngineParts): Engine {
     drained.signal.addEventListener('abort', () => resolve())
     check()
     await promise.finally(unsubscribe)
+    return undefined
   }
   return {
     active: [],
+    start: async (start) => {
+      await store.createRun(start)
+      return { done: submit(start.run_id) }
+    },
     submit,
     claim: async () => undefined,
     execute: async (run_id) => {

@@ -118,6 +118,21 @@ describe('a question of a sub-agent', () => {
   })
 })
 
+/** Stores `run:park` at once, with the release of the lease, and confirms it when `go` resolves. */
+function slowlyParkingStore() {
+  const store: Store = new MemoryStore()
+  const append = store.append.bind(store)
+  const parked = Promise.withResolvers<void>()
+  const go = Promise.withResolvers<void>()
+  store.append = (batch) => {
+    const outcomes = append(batch)
+    if (!batch.some(({ events }) => events.at(-1)?.type === 'run:park')) return outcomes
+    parked.resolve()
+    return go.promise.then(() => outcomes)
+  }
+  return { store, parked, go }
+}
+
 describe('several branches and gates', () => {
   const pair: TroupeOptions = { agents: ['lead', 'asker', 'worker'].map((name) => agent(name)) }
 
@@ -181,16 +196,8 @@ describe('several branches and gates', () => {
     expect((await troupe.result(run_id)).output).toEqual(['answer 0', 'answer 1', 'answer 2'])
   })
 
-  test('G6 an answer between run:park and the release of the lease wakes the run', async () => {
-    const store: Store = new MemoryStore()
-    const release = store.release.bind(store)
-    const parked = Promise.withResolvers<void>()
-    const go = Promise.withResolvers<void>()
-    store.release = async (lease) => {
-      parked.resolve()
-      await go.promise
-      return release(lease)
-    }
+  test('G6 an answer after run:park, before its engine knows that it is stored, wakes the run', async () => {
+    const { store, parked, go } = slowlyParkingStore()
     const question = patternFrom('question', (context) => context.ask('q', { question: 'now?' }))
     const { troupe } = await createTestTroupe({ store, model: chunkModel(() => []), patterns: [question] })
     const handle = await troupe.stream('question', {})
@@ -201,16 +208,8 @@ describe('several branches and gates', () => {
     expect(await handle.result).toMatchObject({ status: 'completed', output: 'yes' })
   })
 
-  test('G6 an answer from another process between run:park and the release wakes the run', async () => {
-    const store: Store = new MemoryStore()
-    const release = store.release.bind(store)
-    const parked = Promise.withResolvers<void>()
-    const go = Promise.withResolvers<void>()
-    store.release = async (lease) => {
-      parked.resolve()
-      await go.promise
-      return release(lease)
-    }
+  test('G6 an answer from another process right after run:park is executed there, and both see the end', async () => {
+    const { store, parked, go } = slowlyParkingStore()
     const question = patternFrom('question', (context) => context.ask('q', { question: 'now?' }))
     const options = { store, model: chunkModel(() => []), patterns: [question] }
     const [one, other] = [await createTestTroupe(options), await createTestTroupe(options)]
@@ -218,7 +217,7 @@ describe('several branches and gates', () => {
     await parked.promise
     const [gate] = await other.troupe.gates().all()
     const answered = await other.troupe.answer(gate?.gate_id ?? '', 'yes')
-    expect((await answered.result).status).toBe('waiting')
+    expect((await answered.result).status).toBe('completed')
     go.resolve()
     expect(await handle.result).toMatchObject({ status: 'completed', output: 'yes' })
   })

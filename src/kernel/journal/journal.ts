@@ -26,6 +26,14 @@ export interface Append {
   sync: Sync
   /** Refuse if a newer command is waiting. Prevents a lost wake-up: a run must not park before it has read it. */
   seen_command?: number
+  /** Give the lease back with these events, the last of this owner. */
+  release?: true
+}
+
+/** Conditions and effects of a commit beyond its events. */
+export interface CommitOptions {
+  seen_command?: number
+  release?: true
 }
 
 export type AppendOutcome = { ok: true } | { ok: false; error: TroupeError }
@@ -172,7 +180,7 @@ export class Journal {
   #head: number
   #pending: Event[] = []
   #sync: Sync = 'normal'
-  #seenCommand: number | undefined
+  #commitOptions: CommitOptions | undefined
   /** Waits for the next flush. */
   #nextCommit: PromiseWithResolvers<void> | undefined
   /** Waits for the flush in flight. */
@@ -227,7 +235,7 @@ export class Journal {
   }
 
   /** Resolves once everything appended so far is in the store, with this durability. */
-  commit(sync: Sync = 'normal', seenCommand?: number): Promise<void> {
+  commit(sync: Sync = 'normal', options?: CommitOptions): Promise<void> {
     if (this.#poison) return Promise.reject(this.#poison)
     if (this.#pending.length === 0 && sync === 'normal') {
       if (!this.#inFlight) return RESOLVED
@@ -235,7 +243,7 @@ export class Journal {
       return this.#currentCommit.promise
     }
     if (sync === 'full') this.#sync = 'full'
-    if (seenCommand !== undefined) this.#seenCommand = seenCommand
+    if (options) this.#commitOptions = options
     this.#nextCommit ??= Promise.withResolvers<void>()
     this.#committer.schedule(this, true)
     return this.#nextCommit.promise
@@ -249,11 +257,11 @@ export class Journal {
       epoch: this.epoch,
       events: this.#pending,
       sync: this.#sync,
-      ...(this.#seenCommand === undefined ? undefined : { seen_command: this.#seenCommand }),
+      ...this.#commitOptions,
     }
     this.#pending = []
     this.#sync = 'normal'
-    this.#seenCommand = undefined
+    this.#commitOptions = undefined
     this.#currentCommit = this.#nextCommit
     this.#nextCommit = undefined
     this.#inFlight = true

@@ -117,6 +117,7 @@ export class Appender {
     const firstId = this.#tables.events.insert(run, append.events, batch)
     for (const [index, event] of append.events.entries())
       projectEvent(event, projectionRows(this.#tables, run, firstId + index))
+    if (append.release) runs.release(append)
     return OK
   }
 

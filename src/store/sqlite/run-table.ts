@@ -40,8 +40,8 @@ const MAX_CACHED_KEYS = 10_000
 function statements(db: Database) {
   return {
     insert: db.prepare(
-      `INSERT INTO runs (run_id, project, pattern, title, tags, status, created_at, head, epoch, usage)
-       VALUES (?, ?, ?, ?, ?, ?, ?, 1, 0, ?) ON CONFLICT (run_id) DO NOTHING`,
+      `INSERT INTO runs (run_id, project, pattern, title, tags, status, created_at, head, usage, epoch, owner, lease_until)
+       VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?) ON CONFLICT (run_id) DO NOTHING`,
     ),
     byId: db.prepare(`SELECT ${COLUMNS} FROM runs WHERE run_id = ?`),
     stateById: db.prepare(`SELECT ${STATE_COLUMNS} FROM runs WHERE run_id = ?`),
@@ -75,14 +75,19 @@ export class RunTable {
     this.now = now
   }
 
-  /** Throws `invalid_input` if there is a run with this id. */
-  insert({ run_id, at, data }: EventOf<'run:start'>): RunKey {
+  /** Throws `invalid_input` if there is a run with this id. With a claimant, the run is leased to it. */
+  insert({ run_id, at, data }: EventOf<'run:start'>, claimant?: Claimant): RunState {
     const { status } = NEW_RUN_PROJECTION
     const { project, pattern } = data
     const tags = data.tags?.length ? JSON.stringify(data.tags) : null
-    const inserted = this.#sql.insert.run(run_id, project, pattern, runTitle(data), tags, status, at, '{}')
+    const epoch = claimant ? 1 : 0
+    const owner = claimant?.owner ?? null
+    const lease_until = claimant ? this.now() + claimant.ttl_ms : null
+    const row = [run_id, project, pattern, runTitle(data), tags, status, at, '{}', epoch, owner, lease_until]
+    const inserted = this.#sql.insert.run(...row)
     if (inserted.changes === 0) throw duplicateRunError(run_id)
-    return { id: Number(inserted.lastInsertRowid), run_id, project }
+    const id = Number(inserted.lastInsertRowid)
+    return { id, run_id, project, status, epoch, head: 1, owner, lease_until, projection: NEW_RUN_PROJECTION }
   }
 
   row(run_id: string): RunRow | undefined {
@@ -147,7 +152,7 @@ export class RunTable {
     return this.#sql.renew.run(this.now() + ttl_ms, run_id, epoch).changes === 1
   }
 
-  release({ run_id, epoch }: Lease): void {
+  release({ run_id, epoch }: Pick<Lease, 'run_id' | 'epoch'>): void {
     this.#sql.release.run(run_id, epoch)
   }
 

@@ -41,7 +41,7 @@ export async function limitsConcurrency(harness: EngineHarness): Promise<void> {
     }),
   )
   const { engine } = await harness.startEngine({ patterns: [works], concurrency: 2 })
-  const runs: Promise<void>[] = []
+  const runs: Promise<unknown>[] = []
   for (let n = 0; n < 60; n++) await createContractRun(harness, 'works', `r_${n}`)
   for (let n = 0; n < 6; n++) runs.push(engine.execute(`r_${n}`))
   await harness.advance(200)

@@ -21,9 +21,13 @@ export function contractPattern(name: string, execute: (context: Context) => Pro
 
 /** Creates a run of the named pattern without executing it. */
 export async function createContractRun(harness: EngineHarness, name: string, run_id = `r_${name}`): Promise<string> {
-  const data = { format: 2 as const, project: 'default', pattern: name, version: 1, input: {}, limits: DEFAULT_LIMITS }
-  await harness.store.createRun({ run_id, seq: 1, at: 0, type: 'run:start', data })
+  await harness.store.createRun(contractRunStart(name, run_id))
   return run_id
+}
+
+export function contractRunStart(name: string, run_id = `r_${name}`): Event {
+  const data = { format: 2 as const, project: 'default', pattern: name, version: 1, input: {}, limits: DEFAULT_LIMITS }
+  return { run_id, seq: 1, at: 0, type: 'run:start', data }
 }
 
 export async function readRunEvents(harness: EngineHarness, run_id: string, type?: string): Promise<Event[]> {

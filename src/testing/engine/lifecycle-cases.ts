@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { TroupeError } from '../../errors.ts'
 import { isEvent } from '../../kernel/event.ts'
-import { captureRejection, contractPattern, createContractRun, readRunEvents, readStatus } from './engine-fixtures.ts'
+import {
+  captureRejection,
+  contractPattern,
+  contractRunStart,
+  createContractRun,
+  readRunEvents,
+  readStatus,
+} from './engine-fixtures.ts'
 import type { EngineHarness } from './engine-harness.ts'
 import { hangingModel } from './waiting-cases.ts'
 
@@ -20,6 +27,33 @@ export async function completesRun(harness: EngineHarness): Promise<void> {
   assert.ok(isEvent(last, 'run:end'))
   assert.deepEqual([last.data.status, last.data.output], ['completed', 3])
   assert.equal((await harness.store.run(run_id))?.owner, null)
+}
+
+export async function startsRun(harness: EngineHarness): Promise<void> {
+  const adds = contractPattern('adds', (context) => context.step('one', () => 1))
+  const { engine } = await harness.startEngine({ patterns: [adds], concurrency: 1 })
+  const starts = ['r_1', 'r_2'].map((run_id) => engine.start(contractRunStart('adds', run_id)))
+  const ends = await harness.runUntil(Promise.all(starts.map(async (started) => (await started).done)))
+  for (const [index, end] of ends.entries()) {
+    const run_id = `r_${index + 1}`
+    assert.deepEqual((await readRunEvents(harness, run_id)).at(-1), end)
+    assert.equal(end?.data.output, 1)
+    assert.equal((await readRunEvents(harness, run_id, 'run:attempt')).length, 1)
+    assert.equal((await harness.store.run(run_id))?.owner, null)
+  }
+  assert.deepEqual(engine.active, [])
+}
+
+export async function rejectsDuplicateRun(harness: EngineHarness): Promise<void> {
+  const adds = contractPattern('adds', (context) => context.step('one', () => 1))
+  const { engine } = await harness.startEngine({ patterns: [adds], concurrency: 1 })
+  await createContractRun(harness, 'adds')
+  const duplicate = engine.start(contractRunStart('adds'))
+  assert.equal((await harness.runUntil(captureRejection(duplicate))).code, 'invalid_input')
+  assert.deepEqual([engine.active, await readStatus(harness, 'r_adds')], [[], 'pending'])
+  // The slot is free again.
+  const { done } = await harness.runUntil(engine.start(contractRunStart('adds', 'r_next')))
+  assert.equal((await harness.runUntil(done))?.data.status, 'completed')
 }
 
 export async function rejectsUnknownRun(harness: EngineHarness): Promise<void> {

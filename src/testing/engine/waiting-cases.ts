@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { isEvent } from '../../kernel/event.ts'
 import type { Model, ModelChunk } from '../../kernel/model.ts'
 import { NO_USAGE } from '../../kernel/model.ts'
-import { contractPattern, createContractRun, readRunEvents, readStatus } from './engine-fixtures.ts'
+import { contractPattern, contractRunStart, createContractRun, readRunEvents, readStatus } from './engine-fixtures.ts'
 import type { EngineHarness } from './engine-harness.ts'
 
 export const askingPattern = contractPattern('asks', async (context) => {
@@ -118,4 +118,18 @@ export async function cancelsWaitingRun(harness: EngineHarness): Promise<void> {
   await harness.runUntil(engine.execute(run_id))
   assert.equal(await readStatus(harness, run_id), 'cancelled')
   assert.deepEqual(await harness.store.openGates({}), [])
+}
+
+/** The command is stored as soon as the run is, before the engine has begun to execute it. */
+export async function cancelsStartedRun(harness: EngineHarness): Promise<void> {
+  const { store } = harness
+  const hangs = contractPattern('hangs', (context) => context.step('never', () => new Promise(() => {})))
+  const { engine } = await harness.startEngine({ patterns: [hangs] })
+  const unsubscribe = store.changes.subscribe((change) => {
+    if (change.kind !== 'events') return
+    unsubscribe()
+    void store.enqueueCommand('r_hangs', { kind: 'cancel', reason: '', by: 'me' }, 1)
+  })
+  const { done } = await harness.runUntil(engine.start(contractRunStart('hangs')))
+  assert.equal((await harness.runUntil(done))?.data.status, 'cancelled')
 }

@@ -9,6 +9,7 @@ import {
   expectRejection,
   gateOpenData,
   NOW,
+  RunWriter,
   runEndData,
   testClaimant,
   testRunStart,
@@ -149,6 +150,30 @@ export async function grantsExclusiveLeases(store: Store): Promise<void> {
   assert.ok(busy.retry && busy.hint !== '')
   assert.equal((await store.lease('r1', testClaimant('a'))).epoch, 2)
   await expectRejection(store.lease('r0', testClaimant('a')), 'unknown_run', /r1/)
+}
+
+export async function createsLeasedRuns(store: Store): Promise<void> {
+  const lease = await store.createRun(testRunStart('r1'), testClaimant('a'))
+  assert.deepEqual(lease, { run_id: 'r1', project: 'default', epoch: 1, head: 1 })
+  assert.deepEqual(await store.events('r1'), [testRunStart('r1')])
+  await expectRejection(store.lease('r1', testClaimant('b')), 'run_busy')
+  await new RunWriter(store, lease).append('run:attempt', { epoch: 1, owner: 'a' })
+  await expectRejection(store.createRun(testRunStart('r1'), testClaimant('c')), 'invalid_input', /r1 already exists/)
+  const row = await store.run('r1')
+  assert.deepEqual([row?.owner, row?.epoch, row?.head, row?.status], ['a', 1, 2, 'running'])
+}
+
+export async function releasesWithAppend(store: Store): Promise<void> {
+  const writer = await createLeasedRun(store, 'r1')
+  const refused = await writer.tryAppend([{ ...writer.nextEvent('run:end', runEndData()), seq: 9 }], { release: true })
+  assert.ok(!refused.ok)
+  assert.equal((await store.run('r1'))?.owner, 'owner of r1')
+  writer.head = 1
+  const outcome = await writer.tryAppend([writer.nextEvent('run:end', runEndData())], { sync: 'full', release: true })
+  assert.ok(outcome.ok)
+  const row = await store.run('r1')
+  assert.deepEqual([row?.owner, row?.lease_until, row?.status, row?.head], [null, null, 'completed', 2])
+  assert.equal((await store.lease('r1', testClaimant('b'))).epoch, 2)
 }
 
 export async function takesOverFromDeadOwners(store: Store): Promise<void> {

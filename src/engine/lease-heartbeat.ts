@@ -1,0 +1,77 @@
+import type { World } from '../kernel/world.ts'
+import type { Store } from '../store/store.ts'
+import type { HeldLease } from './run-attempt.ts'
+import { LEASE_MS } from './run-attempt.ts'
+
+/*
+ * Renews the leases of the active runs of an engine.
+ * 1. While it is started, every lease is renewed about every `RENEW_MS`.
+ * 2. It holds a timer only while it is started: an idle engine must not keep the process alive.
+ */
+
+const RENEW_MS = 10_000
+const HEARTBEAT_MS = 1000
+
+export interface LeaseHeartbeatDeps {
+  store: Store
+  world: World
+  leases(): HeldLease[]
+  /** Called for a lease that another owner has taken. */
+  onLost(run_id: string): void
+}
+
+export class LeaseHeartbeat {
+  readonly #deps: LeaseHeartbeatDeps
+  #isStarted = false
+  #isRenewing = false
+  #renewedAt = 0
+  #cancelTimer: (() => void) | undefined
+
+  constructor(deps: LeaseHeartbeatDeps) {
+    this.#deps = deps
+  }
+
+  /** Idempotent. */
+  start(): void {
+    if (this.#isStarted) return
+    this.#isStarted = true
+    this.#renewedAt = this.#deps.world.now()
+    if (!this.#isRenewing) this.#schedule()
+  }
+
+  stop(): void {
+    this.#isStarted = false
+    this.#cancelTimer?.()
+  }
+
+  #schedule(): void {
+    this.#cancelTimer = this.#deps.world.after(HEARTBEAT_MS, () => void this.#beat())
+  }
+
+  async #beat(): Promise<void> {
+    const { world } = this.#deps
+    // Compared in both directions, more often than leases are renewed: the wall clock may jump.
+    if (Math.abs(world.now() - this.#renewedAt) >= RENEW_MS) {
+      this.#isRenewing = true
+      await this.#renewLeases()
+      this.#renewedAt = world.now()
+      this.#isRenewing = false
+    }
+    if (this.#isStarted) this.#schedule()
+  }
+
+  async #renewLeases(): Promise<void> {
+    const { store, world } = this.#deps
+    const leases = this.#deps.leases()
+    const requested_at = world.now()
+    try {
+      const lost = new Set(await store.renew(leases, LEASE_MS))
+      for (const lease of leases) {
+        if (lost.has(lease.run_id)) this.#deps.onLost(lease.run_id)
+        else lease.expires_at = requested_at + LEASE_MS
+      }
+    } catch {
+      // Retried at the next heartbeat. Until then the epoch (fencing token) guards every append.
+    }
+  }
+}
