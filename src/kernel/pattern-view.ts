@@ -67,6 +67,8 @@ export interface PatternView<State = unknown, Event = EventOf<PatternEventType>>
   session?(state: State, session: SessionFacts): SessionLabel | undefined
   /** Additional indentation of sessions below this key. */
   depth?(key: string): number
+  /** The agents between which this event hands work over, for lanes over time; `null` is the run or a person. */
+  handoff?(event: Event): { from: string | null; to: string | null } | undefined
   /** Lines below the tree of `show` and below the result, if the run is one of this pattern. */
   lines?(state: State, page: ViewPage): readonly TextLine[]
   /** Fields for `show --json`. */

@@ -25,6 +25,10 @@ export const teamView = definePatternView<TeamView, TeamEvent>({
   progress: (_team, event) => teamProgress(event),
   session: teamSession,
   depth: teamDepth,
+  handoff: (event) =>
+    event.type === 'team:handoff'
+      ? { from: event.data.from === 'user' ? null : event.data.from, to: event.data.to }
+      : undefined,
   lines: (team, { output, width }) => routeLines(team.route.length > 0 ? team.route : routeFromOutput(output), width),
   json: ({ route }) => (route.length > 0 ? { route } : {}),
 })

@@ -1,4 +1,5 @@
 import type { Event, RunResult, RunRow, Troupe } from '../../../index.ts'
+import { lanesFrom } from '../../../views/lanes.ts'
 import { loadPatternViews, patternJson } from '../../../views/pattern-views.ts'
 import { runViewFrom } from '../../../views/run-reducer.ts'
 import type { Cli } from '../cli.ts'
@@ -35,7 +36,8 @@ function showEvents(cli: Cli<ShowOptions>, events: readonly Event[]): void {
 }
 
 async function runRecord(troupe: Troupe, row: RunRow, events: readonly Event[]) {
-  const view = runViewFrom(events, await loadPatternViews(troupe.patterns))
+  const views = await loadPatternViews(troupe.patterns)
+  const view = runViewFrom(events, views)
   const result = await troupe.result(row.run_id)
   const { project, pattern, title, tags, created_at, ended_at } = row
   return {
@@ -53,6 +55,7 @@ async function runRecord(troupe: Troupe, row: RunRow, events: readonly Event[]) 
     gates: result.gates,
     ...patternJson(view),
     tree: view.children,
+    lanes: lanesFrom(events, views),
   }
 }
 
