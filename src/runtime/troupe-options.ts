@@ -24,8 +24,11 @@ import type { ToolsOptions } from '../tools/tools.ts'
 export interface TroupeOptions<Patterns extends readonly Pattern[] = readonly Pattern[]> {
   /** A folder, a database file, `memory`, or a `Store`. Default: the folder `.troupe`. */
   store?: string | Store
-  /** `full` syncs every step to disk, so that all steps survive a power failure. Default: `normal`. */
-  durability?: 'normal' | 'full'
+  /**
+   * Which steps survive a power failure: `normal` (default) actions, answers and results, `full` every step, `relaxed` none.
+   * All steps survive a killed process.
+   */
+  durability?: 'normal' | 'full' | 'relaxed'
   /** A namespace: runs and sessions of other projects are not visible. Default: `default`. */
   project?: string
   /** The model for agents that name none: a role, `PROVIDER/MODEL`, `scripted:FILE`, or a `Model`. */

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { Event, EventType } from '../kernel/event.ts'
-import type { Append, AppendOutcome, Sync } from '../kernel/journal/journal.ts'
+import type { Append, AppendOutcome } from '../kernel/journal/journal.ts'
 import { ChangeFeed } from './changes.ts'
 import {
   gateAnsweredError,
@@ -15,7 +15,7 @@ import {
 import { validateRunStart } from './projection.ts'
 import { Appender } from './sqlite/appender.ts'
 import { retryWhileBusy } from './sqlite/busy-retry.ts'
-import type { SqliteConnectionOptions } from './sqlite/connection.ts'
+import type { Durability, SqliteConnectionOptions } from './sqlite/connection.ts'
 import { SqliteConnection } from './sqlite/connection.ts'
 import { DataVersionPoller } from './sqlite/data-version.ts'
 import { encodedBytes, encodeEvent, hashBlobs, hasPendingHash } from './sqlite/event-data.ts'
@@ -41,8 +41,7 @@ import type * as port from './store.ts'
  */
 
 export interface SqliteOptions {
-  /** `full` syncs every commit to disk; `normal` only those with `sync: 'full'`. */
-  durability?: Sync
+  durability?: Durability
   /** Timeout for a lock that another process holds. */
   busy_ms?: number
   checkpoints?: Partial<CheckpointLimits>

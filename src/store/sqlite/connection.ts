@@ -6,14 +6,16 @@ import type { Database } from './node-sqlite.ts'
  * Invariants
  * 1. SQLite never blocks this thread: a held lock fails the attempt, and waiting is asynchronous.
  * 2. A transaction that throws is rolled back.
- * 3. A transaction with full sync is on disk when it returns, and so are all earlier ones.
+ * 3. A transaction with full sync is on disk when it returns, and so are all earlier ones, unless the durability is `relaxed`.
  * 4. Never open the database file by other means: closing any other file handle drops this process's POSIX locks on it,
  *    and another process could then delete the write-ahead log while it is in use.
  */
 
+/** `full` syncs every commit to disk, `normal` those with `sync: 'full'`, `relaxed` none. */
+export type Durability = Sync | 'relaxed'
+
 export interface SqliteConnectionOptions {
-  /** `full` syncs every commit, not only those that ask for it. */
-  durability: Sync
+  durability: Durability
   /** Timeout for a lock that another process holds. */
   busy_ms: number
 }
@@ -36,7 +38,8 @@ export class SqliteConnection {
 
   /** Runs one transaction now. Throws the error of SQLite, also if the lock is held (`isBusy`). */
   transact<T>(sync: Sync, work: () => T): T {
-    this.#setSync(this.#options.durability === 'full' ? 'full' : sync)
+    const { durability } = this.#options
+    this.#setSync(durability === 'normal' ? sync : durability === 'full' ? 'full' : 'normal')
     this.#begin.run()
     try {
       const result = work()

@@ -44,7 +44,7 @@ function startProcess(code: string, ...args: string[]) {
 }
 
 const WRITE_FOREVER = `
-const store = await openSqlite(path)
+const store = await openSqlite(path, { durability: process.argv[3] ?? 'normal' })
 const writer = await createLeasedRun(store, run_id)
 for (;;) {
   const outcome = await writer.tryAppend([writer.nextEvent('custom:note', { key: 'k', text: 'x'.repeat(writer.head % 7 === 0 ? 9000 : 200) })])
@@ -52,10 +52,15 @@ for (;;) {
   print(String(writer.head))
 }`
 
-test('ST22 confirmed appends are in the file after the process is killed', async () => {
+test('ST22 confirmed appends are in the file after the process is killed', () => expectConfirmedAfterKill('normal'))
+
+test('ST45 with relaxed durability, confirmed appends are in the file after the process is killed', () =>
+  expectConfirmedAfterKill('relaxed'))
+
+async function expectConfirmedAfterKill(durability: string): Promise<void> {
   for (const target of [1, 37, 400]) {
     const run_id = `killed-${target}`
-    const writer = startProcess(WRITE_FOREVER, run_id)
+    const writer = startProcess(WRITE_FOREVER, run_id, durability)
     let confirmed = 0
     while (confirmed < target) confirmed = Number(await writer.next())
     writer.running.kill('SIGKILL')
@@ -69,7 +74,7 @@ test('ST22 confirmed appends are in the file after the process is killed', async
     expect(await store.checkIntegrity()).toEqual([])
     await store.close()
   }
-})
+}
 
 test('ST21 when two processes write one run, the one that lost its lease is rejected', async () => {
   const store = await openSqlite(path)

@@ -22,7 +22,7 @@ export interface CommonOptions {
   allow?: string[]
   ask?: string[]
   deny?: string[]
-  durability?: 'normal' | 'full'
+  durability?: 'normal' | 'full' | 'relaxed'
   record?: string
   replay?: string
 }

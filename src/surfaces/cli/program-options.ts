@@ -56,7 +56,9 @@ function addWorkspaceOptions(command: Command): Command {
 /** Options of commands that execute a run. */
 export function addExecutionOptions(command: Command): Command {
   return addWorkspaceOptions(command)
-    .addOption(new Option('--durability <mode>', 'full survives a power failure').choices(['normal', 'full']))
+    .addOption(
+      new Option('--durability <mode>', 'what survives a power failure').choices(['normal', 'full', 'relaxed']),
+    )
     .option('--record <file>', 'record all model responses to this cassette')
     .option('--replay <file>', 'replay a cassette instead of calling models; needs no API key')
 }

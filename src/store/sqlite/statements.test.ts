@@ -5,8 +5,10 @@ import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { afterEach, expect, test, vi } from 'vitest'
 import { agent, functionModel } from '../../../test/support/test-troupe.ts'
 import { createTroupe } from '../../runtime/troupe.ts'
+import { createLeasedRun } from '../../testing/store/store-harness.ts'
+import { openSqlite } from '../sqlite.ts'
 
-/* The statements of a whole run are most of its cost in memory; each transaction costs a write to the log. */
+/* The statements of a whole run are most of its cost besides the disk; each transaction costs a write to the log. */
 
 const MAX_STATEMENTS = 30
 const MAX_TRANSACTIONS = 5
@@ -19,7 +21,8 @@ function recordStatements(): string[] {
   for (const method of ['run', 'get', 'all', 'iterate'] as const) {
     const original = StatementSync.prototype[method] as (...values: unknown[]) => never
     vi.spyOn(StatementSync.prototype, method).mockImplementation(function (this: StatementSync, ...values: unknown[]) {
-      executed.push(this.sourceSQL)
+      // Other processes are polled by the clock, not by the run.
+      if (!this.sourceSQL.includes('data_version')) executed.push(this.sourceSQL)
       return original.apply(this, values)
     })
   }
@@ -47,4 +50,29 @@ test('a whole run with one turn executes few statements in few transactions', as
   console.log(`a run with one turn: ${count.length} statements, ${transactions} transactions`)
   expect(count.length).toBeLessThanOrEqual(MAX_STATEMENTS)
   expect(transactions).toBeLessThanOrEqual(MAX_TRANSACTIONS)
+})
+
+test('ST45 full syncs every commit, normal those that ask for it, relaxed none', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'troupe-syncs-'))
+  const synced: Record<string, boolean[]> = {}
+  for (const durability of ['normal', 'full', 'relaxed'] as const) {
+    const store = await openSqlite(join(folder, `${durability}.db`), { durability })
+    const writer = await createLeasedRun(store, 'r1')
+    const executed = recordStatements()
+    for (const sync of ['normal', 'full', 'normal'] as const)
+      await writer.tryAppend([writer.nextEvent('custom:note', { key: 'k' })], { sync })
+    let isFull = durability === 'full'
+    synced[durability] = executed.flatMap((sql) => {
+      if (sql.includes('synchronous')) isFull = sql.includes('FULL')
+      return sql === 'COMMIT' ? [isFull] : []
+    })
+    vi.restoreAllMocks()
+    await store.close()
+  }
+  rmSync(folder, { recursive: true })
+  expect(synced).toEqual({
+    normal: [false, true, false],
+    full: [true, true, true],
+    relaxed: [false, false, false],
+  })
 })
