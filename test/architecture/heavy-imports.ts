@@ -5,7 +5,7 @@ import type { Violation } from './violation.ts'
 import { isTestFile } from './violation.ts'
 
 const heavy =
-  /^(node:sqlite|commander|yaml|ai|@ai-sdk\/.*|pg|pg-boss|hono|@hono\/.*|@modelcontextprotocol\/.*|vitest)(\/|$)/
+  /^(node:sqlite|commander|yaml|ai|@ai-sdk\/.*|pg|pg-boss|hono|@hono\/.*|@modelcontextprotocol\/.*|htmlparser2|vitest)(\/|$)/
 /** Kernel and patterns use zod, but the entry point must not load it. */
 const heavyForEntryPoint = /^zod(\/|$)/
 

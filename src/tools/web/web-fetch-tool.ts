@@ -6,7 +6,6 @@ import { detectContent, SAMPLE_BYTES } from '../files/detect-content.ts'
 import { accessDeniedError, invalidCallError } from '../tool-errors.ts'
 import type { FetchedPage, NetworkPolicy } from './fetch-page.ts'
 import { fetchPage } from './fetch-page.ts'
-import { htmlToText } from './html-to-text.ts'
 
 const MAX_CHARS = 50_000
 const TIMEOUT_MS = 60_000
@@ -34,7 +33,7 @@ export function webFetchTool(network: NetworkPolicy | undefined): Tool {
       if (!network) throw networkDisabledError()
       const page = await fetchPage(network, url, call.signal)
       if (page.redirect_url !== undefined) return { success: true, output: redirectOutput(page) }
-      const { title, text } = pageText(page)
+      const { title, text } = await pageText(page)
       if (offset > 0 && offset >= text.length)
         throw invalidCallError(
           `\`offset\` ${offset} is past the end of the page, which has ${text.length} characters`,
@@ -73,15 +72,16 @@ export function networkDisabledError(): Error {
   )
 }
 
-function pageText(page: FetchedPage): { title: string; text: string } {
+async function pageText(page: FetchedPage): Promise<{ title: string; text: string }> {
   const { charset, body, url } = page
   const media_type = page.media_type || guessMediaType(body)
   if (!/^text\/|[/+](json|xml|javascript|yaml)$|^application\/(x-)?(yaml|ndjson|toml)$/.test(media_type)) {
     return { title: '', text: `[${media_type}, ${body.length} bytes; cannot be shown as text]` }
   }
   const text = decodeBody(body, charset)
-  if (media_type === 'text/html' || media_type === 'application/xhtml+xml') return htmlToText(text, url)
-  return { title: '', text }
+  if (media_type !== 'text/html' && media_type !== 'application/xhtml+xml') return { title: '', text }
+  // Loads the HTML parser only when a page needs it.
+  return (await import('./html-to-text.ts')).htmlToText(text, url)
 }
 
 function guessMediaType(body: Buffer): string {

@@ -190,8 +190,27 @@ describe('WebFetch', () => {
     expect((await fixture.call('WebFetch', { url: 'nonsense' })).text).toContain('is not a valid URL')
   })
 
+  test.each([
+    ['<p>caf&eacute; &#233; &#xe9; &bogus; &amp;lt;</p>', 'café é é &bogus; &lt;'],
+    [
+      "<a href='/a?x=1&amp;y=2'>single</a> <a href=/b>bare</a>",
+      '[single](https://a.test/a?x=1&y=2) [bare](https://a.test/b)',
+    ],
+    ['<a href="/x"><svg><text>icon</text></svg></a>after <a href="javascript:run()">script</a>', 'after script'],
+    ['<a href="/first" href="/second">one</a>', '[one](https://a.test/first)'],
+    ['<head><style>p > a { }</style><body>shown<br>next', 'shown\nnext'],
+    ['a < b and 1 <2<!-- <p>hidden</p> -->', 'a < b and 1 <2'],
+    ['<table><tr><td>1</td><td>2</td></tr></table>', '1 | 2 |'],
+    ['<textarea><p>literal</p></textarea><template>no</template>', '<p>literal</p>'],
+  ])('TO39 %j becomes %j', (html, text) => {
+    expect(htmlToText(html, 'https://a.test/').text).toBe(text)
+  })
+
   test('TO40 a page with many unclosed tags is converted in linear time', () => {
     const start = performance.now()
+    htmlToText('[]('.repeat(100_000), 'https://a.test/')
+    htmlToText(`${'<b>'.repeat(100_000)}${'</i>'.repeat(100_000)}`, 'https://a.test/')
+    htmlToText(`${'x'.repeat(1_000_000)}${'<a href=x></a>'.repeat(50_000)}`, 'https://a.test/')
     htmlToText('<a href="'.repeat(100_000), 'https://a.test/')
     htmlToText(`${'<'.repeat(200_000)}>`, 'https://a.test/')
     htmlToText('<!--'.repeat(100_000), 'https://a.test/')
