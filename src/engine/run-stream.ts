@@ -41,7 +41,7 @@ export async function* watchEvents(
       }
       if (events.length > 0) continue
       if (hasEnded) return
-      await wakeUp.wait()
+      await waitAlive(wakeUp)
     }
   } finally {
     signal?.removeEventListener('abort', wakeUp.ring)
@@ -97,6 +97,18 @@ export async function* streamRun(
   } finally {
     unsubscribe?.()
     leave()
+  }
+}
+
+const KEEP_ALIVE_MS = 60_000
+
+/** Keeps the process alive while it waits for another one: the timers of a store do not. */
+async function waitAlive(wakeUp: WakeUp): Promise<void> {
+  const timer = setInterval(() => {}, KEEP_ALIVE_MS)
+  try {
+    await wakeUp.wait()
+  } finally {
+    clearInterval(timer)
   }
 }
 

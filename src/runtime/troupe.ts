@@ -60,8 +60,8 @@ export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]
    */
   watch(run_id: string, options?: WatchOptions): AsyncIterable<Event>
   /**
-   * Calls the listener after something was committed or commanded, by any process: for lists and inboxes. To follow one
-   * run, use `watch`. Returns the function that unsubscribes.
+   * Calls the listener after something was committed or commanded, by any process: for lists and inboxes. Does not keep
+   * the process alive. To follow one run, use `watch`. Returns the function that unsubscribes.
    */
   onChange(listener: () => void): () => void
   /** The configured MCP servers and their status. Starts none. */

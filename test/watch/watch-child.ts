@@ -15,9 +15,10 @@ store.events = (id, range) => {
   return readEvents(id, range)
 }
 let peak = 0
-const sample = setInterval(() => {
+// Not alive by itself: a watcher that waits has to keep its process alive.
+setInterval(() => {
   peak = Math.max(peak, process.memoryUsage().heapUsed)
-}, 5)
+}, 5).unref()
 const troupe = await createTroupe({ store })
 let started = 0
 const watchers = Array.from({ length: Number(count) }, async () => {
@@ -31,7 +32,6 @@ const watchers = Array.from({ length: Number(count) }, async () => {
   return inOrder ? seq : -1
 })
 const seqs = await Promise.all(watchers)
-clearInterval(sample)
 await troupe.close()
 const heap_mb = Math.round(peak / 1e6)
 process.stdout.write(`${JSON.stringify({ seqs: [...new Set(seqs)], watchers: seqs.length, reads, heap_mb })}\n`)

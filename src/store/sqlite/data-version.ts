@@ -5,8 +5,8 @@ import type { SqliteConnection } from './connection.ts'
 const POLL_MS = 20
 
 /**
- * Notices commits of other connections with `PRAGMA data_version`, one small read per poll. The timer runs, and keeps the
- * process alive, only between `start` and `stop`.
+ * Notices commits of other connections with `PRAGMA data_version`, one small read per poll. The timer runs only between
+ * `start` and `stop`, and does not keep the process alive.
  */
 export class DataVersionPoller implements ExternalChanges {
   readonly #connection: SqliteConnection
@@ -22,7 +22,7 @@ export class DataVersionPoller implements ExternalChanges {
   start(notify: () => void): void {
     this.#timer ??= setInterval(() => {
       if (this.#hasChanged()) notify()
-    }, POLL_MS)
+    }, POLL_MS).unref()
   }
 
   stop(): void {
