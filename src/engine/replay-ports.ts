@@ -30,8 +30,8 @@ export function replayPorts(
   events: readonly Event[],
 ): Ports {
   const { world } = deps
-  // A replay starts no MCP server.
-  const { prepareTools: _prepare, ...ports } = deps.ports
+  // A replay starts no MCP server and sends no request.
+  const { prepareTools: _prepare, rateLimiter: _rateLimiter, ...ports } = deps.ports
   return {
     ...ports,
     world,

@@ -9,6 +9,7 @@ import type { Pattern, PatternTool } from './pattern.ts'
 import type { Performer } from './performer.ts'
 import type { Permissions } from './permission.ts'
 import type { PriceBook } from './price.ts'
+import type { RateLimiter } from './rate-limiter.ts'
 import type { Redactor } from './redactor.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import type { Roster } from './roster.ts'
@@ -46,6 +47,8 @@ export interface ModelPorts {
   models: Models
   prices: PriceBook
   retryPolicy: RetryPolicy
+  /** No limit without it. */
+  rateLimiter?: RateLimiter
   /** Summarises long conversations. Default: the session's own model. */
   summaryModel?: string
 }

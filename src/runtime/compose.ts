@@ -18,7 +18,7 @@ import { MCP_TOOL_NAMES } from '../tools/mcp/mcp-tool-names.ts'
 import { createPermissions } from '../tools/permissions.ts'
 import type { Toolbox } from '../tools/tools.ts'
 import { DEFAULT_SESSION_POLICY } from './default-session-policy.ts'
-import { embedderPort, modelPorts, pricesFrom, summaryModelPort } from './model-ports.ts'
+import { embedderPort, modelPorts, pricesFrom, rateLimiterPort, summaryModelPort } from './model-ports.ts'
 import { checkStoreAddress, openStore } from './open-store.ts'
 import { createPatternRegistry } from './pattern-registry.ts'
 import { performerPort } from './performer-port.ts'
@@ -67,6 +67,7 @@ export async function compose(options: TroupeOptions): Promise<RuntimeParts> {
     prices,
     ...models,
     ...performers,
+    ...rateLimiterPort(options, { world, store }),
     ...summaryModelPort(options),
     tools,
     serverToolNames: MCP_TOOL_NAMES,

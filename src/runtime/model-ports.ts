@@ -1,3 +1,4 @@
+import { toTroupeError } from '../errors.ts'
 import type { Embedder } from '../kernel/embedder.ts'
 import type { Models } from '../kernel/model.ts'
 import type { Ports } from '../kernel/ports.ts'
@@ -5,11 +6,14 @@ import type { PriceBook } from '../kernel/price.ts'
 import type { World } from '../kernel/world.ts'
 import { createModelRegistry } from '../models/model-registry.ts'
 import { loadPrices } from '../models/pricing.ts'
+import { checkRateLimits, createRateLimiter } from '../models/rate-limiter.ts'
 import { createRetryPolicy } from '../models/retry.ts'
+import type { Store } from '../store/store.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
 /** Models and retry policy; with a cassette, both record or replay. */
 export async function modelPorts(options: TroupeOptions, world: World): Promise<Pick<Ports, 'models' | 'retryPolicy'>> {
+  checkRateLimits(options.models?.rateLimits ?? {})
   const models = options.models?.resolver ?? modelRegistry(options, world)
   const retryPolicy = options.engine?.retryPolicy ?? createRetryPolicy({ world })
   if (!options.cassette) return { models, retryPolicy }
@@ -36,6 +40,17 @@ function modelRegistry({ model, models }: TroupeOptions, world: World): Models {
 export async function pricesFrom({ models }: TroupeOptions): Promise<PriceBook> {
   const files = (process.env.TROUPE_PRICES ?? '').split(',').filter((path) => path !== '')
   return models?.prices ?? loadPrices(files)
+}
+
+/** Rate limits that all processes of the store share. Recorded responses need none. */
+export function rateLimiterPort(
+  { models, cassette }: TroupeOptions,
+  { world, store }: { world: World; store: Store },
+): Pick<Ports, 'rateLimiter'> {
+  if (!models?.rateLimits || (cassette && 'replay' in cassette)) return {}
+  const onError = (error: unknown) =>
+    process.emitWarning(`troupe: tokens were not counted: ${toTroupeError(error).message}`)
+  return { rateLimiter: createRateLimiter(models.rateLimits, { world, buckets: store, onError }) }
 }
 
 export function summaryModelPort({ models }: TroupeOptions): Pick<Ports, 'summaryModel'> {

@@ -14,6 +14,7 @@ import type { Tool } from '../kernel/tool.ts'
 import type { World } from '../kernel/world.ts'
 import type { CassetteOptions } from '../models/cassette-file.ts'
 import type { ModelConfig } from '../models/detect.ts'
+import type { RateLimits } from '../models/rate-limiter.ts'
 import type { CollaborateConfig } from '../patterns/collaborate/collaborate-config.ts'
 import type { Store } from '../store/store.ts'
 import type { McpLimits } from '../tools/mcp/mcp-server.ts'
@@ -97,6 +98,11 @@ export interface ModelOptions {
   prices?: PriceBook
   /** The model that summarises long conversations. Default: the role `fast`. */
   summary?: string
+  /**
+   * Requests and tokens per minute, by provider (`anthropic`) or model (`openai/gpt-4o`). All processes with the same store
+   * share them. Default: none; a provider's own limits are respected by waiting and retrying.
+   */
+  rateLimits?: RateLimits
   /** Resolves model names instead of the built-in registry. */
   resolver?: Models
 }

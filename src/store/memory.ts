@@ -25,6 +25,8 @@ import {
   validateRunStart,
 } from './projection.ts'
 import type * as port from './store.ts'
+import type { BucketState, TokenTake } from './token-bucket.ts'
+import { takeFromBucket } from './token-bucket.ts'
 
 /*
  * Invariants
@@ -51,6 +53,8 @@ export class MemoryStore implements port.Store {
     answerGate: (event) => this.#answerGate(event),
     putArtifact: (event) => this.#putArtifact(event),
   }
+  readonly #buckets = new Map<string, BucketState>()
+  readonly #vectors = new Map<string, Map<string, port.VectorRow>>()
   /** The id of a command is its index plus 1. */
   readonly #commands: port.Command[] = []
 
@@ -244,6 +248,34 @@ export class MemoryStore implements port.Store {
 
   async artifacts(run_id: string): Promise<Omit<port.ArtifactRow, 'content'>[]> {
     return (this.#runs.get(run_id)?.artifacts ?? []).map(({ content: _content, ...row }) => row)
+  }
+
+  async takeTokens(take: TokenTake): Promise<number> {
+    const { state, wait_ms } = takeFromBucket(this.#buckets.get(take.key), take, this.#now())
+    if (wait_ms === 0) this.#buckets.set(take.key, state)
+    return wait_ms
+  }
+
+  async putVectors(collection: port.VectorCollection, rows: readonly port.VectorRow[]): Promise<void> {
+    const byId = this.#vectorsIn(collection)
+    for (const row of rows) byId.set(row.id, structuredClone(row))
+  }
+
+  async vectors(collection: port.VectorCollection): Promise<port.VectorRow[]> {
+    const rows = [...this.#vectorsIn(collection).values()].map((row) => structuredClone(row))
+    return rows.sort((a, b) => (a.id < b.id ? -1 : 1))
+  }
+
+  async deleteVectors(collection: port.VectorCollection, ids?: readonly string[]): Promise<void> {
+    const byId = this.#vectorsIn(collection)
+    for (const id of ids ?? [...byId.keys()]) byId.delete(id)
+  }
+
+  #vectorsIn({ project, collection }: port.VectorCollection): Map<string, port.VectorRow> {
+    const key = JSON.stringify([project, collection])
+    const found = this.#vectors.get(key) ?? new Map<string, port.VectorRow>()
+    this.#vectors.set(key, found)
+    return found
   }
 
   async checkIntegrity(): Promise<string[]> {

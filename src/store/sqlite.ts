@@ -32,6 +32,7 @@ import type { CheckpointLimits } from './sqlite/wal-checkpointer.ts'
 import { DEFAULT_CHECKPOINT_LIMITS, WalCheckpointer } from './sqlite/wal-checkpointer.ts'
 import { WriteBatcher } from './sqlite/write-batcher.ts'
 import type * as port from './store.ts'
+import type { TokenTake } from './token-bucket.ts'
 
 /*
  * Invariants
@@ -286,6 +287,22 @@ class SqliteStore implements port.Store {
       const run = runs.state(run_id)
       return run ? artifacts.list(run) : []
     })
+  }
+
+  takeTokens(take: TokenTake): Promise<number> {
+    return this.#writes.writeNow('normal', ({ buckets }) => buckets.take(take))
+  }
+
+  putVectors(collection: port.VectorCollection, rows: readonly port.VectorRow[]): Promise<void> {
+    return this.#writes.writeNow('normal', ({ vectors }) => vectors.put(collection, rows))
+  }
+
+  vectors(collection: port.VectorCollection): Promise<port.VectorRow[]> {
+    return this.#read(({ vectors }) => vectors.list(collection))
+  }
+
+  deleteVectors(collection: port.VectorCollection, ids?: readonly string[]): Promise<void> {
+    return this.#writes.writeNow('normal', ({ vectors }) => vectors.remove(collection, ids))
   }
 
   checkIntegrity(): Promise<string[]> {

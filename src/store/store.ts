@@ -6,6 +6,7 @@ import type { Usage } from '../kernel/model.ts'
 import type { Spend } from '../kernel/spend.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
 import type { Changes } from './changes.ts'
+import type { TokenTake } from './token-bucket.ts'
 
 /** The row of a run. It changes in the same transaction as the journal it is derived from. */
 export interface RunRow {
@@ -198,12 +199,46 @@ export interface ArtifactStore {
   artifacts(run_id: string): Promise<Omit<ArtifactRow, 'content'>[]>
 }
 
+export interface RateStore {
+  /** Takes tokens out of a bucket that all processes of the store share; returns 0, or the milliseconds to wait before trying again. */
+  takeTokens(take: TokenTake): Promise<number>
+}
+
+/** A named set of vectors of a project. */
+export interface VectorCollection {
+  project: string
+  collection: string
+}
+
+export interface VectorRow {
+  id: string
+  vector: Float32Array
+  /** JSON. */
+  data: unknown
+}
+
+export interface VectorStore {
+  /** Adds vectors; one with the same id is replaced. */
+  putVectors(collection: VectorCollection, rows: readonly VectorRow[]): Promise<void>
+  /** All vectors of a collection, by id. */
+  vectors(collection: VectorCollection): Promise<VectorRow[]>
+  /** Without `ids`, the whole collection. */
+  deleteVectors(collection: VectorCollection, ids?: readonly string[]): Promise<void>
+}
+
 /**
  * Persists runs. Each call is one transaction. Leases expire by the clock of the store, so that processes with different
  * clocks agree on the owner of a run. Implementations throw `TroupeError`: `store_…` codes for failures of the
  * machine, and `unknown_run`, `unknown_session` or the codes named above for errors of the caller.
  */
-export interface Store extends JournalStore, RunStore, SessionStore, CommandStore, ArtifactStore {
+export interface Store
+  extends JournalStore,
+    RunStore,
+    SessionStore,
+    CommandStore,
+    ArtifactStore,
+    RateStore,
+    VectorStore {
   /** For display: a path, an address, or `memory`. */
   readonly location: string
   readonly changes: Changes

@@ -4,6 +4,7 @@ import * as append from './store/append-cases.ts'
 import * as change from './store/change-cases.ts'
 import * as gate from './store/gate-cases.ts'
 import * as payload from './store/payload-cases.ts'
+import * as rate from './store/rate-cases.ts'
 import * as run from './store/run-cases.ts'
 import * as session from './store/session-cases.ts'
 import type { StoreHarness } from './store/store-harness.ts'
@@ -114,6 +115,12 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
     test('ST14 the first answer to a gate wins', withStore(gate.acceptsFirstAnswerOnly))
     test('ST14 commands to the wrong run, gate or time are refused', withStore(gate.refusesMisdirectedCommands))
     test('ST16 sessions are listed newest first, by project, run and cache key', withStore(session.listsSessions))
+  })
+
+  describe(`${name} satisfies the store contract: token buckets and vectors`, () => {
+    test('ST46 a token bucket is shared by all stores on the same data', withSecondStore(rate.sharesBuckets))
+    test('ST46 a token bucket refills by the clock of the store', withStore(rate.refillsBuckets))
+    test('ST47 vectors are kept by project and collection', withSecondStore(rate.keepsVectors))
   })
 
   describe(`${name} satisfies the store contract: change notifications`, () => {

@@ -77,6 +77,10 @@ export function processStore(faults: StoreFaults, inner: () => Store, writes: St
     newestCommand: () => read('newestCommand', (store) => store.newestCommand()),
     artifact: (run_id, name, version) => read('artifact', (store) => store.artifact(run_id, name, version)),
     artifacts: (run_id) => read('artifacts', (store) => store.artifacts(run_id)),
+    takeTokens: (take) => write('takeTokens', false, (store) => store.takeTokens(take)),
+    putVectors: (collection, rows) => write('putVectors', false, (store) => store.putVectors(collection, rows)),
+    vectors: (collection) => read('vectors', (store) => store.vectors(collection)),
+    deleteVectors: (collection, ids) => write('deleteVectors', false, (store) => store.deleteVectors(collection, ids)),
     checkIntegrity: () => read('check', (store) => store.checkIntegrity()),
     close: () => inner().close(),
   }

@@ -80,6 +80,8 @@ async function attemptRequest(
   if (signal.aborted) throw signal.reason
   const waiting = execution.ports.retryPolicy.ready(modelName, signal)
   if (waiting) await execution.runEffect(() => waiting)
+  const acquiring = execution.ports.rateLimiter?.acquire(modelName, signal)
+  if (acquiring) await execution.runEffect(() => acquiring)
   let reservation: Reservation
   try {
     reservation = await reserve(scope, plan.maxInputTokens)
@@ -96,6 +98,8 @@ async function attemptRequest(
   }
   const event = await streamResponse(scope, { begin, request: plan.buildRequest(modelName, reservation), started })
   execution.budget.settle(reservation, event)
+  if (isEvent(event, 'model:end') || isEvent(event, 'model:error'))
+    execution.ports.rateLimiter?.recordTokens(modelName, totalTokens(event.data.usage))
   return event
 }
 

@@ -1,5 +1,6 @@
 import { ArtifactTable } from './artifact-table.ts'
 import { BlobTable } from './blob-table.ts'
+import { BucketTable } from './bucket-table.ts'
 import { CommandTable } from './command-table.ts'
 import { EventTable } from './event-table.ts'
 import { GateTable } from './gate-table.ts'
@@ -8,6 +9,7 @@ import { RunTable } from './run-table.ts'
 import { SegmentTable } from './segment-table.ts'
 import { SessionIds } from './session-ids.ts'
 import { SessionTable } from './session-table.ts'
+import { VectorTable } from './vector-table.ts'
 
 /** The tables of a store with their prepared statements. */
 export function openTables(db: Database, now: () => number) {
@@ -21,6 +23,8 @@ export function openTables(db: Database, now: () => number) {
     gates: new GateTable(db, events),
     commands: new CommandTable(db),
     artifacts: new ArtifactTable(db, events),
+    buckets: new BucketTable(db, now),
+    vectors: new VectorTable(db),
   }
 }
 

@@ -98,6 +98,21 @@ CREATE TABLE blobs (
 );
 CREATE UNIQUE INDEX blobs_by_hash ON blobs (project, hash);
 
+CREATE TABLE token_buckets (
+  key TEXT PRIMARY KEY,
+  level REAL NOT NULL,
+  at INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE vectors (
+  project TEXT NOT NULL,
+  collection TEXT NOT NULL,
+  id TEXT NOT NULL,
+  vector BLOB NOT NULL,
+  data TEXT NOT NULL,
+  PRIMARY KEY (project, collection, id)
+) WITHOUT ROWID;
+
 CREATE VIEW journal AS
 SELECT runs.run_id, seq, at, type, sessions.session_id,
   CASE WHEN instr(data, '"$blob"') = 0 THEN data ELSE (
