@@ -109,7 +109,7 @@ export class Appender {
     }
     const head = run.head + append.events.length
     const projection = append.events.reduce(projectRun, run.projection)
-    if (!runs.advance(run, { head, projection })) {
+    if (!runs.advance(run, { head, projection, release: append.release === true })) {
       const current = runs.state(append.run_id)
       return appendFailure(validateAppend(append, current, newestCommand) ?? leaseLostError(append, current ?? run))
     }
@@ -117,7 +117,6 @@ export class Appender {
     const firstId = this.#tables.events.insert(run, append.events, batch)
     for (const [index, event] of append.events.entries())
       projectEvent(event, projectionRows(this.#tables, run, firstId + index))
-    if (append.release) runs.release(append)
     return OK
   }
 

@@ -52,6 +52,10 @@ function statements(db: Database) {
       `UPDATE runs SET head = ?, status = ?, stop_reason = ?, ended_at = ?, usage = ?
        WHERE id = ? AND epoch = ? AND head = ?`,
     ),
+    advanceAndRelease: db.prepare(
+      `UPDATE runs SET head = ?, status = ?, stop_reason = ?, ended_at = ?, usage = ?, owner = NULL, lease_until = NULL
+       WHERE id = ? AND epoch = ? AND head = ?`,
+    ),
     touch: db.prepare('UPDATE runs SET syncs = syncs + 1 WHERE id = ?'),
     grantLease: db.prepare('UPDATE runs SET epoch = epoch + 1, owner = ?, lease_until = ? WHERE id = ?'),
     renew: db.prepare('UPDATE runs SET lease_until = ? WHERE run_id = ? AND epoch = ? AND owner IS NOT NULL'),
@@ -122,20 +126,22 @@ export class RunTable {
     this.#keys.set(key.run_id, key)
   }
 
-  /** Moves the head if the row still has this head and epoch (optimistic locking); otherwise returns false. */
+  /** Moves the head, and gives the lease back with `release`, if the row still has this head and epoch (optimistic locking); otherwise returns false. */
   advance(
     { id, epoch, head, projection: before }: RunState,
-    next: { head: number; projection: RunProjection },
+    next: { head: number; projection: RunProjection; release: boolean },
   ): boolean {
     const after = next.projection
-    if (after === before) return this.#sql.advance.run(next.head, id, epoch, head).changes === 1
+    if (after === before && !next.release) return this.#sql.advance.run(next.head, id, epoch, head).changes === 1
     const { status, stop_reason, ended_at } = after
     const usage = JSON.stringify(after.usage, omitZeros)
+    const fields = [next.head, status, stop_reason, ended_at, usage, id, epoch, head] as const
+    if (next.release) return this.#sql.advanceAndRelease.run(...fields).changes === 1
     // An UPDATE that names an indexed column rewrites the index, even if the value stays the same.
     if (status === before.status && stop_reason === before.stop_reason && ended_at === before.ended_at) {
       return this.#sql.advanceUsage.run(next.head, usage, id, epoch, head).changes === 1
     }
-    return this.#sql.advanceStatus.run(next.head, status, stop_reason, ended_at, usage, id, epoch, head).changes === 1
+    return this.#sql.advanceStatus.run(...fields).changes === 1
   }
 
   /** Writes a counter: a commit without a write would not sync. */

@@ -10,8 +10,8 @@ import { openSqlite } from '../sqlite.ts'
 
 /* The statements of a whole run are most of its cost besides the disk; each transaction costs a write to the log. */
 
-const MAX_STATEMENTS = 30
-const MAX_TRANSACTIONS = 5
+const MAX_STATEMENTS = 18
+const MAX_TRANSACTIONS = 3
 
 afterEach(() => vi.restoreAllMocks())
 
