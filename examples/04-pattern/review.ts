@@ -42,7 +42,7 @@ const view = definePatternView<Tally, DeclaredEvent<typeof events>>({
   },
 })
 
-export const review = definePattern<z.output<typeof input>, typeof events>({
+export const review = definePattern({
   name: 'review',
   version: 1,
   description: 'Let several agents review a text. They vote one after the other, until enough of them approve.',
