@@ -1,5 +1,7 @@
 import { TroupeError } from '../../../errors.ts'
 import type { AccountKey, AccountRow, AccountSum } from '../../../index.ts'
+import type { CostReport } from '../../../views/cost-report.ts'
+import { costReportFrom } from '../../../views/cost-report.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'
@@ -24,18 +26,12 @@ export function costCommand(cli: Cli<CostOptions>, runId: string | undefined): P
   const groupKey = by ?? (runId === undefined ? 'run' : 'agent')
   const fromTime = since === undefined ? 0 : parseDay(since)
   return withTroupe(cli, 'existing', async (troupe) => {
-    const { loadPrices, sumAccountsBy, sumAccounts } = await import('../../../index.ts')
+    const { loadPrices } = await import('../../../index.ts')
     const prices = await loadPrices(files)
     const scope = runId === undefined ? undefined : { run_id: (await findRun(cli, troupe, runId)).run_id }
     const rows: AccountRow[] = []
-    let inherited = 0
-    for await (const row of troupe.accounts({ prices, since: fromTime, ...scope })) {
-      if (row.inherited) inherited += 1
-      else rows.push(row)
-    }
-    const unpriced_models = [...new Set(rows.filter(isUnpriced).map(({ model }) => model))]
-    const facts = { total: sumAccounts(rows, 'total'), unpriced_models, inherited }
-    const groupsBy = (key: AccountKey) => sortGroups(sumAccountsBy(rows, key), key)
+    for await (const row of troupe.accounts({ prices, since: fromTime, ...scope })) rows.push(row)
+    const { groupsBy, ...facts } = costReportFrom(rows)
     if (cli.options.json) printJson(cli, { by: groupKey, since: since ?? null, groups: groupsBy(groupKey), ...facts })
     else {
       const keys = by === undefined && runId === undefined ? OVERVIEW : [groupKey]
@@ -45,16 +41,10 @@ export function costCommand(cli: Cli<CostOptions>, runId: string | undefined): P
   })
 }
 
-interface CostFacts {
-  total: AccountSum
-  unpriced_models: string[]
-  inherited: number
-}
-
 function printCosts(
   { terminal, options }: Cli<CostOptions>,
   tables: ReadonlyMap<AccountKey, AccountSum[]>,
-  facts: CostFacts,
+  facts: Omit<CostReport, 'groupsBy'>,
 ): void {
   if (facts.total.calls + facts.total.lost.calls + facts.total.open.calls === 0)
     terminal.note(`no model requests${options.since === undefined ? '' : ` since ${options.since}`}`)
@@ -70,18 +60,6 @@ function printCosts(
     }
   }
   for (const note of costNotes(facts, terminal.err)) terminal.note(note)
-}
-
-/** Runs newest first, days in order; other groups by cost, then by tokens, descending. */
-function sortGroups(groups: AccountSum[], groupKey: AccountKey): AccountSum[] {
-  if (groupKey === 'run') return groups
-  if (groupKey === 'day') return groups.toSorted((a, b) => (a.group < b.group ? -1 : 1))
-  const tokens = ({ usage }: AccountSum) => usage.input + usage.output
-  return groups.toSorted((a, b) => b.known_usd - a.known_usd || tokens(b) - tokens(a))
-}
-
-function isUnpriced({ status, usd }: AccountRow): boolean {
-  return usd === null && status !== 'open'
 }
 
 function parseDay(since: string): number {

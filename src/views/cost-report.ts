@@ -1,0 +1,31 @@
+import type { AccountKey, AccountRow, AccountSum } from './accounts.ts'
+import { sumAccounts, sumAccountsBy } from './accounts.ts'
+
+/** The costs of one or many runs, without the requests that a fork inherited and another run paid for. */
+export interface CostReport {
+  total: AccountSum
+  /** Models of requests without a known price. */
+  unpriced_models: string[]
+  /** The number of inherited requests. */
+  inherited: number
+  /** Runs newest first, days in order; other groups by cost, then by tokens, descending. */
+  groupsBy(key: AccountKey): AccountSum[]
+}
+
+export function costReportFrom(accounts: readonly AccountRow[]): CostReport {
+  const rows = accounts.filter(({ inherited }) => !inherited)
+  const unpriced = rows.filter(({ status, usd }) => usd === null && status !== 'open')
+  return {
+    total: sumAccounts(rows, 'total'),
+    unpriced_models: [...new Set(unpriced.map(({ model }) => model))],
+    inherited: accounts.length - rows.length,
+    groupsBy: (key) => sortGroups(sumAccountsBy(rows, key), key),
+  }
+}
+
+function sortGroups(groups: AccountSum[], key: AccountKey): AccountSum[] {
+  if (key === 'run') return groups
+  if (key === 'day') return groups.toSorted((a, b) => (a.group < b.group ? -1 : 1))
+  const tokens = ({ usage }: AccountSum) => usage.input + usage.output
+  return groups.toSorted((a, b) => b.known_usd - a.known_usd || tokens(b) - tokens(a))
+}
