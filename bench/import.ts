@@ -8,16 +8,17 @@ import type { ImportReport } from './import-process.ts'
 import { findFigure, mapFigure, runRounds, toFigure } from './rounds.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const CORE = join(ROOT, 'dist', 'index.js')
+export const PACKAGE_FILE = join(ROOT, 'dist', 'index.js')
 const PROCESS = fileURLToPath(new URL('import-process.ts', import.meta.url))
 
 /** Builds the package unless the build is newer than the source. */
-function build(): void {
-  if (existsSync(CORE) && statSync(CORE).mtimeMs > newestModified(join(ROOT, 'src'))) return
+export function buildPackage(): void {
+  if (existsSync(PACKAGE_FILE) && statSync(PACKAGE_FILE).mtimeMs > newestModified(join(ROOT, 'src'))) return
   const start = Date.now()
   const { status } = spawnSync('npm', ['run', '-s', 'build'], { cwd: ROOT, stdio: 'inherit' })
   // The compiler emits files even if the working tree has type errors elsewhere.
-  if (status !== 0 && !(existsSync(CORE) && statSync(CORE).mtimeMs >= start)) throw new Error('`npm run build` failed')
+  if (status !== 0 && !(existsSync(PACKAGE_FILE) && statSync(PACKAGE_FILE).mtimeMs >= start))
+    throw new Error('`npm run build` failed')
 }
 
 function newestModified(folder: string): number {
@@ -49,17 +50,17 @@ export const importTime: Bench = {
   name: 'import',
   title: 'Importing the built package: a process from start to exit',
   async run({ quick }) {
-    build()
+    buildPackage()
     const sdk = fileURLToPath(import.meta.resolve('ai'))
     const contenders = [
       { name: BARE_NODE, round: async () => timeImport(undefined) },
-      { name: TROUPE, round: async () => timeImport(CORE) },
+      { name: TROUPE, round: async () => timeImport(PACKAGE_FILE) },
       { name: SDK, round: async () => timeImport(sdk) },
     ]
     const figures = await runRounds(contenders, { rounds: quick ? 5 : 15, warmups: 2 })
     const bare = findFigure(figures, BARE_NODE)
     const overhead = (name: string) => mapFigure(findFigure(figures, name), (ms) => ms - bare.median)
-    const [without, withCore] = [inspectImport(undefined), inspectImport(CORE)]
+    const [without, withCore] = [inspectImport(undefined), inspectImport(PACKAGE_FILE)]
     assertEqual(withCore.sockets, without.sockets, 'sockets opened by the import')
     const rss = (withCore.rss_bytes - without.rss_bytes) / 1024 / 1024
     return [

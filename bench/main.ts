@@ -19,6 +19,7 @@ import { promptCache } from './prompt-cache.ts'
 import { providerOverhead } from './provider-overhead.ts'
 import { resume } from './resume.ts'
 import { search } from './search.ts'
+import { start } from './start.ts'
 import { oneCall, threeCalls } from './tool-turn.ts'
 import { turn } from './turn.ts'
 import { wholeRun } from './whole-run.ts'
@@ -42,6 +43,7 @@ const BENCHES: readonly Bench[] = [
   resume,
   disk,
   importTime,
+  start,
   providerOverhead,
   promptCache,
   search,

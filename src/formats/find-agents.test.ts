@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createRoster } from '../kernel/roster.ts'
+import { withBuiltInAgents } from './built-in-agents.ts'
 import type { FindAgentsOptions } from './find-agents.ts'
-import { agentSources, findAgents, withBuiltInAgents } from './find-agents.ts'
+import { agentSources, findAgents } from './find-agents.ts'
 
 let root: string
 beforeEach(async () => {

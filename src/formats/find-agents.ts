@@ -1,12 +1,11 @@
 import { stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { TroupeError } from '../errors.ts'
-import type { Agent } from '../kernel/agent.ts'
 import type { AgentFileOptions } from './agent-file.ts'
 import type { LoadedAgents } from './agent-folder.ts'
 import { readAgentFolder } from './agent-folder.ts'
 import { resolveNameConflicts } from './agent-name-conflicts.ts'
+import { BUILT_IN_COLLECTION, builtInAgentsFolder } from './built-in-agents.ts'
 import type { FileProblem } from './file-problem.ts'
 import { lineWarning } from './file-problem.ts'
 
@@ -23,7 +22,6 @@ export interface FindAgentsOptions extends AgentFileOptions {
   builtIn?: boolean
 }
 
-const BUILT_IN_COLLECTION = 'troupe'
 const PROJECT_FOLDERS = ['.troupe/agents', '.claude/agents', '.github/agents', '.amplifier/agents']
 const USER_FOLDERS = ['.config/troupe/agents', '.claude/agents', '.copilot/agents', '.amplifier/agents']
 
@@ -94,21 +92,6 @@ async function enclosingWorkspace(project: string, home: string | undefined): Pr
 /** Loads the agents of one folder or file only. */
 export function loadAgents(folder: string, options: AgentFileOptions = {}): Promise<LoadedAgents> {
   return findAgents({ ...options, project: folder, dirs: [folder] })
-}
-
-/** Adds the built-in agents to the given ones; a built-in agent whose name is taken becomes `troupe:name`. */
-export async function withBuiltInAgents(agents: readonly Agent[]): Promise<Agent[]> {
-  const loaded = await readAgentFolder(builtInAgentsFolder(), { collection: BUILT_IN_COLLECTION })
-  const names = new Set(agents.map(({ name }) => name))
-  const builtIn = loaded.agents.map((agent) =>
-    names.has(agent.name) ? { ...agent, name: `${BUILT_IN_COLLECTION}:${agent.name}` } : agent,
-  )
-  return [...agents, ...builtIn.filter(({ name }) => !names.has(name))]
-}
-
-/** The folder of the agents that come with Troupe. */
-export function builtInAgentsFolder(): string {
-  return fileURLToPath(new URL('../../agents', import.meta.url))
 }
 
 /** Finds a package as Node does, in `node_modules` of the project and every folder above. */

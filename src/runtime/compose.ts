@@ -102,6 +102,6 @@ function createEngine(
 }
 
 async function loadAgents(agents: readonly Agent[]): Promise<Agent[]> {
-  const { withBuiltInAgents } = await import('../formats/find-agents.ts')
+  const { withBuiltInAgents } = await import('../formats/built-in-agents.ts')
   return withBuiltInAgents(agents)
 }

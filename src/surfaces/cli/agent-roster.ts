@@ -40,7 +40,8 @@ export async function agentFoldersToProtect(cli: Cli): Promise<string[]> {
 
 /** All agents including the built-in ones, or only those of `dir`. */
 export async function loadAllAgents(cli: Cli, dir: string | undefined): Promise<LoadedAgents> {
-  const { findAgents, builtInAgentsFolder } = await import('../../formats/find-agents.ts')
+  const { findAgents } = await import('../../formats/find-agents.ts')
+  const { builtInAgentsFolder } = await import('../../formats/built-in-agents.ts')
   const folder = agentsFolder(cli)
   const dirs = dir !== undefined ? [dir] : folder === undefined ? undefined : [folder, builtInAgentsFolder()]
   return findAgents({ project: process.cwd(), home: homedir(), ...(dirs && { dirs }) })
