@@ -66,7 +66,7 @@ function checkModelCall(event: Event, { journalIndex, report }: CheckScope): voi
   } else if (begin.session_id !== event.session_id) report('model_pair', `${key} changed its session`)
 }
 
-/** `tool:post` and `tool:error` match their `tool:pre`; only a call refused before it began has no `tool:pre`. */
+/** `tool:post` and `tool:error` match their `tool:pre`; only a call rejected or denied before it began has no `tool:pre`. */
 function checkToolCall(event: Event, { journalIndex, report }: CheckScope, groups: ParallelGroups): void {
   if (!isEvent(event, 'tool:pre') && !isEvent(event, 'tool:post') && !isEvent(event, 'tool:error')) return
   const { key, tool, tool_call_id, parallel_group_id } = event.data

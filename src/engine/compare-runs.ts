@@ -95,7 +95,7 @@ function lastRunEnd(events: readonly Event[]): RunEnd | undefined {
   return isEvent(last, 'run:end') ? last.data : undefined
 }
 
-/** Sums the usage of these events. `ms` adds up the time each session was open, also when sessions overlap. */
+/** Sums the usage of these events. `ms` adds up the time each session was open, even when sessions overlap. */
 function usageFrom(events: readonly Event[]): RunUsage {
   let spent: Spend = NO_SPEND
   let ms = 0

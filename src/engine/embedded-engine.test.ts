@@ -79,7 +79,7 @@ class SimulatedProcesses implements EngineHarness {
       },
       passBoundary: () => undefined,
       delay: () => (this.#latency === 0 ? undefined : world.sleep(Math.floor(this.#random() * this.#latency))),
-      refuseAppend: () => undefined,
+      rejectAppend: () => undefined,
     }
     const { store } = this
     return processStore(faults, () => store, {

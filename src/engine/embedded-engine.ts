@@ -244,7 +244,7 @@ export class EmbeddedEngine implements Engine {
     return row !== undefined && (await needsExecution(this.#options.store, row))
   }
 
-  /** Leases the run, also from an owner on this machine whose process is dead: its lease need not expire first. */
+  /** Leases the run, including from an owner on this machine whose process is dead: its lease need not expire first. */
   async #acquireLease(run_id: string): Promise<HeldLease> {
     const { store, world } = this.#options
     const claimant = { owner: this.#owner, ttl_ms: LEASE_MS }

@@ -10,7 +10,7 @@ import { readSessionEvents } from './session-history.ts'
 
 /*
  * Session, gate and group ids are derived from the run id. A fork derives them again from its own run id and replaces
- * them everywhere, also in texts that agents have read. Idempotency keys stay: they identify actions already carried out.
+ * them everywhere, including in texts that agents have read. Idempotency keys stay: they identify actions already carried out.
  */
 
 /** Maps every id derived from the old run id to the id derived from the new one. */

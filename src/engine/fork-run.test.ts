@@ -51,7 +51,7 @@ describe('CA15 forking in the middle of a parallel section', () => {
     expect(JSON.stringify(await troupe.events(run.run_id).all())).toBe(before)
   })
 
-  test('CA15 a fork has its own ids, also in texts that agents read, and records its origin', async () => {
+  test('CA15 a fork has its own ids, including in texts that agents read, and records its origin', async () => {
     const model = functionModel((request) => {
       const { agent: name, turn } = request.session
       if (name === 'lead' && turn === 1) return { calls: [taskCall('coder', 'a')] }

@@ -10,7 +10,7 @@ import type { EventPosition, SessionRange, Store } from '../store/store.ts'
  * again: the cost of a turn does not grow with the conversation.
  * 1. A history is cached only if all its segments have ended: such a history never changes, later events follow it.
  * 2. Before a cached history is used, the store confirms that its last segment still ends at the same event. Only later
- *    events are read, also those that another process wrote.
+ *    events are read, including those that another process wrote.
  * 3. A cached history that later events cannot extend (`extendFold`) is read again from the store.
  * 4. The cache is bounded. Eviction costs time, never correctness.
  */

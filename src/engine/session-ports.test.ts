@@ -85,7 +85,7 @@ describe('a session as a chain of segments', () => {
     expect(texts(sessionFrom(history.fold, session_id, opens[0] as never).messages)).toEqual(['one', 'answer 1'])
   })
 
-  test('S9 a cached history is extended, also when another process continued the session', async () => {
+  test('S9 a cached history is extended, even when another process continued the session', async () => {
     const { troupe, store, session_id, runs } = await threeSegments()
     const other = sessionPorts(store)
     const run = {

@@ -60,7 +60,7 @@ test.each([
   ['vote', 'is not a namespaced event type'],
   ['run:start', 'is an event of the kernel'],
   ['Review Vote', 'is not a namespaced event type'],
-])("PT3 a pattern that declares the event '%s' is refused", (type, message) => {
+])("PT3 a pattern that declares the event '%s' is rejected", (type, message) => {
   const define = () => definePattern({ ...review(() => ({})), events: { [type]: vote } })
   expect(define).toThrow(message)
 })

@@ -17,7 +17,7 @@ export interface ProposedToolCall extends HookScope {
   input: unknown
 }
 
-/** `deny` refuses the call with a reason, `input` replaces its input, `undefined` lets it pass. */
+/** `deny` denies the call with a reason, `input` replaces its input, `undefined` lets it pass. */
 export type HookVerdict = { deny: string } | { input: unknown } | undefined
 
 /** Text for the conversation; with `pin`, compaction keeps it whole. */
@@ -73,7 +73,7 @@ export interface Hooks {
   beforeTool?(call: ProposedToolCall): HookVerdict | Promise<HookVerdict>
   /** Text to add to the conversation before this model request. */
   addContext?(turn: ProposedTurn): AddedContext | Promise<AddedContext>
-  /** Guardrail for every model request, also for those of sub-sessions and summaries. */
+  /** Guardrail for every model request, including those of sub-sessions and summaries. */
   beforeModel?(request: ProposedModelRequest): ModelVerdict | Promise<ModelVerdict>
   /** Guardrail for the final answer of every session. Text deltas are streamed before it is asked. */
   beforeAnswer?(answer: ProposedAnswer): AnswerVerdict | Promise<AnswerVerdict>

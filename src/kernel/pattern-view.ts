@@ -59,7 +59,7 @@ export interface ViewPage {
 
 export interface PatternView<State = unknown, Event = EventOf<PatternEventType>> {
   initial(): State
-  /** Adds one event of the pattern, also of a nested instance; step keys tell them apart. */
+  /** Adds one event of the pattern, including those of a nested instance; step keys tell them apart. */
   reduce(state: State, event: Event): State
   /** The progress line of an event, after `reduce`. Without this function the event's fields are shown. */
   progress?(state: State, event: Event, sessions: SessionLookup): ProgressLine | undefined

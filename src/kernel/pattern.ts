@@ -69,7 +69,7 @@ export interface PatternDefinition<Schemas extends PatternSchemas = PatternSchem
 
 /** How delegation is bounded for the sessions that a pattern performs for a calling agent; `limits.depth` always applies. */
 export interface DelegationRules {
-  /** The calling agent itself: counted against `limits.self_depth`, or refused like any other cycle. */
+  /** The calling agent itself: counted against `limits.self_depth`, or rejected like any other cycle. */
   self: 'count' | 'refuse'
   /** An agent that is already active above the caller: refused with `cycle_refused`, or allowed. */
   cycles: 'refuse' | 'allow'

@@ -128,7 +128,7 @@ describe('schemas that cannot be used', () => {
   ]
 
   test.each(unusable)(
-    'SC2 a schema %s is refused, naming the option and the alternatives',
+    'SC2 a schema %s is rejected, naming the option and the alternatives',
     (_kind, schema, problem) => {
       const define = () => defineTool({ ...LOOKUP, input: schema as Schema, execute: () => ({ success: true }) })
       expect(define).toThrow(problem)
@@ -139,19 +139,19 @@ describe('schemas that cannot be used', () => {
     },
   )
 
-  test.each(invalidJsonSchemas)('SC2 a JSON Schema %s is refused by createTroupe', async (_kind, input, problem) => {
+  test.each(invalidJsonSchemas)('SC2 a JSON Schema %s is rejected by createTroupe', async (_kind, input, problem) => {
     const tool = defineTool({ ...LOOKUP, input, execute: () => ({ success: true }) })
     const creating = createTestTroupe({ tools: [tool] })
     await expect(creating).rejects.toThrow(problem)
     await expect(creating).rejects.toThrow(/`input` of the tool 'lookup'/)
   })
 
-  test('SC2 a zod schema that JSON Schema cannot describe is refused when its JSON Schema is read', () => {
+  test('SC2 a zod schema that JSON Schema cannot describe is rejected when its JSON Schema is read', () => {
     const compiled = compileSchema(z.object({ since: z.date() }), '`input` of the tool lookup')
     expect(() => compiled.jsonSchema).toThrow(/`input` of the tool lookup cannot be used: Date/)
   })
 
-  test('SC3 asynchronous validation is refused', () => {
+  test('SC3 asynchronous validation is rejected', () => {
     const refined = z.object({ city: z.string().refine(async () => true) })
     expect(() => compileSchema(refined, '`input`').validate({ city: 'x' })).toThrow('`input` validates asynchronously')
     const converter = { input: () => ({ type: 'object' }) }

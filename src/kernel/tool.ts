@@ -29,7 +29,7 @@ export interface ToolCall {
   tool_call_id: string
   /** The same for every attempt at this call, so that an external system can reject duplicates. */
   idempotency_key: string
-  /** The subject that permission was granted for. Prevents TOCTOU: a call that would touch another must refuse. */
+  /** The subject that permission was granted for. Prevents TOCTOU: a call that would touch another must be denied. */
   subject?: string
   /** Files that permission rules hide from this call; a search skips them. */
   excluded_globs?: readonly string[]

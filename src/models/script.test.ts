@@ -6,7 +6,7 @@ import { TroupeError } from '../errors.ts'
 import { loadScript, parseScript, scriptedModel } from './scripted.ts'
 
 describe('scripts from text', () => {
-  test('M17 a valid script is parsed, also with a byte order mark', () => {
+  test('M17 a valid script is parsed, even with a byte order mark', () => {
     const text = `\uFEFF{"rules":[{"when":{"agent":"a","turn":1,"says":"x","tool":"t"},"reply":{"text":"t","toolCalls":
       [{"name":"n","input":{}}],"delayMs":5},"usage":{"input":1,"output":2},"times":3},
       {"reply":{"object":{"a":1}}},{"reply":{"error":{"status":500,"message":"m"}}}],"otherwise":{"text":"o"}}`

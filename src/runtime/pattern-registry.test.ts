@@ -51,7 +51,7 @@ async function runLead(options: TroupeOptions, replies: Readonly<Record<string, 
 
 const ask = (who: string, name = 'poll'): ModelReply => ({ calls: [{ name, input: { who } }] })
 
-test('PT5 a pattern is a tool under its name and its aliases, also in the `tools` of an agent', async () => {
+test('PT5 a pattern is a tool under its name and its aliases, including in the `tools` of an agent', async () => {
   const agents = [agent('lead', { tools: ['AskColleague'] }), agent('helper')]
   const { results, errors } = await runLead({ agents, patterns: [poll()] }, { lead: ask('helper', 'AskColleague') })
   expect([results, errors]).toEqual([[['poll', { answer: 'yes' }]], []])

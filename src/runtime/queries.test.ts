@@ -84,7 +84,7 @@ test('Q1 lists are filtered: runs by status and pattern, sessions and gates by r
   expect(await troupe.gates({ run_id: task?.run_id ?? '' }).all()).toEqual([])
 })
 
-test('Q1 a page continues where the last one ended, also if its gate was answered meanwhile', async () => {
+test('Q1 a page continues where the last one ended, even if its gate was answered meanwhile', async () => {
   const { troupe } = await queryFixture()
   const all = await troupe.gates().all()
   const first = await troupe.gates({ limit: 1 })

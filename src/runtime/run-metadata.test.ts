@@ -130,7 +130,7 @@ describe('invalid tags and context', () => {
     ['a date in the context', { context: { since: new Date(0) } }, 'invalid_input'],
     ['a cycle in the context', { context: cyclic }, 'invalid_input'],
     ['a context that is too large', { context: { text: 'x'.repeat(70_000) } }, 'too_large'],
-  ])('MD4 %s is refused before the run exists', async (_kind, options, code) => {
+  ])('MD4 %s is rejected before the run exists', async (_kind, options, code) => {
     const { troupe } = await createTestTroupe({ agents: [agent('lead')] })
     const [option] = Object.keys(options)
     await expect(troupe.run('task', go, options as never)).rejects.toMatchObject({

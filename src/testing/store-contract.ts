@@ -44,7 +44,7 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
     test('ST1 a run is created with its first event', withStore(run.createsRuns))
     test(
       'ST1 a duplicate run id and a first event other than run:start are rejected',
-      withStore(run.refusesInvalidStarts),
+      withStore(run.rejectsInvalidStarts),
     )
     test('ST2 the title of a run is one line of its input, without lone surrogates', withStore(run.titlesRuns))
     test('ST2 the row of a run follows its events', withStore(run.projectsStatus))
@@ -65,10 +65,10 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
   describe(`${name} satisfies the store contract: appends`, () => {
     test('ST5 the owner appends events in order', withStore(append.appendsInOrder))
     test('ST5 an empty append still checks the epoch', withStore(append.acceptsEmptyAppend))
-    test('ST5 an append with an old epoch is refused and stores nothing', withStore(append.refusesOldEpochs))
-    test('ST5 an append to an unleased or unknown run is refused', withStore(append.refusesWithoutLease))
-    test('ST6 an append with a sequence gap is refused and stores nothing', withStore(append.refusesSequenceGaps))
-    test('ST7 a refused append does not fail the others of its batch', withStore(append.isolatesRefusals))
+    test('ST5 an append with an old epoch is rejected and stores nothing', withStore(append.rejectsOldEpochs))
+    test('ST5 an append to an unleased or unknown run is rejected', withStore(append.rejectsWithoutLease))
+    test('ST6 an append with a sequence gap is rejected and stores nothing', withStore(append.rejectsSequenceGaps))
+    test('ST7 a rejected append does not fail the others of its batch', withStore(append.isolatesRejections))
     test('ST7 a batch may contain a run more than once', withStore(append.acceptsRunTwiceInBatch))
     test('ST42 appends of different runs may be in flight together', withStore(append.acceptsConcurrentAppends))
     test('ST8 a run cannot park while an unseen command waits', withStore(append.parksConditionally))
@@ -82,8 +82,8 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
     test('ST10 random edge-case data round-trips', withStore(payload.keepsEdgeCases))
     test('ST36 repeated text in a run round-trips', withStore(payload.keepsRepeatedText))
     test(
-      'ST36 text of a refused append is written again with the next event',
-      withStore(payload.ignoresTextOfRefusedAppends),
+      'ST36 text of a rejected append is written again with the next event',
+      withStore(payload.ignoresTextOfRejectedAppends),
     )
   })
 
@@ -113,7 +113,7 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
     test('SE5 steer commands are stored unchanged', withStore(gate.keepsSteerCommands))
     test('ST38 commands of all runs are read by id', withStore(gate.readsAllCommands))
     test('ST14 the first answer to a gate wins', withStore(gate.acceptsFirstAnswerOnly))
-    test('ST14 commands to the wrong run, gate or time are refused', withStore(gate.refusesMisdirectedCommands))
+    test('ST14 commands to the wrong run, gate or time are rejected', withStore(gate.rejectsMisdirectedCommands))
     test('ST16 sessions are listed newest first, by project, run and cache key', withStore(session.listsSessions))
   })
 

@@ -88,7 +88,7 @@ describe('import boundaries', () => {
 })
 
 describe('cycles', () => {
-  test('a cycle is rejected, also through a third file and through import()', () => {
+  test('a cycle is rejected, even through a third file and through import()', () => {
     const found = violationsIn(
       ['kernel/a.ts', importFrom('./b.ts')],
       ['kernel/b.ts', importFrom('./c.ts')],

@@ -13,8 +13,8 @@ export interface StoreFaults {
   readonly dead: boolean
   passBoundary(name: string): Promise<void> | undefined
   delay(operation: string): Promise<void> | undefined
-  /** Returns an error to refuse the next append, as a full disk does. */
-  refuseAppend(): TroupeError | undefined
+  /** Returns an error to reject the next append, as a full disk does. */
+  rejectAppend(): TroupeError | undefined
 }
 
 /** The writing half of a store, so that a double can observe it. */
@@ -95,7 +95,7 @@ function append(faults: StoreFaults, batch: readonly Append[], writes: StoreWrit
 
 function commit(faults: StoreFaults, batch: readonly Append[], writes: StoreWrites) {
   if (faults.dead) return NEVER
-  const error = faults.refuseAppend()
+  const error = faults.rejectAppend()
   if (error) return batch.map(() => ({ ok: false as const, error }))
   const outcomes = writes.append(batch)
   const wait = faults.passBoundary('append:after') ?? faults.delay('append')

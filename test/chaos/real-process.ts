@@ -63,7 +63,7 @@ export function openRealTroupe(store: Store, hooks: FaultHooks, scenario?: RunSc
     dead: false,
     passBoundary: hooks.passBoundary,
     delay: () => undefined,
-    refuseAppend: () => undefined,
+    rejectAppend: () => undefined,
   }
   const writes = {
     append: store.append.bind(store),

@@ -141,7 +141,7 @@ export class SimulatedProcess implements FaultHooks {
     return this.world.sleep(Math.floor(this.#random() * (maximum + 1)))
   }
 
-  refuseAppend(): TroupeError | undefined {
+  rejectAppend(): TroupeError | undefined {
     if (!this.#full) return undefined
     this.#full = false
     return diskFullError()

@@ -9,7 +9,7 @@ const page = (source: string) => ({ path: 'README.md', source })
 const block = (language: string, body: string): CodeBlock => ({ path: 'a.md', line: 3, language, flags: [], body })
 
 describe('markdown', () => {
-  test('blocks have language, flags, line and body, also when indented or containing fences', () => {
+  test('blocks have language, flags, line and body, even when indented or containing fences', () => {
     const found = codeBlocks(page(`x\n  ${fence}ts run\n  a\n  ${fence}\n~~~~text\n${fence}\n~~~\n~~~~\n`))
     expect(found).toEqual([
       { path: 'README.md', line: 2, language: 'ts', flags: ['run'], body: 'a\n' },

@@ -69,7 +69,7 @@ describe('chat in a pipe', () => {
     expect(out.match(/helper: And blue\?/g)).toHaveLength(1)
   })
 
-  test('CH6 a handoff that needs approval can be approved, refused or redirected', async () => {
+  test('CH6 a handoff that needs approval can be approved, denied or redirected', async () => {
     const cli = await createCliFixture()
     await cli.write('gate.yaml', APPROVAL_TEAM)
     const model = await cli.script('s.json', [

@@ -51,7 +51,7 @@ describe('chat --resume', () => {
     expect(resumed.out).toMatch(/words = 99/)
   })
 
-  test('CH23 L42 chat, resume and answer refuse another model and say what to do', async () => {
+  test('CH23 L42 chat, resume and answer reject another model and say what to do', async () => {
     const cli = await createCliFixture()
     await cli.write('pair.yaml', PAIR)
     const model = await cli.script('s.json', bothReplies)

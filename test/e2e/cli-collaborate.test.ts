@@ -115,7 +115,7 @@ describe('collaboration outcomes', () => {
     expect(done.err).toMatch(/^error: all 2 agents failed/m)
   })
 
-  test('L1 L33 invalid input is refused with exit 2 before any model request', async () => {
+  test('L1 L33 invalid input is rejected with exit 2 before any model request', async () => {
     const cli = await createCliFixture()
     const model = await cli.script('s.json', [])
     const refused = async (yaml: string) => {

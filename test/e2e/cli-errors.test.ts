@@ -59,7 +59,7 @@ describe('usage errors', () => {
     })
   })
 
-  test('L1 L17 invalid input is refused with the reason', async () => {
+  test('L1 L17 invalid input is rejected with the reason', async () => {
     const cli = await createCliFixture()
     const model = await cli.script('s.json', singleAnswerScript('Hello.'))
     await cli.write('list.json', [1])

@@ -31,7 +31,7 @@ describe('CA20 cassettes', () => {
     expect(other.err).toMatch(/session\/turn\/1\/model[\s\S]*message 1 \(user\): recorded "go", now "go further"/)
   })
 
-  test('CA20 recording to an existing cassette is refused, and invalid cassettes are reported', async () => {
+  test('CA20 recording to an existing cassette is rejected, and invalid cassettes are reported', async () => {
     const { troupe, script, write } = await createCliFixture()
     const model = await script('s.json', singleAnswerScript('hi'))
     await write('old.jsonl', '{"troupe_cassette":9}\n')

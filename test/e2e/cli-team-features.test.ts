@@ -89,7 +89,7 @@ after_work_behavior: terminate
     expect(await checkJournal(cli)).toMatchObject({ healthy: true })
   })
 
-  test('TM14 roles are filled from the roster with the matching words; a role without a match is refused', async () => {
+  test('TM14 roles are filled from the roster with the matching words; a role without a match is rejected', async () => {
     const cli = await createCliFixture()
     const agent = (name: string, description: string, instructions: string) =>
       cli.write(`.troupe/agents/${name}.md`, `---\nname: ${name}\ndescription: ${description}\n---\n${instructions}\n`)

@@ -171,7 +171,7 @@ describe('steering from another process', () => {
     expect(shown.out).toMatch(/route: writer → publisher/)
   })
 
-  test('L39 unknown runs and agents, wrong types, other patterns and ended runs are refused', async () => {
+  test('L39 unknown runs and agents, wrong types, other patterns and ended runs are rejected', async () => {
     const cli = await createCliFixture()
     const run = await cli.troupe(...(await prepareReviewRun(cli)))
     const [, id = ''] = /(r_[0-9a-f]{12}) started/.exec(run.err) ?? []

@@ -127,7 +127,7 @@ describe('troupe cost', () => {
     expect(all.out).not.toContain('more (--all)')
   })
 
-  test('AC9 an invalid --since, --by or --prices is refused with a hint', async () => {
+  test('AC9 an invalid --since, --by or --prices is rejected with a hint', async () => {
     const cli = await createCliFixture()
     await cli.write('bad.json', { updated: 'x', prices: [{ model: 'a/b' }] })
     for (const day of ['yesterday', '2026-02-30', '2026-1-1']) {

@@ -46,7 +46,7 @@ test('MC34 --mcp-config configures the servers of a run, and doctor lists them w
   await waitUntil(() => !server.pids().some(isAlive))
 })
 
-test('MC35 an invalid --mcp-config file is refused before anything starts', async () => {
+test('MC35 an invalid --mcp-config file is rejected before anything starts', async () => {
   const cli = await createCliFixture()
   const model = await cli.script('s.json', singleAnswerScript('hi'))
   const run = async (content: unknown) => {
@@ -99,7 +99,7 @@ async function createExposeEnvRun() {
     )
 }
 
-test('MC43 --expose-env exposes variables to MCP servers of agent files; an invalid name is refused', async () => {
+test('MC43 --expose-env exposes variables to MCP servers of agent files; an invalid name is rejected', async () => {
   const run = await createExposeEnvRun()
   const set = { EXPOSED: 'a-secret-value' }
   const without = await run(set)

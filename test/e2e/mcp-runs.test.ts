@@ -95,7 +95,7 @@ test('MC25 an agent-provided server is available only to that agent and its dele
   expect(mine.pids()).toHaveLength(1)
 })
 
-test('MC26 tools can be named mcp__server, mcp__server__*, server/* and server/tool, also in exclusions and rules', async () => {
+test('MC26 tools can be named mcp__server, mcp__server__*, server/* and server/tool, including in exclusions and rules', async () => {
   const agents = [
     agent('boss', { tools: ['task'] }),
     agent('whole', { tools: ['mcp__s'] }),

@@ -103,7 +103,7 @@ test('MC21 when a server is killed during a call, the model gets an error and th
   expect(server.pid()).not.toBe(pid)
 })
 
-test('MC22 an agent uses a real server over HTTP, also after it was restarted', async () => {
+test('MC22 an agent uses a real server over HTTP, even after it was restarted', async () => {
   const port = await freePort()
   const server = await startHttpServer(port)
   const replaced = Promise.withResolvers<void>()

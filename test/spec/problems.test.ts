@@ -83,7 +83,7 @@ describe('problems', () => {
     ])
   })
 
-  test('an id defined twice, also in another file, and a rule without text are reported', () => {
+  test('an id defined twice, including in another file, and a rule without text are reported', () => {
     const other = { path: 'src/store/SPEC.md', source: '**J1** y\n**J2**\n' }
     expect(specProblems([specFile('**J1** x\n'), other], testFile(`test('J1 J2 a')`))).toEqual([
       'src/store/SPEC.md:2 J2 has no text',

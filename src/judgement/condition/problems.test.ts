@@ -94,7 +94,7 @@ describe('CN10 malformed conditions', () => {
     ['count between 3 and 5', '5', /number alone is not a condition.*compare it/],
     ['""', '""', /quotes are empty/],
     ['a and "  "', '"  "', /quotes are empty/],
-  ])('CN10 %j is refused at %j', (text, expectedPart, expectedMessage) => {
+  ])('CN10 %j is rejected at %j', (text, expectedPart, expectedMessage) => {
     const [part, message] = firstProblem(text)
     expect(part).toBe(expectedPart)
     expect(message).toMatch(expectedMessage)
@@ -125,7 +125,7 @@ describe('CN10 malformed conditions', () => {
 })
 
 describe('CN13 size', () => {
-  test('CN13 a condition nested too deeply is refused without a stack overflow', () => {
+  test('CN13 a condition nested too deeply is rejected without a stack overflow', () => {
     for (const deep of [`${'('.repeat(50_000)}a`, `${'not '.repeat(50_000)}a`, '(not '.repeat(50_000)]) {
       expect(findProblems(deep)).toMatchObject([
         { message: expect.stringContaining('nested more than 100 levels deep') },
@@ -142,7 +142,7 @@ describe('CN13 size', () => {
     expect(findProblems(`"${'{{ a }} '.repeat(20_000)}"`)).toEqual([])
   })
 
-  test('CN13 any text is either parsed or refused with a position inside it', () => {
+  test('CN13 any text is either parsed or rejected with a position inside it', () => {
     for (const text of [
       '\u0000',
       '\ud800',

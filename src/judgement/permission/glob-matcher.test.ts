@@ -83,7 +83,7 @@ test('TO76 no pattern causes catastrophic backtracking: the steps are bounded by
   expect(folders('a/'.repeat(1000))).toBe(false)
 })
 
-test('TO76 a pattern that is too long, or whose braces expand to too many patterns, is refused', () => {
+test('TO76 a pattern that is too long, or whose braces expand to too many patterns, is rejected', () => {
   expect(() => compileGlob('{a,b}'.repeat(8), { braces: true })).toThrow(/more than 100 patterns/)
   expect(() => compileGlob(`${'{a,'.repeat(200)}${'}'.repeat(200)}`, { braces: true })).toThrow(/more than 100/)
   expect(() => compileGlob('a'.repeat(1001), { braces: true })).toThrow(/longer than 1000/)

@@ -171,7 +171,7 @@ describe('parseAssignments', () => {
     ['wrd_count=1', /no variable 'wrd_count'; known: word_count/],
     ['word_count', /must be NAME=VALUE/],
     ['=1', /must be NAME=VALUE/],
-  ])('TF22 %s is refused', (pair, message) => {
+  ])('TF22 %s is rejected', (pair, message) => {
     expect(() => parseAssignments(team, [pair])).toThrow(message)
   })
 

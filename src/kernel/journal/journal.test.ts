@@ -120,7 +120,7 @@ describe('committing', () => {
     expect(seqs()).toEqual([2])
   })
 
-  test('J4 a refused run does not affect the other runs of the batch', async () => {
+  test('J4 a run whose events are rejected does not affect the other runs of the batch', async () => {
     const error = new TroupeError('lease_lost', 'taken over')
     const { store, batches } = recordingStore((batch) =>
       batch.map(({ run_id }) => (run_id === 'b' ? { ok: false, error } : OK)),

@@ -24,7 +24,7 @@ export interface Append {
   epoch: number
   events: readonly Event[]
   sync: Sync
-  /** Refuse if a newer command is waiting. Prevents a lost wake-up: a run must not park before it has read it. */
+  /** Reject if a newer command is waiting. Prevents a lost wake-up: a run must not park before it has read it. */
   seen_command?: number
   /** Give the lease back with these events, the last of this owner. */
   release?: true
@@ -38,7 +38,7 @@ export interface CommitOptions {
 
 export type AppendOutcome = { ok: true } | { ok: false; error: TroupeError }
 
-/** The store port. Returns one outcome per append, in order; a refused append does not fail the others. */
+/** The store port. Returns one outcome per append, in order; a rejected append does not fail the others. */
 export interface JournalStore {
   append(batch: readonly Append[]): AppendOutcome[] | Promise<AppendOutcome[]>
 }

@@ -51,7 +51,7 @@ describe('a store that answers late', () => {
     expect(committed).toEqual(['quick:2', 'slow:2'])
   })
 
-  test('J21 the next append of a run waits for the one in flight, also while other runs commit', async () => {
+  test('J21 the next append of a run waits for the one in flight, even while other runs commit', async () => {
     const { batches, open } = manualStore()
     const [a, b] = [open('a'), open('b')]
     a.append('step:end', step('1'))

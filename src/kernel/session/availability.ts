@@ -20,7 +20,7 @@ export function isReadOnlyAgent(
   const inherited = caller?.tools
   if (Object.keys(agent.mcp_servers ?? {}).length > 0 || agent.tools?.some(isServerTool)) return false
   if (!agent.tools && !inherited && prepareTools) return false
-  // Not `placementFor`: it throws where delegation is refused, and that error belongs to the call itself.
+  // Not `placementFor`: it throws where delegation is rejected, and that error belongs to the call itself.
   const placement = caller
     ? { ...caller.opening, depth: caller.opening.depth + 1 }
     : { depth: 0, max_depth: execution.run.limits.depth }

@@ -8,7 +8,7 @@ import { addSpend, chargeFrom, NO_SPEND, totalTokens } from '../spend.ts'
 /*
  * The budget of a run: a counting semaphore over calls, tokens and dollars.
  * 1. Spent + reserved never exceeds a limit: a model request reserves its upper bound first and settles afterwards.
- * 2. A request that does not fit waits while other reservations are outstanding, first come, first served. It is refused
+ * 2. A request that does not fit waits while other reservations are outstanding, first come, first served. It is rejected
  *    only when nothing is outstanding.
  * 3. Spent is a fold over the journal, so a resumed run continues with exactly the rest.
  */
@@ -42,7 +42,7 @@ interface Waiter {
   refuse(error: TroupeError): void
 }
 
-/** A shorter response is useless: wait or refuse instead. */
+/** A shorter response is useless: wait or reject instead. */
 const MIN_OUTPUT_TOKENS = 16
 
 export class Budget {

@@ -152,7 +152,7 @@ describe('limits', () => {
     expect([resumed.stop_reason, world.now() - began]).toEqual(['budget', 2000])
   })
 
-  test('N4 invalid limits are refused by name', async () => {
+  test('N4 invalid limits are rejected by name', async () => {
     const createWith = (limits: object) => createTroupe({ store: 'memory', limits })
     await expect(createWith({ calls: 0 })).rejects.toMatchObject({
       code: 'invalid_input',
@@ -220,7 +220,7 @@ describe('reservations', () => {
     expect(order).toEqual(['second 400', 'third 20'])
   })
 
-  test('N5 a call is refused only when nothing is outstanding, and an abort leaves the queue', async () => {
+  test('N5 a call is rejected only when nothing is outstanding, and an abort leaves the queue', async () => {
     const budget = new Budget({ ...DEFAULT_LIMITS, calls: 1 })
     const first = budget.reserve({ input: 1, output: 20 })
     if (first instanceof Promise) throw new Error('the first fits')

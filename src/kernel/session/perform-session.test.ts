@@ -172,7 +172,7 @@ describe('resuming a session', () => {
     expect(last?.role).toBe('user')
   })
 
-  test('S5 an unknown session lists the nearest, another agent is refused, and another project sees no sessions', async () => {
+  test('S5 an unknown session lists the nearest, another agent is rejected, and another project sees no sessions', async () => {
     const store = new MemoryStore()
     const { troupe, task } = await createTestTroupe({
       store,

@@ -64,7 +64,7 @@ describe('steering a run', () => {
     expect(await troupe.replay(result.run_id)).toMatchObject({ same: true, differences: [] })
   })
 
-  test('SE2 commands that arrive while the run waits are taken once when it continues, also in another process', async () => {
+  test('SE2 commands that arrive while the run waits are taken once when it continues, including in another process', async () => {
     const store = new MemoryStore()
     const model = () => functionModel(() => ({ text: 'ok' }))
     const first = await createTroupe({ store, model: model(), patterns: [steerable] })

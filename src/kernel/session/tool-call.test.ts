@@ -70,7 +70,7 @@ describe('tool calls of one turn', () => {
     expect(groups.size).toBe(1)
   })
 
-  test('U2 every call has a result with its own id, also a failed one', async () => {
+  test('U2 every call has a result with its own id, even a failed one', async () => {
     const tools = [
       readTool('fine', () => ({ success: true, output: { a: 1 } })),
       readTool('throws', () => {

@@ -40,7 +40,7 @@ async function runCommands(commands: string[], permissions: object, name = 'work
   return { model, troupe, result: await task(name, 'go') }
 }
 
-test('PM8 an ask rule opens a gate, also for a sub-agent, and an allowed call is made', async () => {
+test('PM8 an ask rule opens a gate, even for a sub-agent, and an allowed call is made', async () => {
   const { troupe, result } = await runCommands(['npm test'], { ask: ['Bash'] }, 'lead')
   expect(result.status).toBe('waiting')
   expect(result.gates[0]).toMatchObject({ question: 'May worker call Bash(npm test)?', asked_by: 'worker' })

@@ -29,7 +29,7 @@ describe('ask_user', () => {
     ])
   })
 
-  test('G8 a question without choices accepts any answer, also structured data', async () => {
+  test('G8 a question without choices accepts any answer, including structured data', async () => {
     const { troupe, model, result } = await runWithQuestion({ question: 'Which?' }, 'AskUserQuestion')
     await (await troupe.answer(result.gates[0]?.gate_id ?? '', { files: ['a', 'b'] })).result
     expect(model.requests[1] && lastMessageText(model.requests[1])).toBe('{"answer":{"files":["a","b"]}}')

@@ -21,7 +21,7 @@ test('CO87 invalid settings are rejected when the troupe is created, with the kn
   }
 })
 
-test('CO87 missing settings have their default, also in coordinator', () => {
+test('CO87 missing settings have their default, including in coordinator', () => {
   expect(parseCollaborateConfig({})).toEqual(DEFAULT_COLLABORATE_CONFIG)
   const config = parseCollaborateConfig({ max_agents: 9, coordinator: { model: 'reasoning' } as never })
   expect(config).toEqual({

@@ -214,7 +214,7 @@ describe('budget and cancel', () => {
     expect(lastInstruction(chain.model.requestsFrom('c')[0] as ModelRequest)).toContain('because of two')
   })
 
-  test('CO42 a vote resumes after a limit in its first wave, also with engine.strict', async () => {
+  test('CO42 a vote resumes after a limit in its first wave, even with engine.strict', async () => {
     const positions = {
       a: contributionJson('go'),
       b: contributionJson('wait'),

@@ -87,7 +87,7 @@ describe('tools and delegation', () => {
     for (const open of opened.filter(({ agent: { name } }) => name === 'coordinator')) expect(open.tools).toEqual([])
   })
 
-  test('CO45 an agent on the delegation path is refused, and the others are asked', async () => {
+  test('CO45 an agent on the delegation path is rejected, and the others are asked', async () => {
     const inner = { task: 'x', agents: ['lead', { name: 'b' }], synthesis: 'merge' }
     const { troupe } = await createCollaborationTroupe(
       {

@@ -107,7 +107,7 @@ describe('mediate', () => {
     expect(toC).not.toContain('## a (role a)')
   })
 
-  test('CO63 an agent with two subtasks has one vote, the most confident, also in mediation', async () => {
+  test('CO63 an agent with two subtasks has one vote, the most confident, including in mediation', async () => {
     const division = JSON.stringify({
       plan: 'two parts for b',
       assignments: [
@@ -198,7 +198,7 @@ describe('escalate', () => {
     expect(model.requests).toHaveLength(4)
   })
 
-  test('CO33 any text decides, for every synthesis, also after a restart', async () => {
+  test('CO33 any text decides, for every synthesis, even after a restart', async () => {
     const best = JSON.stringify({ scores: [{ answer: 1, score: 9, reason: 'r' }], best: 1, reason: 'r' })
     for (const synthesis of ['vote', 'merge', 'best_of', 'coordinator']) {
       const store = new MemoryStore()

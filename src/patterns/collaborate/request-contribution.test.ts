@@ -92,7 +92,7 @@ describe('contributions', () => {
     expect(output.consensus.clusters).toHaveLength(1)
   })
 
-  test('CO13 with categories only they can be recommended, also by text that starts with one', async () => {
+  test('CO13 with categories only they can be recommended, even by text that starts with one', async () => {
     const replies = { a: contributionJson('approve'), b: 'I would reject this.', c: 'approve or reject, who knows' }
     const { output, model } = await runCollaboration(replies, { ...merge, categories: ['approve', 'reject'] })
     expect(output.contributions.map(({ recommendation }) => recommendation)).toEqual(['approve', 'reject', null])

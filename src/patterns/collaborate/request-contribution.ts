@@ -91,7 +91,7 @@ export async function requestFollowUp(
   const resume = earlier.session_id ?? ''
   const request = { instruction, resume, ...(schema ? { output: schema } : undefined) }
   const revised = await performSpecialist(scope, specialist, { key, request })
-  // The usage of a resumed session includes its earlier turns, also those of another run.
+  // The usage of a resumed session includes its earlier turns, even those of another run.
   const tokens_used = Math.max(earlier.tokens_used, revised.tokens_used - (earlier.saved_tokens ?? 0))
   emitContribution(context, key, { ...revised, tokens_used: tokens_used - earlier.tokens_used })
   const { recommendation, confidence, subtask } = earlier

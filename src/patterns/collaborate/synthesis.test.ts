@@ -101,7 +101,7 @@ describe('vote', () => {
     expect(output.metadata.status).toBe('completed')
   })
 
-  test('CO20 unanimous needs one position; a critical concern blocks veto, also without a recommendation', async () => {
+  test('CO20 unanimous needs one position; a critical concern blocks veto, even without a recommendation', async () => {
     const unanimous = { synthesis: 'vote', vote: { strategy: 'unanimous' } }
     const split = await runCollaboration(replies, unanimous)
     expect(split.output.vote).toMatchObject({ winner: null, reason: 'not unanimous: 2 different recommendations' })
@@ -181,7 +181,7 @@ describe('best_of', () => {
     expect(equal.output.best_of).toMatchObject({ index: 2, agent: 'c', reason: 'named 3' })
   })
 
-  test('CO22 index refers to the contributions, also if one is missing', async () => {
+  test('CO22 index refers to the contributions, even if one is missing', async () => {
     const agents = [{ name: 'a', role: 'coordinator' }, { name: 'b', role: 'coordinator' }, { name: 'c' }]
     const { output } = await runCollaboration(
       { ...replies, a: permanentError('out'), evaluator: evaluation(1, 9, 2) },

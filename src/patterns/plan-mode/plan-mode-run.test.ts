@@ -32,7 +32,7 @@ async function runPlanner(...replies: object[]) {
   return { model, troupe, result: await task('planner', 'go') }
 }
 
-test('PM13 plan mode blocks writes, also of sub-agents, until the plan is approved', async () => {
+test('PM13 plan mode blocks writes, including those of sub-agents, until the plan is approved', async () => {
   const { troupe, result, model } = await runPlanner(
     call('EnterPlanMode'),
     call('Write', { path: 'early' }),

@@ -56,7 +56,7 @@ test('TK19 results that were not collected are delivered to the caller for one m
   expect(response).toContain('"response":"found"')
 })
 
-test('TK20 a background task continues after a restart, also if its tool call had returned', async () => {
+test('TK20 a background task continues after a restart, even if its tool call had returned', async () => {
   const model = functionModel((request) => {
     const { agent: name, turn } = request.session
     if (name === 'helper') {
@@ -76,7 +76,7 @@ test('TK20 a background task continues after a restart, also if its tool call ha
   expect(model.requests).toHaveLength(5)
 })
 
-test('TK21 background is refused for the first task of a run', async () => {
+test('TK21 background is rejected for the first task of a run', async () => {
   const { troupe } = await createTestTroupe({ model: functionModel(() => ({ text: 'x' })), agents: [lead] })
   const result = await troupe.run('task', { agent: 'lead', instruction: 'x', background: true })
   expect(result.error).toMatchObject({ code: 'invalid_input' })

@@ -59,7 +59,7 @@ describe('output of a task that a program starts', () => {
     ['that is too large', { type: 'object', description: 'x'.repeat(70_000) }, /output: `output` has \d+ bytes/],
     ['of an unsupported library', v.object({}), /output: `output` is a schema of valibot, which gives no JSON Schema/],
     ['with an unknown type', { type: 'object', properties: { a: { type: 'txt' } } }, /output: .*Unsupported type: txt/],
-  ])('TK26 a schema %s is refused before the run exists', async (_kind, output, problem) => {
+  ])('TK26 a schema %s is rejected before the run exists', async (_kind, output, problem) => {
     const { troupe } = await createTestTroupe({ agents: [worker] })
     const starting = troupe.run('task', { agent: 'worker', instruction: 'x', output: output as Schema })
     await expect(starting).rejects.toThrow(problem)
@@ -88,7 +88,7 @@ describe('output of a task that an agent starts', () => {
     expect(tool?.input.properties).toMatchObject({ output: { type: 'object' } })
   })
 
-  test('TK29 a schema with a regular expression is refused; a property may be called pattern', async () => {
+  test('TK29 a schema with a regular expression is rejected; a property may be called pattern', async () => {
     const inner = { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } }
     const named = { ...jsonSchema, properties: { ...jsonSchema.properties, pattern: { type: 'string' } } }
     const { events } = await delegate([inner, named, { type: 'object', patternProperties: {} }])

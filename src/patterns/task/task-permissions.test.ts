@@ -98,7 +98,7 @@ test('TK22 task_result of a failed session includes the error', async () => {
   expect(JSON.stringify((await run('lead', 'go')).output)).toContain('worker failed')
 })
 
-test('TK1 the output matches the schema, also for background tasks', async () => {
+test('TK1 the output matches the schema, even for background tasks', async () => {
   const model = functionModel((request) => {
     if (request.session.agent === 'worker') return { text: 'done' }
     const input = { agent: 'worker', instruction: 'x', background: request.session.turn === 2 }

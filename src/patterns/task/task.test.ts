@@ -257,7 +257,7 @@ describe('input errors and depth limits', () => {
     expect(eventData(events, 'tool:error')).toHaveLength(1)
   })
 
-  test('TK14 an input error in the first task is refused before the run exists', async () => {
+  test('TK14 an input error in the first task is rejected before the run exists', async () => {
     const { troupe } = await createTestTroupe({ model: delegatingModel({}), agents: [lead] })
     const runError = (input: object) => troupe.run('task' as string, input).catch((error: unknown) => error)
     expect(await runError({ agent: 'lead', instruction: '' })).toMatchObject({
@@ -292,7 +292,7 @@ describe('input errors and depth limits', () => {
     ])
   })
 
-  test('TK16 an agent on the delegation path is refused; self is allowed up to limits.self_depth', async () => {
+  test('TK16 an agent on the delegation path is rejected; self is allowed up to limits.self_depth', async () => {
     const back = functionModel((request) => {
       const { agent: name, turn } = request.session
       if (turn > 1) return { text: lastMessageText(request) }

@@ -138,7 +138,7 @@ function requestedAgentName(context: Context, input: TaskInput): string {
   return input.agent ?? input.session_id?.split('_').slice(1).join('_') ?? ''
 }
 
-/** The canonical roster name, also when the input uses an alias or a session_id. */
+/** The canonical roster name, even when the input uses an alias or a session_id. */
 function resolveAgentName(context: Context, input: TaskInput): string {
   const requested = requestedAgentName(context, input)
   if (input.agent !== undefined) return context.roster.has(requested) ? context.roster.get(requested).name : requested

@@ -41,7 +41,7 @@ describe('a team that cannot run is rejected before the first model request', ()
     await expectRejection(validTeam, { variables: { writer_load: 4 } }).toThrow(/is a system variable/)
   })
 
-  test('TM39 an endless loop is rejected, also in a sub-team; warnings are in team:start', async () => {
+  test('TM39 an endless loop is rejected, including in a sub-team; warnings are in team:start', async () => {
     const handoffs = [
       { from_agent: 'writer', to_agent: 'reviewer' },
       { from_agent: 'reviewer', to_agent: 'writer' },

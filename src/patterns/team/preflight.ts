@@ -9,7 +9,7 @@ interface RequiredResources {
 }
 
 /**
- * Checks the models and tools of all members, also in sub-teams, before the first model request. An unavailable model fails
+ * Checks the models and tools of all members, including in sub-teams, before the first model request. An unavailable model fails
  * the run; an unknown tool is a warning, since the agent can work without it.
  */
 export async function runPreflight(context: Context, team: Team): Promise<string[]> {

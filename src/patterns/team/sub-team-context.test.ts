@@ -148,7 +148,7 @@ describe('preflight', () => {
     after_work_behavior: 'terminate',
   })
 
-  test('TM42 an unavailable model, also in a sub-team, fails the run before the first model request', async () => {
+  test('TM42 an unavailable model, including in a sub-team, fails the run before the first model request', async () => {
     const subTeam = { team: inner('Inner', 'w', { agents: [{ name: 'w', model: 'nowhere/at-all' }] }) }
     for (const more of [{ model: 'nowhere/at-all' }, subTeam]) {
       const run = await runTeam(chain(more), { a: ['A'], b: ['B'], w: ['W'] })

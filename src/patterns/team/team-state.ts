@@ -132,7 +132,7 @@ export function startRound(state: TeamState, name: string): void {
   else if (name !== failure.handler && plan.member(name).kind !== 'human') turns.failure = undefined
 }
 
-/** Counts a turn in `<name>_load` and in the totals, also if it fails later. */
+/** Counts a turn in `<name>_load` and in the totals, even if it fails later. */
 export function recordTurnStart({ conditionValues, record }: TeamState, name: string): void {
   conditionValues[`${name}_load`] = ((conditionValues[`${name}_load`] as number | undefined) ?? 0) + 1
   record.totals.turns += 1

@@ -85,7 +85,7 @@ describe('steering a team', () => {
     expect([stepping.route, stepping.result.status]).toEqual([['a', 'b'], 'waiting'])
   })
 
-  test('SE7 override changes the next agent or group, also as the answer to a pause', async () => {
+  test('SE7 override changes the next agent or group, including as the answer to a pause', async () => {
     expect((await runSteered('a', { do: 'override', agent: 'd' })).route).toEqual(['a', 'd'])
     expect((await runSteered('a', { do: 'override', agent: 'both' })).route).toEqual(['a', 'both'])
     const paused = await runSteered('a', { do: 'pause' })

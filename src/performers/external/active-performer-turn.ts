@@ -114,7 +114,7 @@ export class ActivePerformerTurn implements PerformerHost {
       const step = { execution, key, signal, session_id: session.id, external: true as const }
       const reply = await recordValue(step, () => this.#decide(call, key))
       await this.#hold()
-      // Before the performer acts on it: an approval is used once, also when the process dies now.
+      // Before the performer acts on it: an approval is used once, even when the process dies now.
       await execution.journal.commit()
       return reply
     } finally {

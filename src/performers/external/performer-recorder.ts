@@ -113,7 +113,7 @@ export class PerformerRecorder {
   end(outcome: PerformerResult | TroupeError): Event {
     const { execution, session } = this.#scope
     this.#endMessage()
-    // The final text is part of the conversation, also when it was not streamed.
+    // The final text is part of the conversation, even when it was not streamed.
     const finalText = outcome instanceof TroupeError ? undefined : outcome.text
     if (finalText !== undefined && finalText !== lastText(session)) this.#addText('text', finalText)
     this.close()

@@ -103,7 +103,7 @@ describe('the end of a session', () => {
     ])
   })
 
-  test('U9 a refused call that is repeated after a resume is not part of the conversation', async () => {
+  test('U9 a refused request that is repeated after a resume is not part of the conversation', async () => {
     let calls = 0
     const { troupe, result } = await runTurns([], {
       model: chunkModel(() =>

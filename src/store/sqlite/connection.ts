@@ -36,7 +36,7 @@ export class SqliteConnection {
     this.#commit = db.prepare('COMMIT')
   }
 
-  /** Runs one transaction now. Throws the error of SQLite, also if the lock is held (`isBusy`). */
+  /** Runs one transaction now. Throws the error of SQLite, including when the lock is held (`isBusy`). */
   transact<T>(sync: Sync, work: () => T): T {
     const { durability } = this.#options
     this.#setSync(durability === 'normal' ? sync : durability === 'full' ? 'full' : 'normal')

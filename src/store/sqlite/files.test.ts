@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createLeasedRun, expectRefusal, expectRejection, RunWriter } from '../../testing/store/store-harness.ts'
+import { createLeasedRun, expectAppendError, expectRejection, RunWriter } from '../../testing/store/store-harness.ts'
 import { openSqlite } from '../sqlite.ts'
 import type { Store } from '../store.ts'
 import { openDatabase } from './node-sqlite.ts'
@@ -162,9 +162,9 @@ describe('ST25 a full disk', () => {
     }
     let outcome = await attempt()
     for (let n = 0; n < 5000 && outcome.ok; n++) outcome = await attempt()
-    const error = expectRefusal(outcome, 'store_full', /free some space/)
+    const error = expectAppendError(outcome, 'store_full', /free some space/)
     expect(error.retry).toBe(true)
-    expectRefusal(await attempt(), 'store_full')
+    expectAppendError(await attempt(), 'store_full')
     expect((await store.events('r1')).map(({ seq }) => seq)).toEqual(stored)
     freeSpace()
     expect(await attempt()).toEqual({ ok: true })
@@ -233,7 +233,7 @@ test('ST20 a closed store is one file and reads the same when it is opened again
   await store.close()
   await store.close()
   expect(readdirSync(folder)).toEqual(['store.db'])
-  expectRefusal(await writer.tryAppend([writer.nextEvent('custom:note', { key: 'k' })]), 'store_failed')
+  expectAppendError(await writer.tryAppend([writer.nextEvent('custom:note', { key: 'k' })]), 'store_failed')
   await expectRejection(store.run('r1'), 'store_failed')
   const again = await openSqlite(path)
   expect((await again.events('r1'))[1]?.data).toEqual({ key: 'k', text: 'kept' })

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createLeasedRun, expectRefusal } from '../../testing/store/store-harness.ts'
+import { createLeasedRun, expectAppendError } from '../../testing/store/store-harness.ts'
 import { openSqlite } from '../sqlite.ts'
 import type { Store } from '../store.ts'
 import type { Database } from './node-sqlite.ts'
@@ -76,9 +76,9 @@ test('ST31 an event above 32 MB is rejected for its run only', async () => {
     three.toAppend([three.nextEvent('custom:note', { key: 'k', value: 10n })]),
   ]
   const [first, second, third] = await store.append(batch)
-  expectRefusal(first, 'too_large', /32 MB/)
+  expectAppendError(first, 'too_large', /32 MB/)
   expect(second).toEqual({ ok: true })
-  expectRefusal(third, 'invalid_input', /cannot be stored/)
+  expectAppendError(third, 'invalid_input', /cannot be stored/)
   expect((await store.run('r1'))?.head).toBe(1)
 })
 
@@ -106,7 +106,7 @@ test('ST7 blobs and session ids of a batch that was rolled back are written agai
   const writer = await createLeasedRun(store, 'r1')
   side.exec("CREATE TRIGGER broken BEFORE INSERT ON events BEGIN SELECT RAISE(ABORT, 'broken'); END")
   const event = writer.nextEvent('custom:new-type', { key: 'k', value: large }, 'new-session')
-  expectRefusal(await writer.tryAppend([event]), 'store_failed', /broken/)
+  expectAppendError(await writer.tryAppend([event]), 'store_failed', /broken/)
   side.exec('DROP TRIGGER broken')
   expect(await writer.tryAppend([event])).toEqual({ ok: true })
   const again = await openSqlite(join(folder, 'store.db'))

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import {
   createLeasedRun,
-  expectRefusal,
+  expectAppendError,
   expectRejection,
   NOW,
   sessionEndData,
@@ -110,13 +110,13 @@ test('ST21 a run whose state is cached is rejected after another process took th
   const mine = await createLeasedRun(store, 'shared')
   await mine.append('custom:note', { key: 'a' })
   const theirs = await takeOverRun(second, 'shared', 'b')
-  expectRefusal(
+  expectAppendError(
     await mine.tryAppend([mine.nextEvent('custom:note', { key: 'late' })]),
     'lease_lost',
     /b works on it now/,
   )
   await theirs.append('custom:note', { key: 'b' })
-  expectRefusal(await mine.tryAppend([mine.nextEvent('custom:note', { key: 'later' })]), 'lease_lost')
+  expectAppendError(await mine.tryAppend([mine.nextEvent('custom:note', { key: 'later' })]), 'lease_lost')
   await second.close()
   await store.close()
 })
@@ -191,7 +191,7 @@ test('ST29 an append waits for a lock without blocking, and rejects when the loc
   expect(await pending).toEqual([{ ok: true }])
   blocker.exec('BEGIN IMMEDIATE')
   const late = await writer.tryAppend([writer.nextEvent('custom:note', { key: 'k' })])
-  expectRefusal(late, 'store_failed', /another process keeps the file locked/)
+  expectAppendError(late, 'store_failed', /another process keeps the file locked/)
   await expectRejection(store.lease('r1', testClaimant('owner of r1')), 'store_failed', /keeps the file locked/)
   blocker.close()
   expect((await store.run('r1'))?.head).toBe(2)

@@ -6,7 +6,7 @@ import type { EventDataOf } from '../../kernel/event.ts'
 import { NO_USAGE } from '../../kernel/model.ts'
 import {
   createLeasedRun,
-  expectRefusal,
+  expectAppendError,
   RunWriter,
   sessionEndData,
   sessionOpenData,
@@ -129,7 +129,7 @@ test('session ids and blobs of a batch that was rolled back are written again', 
     writer.nextEvent('model:end', modelEnd(LONG_TEXT), 's1'),
     writer.nextEvent('session:end', sessionEndData(LONG_TEXT), 's1'),
   ]
-  expectRefusal(await writer.tryAppend(events), 'store_failed', /broken/)
+  expectAppendError(await writer.tryAppend(events), 'store_failed', /broken/)
   side.exec('DROP TRIGGER broken')
   const other = await createLeasedRun(store, 'r2')
   await other.append('limit:hit', { key: LONG_TEXT, limit: 'calls', used: 1, max: 1, error: null as never }, 's2')
@@ -150,7 +150,7 @@ test('cached state stays correct when another process writes in between', async 
   const theirs = await takeOver(second)
   await theirs.append('session:end', sessionEndData(LONG_TEXT), 's1')
   await theirs.append('session:open', sessionOpenData(2, { agent, cache_key: 'k' }), 's1')
-  expectRefusal(await first.tryAppend([first.nextEvent('session:end', sessionEndData('late'), 's1')]), 'lease_lost')
+  expectAppendError(await first.tryAppend([first.nextEvent('session:end', sessionEndData('late'), 's1')]), 'lease_lost')
   const mine = await takeOver(store)
   await mine.append('session:end', sessionEndData(LONG_TEXT, 2), 's1')
   const row = await store.session('s1')

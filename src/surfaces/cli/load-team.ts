@@ -88,7 +88,7 @@ export async function resolveTeamInput(
   }
 }
 
-/** Parses `name=value` pairs; variables that Troupe sets itself are refused. */
+/** Parses `name=value` pairs; variables that Troupe sets itself are rejected. */
 export async function parseTeamVariables(team: Team, pairs: readonly string[]): Promise<Record<string, VariableValue>> {
   const { parseAssignments } = await import('../../judgement/team/parse-assignments.ts')
   return parseAssignments(team, pairs, false)

@@ -44,7 +44,7 @@ export async function openTroupe(cli: Cli, use: 'existing' | 'new'): Promise<Tro
   })
 }
 
-/** Refuses to append a new run to an existing cassette: replay would never reach it. */
+/** Rejects appending a new run to an existing cassette: replay would never reach it. */
 function cassetteOptions(
   { options: { record, replay } }: Cli,
   use: 'existing' | 'new',

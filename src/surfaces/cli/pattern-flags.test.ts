@@ -61,7 +61,7 @@ describe('flags of a pattern', () => {
     })
   })
 
-  test('L6 an invalid number and an unknown choice are refused', () => {
+  test('L6 an invalid number and an unknown choice are rejected', () => {
     expect(() => parseFlags('--max-agents', 'many')).toThrow(/Expected a number/)
     expect(() => parseFlags('--mode', 'slow')).toThrow(/quick, deep/)
   })

@@ -50,7 +50,7 @@ function addWorkspaceOptions(command: Command): Command {
     )
     .option('--allow <rule>', 'allow tool calls without asking, such as Bash(npm test:*); repeatable', collectValues)
     .option('--ask <rule>', 'ask a person before these tool calls; repeatable', collectValues)
-    .option('--deny <rule>', 'refuse these tool calls; repeatable', collectValues)
+    .option('--deny <rule>', 'deny these tool calls; repeatable', collectValues)
 }
 
 /** Options of commands that execute a run. */

@@ -3,7 +3,7 @@ import type { Troupe } from '../../index.ts'
 import type { Cli } from './cli.ts'
 import { modelName } from './open-troupe.ts'
 
-/** Refuses `--model` when the run started with another model: a resumed run keeps its model. */
+/** Rejects `--model` when the run started with another model: a resumed run keeps its model. */
 export async function requireSameModel(cli: Cli, troupe: Troupe, run_id: string): Promise<void> {
   const requested = cli.options.model ? modelName(cli) : undefined
   if (requested === undefined) return

@@ -3,7 +3,7 @@ import type { Event } from '../../kernel/event.ts'
 import type { Store } from '../../store/store.ts'
 import {
   createLeasedRun,
-  expectRefusal,
+  expectAppendError,
   expectRejection,
   NOW,
   RunWriter,
@@ -29,50 +29,50 @@ export async function acceptsEmptyAppend(store: Store): Promise<void> {
   assert.deepEqual(await writer.tryAppend([], { sync: 'full' }), { ok: true })
   assert.deepEqual(await writer.tryAppend([]), { ok: true })
   assert.deepEqual(await store.append([]), [])
-  expectRefusal(await writer.tryAppend([], { sync: 'full', epoch: 9 }), 'lease_lost')
+  expectAppendError(await writer.tryAppend([], { sync: 'full', epoch: 9 }), 'lease_lost')
   await takeOverRun(store, 'r1', 'b')
-  expectRefusal(await writer.tryAppend([], { sync: 'full' }), 'lease_lost')
+  expectAppendError(await writer.tryAppend([], { sync: 'full' }), 'lease_lost')
   assert.equal((await store.run('r1'))?.head, 1)
 }
 
-export async function refusesOldEpochs(store: Store): Promise<void> {
+export async function rejectsOldEpochs(store: Store): Promise<void> {
   const old = await createLeasedRun(store, 'r1')
   await old.append('custom:note', { key: 'a' })
   const current = await takeOverRun(store, 'r1', 'b')
   const late = noteEvent(old, 1)
-  expectRefusal(await old.tryAppend([late]), 'lease_lost', /b works on it now.*epoch 2/)
-  expectRefusal(await current.tryAppend([late], { epoch: 99 }), 'lease_lost')
+  expectAppendError(await old.tryAppend([late]), 'lease_lost', /b works on it now.*epoch 2/)
+  expectAppendError(await current.tryAppend([late], { epoch: 99 }), 'lease_lost')
   await current.append('custom:note', { key: 'b' })
-  expectRefusal(await old.tryAppend([late]), 'lease_lost')
+  expectAppendError(await old.tryAppend([late]), 'lease_lost')
   assert.deepEqual(
     (await store.events('r1')).map(({ data }) => ('key' in data ? data.key : '')),
     ['', 'a', 'b'],
   )
 }
 
-export async function refusesWithoutLease(store: Store): Promise<void> {
+export async function rejectsWithoutLease(store: Store): Promise<void> {
   await store.createRun(testRunStart('r1'))
   const unleased = new RunWriter(store, { run_id: 'r1', project: 'default', epoch: 0, head: 1 })
-  expectRefusal(await unleased.tryAppend([noteEvent(unleased, 1)]), 'lease_lost')
+  expectAppendError(await unleased.tryAppend([noteEvent(unleased, 1)]), 'lease_lost')
   const unknown = new RunWriter(store, { run_id: 'r0', project: 'default', epoch: 1, head: 1 })
-  expectRefusal(await unknown.tryAppend([noteEvent(unknown, 1)]), 'unknown_run')
+  expectAppendError(await unknown.tryAppend([noteEvent(unknown, 1)]), 'unknown_run')
 }
 
-export async function refusesSequenceGaps(store: Store): Promise<void> {
+export async function rejectsSequenceGaps(store: Store): Promise<void> {
   const writer = await createLeasedRun(store, 'r1')
   const [second, third, fourth] = [noteEvent(writer, 2), noteEvent(writer, 3), noteEvent(writer, 4)]
-  expectRefusal(await writer.tryAppend([third]), 'lease_lost', /is at event 1/)
-  expectRefusal(await writer.tryAppend([second, fourth]), 'invalid_input', /gap/)
-  expectRefusal(await writer.tryAppend([second, second]), 'invalid_input')
-  expectRefusal(await writer.tryAppend([{ ...second, run_id: 'r2' } as Event]), 'invalid_input')
+  expectAppendError(await writer.tryAppend([third]), 'lease_lost', /is at event 1/)
+  expectAppendError(await writer.tryAppend([second, fourth]), 'invalid_input', /gap/)
+  expectAppendError(await writer.tryAppend([second, second]), 'invalid_input')
+  expectAppendError(await writer.tryAppend([{ ...second, run_id: 'r2' } as Event]), 'invalid_input')
   assert.equal((await store.run('r1'))?.head, 1)
   assert.equal((await store.events('r1')).length, 1)
   assert.deepEqual(await writer.tryAppend([second, third]), { ok: true })
-  expectRefusal(await writer.tryAppend([third]), 'lease_lost')
+  expectAppendError(await writer.tryAppend([third]), 'lease_lost')
   assert.deepEqual(await writer.tryAppend([fourth]), { ok: true })
 }
 
-export async function isolatesRefusals(store: Store): Promise<void> {
+export async function isolatesRejections(store: Store): Promise<void> {
   const writers = [
     await createLeasedRun(store, 'r1'),
     await createLeasedRun(store, 'r2'),
@@ -112,13 +112,17 @@ export async function parksConditionally(store: Store): Promise<void> {
   const writer = await createLeasedRun(store, 'r1')
   const first = await store.enqueueCommand('r1', { kind: 'cancel', reason: 'enough', by: 'eve' }, NOW)
   const park = writer.nextEvent('run:park', { gates: [] })
-  const refusal = expectRefusal(await writer.tryAppend([park], { seen_command: 0 }), 'run_busy', /a command arrived/)
+  const refusal = expectAppendError(
+    await writer.tryAppend([park], { seen_command: 0 }),
+    'run_busy',
+    /a command arrived/,
+  )
   assert.equal(refusal.hint, 'a command arrived')
   assert.equal((await store.run('r1'))?.status, 'pending')
   assert.deepEqual(await writer.tryAppend([park], { seen_command: first.id }), { ok: true })
   assert.equal((await store.run('r1'))?.status, 'waiting')
   await store.enqueueCommand('r1', { kind: 'cancel', reason: 'really', by: 'eve' }, NOW)
-  expectRefusal(await writer.tryAppend([], { seen_command: first.id }), 'run_busy')
+  expectAppendError(await writer.tryAppend([], { seen_command: first.id }), 'run_busy')
   const other = await createLeasedRun(store, 'r2')
   assert.deepEqual(await other.tryAppend([other.nextEvent('run:park', { gates: [] })], { seen_command: 0 }), {
     ok: true,
@@ -157,7 +161,7 @@ export async function acceptsConcurrentAppends(store: Store): Promise<void> {
   const outcomes = await Promise.all(
     writers.map(async (writer, n) => (await store.append([writer.toAppend(events.slice(n, n + 1))]))[0]),
   )
-  expectRefusal(outcomes[5], 'lease_lost')
+  expectAppendError(outcomes[5], 'lease_lost')
   for (const [n, { run_id }] of writers.entries()) {
     assert.equal(outcomes[n]?.ok, n !== 5, run_id)
     assert.deepEqual((await store.events(run_id)).slice(1), n === 5 ? [] : [events[n]])

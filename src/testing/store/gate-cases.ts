@@ -103,7 +103,7 @@ export async function acceptsFirstAnswerOnly(store: Store): Promise<void> {
   await expectRejection(store.enqueueCommand('r1', yesAnswer('g2'), NOW), 'gate_answered', /the owner/)
 }
 
-export async function refusesMisdirectedCommands(store: Store): Promise<void> {
+export async function rejectsMisdirectedCommands(store: Store): Promise<void> {
   const one = await createLeasedRun(store, 'r1')
   const two = await createLeasedRun(store, 'r2')
   await one.append('gate:open', gateOpenData('deploy'))

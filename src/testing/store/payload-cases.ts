@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Store } from '../../store/store.ts'
 import { EdgeCaseGenerator } from './edge-case-events.ts'
-import { createLeasedRun, expectRefusal, sessionEndData, sessionOpenData, testRunStart } from './store-harness.ts'
+import { createLeasedRun, expectAppendError, sessionEndData, sessionOpenData, testRunStart } from './store-harness.ts'
 
 /** Appends each value alone and in one batch, and compares all of them after reading. */
 async function expectRoundTrip(store: Store, values: readonly unknown[]): Promise<void> {
@@ -137,11 +137,11 @@ export async function keepsRepeatedText(store: Store): Promise<void> {
   assert.equal((await store.session('s1'))?.text, REPEATED_TEXT)
 }
 
-/** A text of a refused append is not in the store: later events must not rely on it. */
-export async function ignoresTextOfRefusedAppends(store: Store): Promise<void> {
+/** A text of a rejected append is not in the store: later events must not rely on it. */
+export async function ignoresTextOfRejectedAppends(store: Store): Promise<void> {
   const writer = await createLeasedRun(store, 'r1')
   const refused = writer.nextEvent('step:drift', { key: REPEATED_TEXT, recorded_hash: 'a', current_hash: 'b' })
-  expectRefusal(await writer.tryAppend([refused], { epoch: writer.epoch + 1 }), 'lease_lost')
+  expectAppendError(await writer.tryAppend([refused], { epoch: writer.epoch + 1 }), 'lease_lost')
   const first = {
     ...refused,
     data: { key: 'k', recorded_hash: REPEATED_TEXT, current_hash: REPEATED_TEXT },

@@ -39,7 +39,7 @@ export async function createsRuns(store: Store): Promise<void> {
   assert.equal(await store.run('r2'), undefined)
 }
 
-export async function refusesInvalidStarts(store: Store): Promise<void> {
+export async function rejectsInvalidStarts(store: Store): Promise<void> {
   await store.createRun(testRunStart('r1'))
   await expectRejection(store.createRun(testRunStart('r1', { pattern: 'other' })), 'invalid_input', /r1 already exists/)
   await expectRejection(store.createRun({ ...testRunStart('r2'), seq: 2 } as Event), 'invalid_input')

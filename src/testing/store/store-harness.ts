@@ -134,8 +134,8 @@ export async function expectRejection(
   return expectError(caught, code, message)
 }
 
-export function expectRefusal(outcome: AppendOutcome | undefined, code: ErrorCode, message?: RegExp): TroupeError {
-  assert.ok(outcome && !outcome.ok, 'expected the append to be refused')
+export function expectAppendError(outcome: AppendOutcome | undefined, code: ErrorCode, message?: RegExp): TroupeError {
+  assert.ok(outcome && !outcome.ok, 'expected the append to be rejected')
   return expectError(outcome.error, code, message)
 }
 

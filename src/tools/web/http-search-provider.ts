@@ -21,7 +21,7 @@ export interface HttpSearchService {
   /** `path` is relative to `baseUrl`. */
   request(query: string, limit: number): Omit<FetchRequest, 'url'> & { path: string }
   responseSchema: z.ZodType<SearchHit[]>
-  isKeyRefused(response: ServiceResponse): boolean
+  isKeyRejected(response: ServiceResponse): boolean
   /** Hint for status 403 when it is not about a key. */
   forbiddenHint?: string
 }
@@ -72,7 +72,7 @@ function statusError(service: HttpSearchService, response: ServiceResponse): Tro
   const { name, envVariable } = service
   const { status, retry_after } = response
   const message = `the search service ${name} returned status ${status}`
-  if (service.isKeyRefused(response)) {
+  if (service.isKeyRejected(response)) {
     return operatorError(
       `${message}: it rejects the API key`,
       `the operator must check ${envVariable}; continue without searching`,

@@ -52,7 +52,7 @@ export function braveSearch({
       return { path: `res/v1/web/search?${params}`, headers: { 'x-subscription-token': key } }
     },
     responseSchema: braveResponse,
-    isKeyRefused: ({ status, text }) => status === 401 || status === 403 || text.includes('SUBSCRIPTION_TOKEN'),
+    isKeyRejected: ({ status, text }) => status === 401 || status === 403 || text.includes('SUBSCRIPTION_TOKEN'),
   }
   return createSearchProvider(service)
 }
@@ -82,7 +82,7 @@ export function tavilySearch({
       body: JSON.stringify({ query, max_results: Math.min(limit, MAX_RESULTS), search_depth: 'basic' }),
     }),
     responseSchema: contentResponse,
-    isKeyRefused: ({ status }) => status === 401 || status === 403,
+    isKeyRejected: ({ status }) => status === 401 || status === 403,
   })
 }
 
@@ -103,7 +103,7 @@ export function searxngSearch(address: string): SearchProvider {
     request: (query) => ({ path: `search?${new URLSearchParams({ q: query, format: 'json' })}`, headers: {} }),
     responseSchema: contentResponse,
     // SearXNG has no API keys; it answers 403 when the JSON format is not enabled.
-    isKeyRefused: () => false,
+    isKeyRejected: () => false,
     forbiddenHint: 'enable the JSON format in settings.yml: search.formats: [html, json]',
   })
 }

@@ -21,7 +21,7 @@ describe('parseAnswer', () => {
     expect(parseAnswer(question('question', ['red', 'blue']), 'y')).toEqual({ choices: ['red', 'blue'] })
   })
 
-  test('CH6 a permission accepts a rule, or free text as the reason of a refusal', () => {
+  test('CH6 a permission accepts a rule, or free text as the reason of a denial', () => {
     const permission = question('permission', ['allow', 'always', 'deny', 'Bash(pattern)'])
     expect(parseAnswer(permission, 'Allow')).toEqual({ answer: 'allow' })
     expect(parseAnswer(permission, 'Bash(npm test:*)')).toEqual({ answer: 'Bash(npm test:*)' })

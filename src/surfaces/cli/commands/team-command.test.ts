@@ -180,7 +180,7 @@ handoffs:
     })
   })
 
-  test('TF24 a team with errors is refused; one with warnings is drawn with a note', async () => {
+  test('TF24 a team with errors is rejected; one with warnings is drawn with a note', async () => {
     await writeFile('t.yaml', GATES.replace('to_agent: reviewer', 'to_agent: reviwer'))
     const refused = await team('graph', 't.yaml', '--json')
     expect(refused).toMatchObject({ code: 1 })
@@ -204,7 +204,7 @@ describe('troupe team schema', () => {
     expect(packed.files).toContain('schemas')
   })
 
-  test('TF25 the schema accepts valid teams and refuses invalid ones', async () => {
+  test('TF25 the schema accepts valid teams and rejects invalid ones', async () => {
     const { out } = await team('schema')
     // zod does not compile patterns with the unicode flag, as the standard requires.
     const plain = JSON.parse(out.join('\n'), (key, value) => (key === 'pattern' ? undefined : value))
@@ -277,7 +277,7 @@ describe('troupe team explain', () => {
     expect(result.out.slice(0, 2)).toEqual(['writer says: Done: all of it', '? writer → reviewer  priority 1'])
   })
 
-  test('TF26 unknown agents, variables and conditions are refused', async () => {
+  test('TF26 unknown agents, variables and conditions are rejected', async () => {
     await writeFile('t.yaml', GATES)
     const from = ['explain', 't.yaml', '--from']
     expect(await team('explain', 't.yaml')).toMatchObject({ code: 2 })
