@@ -45,6 +45,7 @@ export interface MissingValue {
   size: number
 }
 
+const BLOB_PAGE_BYTES = 2 * 8192
 const NO_BLOBS: readonly Blob[] = []
 
 /** Throws `too_large`, or `invalid_input` for data that cannot be stored. */
@@ -138,11 +139,12 @@ export async function hashBlobs(encoded: EncodedData): Promise<EncodedData> {
   return { data, blobs }
 }
 
+/** About the bytes that the data and its blobs add to the write-ahead log. A new blob writes a page of its table and one of its index. */
 export function encodedBytes(batch: readonly EncodedData[]): number {
   let bytes = 0
   for (const { data, blobs } of batch) {
     bytes += data.length
-    for (const { content } of blobs) bytes += content.length
+    for (const { content } of blobs) bytes += content.length + BLOB_PAGE_BYTES
   }
   return bytes
 }

@@ -22,7 +22,7 @@ async function appendLoad(megabytes: number, yields: boolean): Promise<number> {
   const text = 'x'.repeat(3000)
   let largest = 0
   for (let written = 0; written < megabytes * MB; written += 4 * 8192) {
-    await writer.append('custom:note', { key: 'k', text })
+    await writer.append('custom:note', { key: 'k', text: `${writer.head} ${text}` })
     if (writer.head % 50 === 0) largest = Math.max(largest, statSync(`${path}-wal`).size)
     if (yields) await new Promise((resolve) => setImmediate(resolve))
   }
