@@ -13,6 +13,7 @@ import { limitError } from '../../kernel/session/budget.ts'
 import { lastText } from '../../kernel/session/session-state.ts'
 import { parseStructuredOutput } from '../../kernel/session/structured-output.ts'
 import type { TurnEnd } from '../../kernel/session/turn-scope.ts'
+import { judgeAnswer, toRejectedEnd } from '../judge-answer.ts'
 import { ActivePerformerTurn } from './active-performer-turn.ts'
 import { PerformerRecorder } from './performer-recorder.ts'
 import type { PerformerScope } from './performer-scope.ts'
@@ -51,7 +52,14 @@ export async function runPerformerTurn(scope: PerformerScope, ordinal: number): 
   const hit = execution.claim(`${key}/limit`)
   if (isEvent(hit, 'limit:hit')) return toLimitEnd(scope, errorFromRecord(hit.data.error))
   const outcome = await settleOnce({ execution, key, signal, external: true }, () => carryOut(scope, key, recorder))
-  return toTurnEnd(scope, key, outcome)
+  return judgeResult(scope, `${scope.key}/turn/${ordinal}/answer`, toTurnEnd(scope, key, outcome))
+}
+
+/** A rejected answer ends the session: what a performer does is not repeated. */
+async function judgeResult(scope: PerformerScope, key: string, end: TurnEnd): Promise<TurnEnd> {
+  if (end.error || end.text.trim() === '') return end
+  const judged = await judgeAnswer(scope, key, end)
+  return 'rejection' in judged ? toRejectedEnd(key, judged.rejection) : judged
 }
 
 async function carryOut(scope: PerformerScope, key: string, recorder: PerformerRecorder): Promise<Event> {

@@ -13,6 +13,7 @@ import { userMessage } from '../../kernel/model.ts'
 import { NO_RETRIES } from '../../kernel/retry-policy.ts'
 import { defineTool } from '../../kernel/tool.ts'
 import type { TroupeOptions } from '../../runtime/troupe-options.ts'
+import { scriptedPerformer } from '../../testing/scripted-performer.ts'
 import { simulatedWorld } from '../../testing/simulated-world.ts'
 
 const worker = agent('worker')
@@ -199,5 +200,28 @@ describe('beforeAnswer', () => {
       expect(result).toMatchObject({ status: 'failed', error: { code: 'hook_failed' } })
       expect(result.duration_ms).toBe(120_000)
     }
+  })
+})
+
+describe('an external performer', () => {
+  const remote = agent('remote', { performer: 'scripted' })
+  const finish = { do: 'finish', result: { stop: 'completed', text: 'pin 1234' } } as const
+
+  test('H13 its answer is judged too: a replaced text is the answer, a rejected one ends the session', async () => {
+    const performer = scriptedPerformer({ actions: [finish] })
+    const hooks: Hooks = { beforeAnswer: ({ text }) => ({ text: text.replace(/\d+/, '***') }) }
+    const { troupe, task } = await createTestTroupe({
+      agents: [remote],
+      performers: { scripted: performer },
+      hooks: [hooks],
+    })
+    expect((await task('remote', 'go')).output).toMatchObject({ response: 'pin ***' })
+    hooks.beforeAnswer = () => ({ deny: 'secret' })
+    const rejected = await task('remote', 'go')
+    expect(rejected).toMatchObject({ status: 'failed', error: { code: 'denied' }, output: { response: '' } })
+    hooks.beforeAnswer = () => undefined
+    const resumed = await (await troupe.resume(rejected.run_id)).result
+    expect(resumed).toMatchObject({ status: 'completed', output: { response: 'pin 1234' } })
+    expect(performer.turns).toHaveLength(2)
   })
 })

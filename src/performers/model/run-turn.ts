@@ -12,7 +12,7 @@ import { applyEvent, lastText } from '../../kernel/session/session-state.ts'
 import { parseStructuredOutput } from '../../kernel/session/structured-output.ts'
 import { runToolCall } from '../../kernel/session/tool-call.ts'
 import type { RunTurn, TurnEnd, TurnScope } from '../../kernel/session/turn-scope.ts'
-import { guardAnswer, isGuarded } from './guardrails.ts'
+import { judgeAnswer, toRejectedEnd } from '../judge-answer.ts'
 import { runModelTurn } from './model-turn.ts'
 
 /*
@@ -107,33 +107,6 @@ function finalResponse(
   const parsed = parseStructuredOutput(scope.output, text)
   if (parsed.ok) return { stop_reason, text, object: parsed.object, error: null }
   return scope.allowText ? { stop_reason, text, error: null } : { problem: parsed.reason }
-}
-
-/** Asks `beforeAnswer` hooks. They may replace the answer, which then has to match the output schema too. */
-async function judgeAnswer(scope: ModelTurnScope, key: string, end: TurnEnd): Promise<TurnEnd | { rejection: string }> {
-  const { session } = scope
-  if (!isGuarded(scope, 'beforeAnswer', key)) return end
-  // Until it is accepted, and after it was rejected, the answer is no partial result that a failure could return.
-  session.responseStart = session.messages.length
-  const { text, object } = end
-  const verdict = await guardAnswer(scope, key, { text, ...(object === undefined ? undefined : { object }) })
-  if (verdict.deny !== undefined) return { rejection: verdict.deny }
-  if (verdict.text === undefined) return end
-  const replaced = finalResponse(scope, verdict.text, end.stop_reason)
-  if (replaced !== 'empty' && !('problem' in replaced)) return replaced
-  const problem = replaced === 'empty' ? 'it is empty' : replaced.problem
-  throw new TroupeError('hook_failed', `the answer that a hook's beforeAnswer returned cannot be used: ${problem}`, {
-    hint: '`hooks[].beforeAnswer` must return a text, which matches the `output` schema if there is one',
-    step: key,
-  })
-}
-
-function toRejectedEnd(step: string, reason: string): TurnEnd {
-  const error = new TroupeError('denied', `a hook rejected the final answer: ${reason}`, {
-    hint: '`hooks[].beforeAnswer` decides this; a resumed run asks it again about the last answer',
-    step,
-  })
-  return { stop_reason: 'failed', text: '', error }
 }
 
 /** Executes all calls of one message in parallel; their results enter the conversation in call order. */

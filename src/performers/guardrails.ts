@@ -1,4 +1,4 @@
-import { TroupeError, toTroupeError } from '../../errors.ts'
+import { TroupeError, toTroupeError } from '../errors.ts'
 import type {
   AnswerVerdict,
   HookScope,
@@ -6,14 +6,14 @@ import type {
   ModelRequestChanges,
   ModelVerdict,
   ProposedAnswer,
-} from '../../kernel/hook.ts'
-import { isFatal } from '../../kernel/journal/fatal-error.ts'
-import type { StepScope } from '../../kernel/journal/step.ts'
-import { recordValue } from '../../kernel/journal/step.ts'
-import type { Message } from '../../kernel/model.ts'
-import type { Reservation } from '../../kernel/session/budget.ts'
-import { withTimeout } from '../../kernel/session/with-timeout.ts'
-import type { ModelRequestPlan, ModelRequestScope } from './model-request-plan.ts'
+} from '../kernel/hook.ts'
+import { isFatal } from '../kernel/journal/fatal-error.ts'
+import type { StepScope } from '../kernel/journal/step.ts'
+import { recordValue } from '../kernel/journal/step.ts'
+import type { Message } from '../kernel/model.ts'
+import type { Reservation } from '../kernel/session/budget.ts'
+import { withTimeout } from '../kernel/session/with-timeout.ts'
+import type { ModelRequestPlan, ModelRequestScope } from './model/model-request-plan.ts'
 
 /*
  * Guardrails: hooks around model requests and final answers.
@@ -25,7 +25,7 @@ import type { ModelRequestPlan, ModelRequestScope } from './model-request-plan.t
 const HOOK_TIMEOUT_MS = 120_000
 
 type GuardrailName = 'beforeModel' | 'beforeAnswer'
-type GuardedSession = Pick<ModelRequestScope, 'execution' | 'session' | 'signal'>
+export type GuardedSession = Pick<ModelRequestScope, 'execution' | 'session' | 'signal'>
 
 /** True if the verdict at this key is recorded, or has to be asked for. */
 export function isGuarded({ execution }: GuardedSession, name: GuardrailName, key: string): boolean {
