@@ -238,6 +238,16 @@ describe('watching a run', () => {
     expect(run.reads.length).toBeLessThan(before + 5)
   })
 
+  test('P15 watchers at more positions than the buffer has pages get every event', async () => {
+    const run = await watchFixture()
+    for (let n = 0; n < 5999; n++) await run.commit()
+    await run.end()
+    const starts = Array.from({ length: 23 }, (_, index) => index * 256)
+    const watchers = await Promise.all(starts.map((after) => run.watch({ after })))
+    const seqs = await Promise.all(watchers.map(collectSeqs))
+    for (const [index, after] of starts.entries()) expect(seqs[index]).toEqual(seqsUpTo(6001, after + 1))
+  })
+
   test('P15 a slow watcher reads the store at its own pace and gets every event', async () => {
     const run = await watchFixture()
     const slow = await run.watch()

@@ -23,7 +23,8 @@ interface Page {
 interface PageRead {
   /** The number of external changes before the read began. */
   version: number
-  done: Promise<void>
+  /** The events of the page. It may leave the buffer before a waiting watcher gets to it. */
+  done: Promise<readonly Event[]>
 }
 
 export class RunTail {
@@ -59,8 +60,8 @@ export class RunTail {
     const cached = this.#cachedAfter(page, seq)
     const isCurrent = seq >= this.head && this.#pages.get(page)?.version === this.#version
     if (cached.length > 0 || isCurrent) return cached
-    await this.#readPage(page)
-    return this.#cachedAfter(page, seq)
+    const events = await this.#readPage(page)
+    return events.slice(seq - page * PAGE_SIZE)
   }
 
   /** Adds committed events. Those that do not continue a page are left for a read. */
@@ -98,29 +99,30 @@ export class RunTail {
     return kept.events.slice(seq - page * PAGE_SIZE)
   }
 
-  async #readPage(page: number): Promise<void> {
+  async #readPage(page: number): Promise<readonly Event[]> {
     const version = this.#version
     let read = this.#reads.get(page)
     while (read && read.version < version) {
-      await read.done.catch(() => {})
+      await read.done.catch(() => [])
       read = this.#reads.get(page)
     }
     if (!read) {
       read = { version: this.#version, done: this.#loadPage(page).finally(() => this.#reads.delete(page)) }
       this.#reads.set(page, read)
     }
-    await read.done
+    return read.done
   }
 
-  async #loadPage(page: number): Promise<void> {
+  async #loadPage(page: number): Promise<readonly Event[]> {
     const version = this.#version
     const start = page * PAGE_SIZE
-    const after = start + (this.#pages.get(page)?.events.length ?? 0)
-    const loaded = await this.#store.events(this.run_id, { after, to: start + PAGE_SIZE })
     const events = this.#pages.get(page)?.events ?? []
+    const after = start + events.length
+    const loaded = await this.#store.events(this.run_id, { after, to: start + PAGE_SIZE })
     for (const event of loaded) if (event.seq === start + events.length + 1) events.push(event)
     this.head = Math.max(this.head, start + events.length)
     this.#keep(page, { events, version })
+    return events
   }
 
   #keep(page: number, kept: Page): void {
