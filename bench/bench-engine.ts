@@ -10,6 +10,7 @@ import { isEvent } from '../src/kernel/event.ts'
 import type { Limits } from '../src/kernel/limits.ts'
 import { DEFAULT_LIMITS } from '../src/kernel/limits.ts'
 import type { Model } from '../src/kernel/model.ts'
+import type { EventSchemas } from '../src/kernel/pattern.ts'
 import { definePattern } from '../src/kernel/pattern.ts'
 import { ALLOW_ALL } from '../src/kernel/permission.ts'
 import { NO_PRICES } from '../src/kernel/price.ts'
@@ -43,6 +44,8 @@ export interface BenchEngineOptions {
   store: Store
   model: Model
   tools?: readonly Tool[]
+  /** Events of a pattern that the work executes itself. */
+  events?: EventSchemas
 }
 
 /** A real engine on a real store; the benchmark is the pattern. */
@@ -72,7 +75,7 @@ export async function openStore(name: StoreName, folder: string): Promise<Store>
   return openSqlite(join(folder, `${randomBytes(4).toString('hex')}.db`))
 }
 
-export function openBenchEngine({ store, model, tools = [] }: BenchEngineOptions): BenchEngine {
+export function openBenchEngine({ store, model, tools = [], events = {} }: BenchEngineOptions): BenchEngine {
   const works = new Map<string, Work>()
   const world = realWorld()
   const pattern = definePattern({
@@ -83,6 +86,7 @@ export function openBenchEngine({ store, model, tools = [] }: BenchEngineOptions
     output: z.unknown(),
     category: 'planning',
     delegation: { self: 'count', cycles: 'refuse' },
+    events,
     async execute(context) {
       await works.get(context.run_id)?.(context)
       return { success: true, output: 'done' }

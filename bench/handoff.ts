@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Message, Model, ModelChunk, ModelRequest } from '../src/kernel/model.ts'
 import { userMessage } from '../src/kernel/model.ts'
+import { teamEvents } from '../src/patterns/team/events.ts'
 import type { TeamOutput } from '../src/patterns/team/input.ts'
 import { teamInput } from '../src/patterns/team/input.ts'
 import { team } from '../src/patterns/team/team.ts'
@@ -96,7 +97,7 @@ function chainRunner(
   recorded?: ModelRequest[],
   prompts?: typeof PRIVATE_PROMPTS,
 ): (agents: number) => Promise<TeamOutput> {
-  const benchEngine = openBenchEngine({ store, model: benchModel(recorded) })
+  const benchEngine = openBenchEngine({ store, model: benchModel(recorded), events: teamEvents })
   const inputs = new Map(
     [...SIZES, ...STORED_SIZES].map((agents): [number, unknown] => [agents, teamInputFor(agents, prompts)]),
   )

@@ -25,6 +25,7 @@ import { performerPort } from './performer-port.ts'
 import { openMcp, openToolbox, permissionPolicy, redactorPort, toolsByName } from './tool-ports.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
+/** Bounds memory. A run that waits for a model needs little else; `limits.concurrency` bounds its model requests. */
 const DEFAULT_CONCURRENCY = 1000
 
 export interface RuntimeParts {

@@ -68,7 +68,7 @@ export interface TroupeOptions<Patterns extends readonly Pattern[] = readonly Pa
 }
 
 export interface EngineOptions {
-  /** Runs that execute at once in this process; the others wait. Default: 16. */
+  /** Runs that execute at once in this process; the others wait. Default: 1,000. */
   concurrency?: number
   /** Fails with `step_drift` where the code no longer matches the journal. */
   strict?: boolean
