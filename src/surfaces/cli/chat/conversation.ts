@@ -193,7 +193,8 @@ export class Conversation {
     if (run_id === undefined || this.isBusy) return
     const row = await troupe.getRun(run_id)
     if (isObsolete()) return
-    const isRunningElsewhere = troupe.isRunning(row)
+    // A parked run may hold its lease for another moment: a line typed now is an answer, not a message to an agent.
+    const isRunningElsewhere = row.status === 'running' && troupe.isRunning(row)
     if (row.head <= this.#lastSeq && isRunningElsewhere === this.inOtherProcess) return
     const events = await troupe.events(run_id, { after: this.#lastSeq }).all()
     const result = await troupe.result(run_id)
