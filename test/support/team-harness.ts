@@ -1,10 +1,9 @@
 import type { Event, Model, ModelRequest, RunResult, SteerAction, Troupe, TroupeOptions } from '../../src/index.ts'
-import { createTroupe } from '../../src/index.ts'
 import { textFrom } from '../../src/kernel/model.ts'
 import type { TeamOutput } from '../../src/patterns/team/input.ts'
 import { agentModel } from './collaboration.ts'
 import { eventData } from './manual-doubles.ts'
-import { lastMessageText } from './test-troupe.ts'
+import { createTroupeWithStore, lastMessageText } from './test-troupe.ts'
 
 /** A reply as text, as structured output, or as an error. */
 export type TeamReply = string | { response: string; [field: string]: unknown } | Error
@@ -59,7 +58,7 @@ export interface TeamRunOptions extends TroupeOptions {
 export async function runTeam(team: unknown, replies: TeamReplies, options: TeamRunOptions = {}): Promise<TeamRun> {
   const { message = 'Please do it.', variables, ...rest } = options
   const model = teamModel(replies)
-  const troupe = await createTroupe({ store: 'memory', model, ...rest })
+  const troupe = await createTroupeWithStore({ store: 'memory', model, ...rest })
   const result = await troupe.run('team' as string, { team, message, ...(variables ? { variables } : undefined) })
   return readTeamRun(troupe, model, result)
 }
@@ -85,7 +84,7 @@ export async function runSteeredTeam(
     }
     yield* stream(request, signal)
   }
-  troupe = await createTroupe({ store: 'memory', model })
+  troupe = await createTroupeWithStore({ store: 'memory', model })
   return readTeamRun(troupe, model, await troupe.run('team' as string, { team, message: 'Go.' }))
 }
 

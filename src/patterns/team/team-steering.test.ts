@@ -8,9 +8,8 @@ import {
   runTeam,
   teamModel,
 } from '../../../test/support/team-harness.ts'
-import { storeOf } from '../../../test/support/test-troupe.ts'
+import { createTroupeWithStore, storeOf } from '../../../test/support/test-troupe.ts'
 import type { SteerAction, Troupe } from '../../index.ts'
-import { createTroupe } from '../../index.ts'
 import { isEvent } from '../../kernel/event.ts'
 
 const team = {
@@ -46,7 +45,7 @@ async function runSteered(
     }
     yield* stream(request, signal)
   }
-  troupe = await createTroupe({ store: 'memory', model })
+  troupe = await createTroupeWithStore({ store: 'memory', model })
   return readTeamRun(troupe, model, await troupe.run('team' as string, { team: steeredTeam, message: 'Go.' }))
 }
 
