@@ -14,6 +14,29 @@ test('PF11 an agent whose performer is not configured is rejected with the known
   })
 })
 
+test('H13 `beforeAnswer` denies or replaces the answer of a performer, once, and the turn is not performed again', async () => {
+  let denies = true
+  let asked = 0
+  const hooks = [
+    {
+      beforeAnswer: ({ text }: { text: string }) => {
+        asked += 1
+        return denies ? { deny: `no ${text}` } : { text: `${text} (checked)` }
+      },
+    },
+  ]
+  const external = scriptedPerformer({ actions: [{ do: 'finish', result: { stop: 'completed', text: 'Yes.' } }] })
+  const { troupe, task } = await createTestTroupe({ agents: [coder], performers: { external }, hooks })
+  const denied = await task('coder', 'go')
+  expect(denied).toMatchObject({ status: 'failed', error: { code: 'denied' } })
+  expect(JSON.stringify(denied.output)).not.toContain('Yes.')
+  denies = false
+  const resumed = await (await troupe.resume(denied.run_id)).result
+  expect(resumed).toMatchObject({ status: 'completed', output: { response: 'Yes. (checked)' } })
+  expect([asked, external.turns.length]).toEqual([2, 1])
+  await troupe.close()
+})
+
 test('PF11 a session whose performer is missing in this process fails, and continues where it is configured', async () => {
   const store = new MemoryStore()
   const script = { actions: [{ do: 'finish' as const, result: { stop: 'completed' as const, text: 'Yes.' } }] }
