@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import type { Event, Model, ModelRequest, RunResult, Troupe, TroupeOptions } from '../../src/index.ts'
-import { createTroupe, defineTool } from '../../src/index.ts'
+import { defineTool } from '../../src/index.ts'
 import type { Consensus } from '../../src/judgement/vote/consensus.ts'
 import type { BestOfEvaluation, Contribution } from '../../src/patterns/collaborate/output.ts'
 import type { VoteResult } from '../../src/patterns/collaborate/synthesis.ts'
 import type { ChunkSource } from './manual-doubles.ts'
 import { chunkModel, textChunks } from './manual-doubles.ts'
+import { createTroupeWithStore } from './test-troupe.ts'
 
 /** Output of a `collaborate` run, as far as the tests read it. */
 export interface CollaborateRunOutput {
@@ -73,7 +74,7 @@ export interface CollaborationRun {
 /** Creates an in-memory troupe with scripted replies and, by default, no embedder. */
 export async function createCollaborationTroupe(replies: AgentReplies, options: TroupeOptions = {}) {
   const model = agentModel(replies)
-  const troupe = await createTroupe({ store: 'memory', embedder: false, model, ...options })
+  const troupe = await createTroupeWithStore({ store: 'memory', embedder: false, model, ...options })
   return { troupe, model }
 }
 
