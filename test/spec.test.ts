@@ -20,3 +20,9 @@ test('SPEC.md links every SPEC file with the prefixes of its rule ids', () => {
   })
   expect(missing).toEqual([])
 })
+
+test('no rule has the id of a removed rule', () => {
+  const removed = new Set(/Removed: ([^.]+)\./.exec(readSource('SPEC.md'))?.[1]?.split(', '))
+  expect(removed.size).toBeGreaterThan(0)
+  expect(specs.flatMap(specRules).filter(({ id }) => removed.has(id))).toEqual([])
+})

@@ -124,9 +124,9 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
   })
 
   describe(`${name} satisfies the store contract: change notifications`, () => {
-    test('ST39 commits and commands notify subscribers, in order and once', withStore(change.notifiesOfCommits))
+    test('ST54 commits and commands notify subscribers, in order and once', withStore(change.notifiesOfCommits))
     test(
-      'ST40 commits and commands of another process notify subscribers',
+      'ST55 commits and commands of another process notify subscribers',
       withSecondStore(change.notifiesOfOtherStores),
     )
   })
