@@ -13,13 +13,15 @@ export async function openStore(options: TroupeOptions, now: () => number): Prom
   return (await import('../store/sqlite.ts')).openSqlite(databasePath(store), { durability, now })
 }
 
-/** Throws for an address such as `postgres://…`, which would otherwise become the name of a folder. */
+/** Throws for an address such as `postgres://…` or `:memory:`, which would otherwise become the name of a folder. */
 export function checkStoreAddress({ store }: TroupeOptions): void {
-  const [scheme] = /^[a-z][a-z0-9+.-]*:\/\//i.exec(typeof store === 'string' ? store : '') ?? []
+  if (typeof store !== 'string') return
+  // A single letter before the colon is a drive of Windows.
+  const [scheme] = /^(?:[a-z][a-z0-9+.-]+:(?:\/\/)?|:|$)/i.exec(store) ?? []
   if (scheme === undefined) return
   // The rest of the address is not shown: it may hold a password.
-  throw new TroupeError('invalid_input', `\`store\`: unknown store address '${scheme}…'`, {
-    hint: 'pass a folder, a database file ending in .db or .sqlite, or `memory`',
+  throw new TroupeError('invalid_input', `\`store\`: unknown store address '${scheme}${scheme === store ? '' : '…'}'`, {
+    hint: 'pass a folder, a database file ending in .db or .sqlite, or `memory`; a path with a colon starts with `./`',
   })
 }
 

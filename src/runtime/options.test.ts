@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -17,7 +16,9 @@ test('P10 a store address of an unknown kind is rejected, creates no folder, and
     const error = await createTroupe({ store: 'postgres://admin:secret@localhost/troupe' }).catch((thrown) => thrown)
     expect(error).toMatchObject({ code: 'invalid_input', message: expect.stringContaining("'postgres://…'") })
     expect(JSON.stringify(error)).not.toContain('secret')
-    expect(existsSync(join(folder, 'postgres:'))).toBe(false)
+    for (const store of ['libsql:local.db', 'file:./troupe.db', 'redis:6379', ':memory:', 'memory:', ''])
+      await expect(createTroupe({ store }), store).rejects.toMatchObject({ code: 'invalid_input' })
+    expect(await readdir(folder)).toEqual([])
   } finally {
     process.chdir(before)
     await rm(folder, { recursive: true, force: true })

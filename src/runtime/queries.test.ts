@@ -98,6 +98,10 @@ test('Q2 nothing of another project is listed or found', async () => {
   expect((await other.runs().all()).map((run) => run.run_id)).toEqual([foreign])
   expect(await other.sessions().all()).toEqual([])
   expect((await other.gates().all()).map((gate) => gate.run_id)).toEqual([foreign, foreign])
+  const request: object = { project: 'one' }
+  expect((await other.runs(request).all()).map((run) => run.run_id)).toEqual([foreign])
+  expect(await other.sessions(request).all()).toEqual([])
+  expect(await other.gates(request).all()).toEqual(await other.gates().all())
   const [gate] = await troupe.gates().all()
   const [session] = await troupe.sessions().all()
   const unknownRun = { code: 'unknown_run' }
@@ -146,6 +150,10 @@ test('Q3 a cursor of another list, filter, run or project, and a text that is no
     await expect(troupe.runs({ cursor })).rejects.toMatchObject(invalid(/`cursor` is not a cursor/))
   for (const limit of [0, -1, 1.5, 1001, Number.NaN])
     await expect(troupe.runs({ limit })).rejects.toMatchObject(invalid(/`limit`/))
+  for (const after of [-1, 1.5, Number.NaN])
+    await expect(troupe.events(run_id, { after })).rejects.toMatchObject(invalid(/`after`/))
+  for (const option of ['status', 'tags'])
+    await expect(troupe.runs({ [option]: 'x' })).rejects.toMatchObject(invalid(new RegExp(`\`${option}\``)))
 })
 
 test('Q4 one run, session, gate or artifact is found by its id; an unknown artifact lists the known ones', async () => {
@@ -169,6 +177,9 @@ test('Q5 a listener of `onChange` hears of commits and commands, and cannot fail
   const unsubscribe = troupe.onChange(() => {
     changes += 1
     throw new Error('a bug in a listener')
+  })
+  troupe.onChange(async () => {
+    await Promise.reject(new Error('a bug in an async listener'))
   })
   expect((await troupe.run('task', { agent: 'worker', instruction: 'go' })).status).toBe('completed')
   unsubscribe()

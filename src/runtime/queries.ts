@@ -1,4 +1,4 @@
-import { unknownNameError } from '../errors.ts'
+import { TroupeError, unknownNameError } from '../errors.ts'
 import type { Event, Status } from '../kernel/event.ts'
 import { unknownSessionError } from '../store/preconditions.ts'
 import type { ArtifactRow, GateRow, RunRow, SessionRow, Store } from '../store/store.ts'
@@ -7,7 +7,7 @@ import type { AccountQuery } from './account-query.ts'
 import { readAccounts } from './account-query.ts'
 import type { PagedQuery, PageRequest } from './paged-query.ts'
 import { pagedQuery } from './paged-query.ts'
-import { requireGate, requireRun } from './run-lookup.ts'
+import { checkAfter, requireGate, requireRun } from './run-lookup.ts'
 
 export interface RunQuery extends PageRequest {
   status?: readonly Status[]
@@ -91,8 +91,13 @@ function runQuery({ store, project }: QueryScope, query: RunQuery = {}): PagedQu
   const { limit: _limit, cursor: _cursor, ...filter } = query
   const definition = {
     list: 'runs',
-    scope: { project, ...filter },
-    read: (before: unknown, limit: number) => store.runs({ project, ...filter, limit, ...beforeFilter(before) }),
+    // The project comes last: a `project` in the filter, which programs may get from a request, must not replace it.
+    scope: { ...filter, project },
+    async read(before: unknown, limit: number) {
+      checkList('status', filter.status)
+      checkList('tags', filter.tags)
+      return store.runs({ ...filter, project, limit, ...beforeFilter(before) })
+    },
     positionOf: ({ run_id }: RunRow) => run_id,
   }
   return pagedQuery(definition, query)
@@ -102,14 +107,19 @@ function sessionQuery({ store, project }: QueryScope, query: SessionQuery = {}):
   const { limit: _limit, cursor: _cursor, ...filter } = query
   const definition = {
     list: 'sessions',
-    scope: { project, ...filter },
+    scope: { ...filter, project },
     async read(before: unknown, limit: number) {
       if (filter.run_id !== undefined) await requireRun(store, project, filter.run_id)
-      return store.sessions({ project, ...filter, limit, ...beforeFilter(before) })
+      return store.sessions({ ...filter, project, limit, ...beforeFilter(before) })
     },
     positionOf: ({ session_id }: SessionRow) => session_id,
   }
   return pagedQuery(definition, query)
+}
+
+function checkList(option: string, value: readonly string[] | undefined): void {
+  if (value === undefined || Array.isArray(value)) return
+  throw new TroupeError('invalid_input', `\`${option}\` is not a list`, { hint: `pass a list, such as ['${value}']` })
 }
 
 function beforeFilter(position: unknown): { before?: string } {
@@ -120,8 +130,9 @@ function eventQuery({ store, project }: QueryScope, run_id: string, query: Event
   const { limit: _limit, cursor: _cursor, after = 0, ...filter } = query
   const definition = {
     list: 'events',
-    scope: { project, run_id, ...filter },
+    scope: { ...filter, project, run_id },
     async read(position: unknown, limit: number) {
+      checkAfter(after)
       await requireRun(store, project, run_id)
       return store.events(run_id, { ...filter, after: Math.max(after, Number(position ?? 0)), limit })
     },

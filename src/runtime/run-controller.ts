@@ -14,7 +14,7 @@ import type { SteerAction } from '../kernel/steer-action.ts'
 import { startTurns } from '../performers/start-turns.ts'
 import type { RuntimeParts } from './compose.ts'
 import type { AnswerOptions, RunHandle, RunOptions, RunResult } from './run-handle.ts'
-import { readRunResult, requireGate, requireRun } from './run-lookup.ts'
+import { checkAfter, readRunResult, requireGate, requireRun } from './run-lookup.ts'
 
 /** The parts that the operations of a troupe work on. */
 export interface RunController {
@@ -160,14 +160,11 @@ export async function readResult({ parts }: RunController, run_id: string): Prom
   return readRunResult({ store, world }, run_id)
 }
 
-/** A listener that throws must not fail the commit that it is told about. */
-export function onStoreChange({ parts }: RunController, listener: () => void): () => void {
+/** A listener that throws or rejects must neither fail the commit that it is told about nor end the process. */
+export function onStoreChange({ parts }: RunController, listener: () => void | Promise<void>): () => void {
+  const callListener = async () => listener()
   return parts.store.changes.subscribe(() => {
-    try {
-      listener()
-    } catch (thrown) {
-      process.emitWarning(`troupe: onChange: ${toTroupeError(thrown).message}`)
-    }
+    callListener().catch((thrown: unknown) => process.emitWarning(`troupe: onChange: ${toTroupeError(thrown).message}`))
   })
 }
 
@@ -178,12 +175,10 @@ export async function* watchRun(
   options: WatchOptions = {},
 ): AsyncGenerator<Event, void> {
   const { after = 0 } = options
-  if (!Number.isSafeInteger(after) || after < 0) {
-    throw new TroupeError('invalid_input', `\`after\` is ${after}, not the seq of an event`, {
-      hint: 'pass the `seq` of the last event that you have, or 0 for all events',
-    })
-  }
+  checkAfter(after)
   const row = await requireRun(parts.store, parts.project, run_id)
+  // Such a watcher would wait forever: the end of the run may come before the event that it waits for.
+  checkAfter(after, row.head)
   yield* watchEvents(tails, row, options)
 }
 

@@ -1,3 +1,4 @@
+import { TroupeError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { World } from '../kernel/world.ts'
@@ -30,6 +31,14 @@ export async function readRunResult(
 
 async function readLastEvent(store: Store, { run_id, head }: RunRow): Promise<Event | undefined> {
   return (await store.events(run_id, { after: head - 1 })).at(-1)
+}
+
+/** Throws `invalid_input` unless `after` is 0 or the seq of an event. `head` is the seq of the last one. */
+export function checkAfter(after: number, head: number = Number.MAX_SAFE_INTEGER): void {
+  if (Number.isSafeInteger(after) && after >= 0 && after <= head) return
+  throw new TroupeError('invalid_input', `\`after\` is ${after}, not the seq of an event`, {
+    hint: 'pass the `seq` of the last event that you have, or 0 for all events',
+  })
 }
 
 /** Finds a run of this project. A run of another project is `unknown_run`. */

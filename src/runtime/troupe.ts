@@ -63,7 +63,7 @@ export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]
    * Calls the listener after something was committed or commanded, by any process: for lists and inboxes. Does not keep
    * the process alive. To follow one run, use `watch`. Returns the function that unsubscribes.
    */
-  onChange(listener: () => void): () => void
+  onChange(listener: () => void | Promise<void>): () => void
   /** The configured MCP servers and their status. Starts none. */
   mcpServers(): McpServerStatus[]
   /** Drains the engine and closes the store. */
