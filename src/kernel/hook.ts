@@ -20,6 +20,25 @@ export interface ProposedToolCall extends HookScope {
 /** `deny` denies the call with a reason, `input` replaces its input, `undefined` lets it pass. */
 export type HookVerdict = { deny: string } | { input: unknown } | undefined
 
+/**
+ * Hooks fail closed: throws for a verdict that is neither `undefined`, a denial with a reason, nor the change that the hook may
+ * return, such as `false` or `{ deny: undefined }`.
+ */
+export function checkVerdict<Verdict extends object>(
+  verdict: Verdict | undefined,
+  hook: keyof typeof CHANGES,
+): Verdict | undefined {
+  if (verdict === undefined || verdict === null) return undefined
+  const fields = { ...verdict } as Readonly<Record<string, unknown>>
+  const change = CHANGES[hook]
+  if ('deny' in fields ? typeof fields.deny === 'string' : fields[change] !== undefined) return verdict
+  const expected = `undefined, { deny: 'reason' } or { ${change} }`
+  throw new Error(`\`hooks[].${hook}\` returned ${JSON.stringify(verdict)}, not ${expected}`)
+}
+
+/** The field of a verdict that changes what the hook is asked about. */
+const CHANGES = { beforeTool: 'input', beforeModel: 'request', beforeAnswer: 'text' } as const
+
 /** Text for the conversation; with `pin`, compaction keeps it whole. */
 export type AddedContext = string | { text: string; pin: true } | undefined
 

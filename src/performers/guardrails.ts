@@ -7,6 +7,7 @@ import type {
   ModelVerdict,
   ProposedAnswer,
 } from '../kernel/hook.ts'
+import { checkVerdict } from '../kernel/hook.ts'
 import { isFatal } from '../kernel/journal/fatal-error.ts'
 import type { StepScope } from '../kernel/journal/step.ts'
 import { recordValue } from '../kernel/journal/step.ts'
@@ -19,7 +20,7 @@ import type { ModelRequestPlan, ModelRequestScope } from './model/model-request-
  * Guardrails: hooks around model requests and final answers.
  * 1. A verdict is recorded before it takes effect, and is not asked for again: not after a crash, not in a replay.
  * 2. A recorded verdict applies even if the process that resumes the run has no such hook.
- * 3. Guardrails fail closed: a hook that throws or times out lets nothing pass. Its failure is no verdict: a resumed run asks again.
+ * 3. Guardrails fail closed: a hook that throws, times out or returns anything else lets nothing pass. Its failure is no verdict: a resumed run asks again.
  */
 
 const HOOK_TIMEOUT_MS = 120_000
@@ -50,7 +51,7 @@ export async function guardRequest(scope: ModelRequestScope, plan: ModelRequestP
     let changes: ModelRequestChanges | undefined
     for (const hooks of execution.ports.hooks) {
       const request = { ...turn, system, messages, ...changes, ...(plan.phase ? { phase: plan.phase } : undefined) }
-      const answer: ModelVerdict = await ask(hooks, () => hooks.beforeModel?.(request))
+      const answer: ModelVerdict = checkVerdict(await ask(hooks, () => hooks.beforeModel?.(request)), 'beforeModel')
       if (answer && 'deny' in answer) return { deny: answer.deny }
       if (answer) changes = { ...changes, ...checkChanges(answer.request) }
     }
@@ -80,7 +81,11 @@ export async function guardAnswer(
     const turn = { ...hookScope(scope), turn: session.turns, depth: session.opening.depth }
     let changed: { text: string } | undefined
     for (const hooks of execution.ports.hooks) {
-      const verdict: AnswerVerdict = await ask(hooks, () => hooks.beforeAnswer?.({ ...turn, ...answer, ...changed }))
+      const proposal = { ...turn, ...answer, ...changed }
+      const verdict: AnswerVerdict = checkVerdict(
+        await ask(hooks, () => hooks.beforeAnswer?.(proposal)),
+        'beforeAnswer',
+      )
       if (verdict && 'deny' in verdict) return { deny: verdict.deny }
       if (verdict) changed = { text: String(verdict.text) }
     }

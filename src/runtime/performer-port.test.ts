@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { agent, createTestTroupe } from '../../test/support/test-troupe.ts'
+import type { Performer, PerformerUpdate } from '../kernel/performer.ts'
 import { MemoryStore } from '../store/memory.ts'
 import { scriptedPerformer } from '../testing/scripted-performer.ts'
 
@@ -54,3 +55,25 @@ test('PF11 a session whose performer is missing in this process fails, and conti
   expect(resumed).toMatchObject({ status: 'completed', output: { response: 'Yes.' } })
   for (const { troupe } of [first, second, third]) await troupe.close()
 })
+
+test.each<[string, unknown]>([
+  ['nothing', undefined],
+  ['a text that is no string', { type: 'text', text: 5 }],
+  ['an unknown type', { type: 'thought' }],
+  ['negative usage', { type: 'usage', usage: { input: -1, output: 0 } }],
+])(
+  'PF6 a performer that reports %s fails its session, with its name or the field in the error',
+  async (_title, update) => {
+    const external: Performer = {
+      async perform(_turn, host) {
+        host.report(update as PerformerUpdate)
+        return { stop: 'completed', text: 'Yes.' }
+      },
+    }
+    const { troupe, task } = await createTestTroupe({ agents: [coder], performers: { external } })
+    const { status, error } = await task('coder', 'go')
+    expect([status, error?.code]).toEqual(['failed', 'performer_failed'])
+    expect(error?.message).toMatch(/'external'|`text`|`type`|`usage`/)
+    await troupe.close()
+  },
+)

@@ -74,7 +74,7 @@ function isChatOfTeam(from: string, target: string): boolean {
   )
 }
 
-/** `src/kernel/step.ts` belongs to the zone `kernel`, `src/errors.ts` to the zone `errors`. */
+/** `src/kernel/event.ts` belongs to the zone `kernel`, `src/errors.ts` to the zone `errors`. */
 function zoneFrom(path: string): string {
   return (path.split('/')[1] ?? '').replace(/\.ts$/, '')
 }

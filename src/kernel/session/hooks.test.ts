@@ -148,6 +148,18 @@ describe('beforeTool', () => {
     expect(calls).toEqual([])
   })
 
+  test('H2 a beforeTool hook that returns no valid verdict denies the call', async () => {
+    for (const verdict of [true, false, { deny: undefined }, { denied: 'no' }]) {
+      const { push, calls } = pushTool()
+      const model = pushModel()
+      const hooks: Hooks[] = [{ beforeTool: () => verdict as never }]
+      const { task } = await createTestTroupe({ model, agents: [worker], tools: [push], hooks })
+      expect((await task('worker', 'go')).status).toBe('completed')
+      expect(model.requests[1] && lastMessageText(model.requests[1])).toContain('`hooks[].beforeTool` returned')
+      expect(calls).toEqual([])
+    }
+  })
+
   test('H2 beforeTool is called for patterns too', async () => {
     const model = chunkModel(
       chunksByTurn(toolCallChunks({ name: 'task', input: { agent: 'worker', instruction: 'go' } }), textChunks('done')),

@@ -1,4 +1,6 @@
 import { TroupeError, unknownNameError } from '../../errors.ts'
+import type { HookVerdict } from '../hook.ts'
+import { checkVerdict } from '../hook.ts'
 import { recordValue } from '../journal/step.ts'
 import type { ToolCallPart } from '../model.ts'
 import type { PatternTool } from '../pattern.ts'
@@ -75,9 +77,10 @@ async function runToolHooks(scope: ToolCallScope, { tool, parsed }: ResolvedTool
   for (const hooks of execution.ports.hooks) {
     if (!hooks.beforeTool) continue
     const callHook = async () => hooks.beforeTool?.({ ...call, input })
-    const hookResult = await execution.runEffect(() =>
+    const returned = await execution.runEffect(() =>
       withTimeout({ world: execution.ports.world, signal, ms: TOOL_HOOK_TIMEOUT_MS, timeoutError }, callHook()),
     )
+    const hookResult: HookVerdict = checkVerdict(returned, 'beforeTool')
     if (hookResult && 'deny' in hookResult) return { deny: hookResult.deny }
     if (!hookResult) continue
     verdict = { input: hookResult.input }

@@ -86,7 +86,8 @@ export class ActivePerformerTurn implements PerformerHost {
     try {
       this.#recorder.record(update)
     } catch (thrown) {
-      this.#controller.abort(toTroupeError(thrown))
+      this.#controller.abort(toPerformerError(this.#scope.name, thrown))
+      return
     }
     if (update.type !== 'usage' || this.#recorder.isClosed) return
     this.limit ??= this.#scope.execution.budget.reachedLimit()
@@ -186,6 +187,15 @@ export class ActivePerformerTurn implements PerformerHost {
     let cancelTimer = world.after(IDLE_TIMEOUT_MS, check)
     return () => cancelTimer()
   }
+}
+
+/** The error of a turn whose performer threw, with the performer's name. */
+export function toPerformerError(name: string, thrown: unknown): TroupeError {
+  if (thrown instanceof TroupeError) return thrown
+  return new TroupeError('performer_failed', `the performer '${name}' failed: ${toTroupeError(thrown).message}`, {
+    hint: 'correct the performer, then resume the run: `troupe resume RUN` tries the turn again',
+    cause: thrown,
+  })
 }
 
 function idleError(name: string): TroupeError {

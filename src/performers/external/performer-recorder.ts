@@ -86,9 +86,7 @@ export class PerformerRecorder {
         this.#recordUsage(update)
         break
       default:
-        throw new TroupeError('performer_failed', `an update of unknown \`type\`: ${JSON.stringify(update)}`, {
-          hint: 'report only the updates that the performer port defines',
-        })
+        throw invalidUpdateError(`unknown \`type\`: ${JSON.stringify(update)}`)
     }
   }
 
@@ -148,6 +146,7 @@ export class PerformerRecorder {
   }
 
   #addText(type: 'text' | 'reasoning', text: string): void {
+    if (typeof text !== 'string') throw invalidUpdateError(`\`text\` is not a string: ${JSON.stringify(text)}`)
     const { execution, session } = this.#scope
     const last = this.#content.at(-1)
     if (last?.type === type) last.text += text
@@ -237,12 +236,15 @@ export class PerformerRecorder {
   }
 }
 
+function invalidUpdateError(problem: string): TroupeError {
+  return new TroupeError('performer_failed', `the performer reported an invalid update: ${problem}`, {
+    hint: 'report only the updates that `PerformerUpdate` defines',
+  })
+}
+
 /** An invalid number would make every later sum of the budget invalid. */
 function checkUsage(usage: Usage, usd: number | undefined): void {
   const numbers = [...Object.values({ ...NO_USAGE, ...usage }), usd ?? 0]
   if (numbers.every((value) => Number.isFinite(value) && value >= 0)) return
-  const reported = JSON.stringify({ usage, usd })
-  throw new TroupeError('performer_failed', `the performer reported invalid \`usage\`: ${reported}`, {
-    hint: 'report finite numbers that are not negative, for what was used since the last report',
-  })
+  throw invalidUpdateError(`\`usage\` has negative or infinite numbers: ${JSON.stringify({ usage, usd })}`)
 }

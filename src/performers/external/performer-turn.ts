@@ -1,4 +1,4 @@
-import { errorFromRecord, TroupeError, toTroupeError, unknownNameError } from '../../errors.ts'
+import { errorFromRecord, TroupeError, unknownNameError } from '../../errors.ts'
 import type { Agent } from '../../kernel/agent.ts'
 import type { Event, StopReason } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
@@ -14,7 +14,7 @@ import { lastText } from '../../kernel/session/session-state.ts'
 import { parseStructuredOutput } from '../../kernel/session/structured-output.ts'
 import type { TurnEnd } from '../../kernel/session/turn-scope.ts'
 import { judgeAnswer, toRejectedEnd } from '../judge-answer.ts'
-import { ActivePerformerTurn } from './active-performer-turn.ts'
+import { ActivePerformerTurn, toPerformerError } from './active-performer-turn.ts'
 import { PerformerRecorder } from './performer-recorder.ts'
 import type { PerformerScope } from './performer-scope.ts'
 
@@ -80,7 +80,7 @@ async function carryOut(scope: PerformerScope, key: string, recorder: PerformerR
     if (turn.isInterrupted) turn.release()
     if (turn.isInterrupted) return await NEVER
     if (turn.limit) return recordLimit(scope, key, turn.limit)
-    const error = toTroupeError(thrown, 'performer_failed')
+    const error = toPerformerError(scope.name, thrown)
     if (isFatal(error)) throw error
     return recorder.end(error)
   } finally {

@@ -1,18 +1,12 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import {
-  chunkModel,
-  chunksByTurn,
-  eventData,
-  textChunks,
-  toolCallChunks,
-} from '../../../test/support/manual-doubles.ts'
-import { agent, createTestTroupe, lastMessageText } from '../../../test/support/test-troupe.ts'
-import type { Event } from '../../kernel/event.ts'
-import type { Hooks } from '../../kernel/hook.ts'
-import { defineTool } from '../../kernel/tool.ts'
-import { MemoryStore } from '../../store/memory.ts'
-import type { Store } from '../../store/store.ts'
+import { chunkModel, chunksByTurn, eventData, textChunks, toolCallChunks } from '../../test/support/manual-doubles.ts'
+import { agent, createTestTroupe, lastMessageText } from '../../test/support/test-troupe.ts'
+import type { Event } from '../kernel/event.ts'
+import type { Hooks } from '../kernel/hook.ts'
+import { defineTool } from '../kernel/tool.ts'
+import { MemoryStore } from '../store/memory.ts'
+import type { Store } from '../store/store.ts'
 
 const look = defineTool({
   name: 'look',

@@ -1,20 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import {
-  chunkModel,
-  chunksByTurn,
-  eventData,
-  textChunks,
-  toolCallChunks,
-} from '../../../test/support/manual-doubles.ts'
-import { agent, createTestTroupe, functionModel, lastMessageText, taskCall } from '../../../test/support/test-troupe.ts'
-import type { Hooks, ProposedAnswer, ProposedModelRequest } from '../../kernel/hook.ts'
-import { userMessage } from '../../kernel/model.ts'
-import { NO_RETRIES } from '../../kernel/retry-policy.ts'
-import { defineTool } from '../../kernel/tool.ts'
-import type { TroupeOptions } from '../../runtime/troupe-options.ts'
-import { scriptedPerformer } from '../../testing/scripted-performer.ts'
-import { simulatedWorld } from '../../testing/simulated-world.ts'
+import { chunkModel, chunksByTurn, eventData, textChunks, toolCallChunks } from '../../test/support/manual-doubles.ts'
+import { agent, createTestTroupe, functionModel, lastMessageText, taskCall } from '../../test/support/test-troupe.ts'
+import type { Hooks, ProposedAnswer, ProposedModelRequest } from '../kernel/hook.ts'
+import { userMessage } from '../kernel/model.ts'
+import { NO_RETRIES } from '../kernel/retry-policy.ts'
+import { defineTool } from '../kernel/tool.ts'
+import type { TroupeOptions } from '../runtime/troupe-options.ts'
+import { scriptedPerformer } from '../testing/scripted-performer.ts'
+import { simulatedWorld } from '../testing/simulated-world.ts'
 
 const worker = agent('worker')
 const lead = agent('lead')
@@ -111,6 +105,9 @@ describe('beforeModel', () => {
       () => Promise.reject(new Error('no policy server')),
       () => ({ request: { messages: [] } }),
       () => ({ request: { system: 7 as never } }),
+      () => false as never,
+      () => ({ deny: undefined as never }),
+      () => ({ denied: 'no' }) as never,
     ]
     for (const beforeModel of failing) {
       const hooks: Hooks = { beforeModel }
@@ -188,6 +185,14 @@ describe('beforeAnswer', () => {
     hooks.beforeAnswer = () => undefined
     const resumed = await (await troupe.resume(result.run_id)).result
     expect([resumed.output, model.requests.length]).toMatchObject([{ response: 'hi' }, 1])
+  })
+
+  test('H11 a verdict that is none lets no answer pass', async () => {
+    for (const verdict of [true, false, { deny: undefined }, { text: undefined }, { answer: 'hi' }]) {
+      const { result, response } = await runWith({ beforeAnswer: () => verdict as never }, ['hi'])
+      expect([result.error?.code, response]).toEqual(['hook_failed', ''])
+      expect(result.error?.message).toContain('`hooks[].beforeAnswer` returned')
+    }
   })
 
   test('H11 a hook that never returns times out after two minutes', async () => {
