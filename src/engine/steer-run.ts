@@ -31,7 +31,7 @@ export async function steerRun(
       hint: `cancel the run or answer its questions; patterns that can be steered: ${steerable.join(', ')}`,
     })
   }
-  pattern.checkSteer(start.input as never, parsed)
+  await pattern.checkSteer(start.input as never, parsed)
   if (await answerOpenGate(store, run_id, { action: parsed, by, time: now() })) return { resumes: true }
   await store.enqueueCommand(run_id, { kind: 'steer', action: parsed, by }, now())
   return { resumes: false }

@@ -51,10 +51,15 @@ export interface PatternDefinition<Schemas extends PatternSchemas = PatternSchem
   on_request?: true
   /** Step keys of older versions and their new names, by whole path segments. */
   renamedKeys?: Readonly<Record<string, string>>
+  /**
+   * Imports the modules that `check`, `checkSteer` and `execute` import when they are called: loading them must not take part in a
+   * run whose time is simulated.
+   */
+  load?(): Promise<unknown>
   /** Throws `invalid_input` before a run is created. */
-  check?(roster: Roster, input: SchemaOutput<Schemas['input']>): void
+  check?(roster: Roster, input: SchemaOutput<Schemas['input']>): void | Promise<void>
   /** Throws for an invalid steering command. A pattern without it cannot be steered. */
-  checkSteer?(input: SchemaOutput<Schemas['input']>, action: SteerAction): void
+  checkSteer?(input: SchemaOutput<Schemas['input']>, action: SteerAction): void | Promise<void>
   /** The agents that the input names, as the roster spells them. Permission rules such as `Task(reviewer)` match them. */
   agents?(input: SchemaOutput<Schemas['input']>, context: Context): readonly string[]
   /** Extra fields of `tool:pre`, `tool:post` and `tool:error`. */

@@ -53,6 +53,8 @@ export async function compose(options: TroupeOptions): Promise<RuntimeParts> {
   const limits = parseLimits(DEFAULT_LIMITS, options.limits)
   const registry = createPatternRegistry(options)
   const { patterns, tools: patternTools, aliases, agentTools } = registry
+  // Reading files during a run whose time is simulated would move its clock.
+  if (options.engine?.world) await Promise.all(patterns.map((pattern) => pattern.load?.()))
   const performers = performerPort(options, agents)
   const prices = await pricesFrom(options)
   // Before the store: an invalid cassette must not leave an open store behind.

@@ -40,7 +40,7 @@ export async function startRun(controller: RunController, request: RunRequest): 
   const { world, engine } = controller.parts
   const signal = request.options?.signal
   signal?.throwIfAborted()
-  const data = runStartFrom(controller.parts, request)
+  const data = await runStartFrom(controller.parts, request)
   const run_id = `r_${world.randomHex(6)}`
   const { done } = await engine.start({ run_id, seq: 1, at: world.now(), type: 'run:start', data })
   const handle = createHandle(controller, run_id, done)
@@ -58,15 +58,15 @@ function cancelOnAbort(handle: RunHandle, signal: AbortSignal): void {
 }
 
 /** Validates the request and returns the data of `run:start`. Nothing is written if it throws. */
-function runStartFrom(
+async function runStartFrom(
   { patterns, ports, project, limits, policy }: RuntimeParts,
   { pattern: name, input, options = {} }: RunRequest,
-): RunStart {
+): Promise<RunStart> {
   const pattern = patterns.find((candidate) => candidate.name === name)
   const known = patterns.map((candidate) => candidate.name)
   if (!pattern) throw unknownNameError('unknown_pattern', { kind: 'pattern', name, known })
   const parsed = parsePatternInput(pattern, input)
-  pattern.check?.(ports.roster, parsed as never)
+  await pattern.check?.(ports.roster, parsed as never)
   return {
     format: JOURNAL_FORMAT,
     project,

@@ -1,9 +1,7 @@
 import { normalizeStatement } from '../similarity/similarity.ts'
 import { kappaStatistic } from './kappa.ts'
+import type { Severity } from './severity.ts'
 import { stableSum, tally } from './vote.ts'
-
-export const severities = ['minor', 'moderate', 'critical'] as const
-export type Severity = (typeof severities)[number]
 
 /** The vote of one agent. */
 export interface AgentVote {

@@ -183,7 +183,7 @@ export function resumeBackgroundSessions({ execution, startTurns }: RunScope): v
 
 async function runPattern(pattern: Pattern, input: unknown, context: Context): Promise<unknown> {
   const parsed = parsePatternInput(pattern, input)
-  pattern.check?.(context.roster, parsed as never)
+  await pattern.check?.(context.roster, parsed as never)
   const result = await callPattern(pattern, context, parsed)
   if (result.success) return result.output
   // The recorded error names the step that failed, so that a resumed run retries that step.

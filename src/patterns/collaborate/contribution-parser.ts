@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { findCategory, parseChosenCategory } from '../../judgement/vote/category.ts'
-import type { Severity } from '../../judgement/vote/consensus.ts'
+import type { Severity } from '../../judgement/vote/severity.ts'
 import { parseStructuredOutput } from '../../kernel/session/structured-output.ts'
 import type { Concern, ContributionContent, contributionSchema } from './output.ts'
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { ErrorRecord } from '../../errors.ts'
-import type { Severity } from '../../judgement/vote/consensus.ts'
-import { severities } from '../../judgement/vote/consensus.ts'
+import type { Severity } from '../../judgement/vote/severity.ts'
+import { severities } from '../../judgement/vote/severity.ts'
 
 export interface Concern {
   concern: string

@@ -1,33 +1,18 @@
-import { z } from 'zod'
 import { TroupeError } from '../../errors.ts'
 import { normalizeStatement } from '../../judgement/similarity/similarity.ts'
 import type { Consensus } from '../../judgement/vote/consensus.ts'
 import type { Context } from '../../kernel/context.ts'
-import { definePattern } from '../../kernel/pattern.ts'
+import type { PatternResult } from '../../kernel/pattern.ts'
 import type { EquivalenceVerdict } from './equivalence.ts'
 import { compareToReference } from './equivalence.ts'
 import type { Ruling } from './escalate.ts'
 import type { OutcomeOutput } from './outcome-history.ts'
+import type { OutcomeInput } from './outcome-schemas.ts'
 import type { BestOfEvaluation, Contribution } from './output.ts'
 import { createSystemAgent } from './specialists.ts'
 import type { VoteResult } from './synthesis.ts'
 
-const input = z.strictObject({
-  of_run: z.string().min(1).describe('The run_id of the collaboration.'),
-  verdict: z.enum(['right', 'wrong']).optional().describe('Whether its answer was right.'),
-  answer: z.string().trim().min(1).optional().describe('The right answer. It shows which agents were right.'),
-})
-
-type Verdict = z.output<typeof input>['verdict']
-
 const JUDGE_TIMEOUT_MS = 60_000
-
-const output = z.object({
-  of_run: z.string(),
-  correct: z.boolean(),
-  agreement_score: z.number().nullable(),
-  voices: z.array(z.object({ agent: z.string(), role: z.string(), right: z.boolean() })),
-})
 
 /** The output of an earlier collaboration. */
 interface PastCollaboration {
@@ -72,43 +57,36 @@ function agreementLevel(past: PastCollaboration): number | null {
   return leaderWon ? agreement_score : null
 }
 
-/** Records whether a collaboration was right. Later collaborations weight votes and calibrate agreement by it. */
-export const outcome = definePattern({
-  name: 'outcome',
-  only: 'run',
-  version: 1,
-  description: 'Record whether the answer of a collaboration was right. Later collaborations weight their votes by it.',
-  category: 'task_management',
-  input,
-  output,
-  view: async () => (await import('./outcome-view.ts')).outcomeView,
-  async execute(context, { of_run, verdict, answer }) {
-    if (verdict === undefined && answer === undefined) {
-      throw new TroupeError('invalid_input', 'neither `verdict` nor `answer` is given', {
-        hint: 'use --verdict right, --verdict wrong, or --answer "the right answer"',
-      })
-    }
-    const [past] = await context.recall('run', { pattern: 'collaborate', run_id: of_run })
-    if (!past) {
-      throw new TroupeError(
-        'unknown_run',
-        `\`of_run\`: ${of_run} is not a completed run of collaborate in this project`,
-        {
-          hint: 'list the runs with `troupe runs`',
-        },
-      )
-    }
-    const collaboration = past.output as PastCollaboration
-    const findings =
-      answer === undefined
-        ? outcomeFromVerdict(collaboration, verdict === 'right')
-        : await outcomeFromAnswer(context, collaboration, { verdict, answer })
-    return {
-      success: true,
-      output: { of_run, agreement_score: agreementLevel(collaboration), ...findings } satisfies OutcomeOutput,
-    }
-  },
-})
+/** Finds out which agents were right. */
+export async function recordOutcome(
+  context: Context,
+  { of_run, verdict, answer }: OutcomeInput,
+): Promise<PatternResult> {
+  if (verdict === undefined && answer === undefined) {
+    throw new TroupeError('invalid_input', 'neither `verdict` nor `answer` is given', {
+      hint: 'use --verdict right, --verdict wrong, or --answer "the right answer"',
+    })
+  }
+  const [past] = await context.recall('run', { pattern: 'collaborate', run_id: of_run })
+  if (!past) {
+    throw new TroupeError(
+      'unknown_run',
+      `\`of_run\`: ${of_run} is not a completed run of collaborate in this project`,
+      {
+        hint: 'list the runs with `troupe runs`',
+      },
+    )
+  }
+  const collaboration = past.output as PastCollaboration
+  const findings =
+    answer === undefined
+      ? outcomeFromVerdict(collaboration, verdict === 'right')
+      : await outcomeFromAnswer(context, collaboration, { verdict, answer })
+  return {
+    success: true,
+    output: { of_run, agreement_score: agreementLevel(collaboration), ...findings } satisfies OutcomeOutput,
+  }
+}
 
 type OutcomeFindings = Pick<OutcomeOutput, 'correct' | 'voices'>
 
@@ -129,7 +107,7 @@ function outcomeFromVerdict(past: PastCollaboration, correct: boolean): OutcomeF
 async function outcomeFromAnswer(
   context: Context,
   past: PastCollaboration,
-  { verdict, answer }: { verdict?: Verdict; answer: string },
+  { verdict, answer }: { verdict?: OutcomeInput['verdict']; answer: string },
 ) {
   const voters = votersFrom(past)
   const texts = voters.map(({ recommendation }) => recommendation ?? '')

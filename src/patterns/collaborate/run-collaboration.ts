@@ -1,0 +1,243 @@
+import type { ErrorRecord } from '../../errors.ts'
+import type { PatternResult } from '../../kernel/pattern.ts'
+import type { Roster } from '../../kernel/roster.ts'
+import { totalTokens } from '../../kernel/spend.ts'
+import { synthesizeByBestOf } from './best-of.ts'
+import { checkCollaborateInput } from './check-collaborate-input.ts'
+import type { CollaborateConfig } from './collaborate-config.ts'
+import { failCollaboration } from './collaborate-failure.ts'
+import { hasConflict, mediate } from './conflict.ts'
+import type { ConsensusState } from './consensus-state.ts'
+import { computeConsensus } from './consensus-state.ts'
+import type { Ruling } from './escalate.ts'
+import { escalateToHuman } from './escalate.ts'
+import type { CollaborateContext } from './events.ts'
+import type { GatherResult } from './gather-contributions.ts'
+import { gatherContributions } from './gather-contributions.ts'
+import type { CollaborateInput } from './input.ts'
+import { isOutOfBudget } from './out-of-budget.ts'
+import type { Contribution } from './output.ts'
+import { contributionText } from './output.ts'
+import type { Collaboration } from './prepare-collaboration.ts'
+import { prepareCollaboration, withDefaults } from './prepare-collaboration.ts'
+import type { SynthesisInput, SynthesisResult } from './synthesis.ts'
+import { mergeContributions, partitionByContent, synthesizeByCoordinator, synthesizeByVote } from './synthesis.ts'
+
+export function checkConfiguredInput(config: CollaborateConfig, roster: Roster, input: CollaborateInput): void {
+  const max_agents = input.limits?.max_agents ?? config.max_agents
+  checkCollaborateInput(roster, withDefaults(config, input), { max_agents })
+}
+
+export async function executeCollaboration(
+  config: CollaborateConfig,
+  context: CollaborateContext,
+  input: CollaborateInput,
+): Promise<PatternResult> {
+  return runCollaboration(await prepareCollaboration(context, config, input))
+}
+
+async function runCollaboration(collaboration: Collaboration): Promise<PatternResult> {
+  const { context, input, mode, synthesis, specialists } = collaboration
+  const names = specialists.map(({ name }) => name)
+  const started = await context.now('started')
+  context.emit('start', 'tool:collaborative:start', { task: input.task, agents: names, mode, synthesis })
+  const gatherResult = await gatherContributions(collaboration)
+  const limitError = gatherResult.error ?? gatherResult.contributions.find(isOutOfBudget)?.error
+  if (limitError) return failCollaboration(collaboration, gatherResult.contributions, [limitError])
+  // In hierarchical mode the first contribution is the plan, which is not an answer.
+  const answers = mode === 'hierarchical' ? gatherResult.contributions.slice(1) : gatherResult.contributions
+  if (answers.every(({ error }) => error)) return failCollaboration(collaboration, gatherResult.contributions)
+  const resolution = await resolveConflict(collaboration, gatherResult)
+  const { contributions, limitErrors } = resolution
+  if (limitErrors.length > 0) return failCollaboration(collaboration, contributions, limitErrors)
+  const strategy = synthesisStrategy(collaboration, gatherResult, resolution.consensusState)
+  context.emit('synthesis/start', 'tool:collaborative:synthesis:start', { strategy })
+  const synthesisInput = { shared: collaboration.contributionScope.shared, ...resolution }
+  const { coordinator } = gatherResult
+  const synthesisResult = await synthesize(collaboration, { strategy, synthesisInput, coordinator })
+  if (synthesisResult.limitError) return failCollaboration(collaboration, contributions, [synthesisResult.limitError])
+  context.emit('synthesis/end', 'tool:collaborative:synthesis:complete', { strategy, tokens: synthesisResult.tokens })
+  return completeCollaboration(collaboration, { gatherResult, resolution, strategy, synthesisResult, started })
+}
+
+interface ConflictResolution {
+  contributions: Contribution[]
+  consensusState: ConsensusState
+  ruling: Ruling | undefined
+  problems: string[]
+  /** Limits of the run that were reached. */
+  limitErrors: ErrorRecord[]
+}
+
+/** Computes the consensus and applies `on_conflict` to a disagreement. */
+async function resolveConflict(collaboration: Collaboration, gathered: GatherResult): Promise<ConflictResolution> {
+  const { context, input } = collaboration
+  const { contributions } = gathered
+  // The step keys are stored in journals: do not rename them.
+  const consensusState = await computeConsensusState(collaboration, 'stand', contributions)
+  const limitErrors = judgeLimitErrors(consensusState)
+  const unresolved = { contributions, consensusState, ruling: undefined, problems: [], limitErrors }
+  const isVote = synthesisStrategy(collaboration, gathered, consensusState) === 'vote'
+  const voteStrategy = isVote ? (input.vote?.strategy ?? 'weighted') : undefined
+  const agreed = !hasConflict(consensusState, contributions, voteStrategy)
+  if (agreed || input.on_conflict === 'surface' || limitErrors.length > 0) return unresolved
+  if (input.on_conflict === 'escalate') {
+    const ruling = await escalateToHuman(context, { task: input.task, contributions }, consensusState)
+    return { ...unresolved, ruling }
+  }
+  return resolveByMediation(collaboration, unresolved)
+}
+
+async function resolveByMediation(
+  collaboration: Collaboration,
+  unresolved: ConflictResolution,
+): Promise<ConflictResolution> {
+  const { contributionScope, specialists, limits } = collaboration
+  const { contributions, consensusState } = unresolved
+  const round = { specialists, max_parallel: limits.max_parallel, contributions }
+  const { revised, problems, limitErrors } = await mediate(contributionScope, consensusState, round)
+  const mediated = contributions.map((contribution) => revised.get(contribution) ?? contribution)
+  if (limitErrors.length > 0) return { ...unresolved, contributions: mediated, problems, limitErrors }
+  const mediatedState = await computeConsensusState(collaboration, 'stand/mediated', mediated)
+  return {
+    contributions: mediated,
+    consensusState: mediatedState,
+    ruling: undefined,
+    problems,
+    limitErrors: judgeLimitErrors(mediatedState),
+  }
+}
+
+function computeConsensusState(
+  { context, mode, synthesis, voteGrouping, history, systemAgents }: Collaboration,
+  key: string,
+  contributions: readonly Contribution[],
+): Promise<ConsensusState> {
+  // Contributions to different subtasks are not comparable, unless a vote is requested.
+  const comparable = mode !== 'hierarchical' || synthesis === 'vote'
+  return computeConsensus(context, comparable ? contributions : [], {
+    ...voteGrouping,
+    key,
+    history,
+    judge: systemAgents.judge,
+    agents_count: countAgents(contributions),
+  })
+}
+
+function judgeLimitErrors({ equivalence: { limitError } }: ConsensusState): ErrorRecord[] {
+  return limitError ? [limitError] : []
+}
+
+/** An agent with several subtasks counts once. */
+function countAgents(contributions: readonly Contribution[]): number {
+  return new Set(contributions.map(({ agent }) => agent)).size
+}
+
+/** `auto` is a vote when at least half of the answers have a recommendation, else a coordinator. */
+function synthesisStrategy(
+  { synthesis }: Collaboration,
+  { decision, contributions }: GatherResult,
+  { votes }: ConsensusState,
+): SynthesisStrategy {
+  if (decision?.collaborated === false) return 'solo'
+  if (synthesis !== 'auto') return synthesis
+  return votes.length > 0 && votes.length * 2 >= partitionByContent(contributions).answered.length
+    ? 'vote'
+    : 'coordinator'
+}
+
+interface SynthesisRequest {
+  strategy: SynthesisStrategy
+  synthesisInput: SynthesisInput
+  coordinator: string | undefined
+}
+
+async function synthesize(
+  { context, input, systemAgents }: Collaboration,
+  { strategy, synthesisInput, coordinator }: SynthesisRequest,
+): Promise<SynthesisResult> {
+  if (strategy === 'solo') return { result: synthesisInput.contributions.map(contributionText)[0] ?? '', tokens: 0 }
+  if (strategy === 'merge') return { result: mergeContributions(synthesisInput), tokens: 0 }
+  if (strategy === 'vote') return synthesizeByVote(synthesisInput, input.vote?.strategy ?? 'weighted')
+  if (strategy === 'coordinator')
+    return synthesizeByCoordinator(context, synthesisInput, { agent: systemAgents.coordinator, resume: coordinator })
+  const criteria = typeof input.criteria === 'string' ? [input.criteria] : (input.criteria ?? [])
+  return synthesizeByBestOf(context, synthesisInput, { evaluator: systemAgents.evaluator, criteria })
+}
+
+interface CollaborationEnd {
+  gatherResult: GatherResult
+  resolution: ConflictResolution
+  strategy: SynthesisStrategy
+  synthesisResult: SynthesisResult
+  started: number
+}
+
+async function completeCollaboration(
+  collaboration: Collaboration,
+  { gatherResult, resolution, strategy, synthesisResult, started }: CollaborationEnd,
+): Promise<PatternResult> {
+  const { context, mode, specialists } = collaboration
+  const { contributions, consensusState, ruling } = resolution
+  const { result, vote, best_of, failed } = synthesisResult
+  const problems = [...gatherResult.problems, ...resolution.problems, ...(failed === undefined ? [] : [failed])]
+  const spent = await context.readSpend('spent', 'here')
+  const duration_ms = (await context.now('ended')) - started
+  const isComplete = contributions.every(({ status }) => status === 'completed') && problems.length === 0
+  const status = isComplete ? ('completed' as const) : ('partial' as const)
+  const total_tokens = totalTokens(spent)
+  const { consensus } = consensusState
+  const { agreement_score } = consensus
+  const agents_count = specialists.length
+  context.emit('end', 'tool:collaborative:complete', { agents_count, total_tokens, status, agreement_score })
+  const allProblems = [...problems, ...ignoredOptionWarnings(collaboration, strategy)]
+  const output = {
+    result,
+    contributions: contributions.map((contribution) => withVoteWeight(contribution, consensusState)),
+    consensus,
+    ...(vote ? { vote } : undefined),
+    ...(best_of ? { best_of } : undefined),
+    ...(ruling ? { ruling } : undefined),
+    ...(gatherResult.decision ? { decision: gatherResult.decision } : undefined),
+    metadata: {
+      agents_count,
+      mode,
+      synthesis: strategy,
+      status,
+      duration_ms,
+      total_tokens,
+      cost: spent.usd,
+      ...(gatherResult.saved ? { saved: gatherResult.saved } : undefined),
+      ...(allProblems.length > 0 ? { problems: allProblems } : undefined),
+    },
+  }
+  return { success: true, output, stop_reason: status }
+}
+
+function withVoteWeight(contribution: Contribution, { votes }: ConsensusState): Contribution {
+  const vote = votes.find((each) => each.contribution === contribution)
+  return vote ? { ...contribution, weight: vote.weight } : contribution
+}
+
+type SynthesisStrategy = Exclude<Collaboration['synthesis'], 'auto'> | 'solo'
+
+/** Warnings about options that had no effect. */
+function ignoredOptionWarnings(collaboration: Collaboration, strategy: SynthesisStrategy): string[] {
+  const { input, mode } = collaboration
+  const warnings = [...collaboration.warnings]
+  const usesSystemAgent = strategy === 'best_of' || (strategy === 'coordinator' && mode !== 'hierarchical')
+  if (input.coordinator_config && !usesSystemAgent) {
+    const reason = mode === 'hierarchical' ? 'the first agent is the coordinator' : `synthesis ${strategy} has none`
+    warnings.push(`\`coordinator_config\` was not used: ${reason}`)
+  }
+  if (input.criteria !== undefined && strategy !== 'best_of')
+    warnings.push('`criteria` was not used: it applies only to synthesis best_of')
+  if (input.vote && strategy !== 'vote') warnings.push(`\`vote\` was not used: the synthesis was ${strategy}`)
+  return input.cache ? [...warnings, ...uncachedWarnings(collaboration)] : warnings
+}
+
+function uncachedWarnings({ context, specialists }: Collaboration): string[] {
+  const acting = specialists.filter(({ agent, readOnly }) => !context.isReadOnly(agent, readOnly ? { readOnly } : {}))
+  const names = acting.map(({ name }) => name).join(', ')
+  return names === '' ? [] : [`\`cache\` was not used for agents that are not read-only: ${names}`]
+}

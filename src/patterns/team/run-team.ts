@@ -1,0 +1,192 @@
+import { entryMember } from '../../judgement/team/team-members.ts'
+import { USER } from '../../judgement/team/team-schema.ts'
+import type { PatternResult } from '../../kernel/pattern.ts'
+import { teamWarnings } from './check-team-input.ts'
+import { compressConversation } from './compress-conversation.ts'
+import type { HandoffDecision } from './decide-handoff.ts'
+import { afterWorkTarget, decideHandoff } from './decide-handoff.ts'
+import type { TeamContext } from './events.ts'
+import { formTeam } from './form-team.ts'
+import { runGroupTurn } from './group-turn.ts'
+import { answerText } from './human-questions.ts'
+import type { TeamEndReason, TeamOutput, TeamRunInput } from './input.ts'
+import { guardLoop } from './loop-guard.ts'
+import type { TurnFailure, TurnResult } from './member-turn.ts'
+import { recordTurn, runMemberTurn } from './member-turn.ts'
+import { runPreflight } from './preflight.ts'
+import { appendPriorMessages } from './sub-team-context.ts'
+import { recordHandoff, recordHandoffTarget, recordMessages } from './team-history.ts'
+import { createTeamPlan } from './team-plan.ts'
+import type { TeamState } from './team-state.ts'
+import { createTeamState, startRound, updateRevisionCount } from './team-state.ts'
+import type { SteeringResult } from './team-steering.ts'
+import { applyFinalSteering, applySteering } from './team-steering.ts'
+import { handleUserMessages, overrideHandoff, recordUserMessages } from './user-messages.ts'
+
+/** One round is one turn: steering is applied, the member works, its answer joins the shared conversation, and the rules decide the next member. */
+export async function runTeam(context: TeamContext, input: TeamRunInput): Promise<PatternResult> {
+  const isSubTeam = context.parentName !== undefined
+  const missingTools = isSubTeam ? [] : await runPreflight(context, input.team)
+  const filledRoles = await formTeam(context, input.team)
+  const state = createTeamState(context, createTeamPlan(input.team, context.roster, filledRoles), input)
+  // For a sub-team `before` is the progress on the request, for a top team an earlier conversation.
+  if (!isSubTeam) appendPriorMessages(state)
+  const fallback = { to: entryMember(input.team) ?? '', reason: 'no rule from user holds; the entry agent starts' }
+  const first = await handleUserMessages(state, { key: 'start', texts: [input.message], fallback })
+  if ('error' in first) return failTeam(state, first, { agent: '', where: '' })
+  if (isSubTeam) appendPriorMessages(state)
+  const warnings = isSubTeam ? [] : [...teamWarnings(input), ...missingTools]
+  const filled_roles = filledRoles.map(({ name, uses, by = [] }) => ({ name, uses, by }))
+  context.emit('start', 'team:start', {
+    ...{ team: input.team.name, agents: state.plan.names.length, first: first.to },
+    ...(filled_roles.length > 0 ? { filled_roles } : undefined),
+    ...(warnings.length > 0 ? { warnings } : undefined),
+  })
+  // Without rules from `user` there was no decision to record.
+  if (state.plan.rules(USER).length > 0) recordHandoff(state, { key: 'start/handoff', from: USER, handoff: first })
+  return runRounds(state, { from: USER, next: first.to })
+}
+
+type NextStep = { from: string; next: string } | { end: PatternResult }
+
+async function runRounds(state: TeamState, first: { from: string; next: string }): Promise<PatternResult> {
+  for (let { from, next } = first; ; ) {
+    const key = `steer/${state.round + 1}`
+    const steering = await applySteering(state, next, key)
+    await recordUserMessages(state, key, steering.texts)
+    if (steering.next !== null && steering.next !== next)
+      next = overrideHandoff(state, key, { from, over: next, to: steering.next })
+    const step = await runRound(state, next)
+    if ('end' in step) return step.end
+    ;({ from, next } = step)
+  }
+}
+
+async function runRound(state: TeamState, name: string): Promise<NextStep> {
+  startRound(state, name)
+  const key = `round/${state.round}`
+  state.context.emit(`${key}/turn`, 'team:turn', { round: state.round, agent: name })
+  await compressConversation(state)
+  const result = await runTurn(state, name)
+  const { failure } = result
+  const where = `${name}, round ${state.round}: `
+  if (failure?.stop_reason === 'cancelled') return { end: failTeam(state, failure, { agent: name, where }) }
+  await recordResponse(state, key, result)
+  // At a limit of the run no error handler could work either.
+  if (failure?.error.code === 'limit_reached') return { end: failTeam(state, failure, { agent: name, where }) }
+  const turn = { from: name, key, result }
+  const decided = await decideHandoff(state, turn, afterWorkTarget(state, name))
+  if ('error' in decided) {
+    return { end: failTeam(state, decided, { agent: name, where: decided === failure ? where : `after ${where}` }) }
+  }
+  const handoff = await guardLoop(state, turn, decided)
+  recordHandoffTarget(state, name, handoff)
+  recordHandoff(state, { key, from: name, handoff, result })
+  return followHandoff(state, { name, result, handoff })
+}
+
+async function runTurn(state: TeamState, name: string): Promise<TurnResult> {
+  const { plan, round } = state
+  const member = plan.member(name)
+  const conditions = plan.semanticConditions(name, state.conditionValues)
+  if (member.kind === 'group') return runGroupTurn(state, member.group, { key: `round/${round}/group`, conditions })
+  const result = await runMemberTurn(state, member, { key: `round/${round}/${member.kind}`, conditions })
+  recordTurn(state, name, result)
+  return result
+}
+
+/** A failed turn has its own timestamp step: resume repeats the turn at another time. */
+async function recordResponse(state: TeamState, key: string, { messages, failure }: TurnResult): Promise<void> {
+  const { record } = state
+  const timeKey = failure ? `${key}/failed` : `${key}/at`
+  record.latestEntries = await recordMessages(state, { key, timeKey, messages })
+  const response = messages.map(({ text = '' }) => text).join('\n\n')
+  if (!failure || response.trim() !== '') record.response = response
+}
+
+async function followHandoff(
+  state: TeamState,
+  { name, result, handoff: { to, by } }: { name: string; result: TurnResult; handoff: HandoffDecision },
+): Promise<NextStep> {
+  if (to === null) return endTeam(state, name, by === 'person' ? 'stopped' : 'terminated')
+  if (to === USER) return returnToUser(state, name, result)
+  updateRevisionCount(state, name, to)
+  return { from: name, next: to }
+}
+
+/** Asks the user for a reply, with the last answer as the question. A sub-team returns to its parent team instead. */
+async function returnToUser(state: TeamState, from: string, result: TurnResult): Promise<NextStep> {
+  const { context, round } = state
+  if (context.parentName !== undefined) return { end: completeTeam(state, from, 'returned') }
+  // A message sent during the turn is already the reply.
+  const key = `reply/${round}/early`
+  const steering = await applySteering(state, null, key)
+  const early = await followSteering(state, from, { key, over: USER, steering })
+  if (early) return early
+  const answer = await context.ask(`reply/${round}/gate`, {
+    question: result.text.trim() === '' ? `${from} returns to you.` : result.text,
+    detail: { kind: 'reply', agent: from, takes: ['say'], ends: 'an empty answer ends the conversation' },
+  })
+  const text = answerText(answer)
+  return text === undefined ? endTeam(state, from, 'ended_by_user') : handleUserReply(state, from, [text])
+}
+
+/** Applies steering where the team would stop: another member continues, or a user message is answered. */
+async function followSteering(
+  state: TeamState,
+  from: string,
+  { key, over, steering: { next, texts } }: { key: string; over: string; steering: SteeringResult },
+): Promise<NextStep | undefined> {
+  if (next === null) return texts.length > 0 ? handleUserReply(state, from, texts) : undefined
+  await recordUserMessages(state, key, texts)
+  return { from, next: overrideHandoff(state, key, { from, over, to: next }) }
+}
+
+/** The reply goes to the member that returned, unless a rule from `user` holds. */
+async function handleUserReply(state: TeamState, from: string, texts: readonly string[]): Promise<NextStep> {
+  const key = `reply/${state.round}`
+  const fallback = { to: from, reason: `no rule from ${USER} holds; the reply goes to the member that returned` }
+  const handoff = await handleUserMessages(state, { key, texts, fallback })
+  if ('error' in handoff) return { end: failTeam(state, handoff, { agent: from, where: '' }) }
+  recordHandoff(state, { key, from: USER, handoff })
+  return { from: USER, next: handoff.to }
+}
+
+/** Ends the team, unless pending steering commands continue it. */
+async function endTeam(state: TeamState, from: string, reason: TeamEndReason): Promise<NextStep> {
+  const key = `ending/${state.round}`
+  const steering = await applyFinalSteering(state, key)
+  const step = await followSteering(state, from, { key, over: 'the end', steering })
+  return step ?? { end: completeTeam(state, from, reason) }
+}
+
+function completeTeam(state: TeamState, agent: string, reason: TeamEndReason): PatternResult {
+  state.context.emit('complete', 'team:complete', { rounds: state.round, agent, reason })
+  return {
+    success: true,
+    output: toTeamOutput(state, { agent, status: 'completed', reason }),
+    stop_reason: 'completed',
+  }
+}
+
+/** Fails with everything done so far in the output. Resume repeats the failed step. */
+function failTeam(
+  state: TeamState,
+  { error, stop_reason }: TurnFailure,
+  { agent, where }: { agent: string; where: string },
+): PatternResult {
+  const status = stop_reason === 'cancelled' ? 'cancelled' : 'failed'
+  const output = toTeamOutput(state, { agent, status, reason: status })
+  const detail = { ...error, message: `${where}${error.message}` }
+  return { success: false, output, error: detail.message, stop_reason, detail }
+}
+
+function toTeamOutput(state: TeamState, end: Pick<TeamOutput, 'agent' | 'status' | 'reason'>): TeamOutput {
+  const { response, history, artifacts, handoffs, totals } = state.record
+  return {
+    response,
+    ...end,
+    ...{ rounds: state.round, history, variables: state.variables },
+    ...{ artifacts: [...new Set(artifacts)], handoffs, totals },
+  }
+}
