@@ -44,7 +44,7 @@ describe('errors', () => {
     expect(error.message).toBe("no agent 'architct'; known: architect, reviewer, developer")
     expect(error.hint).toBe("did you mean 'architect'?")
     expect(unknownNameError('unknown_agent', { kind: 'agent', name: 'x', known: [] })).toMatchObject({
-      hint: '',
+      hint: 'use the name of a known agent',
       alternatives: [],
     })
     const many = unknownNameError('unknown_agent', {
@@ -71,11 +71,11 @@ describe('errors', () => {
       expect({ name, hint: didYouMean(name, [known]) }).toEqual({ name, hint: '' })
     const id = 'r_a4bd447091c4'
     expect(unknownNameError('unknown_run', { kind: 'run', name: 'r_a4bd447091c5', known: [id] })).toMatchObject({
-      hint: '',
+      hint: 'list the runs with `troupe runs`',
       alternatives: [id],
     })
     expect(unknownNameError('unknown_gate', { kind: 'question', name: 'g_2', known: ['g_1'] })).toMatchObject({
-      hint: '',
+      hint: 'list the open questions with `troupe inbox`',
     })
   })
 })

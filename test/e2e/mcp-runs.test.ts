@@ -4,7 +4,7 @@ import { createTroupe, isEvent } from '../../src/index.ts'
 import type { TestServer, TestServerBehavior } from '../support/mcp-test-server.ts'
 import { createTestServer, isAlive, waitUntil } from '../support/mcp-test-server.ts'
 import type { ModelReply } from '../support/test-troupe.ts'
-import { agent, functionModel, lastMessageText, storeOf } from '../support/test-troupe.ts'
+import { agent, createTroupeWithStore, functionModel, lastMessageText, storeOf } from '../support/test-troupe.ts'
 
 type RepliesByAgent = Record<string, readonly ModelReply[]>
 
@@ -24,7 +24,7 @@ async function createSetup(replies: RepliesByAgent, options: TroupeOptions): Pro
     inputs[name] = [...(inputs[name] ?? []), lastMessageText(request)]
     return replies[name]?.[turn - 1] ?? { text: 'done' }
   })
-  const troupe = await createTroupe({ store: 'memory', model, ...options })
+  const troupe = await createTroupeWithStore({ store: 'memory', model, ...options })
   onTestFinished(() => troupe.close())
   return {
     troupe,

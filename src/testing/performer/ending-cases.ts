@@ -33,7 +33,7 @@ export async function failsSession(harness: PerformerHarness): Promise<void> {
 
 export async function stopsAtDeadline(harness: PerformerHarness): Promise<void> {
   const actions: PerformerAction[] = [text('So far.'), { do: 'stall' }]
-  const { troupe, turns } = await openPerformerTroupe(harness, { actions }, { timeout_ms: 400 })
+  const { troupe, turns } = await openPerformerTroupe(harness, { actions }, { timeout_ms: 3000 })
   const result = await troupe.run('task', INSTRUCTION)
   assert.equal(result.error?.code, 'timeout')
   assert.ok(turns[0]?.signal.aborted)
