@@ -249,7 +249,8 @@ export class ChatController implements SlashContext {
   /** Exit code of the process for the current state of the conversation. */
   get exitCode(): number {
     const { result, isBusy } = this.conversation
-    if (!result || isBusy || result.status === 'pending') return EXIT.done
+    // A run that still runs, here or in another process, has not failed.
+    if (!result || isBusy || result.status === 'pending' || result.status === 'running') return EXIT.done
     if (result.status !== 'waiting') return exitCodeFrom(result)
     return result.gates.every(isReplyGate) ? EXIT.done : EXIT.waiting
   }
