@@ -210,10 +210,10 @@ function countLinkedImages({ content }: Message): number {
 }
 
 function addToolResult(session: SessionState, { id, name, text, is_error }: Omit<ToolResultPart, 'type'>): void {
-  // A performer's own calls are in its own conversation.
-  if (session.opening.agent.performer !== undefined) return
-  session.toolResults.set(id, { type: 'tool-result', id, name, text, is_error })
   const calls = lastToolCalls(session)
+  // A performer's own calls are in its own conversation. The opening cannot tell: a fold has none.
+  if (!calls.some((call) => call.id === id)) return
+  session.toolResults.set(id, { type: 'tool-result', id, name, text, is_error })
   if (calls.some((call) => !session.toolResults.has(call.id))) return
   session.invalidCallTurns = session.invalidCalls > 0 ? session.invalidCallTurns + 1 : 0
   session.invalidCalls = 0
