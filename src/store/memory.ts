@@ -252,7 +252,7 @@ export class MemoryStore implements port.Store {
 
   async takeTokens(take: TokenTake): Promise<number> {
     const { state, wait_ms } = takeFromBucket(this.#buckets.get(take.key), take, this.#now())
-    if (wait_ms === 0) this.#buckets.set(take.key, state)
+    if (state) this.#buckets.set(take.key, state)
     return wait_ms
   }
 

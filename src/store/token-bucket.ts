@@ -16,17 +16,25 @@ export interface TokenTake {
   force?: true
 }
 
-/** The state after taking the tokens; or, if there are not enough, how long to wait. A new bucket is full. */
+export interface TakenTokens {
+  /** The new state; `undefined` if it is not to be stored. */
+  state: BucketState | undefined
+  /** 0 if the tokens were taken. */
+  wait_ms: number
+}
+
+/** Takes the tokens; if there are not enough, tells how long to wait. A new bucket is full. */
 export function takeFromBucket(
   state: BucketState | undefined,
   { capacity, refill_per_minute, amount, force }: TokenTake,
   now: number,
-): { state: BucketState; wait_ms: number } {
+): TakenTokens {
   const rate = refill_per_minute / 60_000
-  // The clock may be set back: a bucket never loses tokens by that.
-  const elapsed = state ? Math.max(0, now - state.at) : 0
+  const wasSetBack = state !== undefined && now < state.at
+  const elapsed = state && !wasSetBack ? now - state.at : 0
   const level = state ? Math.min(capacity, state.level + elapsed * rate) : capacity
-  const at = Math.max(now, state?.at ?? now)
-  if (force || level >= amount) return { state: { level: level - amount, at }, wait_ms: 0 }
-  return { state: { level, at }, wait_ms: Math.max(1, Math.ceil((amount - level) / rate)) }
+  if (force || level >= amount) return { state: { level: level - amount, at: now }, wait_ms: 0 }
+  const wait_ms = Math.max(1, Math.ceil((amount - level) / rate))
+  // A clock that was set back: stored, so that the bucket refills from now on and not only from its future time on.
+  return { state: wasSetBack ? { level, at: now } : undefined, wait_ms }
 }

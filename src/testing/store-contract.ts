@@ -120,6 +120,7 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
   describe(`${name} satisfies the store contract: token buckets and vectors`, () => {
     test('ST46 a token bucket is shared by all stores on the same data', withSecondStore(rate.sharesBuckets))
     test('ST46 a token bucket refills by the clock of the store', withStore(rate.refillsBuckets))
+    test('ST46 a token bucket refills after the clock was set back', withStore(rate.refillsAfterClockJump))
     test('ST47 vectors are kept by project and collection', withSecondStore(rate.keepsVectors))
   })
 

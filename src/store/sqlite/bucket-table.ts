@@ -26,7 +26,7 @@ export class BucketTable {
     const row = this.#sql.get.get(take.key)
     const found = row && { level: Number(row.level), at: Number(row.at) }
     const { state, wait_ms } = takeFromBucket(found, take, this.#now())
-    if (wait_ms === 0) this.#sql.put.run(take.key, state.level, state.at)
+    if (state) this.#sql.put.run(take.key, state.level, state.at)
     return wait_ms
   }
 }

@@ -26,6 +26,17 @@ export async function refillsBuckets(store: Store, harness: StoreHarness): Promi
   assert.ok((await store.takeTokens(take)) > 0)
 }
 
+export async function refillsAfterClockJump(store: Store, harness: StoreHarness): Promise<void> {
+  const take = { ...BUCKET, amount: 1 }
+  await harness.passTime(86_400_000)
+  assert.equal(await store.takeTokens({ ...take, amount: 3, force: true }), 0)
+  await harness.passTime(-86_400_000)
+  const wait_ms = await store.takeTokens(take)
+  assert.ok(wait_ms > 0 && wait_ms <= 1000, `${wait_ms}`)
+  await harness.passTime(wait_ms)
+  assert.equal(await store.takeTokens(take), 0)
+}
+
 export async function keepsVectors(store: Store, other: Store): Promise<void> {
   const scope = { project: 'p', collection: 'notes' }
   const row = (id: string, ...values: number[]) => ({ id, vector: Float32Array.from(values), data: { text: id } })
