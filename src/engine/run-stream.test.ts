@@ -210,6 +210,26 @@ describe('watching a run', () => {
     expect(await collectSeqs(await run.watch({ after: 5000 }))).toEqual([])
   })
 
+  test('P13 a watcher with `after` beyond the end delays neither events nor text of others', async () => {
+    const run = await watchFixture()
+    const items = run.stream()
+    expect(textOrSeq((await items.next()).value as StreamItem)).toBe(1)
+    const beyond = collectSeqs(await run.watch({ after: 5000 }))
+    await flushEventLoop()
+    const before = run.reads.length
+    for (let n = 0; n < 3; n++) {
+      run.writeText(`text ${n}`)
+      expect(textOrSeq((await items.next()).value as StreamItem)).toBe(`text ${n}`)
+      await run.commit()
+      expect(textOrSeq((await items.next()).value as StreamItem)).toBe(n + 2)
+    }
+    expect(run.reads.length).toBe(before)
+    run.done.resolve()
+    await run.tails.close()
+    expect(await beyond).toEqual([])
+    expect((await items.next()).done).toBe(true)
+  })
+
   test('P14 aborting the signal, or closing, ends the iteration without an error', async () => {
     const run = await watchFixture()
     const leaving = new AbortController()

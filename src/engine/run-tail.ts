@@ -120,7 +120,8 @@ export class RunTail {
     const after = start + events.length
     const loaded = await this.#store.events(this.run_id, { after, to: start + PAGE_SIZE })
     for (const event of loaded) if (event.seq === start + events.length + 1) events.push(event)
-    this.head = Math.max(this.head, start + events.length)
+    // Without events, the page may lie beyond the end of the journal.
+    if (events.length > 0) this.head = Math.max(this.head, start + events.length)
     this.#keep(page, { events, version })
     return events
   }
