@@ -2,14 +2,16 @@ import { TroupeError, toTroupeError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
 import { Committer } from '../kernel/journal/journal.ts'
 import type { Ports } from '../kernel/ports.ts'
-import type { Command } from '../store/store.ts'
+import type { Command, RunRow } from '../store/store.ts'
 import { claimableRuns, needsExecution } from './claimable-runs.ts'
 import { CommandReader } from './command-reader.ts'
 import type { ClaimedRun, Engine, EngineParts, ReopenOptions, RunEndEvent, StartedRun, StreamItem } from './engine.ts'
+import { requireExecutable } from './executable-run.ts'
 import { LeaseHeartbeat } from './lease-heartbeat.ts'
 import { isOwnerDead, leaseOwnerId } from './lease-owner.ts'
 import type { HeldLease } from './run-attempt.ts'
 import { holdLease, LEASE_MS, RunAttempt } from './run-attempt.ts'
+import { waitWhileLeased } from './wait-while-leased.ts'
 
 /*
  * Executes runs in this process.
@@ -47,7 +49,7 @@ export class EmbeddedEngine implements Engine {
   readonly #commands: CommandReader
   #usedSlots = 0
   readonly #heartbeat: LeaseHeartbeat
-  #draining = false
+  readonly #drain = new AbortController()
 
   constructor(options: EngineParts) {
     this.#options = options
@@ -63,9 +65,13 @@ export class EmbeddedEngine implements Engine {
       store: options.store,
       world: options.world,
       leases: () => [...this.#activeRuns.values()].flatMap(({ lease }) => lease ?? []),
-      onLost: (run_id) => this.#activeRuns.get(run_id)?.attempt?.markLeaseLost(),
+      onLost: (lease) => this.#onLeaseLost(lease),
     })
     this.#committer = new Committer(options.store, options.world, (events) => this.#onCommitted(events))
+  }
+
+  get #draining(): boolean {
+    return this.#drain.signal.aborted
   }
 
   get active(): readonly string[] {
@@ -76,7 +82,9 @@ export class EmbeddedEngine implements Engine {
     const { run_id } = start
     if (this.#draining || this.#usedSlots >= this.#options.concurrency) {
       await this.#options.store.createRun(start)
-      return { done: this.execute(run_id) }
+      const done = this.#executeOrFollow(run_id)
+      done.catch(() => {})
+      return { done }
     }
     this.#usedSlots += 1
     const run = this.#activate(run_id)
@@ -107,9 +115,11 @@ export class EmbeddedEngine implements Engine {
   }
 
   async claim(project: string): Promise<ClaimedRun | undefined> {
-    for await (const { run_id } of claimableRuns(this.#options.store, project)) {
+    for await (const row of claimableRuns(this.#options.store, project)) {
+      const { run_id } = row
+      const isExecutable = await this.#isExecutable(row)
       if (this.#draining || this.#usedSlots >= this.#options.concurrency) return undefined
-      if (this.#activeRuns.has(run_id)) continue
+      if (!isExecutable || this.#activeRuns.has(run_id)) continue
       const leased = Promise.withResolvers<boolean>()
       const done = this.#executeLater(run_id, { onLeased: () => leased.resolve(true) })
       done.then(
@@ -119,6 +129,32 @@ export class EmbeddedEngine implements Engine {
       if (await leased.promise) return { run_id, done }
     }
     return undefined
+  }
+
+  /** False for a run that this process can never execute: claimed, it would hold up all newer ones (starvation). */
+  async #isExecutable({ run_id, head }: RunRow): Promise<boolean> {
+    const start = await this.#options.store.events(run_id, { limit: 1 })
+    try {
+      requireExecutable(start, head, this.#ports)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /** Executes a queued run here, or waits while a process that claimed it does. */
+  async #executeOrFollow(run_id: string): Promise<RunEndEvent | undefined> {
+    const { store } = this.#options
+    for (;;) {
+      try {
+        return await this.execute(run_id)
+      } catch (thrown) {
+        if (toTroupeError(thrown).code !== 'run_busy') throw thrown
+      }
+      await waitWhileLeased(this.#options, run_id, this.#drain.signal)
+      const row = await store.run(run_id)
+      if (this.#draining || !row || !(await needsExecution(store, row))) return undefined
+    }
   }
 
   /** Executes a stored run as soon as there is a slot. */
@@ -173,7 +209,7 @@ export class EmbeddedEngine implements Engine {
   }
 
   async drain(): Promise<void> {
-    this.#draining = true
+    this.#drain.abort()
     const runs = [...this.#activeRuns.values()]
     for (const { attempt } of runs) attempt?.pause()
     await Promise.allSettled(runs.map(({ done }) => done))
@@ -187,7 +223,14 @@ export class EmbeddedEngine implements Engine {
       const opening = this.#commands.open()
       if (opening) await opening
       let end = await this.#runAttempt(run_id, run, first).catch((error: unknown) => retryIfJoined(run, error))
-      while (end === 'again' || (end === 'parked' && (await this.#hasNewCommands(run_id, run)))) {
+      while (end === 'again' || end === 'parked') {
+        if (end === 'parked') {
+          // Prevents a lost wake-up: a command may arrive after the run has parked.
+          run.joined = false
+          const newer = await store.commands(run_id, run.attempt?.seenCommand ?? 0)
+          if (newer.length === 0 && run.joined) continue
+          if (newer.length === 0) break
+        }
         if (this.#draining) return undefined
         end = await this.#runAttempt(run_id, run, {}).catch((error: unknown) => ignoreIfTakenOver(error))
       }
@@ -198,23 +241,10 @@ export class EmbeddedEngine implements Engine {
     }
   }
 
-  /** Prevents a lost wake-up: a command may arrive after the run parked and before its lease was released. */
-  async #hasNewCommands(run_id: string, run: ActiveRun): Promise<boolean> {
-    for (;;) {
-      run.joined = false
-      const newer = await this.#options.store.commands(run_id, run.attempt?.seenCommand ?? 0)
-      if (newer.length > 0) return true
-      if (!run.joined) return false
-    }
-  }
-
   async #runAttempt(run_id: string, run: ActiveRun, { reopen, created }: FirstAttempt) {
     const { store } = this.#options
     const lease = created?.lease ?? (await this.#acquireLease(run_id))
-    if (run.onLeased && !(await this.#isStillClaimable(run_id))) {
-      await store.release(lease)
-      return 'ended'
-    }
+    if (run.onLeased && !(await this.#isStillClaimable(lease))) return 'ended'
     run.lease = lease
     run.onLeased?.()
     const attempt = new RunAttempt({
@@ -238,10 +268,22 @@ export class EmbeddedEngine implements Engine {
     }
   }
 
-  /** False if another process has executed the run since this one listed it. */
-  async #isStillClaimable(run_id: string): Promise<boolean> {
-    const row = await this.#options.store.run(run_id)
-    return row !== undefined && (await needsExecution(this.#options.store, row))
+  /** False, and the lease is given back, if another process has executed the run since this one listed it. */
+  async #isStillClaimable(lease: HeldLease): Promise<boolean> {
+    const { store } = this.#options
+    let isClaimable = false
+    try {
+      const row = await store.run(lease.run_id)
+      isClaimable = row !== undefined && (await needsExecution(store, row))
+    } finally {
+      if (!isClaimable) await store.release(lease).catch(() => {})
+    }
+    return isClaimable
+  }
+
+  #onLeaseLost(lease: HeldLease): void {
+    const run = this.#activeRuns.get(lease.run_id)
+    if (run?.lease === lease) run.attempt?.markLeaseLost()
   }
 
   /** Leases the run, including from an owner on this machine whose process is dead: its lease need not expire first. */

@@ -325,3 +325,59 @@ describe('CA18 invalid forks', () => {
     })
   })
 })
+
+describe('CA21 a fork that is being written', () => {
+  /** A run with an action, and what a worker in another process claims while its fork is written. */
+  async function forkFixture(failing: boolean) {
+    let now = 1_700_000_000_000
+    let actions = 0
+    const act = patternFrom('act', async (context) => {
+      await context.step('once', () => ++actions, { kind: 'act' })
+      await context.step('more', () => 'more')
+    })
+    const store = new MemoryStore({ now: () => now })
+    const options = { store, patterns: [act], agents }
+    const troupe = await createTroupe(options)
+    const worker = await createTroupe(options)
+    const { run_id } = await troupe.run('act', {})
+    const claimed: unknown[] = []
+    const createRun = store.createRun.bind(store) as (...call: unknown[]) => Promise<unknown>
+    store.createRun = (async (...call: unknown[]) => {
+      const created = await createRun(...call)
+      if (failing) throw new Error('killed')
+      const handle = await worker.claim()
+      claimed.push(handle && (await handle.result).run_id)
+      return created
+    }) as never
+    const events = await troupe.events(run_id).all()
+    const cut = events.findIndex((event) => isEvent(event, 'step:end')) + 1
+    return {
+      claimed,
+      worker,
+      fork: () => troupe.fork(run_id, cut),
+      actions: () => actions,
+      expireLeases: () => {
+        now += 60_000
+      },
+    }
+  }
+
+  test('CA21 a worker does not claim a fork before its events are written', async () => {
+    const { fork, claimed, actions } = await forkFixture(false)
+    const handle = await fork()
+    expect((await handle.result).status).toBe('completed')
+    expect(claimed).toEqual([undefined])
+    expect(actions()).toBe(1)
+  })
+
+  test('CA21 a fork whose process died before its events were written is never executed', async () => {
+    const { fork, worker, actions, expireLeases } = await forkFixture(true)
+    await expect(fork()).rejects.toThrow('killed')
+    expireLeases()
+    expect(await worker.claim()).toBeUndefined()
+    const [run] = await worker.runs().all()
+    const resumed = await worker.resume(run?.run_id ?? '')
+    await expect(resumed.result).rejects.toMatchObject({ code: 'store_corrupt', hint: expect.stringContaining('fork') })
+    expect(actions()).toBe(1)
+  })
+})

@@ -47,8 +47,7 @@ export async function forkRun(deps: ForkDeps, run_id: string, request: ForkReque
   const agents = { ...before, ...request.changes.agents }
   const changes = { ...request.changes, ...(Object.keys(agents).length > 0 ? { agents } : undefined) }
   const forked_from = { run_id, seq: request.cut, inherited: inherited.length, changes }
-  await store.createRun({ ...start, data: { ...data, forked_from } } as EventOf<'run:start'>)
-  await writeForkEvents(deps, fork, rest)
+  await writeFork(store, { ...start, data: { ...data, forked_from } } as EventOf<'run:start'>, rest)
   return fork
 }
 
@@ -102,12 +101,11 @@ function checkCut(events: readonly Event[], run_id: string, cut: number): void {
 
 const WRITE_LEASE_MS = 30_000
 
-async function writeForkEvents({ store }: ForkDeps, run_id: string, events: readonly Event[]): Promise<void> {
-  const [first] = events
-  if (!first) return
-  const lease = await store.lease(run_id, { owner: 'fork', ttl_ms: WRITE_LEASE_MS })
-  const { project, epoch } = lease
-  const [outcome] = await store.append([{ run_id, project, epoch, events, sync: 'full' }])
-  await store.release(lease)
+/** Leased from its creation on: a worker that claimed the fork without its events would repeat their actions. */
+async function writeFork(store: Store, start: EventOf<'run:start'>, events: readonly Event[]): Promise<void> {
+  if (events.length === 0) return store.createRun(start)
+  const lease = await store.createRun(start, { owner: 'fork', ttl_ms: WRITE_LEASE_MS })
+  const { run_id, project, epoch } = lease
+  const [outcome] = await store.append([{ run_id, project, epoch, events, sync: 'full', release: true }])
   if (outcome && !outcome.ok) throw outcome.error
 }

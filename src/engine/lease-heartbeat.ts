@@ -16,8 +16,8 @@ export interface LeaseHeartbeatDeps {
   store: Store
   world: World
   leases(): HeldLease[]
-  /** Called for a lease that another owner has taken. */
-  onLost(run_id: string): void
+  /** Called for a lease that is no longer held. The run may have been leased again meanwhile. */
+  onLost(lease: HeldLease): void
 }
 
 export class LeaseHeartbeat {
@@ -53,25 +53,26 @@ export class LeaseHeartbeat {
     // Compared in both directions, more often than leases are renewed: the wall clock may jump.
     if (Math.abs(world.now() - this.#renewedAt) >= RENEW_MS) {
       this.#isRenewing = true
-      await this.#renewLeases()
-      this.#renewedAt = world.now()
+      if (await this.#renewLeases()) this.#renewedAt = world.now()
       this.#isRenewing = false
     }
     if (this.#isStarted) this.#schedule()
   }
 
-  async #renewLeases(): Promise<void> {
+  /** False if the store failed: retried at the next heartbeat. Until then the epoch (fencing token) guards every append. */
+  async #renewLeases(): Promise<boolean> {
     const { store, world } = this.#deps
     const leases = this.#deps.leases()
     const requested_at = world.now()
     try {
       const lost = new Set(await store.renew(leases, LEASE_MS))
       for (const lease of leases) {
-        if (lost.has(lease.run_id)) this.#deps.onLost(lease.run_id)
+        if (lost.has(lease.run_id)) this.#deps.onLost(lease)
         else lease.expires_at = requested_at + LEASE_MS
       }
+      return true
     } catch {
-      // Retried at the next heartbeat. Until then the epoch (fencing token) guards every append.
+      return false
     }
   }
 }

@@ -7,7 +7,6 @@ import type { Committer, Journal } from '../kernel/journal/journal.ts'
 import { JournalIndex } from '../kernel/journal/journal-index.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import type { Ports } from '../kernel/ports.ts'
-import { requirePattern } from '../kernel/run-input.ts'
 import { runMetadataFrom } from '../kernel/run-metadata.ts'
 import { Budget, limitError } from '../kernel/session/budget.ts'
 import { settleLostModelCalls } from '../kernel/session/lost-model-calls.ts'
@@ -15,9 +14,9 @@ import { resumeBackgroundSessions } from '../kernel/session/pattern-context.ts'
 import type { StartTurns } from '../kernel/session/turn-scope.ts'
 import type { Command, GateRow, Lease, Store } from '../store/store.ts'
 import type { ReopenOptions, RunEndEvent } from './engine.ts'
-import { applyForkToPorts } from './fork-changes.ts'
+import { requireExecutable } from './executable-run.ts'
 import { cancelledError, executePattern } from './run-end.ts'
-import { assertSameWorkspace, reopenRun, runHistoryFrom, undeliveredEvents } from './run-history.ts'
+import { reopenRun, runHistoryFrom, undeliveredEvents } from './run-history.ts'
 
 /*
  * One attempt to execute a run under a lease, from reading its journal until the run ends, parks or is interrupted.
@@ -121,11 +120,9 @@ export class RunAttempt {
   async run(): Promise<RunAttemptOutcome> {
     const { store, committer, lease, reopen, created } = this.#deps
     const events = created ? [created] : await store.events(this.run_id)
+    const { ports, pattern } = requireExecutable(events, events.length, this.#deps.ports)
     const history = runHistoryFrom(events)
-    const ports = applyForkToPorts(this.#deps.ports, history.start)
     this.#deps.deliver(undeliveredEvents(events))
-    assertSameWorkspace(history.start.workspace, ports.workspace)
-    const pattern = requirePattern(ports.patterns, history.start.pattern)
     const journal = committer.open(lease)
     if (history.end && !reopen) return 'ended'
     if (reopen) events.push(reopenRun(journal, history, reopen))
@@ -183,10 +180,13 @@ export class RunAttempt {
     this.#markDone()
     if (execution.isPaused && execution.waitingGates.length === 0) {
       execution.journal.append('run:interrupt', { reason: 'the process was asked to stop' })
+      execution.journal.close()
       await this.#commitLast(execution.journal)
       return 'interrupted'
     }
     execution.journal.append('run:park', { gates: execution.waitingGates })
+    // With the lease given back, the epoch is still the current one: the store would accept what is appended later.
+    execution.journal.close()
     try {
       await this.#commitLast(execution.journal, { seen_command: this.#seenCommand })
       return 'parked'

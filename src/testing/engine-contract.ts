@@ -67,6 +67,8 @@ export function engineContract(
     test('E17 claim takes the runs of a project, oldest first', withHarness(claims.claimsOldestRun))
     test('E17 claim takes runs of dead owners and answered runs', withHarness(claims.claimsAbandonedRuns))
     test('E17 claim takes nothing while all slots are taken or the engine drains', withHarness(claims.limitsClaims))
+    test('E20 claim passes over runs that this process cannot execute', withHarness(claims.skipsUnusableRuns))
+    test('E16 a queued run that another process claims resolves when it ends', withHarness(claims.resolvesClaimedStart))
     test('E18 engines that claim at the same time never get the same run', withHarness(claims.claimsEachRunOnce))
     test('E13 a session resumed right after its end has its whole history', withHarness(waiting.resumesEndedSession))
     test(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { contractPattern, createContractRun, readRunEvents, readStatus } from './engine-fixtures.ts'
+import type { Event } from '../../kernel/event.ts'
+import { contractPattern, contractRunStart, createContractRun, readRunEvents, readStatus } from './engine-fixtures.ts'
 import type { EngineHarness } from './engine-harness.ts'
 import { answerContractGate, askingPattern } from './waiting-cases.ts'
 
@@ -27,6 +28,41 @@ export async function claimsOldestRun(harness: EngineHarness): Promise<void> {
   }
   assert.deepEqual(claimed, [...created, undefined])
   for (const run_id of created) assert.equal(await readStatus(harness, run_id), 'completed')
+}
+
+export async function skipsUnusableRuns(harness: EngineHarness): Promise<void> {
+  const { engine } = await harness.startEngine({ patterns: [quick] })
+  const newer = contractRunStart('quick', 'r_newer')
+  await harness.store.createRun({ ...newer, data: { ...newer.data, format: 99 } } as Event)
+  await createContractRun(harness, 'unknown', 'r_unknown')
+  for (const run_id of ['r_1', 'r_2']) await createContractRun(harness, 'quick', run_id)
+  const claimed: string[] = []
+  for (let n = 0; n < 10; n++) {
+    const run = await harness.runUntil(engine.claim('default'))
+    if (run) claimed.push(run.run_id)
+    if (run) await harness.runUntil(run.done)
+  }
+  assert.deepEqual(claimed, ['r_1', 'r_2'])
+  for (const run_id of ['r_newer', 'r_unknown']) assert.equal(await readStatus(harness, run_id), 'pending')
+}
+
+export async function resolvesClaimedStart(harness: EngineHarness): Promise<void> {
+  const first = Promise.withResolvers<string>()
+  const second = Promise.withResolvers<string>()
+  const waits = (released: Promise<string>) =>
+    contractPattern('blocks', (context) => context.step('only', () => released))
+  const busy = await harness.startEngine({ patterns: [waits(first.promise)], concurrency: 1 })
+  const worker = await harness.startEngine({ patterns: [waits(second.promise)] })
+  await harness.runUntil(busy.engine.start(contractRunStart('blocks', 'r_1')))
+  const queued = await harness.runUntil(busy.engine.start(contractRunStart('blocks', 'r_2')))
+  const claimed = await harness.runUntil(worker.engine.claim('default'))
+  assert.equal(claimed?.run_id, 'r_2')
+  // A slot is free now, while the other process executes the run.
+  first.resolve('released')
+  await harness.advance(200)
+  second.resolve('released')
+  await harness.runUntil(Promise.all([claimed?.done, queued.done]))
+  assert.equal(await readStatus(harness, 'r_2'), 'completed')
 }
 
 export async function claimsEachRunOnce(harness: EngineHarness): Promise<void> {
