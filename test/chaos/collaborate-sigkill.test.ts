@@ -17,7 +17,7 @@ import { openRealTroupe, realFaultHooks, runToEnd } from './real-process.ts'
  * finishes them. With CHAOS_KILLS=all every collaboration is killed several times.
  */
 
-const CHILD = fileURLToPath(new URL('./collaborate-child.ts', import.meta.url))
+const CHILD = fileURLToPath(new URL('./sigkill-child.ts', import.meta.url))
 const KILLS = process.env.CHAOS_KILLS === 'all' ? 45 : 8
 const SEED = Number(process.env.CHAOS_KILL_SEED ?? Date.now() % 1_000_000)
 const TIMEOUT_MS = 600_000

@@ -17,10 +17,10 @@ export function modelName({ options }: Cli): string | undefined {
   return name?.startsWith('scripted:') ? `scripted:${resolve(name.slice('scripted:'.length))}` : name
 }
 
-/** True for an address such as `postgres://…`, too: opening it reports what is wrong with it. */
+/** True for an address such as `postgres://…` or `libsql:…`, too: opening it reports what is wrong with it. */
 export function storeExists(cli: Cli): boolean {
   const path = storePath(cli)
-  return path === 'memory' || path.includes('://') || existsSync(path)
+  return path === 'memory' || /^[^/\\.]{2,}:|^:/.test(path) || existsSync(path)
 }
 
 /** Opens the runtime. Only `new` creates a store; `existing` uses an empty in-memory store when there is none. */
