@@ -61,7 +61,8 @@ export class ModelResponseBuilder {
         hint: 'repeat the model request with `troupe resume RUN`; the partial response is in the journal',
       })
     }
-    const usage = finish.usage ?? this.#reservedUsage()
+    // A model in a program may leave fields out; a missing number would make every sum NaN.
+    const usage = finish.usage ? { ...NO_USAGE, ...finish.usage } : this.#reservedUsage()
     return this.#scope.execution.journal.append(
       'model:end',
       {

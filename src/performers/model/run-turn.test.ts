@@ -278,3 +278,19 @@ test('U18 the conversation folded from the journal equals the messages that the 
     expect([folded.turns, folded.marks]).toEqual([model.requests.length - 1, []])
   }
 })
+
+test('U30 fields that a model leaves out of its usage count as 0', async () => {
+  const model = {
+    name: 'partial-usage',
+    async *stream() {
+      yield { type: 'text', text: 'hi' } as const
+      yield { type: 'finish', stop: 'end', usage: { input: 3, output: 2 } } as never
+    },
+  }
+  const { troupe, task } = await createTestTroupe({ agents: [agent('lead')], model: model as never })
+  expect(await task('lead', 'go')).toMatchObject({
+    status: 'completed',
+    usage: { input: 3, output: 2, cache_read: 0, cache_write: 0, reasoning: 0 },
+  })
+  await troupe.close()
+})
