@@ -52,6 +52,24 @@ test('TY1 input and output of patterns that are passed in are typed, and checked
   await troupe.run('summarize', { text: 'a', word: 2 })
 })
 
+test('TY1 the fields `output` and `object` of a pattern that takes no schema keep their types', async () => {
+  const print = definePattern({
+    name: 'print',
+    description: 'prints',
+    version: 1,
+    category: 'planning',
+    input: z.object({ output: z.enum(['md', 'html']) }),
+    output: z.object({ object: z.string() }),
+    execute: async (_context, { output }) => ({ success: true, output: { object: output } }),
+  })
+  await using troupe = await createTroupe({ store: 'memory', patterns: [print] })
+  const result = await troupe.run('print', { output: 'md' })
+  expectTypeOf(result.output).toEqualTypeOf<{ object: string } | null>()
+  expect(result.output?.object).toBe('md')
+  // @ts-expect-error `output` is missing.
+  await expect(troupe.run('print', {})).rejects.toThrow('output')
+})
+
 test('TY1 input and output of built-in patterns are typed', async () => {
   await using troupe = await newTroupe()
   const { output } = await troupe.run('task', { agent: 'default', instruction: 'go' })

@@ -20,13 +20,16 @@ export type TypesOf<Patterns extends readonly Pattern[], Name extends string> = 
     ? Types
     : PatternTypes
 
+/** The input of a pattern that takes a schema in its field `output`, as `task` does. */
+type TakesSchema = { output?: Schema | undefined }
+
 /** The input of a run. An `output` field that takes a schema keeps the type of that schema. */
-export type RunInput<Types extends PatternTypes, Output> = Types['input'] extends { output?: unknown }
+export type RunInput<Types extends PatternTypes, Output> = Types['input'] extends TakesSchema
   ? Omit<Types['input'], 'output'> & { output?: Output }
   : Types['input']
 
 /** The output of a run. With an `output` schema in the input, `object` has the type of that schema. */
-export type RunOutput<Types extends PatternTypes, Output> = Types['output'] extends { object?: unknown }
+export type RunOutput<Types extends PatternTypes, Output> = Types['input'] extends TakesSchema
   ? Omit<Types['output'], 'object'> & OutputObject<Output>
   : Types['output']
 
