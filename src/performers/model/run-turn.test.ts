@@ -289,8 +289,9 @@ test('U30 fields that a model leaves out of its usage count as 0', async () => {
   }
   const { troupe, task } = await createTestTroupe({ agents: [agent('lead')], model: model as never })
   expect(await task('lead', 'go')).toMatchObject({
+    output: { usage: { input: 3, output: 2, reasoning: 0 } },
     status: 'completed',
-    usage: { input: 3, output: 2, cache_read: 0, cache_write: 0, reasoning: 0 },
+    usage: { input: 3, output: 2, cache_read: 0, cache_write: 0 },
   })
   await troupe.close()
 })
