@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createTestTroupe } from '../../test/support/test-troupe.ts'
+import { agent, createTestTroupe, functionModel } from '../../test/support/test-troupe.ts'
 import { MemoryStore } from '../store/memory.ts'
 import { simulatedWorld } from '../testing/simulated-world.ts'
 import type { RateLimits } from './rate-limiter.ts'
@@ -69,6 +69,34 @@ test('RL4 an aborted wait ends and takes nothing', async () => {
   await expect(world.runUntil(waiting)).rejects.toThrow('enough')
   await world.runUntil(Promise.resolve(limiter.acquire('acme/large', signal)))
   expect(world.now() - before).toBeLessThanOrEqual(MINUTE + 1)
+})
+
+test('RL6 a run that is stopped before its next request takes nothing from the limit', async () => {
+  const store = new MemoryStore()
+  const takes: number[] = []
+  const takeTokens = store.takeTokens.bind(store)
+  store.takeTokens = (take) => {
+    takes.push(take.amount)
+    return takeTokens(take)
+  }
+  const entered = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  // An empty response makes the loop request another one.
+  const model = functionModel(async () => {
+    entered.resolve()
+    await released.promise
+    return { text: '' }
+  })
+  const models = { rateLimits: { function: { requests_per_minute: 2, burst: 2 } } }
+  const { troupe } = await createTestTroupe({ store, model, models, agents: [agent('lead')] })
+  const handle = await troupe.stream('task', { agent: 'lead', instruction: 'go' })
+  await entered.promise
+  const drained = troupe.drain()
+  released.resolve()
+  await drained
+  expect((await handle.result).status).toBe('pending')
+  expect(takes).toEqual([1])
+  await troupe.close()
 })
 
 test('RL5 an invalid limit is rejected with the name of the option, before a store is opened', async () => {

@@ -78,10 +78,11 @@ async function attemptRequest(
   const { execution, signal, modelName } = scope
   const { key, phase } = plan
   if (signal.aborted) throw signal.reason
-  const waiting = execution.ports.retryPolicy.ready(modelName, signal)
+  const { retryPolicy, rateLimiter } = execution.ports
+  const waiting = retryPolicy.ready(modelName, signal)
   if (waiting) await execution.runEffect(() => waiting)
-  const acquiring = execution.ports.rateLimiter?.acquire(modelName, signal)
-  if (acquiring) await execution.runEffect(() => acquiring)
+  // Within the effect, which a paused execution does not begin: it would take tokens and outlive the store.
+  if (rateLimiter) await execution.runEffect(async () => rateLimiter.acquire(modelName, signal))
   let reservation: Reservation
   try {
     reservation = await reserve(scope, plan.maxInputTokens)
