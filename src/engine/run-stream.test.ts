@@ -53,11 +53,18 @@ async function watchFixture() {
   }
   const tails = new RunTails(shown)
   const done = Promise.withResolvers<void>()
-  const readHead = async () => (await store.run('r'))?.head ?? 0
+  const gate = { open: Promise.resolve() }
+  const readHead = async () => {
+    const row = await store.run('r')
+    await gate.open
+    return row?.head ?? 0
+  }
   return {
     reads,
     done,
     tails,
+    /** Holds up the answers of the store to reads of the head. */
+    gate,
     /** Subscriptions to the engine and to the store. */
     subscriptions: () => [deltaListeners.size, listeners.size],
     stream: () => streamRun({ engine, tails, readHead }, 'r', done.promise),
@@ -137,6 +144,25 @@ describe('streaming a run', () => {
     await run.commit()
     run.done.resolve()
     expect(await items).toEqual([1, 2, 'last ', 'text', 3])
+  })
+
+  test('P3 text is yielded after the events committed before it, even if the store answers late', async () => {
+    const run = await watchFixture()
+    const watcher = collectSeqs(await run.watch())
+    await flushEventLoop()
+    const late = Promise.withResolvers<void>()
+    run.gate.open = late.promise
+    const stream = run.stream()
+    const first = stream.next()
+    await flushEventLoop()
+    await run.commit()
+    late.resolve()
+    expect(textOrSeq((await first).value as StreamItem)).toBe(1)
+    run.writeText('a')
+    run.done.resolve()
+    expect(await collect(stream)).toEqual([2, 'a'])
+    await run.tails.close()
+    expect(await watcher).toEqual([1, 2])
   })
 
   test('P3 the stream of a run that failed ends with its last event', async () => {

@@ -75,7 +75,8 @@ export async function* streamRun(
   let cursor = 0
   try {
     // Before the first delta: its place in the stream is after the events committed by then.
-    tail.head = Math.max(tail.head, await readHead(run_id))
+    const head = await readHead(run_id)
+    tail.head = Math.max(tail.head, head)
     unsubscribe = engine.subscribe((item) => {
       if (!('delta' in item) || item.delta.run_id !== run_id) return
       deltas.push(item.delta, tail.head)
