@@ -30,7 +30,8 @@ class SimulatedProcesses implements EngineHarness {
     const store = this.#storeSeenBy(world)
     const agents = [agent('lead'), agent('helper')]
     const { patterns, model, concurrency = 16 } = options
-    const { ports } = await compose({ store, patterns, agents, engine: { world }, ...(model ? { model } : undefined) })
+    const parts = await compose({ store, patterns, agents, engine: { world }, ...(model ? { model } : undefined) })
+    const { ports } = await parts.execution.get()
     const onListenerError = options.onListenerError ?? (() => {})
     const engine = new EmbeddedEngine({ store, world, ports, startTurns, concurrency, onListenerError })
     this.#worlds.push(world)

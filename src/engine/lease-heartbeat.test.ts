@@ -22,7 +22,8 @@ test('a renewal that is answered late does not stop the next attempt of its run,
     await context.step('second', () => world.sleep(5000))
     return answer
   })
-  const { ports } = await compose({ store, patterns: [works], agents: [agent('lead')], engine: { world } })
+  const parts = await compose({ store, patterns: [works], agents: [agent('lead')], engine: { world } })
+  const { ports } = await parts.execution.get()
   const engine = new EmbeddedEngine({ store, world, ports, startTurns, concurrency: 1, onListenerError: () => {} })
   await world.runUntil((await world.runUntil(engine.start(contractRunStart('works', 'r')))).done)
   const [gate] = await store.openGates({ run_id: 'r' })
@@ -50,7 +51,8 @@ test('a renewal that fails is repeated at the next heartbeat', async () => {
     return []
   }
   const works = contractPattern('works', (context) => context.step('first', () => world.sleep(25_000)))
-  const { ports } = await compose({ store, patterns: [works], agents: [agent('lead')], engine: { world } })
+  const parts = await compose({ store, patterns: [works], agents: [agent('lead')], engine: { world } })
+  const { ports } = await parts.execution.get()
   const engine = new EmbeddedEngine({ store, world, ports, startTurns, concurrency: 1, onListenerError: () => {} })
   await world.runUntil((await world.runUntil(engine.start(contractRunStart('works', 'r')))).done)
   expect(renewedAt).toEqual([10, 11, 12, 22])

@@ -1,23 +1,32 @@
 import type { Pattern } from '../kernel/pattern.ts'
-import { compileSchema } from '../kernel/schema.ts'
 import type { JsonSchema } from '../kernel/standard-schema.ts'
-import { artifactRead, artifactWrite } from '../patterns/artifacts/artifact-tools.ts'
-import { askUser } from '../patterns/ask-user/ask-user.ts'
-import { collaborate } from '../patterns/collaborate/collaborate.ts'
-import { outcome } from '../patterns/collaborate/outcome.ts'
-import { enterPlanMode, exitPlanMode } from '../patterns/plan-mode/plan-mode.ts'
-import { task, taskResult } from '../patterns/task/task.ts'
-import { team } from '../patterns/team/team.ts'
 
-/** The patterns that come with Troupe. This line is all that registers one: everything else is in its folder. */
-export const BUILT_IN_PATTERNS = [
-  ...[task, taskResult, collaborate, outcome, team],
-  ...[askUser, enterPlanMode, exitPlanMode, artifactRead, artifactWrite],
-] as const satisfies readonly Pattern[]
+/**
+ * The patterns that come with Troupe, by name. A line here is all that registers one: everything else is in its folder. They are
+ * imported when a run or an option needs them.
+ */
+export const BUILT_IN_PATTERNS = {
+  task: async () => (await import('../patterns/task/task.ts')).task,
+  task_result: async () => (await import('../patterns/task/task.ts')).taskResult,
+  collaborate: async () => (await import('../patterns/collaborate/collaborate.ts')).collaborate,
+  outcome: async () => (await import('../patterns/collaborate/outcome.ts')).outcome,
+  team: async () => (await import('../patterns/team/team.ts')).team,
+  ask_user: async () => (await import('../patterns/ask-user/ask-user.ts')).askUser,
+  EnterPlanMode: async () => (await import('../patterns/plan-mode/plan-mode.ts')).enterPlanMode,
+  ExitPlanMode: async () => (await import('../patterns/plan-mode/plan-mode.ts')).exitPlanMode,
+  ArtifactRead: async () => (await import('../patterns/artifacts/artifact-tools.ts')).artifactRead,
+  ArtifactWrite: async () => (await import('../patterns/artifacts/artifact-tools.ts')).artifactWrite,
+} as const satisfies { readonly [name: string]: () => Promise<Pattern> }
 
-export type BuiltInPattern = (typeof BUILT_IN_PATTERNS)[number]
+type Registration = typeof BUILT_IN_PATTERNS
+export type BuiltInPattern = Awaited<ReturnType<Registration[keyof Registration]>>
+
+export function loadBuiltInPatterns(): Promise<BuiltInPattern[]> {
+  return Promise.all(Object.values(BUILT_IN_PATTERNS).map((load) => load()))
+}
 
 /** The JSON Schema of the input of a pattern. */
-export function patternInputSchema({ name, input }: Pattern): JsonSchema {
+export async function patternInputSchema({ name, input }: Pattern): Promise<JsonSchema> {
+  const { compileSchema } = await import('../kernel/schema.ts')
   return compileSchema(input, `\`input\` of the pattern '${name}'`).jsonSchema
 }

@@ -1,107 +1,110 @@
-import { EmbeddedEngine } from '../engine/embedded-engine.ts'
-import type { Engine, EngineParts } from '../engine/engine.ts'
 import { realWorld } from '../engine/real-world.ts'
-import { sessionPorts } from '../engine/session-ports.ts'
-import type { Policy } from '../judgement/permission/permission-policy.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Limits } from '../kernel/limits.ts'
 import { DEFAULT_LIMITS } from '../kernel/limits.ts'
-import type { Pattern } from '../kernel/pattern.ts'
-import type { Ports } from '../kernel/ports.ts'
 import { createRoster } from '../kernel/roster.ts'
-import { parseLimits } from '../kernel/run-input.ts'
-import type { World } from '../kernel/world.ts'
-import { startTurns } from '../performers/start-turns.ts'
-import type { Store } from '../store/store.ts'
-import type { McpServers } from '../tools/mcp/mcp-servers.ts'
-import { MCP_TOOL_NAMES } from '../tools/mcp/mcp-tool-names.ts'
-import { createPermissions } from '../tools/permissions.ts'
+import type { Tool } from '../kernel/tool.ts'
 import type { Toolbox } from '../tools/tools.ts'
-import { DEFAULT_SESSION_POLICY } from './default-session-policy.ts'
-import { embedderPort, modelPorts, pricesFrom, rateLimiterPort, summaryModelPort } from './model-ports.ts'
+import { BUILT_IN_PATTERNS } from './built-in-patterns.ts'
+import type { Lazy } from './lazy.ts'
+import { lazy } from './lazy.ts'
+import { customPricesPort, modelPorts, rateLimiterPort, summaryModelPort } from './model-ports.ts'
 import { checkStoreAddress, openStore } from './open-store.ts'
-import { createPatternRegistry } from './pattern-registry.ts'
+import type { PatternRegistry } from './pattern-registry.ts'
 import { performerPort } from './performer-port.ts'
-import { openMcp, openToolbox, permissionPolicy, redactorPort, toolsByName } from './tool-ports.ts'
+import type { CheckedPorts, ExecutionParts, RuntimeParts } from './runtime-parts.ts'
+import { enabledTools, openMcp, openToolbox, permissionPolicy, redactorPort, toolsByName } from './tool-ports.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
-/** Bounds memory. A run that waits for a model needs little else; `limits.concurrency` bounds its model requests. */
-const DEFAULT_CONCURRENCY = 1000
-
-export interface RuntimeParts {
-  world: World
-  project: string
-  limits: Limits
-  agents: Agent[]
-  store: Store
-  patterns: Pattern[]
-  engine: Engine
-  ports: Omit<Ports, 'publish'>
-  policy: Policy
-  /** `undefined` if no MCP server is configured. */
-  mcp: McpServers | undefined
-  /** `undefined` without a workspace. */
-  toolbox: Toolbox | undefined
-}
-
-/** Creates the store, the engine, models, agents, tools and patterns from the options. */
+/**
+ * Checks the options, opens the store, and creates models, agents and tools from the options. Patterns and engine load when they
+ * are needed: they and their schema library are most of the code.
+ */
 export async function compose(options: TroupeOptions): Promise<RuntimeParts> {
   checkStoreAddress(options)
   const world = options.engine?.world ?? realWorld()
   const agents = await loadAgents(options.agents ?? [])
   const roster = createRoster(agents)
-  const limits = parseLimits(DEFAULT_LIMITS, options.limits)
-  const registry = createPatternRegistry(options)
-  const { patterns, tools: patternTools, aliases, agentTools } = registry
-  // Reading files during a run whose time is simulated would move its clock.
-  if (options.engine?.world) await Promise.all(patterns.map((pattern) => pattern.load?.()))
+  const limits = await limitsFrom(options)
+  const registry = lazy(async () => (await import('./pattern-registry.ts')).loadPatternRegistry(options))
+  if (needsPatterns(options)) await registry.get()
   const performers = performerPort(options, agents)
-  const prices = await pricesFrom(options)
+  const prices = await customPricesPort(options)
   // Before the store: an invalid cassette must not leave an open store behind.
   const models = await modelPorts(options, world)
   const toolbox = await openToolbox(options)
-  const tools = toolsByName(options, toolbox, registry)
-  const policy = permissionPolicy(options, agents, { tools, patternTools })
+  const tools = toolsByName(options, toolbox)
+  if (needsPatterns(options)) await checkNames(options, { agents, tools, toolbox, patterns: await registry.get() })
   const mcp = await openMcp(options, { agents, tools, world, toolbox })
   const store = await openStore(options, () => world.now())
-  const ports = {
-    world,
+  const checkedPorts: CheckedPorts = {
     roster,
-    prices,
+    tools,
+    ...prices,
     ...models,
     ...performers,
     ...rateLimiterPort(options, { world, store }),
     ...summaryModelPort(options),
-    tools,
-    serverToolNames: MCP_TOOL_NAMES,
-    sessionPolicy: DEFAULT_SESSION_POLICY,
-    ...(mcp ? { prepareTools: mcp.prepare, agentProvidedTools: mcp.agentProvidedTools } : undefined),
-    patterns: new Map(patterns.map((pattern) => [pattern.name, pattern])),
-    patternTools,
-    ...(await embedderPort(options)),
-    hooks: options.hooks ?? [],
     ...(await redactorPort(options)),
-    permissions: createPermissions(policy, { aliases, agentTools, agents }),
-    ...(toolbox ? { workspace: toolbox.workspace.realPath } : undefined),
-    strict: options.engine?.strict ?? false,
-    ...sessionPorts(store),
+    ...(options.embedder ? { embedder: options.embedder } : undefined),
   }
-  const engine = createEngine(options, { store, world, ports })
   const project = options.project ?? 'default'
-  return { world, project, limits, agents, store, patterns, engine, ports, policy, mcp, toolbox }
+  const runtime = {
+    world,
+    project,
+    limits,
+    agents,
+    store,
+    policy: permissionPolicy(options),
+    mcp,
+    toolbox,
+    checkedPorts,
+  }
+  const execution = lazy(async () => {
+    const { composeExecution } = await import('./compose-execution.ts')
+    return composeExecution({ options, runtime, registry: await registry.get() })
+  })
+  if (options.engine) await loadEverything(execution)
+  return { ...runtime, registry, execution }
 }
 
-function createEngine(
-  options: TroupeOptions,
-  parts: { store: Store; world: World; ports: Omit<Ports, 'publish'> },
-): Engine {
-  const create = options.engine?.create ?? ((all: EngineParts) => new EmbeddedEngine(all))
-  return create({
-    ...parts,
-    startTurns,
-    concurrency: options.engine?.concurrency ?? DEFAULT_CONCURRENCY,
-    onListenerError: (error) => process.emitWarning(`troupe: ${error.message}`),
-  })
+/** An engine of the caller may begin at once; and reading files during a run whose time is simulated would move its clock. */
+async function loadEverything(execution: Lazy<ExecutionParts>): Promise<void> {
+  await import('./run-controller.ts')
+  const { patterns } = await execution.get()
+  await Promise.all(patterns.map((pattern) => pattern.load?.()))
+}
+
+/** True if options have to be checked against the patterns, whose names must be unique and may be used in rules. */
+function needsPatterns(options: TroupeOptions): boolean {
+  const { patterns = [], tools = [], permissions, agents = [] } = options
+  const configs: Readonly<Record<string, unknown>> = { ...options }
+  return (
+    patterns.length > 0 ||
+    tools.length > 0 ||
+    permissions !== undefined ||
+    agents.some((agent) => agent.permissions) ||
+    Object.keys(BUILT_IN_PATTERNS).some((name) => configs[name] !== undefined)
+  )
+}
+
+interface CheckedNames {
+  agents: readonly Agent[]
+  tools: ReadonlyMap<string, Tool>
+  toolbox: Toolbox | undefined
+  patterns: PatternRegistry
+}
+
+async function checkNames(options: TroupeOptions, { agents, tools, toolbox, patterns }: CheckedNames): Promise<void> {
+  const { checkPermissions, checkTools } = await import('./check-options.ts')
+  checkTools(options, enabledTools(options, toolbox), patterns)
+  checkPermissions(options, agents, { tools, patterns })
+}
+
+async function limitsFrom({ limits }: TroupeOptions): Promise<Limits> {
+  if (limits === undefined) return DEFAULT_LIMITS
+  const { parseLimits } = await import('../kernel/run-input.ts')
+  return parseLimits(DEFAULT_LIMITS, limits)
 }
 
 async function loadAgents(agents: readonly Agent[]): Promise<Agent[]> {

@@ -36,10 +36,11 @@ function modelRegistry({ model, models }: TroupeOptions, world: World): Models {
   })
 }
 
-/** Price files named by `TROUPE_PRICES` override the built-in prices. */
-export async function pricesFrom({ models }: TroupeOptions): Promise<PriceBook> {
+/** Price files named by `TROUPE_PRICES` override the built-in prices; empty without any. */
+export async function customPricesPort({ models }: TroupeOptions): Promise<{ prices?: PriceBook }> {
+  if (models?.prices) return { prices: models.prices }
   const files = (process.env.TROUPE_PRICES ?? '').split(',').filter((path) => path !== '')
-  return models?.prices ?? loadPrices(files)
+  return files.length > 0 ? { prices: await loadPrices(files) } : {}
 }
 
 /** Rate limits that all processes of the store share. Recorded responses need none. */

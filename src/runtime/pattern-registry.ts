@@ -2,7 +2,7 @@ import { TroupeError } from '../errors.ts'
 import type { Pattern, PatternTool } from '../kernel/pattern.ts'
 import { patternTool } from '../kernel/pattern.ts'
 import { compileSchema } from '../kernel/schema.ts'
-import { BUILT_IN_PATTERNS } from './built-in-patterns.ts'
+import { loadBuiltInPatterns } from './built-in-patterns.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
 /** The patterns of a troupe, built-in and custom, by what they are used for. */
@@ -18,11 +18,11 @@ export interface PatternRegistry {
 }
 
 /** Throws `invalid_input` for a name or an event type that is used twice. */
-export function createPatternRegistry(options: TroupeOptions): PatternRegistry {
+export async function loadPatternRegistry(options: TroupeOptions): Promise<PatternRegistry> {
   const custom = options.patterns ?? []
   for (const pattern of custom) checkSchemas(pattern)
   const configs: Readonly<Record<string, unknown>> = { ...options }
-  const builtIn = BUILT_IN_PATTERNS.map((pattern) => pattern.configure?.(configs[pattern.name]) ?? pattern)
+  const builtIn = (await loadBuiltInPatterns()).map((pattern) => pattern.configure?.(configs[pattern.name]) ?? pattern)
   const all = [...builtIn, ...custom]
   requireUniqueNames('patterns', custom, new Set(builtIn.flatMap(patternNames)))
   requireUniqueEvents(all)

@@ -1,6 +1,6 @@
 import type { Agent } from '../kernel/agent.ts'
 import type { Performer } from '../kernel/performer.ts'
-import { unknownPerformerError } from '../performers/external/performer-turn.ts'
+import { unknownPerformerError } from '../performers/external/unknown-performer.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
 /** The performers of the options. Throws `unknown_performer` if an agent names another. */

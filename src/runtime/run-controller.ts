@@ -1,32 +1,25 @@
 import type { ReopenOptions, RunEndEvent } from '../engine/engine.ts'
 import { checkGateAnswer } from '../engine/gate-answer.ts'
 import type { ReplayReport } from '../engine/replay-run.ts'
-import type { WatchOptions } from '../engine/run-stream.ts'
-import { streamRun, watchEvents } from '../engine/run-stream.ts'
-import { RunTails } from '../engine/run-tail.ts'
+import { streamRun } from '../engine/run-stream.ts'
 import { TroupeError, toTroupeError, unknownNameError } from '../errors.ts'
-import type { Event, ForkChanges, RunStart } from '../kernel/event.ts'
+import type { ForkChanges, RunStart } from '../kernel/event.ts'
 import { JOURNAL_FORMAT } from '../kernel/event.ts'
 import { DEFAULT_LIMITS } from '../kernel/limits.ts'
 import { parseLimits, parsePatternInput } from '../kernel/run-input.ts'
 import { parseRunContext, parseTags } from '../kernel/run-metadata.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
 import { startTurns } from '../performers/start-turns.ts'
-import type { RuntimeParts } from './compose.ts'
 import type { AnswerOptions, RunHandle, RunOptions, RunResult } from './run-handle.ts'
-import { checkAfter, readRunResult, requireGate, requireRun } from './run-lookup.ts'
+import { readRunResult, requireGate, requireRun } from './run-lookup.ts'
+import type { RunReader } from './run-reader.ts'
+import type { ExecutionParts, RuntimeParts } from './runtime-parts.ts'
 
-/** The parts that the operations of a troupe work on. */
-export interface RunController {
-  parts: RuntimeParts
-  /** What the watchers of a run share. */
-  tails: RunTails
-  /** Results being read. `closeTroupe` waits for them: the store must not close under a reader. */
-  pendingResults: Set<Promise<void>>
-}
+export type RunParts = RuntimeParts & ExecutionParts
 
-export function createController(parts: RuntimeParts): RunController {
-  return { parts, tails: new RunTails(parts.store), pendingResults: new Set() }
+/** The parts that the operations on runs work with. */
+export interface RunController extends RunReader {
+  parts: RunParts
 }
 
 /** A request to start a run. */
@@ -39,7 +32,6 @@ export interface RunRequest {
 export async function startRun(controller: RunController, request: RunRequest): Promise<RunHandle> {
   const { world, engine } = controller.parts
   const signal = request.options?.signal
-  signal?.throwIfAborted()
   const data = await runStartFrom(controller.parts, request)
   const run_id = `r_${world.randomHex(6)}`
   const { done } = await engine.start({ run_id, seq: 1, at: world.now(), type: 'run:start', data })
@@ -53,13 +45,13 @@ function cancelOnAbort(handle: RunHandle, signal: AbortSignal): void {
   const stopListening = () => signal.removeEventListener('abort', cancel)
   signal.addEventListener('abort', cancel, { once: true })
   handle.result.then(stopListening, stopListening)
-  // The signal may have been aborted while `run:start` was written.
+  // The signal may have been aborted while the engine was loaded or `run:start` was written.
   if (signal.aborted) cancel()
 }
 
 /** Validates the request and returns the data of `run:start`. Nothing is written if it throws. */
 async function runStartFrom(
-  { patterns, ports, project, limits, policy }: RuntimeParts,
+  { patterns, ports, project, limits, policy }: RunParts,
   { pattern: name, input, options = {} }: RunRequest,
 ): Promise<RunStart> {
   const pattern = patterns.find((candidate) => candidate.name === name)
@@ -154,47 +146,6 @@ export async function sendSteering(
   return continues ? continueRun(controller, run_id) : idleHandle(controller, run_id)
 }
 
-export async function readResult({ parts }: RunController, run_id: string): Promise<RunResult> {
-  const { store, project, world } = parts
-  await requireRun(store, project, run_id)
-  return readRunResult({ store, world }, run_id)
-}
-
-/** A listener that throws or rejects must neither fail the commit that it is told about nor end the process. */
-export function onStoreChange({ parts }: RunController, listener: () => void | Promise<void>): () => void {
-  const callListener = async () => listener()
-  return parts.store.changes.subscribe(() => {
-    callListener().catch((thrown: unknown) => process.emitWarning(`troupe: onChange: ${toTroupeError(thrown).message}`))
-  })
-}
-
-/** Yields committed events of a run, in whichever process it is executed, until it has ended. */
-export async function* watchRun(
-  { parts, tails }: RunController,
-  run_id: string,
-  options: WatchOptions = {},
-): AsyncGenerator<Event, void> {
-  const { after = 0 } = options
-  checkAfter(after)
-  const row = await requireRun(parts.store, parts.project, run_id)
-  // Such a watcher would wait forever: the end of the run may come before the event that it waits for.
-  checkAfter(after, row.head)
-  yield* watchEvents(tails, row, options)
-}
-
-/** Drains the engine, waits for readers, then closes everything, the store last. */
-export async function closeTroupe({ parts, tails, pendingResults }: RunController): Promise<void> {
-  const { engine, mcp, ports, toolbox, store } = parts
-  await engine.drain()
-  await Promise.all(pendingResults)
-  await tails.close()
-  for (const performer of ports.performers?.values() ?? []) await performer.close?.()
-  await mcp?.close()
-  await ports.embedder?.close?.()
-  await toolbox?.close()
-  await store.close()
-}
-
 function createHandle(controller: RunController, run_id: string, work: Promise<RunEndEvent | undefined>): RunHandle {
   const { parts, tails, pendingResults } = controller
   const { engine, store, world } = parts
@@ -231,7 +182,7 @@ function continueRun(controller: RunController, run_id: string): RunHandle {
 }
 
 /** Ignores `run_busy`: the process that executes the run will read the command. */
-function executeUnlessBusy({ engine }: RuntimeParts, run_id: string): Promise<RunEndEvent | undefined> {
+function executeUnlessBusy({ engine }: RunParts, run_id: string): Promise<RunEndEvent | undefined> {
   return engine.submit(run_id).catch((error: unknown) => {
     if (!(error instanceof TroupeError) || error.code !== 'run_busy') throw error
     return undefined

@@ -1,20 +1,13 @@
 import { resolve } from 'node:path'
 import type { Policy } from '../judgement/permission/permission-policy.ts'
-import { UNKNOWN_TOOL_REASON } from '../judgement/permission/rule-lint.ts'
 import type { Agent } from '../kernel/agent.ts'
-import type { ToolPorts } from '../kernel/ports.ts'
 import type { Redactor } from '../kernel/redactor.ts'
-import { compileSchema } from '../kernel/schema.ts'
 import type { Tool } from '../kernel/tool.ts'
 import type { World } from '../kernel/world.ts'
 import type { McpServers } from '../tools/mcp/mcp-servers.ts'
-import { mcpServerKey } from '../tools/mcp/mcp-tool-names.ts'
-import { agentNames, checkAgentRules, checkPolicy } from '../tools/permissions.ts'
 import type { SandboxReport } from '../tools/sandbox/sandbox.ts'
 import type { Toolbox } from '../tools/tools.ts'
 import { DEFAULT_STORE, databasePath } from './open-store.ts'
-import type { PatternRegistry } from './pattern-registry.ts'
-import { requireUniqueNames } from './pattern-registry.ts'
 import type { TroupeMcpOptions, TroupeOptions } from './troupe-options.ts'
 
 /** Reports whether commands can be sandboxed on this machine, and what is missing. */
@@ -46,18 +39,18 @@ export async function openToolbox({ workspace, store = DEFAULT_STORE }: TroupeOp
   })
 }
 
-export function toolsByName(
-  options: TroupeOptions,
-  toolbox: Toolbox | undefined,
-  patterns: PatternRegistry,
-): Map<string, Tool> {
-  const { tools = [] } = options
-  const enabled = (toolbox?.tools ?? []).filter(({ name }) => !options.disabledTools?.includes(name))
-  const patternTools = [...patterns.tools.keys(), ...patterns.patterns.map(({ name }) => name)]
-  requireUniqueNames('patterns', options.patterns, new Set([...enabled, ...tools].map(({ name }) => name)))
-  requireUniqueNames('tools', tools, new Set([...patternTools, ...enabled.map(({ name }) => name)]))
-  for (const { name, input } of tools) compileSchema(input, `\`input\` of the tool '${name}'`)
-  return new Map([...enabled, ...tools].map((tool) => [tool.name, tool]))
+/** The tools of the workspace that are enabled, and those of the options. */
+export function toolsByName(options: TroupeOptions, toolbox: Toolbox | undefined): Map<string, Tool> {
+  return new Map([...enabledTools(options, toolbox), ...(options.tools ?? [])].map((tool) => [tool.name, tool]))
+}
+
+export function enabledTools({ disabledTools = [] }: TroupeOptions, toolbox: Toolbox | undefined): Tool[] {
+  return (toolbox?.tools ?? []).filter(({ name }) => !disabledTools.includes(name))
+}
+
+/** The permission policy. With a workspace, the default mode is `ask`. */
+export function permissionPolicy({ permissions, workspace }: TroupeOptions): Policy {
+  return permissions ?? (workspace ? { mode: 'ask' } : {})
 }
 
 interface McpDeps {
@@ -85,30 +78,4 @@ export async function openMcp(
     ...mcp,
     warn: (problem) => process.emitWarning(problem),
   })
-}
-
-/** The permission policy. With a workspace, the default mode is `ask`. Warns of rules that do not work as written. */
-export function permissionPolicy(
-  options: TroupeOptions,
-  agents: readonly Agent[],
-  { tools, patternTools }: Pick<ToolPorts, 'tools' | 'patternTools'>,
-): Policy {
-  const policy = options.permissions ?? (options.workspace ? { mode: 'ask' as const } : {})
-  const unscoped = [...tools.values()].filter(({ subject }) => !subject).map(({ name }) => name)
-  const unscopedPatterns = [...patternTools].flatMap(([name, { pattern }]) => (pattern.agents ? [] : name))
-  const servers = [options.mcp?.servers ?? {}, ...agents.map(({ mcp_servers = {} }) => mcp_servers)]
-  const context = {
-    tools: [...tools.keys(), ...patternTools.keys()],
-    plain: [...unscoped, ...unscopedPatterns],
-    agents: agents.flatMap(agentNames),
-    servers: servers.flatMap((configs) => Object.keys(configs)).map((name) => `mcp__${mcpServerKey(name)}__`),
-  }
-  // The tools of performers are not known here.
-  const hasPerformers = Object.keys(options.performers ?? {}).length > 0
-  const warn = (problem: string) => {
-    if (!hasPerformers || !problem.endsWith(UNKNOWN_TOOL_REASON)) process.emitWarning(problem)
-  }
-  checkPolicy(policy, context, warn)
-  checkAgentRules(agents, context, warn)
-  return policy
 }

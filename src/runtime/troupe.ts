@@ -19,7 +19,8 @@ import type { PatternName, RunInput, RunOutput, TypesOf } from './typed-run.ts'
 /** `Patterns` are the patterns passed to `createTroupe`: they give `run` and `stream` their types. */
 export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]> extends Queries, AsyncDisposable {
   readonly agents: readonly Agent[]
-  readonly patterns: readonly Pattern[]
+  /** The patterns that runs can be started with, built-in and custom. */
+  patterns(): Promise<readonly Pattern[]>
   /** Runs a pattern until it ends, waits for a person, or is interrupted. */
   run<const Name extends PatternName<Patterns>, Output extends Schema = Schema>(
     pattern: Name,
@@ -81,38 +82,52 @@ export async function createTroupe<const Patterns extends readonly Pattern[] = r
       hint: 'update Node; package.json lists the versions',
       responsible: 'operator',
     })
-  // Lazy imports keep importing the package fast: schemas take most of the loading time.
+  // Lazy imports keep importing the package fast.
   const { compose } = await import('./compose.ts')
-  const controls = await import('./run-controller.ts')
+  const reads = await import('./run-reader.ts')
   const { createQueries } = await import('./queries.ts')
+  const { lazy } = await import('./lazy.ts')
   const parts = await compose(options)
-  const { project, agents, store, patterns, engine, mcp } = parts
-  const controller = controls.createController(parts)
+  const { project, agents, store, mcp } = parts
+  const reader = reads.createRunReader(parts)
+  const runs = lazy(async () => {
+    const [operations, execution] = await Promise.all([import('./run-controller.ts'), parts.execution.get()])
+    return { ...operations, controller: { ...reader, parts: { ...parts, ...execution } } }
+  })
+  const start = async (pattern: string, input: unknown, runOptions?: RunOptions) => {
+    // Before anything is loaded: a signal that is aborted later cancels the run.
+    runOptions?.signal?.throwIfAborted()
+    const { startRun, controller } = await runs.get()
+    return startRun(controller, { pattern, input, options: runOptions })
+  }
   const stream = (pattern: string, input: unknown, runOptions?: RunOptions) =>
-    controls.startRun(controller, { pattern, input, options: runOptions })
+    reads.trackStart(reader, start(pattern, input, runOptions))
   const run = async (pattern: string, input: unknown, runOptions?: RunOptions) =>
     (await stream(pattern, input, runOptions)).result
-  const close = () => controls.closeTroupe(controller)
+  const close = () => reads.closeTroupe(reader)
   return {
     ...createQueries(store, project),
     agents,
-    patterns,
+    patterns: async () => (await parts.registry.get()).patterns,
     // The schemas of the pattern are checked at runtime; the types follow from them.
     stream: stream as Troupe<Patterns>['stream'],
     run: run as Troupe<Patterns>['run'],
-    resume: (run_id, reopen) => controls.resumeRun(controller, run_id, reopen),
-    claim: () => controls.claimRun(controller),
-    cancel: (run_id, reason) => controls.cancelRun(controller, run_id, reason),
-    replay: (run_id) => controls.replayStoredRun(controller, run_id),
-    fork: (run_id, seq, changes) => controls.startFork(controller, run_id, { seq, changes }),
-    answer: (gate_id, answer, how) => controls.answerGate(controller, { gate_id, answer }, how),
-    steer: (run_id, action, how) => controls.sendSteering(controller, { run_id, action }, how),
-    result: (run_id) => controls.readResult(controller, run_id),
+    resume: (run_id, reopen) => runs.get().then(({ resumeRun, controller }) => resumeRun(controller, run_id, reopen)),
+    claim: () => runs.get().then(({ claimRun, controller }) => claimRun(controller)),
+    cancel: (run_id, reason) => runs.get().then(({ cancelRun, controller }) => cancelRun(controller, run_id, reason)),
+    replay: (run_id) => runs.get().then(({ replayStoredRun, controller }) => replayStoredRun(controller, run_id)),
+    fork: (run_id, seq, changes) =>
+      runs.get().then(({ startFork, controller }) => startFork(controller, run_id, { seq, changes })),
+    answer: (gate_id, answer, how) =>
+      runs.get().then(({ answerGate, controller }) => answerGate(controller, { gate_id, answer }, how)),
+    steer: (run_id, action, how) =>
+      runs.get().then(({ sendSteering, controller }) => sendSteering(controller, { run_id, action }, how)),
+    result: (run_id) => reads.readResult(reader, run_id),
     isRunning: ({ owner }) => owner !== null && !isOwnerDead(owner),
-    watch: (run_id, watchOptions) => controls.watchRun(controller, run_id, watchOptions),
-    onChange: (listener) => controls.onStoreChange(controller, listener),
+    watch: (run_id, watchOptions) => reads.watchRun(reader, run_id, watchOptions),
+    onChange: (listener) => reads.onStoreChange(reader, listener),
     mcpServers: () => mcp?.status() ?? [],
-    drain: () => engine.drain(),
+    drain: async () => (await parts.execution.get()).engine.drain(),
     close,
     [Symbol.asyncDispose]: close,
   }

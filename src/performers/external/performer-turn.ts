@@ -1,4 +1,4 @@
-import { errorFromRecord, TroupeError, unknownNameError } from '../../errors.ts'
+import { errorFromRecord, TroupeError } from '../../errors.ts'
 import type { Agent } from '../../kernel/agent.ts'
 import type { Event, StopReason } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
@@ -17,6 +17,7 @@ import { judgeAnswer, toRejectedEnd } from '../judge-answer.ts'
 import { ActivePerformerTurn, toPerformerError } from './active-performer-turn.ts'
 import { PerformerRecorder } from './performer-recorder.ts'
 import type { PerformerScope } from './performer-scope.ts'
+import { unknownPerformerError } from './unknown-performer.ts'
 
 /*
  * A turn that a performer carries out, as one step.
@@ -33,13 +34,6 @@ export function findPerformer({ ports }: Execution, agent: Agent): Performer | u
   const performer = ports.performers?.get(name)
   if (performer) return performer
   throw unknownPerformerError(name, ports.performers)
-}
-
-export function unknownPerformerError(
-  name: string,
-  performers: ReadonlyMap<string, Performer> | undefined,
-): TroupeError {
-  return unknownNameError('unknown_performer', { kind: 'performer', name, known: [...(performers?.keys() ?? [])] })
 }
 
 /** Carries out one turn, or finds it in the journal. `ordinal` counts the turns of the segment. */

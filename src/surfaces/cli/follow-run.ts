@@ -20,7 +20,7 @@ export async function followRun(
   const progress = new ProgressDisplay(terminal, {
     after,
     silent: options.json === true || options.quiet === true,
-    views: await loadPatternViews(troupe.patterns),
+    views: await loadPatternViews(await troupe.patterns()),
   })
   const interrupt = onInterrupt(handle.run_id, {
     drain: () => troupe.drain(),

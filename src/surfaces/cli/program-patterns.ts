@@ -18,12 +18,13 @@ const optionFactory = {
 
 /** Adds a subcommand of `run` for each pattern. */
 export async function addPatternCommands(run: Command, context: ProgramContext): Promise<void> {
-  const { BUILT_IN_PATTERNS, patternInputSchema } = await import('../../runtime/built-in-patterns.ts')
+  const { loadBuiltInPatterns, patternInputSchema } = await import('../../runtime/built-in-patterns.ts')
   run.usage('PATTERN [options]').commandsGroup('Patterns:')
-  const patterns = BUILT_IN_PATTERNS.filter(({ only }) => only !== 'tool')
+  const patterns = (await loadBuiltInPatterns()).filter(({ only }) => only !== 'tool')
   for (const pattern of patterns) {
     const command = run.command(pattern.name).description(firstSentence(pattern)).allowExcessArguments(false)
-    const flags = addPatternFlags(command.optionsGroup('Input:'), patternInputSchema(pattern), optionFactory)
+    const inputSchema = await patternInputSchema(pattern)
+    const flags = addPatternFlags(command.optionsGroup('Input:'), inputSchema, optionFactory)
     if (pattern.name === TEAM_PATTERN) addTeamInputOptions(command)
     command.option('--input <file>', 'read fields from a JSON or YAML file, or - for stdin')
     command.option('--tag <tag>', 'label the run, for troupe runs --tag; repeatable', collectValues)

@@ -34,7 +34,7 @@ function runDemo(cli: Cli): Promise<number> {
     const code = await followRun(cli, troupe, { handle })
     if (options.json) return code
     const events = await troupe.events(handle.run_id).all()
-    const view = runViewFrom(events, await loadPatternViews(troupe.patterns))
+    const view = runViewFrom(events, await loadPatternViews(await troupe.patterns()))
     const lines = runTreeLines(view, { style: terminal.out, now: Date.now(), live: false })
     terminal.print(['', ...lines].join('\n'))
     if (!options.quiet) terminal.note(`\nstart your own run: ${programName(process.env)} run task --help`)

@@ -14,7 +14,7 @@ export function diffCommand(cli: Cli, [first, second]: readonly [string, string]
     const comparison = compareRuns(await troupe.events(a.run_id).all(), await troupe.events(b.run_id).all())
     if (cli.options.json) printJson(cli, comparison)
     else {
-      const views = await loadPatternViews(troupe.patterns)
+      const views = await loadPatternViews(await troupe.patterns())
       for (const line of diffLines(comparison, cli.terminal.out, views)) cli.terminal.print(line)
     }
     return EXIT.done

@@ -17,7 +17,7 @@ export async function resumeCommand(cli: Cli<{ force?: boolean }>, runId: string
     if (row.status === 'completed' || row.status === 'cancelled') {
       if (!cli.options.json) cli.terminal.note(`${row.run_id} has already ended`)
       const result = await troupe.result(row.run_id)
-      const views = await loadPatternViews(troupe.patterns)
+      const views = await loadPatternViews(await troupe.patterns())
       printResult(cli, result, runViewFrom(await troupe.events(row.run_id).all(), views))
       return exitCodeFrom(result)
     }

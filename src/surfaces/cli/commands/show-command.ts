@@ -36,7 +36,7 @@ function showEvents(cli: Cli<ShowOptions>, events: readonly Event[]): void {
 }
 
 async function runRecord(troupe: Troupe, row: RunRow, events: readonly Event[]) {
-  const views = await loadPatternViews(troupe.patterns)
+  const views = await loadPatternViews(await troupe.patterns())
   const view = runViewFrom(events, views)
   const result = await troupe.result(row.run_id)
   const { project, pattern, title, tags, created_at, ended_at } = row
@@ -67,7 +67,7 @@ async function showTree(
   const { terminal, options } = cli
   const style = terminal.out
   const now = Date.now()
-  const view = runViewFrom(events, await loadPatternViews(troupe.patterns))
+  const view = runViewFrom(events, await loadPatternViews(await troupe.patterns()))
   const live = row.status === 'running' && troupe.isRunning(row)
   const all = options.all === true
   const result = await troupe.result(row.run_id)

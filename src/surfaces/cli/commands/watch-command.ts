@@ -26,7 +26,7 @@ export function watchCommand(cli: Cli<{ fromStart?: boolean }>, runId: string | 
     const progress = new ProgressDisplay(terminal, {
       after,
       silent: options.json === true,
-      views: await loadPatternViews(troupe.patterns),
+      views: await loadPatternViews(await troupe.patterns()),
     })
     if (after > 0 && !options.json) terminal.note(watchHeader(row, terminal.err))
     try {

@@ -1,0 +1,43 @@
+import { UNKNOWN_TOOL_REASON } from '../judgement/permission/rule-lint.ts'
+import type { Agent } from '../kernel/agent.ts'
+import { compileSchema } from '../kernel/schema.ts'
+import type { Tool } from '../kernel/tool.ts'
+import { mcpServerKey } from '../tools/mcp/mcp-tool-names.ts'
+import { agentNames, checkAgentRules, checkPolicy } from '../tools/permissions.ts'
+import type { PatternRegistry } from './pattern-registry.ts'
+import { requireUniqueNames } from './pattern-registry.ts'
+import { permissionPolicy } from './tool-ports.ts'
+import type { TroupeOptions } from './troupe-options.ts'
+
+/** Throws `invalid_input` for a name that is used twice and for a tool whose schema cannot be compiled. */
+export function checkTools(options: TroupeOptions, enabled: readonly Tool[], patterns: PatternRegistry): void {
+  const { tools = [] } = options
+  const patternTools = [...patterns.tools.keys(), ...patterns.patterns.map(({ name }) => name)]
+  requireUniqueNames('patterns', options.patterns, new Set([...enabled, ...tools].map(({ name }) => name)))
+  requireUniqueNames('tools', tools, new Set([...patternTools, ...enabled.map(({ name }) => name)]))
+  for (const { name, input } of tools) compileSchema(input, `\`input\` of the tool '${name}'`)
+}
+
+/** Throws on invalid rules, and warns of rules that do not work as written. */
+export function checkPermissions(
+  options: TroupeOptions,
+  agents: readonly Agent[],
+  { tools, patterns }: { tools: ReadonlyMap<string, Tool>; patterns: PatternRegistry },
+): void {
+  const unscoped = [...tools.values()].filter(({ subject }) => !subject).map(({ name }) => name)
+  const unscopedPatterns = [...patterns.tools].flatMap(([name, { pattern }]) => (pattern.agents ? [] : name))
+  const servers = [options.mcp?.servers ?? {}, ...agents.map(({ mcp_servers = {} }) => mcp_servers)]
+  const context = {
+    tools: [...tools.keys(), ...patterns.tools.keys()],
+    plain: [...unscoped, ...unscopedPatterns],
+    agents: agents.flatMap(agentNames),
+    servers: servers.flatMap((configs) => Object.keys(configs)).map((name) => `mcp__${mcpServerKey(name)}__`),
+  }
+  // The tools of performers are not known here.
+  const hasPerformers = Object.keys(options.performers ?? {}).length > 0
+  const warn = (problem: string) => {
+    if (!hasPerformers || !problem.endsWith(UNKNOWN_TOOL_REASON)) process.emitWarning(problem)
+  }
+  checkPolicy(permissionPolicy(options), context, warn)
+  checkAgentRules(agents, context, warn)
+}

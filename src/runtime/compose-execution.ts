@@ -1,0 +1,53 @@
+import { EmbeddedEngine } from '../engine/embedded-engine.ts'
+import type { Engine, EngineParts } from '../engine/engine.ts'
+import { sessionPorts } from '../engine/session-ports.ts'
+import { loadPrices } from '../models/pricing.ts'
+import { startTurns } from '../performers/start-turns.ts'
+import { MCP_TOOL_NAMES } from '../tools/mcp/mcp-tool-names.ts'
+import { createPermissions } from '../tools/permissions.ts'
+import { DEFAULT_SESSION_POLICY } from './default-session-policy.ts'
+import { embedderPort } from './model-ports.ts'
+import type { PatternRegistry } from './pattern-registry.ts'
+import type { ExecutionParts, RuntimeParts } from './runtime-parts.ts'
+import type { TroupeOptions } from './troupe-options.ts'
+
+/** Bounds memory. A run that waits for a model needs little else; `limits.concurrency` bounds its model requests. */
+const DEFAULT_CONCURRENCY = 1000
+
+export interface ExecutionDeps {
+  options: TroupeOptions
+  runtime: Omit<RuntimeParts, 'registry' | 'execution'>
+  registry: PatternRegistry
+}
+
+export async function composeExecution({ options, runtime, registry }: ExecutionDeps): Promise<ExecutionParts> {
+  const { world, store, policy, agents, mcp, toolbox, checkedPorts } = runtime
+  const { patterns, tools: patternTools, aliases, agentTools } = registry
+  const ports = {
+    world,
+    ...checkedPorts,
+    prices: checkedPorts.prices ?? (await loadPrices()),
+    serverToolNames: MCP_TOOL_NAMES,
+    sessionPolicy: DEFAULT_SESSION_POLICY,
+    ...(mcp ? { prepareTools: mcp.prepare, agentProvidedTools: mcp.agentProvidedTools } : undefined),
+    patterns: new Map(patterns.map((pattern) => [pattern.name, pattern])),
+    patternTools,
+    ...(await embedderPort(options)),
+    hooks: options.hooks ?? [],
+    permissions: createPermissions(policy, { aliases, agentTools, agents }),
+    ...(toolbox ? { workspace: toolbox.workspace.realPath } : undefined),
+    strict: options.engine?.strict ?? false,
+    ...sessionPorts(store),
+  }
+  return { patterns, ports, engine: createEngine(options, { store, world, ports }) }
+}
+
+function createEngine(options: TroupeOptions, parts: Pick<EngineParts, 'store' | 'world' | 'ports'>): Engine {
+  const create = options.engine?.create ?? ((all: EngineParts) => new EmbeddedEngine(all))
+  return create({
+    ...parts,
+    startTurns,
+    concurrency: options.engine?.concurrency ?? DEFAULT_CONCURRENCY,
+    onListenerError: (error) => process.emitWarning(`troupe: ${error.message}`),
+  })
+}

@@ -1,0 +1,78 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { BUILT_IN_PATTERNS, loadBuiltInPatterns } from './built-in-patterns.ts'
+
+const ENTRY = new URL('../index.ts', import.meta.url).href
+
+/** Runs the statements in a fresh process; returns the folders and packages of interest that were loaded by then. */
+async function loadedAfter(statements: string): Promise<string[]> {
+  const program = `
+    import { registerHooks } from 'node:module'
+    const urls = []
+    registerHooks({ load(url, context, nextLoad) { urls.push(url); return nextLoad(url, context) } })
+    const { createTroupe } = await import(${JSON.stringify(ENTRY)})
+    async function* stream() {
+      yield { type: 'text', text: 'Here.' }
+      yield { type: 'finish', stop: 'end', usage: { input: 1, output: 1, cache_read: 0, cache_write: 0, reasoning: 0 } }
+    }
+    const options = { store: 'memory', model: { name: 'double', stream } }
+    ${statements}
+    const parts = ['node_modules/zod/', 'src/patterns/', 'src/engine/embedded-engine', 'src/patterns/collaborate/run-', 'src/patterns/team/run-']
+    console.log(JSON.stringify(parts.filter((part) => urls.some((url) => url.includes(part)))))`
+  const args = ['--input-type=module', '--eval', program]
+  const cwd = fileURLToPath(new URL('../..', import.meta.url))
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd })
+  return JSON.parse(stdout)
+}
+
+test('P31 a troupe that only reads loads neither schemas nor patterns nor the engine', async () => {
+  const reading = `const troupe = await createTroupe(options)
+    await troupe.runs().all()
+    await troupe.result('r_none').catch(() => {})
+    await troupe.close()`
+  expect(await loadedAfter(reading)).toEqual([])
+})
+
+test('P31 the first run loads the engine and the definitions of patterns, and the code of no other pattern', async () => {
+  const running = `const troupe = await createTroupe(options)
+    const { status } = await troupe.run('task', { agent: 'architect', instruction: 'Go.' })
+    if (status !== 'completed') throw new Error(status)
+    await troupe.close()`
+  expect(await loadedAfter(running)).toEqual(['node_modules/zod/', 'src/patterns/', 'src/engine/embedded-engine'])
+})
+
+test.each([
+  ['tools', "tools: [{ name: 'task', description: '', kind: 'read', category: 'action', input: {}, execute() {} }]"],
+  ['permissions', "permissions: { allow: ['task('] }"],
+  ['limits', 'limits: { calls: -1 }'],
+  ['options of a built-in pattern', 'collaborate: { max_agents: -1 }'],
+])('P31 invalid %s are still rejected by createTroupe', async (_name, option) => {
+  const creating = `const code = await createTroupe({ ...options, ${option} }).then(() => 'created', (error) => error.code)
+    if (code !== 'invalid_input') throw new Error(code)`
+  expect(await loadedAfter(creating)).toContain('node_modules/zod/')
+})
+
+test('P31 a run that is started and not awaited is stored before the troupe is closed', async () => {
+  const closing = `const { mkdtempSync } = await import('node:fs')
+    const store = mkdtempSync((await import('node:os')).tmpdir() + '/troupe-lazy-')
+    const troupe = await createTroupe({ ...options, store })
+    const result = troupe.run('task', { agent: 'architect', instruction: 'Go.' })
+    await troupe.close()
+    const { status, run_id } = await result
+    const reader = await createTroupe({ ...options, store })
+    const stored = await reader.result(run_id)
+    if (stored.status !== status || status === 'failed') throw new Error(status + ' ' + stored.status)
+    await reader.close()`
+  expect(await loadedAfter(closing)).toContain('src/engine/embedded-engine')
+})
+
+test('P31 with `engine`, everything is loaded before the first run', async () => {
+  const loaded = await loadedAfter('await createTroupe({ ...options, engine: { concurrency: 1 } })')
+  expect(loaded).toHaveLength(5)
+})
+
+test('built-in patterns are registered under their names', async () => {
+  expect((await loadBuiltInPatterns()).map(({ name }) => name)).toEqual(Object.keys(BUILT_IN_PATTERNS))
+})

@@ -1,0 +1,17 @@
+/** A value that is created once, when it is first needed. */
+export interface Lazy<T> {
+  get(): Promise<T>
+  /** `undefined` if nobody has needed it so far. */
+  peek(): Promise<T> | undefined
+}
+
+export function lazy<T>(create: () => Promise<T>): Lazy<T> {
+  let value: Promise<T> | undefined
+  return {
+    get() {
+      value ??= create()
+      return value
+    },
+    peek: () => value,
+  }
+}

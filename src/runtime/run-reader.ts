@@ -1,0 +1,74 @@
+import type { WatchOptions } from '../engine/run-stream.ts'
+import { watchEvents } from '../engine/run-stream.ts'
+import { RunTails } from '../engine/run-tail.ts'
+import { toTroupeError } from '../errors.ts'
+import type { Event } from '../kernel/event.ts'
+import type { RunResult } from './run-handle.ts'
+import { checkAfter, readRunResult, requireRun } from './run-lookup.ts'
+import type { RuntimeParts } from './runtime-parts.ts'
+
+/** Operations that execute no run, so that they do not load the engine. */
+export interface RunReader {
+  parts: RuntimeParts
+  /** What the watchers of a run share. */
+  tails: RunTails
+  /** Results being read. `closeTroupe` waits for them: the store must not close under a reader. */
+  pendingResults: Set<Promise<void>>
+  /** Runs being started. `closeTroupe` waits until they are stored. */
+  pendingStarts: Set<Promise<unknown>>
+}
+
+export function createRunReader(parts: RuntimeParts): RunReader {
+  return { parts, tails: new RunTails(parts.store), pendingResults: new Set(), pendingStarts: new Set() }
+}
+
+export function trackStart<T>({ pendingStarts }: RunReader, started: Promise<T>): Promise<T> {
+  pendingStarts.add(started)
+  const forget = () => void pendingStarts.delete(started)
+  started.then(forget, forget)
+  return started
+}
+
+export async function readResult({ parts }: RunReader, run_id: string): Promise<RunResult> {
+  const { store, project, world } = parts
+  await requireRun(store, project, run_id)
+  return readRunResult({ store, world }, run_id)
+}
+
+/** A listener that throws or rejects must neither fail the commit that it is told about nor end the process. */
+export function onStoreChange({ parts }: RunReader, listener: () => void | Promise<void>): () => void {
+  const callListener = async () => listener()
+  return parts.store.changes.subscribe(() => {
+    callListener().catch((thrown: unknown) => process.emitWarning(`troupe: onChange: ${toTroupeError(thrown).message}`))
+  })
+}
+
+/** Yields committed events of a run, in whichever process it is executed, until it has ended. */
+export async function* watchRun(
+  { parts, tails }: RunReader,
+  run_id: string,
+  options: WatchOptions = {},
+): AsyncGenerator<Event, void> {
+  const { after = 0 } = options
+  checkAfter(after)
+  const row = await requireRun(parts.store, parts.project, run_id)
+  // Such a watcher would wait forever: the end of the run may come before the event that it waits for.
+  checkAfter(after, row.head)
+  yield* watchEvents(tails, row, options)
+}
+
+/** Drains the engine, waits for readers, then closes everything, the store last. */
+export async function closeTroupe({ parts, tails, pendingResults, pendingStarts }: RunReader): Promise<void> {
+  const { mcp, toolbox, store } = parts
+  // An engine that could not be loaded has nothing to drain.
+  const execution = await parts.execution.peek()?.catch(() => undefined)
+  await Promise.all([execution?.engine.drain(), Promise.allSettled(pendingStarts)])
+  const { performers, embedder } = execution?.ports ?? parts.checkedPorts
+  await Promise.all(pendingResults)
+  await tails.close()
+  for (const performer of performers?.values() ?? []) await performer.close?.()
+  await mcp?.close()
+  await embedder?.close?.()
+  await toolbox?.close()
+  await store.close()
+}

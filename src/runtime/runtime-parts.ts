@@ -1,0 +1,40 @@
+import type { Engine } from '../engine/engine.ts'
+import type { Policy } from '../judgement/permission/permission-policy.ts'
+import type { Agent } from '../kernel/agent.ts'
+import type { Limits } from '../kernel/limits.ts'
+import type { Pattern } from '../kernel/pattern.ts'
+import type { Ports } from '../kernel/ports.ts'
+import type { World } from '../kernel/world.ts'
+import type { Store } from '../store/store.ts'
+import type { McpServers } from '../tools/mcp/mcp-servers.ts'
+import type { Toolbox } from '../tools/tools.ts'
+import type { Lazy } from './lazy.ts'
+import type { PatternRegistry } from './pattern-registry.ts'
+
+/** The parts of a troupe. */
+export interface RuntimeParts {
+  world: World
+  project: string
+  limits: Limits
+  agents: Agent[]
+  store: Store
+  policy: Policy
+  /** `undefined` if no MCP server is configured. */
+  mcp: McpServers | undefined
+  /** `undefined` without a workspace. */
+  toolbox: Toolbox | undefined
+  checkedPorts: CheckedPorts
+  registry: Lazy<PatternRegistry>
+  execution: Lazy<ExecutionParts>
+}
+
+/** The ports that are created with the troupe, because an invalid option has to fail there. */
+export type CheckedPorts = Pick<Ports, 'roster' | 'models' | 'retryPolicy' | 'tools'> &
+  Partial<Pick<Ports, 'prices' | 'performers' | 'rateLimiter' | 'summaryModel' | 'redactor' | 'embedder'>>
+
+/** The parts that execute runs. A program that only reads its store never loads them. */
+export interface ExecutionParts {
+  patterns: Pattern[]
+  engine: Engine
+  ports: Omit<Ports, 'publish'>
+}
