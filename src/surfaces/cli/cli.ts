@@ -6,6 +6,8 @@ export interface CommonOptions {
   quiet?: boolean
   store?: string
   project?: string
+  /** Modules with your own patterns. */
+  patterns?: string[]
   agents?: string
   model?: string
   mcpConfig?: string

@@ -28,9 +28,11 @@ export async function openTroupe(cli: Cli, use: 'existing' | 'new'): Promise<Tro
   const { createTroupe } = await import('../../index.ts')
   const model = modelName(cli)
   const servers = await readMcpServers(cli)
+  const { loadPatterns } = await import('./load-patterns.ts')
   return createTroupe({
     store: use === 'existing' && !storeExists(cli) ? 'memory' : storePath(cli),
     agents: use === 'new' ? await loadAgentsForRun(cli) : (await loadUserAgents(cli)).agents,
+    patterns: await loadPatterns(cli.options.patterns),
     ...(cli.options.project ? { project: cli.options.project } : undefined),
     ...(model === undefined ? undefined : { model }),
     mcp: {

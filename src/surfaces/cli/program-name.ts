@@ -6,14 +6,15 @@ export function programName({ npm_package_name, npm_lifecycle_event = '' }: Node
   return isScript ? 'npm run -s troupe --' : 'troupe'
 }
 
-/** Adds `--store` and `--project` to the commands in hints, so that they find the same runs. */
+/** Adds `--store`, `--project` and `--patterns` to the commands in hints, so that they find the same runs. */
 export function setProgramName(
   styles: readonly TerminalStyle[],
-  { store, project }: { store?: string; project?: string },
+  { store, project, patterns = [] }: { store?: string; project?: string; patterns?: string[] },
 ): void {
   const flags = [
     ...(store ? ['--store', quoteShellWord(store)] : []),
     ...(project ? ['--project', quoteShellWord(project)] : []),
+    ...patterns.flatMap((file) => ['--patterns', quoteShellWord(file)]),
   ]
   for (const style of styles) style.program = [programName(process.env), ...flags].join(' ')
 }

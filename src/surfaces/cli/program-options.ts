@@ -10,6 +10,7 @@ export function addCommonOptions(command: Command): Command {
     .option('-q, --quiet', 'print no progress')
     .option('--store <path>', 'folder or database of the runs (TROUPE_STORE; default: .troupe)')
     .option('--project <name>', 'project name (default: default)')
+    .option('--patterns <file>', 'load your own patterns from this module; repeatable', collectValues)
     .helpOption('-h, --help', 'show help')
 }
 

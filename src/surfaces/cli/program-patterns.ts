@@ -16,11 +16,14 @@ const optionFactory = {
   invalid: (message: string) => new InvalidArgumentError(message),
 }
 
-/** Adds a subcommand of `run` for each pattern. */
-export async function addPatternCommands(run: Command, context: ProgramContext): Promise<void> {
+/** Adds a subcommand of `run` for each built-in pattern and for those of `--patterns`. */
+export async function addPatternCommands(run: Command, context: ProgramContext, own: Pattern[]): Promise<void> {
   const { loadBuiltInPatterns, patternInputSchema } = await import('../../runtime/built-in-patterns.ts')
   run.usage('PATTERN [options]').commandsGroup('Patterns:')
-  const patterns = (await loadBuiltInPatterns()).filter(({ only }) => only !== 'tool')
+  const builtIn: readonly Pattern[] = await loadBuiltInPatterns()
+  // `createTroupe` rejects a pattern with the name of a built-in one.
+  const added = own.filter(({ name }) => builtIn.every((pattern) => pattern.name !== name))
+  const patterns = [...builtIn, ...added].filter(({ only }) => only !== 'tool')
   for (const pattern of patterns) {
     const command = run.command(pattern.name).description(firstSentence(pattern)).allowExcessArguments(false)
     const inputSchema = await patternInputSchema(pattern)

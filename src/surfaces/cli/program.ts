@@ -53,7 +53,7 @@ function commandPath(argv: readonly string[]): string | undefined {
   return sub !== undefined && /^[a-z]+$/.test(sub) ? `${command} ${sub}` : command
 }
 
-const OPTIONS_WITH_VALUE = ['--store', '--project']
+const OPTIONS_WITH_VALUE = ['--store', '--project', '--patterns']
 
 /** The first word that is not an option; works even when the rest does not parse. */
 function commandName(argv: readonly string[]): string | undefined {
@@ -67,7 +67,9 @@ async function preparePatternCommands(
 ): Promise<string[]> {
   const { addPatternCommands } = await import('./program-patterns.ts')
   const { normalizeFlags } = await import('./pattern-flags.ts')
-  for (const command of program.commands) if (command.name() === 'run') await addPatternCommands(command, context)
+  const { loadPatterns, patternFiles } = await import('./load-patterns.ts')
+  const own = await loadPatterns(patternFiles(argv))
+  for (const command of program.commands) if (command.name() === 'run') await addPatternCommands(command, context, own)
   return normalizeFlags(argv)
 }
 
