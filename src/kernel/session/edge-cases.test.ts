@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../../../test/support/test-troupe.ts'
-import { definePattern, defineTool } from '../../index.ts'
+import { definePattern, defineTool, TroupeError } from '../../index.ts'
 import { MemoryStore } from '../../store/memory.ts'
 
 const askPattern = (key: string, renamedKeys?: Record<string, string>) =>
@@ -41,6 +41,27 @@ test('N7 resuming a run in progress with other limits fails with run_busy', asyn
   await expect(troupe.resume(handle.run_id, { limits: { calls: 9 } })).rejects.toMatchObject({ code: 'run_busy' })
   proceed.resolve()
   expect((await handle.result).status).toBe('completed')
+})
+
+test('U23 a tool that throws the error of another run or store fails its call, not its run', async () => {
+  for (const code of ['run_busy', 'store_failed', 'lease_lost', 'duplicate_step'] as const) {
+    const tool = defineTool({
+      name: 'delegate',
+      description: 'works with another run',
+      kind: 'read',
+      input: z.object({}),
+      execute: async () => {
+        throw new TroupeError(code, 'the other run has a problem', { hint: 'wait for it' })
+      },
+    })
+    const model = functionModel((request) =>
+      request.session.turn === 1 ? { calls: [{ name: 'delegate', input: {} }] } : { text: lastMessageText(request) },
+    )
+    const { task } = await createTestTroupe({ model, tools: [tool], agents: [agent('worker', { tools: ['delegate'] })] })
+    const result = await task('worker', 'go')
+    expect(result.status).toBe('completed')
+    expect(JSON.stringify(result.output)).toContain('Error (tool_failed): the other run has a problem')
+  }
 })
 
 test('U22 truncated output splits no character', async () => {

@@ -147,12 +147,22 @@ async function executeTool(scope: ToolCallScope, tool: Tool, pre: ToolPre): Prom
   // The run may have been cancelled while `tool:pre` was committed.
   signal.throwIfAborted()
   const lazySignal = new LazyAbortSignal()
-  const result = tool.execute(parsedInput(tool, pre) as never, toToolCall(scope, pre, lazySignal))
-  if (!(result instanceof Promise)) return result
-  const ms = tool.timeout_ms ?? DEFAULT_TOOL_TIMEOUT_MS
-  const timeoutError = () => toolTimeoutError(tool, ms)
-  const onStop = (reason: unknown) => lazySignal.abort(reason)
-  return withTimeout({ world: execution.ports.world, signal, ms, timeoutError, onStop }, result)
+  try {
+    const result = tool.execute(parsedInput(tool, pre) as never, toToolCall(scope, pre, lazySignal))
+    if (!(result instanceof Promise)) return result
+    const ms = tool.timeout_ms ?? DEFAULT_TOOL_TIMEOUT_MS
+    const timeoutError = () => toolTimeoutError(tool, ms)
+    const onStop = (reason: unknown) => lazySignal.abort(reason)
+    return await withTimeout({ world: execution.ports.world, signal, ms, timeoutError, onStop }, result)
+  } catch (thrown) {
+    throw toToolFailure(thrown)
+  }
+}
+
+/** A fatal error from a tool is about another run or store that the tool works with: it must not end this run. */
+function toToolFailure(thrown: unknown): unknown {
+  if (!(thrown instanceof TroupeError) || !isFatal(thrown)) return thrown
+  return new TroupeError('tool_failed', thrown.message, { hint: thrown.hint, cause: thrown })
 }
 
 /** The signal that a tool gets. It is created when first read: most tools never do, and creating one costs more than a small call. */
