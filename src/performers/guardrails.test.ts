@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { chunkModel, chunksByTurn, eventData, textChunks, toolCallChunks } from '../../test/support/manual-doubles.ts'
 import { agent, createTestTroupe, functionModel, lastMessageText, taskCall } from '../../test/support/test-troupe.ts'
+import { TroupeError } from '../errors.ts'
 import type { Hooks, ProposedAnswer, ProposedModelRequest } from '../kernel/hook.ts'
 import { userMessage } from '../kernel/model.ts'
 import { NO_RETRIES } from '../kernel/retry-policy.ts'
@@ -103,6 +104,7 @@ describe('beforeModel', () => {
   test('H11 a hook that throws or returns an invalid change sends nothing; a resumed run asks again', async () => {
     const failing: Required<Pick<Hooks, 'beforeModel'>>['beforeModel'][] = [
       () => Promise.reject(new Error('no policy server')),
+      () => Promise.reject(new TroupeError('run_busy', 'the run of the policy is busy')),
       () => ({ request: { messages: [] } }),
       () => ({ request: { system: 7 as never } }),
       () => false as never,

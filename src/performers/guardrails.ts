@@ -8,7 +8,7 @@ import type {
   ProposedAnswer,
 } from '../kernel/hook.ts'
 import { checkVerdict } from '../kernel/hook.ts'
-import { isFatal } from '../kernel/journal/fatal-error.ts'
+import { callUserCode, isFatal } from '../kernel/journal/fatal-error.ts'
 import type { StepScope } from '../kernel/journal/step.ts'
 import { recordValue } from '../kernel/journal/step.ts'
 import type { Message } from '../kernel/model.ts'
@@ -105,7 +105,7 @@ async function guardrailVerdict<T>(
   const timeoutError = () => hookFailedError(name, key, `did not return within ${HOOK_TIMEOUT_MS} ms`)
   const ask: AskHook = async (hooks, call) => {
     if (!hooks[name]) return undefined
-    const answering = async () => call()
+    const answering = () => callUserCode('hook_failed', call)
     return execution.runEffect(() => withTimeout({ world, signal, ms: HOOK_TIMEOUT_MS, timeoutError }, answering()))
   }
   const step: StepScope = { execution, key, signal, session_id: session.id, external: true }
@@ -114,7 +114,7 @@ async function guardrailVerdict<T>(
   } catch (thrown) {
     if (signal.aborted) throw signal.reason
     const error = toTroupeError(thrown)
-    if (isFatal(error) || error.code === 'hook_failed') throw error
+    if (isFatal(error) || (error.code === 'hook_failed' && error.step === key)) throw error
     throw hookFailedError(name, key, `failed: ${error.message}`)
   }
 }

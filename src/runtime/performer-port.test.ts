@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { agent, createTestTroupe } from '../../test/support/test-troupe.ts'
+import { TroupeError } from '../errors.ts'
 import type { Performer, PerformerUpdate } from '../kernel/performer.ts'
 import { MemoryStore } from '../store/memory.ts'
 import { scriptedPerformer } from '../testing/scripted-performer.ts'
@@ -54,6 +55,20 @@ test('PF11 a session whose performer is missing in this process fails, and conti
   const resumed = await (await third.troupe.resume(failed.run_id)).result
   expect(resumed).toMatchObject({ status: 'completed', output: { response: 'Yes.' } })
   for (const { troupe } of [first, second, third]) await troupe.close()
+})
+
+test('PF6 a performer that throws the error of another run or store fails its session, not its run', async () => {
+  const external: Performer = {
+    async perform() {
+      throw new TroupeError('run_busy', 'the other run is busy', { hint: 'wait for it' })
+    },
+  }
+  const { troupe, task } = await createTestTroupe({ agents: [coder], performers: { external } })
+  expect(await task('coder', 'go')).toMatchObject({
+    status: 'failed',
+    error: { code: 'performer_failed', message: 'the other run is busy' },
+  })
+  await troupe.close()
 })
 
 test.each<[string, unknown]>([

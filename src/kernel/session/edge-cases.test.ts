@@ -48,6 +48,7 @@ test('U23 a tool that throws the error of another run or store fails its call, n
     const tool = defineTool({
       name: 'delegate',
       description: 'works with another run',
+      category: 'perception',
       kind: 'read',
       input: z.object({}),
       execute: async () => {
@@ -57,7 +58,12 @@ test('U23 a tool that throws the error of another run or store fails its call, n
     const model = functionModel((request) =>
       request.session.turn === 1 ? { calls: [{ name: 'delegate', input: {} }] } : { text: lastMessageText(request) },
     )
-    const { task } = await createTestTroupe({ model, tools: [tool], agents: [agent('worker', { tools: ['delegate'] })] })
+      category: 'perception',
+    const { task } = await createTestTroupe({
+      model,
+      tools: [tool],
+      agents: [agent('worker', { tools: ['delegate'] })],
+    })
     const result = await task('worker', 'go')
     expect(result.status).toBe('completed')
     expect(JSON.stringify(result.output)).toContain('Error (tool_failed): the other run has a problem')

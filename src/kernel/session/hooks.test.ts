@@ -10,6 +10,7 @@ import {
   toolCallChunks,
 } from '../../../test/support/manual-doubles.ts'
 import { agent, createTestTroupe, lastMessageText } from '../../../test/support/test-troupe.ts'
+import { TroupeError } from '../../errors.ts'
 import type { Event } from '../event.ts'
 import type { Hooks } from '../hook.ts'
 import { NO_RETRIES } from '../retry-policy.ts'
@@ -139,13 +140,15 @@ describe('beforeTool', () => {
   })
 
   test('H2 a beforeTool hook that throws denies the call', async () => {
-    const { push, calls } = pushTool()
-    const model = pushModel()
-    const hooks: Hooks[] = [{ beforeTool: () => Promise.reject(new Error('no policy server')) }]
-    const { task } = await createTestTroupe({ model, agents: [worker], tools: [push], hooks })
-    expect((await task('worker', 'go')).status).toBe('completed')
-    expect(model.requests[1] && lastMessageText(model.requests[1])).toContain('no policy server')
-    expect(calls).toEqual([])
+    for (const error of [new Error('no policy server'), new TroupeError('store_failed', 'no policy server')]) {
+      const { push, calls } = pushTool()
+      const model = pushModel()
+      const hooks: Hooks[] = [{ beforeTool: () => Promise.reject(error) }]
+      const { task } = await createTestTroupe({ model, agents: [worker], tools: [push], hooks })
+      expect((await task('worker', 'go')).status).toBe('completed')
+      expect(model.requests[1] && lastMessageText(model.requests[1])).toContain('no policy server')
+      expect(calls).toEqual([])
+    }
   })
 
   test('H2 a beforeTool hook that returns no valid verdict denies the call', async () => {

@@ -1,6 +1,7 @@
 import { TroupeError, unknownNameError } from '../../errors.ts'
 import type { HookVerdict } from '../hook.ts'
 import { checkVerdict } from '../hook.ts'
+import { callUserCode } from '../journal/fatal-error.ts'
 import { recordValue } from '../journal/step.ts'
 import type { ToolCallPart } from '../model.ts'
 import type { PatternTool } from '../pattern.ts'
@@ -76,7 +77,7 @@ async function runToolHooks(scope: ToolCallScope, { tool, parsed }: ResolvedTool
   let input = parsed
   for (const hooks of execution.ports.hooks) {
     if (!hooks.beforeTool) continue
-    const callHook = async () => hooks.beforeTool?.({ ...call, input })
+    const callHook = () => callUserCode('tool_failed', () => hooks.beforeTool?.({ ...call, input }))
     const returned = await execution.runEffect(() =>
       withTimeout({ world: execution.ports.world, signal, ms: TOOL_HOOK_TIMEOUT_MS, timeoutError }, callHook()),
     )

@@ -2,7 +2,7 @@ import { TroupeError, unknownNameError } from '../../errors.ts'
 import { callPattern } from '../call-pattern.ts'
 import type { Event, ToolPre } from '../event.ts'
 import { isEvent } from '../event.ts'
-import { isFatal } from '../journal/fatal-error.ts'
+import { isFatal, toUserCodeError } from '../journal/fatal-error.ts'
 import { settleOnce } from '../journal/step.ts'
 import type { ToolCallPart } from '../model.ts'
 import type { PatternTool } from '../pattern.ts'
@@ -155,14 +155,8 @@ async function executeTool(scope: ToolCallScope, tool: Tool, pre: ToolPre): Prom
     const onStop = (reason: unknown) => lazySignal.abort(reason)
     return await withTimeout({ world: execution.ports.world, signal, ms, timeoutError, onStop }, result)
   } catch (thrown) {
-    throw toToolFailure(thrown)
+    throw toUserCodeError(thrown, 'tool_failed')
   }
-}
-
-/** A fatal error from a tool is about another run or store that the tool works with: it must not end this run. */
-function toToolFailure(thrown: unknown): unknown {
-  if (!(thrown instanceof TroupeError) || !isFatal(thrown)) return thrown
-  return new TroupeError('tool_failed', thrown.message, { hint: thrown.hint, cause: thrown })
 }
 
 /** The signal that a tool gets. It is created when first read: most tools never do, and creating one costs more than a small call. */

@@ -1,5 +1,5 @@
 import { TroupeError, toTroupeError } from '../../errors.ts'
-import { isFatal } from '../../kernel/journal/fatal-error.ts'
+import { isFatal, toUserCodeError } from '../../kernel/journal/fatal-error.ts'
 import { recordValue } from '../../kernel/journal/step.ts'
 import type {
   PerformerHost,
@@ -73,7 +73,7 @@ export class ActivePerformerTurn implements PerformerHost {
       return checkResult(name, await Promise.race([work, stopped.promise]))
     } catch (thrown) {
       await this.#waitUntilStopped(work)
-      throw thrown
+      throw signal.aborted ? thrown : toUserCodeError(thrown, 'performer_failed')
     } finally {
       stopTimer()
       stopListening()
