@@ -58,7 +58,6 @@ test('U23 a tool that throws the error of another run or store fails its call, n
     const model = functionModel((request) =>
       request.session.turn === 1 ? { calls: [{ name: 'delegate', input: {} }] } : { text: lastMessageText(request) },
     )
-      category: 'perception',
     const { task } = await createTestTroupe({
       model,
       tools: [tool],
