@@ -105,6 +105,10 @@ test('Q2 nothing of another project is listed or found', async () => {
   const [gate] = await troupe.gates().all()
   const [session] = await troupe.sessions().all()
   const unknownRun = { code: 'unknown_run' }
+  const missing = undefined as never
+  await expect(other.getRun(missing)).rejects.toMatchObject(unknownRun)
+  await expect(other.getGate(missing)).rejects.toMatchObject({ code: 'unknown_gate' })
+  await expect(other.getSession(missing)).rejects.toMatchObject({ code: 'unknown_session' })
   await expect(other.events(run_id)).rejects.toMatchObject(unknownRun)
   await expect(other.artifacts(run_id)).rejects.toMatchObject(unknownRun)
   await expect(other.gates({ run_id })).rejects.toMatchObject(unknownRun)

@@ -190,11 +190,11 @@ function artifactQuery(
 }
 
 async function requireSession({ store, project }: QueryScope, session_id: string): Promise<SessionRow> {
-  const row = await store.session(session_id)
+  const row = typeof session_id === 'string' ? await store.session(session_id) : undefined
   if (row?.project === project) return row
   const known = await store.sessions({ project, limit: 100 })
   throw unknownSessionError(
-    session_id,
+    String(session_id),
     known.map((session) => session.session_id),
   )
 }

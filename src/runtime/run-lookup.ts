@@ -43,22 +43,23 @@ export function checkAfter(after: number, head: number = Number.MAX_SAFE_INTEGER
 
 /** Finds a run of this project. A run of another project is `unknown_run`. */
 export async function requireRun(store: Store, project: string, run_id: string): Promise<RunRow> {
-  const row = await store.run(run_id)
+  // A missing command-line argument, for example, gives `undefined`, which a store cannot look up.
+  const row = typeof run_id === 'string' ? await store.run(run_id) : undefined
   if (row?.project === project) return row
   const known = await store.runs({ project, limit: 100 })
   throw unknownRunError(
-    run_id,
+    String(run_id),
     known.map((run) => run.run_id),
   )
 }
 
 /** Finds a gate of this project. A gate of another project is `unknown_gate`. */
 export async function requireGate(store: Store, project: string, gate_id: string): Promise<GateRow> {
-  const gate = await store.gate(gate_id)
+  const gate = typeof gate_id === 'string' ? await store.gate(gate_id) : undefined
   if (gate?.project === project) return gate
   const open = await store.openGates({ project })
   throw unknownGateError(
-    gate_id,
+    String(gate_id),
     open.map((row) => row.gate_id),
   )
 }

@@ -124,10 +124,7 @@ export type Team = z.output<typeof teamSchema>
 /** A team as people write it. */
 export type TeamInput = z.input<typeof teamSchema>
 export type TeamAgent = Team['agents'][number]
-export type TeamHandoff = Team['handoffs'][number]
 export type TeamGroup = Team['groups'][number]
-export type TeamLimits = Team['limits']
-export type AfterWorkBehavior = Team['after_work_behavior']
 
 /** The keys that the schema allows at a field. */
 export function allowedKeysAt(field: readonly (string | number)[]): string[] {
