@@ -105,6 +105,7 @@ export class Appender {
     if (error || !run) return appendFailure(error ?? unknownRunError(append.run_id, []))
     if (append.events.length === 0) {
       if (append.sync === 'full') runs.touch(run)
+      if (append.release) runs.release(append)
       return OK
     }
     const head = run.head + append.events.length

@@ -174,6 +174,10 @@ export async function releasesWithAppend(store: Store): Promise<void> {
   const row = await store.run('r1')
   assert.deepEqual([row?.owner, row?.lease_until, row?.status, row?.head], [null, null, 'completed', 2])
   assert.equal((await store.lease('r1', testClaimant('b'))).epoch, 2)
+  // Also without events: the last ones may already be stored.
+  const other = await createLeasedRun(store, 'r2')
+  assert.ok((await other.tryAppend([], { sync: 'full', release: true })).ok)
+  assert.equal((await store.run('r2'))?.owner, null)
 }
 
 export async function takesOverFromDeadOwners(store: Store): Promise<void> {
