@@ -15,19 +15,21 @@ import type { EventPosition, SessionRange, Store } from '../store/store.ts'
  * 4. The cache is bounded. Eviction costs time, never correctness.
  */
 
-/** Bounds the memory: the conversation of an event has a few KB. */
-const MAX_CACHED_EVENTS = 100_000
+/** Bounds the memory. Bytes, not events or sessions: one tool result may have 256 KB. */
+const MAX_CACHED_BYTES = 64 * 1024 * 1024
+/** About what an event occupies besides its text. */
+const EVENT_OVERHEAD_BYTES = 128
 
 export class SessionHistoryCache {
   readonly #store: Store
-  readonly #maxEvents: number
+  readonly #maxBytes: number
   /** In order of use, the most recent last. */
   readonly #cached = new Map<string, SessionHistory>()
-  #eventCount = 0
+  #bytes = 0
 
-  constructor(store: Store, maxEvents = MAX_CACHED_EVENTS) {
+  constructor(store: Store, maxBytes = MAX_CACHED_BYTES) {
     this.#store = store
-    this.#maxEvents = maxEvents
+    this.#maxBytes = maxBytes
   }
 
   /** The whole history of a session. */
@@ -60,15 +62,17 @@ export class SessionHistoryCache {
 
   #add(history: SessionHistory): void {
     this.#cached.set(history.session_id, history)
-    this.#eventCount += history.fold.eventCount
+    this.#bytes += historyBytes(history)
     for (const oldest of this.#cached.keys()) {
-      if (this.#eventCount <= this.#maxEvents) return
+      if (this.#bytes <= this.#maxBytes) return
       this.#evict(oldest)
     }
   }
 
   #evict(session_id: string): void {
-    this.#eventCount -= this.#cached.get(session_id)?.fold.eventCount ?? 0
+    const cached = this.#cached.get(session_id)
+    if (!cached) return
+    this.#bytes -= historyBytes(cached)
     this.#cached.delete(session_id)
   }
 }
@@ -91,6 +95,10 @@ function historyFrom(session_id: string, events: readonly Event[]): SessionHisto
   }
   const fold = foldEvents(events)
   return { session_id, segment: fold.lastOpening?.segment ?? 1, base: positionOf(last), fold }
+}
+
+function historyBytes({ fold }: SessionHistory): number {
+  return fold.state.bytes + fold.eventCount * EVENT_OVERHEAD_BYTES
 }
 
 function positionOf({ run_id, seq }: Event): EventPosition {

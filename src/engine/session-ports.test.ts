@@ -133,6 +133,14 @@ describe('a session as a chain of segments', () => {
     expect(await unbounded.read(session_id)).toBe(await unbounded.read(session_id))
   })
 
+  test('S11 the memory of cached histories is bounded by their texts, however few events they have', async () => {
+    const { troupe, store, session_id } = await threeSegments()
+    await troupe.run('task', { session_id, instruction: 'long '.repeat(20_000) })
+    const [small, large] = [new SessionHistoryCache(store, 50_000), new SessionHistoryCache(store, 500_000)]
+    expect(await small.read(session_id)).not.toBe(await small.read(session_id))
+    expect(await large.read(session_id)).toBe(await large.read(session_id))
+  })
+
   test('S10 the result of a session can be read by its id once the session has ended', async () => {
     const released = Promise.withResolvers<void>()
     const model = chunkModel(() => released.promise.then(() => textChunks('here')))
