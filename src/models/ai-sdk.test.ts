@@ -7,8 +7,8 @@ import type { Message, Model, ModelChunk, ModelRequest } from '../kernel/model.t
 import { userMessage } from '../kernel/model.ts'
 import type { ModelBehavior } from '../testing/model-contract.ts'
 import { collectChunks, modelContract, modelRequest } from '../testing/model-contract.ts'
-import type { LanguageModelOptions } from './ai-sdk.ts'
 import { fromLanguageModel } from './ai-sdk.ts'
+import type { LanguageModelOptions } from './language-model.ts'
 
 type Part = LanguageModelV4StreamPart
 

@@ -1,11 +1,11 @@
 import { didYouMean, nearestNames, TroupeError, unknownNameError } from '../errors.ts'
 import type { Model } from '../kernel/model.ts'
 import type { EnvironmentVariables } from '../kernel/world.ts'
-import type { LanguageModel } from './ai-sdk.ts'
 import type { Endpoint } from './endpoints.ts'
 import { ENDPOINTS, firstSetVariable, resolveBaseUrl } from './endpoints.ts'
 import { requireEventStream } from './event-stream-guard.ts'
 import { knownLimits, knownModelNames } from './known-models.ts'
+import type { LanguageModel } from './language-model.ts'
 
 export interface ProviderModelOptions {
   env: EnvironmentVariables
