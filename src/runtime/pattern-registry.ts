@@ -22,7 +22,10 @@ export async function loadPatternRegistry(options: TroupeOptions): Promise<Patte
   const custom = options.patterns ?? []
   for (const pattern of custom) checkSchemas(pattern)
   const configs: Readonly<Record<string, unknown>> = { ...options }
-  const builtIn = (await loadBuiltInPatterns()).map((pattern) => pattern.configure?.(configs[pattern.name]) ?? pattern)
+  const builtIn = (await loadBuiltInPatterns()).map((pattern): Pattern => {
+    const config = configs[pattern.name]
+    return config === undefined ? pattern : (pattern.configure?.(config) ?? pattern)
+  })
   const all = [...builtIn, ...custom]
   requireUniqueNames('patterns', custom, new Set(builtIn.flatMap(patternNames)))
   requireUniqueEvents(all)

@@ -65,7 +65,7 @@ async function runStartFrom(
     pattern: name,
     version: pattern.version,
     input: parsed,
-    limits: parseLimits(limits, options.limits),
+    limits: options.limits === undefined ? limits : parseLimits(limits, options.limits),
     ...(options.model === undefined ? undefined : { model: options.model }),
     ...(options.tags === undefined ? undefined : { tags: parseTags(options.tags) }),
     ...(options.context === undefined ? undefined : { context: parseRunContext(options.context) }),

@@ -26,7 +26,7 @@ export function createCollaboratePattern(config: CollaborateConfig): Collaborate
     delegation: { self: 'count', cycles: 'refuse' },
     aliases: ['tool-collaborative'],
     on_request: true,
-    configure: (options) => createCollaboratePattern(parseCollaborateConfig(options ?? {})),
+    configure: (options) => createCollaboratePattern(parseCollaborateConfig(options as Partial<CollaborateConfig>)),
     input: collaborateInput,
     output: collaborateOutput as unknown as StandardSchema<CollaborateOutput>,
     events: collaborateEvents,
