@@ -31,6 +31,17 @@ async function createStore(): Promise<void> {
   await store.close()
 }
 
+test('ST56 a store that another tool has analysed is opened as before', async () => {
+  await createStore()
+  const db = openDatabase(path)
+  db.exec('ANALYZE; PRAGMA optimize')
+  expect(db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat1'").get()).toBeDefined()
+  db.close()
+  const store = await openSqlite(path)
+  expect((await store.run('r1'))?.head).toBe(1)
+  await store.close()
+})
+
 const PLANTED: readonly (readonly [string, string, RegExp])[] = [
   [
     'a trigger',

@@ -8,6 +8,12 @@ import { corruptError } from './sqlite-errors.ts'
  * rows of their own, such as a person's permission. Only the exact schema of a version is accepted.
  */
 
+/** Tables in which SQLite keeps the statistics of `ANALYZE`, which other tools may run. */
+const STATISTICS: ReadonlyMap<string, string> = new Map([
+  ["table 'sqlite_stat1'", 'sqlite_stat1: CREATE TABLE sqlite_stat1(tbl,idx,stat)'],
+  ["table 'sqlite_stat4'", 'sqlite_stat4: CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)'],
+])
+
 const schemas = new Map<number, ReadonlyMap<string, string>>()
 
 /** Throws `store_corrupt` if the database has anything but the tables and indexes of this schema version. */
@@ -17,7 +23,7 @@ export function verifySchema(db: Database, path: string, version: number): void 
   schemas.set(version, expected)
   const found = readSchema(db)
   for (const [name, sql] of found) {
-    if (expected.get(name) !== sql) throw corruptError(path, `has a ${name} that Troupe did not create`)
+    if ((expected.get(name) ?? STATISTICS.get(name)) !== sql) throw corruptError(path, `has a ${name} that Troupe did not create`)
   }
   const missing = [...expected.keys()].find((name) => !found.has(name))
   if (missing !== undefined) throw corruptError(path, `has no ${missing}`)
