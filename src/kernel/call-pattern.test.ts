@@ -56,6 +56,14 @@ test.each([
   expect((await troupe.events(run_id).all()).map(({ type }) => type)).toEqual(['run:start', 'run:attempt', 'run:end'])
 })
 
+test('PT2 emitting a field `key`, which the key of the event would replace, fails with invalid_event', async () => {
+  const events = { 'review:keyed': z.object({ key: z.string() }) }
+  const pattern = definePattern({ ...review((context) => context.emit('a', 'review:keyed', { key: 'mine' })), events })
+  const { troupe } = await createTestTroupe({ patterns: [pattern] })
+  const { error } = await troupe.run('review', {})
+  expect(error).toMatchObject({ code: 'invalid_event', message: expect.stringContaining('`key` is reserved') })
+})
+
 test.each([
   ['vote', 'is not a namespaced event type'],
   ['run:start', 'is an event of the kernel'],

@@ -27,9 +27,15 @@ export function parseEventData({ name, events = {} }: Pattern, type: string, dat
     })
   }
   const parsed = validateValue(schema, data)
-  if (parsed.ok && typeof parsed.value === 'object' && parsed.value !== null) return parsed.value
-  const problem = parsed.ok ? 'it is not an object' : parsed.problem
+  const problem = parsed.ok ? shapeProblem(parsed.value) : parsed.problem
+  if (parsed.ok && problem === undefined) return parsed.value as object
   throw new TroupeError('invalid_event', `the event '${type}' does not match its schema: ${problem}`, {
     hint: `correct the data, or \`events\` of the pattern '${name}'`,
   })
+}
+
+function shapeProblem(data: unknown): string | undefined {
+  if (typeof data !== 'object' || data === null) return 'it is not an object'
+  // The key of the event would silently replace it.
+  return 'key' in data ? 'the field `key` is reserved for the key of the event' : undefined
 }

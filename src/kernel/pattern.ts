@@ -32,7 +32,7 @@ export interface PatternDefinition<Schemas extends PatternSchemas = PatternSchem
   description: string
   version: number
   input: Schemas['input']
-  /** Checked when the pattern returns; an output that does not match fails with `invalid_output`. */
+  /** Checked when the pattern returns, not transformed; an output that does not match fails with `invalid_output`. */
   output: Schemas['output']
   /** The events it emits. Types are namespaced and not the kernel's. */
   events?: Schemas['events']
@@ -105,7 +105,7 @@ export function definePattern<
   Events extends EventSchemas = Record<never, Schema>,
 >(
   pattern: PatternDefinition<{ input: Input; output: Output; events: Events }> & { name: Name },
-): Pattern<Name, { input: SchemaInput<Input>; output: SchemaOutput<Output> }> {
+): Pattern<Name, { input: SchemaInput<Input>; output: SchemaInput<Output> }> {
   const { name, events = {} } = pattern
   if (!NAME.test(name)) {
     throw new TroupeError('invalid_input', `\`name\` of a pattern is invalid: '${name}'`, {
