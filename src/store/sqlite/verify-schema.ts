@@ -23,7 +23,8 @@ export function verifySchema(db: Database, path: string, version: number): void 
   schemas.set(version, expected)
   const found = readSchema(db)
   for (const [name, sql] of found) {
-    if ((expected.get(name) ?? STATISTICS.get(name)) !== sql) throw corruptError(path, `has a ${name} that Troupe did not create`)
+    if ((expected.get(name) ?? STATISTICS.get(name)) !== sql)
+      throw corruptError(path, `has a ${name} that Troupe did not create`)
   }
   const missing = [...expected.keys()].find((name) => !found.has(name))
   if (missing !== undefined) throw corruptError(path, `has no ${missing}`)
