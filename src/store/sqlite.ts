@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { Event, EventType } from '../kernel/event.ts'
-import type { Append, AppendOutcome } from '../kernel/journal/journal.ts'
+import type { Append, AppendOutcome, Sync } from '../kernel/journal/journal.ts'
 import { ChangeFeed } from './changes.ts'
 import {
   gateAnsweredError,
@@ -54,6 +54,8 @@ export interface SqliteOptions {
 const BUSY_MS = 5000
 const EVENTS_PER_PAGE = 500
 const RUNS_PER_PAGE = 50
+/** About what a vector occupies besides its numbers. */
+const VECTOR_ROW_BYTES = 512
 
 /** Opens a store in a file, and creates the file and its folder if needed. Many processes may open it. */
 export async function openSqlite(path: string, options: SqliteOptions = {}): Promise<port.Store> {
@@ -160,7 +162,7 @@ class SqliteStore implements port.Store {
   }
 
   renew(leases: readonly port.Lease[], ttl_ms: number): Promise<string[]> {
-    return this.#writes.writeNow('normal', ({ runs }) =>
+    return this.#write('normal', ({ runs }) =>
       leases.filter((lease) => !runs.renew(lease, ttl_ms)).map(({ run_id }) => run_id),
     )
   }
@@ -229,7 +231,7 @@ class SqliteStore implements port.Store {
   }
 
   claimSession(session_id: string, run_id: string): Promise<port.SessionRow> {
-    return this.#writes.writeNow('normal', ({ runs, sessions }) => {
+    return this.#write('normal', ({ runs, sessions }) => {
       const row = sessions.row(session_id)
       if (!row) throw unknownSessionError(session_id, sessions.recentIds())
       const run = runs.requireRun(run_id)
@@ -248,7 +250,7 @@ class SqliteStore implements port.Store {
   }
 
   async enqueueCommand(run_id: string, body: port.CommandBody, at: number): Promise<port.Command> {
-    const command = await this.#writes.writeNow('full', ({ runs, gates, commands }) => {
+    const command = await this.#write('full', ({ runs, gates, commands }) => {
       const run = runs.requireRun(run_id)
       if (isEnded(run.status)) throw runEndedError(run)
       if (body.kind === 'answer') {
@@ -290,11 +292,12 @@ class SqliteStore implements port.Store {
   }
 
   takeTokens(take: TokenTake): Promise<number> {
-    return this.#writes.writeNow('normal', ({ buckets }) => buckets.take(take))
+    return this.#write('normal', ({ buckets }) => buckets.take(take))
   }
 
   putVectors(collection: port.VectorCollection, rows: readonly port.VectorRow[]): Promise<void> {
-    return this.#writes.writeNow('normal', ({ vectors }) => vectors.put(collection, rows))
+    const bytes = rows.reduce((sum, { vector }) => sum + vector.byteLength + VECTOR_ROW_BYTES, 0)
+    return this.#write('normal', ({ vectors }) => vectors.put(collection, rows), bytes)
   }
 
   vectors(collection: port.VectorCollection): Promise<port.VectorRow[]> {
@@ -302,7 +305,7 @@ class SqliteStore implements port.Store {
   }
 
   deleteVectors(collection: port.VectorCollection, ids?: readonly string[]): Promise<void> {
-    return this.#writes.writeNow('normal', ({ vectors }) => vectors.remove(collection, ids))
+    return this.#write('normal', ({ vectors }) => vectors.remove(collection, ids))
   }
 
   checkIntegrity(): Promise<string[]> {
@@ -314,6 +317,14 @@ class SqliteStore implements port.Store {
     await this.#writes.drain()
     await this.#checkpoints.close()
     this.#connection.close()
+  }
+
+  /** A write other than an append; `bytes` is about what it adds to the write-ahead log besides a few pages. */
+  async #write<T>(sync: Sync, work: (tables: Tables) => T, bytes = 0): Promise<T> {
+    if (this.#checkpoints.isBehind) await this.#checkpoints.waitUntilCaughtUp()
+    const result = await this.#writes.writeNow(sync, work)
+    this.#checkpoints.recordWrite(bytes)
+    return result
   }
 
   #read<T>(work: (tables: Tables) => T): Promise<T> {

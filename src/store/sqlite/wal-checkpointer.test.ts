@@ -38,6 +38,24 @@ test.each([true, false])(
   },
 )
 
+test('ST27 vectors and rate limits are written without a long log, too', async () => {
+  const store = await openSqlite(path)
+  const scope = { project: 'p', collection: 'notes' }
+  for (let n = 0; n < 60; n++) {
+    const rows = Array.from({ length: 64 }, (_, index) => ({
+      id: `${n}-${index}`,
+      vector: new Float32Array(4096).fill(n),
+      data: {},
+    }))
+    await store.putVectors(scope, rows)
+    for (let m = 0; m < 20; m++)
+      await store.takeTokens({ key: 'k', capacity: 1, refill_per_minute: 1, amount: 1, force: true })
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect(statSync(`${path}-wal`).size).toBeLessThan(32 * MB)
+  await store.close()
+})
+
 test('ST27 a long-running reader lets the log grow and blocks nobody', async () => {
   const limits = { begin_bytes: 256 * 1024, restart_bytes: 512 * 1024, wait_bytes: MB, wait_ms: 50 }
   const store = await openSqlite(path, { checkpoints: limits })
