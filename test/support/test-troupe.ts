@@ -41,10 +41,13 @@ export function modelFromRules(...rules: Rule[]): Model {
 
 const stores = new WeakMap<Troupe, Store>()
 
-/** Creates a troupe on a store object, in memory by default, which `storeOf` returns. */
+/**
+ * Creates a troupe on a store object, in memory by default, which `storeOf` returns. With `engine`, everything is loaded at once:
+ * tests that drive the event loop by hand would otherwise wait for files.
+ */
 export async function createTroupeWithStore(options: TroupeOptions): Promise<Troupe> {
   const store = options.store === undefined || options.store === 'memory' ? new MemoryStore() : options.store
-  const troupe = await createTroupe({ ...options, store })
+  const troupe = await createTroupe({ engine: {}, ...options, store })
   if (typeof store !== 'string') stores.set(troupe, store)
   return troupe
 }
