@@ -64,15 +64,27 @@ export class MemorySessions {
     const segments = this.#sessions.get(session_id)?.segments ?? []
     const first = after ? segmentIndex(segments, after) : -1
     const last = to ? segmentIndex(segments, to) : -1
-    return segments.flatMap((segment, index) => {
-      if (index < first || (last >= 0 && index > last)) return []
-      const from = after && index === first ? Math.max(segment.from, after.seq + 1) : segment.from
-      return [{ ...segment, from, to: to && index === last ? to.seq : segment.to }]
-    })
+    const start = Math.max(first, 0)
+    return segments.slice(start, last < 0 ? undefined : last + 1).map((segment, index) => ({
+      ...segment,
+      from: after && start + index === first ? Math.max(segment.from, after.seq + 1) : segment.from,
+      to: to && start + index === last ? to.seq : segment.to,
+    }))
   }
 }
 
-/** The index of the first segment that ends at or after the event; -1 if there is none. */
+/**
+ * The index of the first segment of the run that ends at or after the event; -1 if there is none. Searched from the end: a chat
+ * has a segment per turn, and asks for the newest.
+ */
 function segmentIndex(segments: readonly Segment[], { run_id, seq }: EventPosition): number {
-  return segments.findIndex((segment) => segment.run_id === run_id && (segment.to === null || segment.to >= seq))
+  let found = -1
+  for (let index = segments.length - 1; index >= 0; index--) {
+    const segment = segments[index]
+    if (segment?.run_id !== run_id) continue
+    if (segment.to !== null && segment.to < seq) break
+    found = index
+    if (segment.from <= seq) break
+  }
+  return found
 }
