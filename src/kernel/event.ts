@@ -263,7 +263,7 @@ export interface EventData {
 }
 
 /**
- * What an event means for the step of its key. A pattern's event settles its key; patterns declare their events
+ * The effect of an event on the step of its key. A pattern's event settles its key; patterns declare their events
  * (`PatternDefinition.events`), so this table is all that a journal needs to be read.
  */
 const EVENT_ROLES: Readonly<Record<keyof EventData, 'opens' | 'settles' | 'notes'>> = {

@@ -2,7 +2,7 @@ import type { ErrorRecord } from '../errors.ts'
 import type { EventOf, PatternEventType, SessionEnd } from './event.ts'
 
 /*
- * What people see of a pattern: a reducer over its events, and functions from the reduced state to lines. All of it is pure; a
+ * The view of a pattern: a reducer over its events, and functions from the reduced state to lines. All of it is pure; a
  * surface folds the journal, removes control characters from the text, fits it to its width and paints it.
  */
 
@@ -16,7 +16,7 @@ export interface ProgressLine {
   spans: TextLine
 }
 
-/** What a surface knows about a session. */
+/** The facts that a surface knows about a session. */
 export interface SessionFacts {
   key: string
   agent: string
@@ -29,7 +29,7 @@ export interface SessionFacts {
   ended_at: number | null
 }
 
-/** What a pattern tells about one of its sessions; the instruction and the text are shown otherwise. */
+/** The labels that a pattern gives one of its sessions; the instruction and the text are shown otherwise. */
 export interface SessionLabel {
   purpose: string
   /** Replaces the text of the session. */

@@ -45,7 +45,7 @@ export interface PatternDefinition<Schemas extends PatternSchemas = PatternSchem
   delegation?: DelegationRules
   /** The pattern with the options that `createTroupe` got under its name. */
   configure?(options: unknown): Pattern
-  /** What people see of it; otherwise the fields of its events. */
+  /** The view that people see of it; without one, the fields of its events. */
   view?: PatternViewSource
   /** Only for agents whose file lists it. */
   on_request?: true

@@ -43,7 +43,7 @@ export type PerformerUpdate =
   | { type: 'tool-start'; id: string; tool: string; input: unknown; kind?: 'read' | 'idempotent' | 'act' }
   | { type: 'tool-end'; id: string; output?: unknown; error?: string }
   | { type: 'plan'; entries: readonly PlanEntry[] }
-  /** What was spent since the last report. It counts at once, without a reservation; a limit that it reaches ends the turn. */
+  /** The spend since the last report. It counts at once, without a reservation; a limit that it reaches ends the turn. */
   | PerformerUsage
 
 export interface PerformerUsage {

@@ -10,7 +10,7 @@ import type { RuntimeParts } from './runtime-parts.ts'
 /** Operations that execute no run, so that they do not load the engine. */
 export interface RunReader {
   parts: RuntimeParts
-  /** What the watchers of a run share. */
+  /** The buffer that the watchers of a run share. */
   tails: RunTails
   /** Results being read. `closeTroupe` waits for them: the store must not close under a reader. */
   pendingResults: Set<Promise<void>>

@@ -50,7 +50,7 @@ function depthAt(view: RunView, key: string): number {
   return caller ? caller.depth + 1 : 0
 }
 
-/** What the pattern of a session tells about it. */
+/** The labels that the pattern of a session gives it. */
 export function sessionLabel(view: RunView, session: SessionFacts): SessionLabel | undefined {
   for (const { view: each, state } of view.patterns) {
     const label = each.session?.(state, session)

@@ -1,7 +1,7 @@
 import { definePatternView } from '../../kernel/pattern-view.ts'
 import { toTerminalLine } from '../../views/text-width.ts'
 
-/** What people see of a recorded outcome: its output as text. */
+/** The view of a recorded outcome: its output as text. */
 export const outcomeView = definePatternView({
   initial: () => undefined,
   reduce: (state) => state,

@@ -17,7 +17,7 @@ import {
 } from './collaboration-view.ts'
 import type { CollaborateEvent, CollaborateEventOf } from './events.ts'
 
-/** What people see of a collaboration: its specialists while they work, and their agreement at the end. */
+/** The view of a collaboration: its specialists while they work, and their agreement at the end. */
 export const collaborateView = definePatternView<CollaborationViews, CollaborateEvent>({
   initial: () => ({ byKey: new Map(), specialists: new Map() }),
   reduce(views, event) {

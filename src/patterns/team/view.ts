@@ -15,7 +15,7 @@ import {
   teamSessionPurpose,
 } from './team-view.ts'
 
-/** What people see of a team: its turns and handoffs, and the route that the work took. */
+/** The view of a team: its turns and handoffs, and the route that the work took. */
 export const teamView = definePatternView<TeamView, TeamEvent>({
   initial: newTeamView,
   reduce(team, event) {
@@ -115,7 +115,7 @@ function teamLine(key: string, spans: TextLine): ProgressLine {
   return { speaker: { agent: '', depth: teamDepth(key) }, spans }
 }
 
-/** What a session does in its team; `undefined` for other sessions. */
+/** The part of a session in its team; `undefined` for other sessions. */
 function teamSession(team: TeamView, session: SessionFacts): SessionLabel | undefined {
   const purpose = teamSessionPurpose(team, session.key)
   if (purpose === undefined) return undefined
