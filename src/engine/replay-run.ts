@@ -3,7 +3,6 @@ import type { Event, RunEnd, RunStart } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import { Execution } from '../kernel/journal/execution.ts'
 import type { Append, AppendOutcome } from '../kernel/journal/journal.ts'
-import { Committer } from '../kernel/journal/journal.ts'
 import { JournalIndex } from '../kernel/journal/journal-index.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import type { Ports } from '../kernel/ports.ts'
@@ -12,6 +11,7 @@ import { runMetadataFrom } from '../kernel/run-metadata.ts'
 import { Budget } from '../kernel/session/budget.ts'
 import type { StartTurns } from '../kernel/session/turn-scope.ts'
 import type { Store } from '../store/store.ts'
+import { Committer } from './group-commit.ts'
 import type { JournalDifference } from './journal-diff.ts'
 import { canonicalEvents, diffJournals, stepKey } from './journal-diff.ts'
 import type { PendingReads } from './replay-ports.ts'
@@ -126,7 +126,7 @@ function createReplay(deps: ReplayDeps, { stored, history, pattern, recordings }
     return 0
   }
   const budget = new Budget({ ...run.limits, calls: null, tokens: null, usd: null, concurrency: 1_000_000 })
-  const execution = new Execution({ run, ports, journal, committer, recorded, budget })
+  const execution = new Execution({ run, ports, journal, scheduler: committer, recorded, budget })
   // The clock stands still: time spent waiting for a person must not extend a recorded time limit.
   execution.gateWaitMs = () => 0
   return { execution, world, pendingReads, written }

@@ -3,7 +3,7 @@ import type { Event } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import { Execution } from '../kernel/journal/execution.ts'
 import { isFatal } from '../kernel/journal/fatal-error.ts'
-import type { Committer, Journal } from '../kernel/journal/journal.ts'
+import type { Journal } from '../kernel/journal/journal.ts'
 import { JournalIndex } from '../kernel/journal/journal-index.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import type { Ports } from '../kernel/ports.ts'
@@ -15,6 +15,7 @@ import type { StartTurns } from '../kernel/session/turn-scope.ts'
 import type { Command, GateRow, Lease, Store } from '../store/store.ts'
 import type { ReopenOptions, RunEndEvent } from './engine.ts'
 import { requireExecutable } from './executable-run.ts'
+import type { Committer } from './group-commit.ts'
 import { cancelledError, executePattern } from './run-end.ts'
 import { reopenRun, runHistoryFrom, undeliveredEvents } from './run-history.ts'
 
@@ -148,7 +149,7 @@ export class RunAttempt {
     for (const event of events) budget.recordEvent(event)
     const { project, model, permissions } = start
     const run = { id: this.run_id, project, limits, model, permissions, metadata: runMetadataFrom(start) }
-    const execution = new Execution({ run, ports, journal, committer, recorded, budget })
+    const execution = new Execution({ run, ports, journal, scheduler: committer, recorded, budget })
     this.#execution = execution
     execution.onParkable = () => this.#parkable.resolve('parkable')
     execution.ensureLease = () => this.#ensureLease()

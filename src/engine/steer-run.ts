@@ -1,8 +1,8 @@
 import { TroupeError, toTroupeError } from '../errors.ts'
 import type { Pattern } from '../kernel/pattern.ts'
-import { formatIssues } from '../kernel/schema.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
 import { steerSchema } from '../kernel/steer-action.ts'
+import { formatIssues } from '../schema/schema.ts'
 import type { Store } from '../store/store.ts'
 import { requireRunStart } from './run-history.ts'
 

@@ -1,7 +1,7 @@
 import { TroupeError } from '../errors.ts'
+import { validateValue } from '../schema/schema.ts'
 import type { Context } from './context.ts'
 import type { Pattern, PatternResult } from './pattern.ts'
-import { validateValue } from './schema.ts'
 
 /** Executes a pattern. A successful output that does not match its schema becomes a failure that keeps the output. */
 export async function callPattern(pattern: Pattern, context: Context, input: unknown): Promise<PatternResult> {

@@ -1,4 +1,5 @@
 import type { ErrorRecord } from '../errors.ts'
+import type { JsonSchema } from '../schema/standard-schema.ts'
 import type { Agent, AgentPermissions } from './agent.ts'
 import type { Artifact } from './artifact.ts'
 import type { Gate, GateAnswer } from './gate.ts'
@@ -7,7 +8,6 @@ import type { AssistantMessage, ModelStop, Usage, UserMessage } from './model.ts
 import type { PlanEntry } from './performer.ts'
 import type { RetryAttempt } from './retry-policy.ts'
 import type { RunContextData } from './run-metadata.ts'
-import type { JsonSchema } from './standard-schema.ts'
 import type { SteeringCommand } from './steer-action.ts'
 import type { ToolCategory, ToolKind } from './tool.ts'
 

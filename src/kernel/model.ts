@@ -1,4 +1,4 @@
-import type { JsonSchema } from './standard-schema.ts'
+import type { JsonSchema } from '../schema/standard-schema.ts'
 
 /** Token usage of a model request as the provider reported it; an estimate has `estimated` on its event. */
 export interface Usage {

@@ -1,6 +1,6 @@
+import type { JsonSchema } from '../schema/standard-schema.ts'
 import type { Agent } from './agent.ts'
 import type { Message, Usage, UserMessage } from './model.ts'
-import type { JsonSchema } from './standard-schema.ts'
 
 /*
  * The performer port: what carries out an agent's turn. Without one, the model loop does (`performers/model`). A performer is an

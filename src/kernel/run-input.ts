@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { TroupeError, unknownNameError } from '../errors.ts'
+import { formatIssues, validateValue } from '../schema/schema.ts'
 import type { Limits } from './limits.ts'
 import { DEFAULT_LIMITS } from './limits.ts'
 import type { Pattern } from './pattern.ts'
-import { formatIssues, validateValue } from './schema.ts'
 
 /** Finds a pattern by its name. Throws `unknown_pattern` with the known names. */
 export function requirePattern(patterns: ReadonlyMap<string, Pattern>, name: string): Pattern {

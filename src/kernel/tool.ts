@@ -1,7 +1,7 @@
 import { TroupeError } from '../errors.ts'
+import type { Schema } from '../schema/standard-schema.ts'
+import { schemaKind } from '../schema/standard-schema.ts'
 import type { RunMetadata } from './run-metadata.ts'
-import type { Schema } from './standard-schema.ts'
-import { schemaKind } from './standard-schema.ts'
 
 /**
  * Effect of repeating a call. `read` changes nothing; `idempotent` is safe to repeat with the same idempotency key; `act`

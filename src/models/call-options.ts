@@ -6,7 +6,7 @@ import type {
 } from '@ai-sdk/provider'
 import type { AssistantMessage, ImagePart, Message, ModelRequest, ToolSpec, UserMessage } from '../kernel/model.ts'
 import { toolCallsFrom } from '../kernel/model.ts'
-import type { JsonSchema } from '../kernel/standard-schema.ts'
+import type { JsonSchema } from '../schema/standard-schema.ts'
 import { supportsReasoningEffort } from './known-models.ts'
 import { providerMetadataFor } from './provider-metadata.ts'
 import type { ToolNameMap } from './tool-name-map.ts'

@@ -1,6 +1,6 @@
 import { canonicalJson, sha256 } from '../kernel/hash.ts'
 import type { Message, ModelRequest, ModelSettings, ToolSpec } from '../kernel/model.ts'
-import type { JsonSchema } from '../kernel/standard-schema.ts'
+import type { JsonSchema } from '../schema/standard-schema.ts'
 
 /*
  * The recorded form of a request, and the hash that identifies it.

@@ -1,7 +1,7 @@
 import { TroupeError } from '../errors.ts'
 import { parseStructuredOutput } from '../kernel/session/structured-output.ts'
 import type { TurnEnd } from '../kernel/session/turn-scope.ts'
-import type { Schema } from '../kernel/standard-schema.ts'
+import type { Schema } from '../schema/standard-schema.ts'
 import type { GuardedSession } from './guardrails.ts'
 import { guardAnswer, isGuarded } from './guardrails.ts'
 

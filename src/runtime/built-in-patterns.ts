@@ -1,5 +1,5 @@
 import type { Pattern } from '../kernel/pattern.ts'
-import type { JsonSchema } from '../kernel/standard-schema.ts'
+import type { JsonSchema } from '../schema/standard-schema.ts'
 
 /**
  * The patterns that come with Troupe, by name. A line here is all that registers one: everything else is in its folder. They are
@@ -27,6 +27,6 @@ export function loadBuiltInPatterns(): Promise<BuiltInPattern[]> {
 
 /** The JSON Schema of the input of a pattern. */
 export async function patternInputSchema({ name, input }: Pattern): Promise<JsonSchema> {
-  const { compileSchema } = await import('../kernel/schema.ts')
+  const { compileSchema } = await import('../schema/schema.ts')
   return compileSchema(input, `\`input\` of the pattern '${name}'`).jsonSchema
 }

@@ -1,7 +1,7 @@
 import { UNKNOWN_TOOL_REASON } from '../judgement/permission/rule-lint.ts'
 import type { Agent } from '../kernel/agent.ts'
-import { compileSchema } from '../kernel/schema.ts'
 import type { Tool } from '../kernel/tool.ts'
+import { compileSchema } from '../schema/schema.ts'
 import { mcpServerKey } from '../tools/mcp/mcp-tool-names.ts'
 import { agentNames, checkAgentRules, checkPolicy } from '../tools/permissions.ts'
 import type { PatternRegistry } from './pattern-registry.ts'

@@ -1,7 +1,7 @@
 import { TroupeError } from '../errors.ts'
 import type { Pattern, PatternTool } from '../kernel/pattern.ts'
 import { patternTool } from '../kernel/pattern.ts'
-import { compileSchema } from '../kernel/schema.ts'
+import { compileSchema } from '../schema/schema.ts'
 import { loadBuiltInPatterns } from './built-in-patterns.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 

@@ -1,5 +1,5 @@
 import type { Pattern, PatternTypes } from '../kernel/pattern.ts'
-import type { Schema, SchemaInput } from '../kernel/standard-schema.ts'
+import type { Schema, SchemaInput } from '../schema/standard-schema.ts'
 import type { BuiltInPattern } from './built-in-patterns.ts'
 
 /*

@@ -5,22 +5,23 @@ import type { Violation } from './violation.ts'
 import { isTestFile } from './violation.ts'
 
 const adapters = ['models', 'tools', 'performers', 'store', 'engine', 'knowledge', 'formats']
-const core = ['errors', 'judgement', 'kernel', 'patterns', ...adapters]
+const core = ['errors', 'schema', 'judgement', 'kernel', 'patterns', ...adapters]
 
 /** Zones that each zone may import. A zone may import itself, except that a pattern must not import another pattern. */
 const allowedImports: Record<string, readonly string[]> = {
   errors: [],
+  schema: ['errors'],
   judgement: ['errors'],
-  kernel: ['errors'],
+  kernel: ['errors', 'schema'],
   // Their views use the pattern-neutral ones, never the other way round.
-  patterns: ['errors', 'kernel', 'judgement', 'views'],
-  ...Object.fromEntries(adapters.map((adapter) => [adapter, ['errors', 'kernel']])),
-  engine: ['errors', 'kernel', 'store'],
-  tools: ['errors', 'kernel', 'judgement'],
-  formats: ['errors', 'kernel', 'judgement'],
-  knowledge: ['errors', 'kernel', 'store'],
-  audit: ['errors', 'kernel'],
-  views: ['errors', 'judgement', 'kernel'],
+  patterns: ['errors', 'schema', 'kernel', 'judgement', 'views'],
+  ...Object.fromEntries(adapters.map((adapter) => [adapter, ['errors', 'schema', 'kernel']])),
+  engine: ['errors', 'schema', 'kernel', 'store'],
+  tools: ['errors', 'schema', 'kernel', 'judgement'],
+  formats: ['errors', 'schema', 'kernel', 'judgement'],
+  knowledge: ['errors', 'schema', 'kernel', 'store'],
+  audit: ['errors', 'schema', 'kernel'],
+  views: ['errors', 'schema', 'judgement', 'kernel'],
   runtime: [...core, 'audit', 'views'],
   index: [...core, 'audit', 'views', 'runtime'],
   testing: [...core, 'audit', 'views', 'runtime', 'index'],

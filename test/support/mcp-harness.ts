@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
-import { parseValue } from '../../src/kernel/schema.ts'
 import type { Tool, ToolResult } from '../../src/kernel/tool.ts'
+import { parseValue } from '../../src/schema/schema.ts'
 import type { McpServers, McpServersOptions } from '../../src/tools/mcp/mcp-servers.ts'
 import { createMcpServers } from '../../src/tools/mcp/mcp-servers.ts'
 import { wallClock } from '../../src/tools/tools.ts'

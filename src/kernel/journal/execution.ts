@@ -9,7 +9,7 @@ import type { Ports, RunInfo } from '../ports.ts'
 import type { Budget } from '../session/budget.ts'
 import type { SessionResult } from '../session-result.ts'
 import { withAbort } from '../world.ts'
-import type { Committer, Journal } from './journal.ts'
+import type { FlushScheduler, Journal } from './journal.ts'
 import type { JournalIndex } from './journal-index.ts'
 import type { TimeSpan } from './time-span.ts'
 import { coveredMs } from './time-span.ts'
@@ -53,7 +53,7 @@ export class Execution {
    * that it still owns the run; otherwise this rejects with `lease_lost`.
    */
   ensureLease: () => Promise<void> | undefined = () => undefined
-  readonly #committer: Committer
+  readonly #scheduler: FlushScheduler
   readonly #abortController = new AbortController()
   readonly #claimedKeys = new Set<string>()
   readonly #waiting = new Map<string, { key: string; since: number; resolve: (answer: unknown) => void }>()
@@ -70,7 +70,7 @@ export class Execution {
     run: RunInfo
     ports: Ports
     journal: Journal
-    committer: Committer
+    scheduler: FlushScheduler
     recorded: JournalIndex
     budget: Budget
   }) {
@@ -81,7 +81,7 @@ export class Execution {
     this.budget = parts.budget
     this.subSessionCounts = parts.recorded.subSessionCounts()
     this.activeSessions = parts.recorded.openSessions()
-    this.#committer = parts.committer
+    this.#scheduler = parts.scheduler
     setMaxListeners(0, this.#abortController.signal)
     this.journal.onPoisoned = (error) => this.#abortController.abort(error)
   }
@@ -168,13 +168,13 @@ export class Execution {
   beginEffect(): Promise<void> | undefined {
     if (this.#isPaused) return NEVER
     this.#inFlight += 1
-    this.#committer.inFlight += 1
-    return this.#committer.acquireSlot()
+    this.#scheduler.inFlight += 1
+    return this.#scheduler.acquireSlot()
   }
 
   endEffect(): void {
     this.#inFlight -= 1
-    this.#committer.inFlight -= 1
+    this.#scheduler.inFlight -= 1
     if (this.#inFlight > 0) return
     this.#onIdle?.()
     this.#checkParkable()

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { flushEventLoop, pausableStore } from '../../../test/support/manual-doubles.ts'
+import { Committer } from '../../engine/group-commit.ts'
 import { realWorld } from '../../engine/real-world.ts'
 import { TroupeError } from '../../errors.ts'
 import { simulatedWorld } from '../../testing/simulated-world.ts'
 import type { Event } from '../event.ts'
 import type { Append, AppendOutcome, JournalStore } from './journal.ts'
-import { Committer } from './journal.ts'
 
 const OK: AppendOutcome = { ok: true }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { flushEventLoop } from '../../../test/support/manual-doubles.ts'
+import { Committer } from '../../engine/group-commit.ts'
 import { realWorld } from '../../engine/real-world.ts'
 import { TroupeError } from '../../errors.ts'
 import { MemoryStore } from '../../store/memory.ts'
@@ -9,7 +10,6 @@ import { simulatedWorld } from '../../testing/simulated-world.ts'
 import { testClaimant, testRunStart } from '../../testing/store/store-harness.ts'
 import type { Event } from '../event.ts'
 import type { Append, AppendOutcome, JournalStore } from './journal.ts'
-import { Committer } from './journal.ts'
 
 /* Adversarial tests of the committer with a store that answers late, out of order, with errors, or never. */
 

@@ -1,10 +1,10 @@
+import { toJsonSchema } from '../../schema/schema.ts'
 import type { Agent } from '../agent.ts'
 import type { Context } from '../context.ts'
 import type { SessionOpen } from '../event.ts'
 import type { Execution } from '../journal/execution.ts'
 import type { ToolSpec } from '../model.ts'
 import type { Pattern } from '../pattern.ts'
-import { toJsonSchema } from '../schema.ts'
 import { withAbort } from '../world.ts'
 
 interface PrepareScope {

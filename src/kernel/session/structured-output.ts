@@ -1,5 +1,5 @@
-import { validateValue } from '../schema.ts'
-import type { Schema } from '../standard-schema.ts'
+import { validateValue } from '../../schema/schema.ts'
+import type { Schema } from '../../schema/standard-schema.ts'
 
 export type ParsedOutput = { ok: true; object: unknown } | { ok: false; reason: string }
 

@@ -1,9 +1,9 @@
 import type { TroupeError } from '../../errors.ts'
+import type { Schema } from '../../schema/standard-schema.ts'
 import type { Context } from '../context.ts'
 import type { StopReason } from '../event.ts'
 import type { Execution } from '../journal/execution.ts'
 import type { Pattern } from '../pattern.ts'
-import type { Schema } from '../standard-schema.ts'
 import type { SessionState } from './session-state.ts'
 
 /** Everything that the turns of one segment of a session need. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { TroupeError } from '../../errors.ts'
-import { formatIssues } from '../../kernel/schema.ts'
+import { formatIssues } from '../../schema/schema.ts'
 import { durationSchema } from './duration.ts'
 import { collaborateModes, collaborateSyntheses } from './input.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Schema, StandardSchema } from '../../kernel/standard-schema.ts'
+import type { Schema, StandardSchema } from '../../schema/standard-schema.ts'
 import { toOutputSchema } from './output-schema.ts'
 
 export const contextScopes = ['conversation', 'agents', 'full'] as const

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { eventData } from '../../../test/support/manual-doubles.ts'
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../../../test/support/test-troupe.ts'
 import type { Event } from '../../kernel/event.ts'
-import type { Schema } from '../../kernel/standard-schema.ts'
+import type { Schema } from '../../schema/standard-schema.ts'
 import { MemoryStore } from '../../store/memory.ts'
 
 const worker = agent('worker')

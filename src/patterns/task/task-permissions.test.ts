@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../../../test/support/test-troupe.ts'
 import { defineTool } from '../../index.ts'
-import { validateValue } from '../../kernel/schema.ts'
+import { validateValue } from '../../schema/schema.ts'
 import { task } from './task.ts'
 
 const written: string[] = []

@@ -3,7 +3,7 @@ import { nearestNames } from '../../errors.ts'
 import type { VariableValue } from '../../judgement/condition/condition-tree.ts'
 import type { VariableType } from '../../judgement/condition/system-variables.ts'
 import type { ConditionVerdict } from '../../judgement/team/handoff-routing.ts'
-import { withJsonSchema } from '../../kernel/schema.ts'
+import { withJsonSchema } from '../../schema/schema.ts'
 
 /*
  * Structured output of a turn: the answer, verdicts on conditions, variables and a suggested next member.

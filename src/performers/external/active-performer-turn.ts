@@ -10,7 +10,7 @@ import type {
   PermissionRequestedCall,
 } from '../../kernel/performer.ts'
 import type { ReachedLimit } from '../../kernel/session/budget.ts'
-import { requirePermission } from '../../kernel/session/tool-permission.ts'
+import { requirePermission } from '../tool-call/tool-permission.ts'
 import type { PerformerRecorder } from './performer-recorder.ts'
 import type { PerformerScope } from './performer-scope.ts'
 

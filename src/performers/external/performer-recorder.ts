@@ -6,7 +6,7 @@ import type { AssistantMessage, Usage } from '../../kernel/model.ts'
 import { NO_USAGE } from '../../kernel/model.ts'
 import type { PerformerResult, PerformerUpdate, PerformerUsage } from '../../kernel/performer.ts'
 import { applyEvent, lastText } from '../../kernel/session/session-state.ts'
-import { recordToolResult } from '../../kernel/session/tool-result.ts'
+import { recordToolResult } from '../tool-call/tool-result.ts'
 import type { PerformerScope } from './performer-scope.ts'
 
 /*

@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { definePattern } from '../../index.ts'
-import { toJsonSchema } from '../../kernel/schema.ts'
+import { toJsonSchema } from '../../schema/schema.ts'
 import { addPatternFlags, normalizeFlags } from './pattern-flags.ts'
 
 const pattern = definePattern({

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../kernel/standard-schema.ts'
+import type { JsonSchema } from '../../schema/standard-schema.ts'
 
 /*
  * Validates arguments against the input schema of an MCP server. The schema is untrusted: `pattern` and `format` are removed,

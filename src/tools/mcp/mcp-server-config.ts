@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { canonicalJson } from '../../kernel/hash.ts'
-import { formatIssues } from '../../kernel/schema.ts'
+import { formatIssues } from '../../schema/schema.ts'
 
 /** A server process with the stdio transport. `${NAME}` is replaced by an environment variable. */
 export interface StdioServerConfig {

@@ -9,11 +9,11 @@ import {
   toolCallChunks,
 } from '../../../test/support/manual-doubles.ts'
 import { agent, createTestTroupe, lastMessageText } from '../../../test/support/test-troupe.ts'
+import type { ToolMessage } from '../../kernel/model.ts'
+import type { Tool, ToolResult } from '../../kernel/tool.ts'
+import { defineTool } from '../../kernel/tool.ts'
 import type { TroupeOptions } from '../../runtime/troupe-options.ts'
 import { simulatedWorld } from '../../testing/simulated-world.ts'
-import type { ToolMessage } from '../model.ts'
-import type { Tool, ToolResult } from '../tool.ts'
-import { defineTool } from '../tool.ts'
 import { MAX_TOOL_OUTPUT_CHARS } from './tool-result.ts'
 
 const worker = agent('worker')

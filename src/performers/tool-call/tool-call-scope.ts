@@ -1,7 +1,7 @@
-import type { Context } from '../context.ts'
-import type { Execution } from '../journal/execution.ts'
-import type { Pattern } from '../pattern.ts'
-import type { SessionState } from './session-state.ts'
+import type { Context } from '../../kernel/context.ts'
+import type { Execution } from '../../kernel/journal/execution.ts'
+import type { Pattern } from '../../kernel/pattern.ts'
+import type { SessionState } from '../../kernel/session/session-state.ts'
 
 /** One tool call within its turn. */
 export interface ToolCallScope {

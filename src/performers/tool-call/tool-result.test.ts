@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../../../test/support/test-troupe.ts'
-import type { Redactor } from '../redactor.ts'
-import type { ToolResult } from '../tool.ts'
-import { defineTool } from '../tool.ts'
+import type { Redactor } from '../../kernel/redactor.ts'
+import type { ToolResult } from '../../kernel/tool.ts'
+import { defineTool } from '../../kernel/tool.ts'
 import { MAX_TOOL_OUTPUT_CHARS } from './tool-result.ts'
 
 const TOKEN = 'ghp_0123456789abcdefghijABCDEFGHIJ012345'

@@ -1,8 +1,8 @@
 import { errorFromRecord, TroupeError, toTroupeError } from '../../errors.ts'
-import type { Event, ToolPre } from '../event.ts'
-import type { PatternResult } from '../pattern.ts'
-import type { Redactor } from '../redactor.ts'
-import { redactJson } from '../redactor.ts'
+import type { Event, ToolPre } from '../../kernel/event.ts'
+import type { PatternResult } from '../../kernel/pattern.ts'
+import type { Redactor } from '../../kernel/redactor.ts'
+import { redactJson } from '../../kernel/redactor.ts'
 import type { ToolCallScope } from './tool-call-scope.ts'
 
 /** Limit of one result in a conversation. The rest is truncated, and the result says so. */

@@ -5,10 +5,10 @@ import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import { chunkModel, chunksByTurn, textChunks, toolCallChunks } from '../../test/support/manual-doubles.ts'
 import { agent, createTestTroupe, lastMessageText } from '../../test/support/test-troupe.ts'
+import type { Tool, ToolCategory } from '../kernel/tool.ts'
+import { defineTool } from '../kernel/tool.ts'
 import { compileSchema, formatIssues } from './schema.ts'
 import type { JsonSchema, Schema, SchemaInput, SchemaOutput } from './standard-schema.ts'
-import type { Tool, ToolCategory } from './tool.ts'
-import { defineTool } from './tool.ts'
 
 const entry = z.union([z.string().min(1), z.strictObject({ name: z.string(), size: z.int().optional() })])
 const schema = z.strictObject({ entries: z.array(entry), mode: z.enum(['a', 'b']).optional() })

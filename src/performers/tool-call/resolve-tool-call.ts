@@ -1,14 +1,14 @@
 import { TroupeError, unknownNameError } from '../../errors.ts'
-import type { HookVerdict } from '../hook.ts'
-import { checkVerdict } from '../hook.ts'
-import { callUserCode } from '../journal/fatal-error.ts'
-import { recordValue } from '../journal/step.ts'
-import type { ToolCallPart } from '../model.ts'
-import type { PatternTool } from '../pattern.ts'
-import { validateValue } from '../schema.ts'
-import type { Tool } from '../tool.ts'
+import type { HookVerdict } from '../../kernel/hook.ts'
+import { checkVerdict } from '../../kernel/hook.ts'
+import { callUserCode } from '../../kernel/journal/fatal-error.ts'
+import { recordValue } from '../../kernel/journal/step.ts'
+import type { ToolCallPart } from '../../kernel/model.ts'
+import type { PatternTool } from '../../kernel/pattern.ts'
+import { withTimeout } from '../../kernel/session/with-timeout.ts'
+import type { Tool } from '../../kernel/tool.ts'
+import { validateValue } from '../../schema/schema.ts'
 import type { ToolCallScope } from './tool-call-scope.ts'
-import { withTimeout } from './with-timeout.ts'
 
 /*
  * Resolves a call before permission is asked: finds the agent's tool, validates the arguments, and applies `beforeTool` hooks.

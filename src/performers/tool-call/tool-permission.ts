@@ -1,9 +1,9 @@
 import { TroupeError } from '../../errors.ts'
-import { isEvent } from '../event.ts'
-import { canonicalJson, sha256 } from '../hash.ts'
-import { isRuleFor } from '../journal/permission-grant.ts'
-import type { PermissionDecision } from '../permission.ts'
-import type { ToolCategory, ToolKind } from '../tool.ts'
+import { isEvent } from '../../kernel/event.ts'
+import { canonicalJson, sha256 } from '../../kernel/hash.ts'
+import { isRuleFor } from '../../kernel/journal/permission-grant.ts'
+import type { PermissionDecision } from '../../kernel/permission.ts'
+import type { ToolCategory, ToolKind } from '../../kernel/tool.ts'
 import type { ToolCallScope } from './tool-call-scope.ts'
 
 /*
