@@ -19,7 +19,12 @@ const decisionBan: Ban = {
   names: [...kernelBan.names, 'setImmediate', 'queueMicrotask'],
   members: { ...kernelBan.members, Promise: ['race', 'any'] },
 }
-const bans: Readonly<Record<string, Ban>> = { kernel: kernelBan, performers: kernelBan, patterns: decisionBan, judgement: decisionBan }
+const bans: Readonly<Record<string, Ban>> = {
+  kernel: kernelBan,
+  performers: kernelBan,
+  patterns: decisionBan,
+  judgement: decisionBan,
+}
 
 // Replay must be deterministic: a clock or random value that is not in the journal sends a resumed run down another branch.
 export function ambientStateViolations(files: readonly SourceFile[]): Violation[] {
