@@ -171,6 +171,17 @@ describe('mediate', () => {
     expect(output.vote?.winner).toBe('go')
   })
 
+  test('CO64 a critical concern raised in the mediation round blocks the vote, with or without a recommendation', async () => {
+    const concerns = [{ concern: 'no way back', severity: 'critical' }]
+    const input = { synthesis: 'vote', on_conflict: 'mediate', vote: { strategy: 'veto' }, consensus_threshold: 0.9 }
+    for (const recommendation of ['', 'wait']) {
+      const objects = changeReply(contributionJson('wait', 0.3), contributionJson(recommendation, 0.3, { concerns }))
+      const { output } = await runCollaboration({ everybody: contributionJson('go', 0.4), c: objects }, input)
+      expect(output.vote).toMatchObject({ winner: null, blocked_by: ['c'] })
+      expect(output.contributions[2]).toMatchObject({ recommendation: 'wait', concerns })
+    }
+  })
+
   test('CO64 with agreement and without a veto no strategy asks again', async () => {
     for (const strategy of ['weighted', 'unanimous', 'veto']) {
       const input = { synthesis: 'vote', on_conflict: 'mediate', vote: { strategy, wave: 5 } }

@@ -8,7 +8,7 @@ import { parseStructuredOutput } from '../../kernel/session/structured-output.ts
 import type { SessionResult } from '../../kernel/session-result.ts'
 import { contentFromObject, contentFromPartialObject, contentFromText } from './contribution-parser.ts'
 import type { CollaborateContext } from './events.ts'
-import type { Contribution, ContributionContent } from './output.ts'
+import type { Concern, Contribution, ContributionContent } from './output.ts'
 import { contributionSchema } from './output.ts'
 import type { SpecialistPromptInput } from './prompts.ts'
 import { specialistPrompt } from './prompts.ts'
@@ -81,7 +81,10 @@ interface FollowUpRequest {
   instruction: string
 }
 
-/** Asks a specialist again in its session. Without a new recommendation the earlier contribution is kept. */
+/**
+ * Asks a specialist again in its session. Without a new recommendation the earlier contribution is kept, with the concerns of
+ * both: a veto raised in mediation must block the vote.
+ */
 export async function requestFollowUp(
   scope: ContributionScope,
   { specialist, earlier, key, instruction }: FollowUpRequest,
@@ -95,13 +98,24 @@ export async function requestFollowUp(
   const tokens_used = Math.max(earlier.tokens_used, revised.tokens_used - (earlier.saved_tokens ?? 0))
   emitContribution(context, key, { ...revised, tokens_used: tokens_used - earlier.tokens_used })
   const { recommendation, confidence, subtask } = earlier
-  const addition = revised.error || revised.response.trim() === '' ? '' : `\n\nAfter mediation: ${revised.response}`
   const current =
     revised.recommendation === null
-      ? { ...earlier, response: earlier.response + addition }
+      ? withAddition(earlier, revised)
       : { ...revised, before: { recommendation, confidence } }
   const contribution = { ...current, ...(subtask === undefined ? undefined : { subtask }), tokens_used }
   return { contribution, ...(revised.error ? { error: revised.error } : undefined) }
+}
+
+function withAddition(earlier: Contribution, { error, response, concerns, questions }: Contribution): Contribution {
+  const addition = error || response.trim() === '' ? '' : `\n\nAfter mediation: ${response}`
+  const isNew = ({ concern, severity }: Concern) =>
+    !earlier.concerns.some((known) => known.concern === concern && known.severity === severity)
+  return {
+    ...earlier,
+    response: earlier.response + addition,
+    concerns: [...earlier.concerns, ...concerns.filter(isNew)],
+    questions: [...new Set([...earlier.questions, ...questions])],
+  }
 }
 
 async function performWithCache(
