@@ -1,6 +1,6 @@
-import { z } from 'zod'
 import { TroupeError, unknownNameError } from '../errors.ts'
 import { formatIssues, validateValue } from '../schema/schema.ts'
+import * as z from '../schema/zod.ts'
 import type { Limits } from './limits.ts'
 import { DEFAULT_LIMITS } from './limits.ts'
 import type { Pattern } from './pattern.ts'

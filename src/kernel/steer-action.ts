@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from '../schema/zod.ts'
 
 /** Steering commands for a running run. */
 export const steerSchema = z.discriminatedUnion('do', [

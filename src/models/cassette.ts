@@ -1,7 +1,7 @@
-import { z } from 'zod'
 import type { ErrorRecord } from '../errors.ts'
 import { TroupeError } from '../errors.ts'
 import type { ModelChunk, ModelErrorInfo } from '../kernel/model.ts'
+import * as z from '../schema/zod.ts'
 import type { RecordedRequest } from './cassette-request.ts'
 
 /*

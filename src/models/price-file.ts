@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { z } from 'zod'
 import { TroupeError } from '../errors.ts'
+import * as z from '../schema/zod.ts'
 
 /*
  * A price file:

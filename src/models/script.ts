@@ -1,5 +1,5 @@
-import { z } from 'zod'
 import { nearestNames, TroupeError } from '../errors.ts'
+import * as z from '../schema/zod.ts'
 
 const MAX_DELAY_MS = 2_147_483_647
 

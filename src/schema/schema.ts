@@ -1,7 +1,7 @@
-import { z } from 'zod'
 import { TroupeError, toTroupeError } from '../errors.ts'
 import type { JsonSchema, Schema, StandardIssue, StandardSchema } from './standard-schema.ts'
 import { schemaKind, unsupportedSchemaError } from './standard-schema.ts'
+import * as z from './zod.ts'
 
 /*
  * Schemas of users. zod, every library with Standard Schema and Standard JSON Schema, and plain JSON Schema are compiled to the
@@ -80,7 +80,7 @@ function parseZod(schema: z.ZodType, value: unknown, option: string) {
   try {
     return z.safeParse(schema, value)
   } catch (thrown) {
-    if (thrown instanceof z.core.$ZodAsyncError) throw unsupportedSchemaError(option, 'validates asynchronously')
+    if (thrown instanceof z.$ZodAsyncError) throw unsupportedSchemaError(option, 'validates asynchronously')
     throw thrown
   }
 }

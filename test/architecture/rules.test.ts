@@ -200,6 +200,11 @@ describe('ambient state', () => {
   })
 })
 
+test('zod is imported in one module, which the build bundles', () => {
+  const found = violationsIn(['schema/zod.ts', `export { object } from 'zod'\n`], ['kernel/step.ts', importFrom('zod')])
+  expect(found).toEqual(['import-boundary: imports zod; use src/schema/zod.ts, which the build bundles'])
+})
+
 describe('heavy imports', () => {
   const sqlite = `import { DatabaseSync } from 'node:sqlite'\nexport const open = DatabaseSync\n`
 

@@ -1,5 +1,5 @@
-import type { z } from 'zod'
 import { didYouMean, nearestNames } from '../../errors.ts'
+import type * as z from '../../schema/zod.ts'
 import { describeValue, issuePath, toTeamProblem } from './schema-messages.ts'
 import type { FieldPath, TeamProblem } from './team-problem.ts'
 import { teamError, teamWarning } from './team-problem.ts'

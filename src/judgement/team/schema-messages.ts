@@ -1,5 +1,5 @@
-import type { z } from 'zod'
 import { nearestNames } from '../../errors.ts'
+import type * as z from '../../schema/zod.ts'
 import type { FieldPath, TeamProblem } from './team-problem.ts'
 import { teamError } from './team-problem.ts'
 

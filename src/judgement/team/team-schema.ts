@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from '../../schema/zod.ts'
 import { variableTypeNames } from '../condition/system-variables.ts'
 
 /* The schema of a team file. `validateTeam` checks what a schema cannot: references, conditions and the flow. */

@@ -1,6 +1,6 @@
-import { z } from 'zod'
 import { unknownNameError } from '../../errors.ts'
 import { definePattern } from '../../kernel/pattern.ts'
+import * as z from '../../schema/zod.ts'
 
 /** A slash only groups names. It is never used as a file path, so path traversal is not possible. */
 const artifactName = z

@@ -1,6 +1,6 @@
-import { z } from 'zod'
 import { TroupeError } from '../../errors.ts'
 import { definePattern } from '../../kernel/pattern.ts'
+import * as z from '../../schema/zod.ts'
 
 const input = z.strictObject({
   question: z.string().describe('The question, with everything a person needs to know to answer it.'),

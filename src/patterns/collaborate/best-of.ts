@@ -1,7 +1,7 @@
-import { z } from 'zod'
 import type { Agent } from '../../kernel/agent.ts'
 import type { Context } from '../../kernel/context.ts'
 import { totalTokens } from '../../kernel/spend.ts'
+import * as z from '../../schema/zod.ts'
 import type { Ruling } from './escalate.ts'
 import { runInternalCall } from './internal-call.ts'
 import { isOutOfBudget } from './out-of-budget.ts'

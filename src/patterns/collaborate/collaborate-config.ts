@@ -1,6 +1,6 @@
-import { z } from 'zod'
 import { TroupeError } from '../../errors.ts'
 import { formatIssues } from '../../schema/schema.ts'
+import * as z from '../../schema/zod.ts'
 import { durationSchema } from './duration.ts'
 import { collaborateModes, collaborateSyntheses } from './input.ts'
 

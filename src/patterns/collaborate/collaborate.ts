@@ -1,7 +1,7 @@
-import type { z } from 'zod'
 import type { Pattern } from '../../kernel/pattern.ts'
 import { definePattern } from '../../kernel/pattern.ts'
 import type { StandardSchema } from '../../schema/standard-schema.ts'
+import type * as z from '../../schema/zod.ts'
 import type { CollaborateConfig } from './collaborate-config.ts'
 import { DEFAULT_COLLABORATE_CONFIG, parseCollaborateConfig } from './collaborate-config.ts'
 import { collaborateEvents } from './events.ts'

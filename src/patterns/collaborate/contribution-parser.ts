@@ -1,7 +1,7 @@
-import { z } from 'zod'
 import { findCategory, parseChosenCategory } from '../../judgement/vote/category.ts'
 import type { Severity } from '../../judgement/vote/severity.ts'
 import { parseStructuredOutput } from '../../kernel/session/structured-output.ts'
+import * as z from '../../schema/zod.ts'
 import type { Concern, ContributionContent, contributionSchema } from './output.ts'
 
 type StructuredContribution = z.output<ReturnType<typeof contributionSchema>>

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from '../../schema/zod.ts'
 
 const DURATION_PATTERN = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h)$/
 const MS_PER_UNIT = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }

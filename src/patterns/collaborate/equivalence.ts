@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import type { ErrorRecord } from '../../errors.ts'
 import { toTroupeError } from '../../errors.ts'
 import { clusterTexts } from '../../judgement/similarity/clustering.ts'
@@ -10,6 +9,7 @@ import {
 } from '../../judgement/similarity/similarity.ts'
 import type { Agent } from '../../kernel/agent.ts'
 import type { Context } from '../../kernel/context.ts'
+import * as z from '../../schema/zod.ts'
 import { runInternalCall } from './internal-call.ts'
 import { isOutOfBudget } from './out-of-budget.ts'
 import { sameMeaningPrompt } from './prompts.ts'

@@ -1,7 +1,7 @@
-import { z } from 'zod'
 import type { ErrorRecord } from '../../errors.ts'
 import type { Context } from '../../kernel/context.ts'
 import type { DeclaredEvent, EmittedData } from '../../kernel/pattern.ts'
+import * as z from '../../schema/zod.ts'
 
 const agent = { agent: z.string(), role: z.string() }
 

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from '../../schema/zod.ts'
 import { durationSchema } from './duration.ts'
 
 export const collaborateModes = ['parallel', 'sequential', 'hierarchical'] as const

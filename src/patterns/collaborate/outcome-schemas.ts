@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from '../../schema/zod.ts'
 
 export const outcomeInput = z.strictObject({
   of_run: z.string().min(1).describe('The run_id of the collaboration.'),

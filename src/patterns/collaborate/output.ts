@@ -1,7 +1,7 @@
-import { z } from 'zod'
 import type { ErrorRecord } from '../../errors.ts'
 import type { Severity } from '../../judgement/vote/severity.ts'
 import { severities } from '../../judgement/vote/severity.ts'
+import * as z from '../../schema/zod.ts'
 
 export interface Concern {
   concern: string

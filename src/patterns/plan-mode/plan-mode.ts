@@ -1,6 +1,6 @@
-import { z } from 'zod'
 import { TroupeError } from '../../errors.ts'
 import { definePattern } from '../../kernel/pattern.ts'
+import * as z from '../../schema/zod.ts'
 
 const enterInput = z.object({
   reason: z.string().max(2000).optional().describe('Why a plan comes first, for the user who reads along.'),

@@ -1,5 +1,5 @@
-import { z } from 'zod'
 import type { Schema, StandardSchema } from '../../schema/standard-schema.ts'
+import * as z from '../../schema/zod.ts'
 import { toOutputSchema } from './output-schema.ts'
 
 export const contextScopes = ['conversation', 'agents', 'full'] as const

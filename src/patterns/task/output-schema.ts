@@ -1,7 +1,7 @@
-import type { z } from 'zod'
 import { TroupeError, toTroupeError } from '../../errors.ts'
 import { compileSchema } from '../../schema/schema.ts'
 import type { JsonSchema, Schema } from '../../schema/standard-schema.ts'
+import type * as z from '../../schema/zod.ts'
 
 /*
  * The `output` schema of a task. The journal stores it as JSON Schema and validates with that alone, live and on resume: the

@@ -1,7 +1,7 @@
-import { z } from 'zod'
 import type { Context } from '../../kernel/context.ts'
 import type { DeclaredEvent, EmittedData } from '../../kernel/pattern.ts'
 import { steerSchema } from '../../kernel/steer-action.ts'
+import * as z from '../../schema/zod.ts'
 
 const round = z.int()
 const truth = z.union([z.boolean(), z.literal('unknown')])

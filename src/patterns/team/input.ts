@@ -1,5 +1,5 @@
-import { z } from 'zod'
 import { teamSchema } from '../../judgement/team/team-schema.ts'
+import * as z from '../../schema/zod.ts'
 
 const value = z.union([z.number(), z.string(), z.boolean()])
 

@@ -1,9 +1,9 @@
-import { z } from 'zod'
 import { nearestNames } from '../../errors.ts'
 import type { VariableValue } from '../../judgement/condition/condition-tree.ts'
 import type { VariableType } from '../../judgement/condition/system-variables.ts'
 import type { ConditionVerdict } from '../../judgement/team/handoff-routing.ts'
 import { withJsonSchema } from '../../schema/schema.ts'
+import * as z from '../../schema/zod.ts'
 
 /*
  * Structured output of a turn: the answer, verdicts on conditions, variables and a suggested next member.

@@ -1,6 +1,6 @@
-import { z } from 'zod'
 import type { Tool } from '../../kernel/tool.ts'
 import { defineTool } from '../../kernel/tool.ts'
+import * as z from '../../schema/zod.ts'
 import { changeFile, recoverChange } from './change-file.ts'
 import type { FileToolDeps } from './file-tool-deps.ts'
 import { resolveRelativePath } from './resolve-path.ts'

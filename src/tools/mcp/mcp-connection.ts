@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Client, Transport } from '@modelcontextprotocol/client'
-import { z } from 'zod'
+import * as z from '../../schema/zod.ts'
 import type { SandboxedProcess } from '../sandbox/sandbox.ts'
 import type { AgentServerAccess } from './agent-server-access.ts'
 import { checkServerHost, createPinnedFetch } from './agent-server-access.ts'

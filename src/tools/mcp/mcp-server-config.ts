@@ -1,6 +1,6 @@
-import { z } from 'zod'
 import { canonicalJson } from '../../kernel/hash.ts'
 import { formatIssues } from '../../schema/schema.ts'
+import * as z from '../../schema/zod.ts'
 
 /** A server process with the stdio transport. `${NAME}` is replaced by an environment variable. */
 export interface StdioServerConfig {

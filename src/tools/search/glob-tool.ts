@@ -1,6 +1,6 @@
-import { z } from 'zod'
 import type { Tool } from '../../kernel/tool.ts'
 import { defineTool } from '../../kernel/tool.ts'
+import * as z from '../../schema/zod.ts'
 import { resolveRelativePath } from '../files/resolve-path.ts'
 import type { Workspace } from '../files/workspace.ts'
 import { parseWorkspacePath } from '../files/workspace-path.ts'

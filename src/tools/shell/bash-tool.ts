@@ -1,7 +1,7 @@
-import { z } from 'zod'
 import { shortHash } from '../../kernel/hash.ts'
 import type { Tool, ToolCall, ToolResult } from '../../kernel/tool.ts'
 import { defineTool } from '../../kernel/tool.ts'
+import * as z from '../../schema/zod.ts'
 import { toFileName } from '../files/tool-state.ts'
 import type { Workspace } from '../files/workspace.ts'
 import type { ProcessExit, Sandbox } from '../sandbox/sandbox.ts'

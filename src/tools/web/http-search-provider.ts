@@ -1,5 +1,5 @@
-import type { z } from 'zod'
 import { TroupeError } from '../../errors.ts'
+import type * as z from '../../schema/zod.ts'
 import { invalidCallError, operatorError } from '../tool-errors.ts'
 import type { FetchedPage, FetchRequest } from './fetch-page.ts'
 import { DEFAULT_FETCH_LIMITS, fetchUrl } from './fetch-page.ts'

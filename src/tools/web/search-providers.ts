@@ -1,6 +1,6 @@
-import { z } from 'zod'
 import { TroupeError } from '../../errors.ts'
 import type { EnvironmentVariables } from '../../kernel/world.ts'
+import * as z from '../../schema/zod.ts'
 import { htmlToText } from './html-to-text.ts'
 import type { HttpSearchService } from './http-search-provider.ts'
 import { createSearchProvider } from './http-search-provider.ts'
