@@ -5,7 +5,7 @@ import type { Message, Usage, UserMessage } from './model.ts'
 /*
  * The performer port: what carries out an agent's turn. Without one, the model loop does (`performers/model`). A performer is an
  * external agent that has its own loop, tools and conversation, such as a coding agent over ACP or a remote agent over A2A.
- * Whoever performs, the journal has the same events, and the same budget, deadlines and permission rules apply.
+ * The journal has the same events, and the same budget, deadlines and permission rules apply, in both cases.
  */
 
 /** The turn to carry out: one instruction of one session. */
