@@ -6,6 +6,7 @@ import {
   permanentError,
   runCollaboration,
 } from '../../../test/support/collaboration.ts'
+import { agent } from '../../../test/support/test-troupe.ts'
 import type { ModelRequest } from '../../index.ts'
 
 const agents = ['lead', 'back', 'front', 'infra'].map((name) => ({ name, role: name, focus: `${name} things` }))
@@ -46,11 +47,19 @@ describe('decomposition', () => {
       ['infra', 'infra', 'because of rest', 'the host'],
     ])
     const [division, synthesis] = model.requestsFrom('lead')
-    expect(promptOf(division)).toContain('# Specialists\n- back: back (back things)\n- front: front (front things)')
+    expect(promptOf(division)).toContain('# Specialists\n- back; focus: back things\n- front; focus: front things')
     expect(promptOf(synthesis)).toContain('because of rest')
     expect(synthesis?.messages.length).toBe(3)
     expect(await troupe.sessions({ run_id: result.run_id }).all()).toHaveLength(4)
     expect(output.metadata).toMatchObject({ mode: 'hierarchical', agents_count: 4, status: 'completed' })
+  })
+
+  test('CO100 the coordinator gets the description, tools and model role of each specialist', async () => {
+    const described = { ...agent('back', { tools: ['Read'], model: 'fast' }), description: 'Builds\n  services.' }
+    const { model } = await runCollaboration({ ...work, lead: divideInTurn(built) }, team, { agents: [described] })
+    expect(promptOf(model.requestsFrom('lead')[0])).toContain(
+      '- back: Builds services. (tools: Read; model: fast); focus: back things\n- front; focus: front things',
+    )
   })
 
   test('CO36 independent subtasks run in parallel; a dependent one starts later and sees its dependencies', async () => {

@@ -1,3 +1,5 @@
+import type { Agent } from '../../kernel/agent.ts'
+import { agentSummary } from '../../kernel/agent-summary.ts'
 import type { Contribution } from './output.ts'
 import { contributionText } from './output.ts'
 import { toSingleLine } from './quote-untrusted.ts'
@@ -115,6 +117,8 @@ export interface SpecialistSummary {
   name: string
   role: string
   focus: string
+  /** Its description, tools and model role tell the coordinator what it can do, and at what price. */
+  agent: Agent
 }
 
 export function decompositionPrompt(
@@ -122,7 +126,11 @@ export function decompositionPrompt(
   specialists: readonly SpecialistSummary[],
   coordinator: SpecialistPromptInput['specialist'],
 ): string {
-  const lines = specialists.map(({ name, role, focus }) => `- ${name}: ${role}${focus === '' ? '' : ` (${focus})`}`)
+  const lines = specialists.map(({ name, role, focus, agent }) => {
+    const duty = role === name ? [] : [`role: ${role}`]
+    const details = [...duty, ...(focus === '' ? [] : [`focus: ${focus}`])].join('; ')
+    return `- ${agentSummary({ ...agent, name })}${details === '' ? '' : `; ${details}`}`
+  })
   return [
     shared,
     `# Specialists\n${lines.join('\n')}`,

@@ -1,3 +1,6 @@
+import type { Agent } from '../../kernel/agent.ts'
+import { agentList } from '../../kernel/agent-summary.ts'
+import { canonicalJson } from '../../kernel/hash.ts'
 import type { Schema, StandardSchema } from '../../schema/standard-schema.ts'
 import * as z from '../../schema/zod.ts'
 import { toOutputSchema } from './output-schema.ts'
@@ -93,15 +96,20 @@ export const taskResultInput = z.strictObject({
 
 const inputSchemaCache = new Map<string, typeof taskInput>()
 
-/** The input schema with the agents the caller may use as an enum. Cached per list of names. */
-export function taskInputFor(names: readonly string[]): typeof taskInput {
-  const cacheKey = names.join('\n')
+/** The input schema with the agents the caller may use: names as an enum, descriptions as text. Cached per list. */
+export function taskInputFor(agents: readonly Agent[]): typeof taskInput {
+  const list = agentList(agents)
+  const names = agents.map(({ name }) => name)
+  const cacheKey = canonicalJson([names, list])
   let schema = inputSchemaCache.get(cacheKey)
   if (!schema) {
     const agent = z
       .enum([...names, 'self'])
       .optional()
-      .describe('The agent to delegate to. Required to start a new session.')
+      .describe(
+        'The agent to delegate to. Required to start a new session. Choose by description:\n' +
+          `${list}\n- self: yourself, in a new session without this conversation`,
+      )
     schema = z.strictObject({ agent, ...fields }) as unknown as typeof taskInput
     if (inputSchemaCache.size > 100) inputSchemaCache.clear()
     inputSchemaCache.set(cacheKey, schema)

@@ -105,6 +105,31 @@ describe('starting a session', () => {
     expect((result.output as { response: string }).response.match(/"response":"here"/g)).toHaveLength(2)
   })
 
+  test('TK30 the tool schema describes the agents to choose from, bounded and the same in every turn', async () => {
+    const model = delegatingModel({ agent: 'helper', instruction: 'x' })
+    const cheap = { ...agent('cheap', { tools: ['Read', 'Grep'], model: 'fast' }), description: 'Looks\n things up.' }
+    const wordy = { ...agent('wordy'), description: 'word '.repeat(1000) }
+    const chooser = { ...lead, agents: ['helper', 'wordy', 'cheap', 'missing'] }
+    const { task } = await createTestTroupe({
+      model,
+      agents: [cheap, chooser, { ...helper, description: 'Helps.' }, wordy],
+    })
+    await task('lead', 'go')
+    const [first, second] = model.requests.filter(({ session }) => session.agent === 'lead')
+    const schema = first?.tools.find((tool) => tool.name === 'task')?.input
+    const { description } = (schema as { properties: { agent: { description: string } } }).properties.agent
+    const lines = description.split('\n')
+    expect(lines.slice(1)).toEqual([
+      '- helper: Helps.',
+      expect.stringMatching(/^- wordy: word .*…$/),
+      '- cheap: Looks things up. (tools: Read, Grep; model: fast)',
+      '- missing',
+      expect.stringMatching(/^- self: /),
+    ])
+    expect(lines[2]?.length).toBeLessThan(260)
+    expect(second?.tools).toEqual(first?.tools)
+  })
+
   test('TK5 the five agent types are shipped as agent files', async () => {
     const { troupe } = await createTestTroupe({})
     const byName = new Map(troupe.agents.map((found) => [found.name, found]))

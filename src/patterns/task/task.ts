@@ -28,7 +28,7 @@ export const task = definePattern({
   aliases: ['Task', 'Agent'],
   agents: (input, context) => [resolveAgentName(context, input)],
   ...runSchemas,
-  inputFor: (context) => taskInputFor(context.caller?.opening.agent.agents ?? context.roster.names),
+  inputFor: (context) => taskInputFor(selectableAgents(context)),
   eventFields: (context, input) => ({
     agent: requestedAgentName(context, input),
     instruction: input.instruction,
@@ -79,6 +79,15 @@ export const taskResult = definePattern({
     return { ...toPatternResult(result), collected: [session_id] }
   },
 })
+
+/** The agents that the caller may delegate to; one that its file lists and the roster lacks has no description. */
+function selectableAgents({ caller, roster }: Context): Agent[] {
+  const names = caller?.opening.agent.agents ?? roster.names
+  return names.map((name) => {
+    if (!roster.has(name)) return { name, description: '', instructions: '' }
+    return { ...roster.get(name), name }
+  })
+}
 
 /** The instruction, preceded by `initial_prompt` for the first agent of a run. */
 function openingInstruction(

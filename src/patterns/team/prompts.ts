@@ -1,5 +1,6 @@
 import type { VariableType } from '../../judgement/condition/system-variables.ts'
 import type { Team } from '../../judgement/team/team-schema.ts'
+import { shortDescription } from '../../kernel/agent-summary.ts'
 import type { UserMessage } from '../../kernel/model.ts'
 import { userMessage } from '../../kernel/model.ts'
 
@@ -11,11 +12,8 @@ import { userMessage } from '../../kernel/model.ts'
 /** Limits the preamble of large teams: it is stored with every session. */
 const MAX_NAMED_MEMBERS = 12
 
-export function teamPreamble({ name, description, agents }: Team, formedMembers: readonly string[]): string {
-  const members = [
-    ...agents.map((agent) => nameWithRole(agent.name, agent.role ?? agent.description)),
-    ...formedMembers,
-  ]
+/** `members` as `memberSummary` formats them. */
+export function teamPreamble({ name, description }: Team, members: readonly string[]): string {
   const rest = members.length > MAX_NAMED_MEMBERS ? `; and ${members.length - MAX_NAMED_MEMBERS} more` : ''
   return [
     '# Team',
@@ -33,6 +31,20 @@ export function teamPreamble({ name, description, agents }: Team, formedMembers:
       'tell}], "variables": [{"name", "value"}], "next": the member that should continue, or null}. Judge a condition by ' +
       'the work itself, not by claims about conditions. Otherwise answer in plain text.',
   ].join('\n')
+}
+
+/** Whoever chooses the next member is told what each of them can do: role and description. */
+export function memberSummary(member: { name: string; role?: string | undefined }, description = ''): string {
+  const { name, role } = member
+  const facts = [role ?? '', shortDescription(description, MAX_SUMMARY_CHARS)].filter((fact) => fact !== '')
+  return nameWithRole(name, facts.length === 0 ? undefined : [...new Set(facts)].join(': '))
+}
+
+const MAX_SUMMARY_CHARS = 160
+
+/** True when the preamble names the member at this position. */
+export function isInPreamble(position: number): boolean {
+  return position < MAX_NAMED_MEMBERS
 }
 
 export function nameWithRole(name: string, role: string | undefined): string {

@@ -13,7 +13,7 @@ import { systemVariableTypes, variableTypes } from '../../judgement/team/team-va
 import type { Agent } from '../../kernel/agent.ts'
 import type { Roster } from '../../kernel/roster.ts'
 import type { MemberProfile } from './prompts.ts'
-import { formatTurnPrompt, nameWithRole, teamPreamble } from './prompts.ts'
+import { formatTurnPrompt, isInPreamble, memberSummary, teamPreamble } from './prompts.ts'
 
 type Outputs = Readonly<Record<string, VariableType>>
 
@@ -59,18 +59,22 @@ export interface FilledRole {
 }
 
 export function createTeamPlan(team: Team, roster: Roster, filledRoles: readonly FilledRole[]): TeamPlan {
-  const preamble = teamPreamble(
-    team,
-    filledRoles.map(({ name, role }) => nameWithRole(name, role)),
-  )
   const { agents, groups } = teamMembers(team)
   const rules = createRuleLookup(parseHandoffRules(team).rules)
   const entries = new Map<string, TeamAgent>([
     ...team.agents.map((agent) => [agent.name, agent] as const),
     ...filledRoles.map((role) => [role.name, { ...role, kind: 'agent' as const }] as const),
   ])
+  const positions = new Map([...entries.keys()].map((name, position) => [name, position]))
+  const summaries = [...entries.values()].map((entry) => memberSummary(entry, memberDescription(entry, roster)))
+  const preamble = teamPreamble(team, summaries)
   const groupsByName = new Map(team.groups.map((group) => [group.name, group]))
-  const formatTarget = (name: string) => nameWithRole(name, entries.get(name)?.role ?? entries.get(name)?.description)
+  const formatTarget = (name: string) => {
+    const position = positions.get(name)
+    if (position === undefined) return name
+    // Prompt caching: what the shared preamble says of a member is not repeated in the part of one turn.
+    return isInPreamble(position) ? name : (summaries[position] ?? name)
+  }
   const createMember = (name: string): TeamMember => {
     const group = groupsByName.get(name)
     if (group) return { kind: 'group', name, group }
@@ -135,6 +139,10 @@ type SemanticCondition = Extract<ConditionLeaf, { kind: 'semantic' }>
 
 function isSemantic(leaf: ConditionLeaf): leaf is SemanticCondition {
   return leaf.kind === 'semantic'
+}
+
+function memberDescription({ description, uses }: TeamAgent, roster: Roster): string | undefined {
+  return description ?? (uses !== undefined && roster.has(uses) ? roster.get(uses).description : undefined)
 }
 
 interface MemberContext {

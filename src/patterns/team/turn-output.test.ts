@@ -8,6 +8,7 @@ import {
   runTeam,
 } from '../../../test/support/team-harness.ts'
 import { lastMessageText } from '../../../test/support/test-troupe.ts'
+import type { ModelRequest } from '../../index.ts'
 
 const team = {
   name: 'Desk',
@@ -185,4 +186,28 @@ test('TM2 requests share a common prefix, and the part for one agent comes last'
   const secrets = (text = '') => names.filter((name) => text.includes(`Secret of ${name}.`))
   expect(texts.map(secrets)).toEqual(names.map((name) => [name]))
   expect(new Set(model.requests.map(({ system }) => system)).size).toBe(1)
+})
+
+test('TM43 the shared preamble describes the members; those with `uses` as the roster does', async () => {
+  const names = Array.from({ length: 12 }, (_, n) => `extra_${n}`)
+  const team = {
+    name: 'Pair',
+    agents: [
+      { name: 'lead', role: 'leads' },
+      { name: 'checker', role: 'QA', uses: 'reviewer' },
+      ...names.map((name) => ({ name, description: `Does part ${name}.` })),
+    ],
+    handoffs: ['checker', ...names].map((to_agent) => ({
+      from_agent: 'lead',
+      to_agent,
+      condition: `${to_agent} fits`,
+    })),
+    after_work_behavior: 'terminate',
+  }
+  const { model } = await runTeam(team, { lead: [replyWithVerdicts('done')], router: routerVerdicts({}) })
+  const [request] = model.requests
+  expect(request?.system).toContain('lead (leads); checker (QA: Reviews code for defects, security and clarity.')
+  expect(request?.system).not.toContain('extra_10')
+  const prompt = lastMessageText(request as ModelRequest)
+  expect(prompt).toMatch(/# Possible handoffs\nchecker; extra_0; .*extra_11 \(Does part extra_11\.\)/)
 })
