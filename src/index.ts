@@ -84,6 +84,7 @@ export type { CollaborateConfig } from './patterns/collaborate/collaborate-confi
 export type { CollaborateEvent } from './patterns/collaborate/events.ts'
 export type { CollaborateOutput, Contribution } from './patterns/collaborate/output.ts'
 export type { TaskOutput, TaskRequest } from './patterns/task/input.ts'
+export type { TaskConfig } from './patterns/task/task-config.ts'
 export type { TeamEvent } from './patterns/team/events.ts'
 export type { TeamOutput } from './patterns/team/input.ts'
 export type { AccountQuery } from './runtime/account-query.ts'

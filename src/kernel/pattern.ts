@@ -5,6 +5,7 @@ import { schemaKind } from '../schema/standard-schema.ts'
 import type { Context } from './context.ts'
 import type { PatternEventOf, StopReason } from './event.ts'
 import { isKernelEventType } from './event.ts'
+import type { Limits } from './limits.ts'
 import type { PatternViewSource } from './pattern-view.ts'
 import type { Roster } from './roster.ts'
 import type { SteerAction } from './steer-action.ts'
@@ -43,8 +44,12 @@ export interface PatternDefinition<Schemas extends PatternSchemas = PatternSchem
   only?: 'run' | 'tool'
   /** Set if it delegates to agents: its tool is withheld where `limits.depth` is used up. */
   delegation?: DelegationRules
-  /** The pattern with the options that `createTroupe` got under its name. */
+  /** The settings that `createTroupe` and configuration files take under its name. */
+  settings?: Schema
+  /** The pattern with these settings; throws `invalid_input`. */
   configure?(options: unknown): Pattern
+  /** Limits that its settings change for all runs; `limits` of `createTroupe` wins. */
+  limits?: Partial<Limits>
   /** The view that people see of it; without one, the fields of its events. */
   view?: PatternViewSource
   /** Only for agents whose file lists it. */

@@ -25,9 +25,8 @@ export async function compose(options: TroupeOptions): Promise<RuntimeParts> {
   const world = options.engine?.world ?? realWorld()
   const agents = await loadAgents(options.agents ?? [])
   const roster = createRoster(agents)
-  const limits = await limitsFrom(options)
   const registry = lazy(async () => (await import('./pattern-registry.ts')).loadPatternRegistry(options))
-  if (needsPatterns(options)) await registry.get()
+  const limits = await limitsFrom(options, needsPatterns(options) ? await registry.get() : undefined)
   const performers = performerPort(options, agents)
   const prices = await customPricesPort(options)
   // Before the store: an invalid cassette must not leave an open store behind.
@@ -101,10 +100,11 @@ async function checkNames(options: TroupeOptions, { agents, tools, toolbox, patt
   checkPermissions(options, agents, { tools, patterns })
 }
 
-async function limitsFrom({ limits }: TroupeOptions): Promise<Limits> {
-  if (limits === undefined) return DEFAULT_LIMITS
+/** The limits of the options, and those that settings of patterns change. */
+async function limitsFrom({ limits }: TroupeOptions, registry: PatternRegistry | undefined): Promise<Limits> {
+  if (limits === undefined && registry === undefined) return DEFAULT_LIMITS
   const { parseLimits } = await import('../kernel/run-input.ts')
-  return parseLimits(DEFAULT_LIMITS, limits)
+  return parseLimits({ ...DEFAULT_LIMITS, ...registry?.limits }, limits)
 }
 
 async function loadAgents(agents: readonly Agent[]): Promise<Agent[]> {

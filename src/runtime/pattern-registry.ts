@@ -1,4 +1,5 @@
 import { TroupeError } from '../errors.ts'
+import type { Limits } from '../kernel/limits.ts'
 import type { Pattern, PatternTool } from '../kernel/pattern.ts'
 import { patternTool } from '../kernel/pattern.ts'
 import { compileSchema } from '../schema/schema.ts'
@@ -15,6 +16,8 @@ export interface PatternRegistry {
   aliases: Map<string, readonly string[]>
   /** All names of the tools that take agents as their subject. */
   agentTools: string[]
+  /** Limits of runs that the settings of patterns change. */
+  limits: Partial<Limits>
 }
 
 /** Throws `invalid_input` for a name or an event type that is used twice. */
@@ -35,6 +38,7 @@ export async function loadPatternRegistry(options: TroupeOptions): Promise<Patte
     tools: new Map(callable.flatMap((pattern) => patternNames(pattern).map((name) => [name, patternTool(pattern)]))),
     aliases: new Map(callable.map((pattern) => [pattern.name, patternNames(pattern)])),
     agentTools: callable.filter(({ agents }) => agents).flatMap(patternNames),
+    limits: Object.assign({}, ...all.map(({ limits }) => limits)) as Partial<Limits>,
   }
 }
 

@@ -16,6 +16,7 @@ import type { CassetteOptions } from '../models/cassette-file.ts'
 import type { ModelConfig } from '../models/detect.ts'
 import type { RateLimits } from '../models/rate-limiter.ts'
 import type { CollaborateConfig } from '../patterns/collaborate/collaborate-config.ts'
+import type { TaskConfig } from '../patterns/task/task-config.ts'
 import type { Store } from '../store/store.ts'
 import type { McpLimits } from '../tools/mcp/mcp-server.ts'
 import type { McpServerConfig } from '../tools/mcp/mcp-server-config.ts'
@@ -45,6 +46,8 @@ export interface TroupeOptions<Patterns extends readonly Pattern[] = readonly Pa
   disabledTools?: readonly string[]
   /** Your own patterns, in addition to the built-in ones. */
   patterns?: Patterns
+  /** Settings of delegation. */
+  task?: Partial<TaskConfig>
   /** Defaults and limits of the pattern `collaborate`. */
   collaborate?: Partial<CollaborateConfig>
   /** Compares statements by meaning. Default: a small local model; `false` compares them as text only. */

@@ -37,6 +37,11 @@ const configSchema = z.strictObject({
   consensus_threshold: z.number().gt(0).max(1),
 })
 
+/** The settings that `createTroupe` and configuration files may give. */
+export const collaborateSettings = configSchema
+  .extend({ coordinator: configSchema.shape.coordinator.partial() })
+  .partial()
+
 /** Validates `createTroupe({ collaborate })` and fills in the defaults. */
 export function parseCollaborateConfig(config: Partial<CollaborateConfig>): CollaborateConfig {
   const coordinator = { ...DEFAULT_COLLABORATE_CONFIG.coordinator, ...config.coordinator }

@@ -3,7 +3,7 @@ import { definePattern } from '../../kernel/pattern.ts'
 import type { StandardSchema } from '../../schema/standard-schema.ts'
 import type * as z from '../../schema/zod.ts'
 import type { CollaborateConfig } from './collaborate-config.ts'
-import { DEFAULT_COLLABORATE_CONFIG, parseCollaborateConfig } from './collaborate-config.ts'
+import { collaborateSettings, DEFAULT_COLLABORATE_CONFIG, parseCollaborateConfig } from './collaborate-config.ts'
 import { collaborateEvents } from './events.ts'
 import { collaborateInput, collaborateInputFor } from './input.ts'
 import type { CollaborateOutput } from './output.ts'
@@ -26,6 +26,7 @@ export function createCollaboratePattern(config: CollaborateConfig): Collaborate
     delegation: { self: 'count', cycles: 'refuse' },
     aliases: ['tool-collaborative'],
     on_request: true,
+    settings: collaborateSettings,
     configure: (options) => createCollaboratePattern(parseCollaborateConfig(options as Partial<CollaborateConfig>)),
     input: collaborateInput,
     output: collaborateOutput as unknown as StandardSchema<CollaborateOutput>,

@@ -2,7 +2,7 @@ import { TroupeError } from '../../errors.ts'
 import type { Agent } from '../../kernel/agent.ts'
 import type { Context, PerformRequest } from '../../kernel/context.ts'
 import { canonicalJson, sha256 } from '../../kernel/hash.ts'
-import type { PatternResult } from '../../kernel/pattern.ts'
+import type { Pattern, PatternResult } from '../../kernel/pattern.ts'
 import { definePattern } from '../../kernel/pattern.ts'
 import type { Roster } from '../../kernel/roster.ts'
 import { agentSlug } from '../../kernel/session/session-state.ts'
@@ -11,6 +11,7 @@ import type { TaskInput, TaskOutput } from './input.ts'
 import { runSchemas, taskInputFor, taskOutput, taskResultInput } from './input.ts'
 import { refuseRegularExpressions } from './output-schema.ts'
 import { instructionWithContext, quoteConversation } from './prompts.ts'
+import { limitsFromTaskConfig, taskConfigSchema } from './task-config.ts'
 
 /** Step key of the sub-session, relative to the tool call. */
 const SESSION_KEY = 'session'
@@ -27,6 +28,8 @@ export const task = definePattern({
   delegation: { self: 'count', cycles: 'refuse' },
   aliases: ['Task', 'Agent'],
   agents: (input, context) => [resolveAgentName(context, input)],
+  settings: taskConfigSchema,
+  configure: configureTask,
   ...runSchemas,
   inputFor: (context) => taskInputFor(selectableAgents(context)),
   eventFields: (context, input) => ({
@@ -60,6 +63,10 @@ export const task = definePattern({
     return toPatternResult(await context.perform(agent, request, { key: SESSION_KEY }))
   },
 })
+
+function configureTask(config: unknown): Pattern {
+  return { ...task, limits: limitsFromTaskConfig(config) }
+}
 
 /** Returns the result of a background task or of any earlier session. */
 export const taskResult = definePattern({
