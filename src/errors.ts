@@ -2,7 +2,7 @@
 export type ResponsibleParty = 'developer' | 'model' | 'operator'
 
 /** The closed list of error codes, each with the responsible party and whether a retry can help. */
-const ERROR_CODES = {
+export const ERROR_CODES = {
   invalid_input: ['developer', false],
   unknown_agent: ['developer', false],
   unknown_session: ['developer', false],

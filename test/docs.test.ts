@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
+import { ERROR_CODES } from '../src/errors.ts'
 import { blockProblems, isRunnable, readmeProblems, troupeCommands } from './docs/block-rules.ts'
 import { createWorkspace, runBlock, typeProblems } from './docs/block-runner.ts'
 import { codeBlocks, relativeLinks } from './docs/markdown.ts'
@@ -68,4 +69,11 @@ test('every relative link points to an existing file', () => {
       .map(({ target, line }) => `${page.path}:${line} links to ${target}, which does not exist`),
   )
   expect(broken).toEqual([])
+})
+
+test('the troubleshooting page explains every error code', () => {
+  const page = readSource('docs/guide/troubleshooting.md')
+  const rows = page.split('\n').filter((line) => /^\| `/.test(line))
+  const explained = rows.flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`(\w+)`/g)].map(([, code]) => code))
+  expect(explained.toSorted()).toEqual(Object.keys(ERROR_CODES).toSorted())
 })
