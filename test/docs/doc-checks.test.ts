@@ -80,7 +80,7 @@ describe('programs', () => {
     const thrown = await run(`throw new Error('no')\n`)
     expect(thrown.status).toBe(1)
     expect(thrown.output).toContain('a.md.3.ts:4')
-    const online = await run(`import { connect } from 'node:net'\nconnect(9, '127.0.0.1')\n`)
+    const online = await run(`import { connect } from 'node:net'\nconnect(9, '192.0.2.1')\n`)
     expect(online.output).toContain('must run offline')
     expect(online.status).toBe(1)
   })

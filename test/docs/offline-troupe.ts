@@ -1,4 +1,4 @@
-// Loaded before a documented program: resolves `troupe` to the source of this clone and blocks network connections.
+// Loaded before a documented program: resolves `troupe` to the source of this clone and blocks connections to other machines.
 import { registerHooks } from 'node:module'
 import { Socket } from 'node:net'
 
@@ -11,6 +11,10 @@ registerHooks({
   resolve: (specifier, context, next) => next(sources[specifier] ?? specifier, context),
 })
 
-Socket.prototype.connect = () => {
-  throw new Error('documented programs must run offline, but this one opened a connection')
+const { connect } = Socket.prototype
+Socket.prototype.connect = function (this: Socket, ...args: unknown[]) {
+  if (!JSON.stringify(args).includes('"host":"127.0.0.1"')) {
+    throw new Error('documented programs must run offline, but this one opened a connection')
+  }
+  return Reflect.apply(connect, this, args)
 }
