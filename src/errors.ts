@@ -83,6 +83,7 @@ export interface TroupeErrorOptions {
   retry?: boolean
   responsible?: ResponsibleParty
   step?: string | undefined
+  retry_keys?: readonly string[]
   cause?: unknown
 }
 
@@ -95,6 +96,8 @@ export class TroupeError extends Error {
   readonly hint: string
   readonly alternatives: string[]
   step: string | undefined
+  /** Further failed steps that `resume` reopens. Not part of the record: `run:end` has them. */
+  readonly retry_keys: readonly string[]
 
   constructor(code: ErrorCode, message: string, options: TroupeErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
@@ -105,6 +108,7 @@ export class TroupeError extends Error {
     this.hint = options.hint ?? ''
     this.alternatives = options.alternatives ?? []
     this.step = options.step
+    this.retry_keys = options.retry_keys ?? []
   }
 
   toJSON(): ErrorRecord {
@@ -120,8 +124,8 @@ export class TroupeError extends Error {
   }
 }
 
-export function errorFromRecord(record: ErrorRecord): TroupeError {
-  return new TroupeError(record.code, record.message, record)
+export function errorFromRecord(record: ErrorRecord, retry_keys: readonly string[] = []): TroupeError {
+  return new TroupeError(record.code, record.message, { ...record, retry_keys })
 }
 
 /** Wraps any thrown value. An error of another class keeps its message and becomes the `cause`. */

@@ -49,10 +49,12 @@ function runEndFromError(execution: Execution, thrown: unknown): RunEnd {
   const lostJournal = isFatal(error) && error.code !== 'unclaimed_action' && error.code !== 'step_drift'
   if (lostJournal && error.code !== 'duplicate_step') throw error
   const cancelled = error.code === 'cancelled'
+  const { retry_keys } = error
   return {
     status: cancelled ? 'cancelled' : 'failed',
     stop_reason: cancelled ? 'cancelled' : error.code === 'limit_reached' ? 'budget' : 'failed',
     output: null,
     error: error.toJSON(),
+    ...(retry_keys.length > 0 ? { retry_keys: [...retry_keys] } : undefined),
   }
 }

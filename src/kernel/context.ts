@@ -141,6 +141,8 @@ export interface StepContext<Events extends EventDataByType = EventDataByType> {
   emit<T extends keyof Events & string>(key: string, type: T, data: Events[T]): void
   /** The spend of the run, of this pattern's subtree, or of everything under one of its keys. */
   readSpend(key: string, scope?: SpendScope): Promise<Spend>
+  /** The key of a step as the journal has it, for `retry_keys` of a result. */
+  journalKey(key: string): string
   now(key: string): Promise<number>
   random(key: string): Promise<number>
 }

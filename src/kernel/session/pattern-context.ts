@@ -113,6 +113,7 @@ function stepContext(scope: PatternScope): StepContext {
       emitEvent(scope, type as string as PatternEventType, { ...parsed, key: under(scope, key) })
     },
     readSpend: (key, spend) => recordValue(external(key), () => execution.budget.spentUnder(spendPath(scope, spend))),
+    journalKey: (key) => under(scope, key),
     now: (key) => recordValue(external(key), () => world.now()),
     random: (key) => recordValue(external(key), () => world.random()),
   }
@@ -186,9 +187,9 @@ async function runPattern(pattern: Pattern, input: unknown, context: Context): P
   await pattern.check?.(context.roster, parsed as never)
   const result = await callPattern(pattern, context, parsed)
   if (result.success) return result.output
-  // The recorded error names the step that failed, so that a resumed run retries that step.
+  // The recorded error names the steps that failed, so that a resumed run retries them.
   throw result.detail
-    ? errorFromRecord(result.detail)
+    ? errorFromRecord(result.detail, result.retry_keys)
     : new TroupeError('tool_failed', result.error ?? `the pattern '${pattern.name}' failed`, {
         hint: 'return the reason as `error` or `detail` from `execute` of the pattern',
       })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { TeamReplies, TeamRunOptions } from '../../../test/support/team-harness.ts'
-import { requestsFrom, runTeam } from '../../../test/support/team-harness.ts'
+import { handoffsFrom, requestsFrom, runTeam, teamModel } from '../../../test/support/team-harness.ts'
 import { agent, lastMessageText } from '../../../test/support/test-troupe.ts'
 import type { Event } from '../../index.ts'
 import { defineTool } from '../../index.ts'
@@ -84,6 +84,49 @@ describe('members of a consensus group', () => {
     const prompt = request ? lastMessageText(request) : ''
     expect(prompt).toMatch(/Your expertise: law\.[\s\S]*Read all of it\./)
     expect(prompt).not.toContain('another agent')
+  })
+
+  test('TM51 a member that the vote did not ask is not complete, has no turn, and is reported', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e']
+    const team = {
+      name: 'Jury',
+      entry: 'jury',
+      agents: [...names, 'early', 'late'].map((name) => ({ name })),
+      groups: [{ name: 'jury', kind: 'consensus', members: names, synthesis: 'vote' }],
+      handoffs: [
+        { from_agent: 'jury', to_agent: 'late', condition: 'e complete or e_load > 0', priority: 2 },
+        { from_agent: 'jury', to_agent: 'early', condition: 'a complete and jury complete' },
+      ],
+      limits: { max_parallel: 3 },
+      after_work_behavior: 'terminate',
+    }
+    const replies: TeamReplies = Object.fromEntries(names.map((name) => [name, [contribution('yes')]]))
+    const run = await runTeam(team, { ...replies, early: ['Done.'], late: ['Done.'] }, { embedder: false })
+    expect(run.route).toEqual(['jury', 'early'])
+    expect(requestsFrom(run, 'e')).toHaveLength(0)
+    expect(run.output.totals.turns).toBe(4)
+    expect(handoffsFrom(run.events)[0]?.problems).toEqual([
+      'd was not asked: the vote was decided without it',
+      'e was not asked: the vote was decided without it',
+    ])
+  })
+
+  test('TM51 a member that failed or ran out of time is not complete, and is reported', async () => {
+    const team = {
+      ...panel('consensus'),
+      agents: [{ name: 'p' }, { name: 'q', uses: 'slow' }, { name: 'r' }],
+      handoffs: [{ from_agent: 'both', to_agent: 'r', condition: 'q complete' }],
+    }
+    const slow = agent('slow', { timeout_ms: 1 })
+    const model = teamModel({ p: [contribution('P')], q: [contribution('Q')], r: ['R'] })
+    const stream = model.stream.bind(model)
+    model.stream = async function* (request, signal) {
+      if (request.session.agent === 'q') await new Promise((_, reject) => signal.addEventListener('abort', reject))
+      yield* stream(request, signal)
+    }
+    const run = await runTeam(team, {}, { agents: [slow], model, embedder: false })
+    expect(run.route).toEqual(['both'])
+    expect(handoffsFrom(run.events)[0]?.problems).toEqual([expect.stringMatching(/^q failed: /)])
   })
 
   const teamProblems = (agents: unknown[], more = {}) => {

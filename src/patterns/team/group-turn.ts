@@ -2,7 +2,7 @@ import { TroupeError } from '../../errors.ts'
 import type { ConditionVerdict } from '../../judgement/team/handoff-routing.ts'
 import type { TeamGroup } from '../../judgement/team/team-schema.ts'
 import type { Agent } from '../../kernel/agent.ts'
-import type { SingleMember, TurnRequest, TurnResult } from './member-turn.ts'
+import type { SingleMember, TurnFailure, TurnRequest, TurnResult } from './member-turn.ts'
 import {
   addSpentTokens,
   emptyTurnResult,
@@ -76,7 +76,14 @@ function joinResults(all: readonly MemberResult[]): TurnResult {
   // A limit of the run stops the group; any other failure counts only if all members failed.
   const failure =
     failures.find(({ error }) => error.code === 'limit_reached') ?? (succeeded.length === 0 ? first : undefined)
-  return failure ? { ...joined, failure } : joined
+  return failure ? { ...joined, failure: { ...failure, retry_keys: failedSteps(failures) } } : joined
+}
+
+/** The steps of all failed members: resume retries each of them and keeps the finished ones. */
+function failedSteps(failures: readonly TurnFailure[]): string[] {
+  return failures.flatMap(({ error: { step }, retry_keys = [] }) =>
+    (step === undefined ? [] : [step]).concat(retry_keys),
+  )
 }
 
 function memberProblems({ name, result: { problems, failure } }: MemberResult): string[] {
@@ -113,29 +120,35 @@ function variableConflicts(all: readonly MemberResult[]): string[] {
 async function runConsensusGroup(state: TeamState, group: TeamGroup, key: string): Promise<TurnResult> {
   const { context, plan, record } = state
   const names = [...new Set(group.members)]
-  for (const name of names) recordTurnStart(state, name)
   const members = names.map((name) => toConsensusMember(plan.member(name)))
   try {
     const agents = members.map(({ agent }) => agent)
     const collaborateInput = toCollaborateInput(state, group, members)
     const output = (await context.run('collaborate', collaborateInput, { key, agents })) as ConsensusOutput
-    for (const [index, name] of names.entries()) {
-      recordTurnEnd(state, name, output.contributions[index]?.status === 'failed')
-    }
+    const problems = names.flatMap((name) => recordContribution(state, name, output))
     record.totals.tokens += output.metadata?.total_tokens ?? 0
     const artifacts = writtenArtifacts(state, key)
     const message = toTeamMessage(state, { from: group.name, text: output.result, artifacts })
-    return { ...emptyTurnResult(), text: output.result, messages: [message], artifacts, synthesized: true }
+    return { ...emptyTurnResult(), text: output.result, messages: [message], artifacts, problems, synthesized: true }
   } catch (thrown) {
-    const result = toFailedTurn(state, group.name, { key, thrown })
-    await addSpentTokens(state, key)
-    return result
+    for (const name of names) recordTurnStart(state, name)
+    return addSpentTokens(state, key, toFailedTurn(state, group.name, { key, thrown }))
   }
+}
+
+/** Counts the turn of a member, and reports a member that failed. A member that the vote did not ask has no turn. */
+function recordContribution(state: TeamState, name: string, { contributions }: ConsensusOutput): string[] {
+  const contribution = contributions.find(({ agent }) => agent === name)
+  if (!contribution) return [`${name} was not asked: the vote was decided without it`]
+  const { error } = contribution
+  recordTurnStart(state, name)
+  recordTurnEnd(state, name, error !== undefined)
+  return error ? [`${name} failed: ${error.message}`] : []
 }
 
 interface ConsensusOutput {
   result: string
-  contributions: readonly { status?: string }[]
+  contributions: readonly { agent: string; error?: { message: string } }[]
   metadata?: { total_tokens?: number }
 }
 

@@ -30,9 +30,13 @@ export interface TurnResult {
   synthesized?: true
 }
 
+export type FailedTurn = TurnResult & { failure: TurnFailure }
+
 export interface TurnFailure {
   stop_reason: StopReason
   error: ErrorRecord
+  /** Further failed steps that resume retries, besides the one of `error`. */
+  retry_keys?: readonly string[]
 }
 
 export type SingleMember = Exclude<TeamMember, { kind: 'group' }>
@@ -142,9 +146,7 @@ async function runSubTeamTurn(state: TeamState, member: SubTeamMember, key: stri
     const message = toTeamMessage(state, { from: name, text: output.response, artifacts })
     return { ...emptyTurnResult(), text: output.response, messages: [message], variables: new Map(returned), artifacts }
   } catch (thrown) {
-    const result = toFailedTurn(state, name, { key, thrown })
-    await addSpentTokens(state, key)
-    return result
+    return addSpentTokens(state, key, toFailedTurn(state, name, { key, thrown }))
   }
 }
 
@@ -157,10 +159,20 @@ function inheritedVariables({ variables }: TeamState, { acceptedVariables }: Sub
   return Object.fromEntries(accepted)
 }
 
-/** Adds the tokens a failed sub-run has used, from the ledger: it has no output with totals. */
-export async function addSpentTokens({ context, record }: TeamState, key: string): Promise<void> {
-  const { input, output } = await context.readSpend(`${key}/spent`, { under: key })
+/**
+ * Adds the tokens a failed sub-run has used, from the ledger: it has no output with totals. They are read again when the
+ * sub-run is retried, since it uses more then.
+ */
+export async function addSpentTokens(
+  { context, record }: TeamState,
+  key: string,
+  failed: FailedTurn,
+): Promise<FailedTurn> {
+  const spendKey = `${key}/failed/spent`
+  const { input, output } = await context.readSpend(spendKey, { under: key })
   record.totals.tokens += input + output
+  const retry_keys = [...(failed.failure.retry_keys ?? []), context.journalKey(spendKey)]
+  return { ...failed, failure: { ...failed.failure, retry_keys } }
 }
 
 /** The turn of a member whose sub-run threw. Fatal errors and cancellation are rethrown. */
@@ -168,11 +180,11 @@ export function toFailedTurn(
   state: TeamState,
   name: string,
   { key, thrown }: { key: string; thrown: unknown },
-): TurnResult {
+): FailedTurn {
   const error = toTroupeError(thrown)
   if (isFatal(error) || error.code === 'cancelled') throw error
   const stop_reason = error.code === 'limit_reached' ? 'budget' : 'failed'
-  const failure = { stop_reason, error: error.toJSON() } as const
+  const failure = { stop_reason, error: error.toJSON(), retry_keys: error.retry_keys } as const
   const artifacts = writtenArtifacts(state, key)
   const message = toTeamMessage(state, { from: name, artifacts }, failure)
   return { ...emptyTurnResult(), messages: [message], artifacts, failure }

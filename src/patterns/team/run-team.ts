@@ -172,13 +172,14 @@ function completeTeam(state: TeamState, agent: string, reason: TeamEndReason): P
 /** Fails with everything done so far in the output. Resume repeats the failed step. */
 function failTeam(
   state: TeamState,
-  { error, stop_reason }: TurnFailure,
+  { error, stop_reason, retry_keys = [] }: TurnFailure,
   { agent, where }: { agent: string; where: string },
 ): PatternResult {
   const status = stop_reason === 'cancelled' ? 'cancelled' : 'failed'
   const output = toTeamOutput(state, { agent, status, reason: status })
   const detail = { ...error, message: `${where}${error.message}` }
-  return { success: false, output, error: detail.message, stop_reason, detail }
+  const further = [...new Set(retry_keys)].filter((step) => step !== error.step)
+  return { success: false, output, error: detail.message, stop_reason, detail, retry_keys: further }
 }
 
 function toTeamOutput(state: TeamState, end: Pick<TeamOutput, 'agent' | 'status' | 'reason'>): TeamOutput {
