@@ -2,7 +2,7 @@ import type { Event, ReservedBudget } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { Limits } from '../kernel/limits.ts'
 import type { Spend } from '../kernel/spend.ts'
-import { addSpend, NO_SPEND, totalTokens } from '../kernel/spend.ts'
+import { addSpend, NO_SPEND, sumUsd, totalTokens } from '../kernel/spend.ts'
 import type { CheckScope, JournalCheck } from './finding.ts'
 
 /** Tolerance for floating-point sums of prices. */
@@ -52,7 +52,7 @@ function checkLimits(usage: LimitUsage, { report }: CheckScope): void {
   }
   check('calls', spent.calls + spent.lost.calls + sumReserved('calls'))
   check('tokens', totalTokens(spent) + spent.lost.tokens + sumReserved('tokens'))
-  check('usd', (spent.usd ?? 0) + spent.lost.usd + sumReserved('usd'))
+  check('usd', sumUsd(spent.usd ?? 0, spent.lost.usd, sumReserved('usd')))
   if (reservations.length > limits.concurrency)
     report('limit', `${reservations.length} model requests in flight, limit \`concurrency\` is ${limits.concurrency}`)
 }

@@ -212,6 +212,8 @@ export interface EventData {
     input_hash: string
     /** Set if the call is not a turn of the conversation. */
     phase?: 'summary'
+    /** Set if `limits.usd` does not count the call, because the price of the model is unknown. */
+    unpriced?: true
   }
   'model:end': {
     key: string

@@ -43,8 +43,8 @@ export function addSpend(spend: Spend, event: Event | Charge): Spend {
       return {
         ...addUsage(spend, usage),
         calls: spend.calls + 1,
-        usd: spend.usd === null || usd === null ? null : spend.usd + usd,
-        known_usd: spend.known_usd + (usd ?? 0),
+        usd: spend.usd === null || usd === null ? null : sumUsd(spend.usd, usd),
+        known_usd: sumUsd(spend.known_usd, usd ?? 0),
         estimated: spend.estimated || estimated === true,
         lost: spend.lost,
       }
@@ -54,12 +54,20 @@ export function addSpend(spend: Spend, event: Event | Charge): Spend {
       const { lost } = spend
       return {
         ...spend,
-        lost: { calls: lost.calls + 1, tokens: lost.tokens + reserved.tokens, usd: lost.usd + reserved.usd },
+        lost: { calls: lost.calls + 1, tokens: lost.tokens + reserved.tokens, usd: sumUsd(lost.usd, reserved.usd) },
       }
     }
     default:
       return spend
   }
+}
+
+/** A trillionth of a dollar: far below the price of a token, and far above the error of floating-point sums. */
+const USD_STEPS = 1e12
+
+/** The sum of amounts without the noise of floating-point numbers: 0.003 three times is 0.009, not 0.009000000000000001. */
+export function sumUsd(...amounts: readonly number[]): number {
+  return Math.round(amounts.reduce((sum, amount) => sum + amount, 0) * USD_STEPS) / USD_STEPS
 }
 
 export function totalTokens(usage: Usage): number {

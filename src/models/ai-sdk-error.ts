@@ -1,3 +1,6 @@
+import type { NetworkFailure } from './network-error.ts'
+import { networkFailureFrom } from './network-error.ts'
+
 /** A normalized error of a provider package. */
 export interface ProviderErrorReport {
   kind:
@@ -16,6 +19,8 @@ export interface ProviderErrorReport {
   retryable?: boolean
   /** False when the request cannot have reached the provider, so nothing was billed. */
   sent: boolean
+  /** The failed connection, if that is the reason. */
+  network?: NetworkFailure
 }
 
 /** Fields of AI SDK errors. Read by name: `instanceof` fails when two copies of the package are installed. */
@@ -44,27 +49,25 @@ const KIND_BY_ERROR_NAME: Readonly<Record<string, ProviderErrorReport['kind']>> 
   AI_InvalidArgumentError: 'invalid-request',
 }
 
-const NETWORK_ERROR_CODE = /^(E[A-Z]{4,}|UND_ERR_\w+|CERT_\w+|ERR_TLS\w*|DEPTH_ZERO\w*|SELF_SIGNED\w*|UNABLE_TO\w*)$/
-const NEVER_SENT_CODE = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_\w+)$/
-
 export function parseProviderError(thrown: unknown): ProviderErrorReport {
   const error = (
     typeof thrown === 'object' && thrown !== null ? thrown : { message: String(thrown) }
   ) as AiSdkErrorFields
   const body = toText(error.responseBody) || toText(error.text)
-  const network = networkErrorCode(thrown)
+  const network = networkFailureFrom(thrown)
   const status = responseStatus(error)
-  const kind = errorKind(error, status, network)
+  const kind = errorKind(error, status, network !== undefined)
   const local = kind === 'unsupported' || kind === 'unknown-model' || kind === 'no-key' || kind === 'invalid-request'
   return {
     kind,
-    message: errorMessage(error, kind === 'network' ? network : undefined),
+    message: errorMessage(error, kind === 'network' ? network?.code : undefined),
     code: [error.code, error.type].filter((code) => typeof code === 'string').join(' '),
     body,
     headers: (error.responseHeaders ?? {}) as ProviderErrorReport['headers'],
     ...(status === undefined ? undefined : { status }),
     ...(typeof error.isRetryable === 'boolean' && status === undefined ? { retryable: error.isRetryable } : undefined),
-    sent: !local && !(network !== undefined && NEVER_SENT_CODE.test(network)),
+    sent: !local && !network?.unsent,
+    ...(network ? { network } : undefined),
   }
 }
 
@@ -77,30 +80,19 @@ function responseStatus({ statusCode, code }: AiSdkErrorFields): number | undefi
 function errorKind(
   error: AiSdkErrorFields,
   status: number | undefined,
-  network: string | undefined,
+  isNetworkFailure: boolean,
 ): ProviderErrorReport['kind'] {
   const known = typeof error.name === 'string' ? KIND_BY_ERROR_NAME[error.name] : undefined
   if (known) return known
   if (status !== undefined && status >= 300) return 'error-response'
   // A connection lost mid-stream still carries the 200 of its response head.
-  if (network !== undefined || isNetworkError(error)) return 'network'
+  if (isNetworkFailure || isNetworkError(error)) return 'network'
   return status === undefined ? 'error-response' : 'invalid-response'
 }
 
 function isNetworkError({ name, message }: AiSdkErrorFields): boolean {
   if (name === 'TypeError') return /^(terminated|fetch failed|network error)/i.test(toText(message))
   return name === 'TimeoutError' || /^Cannot connect to API/.test(toText(message))
-}
-
-/** The error code of a failed connection: `fetch failed` carries it several causes deep. */
-function networkErrorCode(thrown: unknown): string | undefined {
-  let current = thrown
-  for (let depth = 0; depth < 6 && typeof current === 'object' && current !== null; depth++) {
-    const { code, cause, errors } = current as { code?: unknown; cause?: unknown; errors?: unknown }
-    if (typeof code === 'string' && NETWORK_ERROR_CODE.test(code)) return code
-    current = cause ?? (Array.isArray(errors) ? errors[0] : undefined)
-  }
-  return undefined
 }
 
 function errorMessage(error: AiSdkErrorFields, network: string | undefined): string {

@@ -1,5 +1,6 @@
 import type { Usage } from '../kernel/model.ts'
 import type { PriceBook } from '../kernel/price.ts'
+import { sumUsd } from '../kernel/spend.ts'
 import { ENDPOINTS, providerName } from './endpoints.ts'
 import type { Price, PriceFile, Rates } from './price-file.ts'
 
@@ -85,5 +86,5 @@ function costAtRates(rates: Rates, { input, output, cache_read, cache_write, rea
     cache_write * (rates.cache_write ?? rates.input) +
     textOutput * rates.output +
     reasoning * (rates.reasoning ?? rates.output)
-  return sum / TOKENS_PER_RATE
+  return sumUsd(sum / TOKENS_PER_RATE)
 }

@@ -8,6 +8,7 @@ import { invalidResponseError, isHtmlPage } from './event-stream-guard.ts'
 import { similarModels } from './known-models.ts'
 import type { ModelErrorContext } from './model-error-context.ts'
 import { redactedExcerpt } from './model-error-context.ts'
+import { networkHint } from './network-error.ts'
 
 /** Converts the error of a request that got no response. */
 export function toRequestError(thrown: unknown, context: ModelErrorContext): TroupeError {
@@ -52,7 +53,7 @@ function errorFromReport(report: ProviderErrorReport, context: ModelErrorContext
     case 'invalid-response':
       return invalidResponseError(context, body || message, isHtmlPage(body))
     case 'network':
-      return new TroupeError('model_failed', `cannot reach ${name}: ${reason}`, networkHint(context, message))
+      return unreachableError(report, context, reason)
     case 'invalid-request':
       return new TroupeError('model_failed', `cannot build the request to ${name}: ${reason}`, {
         retry: false,
@@ -128,11 +129,13 @@ function unsupportedHint({ name, tools, images }: ModelErrorContext): TroupeErro
   return { hint: `choose a \`model\` that supports ${features === '' ? 'the request' : features} instead of ${name}` }
 }
 
-function networkHint({ variables }: ModelErrorContext, message: string): TroupeErrorOptions {
-  const base = variables.base ? ` (${variables.base})` : ''
-  if (/ECONNREFUSED/.test(message))
-    return { hint: `no server listens at this address: start it, or check the base URL${base}` }
-  return { hint: `check the network and the base URL${base}` }
+/** A certificate, a protocol or an address that is wrong stays wrong: the request is not sent again. */
+function unreachableError({ network }: ProviderErrorReport, context: ModelErrorContext, reason: string): TroupeError {
+  const failure = network ?? { unsent: false, permanent: false }
+  return new TroupeError('model_failed', `cannot reach ${context.name}: ${reason}`, {
+    ...(failure.permanent ? { retry: false } : undefined),
+    hint: `${networkHint(failure, context.variables.base)}; or choose another \`model\``,
+  })
 }
 
 function redactMessage(message: string, { secrets }: ModelErrorContext): string {

@@ -3,7 +3,7 @@ import { isEvent } from '../kernel/event.ts'
 import type { Usage } from '../kernel/model.ts'
 import { addUsage, NO_USAGE } from '../kernel/model.ts'
 import type { PriceBook } from '../kernel/price.ts'
-import { totalTokens } from '../kernel/spend.ts'
+import { sumUsd, totalTokens } from '../kernel/spend.ts'
 
 /*
  * Usage and cost accounting, computed from journals.
@@ -221,8 +221,8 @@ export function sumAccounts(rows: readonly AccountRow[], group = ''): AccountSum
 function addUsed(sum: AccountSum, row: AccountRow): void {
   sum.calls += 1
   sum.usage = addUsage(sum.usage, row.usage)
-  sum.known_usd += row.usd ?? 0
-  sum.usd = sum.usd === null || row.usd === null ? null : sum.usd + row.usd
+  sum.known_usd = sumUsd(sum.known_usd, row.usd ?? 0)
+  sum.usd = sum.usd === null || row.usd === null ? null : sumUsd(sum.usd, row.usd)
   if (row.usd === null) sum.unpriced += 1
   if (row.status === 'failed') sum.failed += 1
   if (row.estimated) addTokens(sum.estimated, totalTokens(row.usage))
@@ -230,7 +230,7 @@ function addUsed(sum: AccountSum, row: AccountRow): void {
 
 function addLost({ lost }: AccountSum, { reserved, usd }: AccountRow): void {
   addTokens(lost, reserved.tokens)
-  lost.usd = lost.usd === null || usd === null ? null : lost.usd + usd
+  lost.usd = lost.usd === null || usd === null ? null : sumUsd(lost.usd, usd)
 }
 
 function addTokens(total: { calls: number; tokens: number }, tokens: number): void {

@@ -20,6 +20,7 @@ export function newRunView(views: readonly LoadedView[] = []): RunView {
     sessions: new Map(),
     patterns: views.map(({ name, events, view }) => ({ name, events: new Set(events), view, state: view.initial() })),
     otherEvents: [],
+    unpriced: new Map(),
     calls: 0,
     input: 0,
     output: 0,
@@ -147,7 +148,11 @@ type ModelEvent = EventOf<'model:begin'> | EventOf<'model:end'> | EventOf<'model
 function reduceModelEvent(view: RunView, event: ModelEvent): void {
   const session = findEnclosing(view, event.data.key, 'session')
   if (session) session.model_call_since = event.type === 'model:begin' ? event.at : null
-  if (event.type === 'model:begin') return
+  if (event.type === 'model:begin') {
+    const { model, unpriced } = event.data
+    if (unpriced && !view.unpriced.has(model)) view.unpriced.set(model, event.seq)
+    return
+  }
   if (event.type === 'model:lost') {
     view.lost.calls += 1
     view.lost.tokens += event.data.reserved.tokens

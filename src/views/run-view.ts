@@ -83,6 +83,8 @@ export interface RunView {
   patterns: PatternState[]
   /** The latest events of patterns without a view here. */
   otherEvents: EventOf<PatternEventType>[]
+  /** Models of unknown price that `limits.usd` does not count, with the seq of their first request. */
+  unpriced: Map<string, number>
   calls: number
   input: number
   output: number

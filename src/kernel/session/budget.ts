@@ -3,7 +3,7 @@ import { TroupeError } from '../../errors.ts'
 import type { Event, ReservedBudget } from '../event.ts'
 import type { Limits } from '../limits.ts'
 import type { Charge, Spend } from '../spend.ts'
-import { addSpend, chargeFrom, NO_SPEND, totalTokens } from '../spend.ts'
+import { addSpend, chargeFrom, NO_SPEND, sumUsd, totalTokens } from '../spend.ts'
 
 /*
  * The budget of a run: a counting semaphore over calls, tokens and dollars.
@@ -104,7 +104,7 @@ export class Budget {
   settle(reservation: Reservation, event?: Event): void {
     this.#reserved.calls -= reservation.reserved.calls
     this.#reserved.tokens -= reservation.reserved.tokens
-    this.#reserved.usd -= reservation.reserved.usd
+    this.#reserved.usd = sumUsd(this.#reserved.usd, -reservation.reserved.usd)
     if (event) this.recordEvent(event)
     while (this.#queue[0]) {
       const { request, grant, refuse } = this.#queue[0]
@@ -122,7 +122,7 @@ export class Budget {
     const used = {
       calls: spent.calls + spent.lost.calls,
       tokens: totalTokens(spent) + spent.lost.tokens,
-      usd: spent.known_usd + spent.lost.usd,
+      usd: sumUsd(spent.known_usd, spent.lost.usd),
     }
     for (const limit of ['calls', 'tokens', 'usd'] as const) {
       const max = limits[limit]
@@ -149,7 +149,7 @@ export class Budget {
       output = Math.min(output, remaining)
     }
     if (limits.usd !== null && request.price) {
-      const paid = spent.known_usd + spent.lost.usd
+      const paid = sumUsd(spent.known_usd, spent.lost.usd)
       const usd = limits.usd - paid - this.#reserved.usd
       const affordable = affordableOutput(request.price, { input: request.input, output, usd })
       if (affordable < Math.min(MIN_OUTPUT_TOKENS, output)) {
@@ -161,7 +161,7 @@ export class Budget {
     const reserved = { calls: 1, tokens: request.input + output, usd }
     this.#reserved.calls += 1
     this.#reserved.tokens += reserved.tokens
-    this.#reserved.usd += usd
+    this.#reserved.usd = sumUsd(this.#reserved.usd, usd)
     return { reserved, output }
   }
 }
@@ -204,6 +204,16 @@ export function limitError(limit: keyof Limits, used: number, max: number): Trou
       alternatives: [limit],
     },
   )
+}
+
+/** The error of a limit in dollars that cannot be kept, because the price of the model is unknown. */
+export function unknownPriceError(model: string, max: number): TroupeError {
+  return new TroupeError('limit_reached', `limit \`usd\` of ${max} cannot be kept: the price of ${model} is unknown`, {
+    hint:
+      'nothing was sent; add the price to a file and set TROUPE_PRICES=FILE (or `models.prices`), or drop the limit: ' +
+      'troupe resume RUN --limit usd=null',
+    alternatives: ['usd'],
+  })
 }
 
 /** The limit that a `limit_reached` error names. */

@@ -81,13 +81,28 @@ describe('limits', () => {
     expect(model.requests).toEqual([])
   })
 
-  test('N1 usd: counts only where prices are known', async () => {
+  test('N1 usd: the cost of the run stays below the limit', async () => {
     const paid = await runWithLimits({ usd: 1.5 }, { agents: [pusher], model: expensiveModel, models: { prices } })
     expect(paid.result.error).toMatchObject({ code: 'limit_reached', alternatives: ['usd'] })
     expect(paid.result.usage).toMatchObject({ calls: 2, usd: 1 })
     for (const { reserved } of eventData(paid.events, 'model:begin')) expect(reserved.usd).toBeLessThanOrEqual(1.5)
-    const unknown = await runWithLimits({ usd: 0.000001 })
-    expect(unknown.result).toMatchObject({ status: 'completed', usage: { usd: null } })
+  })
+
+  test('N8 a limit in dollars that was set refuses a model of unknown price before the request; the default one says so', async () => {
+    const { troupe, result, model, events } = await runWithLimits({ usd: 5 })
+    expect(result).toMatchObject({ status: 'failed', stop_reason: 'budget', usage: { calls: 0, usd: 0 } })
+    expect(result.error).toMatchObject({ code: 'limit_reached', retry: true, alternatives: ['usd'] })
+    expect(result.error?.message).toBe('limit `usd` of 5 cannot be kept: the price of manual is unknown')
+    expect(result.error?.hint).toMatch(/TROUPE_PRICES.*--limit usd=null/)
+    expect(model.requests).toEqual([])
+    expect(eventData(events, 'model:begin')).toEqual([])
+    const dropped = await (await troupe.resume(result.run_id, { limits: { usd: null } })).result
+    expect(dropped).toMatchObject({ status: 'completed', usage: { usd: null } })
+    const byDefault = await runWithLimits(undefined)
+    expect(byDefault.result).toMatchObject({ status: 'completed', usage: { usd: null } })
+    expect(eventData(byDefault.events, 'model:begin').map(({ unpriced }) => unpriced)).toContain(true)
+    const known = await runWithLimits({ usd: 5 }, { models: { prices } })
+    expect(eventData(known.events, 'model:begin').map(({ unpriced }) => unpriced)).not.toContain(true)
   })
 
   test('N2 a run resumed with a higher limit continues where it stopped and repeats nothing', async () => {

@@ -3,15 +3,16 @@ import type { Event } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
 import type { Execution } from '../../kernel/journal/execution.ts'
 import { settleOnce } from '../../kernel/journal/step.ts'
+import { DEFAULT_LIMITS } from '../../kernel/limits.ts'
 import type { ModelChunk, ModelRequest } from '../../kernel/model.ts'
 import { NO_USAGE } from '../../kernel/model.ts'
 import type { PriceBook } from '../../kernel/price.ts'
 import type { RetryAttempt } from '../../kernel/retry-policy.ts'
 import type { Reservation } from '../../kernel/session/budget.ts'
-import { limitFromError } from '../../kernel/session/budget.ts'
+import { limitFromError, unknownPriceError } from '../../kernel/session/budget.ts'
 import { lostReservation } from '../../kernel/session/lost-model-calls.ts'
 import { addCallUsage, applyEvent } from '../../kernel/session/session-state.ts'
-import { totalTokens } from '../../kernel/spend.ts'
+import { sumUsd, totalTokens } from '../../kernel/spend.ts'
 import { guardRequest, isGuarded, requestVerdictKey } from '../guardrails.ts'
 import type { ModelRequestPlan, ModelRequestScope } from './model-request-plan.ts'
 import type { ModelBegin } from './model-response.ts'
@@ -96,6 +97,7 @@ async function attemptRequest(
     reserved: reservation.reserved,
     input_hash: plan.inputHash(modelName),
     ...(phase ? { phase } : undefined),
+    ...(execution.run.limits.usd !== null && isUnpriced(scope) ? { unpriced: true as const } : undefined),
   }
   const event = await streamResponse(scope, { begin, request: plan.buildRequest(modelName, reservation), started })
   execution.budget.settle(reservation, event)
@@ -114,16 +116,21 @@ async function scopeForRetry(scope: ModelRequestScope, retry: RetryAttempt | und
   return { ...scope, model: await models.resolve(retry.model), modelName: retry.model }
 }
 
-async function reserve(
-  { execution, model, modelName, signal }: ModelRequestScope,
-  input: number,
-): Promise<Reservation> {
+async function reserve(scope: ModelRequestScope, input: number): Promise<Reservation> {
+  const { execution, model, modelName, signal } = scope
   const { ports, run, budget } = execution
+  const { usd } = run.limits
+  // The default limit only warns: nobody asked for it, and a model without a known price would never run.
+  if (usd !== null && usd !== DEFAULT_LIMITS.usd && isUnpriced(scope)) throw unknownPriceError(modelName, usd)
   const time = ports.world.now()
   const output = model.limits?.output ?? run.limits.output
   const price = (inputTokens: number, outputTokens: number) =>
     maxCost(ports.prices, { model: modelName, input: inputTokens, output: outputTokens, time })
   return budget.reserve({ input, output, price }, signal)
+}
+
+function isUnpriced({ execution: { ports }, modelName }: ModelRequestScope): boolean {
+  return ports.prices.cost(modelName, NO_USAGE, ports.world.now()) === undefined
 }
 
 /** The upper bound of the price: input may also be written to the provider's cache, which costs more than reading it. */
@@ -150,7 +157,7 @@ function recordLimitHit({ execution, session, signal }: ModelRequestScope, key: 
 function limitUsage(execution: Execution, limit: string): number {
   const { spent } = execution.budget
   if (limit === 'tokens') return totalTokens(spent) + spent.lost.tokens
-  if (limit === 'usd') return spent.known_usd + spent.lost.usd
+  if (limit === 'usd') return sumUsd(spent.known_usd, spent.lost.usd)
   return spent.calls + spent.lost.calls
 }
 

@@ -84,11 +84,14 @@ function sessionProgress(event: Event, view: RunView): ProgressLine | undefined 
         speaker,
         spans: [['red', `${toTerminalLine(event.data.tool)} failed  `], toTerminalLine(event.data.error)],
       }
-    case 'limit:hit':
+    case 'model:begin':
+      // Once for each model of the run.
+      if (view.unpriced.get(event.data.model) !== event.seq) return undefined
       return {
-        speaker,
-        spans: [['yellow', `limit ${event.data.limit} reached: ${event.data.used} of ${event.data.max}`]],
+        spans: [['yellow', `the price of ${toTerminalLine(event.data.model)} is unknown: limit usd does not count it`]],
       }
+    case 'limit:hit':
+      return { speaker, spans: [['yellow', toTerminalLine(event.data.error.message)]] }
     case 'gate:open':
       if (isReplyGate(event.data)) return { spans: [['yellow', 'waits for your reply']] }
       return { speaker, spans: [['yellow', 'asks  '], toTerminalLine(event.data.question)] }
