@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test, vi } from 'vitest'
 import { verifyJournal } from '../../src/audit/verify-journal.ts'
 import { createTroupe } from '../../src/index.ts'
@@ -14,7 +15,7 @@ import { agent } from '../support/test-troupe.ts'
 const folder = mkdtempSync(join(tmpdir(), 'troupe-performer-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const HOST = new URL('./performer-child.ts', import.meta.url).pathname
+const HOST = fileURLToPath(new URL('./performer-child.ts', import.meta.url))
 const usage = { input: 100, output: 10, cache_read: 0, cache_write: 0, reasoning: 0 }
 const begin: PerformerAction[] = [
   { do: 'report', update: { type: 'text', text: 'Begun.' } },

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { Script } from '../../src/models/script.ts'
 import { displayWidth } from '../../src/views/text-width.ts'
+import { requireSandbox } from '../support/require-program.ts'
 import type { CliFixture } from './cli-fixture.ts'
 import { createCliFixture } from './cli-fixture.ts'
 
@@ -73,6 +74,7 @@ describe('collaboration examples', () => {
   })
 
   test('L32 --json prints the complete output, and show --json the same', async () => {
+    requireSandbox()
     const cli = await createCliFixture()
     const done = await cli.troupe(...example('review'), '--json')
     expect(done).toMatchObject({ code: 0, err: '' })
@@ -84,6 +86,7 @@ describe('collaboration examples', () => {
   })
 
   test('L4 L31 no line is too wide at any width or in ASCII; --quiet hides the positions', async () => {
+    requireSandbox()
     const cli = await createCliFixture()
     const narrow = await cli.troupeWith({ env: { COLUMNS: '30', LC_ALL: 'C' } }, ...example('review'))
     for (const line of narrow.err.split('\n')) expect(displayWidth(line)).toBeLessThanOrEqual(30)

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { displayWidth } from '../../src/views/text-width.ts'
+import { requireSandbox } from '../support/require-program.ts'
 import type { CliResult } from './cli-fixture.ts'
 import { createCliFixture, delegationScript, questionScript, singleAnswerScript } from './cli-fixture.ts'
 
@@ -25,6 +26,7 @@ describe('run', () => {
   })
 
   test('L2 --json prints exactly one object with the documented fields', async () => {
+    requireSandbox()
     const cli = await createCliFixture()
     const model = await cli.script('s.json', singleAnswerScript('Hello.'))
     const done = await cli.troupe('run', 'task', '--agent', 'default', 'hi', '--json', '--model', model)
@@ -144,6 +146,7 @@ const FIELDS = ['run_id', 'status', 'stop_reason', 'output', 'error', 'usage', '
 
 describe('output', () => {
   test('L4 L5 L9 piped output has no escape codes and respects COLUMNS=60', async () => {
+    requireSandbox()
     const cli = await createCliFixture()
     const env = { COLUMNS: '60' }
     await cli.write(

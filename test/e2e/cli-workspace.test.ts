@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { requireSandbox } from '../support/require-program.ts'
 import { createCliFixture } from './cli-fixture.ts'
 
 const writeScript = (path: string) => [
@@ -52,6 +53,7 @@ test('L27 a tool permitted by the agent file or a rule runs without a question; 
 })
 
 test('L28 commands run in a sandbox of the workspace; --no-tools gives agents no tools', async () => {
+  requireSandbox()
   const cli = await createCliFixture()
   const command = 'echo in > inside.txt; echo out > /var/tmp/troupe-outside.txt; cat inside.txt'
   const model = await cli.script('s.json', [

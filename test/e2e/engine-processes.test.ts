@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { verifyJournal } from '../../src/audit/verify-journal.ts'
 import type { Event, Troupe } from '../../src/index.ts'
@@ -11,7 +12,7 @@ import { createTroupe } from '../../src/index.ts'
 import { submitOnlyEngine } from '../support/submit-only-engine.ts'
 import { agent } from '../support/test-troupe.ts'
 
-const WORKER = new URL('./worker-child.ts', import.meta.url).pathname
+const WORKER = fileURLToPath(new URL('./worker-child.ts', import.meta.url))
 let store: string
 let troupe: Troupe
 let workers: ChildProcess[] = []

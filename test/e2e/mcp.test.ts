@@ -10,6 +10,7 @@ import { createTroupe, isEvent } from '../../src/index.ts'
 import { openWorkspace } from '../../src/tools/files/workspace.ts'
 import { openSandbox } from '../../src/tools/sandbox/open-sandbox.ts'
 import { isAlive, temporaryFolder, waitUntil } from '../support/mcp-test-server.ts'
+import { requireSandbox } from '../support/require-program.ts'
 import type { ModelReply } from '../support/test-troupe.ts'
 import { agent, functionModel, lastMessageText } from '../support/test-troupe.ts'
 
@@ -134,6 +135,7 @@ test('MC22 an agent uses a real server over HTTP, even after it was restarted', 
 })
 
 test('MC23 a sandboxed server can access only the workspace', async () => {
+  requireSandbox()
   const root = realpathSync(temporaryFolder())
   const [inside, outside] = [join(root, 'inside'), join(root, 'outside')]
   for (const folder of [inside, outside]) {

@@ -89,7 +89,7 @@ test('L50 with `--patterns`, the command line runs and resumes a user-written pa
   expect(watched.output).toMatch(/editor {2}objects {2}so says editor/)
   for (const [file, problem] of [
     ['missing.ts', 'cannot be loaded'],
-    [OFFLINE.replace('file://', ''), 'exports no pattern'],
+    [fileURLToPath(OFFLINE), 'exports no pattern'],
   ]) {
     const wrong = await troupe('runs', '--patterns', file ?? '')
     expect([wrong.code, wrong.err.replaceAll(/\s+/g, ' ')]).toEqual([2, expect.stringContaining(problem ?? '')])

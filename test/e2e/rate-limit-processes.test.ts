@@ -4,9 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
-const CHILD = new URL('./rate-limit-child.ts', import.meta.url).pathname
+const CHILD = fileURLToPath(new URL('./rate-limit-child.ts', import.meta.url))
 const LIMIT = { requests_per_minute: 600, burst: 20 }
 const ENOUGH = 45
 

@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { onTestFinished } from 'vitest'
+import { requireProgram } from '../support/require-program.ts'
 import type { CliFixture } from './cli-fixture.ts'
 
 /* A real terminal (tmux): sends keys and reads the screen. */
@@ -26,11 +27,12 @@ export interface Terminal {
 }
 
 export async function openTerminal(cli: CliFixture, env: NodeJS.ProcessEnv, width: number): Promise<Terminal> {
+  requireProgram('tmux')
   // A separate tmux server, removed with the folder.
   const socket = join(cli.folder, 'tmux')
   const tmux = async (...args: string[]) => (await run('tmux', ['-S', socket, '-f', '/dev/null', ...args])).stdout
   const { PATH = '', HOME = '' } = process.env
-  await cli.write('troupe', `#!/bin/sh\nexec ${process.execPath} ${MAIN} "$@"\n`)
+  await cli.write('troupe', `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`)
   await chmod(join(cli.folder, 'troupe'), 0o755)
   const variables = Object.entries({ PATH, HOME, LANG: 'C.UTF-8', PS1: '$ ', ...env }).map(
     ([name, value]) => `${name}=${value}`,

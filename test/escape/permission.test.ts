@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { Agent, TroupeOptions } from '../../src/index.ts'
 import { evaluatePolicies } from '../../src/judgement/permission/permission-policy.ts'
+import { requireSandbox } from '../support/require-program.ts'
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../support/test-troupe.ts'
 
 /*
@@ -17,6 +18,7 @@ afterEach(() => {
 })
 
 function createFolder(): string {
+  requireSandbox()
   const folder = mkdtempSync(join(tmpdir(), 'troupe-permission-'))
   folders.push(folder)
   return folder

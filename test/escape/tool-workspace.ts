@@ -7,6 +7,7 @@ import type { ToolCall, ToolResult } from '../../src/kernel/tool.ts'
 import { parseValue } from '../../src/schema/schema.ts'
 import type { Toolbox, ToolsOptions } from '../../src/tools/tools.ts'
 import { createTools } from '../../src/tools/tools.ts'
+import { requireSandbox } from '../support/require-program.ts'
 
 export type ToolCallOutcome = ToolResult & { code?: string; text: string }
 
@@ -25,6 +26,7 @@ export interface ToolWorkspace extends Disposable {
 let callCount = 0
 
 export function createToolWorkspace(options: Partial<ToolsOptions> = {}): ToolWorkspace {
+  if (options.sandbox !== 'none') requireSandbox()
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'troupe-tools-')))
   const [workspace, outside] = [join(root, 'workspace'), join(root, 'outside')]
   for (const folder of [workspace, outside]) mkdirSync(folder)

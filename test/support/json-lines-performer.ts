@@ -3,11 +3,12 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
 import type { Performer, PerformerHost, PerformerResult, PerformerTurn } from '../../src/kernel/performer.ts'
 import type { PerformerScript } from '../../src/testing/scripted-performer.ts'
 import { scriptFor } from '../../src/testing/scripted-performer.ts'
 
-const AGENT = new URL('./json-lines-agent.ts', import.meta.url).pathname
+const AGENT = fileURLToPath(new URL('./json-lines-agent.ts', import.meta.url))
 
 type Agent = ChildProcessByStdio<Writable, Readable, null>
 

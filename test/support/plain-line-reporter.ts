@@ -1,4 +1,5 @@
 import type { Reporter, TestModule, TestRunEndReason } from 'vitest/node'
+import { environmentProblems } from './system-programs.ts'
 
 export type RunOutcome = {
   modules: ReadonlyArray<TestModule>
@@ -29,8 +30,34 @@ export function plainLine({ passed, failed, skipped }: Tally): string {
   return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
 }
 
+/** One line for each test that was skipped for a reason; tests with `.skip` and `.todo` have none. */
+export function skippedLines(modules: ReadonlyArray<TestModule>): string[] {
+  return modules.flatMap((module) =>
+    [...module.children.allTests('skipped')].flatMap((test) => {
+      const result = test.result()
+      const reason = result.state === 'skipped' ? result.note : undefined
+      return reason === undefined ? [] : [`skipped: ${module.relativeModuleId} > ${test.fullName} (${reason})`]
+    }),
+  )
+}
+
+/** Says at the beginning and at the end what the machine lacks and which tests were skipped; the last line is the tally. */
 export class PlainLineReporter implements Reporter {
+  #problems: readonly string[] = []
+
+  onTestRunStart(): void {
+    this.#problems = environmentProblems()
+    this.#printProblems()
+  }
+
   onTestRunEnd(modules: ReadonlyArray<TestModule>, errors: ReadonlyArray<unknown>, reason: TestRunEndReason): void {
+    for (const line of skippedLines(modules)) process.stdout.write(`${line}\n`)
+    this.#printProblems()
     process.stdout.write(`${plainLine(tally({ modules, unhandledErrors: errors.length, reason }))}\n`)
+  }
+
+  #printProblems(): void {
+    for (const problem of this.#problems)
+      process.stdout.write(`${problem}: tests that need it are skipped. To install: bash .ci/packages\n`)
   }
 }
