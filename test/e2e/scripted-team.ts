@@ -26,13 +26,17 @@ export interface ScriptedTeamRun extends TeamRun {
   answer(answer: unknown): Promise<ScriptedTeamRun>
 }
 
-export async function runScriptedTeam(file: string, scripted: ScriptedReplies): Promise<ScriptedTeamRun> {
+export async function runScriptedTeam(
+  file: string,
+  scripted: ScriptedReplies,
+  variables: Record<string, number> = {},
+): Promise<ScriptedTeamRun> {
   const { team, problems } = await readTeamTree(file)
   if (!team) throw new Error(`${file}: ${problems.map(({ message }) => message).join('; ')}`)
   const replies: TeamReplies = Object.fromEntries(
     Object.entries(scripted).map(([name, turns]) => [name, (turn, request) => toTeamReply(turns[turn - 1], request)]),
   )
-  const run = await runTeam(team, replies, { embedder: false })
+  const run = await runTeam(team, replies, { embedder: false, variables })
   onTestFinished(() => run.troupe.close())
   return toScriptedRun(run)
 }

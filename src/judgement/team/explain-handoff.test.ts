@@ -175,12 +175,14 @@ describe('parseAssignments', () => {
     expect(() => parseAssignments(team, [pair])).toThrow(message)
   })
 
-  test('TF22 the type of a variable without a declared type is inferred from the value', () => {
+  test('TF22 the type of an undeclared variable follows from its comparisons, else from the value', () => {
     const untyped = teamSchema.parse({
       ...{ name: 'T', agents: [{ name: 'a' }, { name: 'b' }] },
-      handoffs: [{ from_agent: 'a', to_agent: 'b', condition: 'score > 3' }],
+      handoffs: [{ from_agent: 'a', to_agent: 'b', condition: 'score > 3 and the tone is {{ tone }}' }],
     })
     expect(parseAssignments(untyped, ['score=4'])).toEqual({ score: 4 })
-    expect(parseAssignments(untyped, ['score=high'])).toEqual({ score: 'high' })
+    expect(() => parseAssignments(untyped, ['score=high'])).toThrow("'score' must be a number")
+    expect(parseAssignments(untyped, ['tone=4'])).toEqual({ tone: 4 })
+    expect(parseAssignments(untyped, ['tone=warm'])).toEqual({ tone: 'warm' })
   })
 })

@@ -6,6 +6,7 @@ import { evaluateCondition } from '../condition/evaluate-condition.ts'
 import type { HandoffRule, RoutingDecision } from './handoff-routing.ts'
 import { createRuleLookup, routeHandoff } from './handoff-routing.ts'
 import { parseHandoffRules } from './handoff-rules.ts'
+import { synchronisationReason, synchronisedAgents } from './synchronisation.ts'
 import { entryMember, teamMembers } from './team-members.ts'
 import type { Team } from './team-schema.ts'
 import { USER } from './team-schema.ts'
@@ -72,7 +73,10 @@ export function explainHandoff(team: Team, from: string, assumptions: Assumption
     const reason = `open: ${open.map((leaf) => `'${leaf}'`).join(', ')}`
     return { decision: { to: null, by: 'undecided' }, rules: explained, reason, open }
   }
-  if (!decision) return { ...(failed ? UNHANDLED_ERROR : afterWorkDecision(team, from)), rules: explained, open }
+  if (!decision) {
+    const fallback = failed ? UNHANDLED_ERROR : (synchronisation(team, allRules, from) ?? afterWorkDecision(team, from))
+    return { ...fallback, rules: explained, open }
+  }
   return { decision: { to: decision.to, by: decision.by }, rules: explained, reason: decision.reason, open }
 }
 
@@ -83,6 +87,13 @@ const UNHANDLED_ERROR: Pick<ExplainHandoffResult, 'decision' | 'reason'> = {
 
 function assumptionReason({ value, reason }: PartResult): string {
   return value === 'unknown' ? reason : value ? 'assumed' : 'denied'
+}
+
+function synchronisation(team: Team, rules: readonly HandoffRule[], from: string) {
+  const [to] = synchronisedAgents(team, rules, from)
+  return to === undefined
+    ? undefined
+    : { decision: { to, by: 'after_work' as const }, reason: synchronisationReason(from, to) }
 }
 
 function afterWorkDecision(team: Team, from: string): Pick<ExplainHandoffResult, 'decision' | 'reason'> {

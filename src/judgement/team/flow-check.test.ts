@@ -55,7 +55,7 @@ describe('unreachable members', () => {
 })
 
 describe('variables', () => {
-  test('TF17 a variable that is never set is reported at its position, with the nearest known variables', () => {
+  test('TF17 a variable similar to a known one is reported at its position, with the nearest known variables', () => {
     const agents = [{ name: 'a', outputs: { word_count: 'number' as const } }, { name: 'b' }]
     const text = 'draft is done and word_cont >= {{ min_words }}'
     const team = teamSchema.parse({
@@ -69,27 +69,49 @@ describe('variables', () => {
         severity: 'warning',
         field: ['handoffs', 0, 'condition'],
         offset: text.indexOf('word_cont'),
-        message: "the variable 'word_cont' is never set, so this stays unknown",
+        message: "nobody sets 'word_cont', so a is asked for it",
         hint: expect.stringMatching(/known: word_count, /),
       },
       {
         severity: 'warning',
         field: ['handoffs', 0, 'condition'],
         offset: text.indexOf('min_words'),
-        message: "the variable 'min_words' is never set, so this stays unknown",
+        message: "nobody sets 'min_words', so a is asked for it",
         hint: expect.stringMatching(/known: max_words, /),
       },
     ])
   })
 
   test('TF17 facts and templates in sentences are checked; system variables are always set', () => {
-    expect(findProblems('a b', [handoff('a', 'b', 'all_done and the tone is {{ tone }}')])).toEqual([
+    const text = 'all_done and the tone is {{ tone }} and score >= {{ least }}'
+    expect(findProblems('a b', [handoff('a', 'b', text)])).toEqual([
+      "warning handoffs[0].condition@28 nobody sets 'tone', so a chooses its value",
+      "warning handoffs[0].condition@52 nobody sets 'least', so a chooses its value",
+    ])
+    expect(findProblems('a b', [handoff('user', 'b', text)])).toEqual([
       "warning handoffs[0].condition@0 the variable 'all_done' is never set, so this stays unknown",
       "warning handoffs[0].condition@28 the variable 'tone' is never set, so this stays unknown",
+      "warning handoffs[0].condition@40 the variable 'score' is never set, so this stays unknown",
+      "warning handoffs[0].condition@52 the variable 'least' is never set, so this stays unknown",
     ])
     const system =
       'round > 3 and a_load < b_load and a complete and error detected and last_agent == "a" and revision_count < 2'
     expect(findProblems('a b', [handoff('a', 'b', system)])).toEqual([])
+  })
+
+  test('TF17 nobody can be asked after a person, a consensus group or a sub-team that does not know the variable', () => {
+    const never = "warning handoffs[0].condition@0 the variable 'all_done' is never set, so this stays unknown"
+    const agents = [{ name: 'a', kind: 'human' as const }, { name: 'b' }]
+    expect(findProblems('', [handoff('a', 'b', 'all_done')], { agents })).toEqual([never])
+    const consensus = { name: 'g', kind: 'consensus' as const, members: ['a', 'b'] }
+    expect(findProblems('a b c', [handoff('g', 'c', 'all_done')], { groups: [consensus], entry: 'g' })).toEqual([never])
+    const inner = (condition: string) => ({
+      ...{ name: 'In', agents: [{ name: 'x' }, { name: 'y' }] },
+      handoffs: [handoff('x', 'y', condition)],
+    })
+    const withTeam = (condition: string) => [{ name: 'a', team: inner(condition) }, { name: 'b' }]
+    expect(findProblems('', [handoff('a', 'b', 'all_done')], { agents: withTeam('ready') })).toEqual([never])
+    expect(findProblems('', [handoff('a', 'b', 'all_done')], { agents: withTeam('all_done') })).toEqual([])
   })
 })
 

@@ -1,5 +1,6 @@
-import { nearestNames } from '../../errors.ts'
-import { conditionLeaves, leafVariables } from '../condition/condition-tree.ts'
+import { didYouMean, nearestNames } from '../../errors.ts'
+import { askedVariables } from './asked-variables.ts'
+import { conditionVariables } from './condition-variables.ts'
 import type { FlowGraph } from './flow-graph.ts'
 import { buildFlowGraph, findEndlessCycles, reachableFrom, ruleSources } from './flow-graph.ts'
 import type { HandoffRule } from './handoff-routing.ts'
@@ -55,6 +56,7 @@ function unsatisfiableConditions(
   })
 }
 
+/** Reports variables that nobody can set, values in `{{ }}` that an agent chooses for itself, and likely misspellings. */
 function unsetVariables(
   team: Team,
   rules: readonly HandoffRule[],
@@ -62,22 +64,41 @@ function unsetVariables(
 ): TeamProblem[] {
   const known = [...new Set([...variableTypes(team).keys(), ...systemVariableTypes(team).keys(), ...externalVariables])]
   const set = new Set(known)
-  return rules.flatMap((rule) => {
-    return conditionVariables(rule)
+  const asked = askedVariables(team, rules, externalVariables)
+  return rules.flatMap((rule) =>
+    conditionVariables(rule)
       .filter((name) => !set.has(name))
-      .map((name) => {
-        const near = nearestNames(name, known).slice(0, 8).join(', ')
-        const hint = `set it in context_variables or in the outputs of an agent; known: ${near}`
-        const message = `the variable '${name}' is never set, so this stays unknown`
-        const problem = teamWarning(conditionPath(rule), message, hint)
-        return { ...problem, ...(findTemplateOffset(rule, name) ?? findOffset(rule, name)) }
-      })
-  })
+      .flatMap((name) => {
+        const agents = [...asked].flatMap(([agent, variables]) => (Object.hasOwn(variables, name) ? [agent] : []))
+        const finding = unsetVariable({ rule, name, agents, known })
+        if (!finding) return []
+        const problem = teamWarning(conditionPath(rule), finding.message, finding.hint)
+        return [{ ...problem, ...(findTemplateOffset(rule, name) ?? findOffset(rule, name)) }]
+      }),
+  )
 }
 
-/** The variables in the condition of a rule. */
-export function conditionVariables({ condition }: HandoffRule): string[] {
-  return [...new Set(conditionLeaves(condition).flatMap(leafVariables))]
+interface UnsetVariable {
+  rule: HandoffRule
+  name: string
+  /** The agents that are asked for it. */
+  agents: readonly string[]
+  known: readonly string[]
+}
+
+function unsetVariable({ rule, name, agents, known }: UnsetVariable): { message: string; hint: string } | undefined {
+  const near = `known: ${nearestNames(name, known).slice(0, 8).join(', ')}`
+  if (agents.length === 0) {
+    const hint = `set it in context_variables or in the outputs of an agent; ${near}`
+    return { message: `the variable '${name}' is never set, so this stays unknown`, hint }
+  }
+  const who = agents.slice(0, 3).join(', ')
+  const similar = didYouMean(name, known)
+  if (similar !== '') return { message: `nobody sets '${name}', so ${who} is asked for it`, hint: `${similar} ${near}` }
+  // A value in {{ }} usually limits the agent that would choose it.
+  if (!findTemplateOffset(rule, name)) return undefined
+  const message = `nobody sets '${name}', so ${who} chooses its value`
+  return { message, hint: `set it in context_variables, or with --set ${name}=VALUE` }
 }
 
 function conditionPath({ index }: HandoffRule): FieldPath {

@@ -1,5 +1,6 @@
 import type { HandoffRule } from './handoff-routing.ts'
 import { isUnconditional } from './handoff-rules.ts'
+import { synchronisedAgents } from './synchronisation.ts'
 import { entryMember, teamMembers } from './team-members.ts'
 import type { Team } from './team-schema.ts'
 import { ANY_AGENT, PREVIOUS_AGENT, USER } from './team-schema.ts'
@@ -34,6 +35,7 @@ export function buildFlowGraph(team: Team, rules: readonly HandoffRule[]): FlowG
       next.get(member)?.add(name)
     }
   }
+  for (const name of agents) for (const peer of synchronisedAgents(team, rules, name)) next.get(name)?.add(peer)
   addReturnEdges(next, rules, everyone)
   const fromUser = rules.filter(({ from }) => from === USER).map(({ to }) => to)
   const starts = [entryMember(team), team.supervisor, ...fromUser].filter(

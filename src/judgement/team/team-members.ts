@@ -164,7 +164,8 @@ function consensusMemberProblems(team: Team, group: TeamGroup, field: FieldPath)
   })
 }
 
-function isUsedElsewhere(team: Team, name: string): boolean {
+/** Whether the agent also works outside a consensus group. */
+export function isUsedElsewhere(team: Team, name: string): boolean {
   return (
     entryMember(team) === name ||
     team.handoffs.some(({ to_agent }) => to_agent === name) ||

@@ -1,6 +1,7 @@
 import { nearestNames } from '../../errors.ts'
 import type { ConditionVerdict, HandoffRule, RoutingResult } from '../../judgement/team/handoff-routing.ts'
 import { routeHandoff } from '../../judgement/team/handoff-routing.ts'
+import { synchronisationReason } from '../../judgement/team/synchronisation.ts'
 import { PREVIOUS_AGENT, USER } from '../../judgement/team/team-schema.ts'
 import type { HandoffSource, HandoffTrace } from './events.ts'
 import { askUntilValid, parseHumanChoice } from './human-questions.ts'
@@ -92,8 +93,10 @@ export async function decideHandoff(
   }
 }
 
-/** The fallback target that `after_work_behavior` defines. */
-export function afterWorkTarget({ plan }: TeamState, from: string): FallbackTarget {
+/** The target when no rule holds: an agent that has to work first, or what `after_work_behavior` defines. */
+export function afterWorkTarget({ plan, turns }: TeamState, from: string): FallbackTarget {
+  const unstarted = plan.synchronisedAgents(from).find((name) => !turns.counts.has(name))
+  if (unstarted !== undefined) return { to: unstarted, reason: synchronisationReason(from, unstarted) }
   const behaviour = plan.team.after_work_behavior
   const to = { return_to_user: USER, terminate: null, continue: from }[behaviour]
   return { to, reason: `no rule holds; after_work_behavior is ${behaviour}` }

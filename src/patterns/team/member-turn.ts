@@ -7,7 +7,7 @@ import { isFatal } from '../../kernel/journal/fatal-error.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
 import { askHuman } from './human-questions.ts'
 import type { TeamOutput } from './input.ts'
-import type { TeamMessage } from './prompts.ts'
+import type { MemberProfile, TeamMessage } from './prompts.ts'
 import { toSubTeamContext } from './sub-team-context.ts'
 import type { TeamMember } from './team-plan.ts'
 import type { TeamState } from './team-state.ts'
@@ -65,10 +65,11 @@ export function recordTurn(state: TeamState, name: string, result: TurnResult): 
 
 async function runAgentTurn(
   state: TeamState,
-  { name, agent, profile }: Extract<TeamMember, { kind: 'agent' }>,
+  { name, agent, profile: ownProfile }: Extract<TeamMember, { kind: 'agent' }>,
   { key, conditions }: TurnRequest,
 ): Promise<TurnResult> {
   const { context, plan, record } = state
+  const profile = withoutPersonVariables(state, ownProfile)
   const { thread } = state.conversation
   const wantsObject = conditions.length > 0 || Object.keys(profile.outputs).length > 0
   const request = {
@@ -91,8 +92,28 @@ async function runAgentTurn(
   if (failure) return { ...emptyTurnResult(), text, messages: [message], artifacts, failure }
   const { stop_reason } = message
   const incomplete = stop_reason === undefined ? [] : [`the answer is incomplete: stop_reason ${stop_reason}`]
-  const allProblems = [...problems, ...incomplete]
+  const allProblems = [...problems, ...missingVariables(state, profile, variables), ...incomplete]
   return { text, messages: [message], verdicts, variables, artifacts, suggestedNext, problems: allProblems }
+}
+
+/** A variable that a person has set is no longer asked for: the answer must not replace it. */
+function withoutPersonVariables({ personVariables }: TeamState, profile: MemberProfile): MemberProfile {
+  const asked = profile.asked.filter((name) => !personVariables.has(name))
+  if (asked.length === profile.asked.length) return profile
+  const isKept = (name: string) => !profile.asked.includes(name) || asked.includes(name)
+  const outputs = Object.fromEntries(Object.entries(profile.outputs).filter(([name]) => isKept(name)))
+  return { ...profile, asked, outputs }
+}
+
+/** Reports variables in conditions that the agent was asked for and that still have no value. */
+function missingVariables(
+  { variables }: TeamState,
+  { asked, outputs }: MemberProfile,
+  answered: ReadonlyMap<string, VariableValue>,
+): string[] {
+  return asked
+    .filter((name) => !answered.has(name) && !Object.hasOwn(variables, name))
+    .map((name) => `the answer does not set '${name}' (${outputs[name]}): conditions with it stay unknown`)
 }
 
 /** The `stop_reason` of a session that has an answer but did not finish its work. */

@@ -60,6 +60,8 @@ export interface MemberProfile {
   /** Possible handoff targets, with their roles. */
   targets: readonly string[]
   outputs: Readonly<Record<string, VariableType>>
+  /** The part of `outputs` that the file does not declare: conditions mention them. */
+  asked: readonly string[]
 }
 
 /** The last message of a request: the agent's identity, its instructions and the conditions to judge. */
@@ -73,7 +75,7 @@ export function formatTurnPrompt(profile: MemberProfile, conditions: readonly st
     ...(conditions.length > 0
       ? ['# Conditions to judge', ...conditions.map((condition, index) => `${index + 1}. ${condition}`)]
       : []),
-    ...(variables.length > 0 ? [`# Variables to set\n${variables.join(', ')}`] : []),
+    ...(variables.length > 0 ? [`# Variables to set\n${variables.join(', ')}. Leave out those you do not know.`] : []),
   ].join('\n')
 }
 

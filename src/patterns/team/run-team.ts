@@ -28,7 +28,7 @@ export async function runTeam(context: TeamContext, input: TeamRunInput): Promis
   const isSubTeam = context.parentName !== undefined
   const missingTools = isSubTeam ? [] : await runPreflight(context, input.team)
   const filledRoles = await formTeam(context, input.team)
-  const state = createTeamState(context, createTeamPlan(input.team, context.roster, filledRoles), input)
+  const state = createTeamState(context, createTeamPlan(input, context.roster, filledRoles), input)
   // For a sub-team `before` is the progress on the request, for a top team an earlier conversation.
   if (!isSubTeam) appendPriorMessages(state)
   const fallback = { to: entryMember(input.team) ?? '', reason: 'no rule from user holds; the entry agent starts' }

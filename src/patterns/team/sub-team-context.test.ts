@@ -79,7 +79,7 @@ describe('context of a sub-team or consensus group', () => {
       name: 'Deep',
       agents: [{ name: 'i', outputs: { count: 'number' } }, { name: 'j' }],
       handoffs: [
-        { from_agent: 'i', to_agent: 'j', condition: 'mood == "good"' },
+        { from_agent: 'user', to_agent: 'j', condition: 'mood == "good"' },
         { from_agent: 'i', to_agent: 'user' },
       ],
       after_work_behavior: 'terminate',

@@ -3,15 +3,19 @@ import type { ConditionLeaf, VariableValue } from '../../judgement/condition/con
 import { conditionLeaves } from '../../judgement/condition/condition-tree.ts'
 import { evaluateCondition } from '../../judgement/condition/evaluate-condition.ts'
 import type { VariableType } from '../../judgement/condition/system-variables.ts'
+import type { AskedVariables } from '../../judgement/team/asked-variables.ts'
+import { askedVariables } from '../../judgement/team/asked-variables.ts'
 import type { HandoffRule } from '../../judgement/team/handoff-routing.ts'
 import { createRuleLookup } from '../../judgement/team/handoff-routing.ts'
 import { parseHandoffRules } from '../../judgement/team/handoff-rules.ts'
 import { settableVariables } from '../../judgement/team/settable-variables.ts'
+import { synchronisedAgents } from '../../judgement/team/synchronisation.ts'
 import { teamMembers } from '../../judgement/team/team-members.ts'
 import type { Team, TeamAgent, TeamGroup } from '../../judgement/team/team-schema.ts'
-import { systemVariableTypes, variableTypes } from '../../judgement/team/team-variables.ts'
+import { systemVariableTypes } from '../../judgement/team/team-variables.ts'
 import type { Agent } from '../../kernel/agent.ts'
 import type { Roster } from '../../kernel/roster.ts'
+import type { TeamRunInput } from './input.ts'
 import type { MemberProfile } from './prompts.ts'
 import { formatTurnPrompt, isInPreamble, memberSummary, teamPreamble } from './prompts.ts'
 
@@ -36,13 +40,13 @@ export interface TeamPlan {
   preamble: string
   /** Names of agents and groups. */
   names: readonly string[]
-  /** Types of the variables set by the configuration and by agents. */
-  variableTypes: ReadonlyMap<string, VariableType>
   systemVariables: ReadonlyMap<string, VariableType>
   /** True when no member has its own model. */
   sharesOneModel: boolean
   member(name: string): TeamMember
   rules(from: string, failed?: boolean): readonly HandoffRule[]
+  /** The agents that have to work before the targets of `from` start, although no handoff leads to them. */
+  synchronisedAgents(from: string): readonly string[]
   /** The natural-language conditions of the rules from `from`, with the current variable values filled in. */
   semanticConditions(from: string, variables: Readonly<Record<string, VariableValue>>): readonly string[]
   turnPrompt(profile: MemberProfile, conditions: readonly string[]): string
@@ -58,9 +62,15 @@ export interface FilledRole {
   by?: string[]
 }
 
-export function createTeamPlan(team: Team, roster: Roster, filledRoles: readonly FilledRole[]): TeamPlan {
+export function createTeamPlan(
+  { team, variables }: Pick<TeamRunInput, 'team' | 'variables'>,
+  roster: Roster,
+  filledRoles: readonly FilledRole[],
+): TeamPlan {
   const { agents, groups } = teamMembers(team)
-  const rules = createRuleLookup(parseHandoffRules(team).rules)
+  const allRules = parseHandoffRules(team).rules
+  const rules = createRuleLookup(allRules)
+  const asked = askedVariables(team, allRules, Object.keys(variables))
   const entries = new Map<string, TeamAgent>([
     ...team.agents.map((agent) => [agent.name, agent] as const),
     ...filledRoles.map((role) => [role.name, { ...role, kind: 'agent' as const }] as const),
@@ -81,18 +91,18 @@ export function createTeamPlan(team: Team, roster: Roster, filledRoles: readonly
     const entry = entries.get(name)
     if (!entry) throw unknownNameError('unknown_agent', { kind: 'agent or group', name, known: [...agents, ...groups] })
     const targets = [...new Set(rules(name).map(({ to }) => to))].map(formatTarget)
-    return toTeamMember(entry, { roster, preamble, targets })
+    return toTeamMember(entry, { roster, preamble, targets, asked: asked.get(name) ?? {} })
   }
   return {
     team,
     preamble,
     names: [...agents, ...groups],
-    variableTypes: variableTypes(team),
     systemVariables: systemVariableTypes(team),
     sharesOneModel:
       filledRoles.length === 0 && team.agents.every(({ model, uses }) => model === undefined && uses === undefined),
     member: memoize(createMember),
     rules,
+    synchronisedAgents: memoize((from) => synchronisedAgents(team, allRules, from)),
     semanticConditions: createConditionLookup(rules),
     turnPrompt: createPromptCache(),
   }
@@ -149,17 +159,19 @@ interface MemberContext {
   roster: Roster
   preamble: string
   targets: readonly string[]
+  asked: AskedVariables
 }
 
-function toTeamMember(entry: TeamAgent, { roster, preamble, targets }: MemberContext): TeamMember {
-  const { name, role } = entry
+function toTeamMember(entry: TeamAgent, { roster, preamble, targets, asked }: MemberContext): TeamMember {
+  const { name, role, expertise = [] } = entry
+  const outputs = { ...entry.outputs, ...asked }
   if (entry.kind === 'human') return { kind: 'human', name, role }
   if (typeof entry.team === 'object') {
     return {
       kind: 'team',
       name,
       team: entry.team,
-      outputs: entry.outputs ?? {},
+      outputs,
       acceptedVariables: settableVariables(entry.team),
     }
   }
@@ -175,11 +187,18 @@ function toTeamMember(entry: TeamAgent, { roster, preamble, targets }: MemberCon
     ...(entry.tools === undefined ? undefined : { tools: entry.tools }),
     ...(entry.exclude_tools === undefined ? undefined : { exclude_tools: entry.exclude_tools }),
   }
-  const { expertise = [], outputs = {} } = entry
   return {
     kind: 'agent',
     name,
     agent,
-    profile: { name, role, expertise, instructions: instructions.join('\n'), targets, outputs },
+    profile: {
+      name,
+      role,
+      expertise,
+      instructions: instructions.join('\n'),
+      targets,
+      outputs,
+      asked: Object.keys(asked),
+    },
   }
 }

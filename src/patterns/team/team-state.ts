@@ -23,6 +23,8 @@ export interface TeamState {
   readonly variables: Record<string, VariableValue>
   /** The values conditions can use: the variables of the team and the system variables. */
   readonly conditionValues: Record<string, VariableValue>
+  /** The names of the variables that a person has set by steering. */
+  readonly personVariables: Set<string>
   readonly record: TeamRecord
   readonly turns: TurnTracker
   readonly loop: LoopState
@@ -96,6 +98,7 @@ export function createTeamState(context: TeamContext, plan: TeamPlan, input: Tea
     conversation: { thread: new Thread(), messages: [], compressAtBytes: contextLimitBytes(plan) },
     variables,
     conditionValues: { ...variables, ...Object.fromEntries<VariableValue>(systemValues) },
+    personVariables: new Set(),
     record: {
       history: [],
       handoffs: [],

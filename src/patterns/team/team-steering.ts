@@ -89,7 +89,10 @@ function applyAction(state: TeamState, { action }: SteeringCommand, result: Stee
     return (thrown as TroupeError).message
   }
   if (action.do === 'override') result.next = action.agent
-  else setVariable(state, action.name, action.value)
+  else {
+    setVariable(state, action.name, action.value)
+    state.personVariables.add(action.name)
+  }
   return undefined
 }
 
