@@ -176,7 +176,7 @@ export class RunAttempt {
   }
 
   async #park(execution: Execution): Promise<RunAttemptOutcome> {
-    execution.interrupt()
+    execution.abandon()
     // Apply no more commands: one applied after parking would count as seen and would not wake the run.
     this.#markDone()
     if (execution.isPaused && execution.waitingGates.length === 0) {

@@ -146,6 +146,19 @@ describe('collaboration outcomes', () => {
     expect(JSON.parse((await cli.troupe('runs', '--json')).out)).toEqual([])
   })
 
+  test('G12 a specialist that asks a person leaves no process behind: exit 3', async () => {
+    const cli = await createCliFixture()
+    const question = { toolCalls: [{ name: 'ask_user', input: { question: 'Which colour?' } }] }
+    const model = await cli.script('s.json', [
+      { when: { agent: 'default', turn: 1 }, reply: question },
+      { reply: { text: 'Blue it is.' } },
+    ])
+    await cli.write('in.json', { task: 'Paint it.', agents: ['default'], synthesis: 'merge' })
+    const parked = await cli.troupe('run', 'collaborate', '--input', 'in.json', '--model', model)
+    expect(parked).toMatchObject({ code: 3, out: '' })
+    expect(parked.err).toContain('Which colour?')
+  })
+
   test('L1 L35 an escalated conflict waits with exit 3, and the answer decides it', async () => {
     const cli = await createCliFixture()
     const run = await prepareRun(cli, [contributionRule('ann', 'wait'), contributionRule('bob', 'go')], {

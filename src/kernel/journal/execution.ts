@@ -63,6 +63,7 @@ export class Execution {
   readonly #loading = new Set<Promise<unknown>>()
   #isPaused = false
   readonly #interruptListeners = new Set<() => void>()
+  readonly #abandonListeners = new Set<() => void>()
   #checkScheduled = false
   #replayed: Promise<void> | undefined
 
@@ -119,6 +120,17 @@ export class Execution {
 
   interrupt(): void {
     for (const listener of [...this.#interruptListeners]) listener()
+  }
+
+  /** Called when the run parks and its promises are dropped: nothing may hold the process any longer. Returns the unsubscriber. */
+  onAbandon(listener: () => void): () => void {
+    this.#abandonListeners.add(listener)
+    return () => void this.#abandonListeners.delete(listener)
+  }
+
+  abandon(): void {
+    this.interrupt()
+    for (const listener of [...this.#abandonListeners]) listener()
   }
 
   /** Every key that was claimed in this execution. */

@@ -100,6 +100,22 @@ describe('timeout_ms of an agent', () => {
     ])
   })
 
+  test('G12 a run that waits sets no more timers, whatever timeouts its agents have', async () => {
+    const world = simulatedWorld(1)
+    const model = chunkModel(({ session }) => {
+      if (session.turn > 1) return textChunks('done')
+      return session.agent === 'asker' ? askUser : delegate('asker')
+    })
+    const { task } = await createTestTroupe({
+      model,
+      engine: { world },
+      agents: [agent('lead', { timeout_ms: 5000 }), agent('asker', { timeout_ms: 1000 })],
+    })
+    expect((await world.runUntil(task('lead', 'go'))).status).toBe('waiting')
+    await world.runUntil(world.sleep(60_000))
+    expect(world.pendingTasks()).toEqual([])
+  })
+
   test('U14 two gates at the same time count as one wait', async () => {
     const world = simulatedWorld(1)
     const twice = [...askUser.slice(0, 1), ...askUser]

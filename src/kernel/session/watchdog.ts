@@ -30,8 +30,11 @@ export class Watchdog {
       else controller.abort(sessionTimeoutError(session, limit))
     }
     let cancelTimer = world.after(Math.max(0, remainingMs()), check)
+    // While a person is asked the timer is set again and again: it must not keep the process of a parked run alive.
+    const stopListening = execution.onAbandon(() => cancelTimer())
     this.#stop = () => {
       cancelTimer()
+      stopListening()
       parentSignal.removeEventListener('abort', forward)
     }
   }
