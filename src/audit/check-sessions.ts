@@ -84,8 +84,9 @@ function checkPlacement(
   { id, opening, parent }: { id: string; opening: SessionOpen; parent: SessionRecord | undefined },
   { report }: CheckScope,
 ): void {
-  const { parent_session_id, depth, max_depth, path, segment } = opening
-  if (depth > max_depth) report('depth', `session ${id} has depth ${depth}, the maximum is ${max_depth}`)
+  const { parent_session_id, depth, self_depth, max_depth, path, segment } = opening
+  // Levels of an agent that calls itself are bounded by `limits.self_depth`, not by `max_depth`.
+  if (depth - self_depth > max_depth) report('depth', `session ${id} has depth ${depth}, the maximum is ${max_depth}`)
   if (path.length !== depth) report('depth', `session ${id} has depth ${depth} but ${path.length} agents above it`)
   if (parent_session_id === null) {
     if (depth !== 0) report('parent', `session ${id} has no parent but depth ${depth}`)

@@ -86,7 +86,7 @@ test.each([
 
 test.each<[DelegationRules, string, string, string | undefined]>([
   [{ self: 'count', cycles: 'refuse' }, 'helper', 'lead', 'cycle_refused'],
-  [{ self: 'count', cycles: 'allow' }, 'helper', 'lead', 'unknown_tool'],
+  [{ self: 'count', cycles: 'allow' }, 'helper', 'lead', 'depth_exceeded'],
   [{ self: 'refuse', cycles: 'refuse' }, 'lead', 'helper', 'cycle_refused'],
   [{ self: 'refuse', cycles: 'allow' }, 'lead', 'helper', 'cycle_refused'],
 ])('PT7 with the delegation rules %j, lead calls %s, which calls %s: %s', async (delegation, first, then, code) => {

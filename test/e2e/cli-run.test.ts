@@ -85,6 +85,22 @@ describe('run', () => {
     expect((await cli.troupeWith({ stdin }, ...run, '-')).out).toBe('Stdin.\n')
   })
 
+  test('L23 --limit max_recursion_depth is the limit depth', async () => {
+    const cli = await createCliFixture()
+    const delegateTo = (agent: string) => ({ toolCalls: [{ name: 'task', input: { agent, instruction: 'look' } }] })
+    const model = await cli.script('s.json', [
+      { when: { agent: 'default', turn: 1 }, reply: delegateTo('architect') },
+      { when: { agent: 'architect', turn: 1 }, reply: delegateTo('researcher') },
+      { reply: { text: 'Done.' } },
+    ])
+    const run = ['run', 'task', '--agent', 'default', 'do it', '--model', model]
+    const shallow = await cli.troupe(...run)
+    expect(shallow.err).not.toMatch(/researcher {2}starts/)
+    const deep = await cli.troupe(...run, '--limit', 'max_recursion_depth=2')
+    expect(deep).toMatchObject({ code: 0, out: 'Done.\n' })
+    expect(deep.err).toMatch(/researcher {2}starts/)
+  })
+
   test('L23 --limit sets and removes limits; a reached limit is named with the command to continue', async () => {
     const cli = await createCliFixture()
     const model = await cli.script('s.json', delegationScript())

@@ -23,7 +23,7 @@ export function isReadOnlyAgent(
   // Not `placementFor`: it throws where delegation is rejected, and that error belongs to the call itself.
   const placement = caller
     ? { ...caller.opening, depth: caller.opening.depth + 1 }
-    : { depth: 0, max_depth: execution.run.limits.depth }
+    : { depth: 0, self_depth: 0, max_depth: execution.run.limits.depth }
   return toolsFor(execution, agent, { key: '', placement, inherited }).every((name) => {
     const tool = tools.get(name) ?? patternTools.get(name)
     if (isServerTool(name)) return false

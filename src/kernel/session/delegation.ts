@@ -5,7 +5,7 @@ import type { Caller } from '../context.ts'
 import type { SessionOpen } from '../event.ts'
 import { canonicalJson } from '../hash.ts'
 import type { Execution } from '../journal/execution.ts'
-import type { DelegationRules } from '../pattern.ts'
+import type { DelegationRules, PatternTool } from '../pattern.ts'
 import type { ToolPorts } from '../ports.ts'
 import { limitError } from './budget.ts'
 
@@ -43,18 +43,50 @@ export function placementFor(
   const depth = parent.depth + 1
   const path = [...parent.path, parent.agent.name]
   const placement = { parent_session_id: caller.session_id, depth, max_depth: parent.max_depth, path }
-  if (depth > parent.max_depth) throw depthExceededError(parent.agent.name, depth, parent.max_depth)
-  if (internal) return { ...placement, self_depth: 0 }
-  if (agent.name === parent.agent.name) {
+  if (!internal && agent.name === parent.agent.name) {
     if (delegation.self === 'refuse') throw cycleError(agent.name, path)
-    const self_depth = parent.self_depth + 1
-    if (self_depth > execution.run.limits.self_depth)
-      throw depthExceededError(`${agent.name} (itself)`, self_depth, execution.run.limits.self_depth)
-    return { ...placement, self_depth }
+    if (!maySelfDelegate(execution, parent)) throw selfDepthError(execution, parent)
+    return { ...placement, self_depth: parent.self_depth + 1 }
   }
+  if (depth > parent.max_depth) throw depthExceededError(parent)
+  if (internal) return { ...placement, self_depth: 0 }
   if (delegation.cycles === 'refuse' && path.includes(agent.name)) throw cycleError(agent.name, path)
   requireDelegationAllowed(caller, agent.name)
   return { ...placement, self_depth: 0 }
+}
+
+type Level = Pick<Placement, 'depth' | 'self_depth' | 'max_depth'>
+
+/** An agent may call itself down to `limits.self_depth`, even where `limits.depth` is lower. */
+function maySelfDelegate({ run }: Execution, { depth, self_depth, max_depth }: Level): boolean {
+  return self_depth < run.limits.self_depth && depth < Math.max(max_depth, run.limits.self_depth)
+}
+
+/** True if a session at this level may use a pattern with these rules at all. */
+function mayDelegate(execution: Execution, level: Level, rules: DelegationRules): boolean {
+  if (level.depth < level.max_depth) return true
+  return (
+    rules.self === 'count' && execution.run.limits.self_depth > level.max_depth && maySelfDelegate(execution, level)
+  )
+}
+
+/** The error for a delegation tool that the session would have but for the depth limit. */
+export function delegationDepthError(
+  execution: Execution,
+  opening: SessionOpen,
+  { pattern }: PatternTool,
+): TroupeError | undefined {
+  const { agent } = opening
+  if (!pattern.delegation || mayDelegate(execution, opening, pattern.delegation)) return undefined
+  const names = [pattern.name, ...(pattern.aliases ?? [])]
+  const lists = (tools: readonly string[]) => tools.some((tool) => names.includes(tool))
+  const isIncluded = agent.tools ? lists(agent.tools) : !pattern.on_request
+  return isIncluded && !lists(agent.exclude_tools ?? []) ? levelError(execution, opening) : undefined
+}
+
+/** Names the limit that stops a session at this level. */
+function levelError(execution: Execution, opening: SessionOpen): TroupeError {
+  return opening.depth > opening.max_depth ? selfDepthError(execution, opening) : depthExceededError(opening)
 }
 
 /**
@@ -69,16 +101,13 @@ export function rightsOnResume(
   if (!caller) return {}
   const placement = placementFor(execution, before.agent, { caller, delegation })
   const levels = Math.min(before.max_depth - before.depth, placement.max_depth - placement.depth)
-  const { patternTools } = execution.ports
   const grantable = new Set(toolsFor(execution, before.agent, { key, placement, inherited: caller.tools }))
   const rules = [...(before.inherited_rules ?? []), ...inheritedRules(before.agent, caller)]
   const inherited_rules = [...new Map(rules.map((rule) => [canonicalJson(rule), rule])).values()]
   return {
     max_depth: before.depth + levels,
     ...(inherited_rules.length > 0 ? { inherited_rules } : undefined),
-    tools: before.tools.filter(
-      (name) => grantable.has(name) && (levels > 0 || !patternTools.get(name)?.pattern.delegation),
-    ),
+    tools: before.tools.filter((name) => grantable.has(name)),
     ...(caller.planMode ? { read_only: true as const } : undefined),
   }
 }
@@ -101,7 +130,7 @@ export function countSubSession(execution: Execution, caller: Caller | undefined
 
 export interface ToolGrantScope {
   key: string
-  placement: Pick<Placement, 'depth' | 'max_depth'>
+  placement: Level
   /** The caller's tools, or those a top-level agent starts from. */
   inherited: readonly string[] | undefined
   /** Only tools of kind `read`; MCP tools are not among them. */
@@ -126,12 +155,13 @@ export function toolsFor(
     exclude_tools: expandToolNames(agent.exclude_tools ?? [], execution.ports),
     ...(agent.tools ? { tools: [...expand(agent.tools), ...agentProvided] } : undefined),
   }
-  const mayDelegate = placement.depth < placement.max_depth
+  const isReachable = (name: string) => {
+    const rules = patternTools.get(name)?.pattern.delegation
+    return !rules || mayDelegate(execution, placement, rules)
+  }
   const base = [...expand(inherited ?? defaultTools(execution.ports)), ...agentProvided]
   return effectiveTools(expandedAgent, base).filter((name) =>
-    readOnly
-      ? tools.get(name)?.kind === 'read' && !serverToolNames.isServerTool(name)
-      : mayDelegate || !patternTools.get(name)?.pattern.delegation,
+    readOnly ? tools.get(name)?.kind === 'read' && !serverToolNames.isServerTool(name) : isReachable(name),
   )
 }
 
@@ -147,13 +177,23 @@ function requireDelegationAllowed(caller: Caller, name: string): void {
 function cycleError(name: string, path: readonly string[]): TroupeError {
   const cycle = [...path, name].join(' → ')
   return new TroupeError('cycle_refused', `\`agent\` '${name}' is already active in this delegation chain: ${cycle}`, {
-    hint: 'answer from what you have, or delegate to an agent that is not on this path',
+    hint: 'answer from what you have, or delegate to an agent that is not on this path; to allow it, set `task.allow_cycles`',
   })
 }
 
-function depthExceededError(name: string, depth: number, max: number): TroupeError {
-  return new TroupeError('depth_exceeded', `${name} may not delegate: depth ${depth} is over the limit of ${max}`, {
-    hint: 'do the work yourself; or allow more levels: --limit depth=N (max_recursion_depth)',
+function depthExceededError({ agent, depth, max_depth }: SessionOpen): TroupeError {
+  const message = `maximum recursion depth exceeded: ${agent.name} is at depth ${depth}, and \`limits.depth\` is ${max_depth}`
+  return new TroupeError('depth_exceeded', message, {
+    hint: `do the work yourself; to allow more levels in a new run: --limit max_recursion_depth=${depth + 1}`,
+    alternatives: ['depth'],
+  })
+}
+
+function selfDepthError({ run }: Execution, { agent, depth, self_depth }: SessionOpen): TroupeError {
+  const message = `maximum recursion depth exceeded: ${agent.name} called itself ${self_depth} times, and \`limits.self_depth\` is ${run.limits.self_depth}`
+  return new TroupeError('depth_exceeded', message, {
+    hint: `do the work yourself; to allow more levels in a new run: --limit self_depth=${depth + 1}`,
+    alternatives: ['self_depth'],
   })
 }
 

@@ -42,7 +42,8 @@ export function toolSpecsFor(
   contextFor: (pattern: Pattern, key: string) => Context,
 ): readonly ToolSpec[] {
   const { tools, patternTools, serverToolNames } = execution.ports
-  const cacheKey = `${opening.tools.join()}|${opening.agent.agents?.join() ?? '*'}`
+  const level = opening.depth < opening.max_depth ? '' : '|self'
+  const cacheKey = `${opening.tools.join()}|${opening.agent.agents?.join() ?? '*'}${level}`
   // Not cached with server tools: a server may change their descriptions.
   const cacheable = !opening.tools.some((name) => serverToolNames.isServerTool(name))
   const cached = cacheable ? execution.toolSpecs.get(cacheKey) : undefined

@@ -15,15 +15,18 @@ const depthsOf = async (options: object) => {
   return events.flatMap((event) => (isEvent(event, 'session:open') ? [event.data.depth] : []))
 }
 
-test('TK30 `task.max_recursion_depth` is the depth limit of new runs, and `limits.depth` wins', async () => {
+test('TK34 `task.max_recursion_depth` is the depth limit of new runs, and `limits.depth` wins', async () => {
   expect(await depthsOf({})).toEqual([0, 1])
   expect(await depthsOf({ task: { max_recursion_depth: 2 } })).toEqual([0, 1, 2])
   expect(await depthsOf({ task: { max_recursion_depth: 2 }, limits: { depth: 1 } })).toEqual([0, 1])
 })
 
-test('TK30 unknown and invalid settings are rejected with the known ones', async () => {
+test('TK34 unknown and invalid settings are rejected with the known ones', async () => {
   for (const task of [{ max_depth: 2 }, { max_recursion_depth: -1 }, { max_recursion_depth: 'two' }]) {
     const creating = createTestTroupe({ task: task as never })
-    await expect(creating).rejects.toMatchObject({ code: 'invalid_input', alternatives: ['max_recursion_depth'] })
+    await expect(creating).rejects.toMatchObject({
+      code: 'invalid_input',
+      alternatives: ['max_recursion_depth', 'allow_cycles'],
+    })
   }
 })

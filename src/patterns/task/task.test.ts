@@ -306,7 +306,7 @@ describe('input errors and depth limits', () => {
     })
     const agents = [lead, helper, agent('third'), agent('fourth')]
     const shallow = await createTestTroupe({ model: nested, agents })
-    expect(((await shallow.task('lead', 'go')).output as { response: string }).response).toContain('unknown_tool')
+    expect(((await shallow.task('lead', 'go')).output as { response: string }).response).toContain('depth_exceeded')
     const deep = await createTestTroupe({ model: nested, agents, limits: { depth: 2 } })
     const result = await deep.task('lead', 'go')
     const sessions = await deep.troupe.sessions({ run_id: result.run_id }).all()

@@ -11,7 +11,7 @@ import type { TaskInput, TaskOutput } from './input.ts'
 import { runSchemas, taskInputFor, taskOutput, taskResultInput } from './input.ts'
 import { refuseRegularExpressions } from './output-schema.ts'
 import { instructionWithContext, quoteConversation } from './prompts.ts'
-import { limitsFromTaskConfig, taskConfigSchema } from './task-config.ts'
+import { parseTaskConfig, taskConfigSchema } from './task-config.ts'
 
 /** Step key of the sub-session, relative to the tool call. */
 const SESSION_KEY = 'session'
@@ -65,7 +65,7 @@ export const task = definePattern({
 })
 
 function configureTask(config: unknown): Pattern {
-  return { ...task, limits: limitsFromTaskConfig(config) }
+  return { ...task, ...parseTaskConfig(config) }
 }
 
 /** Returns the result of a background task or of any earlier session. */
@@ -89,6 +89,8 @@ export const taskResult = definePattern({
 
 /** The agents that the caller may delegate to; one that its file lists and the roster lacks has no description. */
 function selectableAgents({ caller, roster }: Context): Agent[] {
+  // Only `self` is left where `limits.depth` is used up and `limits.self_depth` is not.
+  if (caller && caller.opening.depth >= caller.opening.max_depth) return []
   const names = caller?.opening.agent.agents ?? roster.names
   return names.map((name) => {
     if (!roster.has(name)) return { name, description: '', instructions: '' }

@@ -5,6 +5,7 @@ import { callUserCode } from '../../kernel/journal/fatal-error.ts'
 import { recordValue } from '../../kernel/journal/step.ts'
 import type { ToolCallPart } from '../../kernel/model.ts'
 import type { PatternTool } from '../../kernel/pattern.ts'
+import { delegationDepthError } from '../../kernel/session/delegation.ts'
 import { withTimeout } from '../../kernel/session/with-timeout.ts'
 import type { Tool } from '../../kernel/tool.ts'
 import { validateValue } from '../../schema/schema.ts'
@@ -90,10 +91,18 @@ async function runToolHooks(scope: ToolCallScope, { tool, parsed }: ResolvedTool
   return verdict
 }
 
+/** Throws `depth_exceeded` for a delegation tool that was withheld, now that the fields of its event are known. */
+export function requireDelegationDepth({ execution, session }: ToolCallScope, tool: AnyTool): void {
+  const error = tool.kind === 'pattern' ? delegationDepthError(execution, session.opening, tool) : undefined
+  if (error) throw error
+}
+
 function findTool({ execution, session }: ToolCallScope, name: string): AnyTool {
   const granted = session.opening.tools
   const tool = execution.ports.tools.get(name) ?? execution.ports.patternTools.get(name)
   if (tool && granted.includes(tool.name)) return tool
+  // The model may know the tool from its instructions: `requireDelegationDepth` tells it about the limit.
+  if (tool?.kind === 'pattern' && delegationDepthError(execution, session.opening, tool)) return tool
   const available = granted.filter((each) => execution.ports.tools.get(each) ?? execution.ports.patternTools.get(each))
   throw granted.includes(name)
     ? toolUnavailableError(name, { available, isServerTool: execution.ports.serverToolNames.isServerTool(name) })

@@ -10,7 +10,7 @@ import { withTimeout } from '../../kernel/session/with-timeout.ts'
 import type { Tool, ToolCall, ToolResult } from '../../kernel/tool.ts'
 import { validateValue } from '../../schema/schema.ts'
 import type { AnyTool, ResolvedToolCall } from './resolve-tool-call.ts'
-import { resolveToolCall } from './resolve-tool-call.ts'
+import { requireDelegationDepth, resolveToolCall } from './resolve-tool-call.ts'
 import type { ToolCallScope } from './tool-call-scope.ts'
 import type { ToolAction } from './tool-permission.ts'
 import { requirePermission } from './tool-permission.ts'
@@ -55,6 +55,7 @@ async function beginToolCall(scope: ToolCallScope, call: ToolCallPart, partial: 
   signal.throwIfAborted()
   const { tool, input, parsed } = await resolveToolCall(scope, call)
   const pre: ToolPre = Object.assign(partial, toToolPre(scope, call, { tool, input, parsed }))
+  requireDelegationDepth(scope, tool)
   const permission = permissionSubject(scope, tool, parsed)
   const { subject } = permission
   const { excludedGlobs } = await requirePermission(scope, { tool, input, ...permission })
