@@ -98,7 +98,7 @@ export type {
   SessionQuery,
   StoreReport,
 } from './runtime/queries.ts'
-export type { AnswerOptions, RunHandle, RunOptions, RunResult } from './runtime/run-handle.ts'
+export type { AnswerOptions, RunHandle, RunOptions, RunResult, SteerOptions } from './runtime/run-handle.ts'
 export type { Troupe } from './runtime/troupe.ts'
 export { createTroupe } from './runtime/troupe.ts'
 export type { ModelOptions, TroupeMcpOptions, TroupeOptions } from './runtime/troupe-options.ts'

@@ -3,8 +3,15 @@ import type { Pattern } from '../kernel/pattern.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
 import { steerSchema } from '../kernel/steer-action.ts'
 import { formatIssues } from '../schema/schema.ts'
-import type { Store } from '../store/store.ts'
+import type { GateRow, Store } from '../store/store.ts'
 import { requireRunStart } from './run-history.ts'
+
+export interface SteeringRequest {
+  action: unknown
+  by: string
+  /** Whether the action may answer this question. Default: any that accepts it. */
+  mayAnswer?: ((gate: GateRow) => boolean) | undefined
+}
 
 export interface SteerDeps {
   store: Store
@@ -19,8 +26,8 @@ export interface SteerDeps {
 export async function steerRun(
   { store, patterns, now }: SteerDeps,
   run_id: string,
-  { action, by }: { action: unknown; by: string },
-): Promise<{ resumes: boolean }> {
+  { action, by, mayAnswer = () => true }: SteeringRequest,
+): Promise<{ answered_gate?: string }> {
   const [first] = await store.events(run_id, { to: 1 })
   const start = requireRunStart(first ? [first] : [])
   const pattern = patterns.get(start.pattern)
@@ -32,26 +39,29 @@ export async function steerRun(
     })
   }
   await pattern.checkSteer(start.input as never, parsed)
-  if (await answerOpenGate(store, run_id, { action: parsed, by, time: now() })) return { resumes: true }
+  const gates = (await store.openGates({ run_id })).filter(
+    (gate) => acceptsAction(gate.detail, parsed) && mayAnswer(gate),
+  )
+  const answered_gate = await answerOpenGate(store, gates, { action: parsed, by, time: now() })
+  if (answered_gate !== undefined) return { answered_gate }
   await store.enqueueCommand(run_id, { kind: 'steer', action: parsed, by }, now())
-  return { resumes: false }
+  return {}
 }
 
 async function answerOpenGate(
   store: Store,
-  run_id: string,
+  [gate, ...others]: readonly GateRow[],
   { action, by, time }: { action: SteerAction; by: string; time: number },
-): Promise<boolean> {
-  const [gate, ...others] = (await store.openGates({ run_id })).filter(({ detail }) => acceptsAction(detail, action))
-  if (!gate) return false
+): Promise<string | undefined> {
+  if (!gate) return undefined
   if (others.length > 0) throw ambiguousGateError(action, [gate, ...others])
   try {
-    await store.enqueueCommand(run_id, { kind: 'answer', gate_id: gate.gate_id, answer: action, by }, time)
-    return true
+    await store.enqueueCommand(gate.run_id, { kind: 'answer', gate_id: gate.gate_id, answer: action, by }, time)
+    return gate.gate_id
   } catch (thrown) {
     // Another answer came first: the run resumes with it and applies this action later.
     if (toTroupeError(thrown).code !== 'gate_answered') throw thrown
-    return false
+    return undefined
   }
 }
 
@@ -62,9 +72,7 @@ function acceptsAction(detail: unknown, action: SteerAction): boolean {
   return action.do !== 'override' || !Array.isArray(answers) || answers.includes(action.agent)
 }
 
-type OpenGate = { gate_id: string; question: string; detail?: unknown }
-
-function ambiguousGateError(action: SteerAction, gates: readonly OpenGate[]): TroupeError {
+function ambiguousGateError(action: SteerAction, gates: readonly GateRow[]): TroupeError {
   const questions = gates.map(({ gate_id, question, detail }) => {
     const { as } = (detail ?? {}) as { as?: unknown }
     return `${gate_id} (${typeof as === 'string' ? `to ${as}: ` : ''}${question})`

@@ -10,7 +10,7 @@ import { parseLimits, parsePatternInput } from '../kernel/run-input.ts'
 import { parseRunContext, parseTags } from '../kernel/run-metadata.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
 import { startTurns } from '../performers/start-turns.ts'
-import type { AnswerOptions, RunHandle, RunOptions, RunResult } from './run-handle.ts'
+import type { AnswerOptions, RunHandle, RunOptions, RunResult, SteerOptions } from './run-handle.ts'
 import { readRunResult, requireGate, requireRun } from './run-lookup.ts'
 import type { RunReader } from './run-reader.ts'
 import type { ExecutionParts, RuntimeParts } from './runtime-parts.ts'
@@ -135,15 +135,15 @@ export async function answerGate(
 export async function sendSteering(
   controller: RunController,
   { run_id, action }: { run_id: string; action: SteerAction },
-  { by = 'user', resume = true }: AnswerOptions = {},
+  { by = 'user', resume = true, mayAnswer }: SteerOptions = {},
 ): Promise<RunHandle> {
   const { store, project, ports, engine, world } = controller.parts
   await requireRun(store, project, run_id)
   const { steerRun } = await import('../engine/steer-run.ts')
   const deps = { store, patterns: ports.patterns, now: () => world.now() }
-  const { resumes } = await steerRun(deps, run_id, { action, by })
-  const continues = (resumes && resume) || engine.active.includes(run_id)
-  return continues ? continueRun(controller, run_id) : idleHandle(controller, run_id)
+  const answered = await steerRun(deps, run_id, { action, by, mayAnswer })
+  const continues = (answered.answered_gate !== undefined && resume) || engine.active.includes(run_id)
+  return { ...(continues ? continueRun(controller, run_id) : idleHandle(controller, run_id)), ...answered }
 }
 
 function createHandle(controller: RunController, run_id: string, work: Promise<RunEndEvent | undefined>): RunHandle {

@@ -1,6 +1,7 @@
 import type { StreamItem } from '../engine/engine.ts'
 import type { ErrorRecord } from '../errors.ts'
 import type { Status, StopReason } from '../kernel/event.ts'
+import type { Gate } from '../kernel/gate.ts'
 import type { Limits } from '../kernel/limits.ts'
 import type { RunContextData } from '../kernel/run-metadata.ts'
 import type { GateRow } from '../store/store.ts'
@@ -27,6 +28,14 @@ export interface AnswerOptions {
   resume?: boolean
 }
 
+export interface SteerOptions extends AnswerOptions {
+  /**
+   * Whether the action may answer this open question; otherwise it is applied between two turns. Default: any question that
+   * accepts the action. Use it when a person acts on the questions they have seen.
+   */
+  mayAnswer?: (gate: Gate) => boolean
+}
+
 export interface RunResult<Output = unknown> {
   run_id: string
   status: Status
@@ -44,6 +53,8 @@ export interface RunResult<Output = unknown> {
 export interface RunHandle<Output = unknown> extends AsyncIterable<StreamItem> {
   readonly run_id: string
   readonly result: Promise<RunResult<Output>>
+  /** The question that `steer` answered, if any. */
+  readonly answered_gate?: string
   /** Cancels the run and every session in it; resolves with its partial result. */
   cancel(reason?: string): Promise<RunResult<Output>>
 }

@@ -12,7 +12,7 @@ import type { RunRow } from '../store/store.ts'
 import type { McpServerStatus } from '../tools/mcp/mcp-servers.ts'
 import { nodeVersionProblem } from './node-version.ts'
 import type { Queries } from './queries.ts'
-import type { AnswerOptions, RunHandle, RunOptions, RunResult } from './run-handle.ts'
+import type { AnswerOptions, RunHandle, RunOptions, RunResult, SteerOptions } from './run-handle.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 import type { PatternName, RunInput, RunOutput, TypesOf } from './typed-run.ts'
 
@@ -51,7 +51,7 @@ export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]
    * Steers a run: pause, step, continue, override the next agent, set a variable, send a message. The run applies the
    * action between two turns. Only patterns with `checkSteer` can be steered.
    */
-  steer(run_id: string, action: SteerAction, options?: AnswerOptions): Promise<RunHandle>
+  steer(run_id: string, action: SteerAction, options?: SteerOptions): Promise<RunHandle>
   result(run_id: string): Promise<RunResult>
   /** True if a live process holds the lease of the run; a process on another machine counts as alive. */
   isRunning(run: RunRow): boolean

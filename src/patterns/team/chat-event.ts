@@ -5,6 +5,8 @@ import type { SteerAction } from '../../kernel/steer-action.ts'
 /** An open gate, as a chat shows it. */
 export interface OpenQuestion {
   gate_id: string
+  /** Names the question in an answer while several are open. */
+  number: number
   /** `reply` (the team waits for the user), `person`, `approve`, `pause`, `loop`, `permission` or `question`. */
   kind: string
   question: string

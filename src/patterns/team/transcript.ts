@@ -205,7 +205,12 @@ function addQuestion(transcript: Transcript, { data }: EventOf<'gate:open'>): Op
   const detail = (data.detail ?? {}) as GateDetail
   const answers = choices ?? detail.answers
   const openQuestion: OpenQuestion = {
-    ...{ gate_id, question, kind: detail.kind ?? (detail.permission === undefined ? 'question' : 'permission') },
+    ...{
+      gate_id,
+      number: nextQuestionNumber(transcript),
+      question,
+      kind: detail.kind ?? (detail.permission === undefined ? 'question' : 'permission'),
+    },
     ...(answers ? { answers } : undefined),
     ...(detail.takes ? { takes: detail.takes } : undefined),
     ...(detail.as === undefined ? undefined : { as: detail.as }),
@@ -214,6 +219,11 @@ function addQuestion(transcript: Transcript, { data }: EventOf<'gate:open'>): Op
   }
   transcript.questions.set(gate_id, openQuestion)
   return openQuestion
+}
+
+/** Numbers stay the same while a question is open, and start again when none is. */
+function nextQuestionNumber({ questions }: Transcript): number {
+  return Math.max(0, ...[...questions.values()].map(({ number }) => number)) + 1
 }
 
 /** The text of a gate's answer, which may be a steer action. */

@@ -18,6 +18,8 @@ import {
  */
 
 export interface ConsoleHandlers {
+  /** The first key of a line. */
+  onTyping(): void
   onLine(text: string): void
   onInterrupt(): void
   /** End of input (Ctrl-D). */
@@ -65,6 +67,7 @@ export class InteractiveConsole implements ChatConsole {
       if (part === undefined) handlers.onLine(decodePasted(console.#joinLine(text)))
       else console.#continueLine(part)
     })
+    reportTyping(reader, handlers)
     reader.on('SIGINT', () => {
       if (reader.line === '') handlers.onInterrupt()
       else reader.write(null, { ctrl: true, name: 'u' })
@@ -173,6 +176,16 @@ export class InteractiveConsole implements ChatConsole {
     this.#liveLines = []
     this.#reader.prompt(true)
   }
+}
+
+/** readline has handled a key before this listener sees it. */
+function reportTyping(reader: Interface & { input?: NodeJS.ReadableStream }, { onTyping }: ConsoleHandlers): void {
+  let wasEmpty = true
+  reader.input?.on('keypress', () => {
+    const isEmpty = reader.line === ''
+    if (wasEmpty && !isEmpty) onTyping()
+    wasEmpty = isEmpty
+  })
 }
 
 async function filterPastedInput(stdin: NodeJS.ReadStream): Promise<NodeJS.ReadableStream> {

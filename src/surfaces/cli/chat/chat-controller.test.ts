@@ -3,6 +3,7 @@ import type { ModelReply } from '../../../../test/support/test-troupe.ts'
 import { functionModel } from '../../../../test/support/test-troupe.ts'
 import type { ModelRequest } from '../../../index.ts'
 import { createTroupe, TroupeError } from '../../../index.ts'
+import type { TeamInput } from '../../../judgement/team/team-schema.ts'
 import { teamSchema } from '../../../judgement/team/team-schema.ts'
 import type { CommonOptions } from '../cli.ts'
 import { plainStyle } from '../render/styled-line.ts'
@@ -16,11 +17,15 @@ const nullTerminal: Terminal = {
   ...{ out: style, err: style, outputIsTTY: false, live: false, interactive: false },
 }
 
-async function openChat(respond: (request: ModelRequest) => ModelReply, options: CommonOptions = {}) {
+async function openChat(
+  respond: (request: ModelRequest) => ModelReply,
+  options: CommonOptions = {},
+  teamInput: TeamInput = { name: 'One', agents: [{ name: 'helper' }] },
+) {
   const model = functionModel(respond)
   const troupe = await createTroupe({ store: 'memory', model, embedder: false })
   onTestFinished(() => troupe.close())
-  const team = teamSchema.parse({ name: 'One', agents: [{ name: 'helper' }] })
+  const team = teamSchema.parse(teamInput)
   const conversation = new Conversation(troupe, {
     ...{ team, variables: {}, model: undefined, limits: {} },
     ...{
@@ -61,6 +66,74 @@ describe('chat controller', () => {
     expect(requests).toHaveLength(2)
     await say('From here.')
     expect(messagesJson(requests[2])).toContain('From here.')
+  })
+
+  test('CH26 a command typed for a question that is gone does not answer a newer one', async () => {
+    const { chat, conversation, troupe, shown, say } = await openChat(() => ({ text: 'Yes?' }))
+    await say('/pause')
+    await say('Hello.')
+    await say('/pause')
+    await say('Go.')
+    const [paused] = conversation.questions
+    expect(paused?.kind).toBe('pause')
+    chat.startTyping()
+    // Another process steps: the team pauses again, before another turn.
+    await (await troupe.answer(paused?.gate_id ?? '', 'step')).result
+    const [reply] = await troupe.gates().all()
+    await (await troupe.answer(reply?.gate_id ?? '', 'Again.')).result
+    await say('/continue')
+    expect(shown.join('\n')).toContain('your line was not sent')
+    await conversation.catchUp()
+    expect(conversation.questions).toMatchObject([{ kind: 'pause' }])
+    await say('/continue')
+    expect(conversation.questions).toMatchObject([{ kind: 'reply' }])
+  })
+
+  const panel: TeamInput = {
+    name: 'Panel',
+    entry: 'both',
+    agents: [
+      { name: 'a', tools: ['ask_user'] },
+      { name: 'b', tools: ['ask_user'] },
+    ],
+    groups: [{ name: 'both', kind: 'parallel', members: ['a', 'b'] }],
+  }
+  const askThenRepeat = ({ session, messages }: ModelRequest) =>
+    session.turn === 1
+      ? { calls: [{ name: 'ask_user', input: { question: `Is ${session.agent} right?` } }] }
+      : { text: `${session.agent}: ${JSON.stringify(messages.at(-1)?.content)}` }
+
+  test('CH27 with two open questions "yes" answers neither; a number names the question', async () => {
+    const { conversation, shown, say } = await openChat(askThenRepeat, {}, panel)
+    await say('Go.')
+    const open = conversation.questions
+    expect(open).toHaveLength(2)
+    expect(shown.join('\n')).toContain('2 questions are open')
+    const before = shown.length
+    await say('yes')
+    expect(conversation.questions).toEqual(open)
+    expect(shown.slice(before).join('\n')).toMatch(/1: a:\s+Is a right.*2: b:\s+Is b right/s)
+    await say('2 no, it is wrong')
+    expect(conversation.questions).toEqual([open[0]])
+    await say('yes')
+    const texts = conversation.transcript.messages.map(({ text }) => text)
+    expect(texts.find((text) => text.startsWith('a:'))).toContain('yes')
+    expect(texts.find((text) => text.startsWith('b:'))).toContain('no, it is wrong')
+    expect(conversation.questions).toMatchObject([{ kind: 'reply' }])
+  })
+
+  test('CH26 a line begun before a question came up is not its answer', async () => {
+    const { chat, conversation, shown, say } = await openChat(askThenRepeat, {}, { ...panel, entry: 'a', groups: [] })
+    chat.startTyping()
+    const started = conversation.start('Go.')
+    await started
+    await conversation.whenIdle()
+    const [question] = conversation.questions
+    await say('yes')
+    expect(conversation.questions).toEqual([question])
+    expect(shown.join('\n')).toContain('your line was not sent')
+    await say('yes')
+    expect(conversation.questions).toMatchObject([{ kind: 'reply' }])
   })
 
   test('CH19 a message for an open run that no process is running does not start a new run', async () => {

@@ -1,6 +1,6 @@
 import { toTroupeError } from '../../../errors.ts'
-import type { Delta } from '../../../index.ts'
-import type { ChatEvent } from '../../../patterns/team/chat-event.ts'
+import type { Delta, SteerAction } from '../../../index.ts'
+import type { ChatEvent, OpenQuestion } from '../../../patterns/team/chat-event.ts'
 import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import type { Cli } from '../cli.ts'
 import { EXIT, exitCodeFrom } from '../exit-code.ts'
@@ -14,18 +14,21 @@ import { chatLines, isUrgent, messageLines } from './chat-lines.ts'
 import type { Conversation } from './conversation.ts'
 import { liveMessageLines } from './live-lines.ts'
 import { parseAnswer } from './parse-answer.ts'
-import type { SlashContext } from './slash-commands.ts'
+import type { ShownQuestions } from './shown-questions.ts'
+import { answerableQuestions, findLineTarget, openQuestionsNote } from './shown-questions.ts'
+import type { SlashContext, SteeringEffect } from './slash-commands.ts'
 import { runSlashCommand, SLASH_COMMANDS } from './slash-commands.ts'
 
 /*
  * Connects the console with the conversation.
  * 1. Lines are handled one after the other, in the order in which they were typed.
  * 2. An error in one line is reported and does not end the chat.
+ * 3. A line answers only a question that the user has seen (`shown-questions.ts`).
  */
 
 /** A line typed for one question must not answer the next one. */
-const STALE_INPUT =
-  'the team continued in another process meanwhile: your line was not sent; send it again if it still applies'
+export const STALE_INPUT =
+  'the team continued or asked something else meanwhile: your line was not sent; send it again if it still applies'
 
 const REDRAW_MS = 80
 
@@ -48,6 +51,8 @@ export class ChatController implements SlashContext {
   #queue: Promise<void> = Promise.resolve()
   #timer: NodeJS.Timeout | undefined
   #interrupts = 0
+  #questionsWhenTyped: readonly OpenQuestion[] | undefined
+  #shown: ShownQuestions = { whenTyped: [], whenEntered: [] }
   hasQuit = false
 
   constructor(cli: Cli, deps: ChatDeps) {
@@ -73,25 +78,36 @@ export class ChatController implements SlashContext {
     return this.#cli.options.json === true
   }
 
+  /** The user began to type a line. */
+  startTyping(): void {
+    this.#questionsWhenTyped = this.conversation.questions
+  }
+
   /** Queues a line; resolves when it has been handled. */
   submit(text: string): Promise<void> {
     this.#interrupts = 0
-    this.#queue = this.#queue.then(() => this.#handleLine(text))
+    const whenEntered = this.conversation.questions
+    const whenTyped = this.#questionsWhenTyped ?? whenEntered
+    this.#questionsWhenTyped = undefined
+    this.#queue = this.#queue.then(() => this.#handleLine(text, { whenTyped, whenEntered }))
     return this.#queue
   }
 
-  async #handleLine(text: string): Promise<void> {
+  async #handleLine(text: string, shown: ShownQuestions): Promise<void> {
     const line = text.trim()
     if (line === '' || this.hasQuit) return
     this.#echo(line)
     // Pasted text of several lines is always a message.
     const isCommand = line.startsWith('/') && !line.startsWith('//') && !line.includes('\n')
     try {
-      const { inputState, questions } = this.conversation
-      await this.conversation.catchUp()
+      const { conversation } = this
+      const { runState } = conversation
+      await conversation.catchUp()
+      // An earlier line of this chat may have answered a question meanwhile: that is no surprise to the user.
+      const isPending = (question: OpenQuestion) => !conversation.hasAnswered(question)
+      this.#shown = { whenTyped: shown.whenTyped.filter(isPending), whenEntered: shown.whenEntered.filter(isPending) }
       if (isCommand) await runSlashCommand(this, line)
-      else if (inputState !== this.conversation.inputState && this.#isStale(questions.length > 0))
-        this.note(STALE_INPUT)
+      else if (runState !== conversation.runState && !conversation.inOtherProcess) this.note(STALE_INPUT)
       else await this.#send(line.includes('\n') ? line : line.replace(/^\/\//, '/'))
     } catch (thrown) {
       const error = toTroupeError(thrown).toJSON()
@@ -99,29 +115,32 @@ export class ChatController implements SlashContext {
     }
   }
 
-  /** Whether a line typed in an earlier state may no longer be meant. A message for a running team is still valid as a reply. */
-  #isStale(hadQuestion: boolean): boolean {
-    const { inOtherProcess, questions } = this.conversation
-    if (inOtherProcess) return false
-    return hadQuestion || questions[0]?.kind !== 'reply'
-  }
-
   async #send(text: string): Promise<void> {
     const { conversation } = this
-    const [question] = conversation.questions
-    if (question) {
-      const parsed = parseAnswer(question, text)
-      if ('choices' in parsed) this.note(`answer one of: ${parsed.choices.join(', ')}`)
-      else if ('answer' in parsed) {
-        await this.#deps.reloadAgents()
-        await conversation.answer(question.gate_id, parsed.answer)
-      } else {
-        await conversation.steer({ do: 'say', text })
-        this.note('recorded: delivered when the team continues; use /continue, /step or an agent name')
-      }
-    } else if (conversation.isBusy || conversation.isOpen) {
+    const target = findLineTarget(text, this.#shown, conversation.questions)
+    if (target.kind === 'stale') this.note(STALE_INPUT)
+    else if (target.kind === 'ambiguous') this.note(openQuestionsNote(target.questions))
+    else if (target.kind === 'answer') await this.#answer(target.question, target.text)
+    else await this.#sendMessage(text)
+  }
+
+  async #answer(question: OpenQuestion, text: string): Promise<void> {
+    const parsed = parseAnswer(question, text)
+    if ('choices' in parsed) this.note(`answer one of: ${parsed.choices.join(', ')}`)
+    else if ('answer' in parsed) {
+      await this.#deps.reloadAgents()
+      await this.conversation.answer(question.gate_id, parsed.answer)
+    } else {
+      await this.conversation.steer({ do: 'say', text }, [])
+      this.note('recorded: delivered when the team continues; use /continue, /step or an agent name')
+    }
+  }
+
+  async #sendMessage(text: string): Promise<void> {
+    const { conversation } = this
+    if (conversation.isBusy || conversation.isOpen) {
       const { isBusy, inOtherProcess } = conversation
-      await conversation.steer({ do: 'say', text })
+      await conversation.steer({ do: 'say', text }, [])
       if (isBusy) this.note('recorded: delivered before the next turn')
       else if (inOtherProcess) this.note('recorded: the run is in another process; delivered before the next turn')
       else this.note('recorded: no process is running it; use /retry')
@@ -154,6 +173,23 @@ export class ChatController implements SlashContext {
     if (chatEvent.type === 'message') this.console?.live(this.#liveLines())
     if (messages.length > 0) this.console?.print(messages)
     if (notes.length > 0 && (!this.#cli.options.quiet || isUrgent(chatEvent))) this.console?.note(notes)
+    if (chatEvent.type === 'question') this.#noteOpenQuestions()
+  }
+
+  #noteOpenQuestions(): void {
+    const { questions } = this.conversation
+    if (questions.length > 1) this.note(openQuestionsNote(questions))
+  }
+
+  /** Sends a steer action as the answer to a question that the user has seen, or to be applied between two turns. */
+  async steer(action: SteerAction): Promise<SteeringEffect> {
+    const { conversation } = this
+    const answerable = answerableQuestions(action, this.#shown, conversation.questions)
+    if (answerable === 'stale') {
+      this.note(STALE_INPUT)
+      return 'stale'
+    }
+    return (await conversation.steer(action, answerable)) ? 'answered' : 'recorded'
   }
 
   /** Adds streamed text to the live block; redraws are throttled. */
@@ -224,7 +260,7 @@ export class ChatController implements SlashContext {
     }
     this.note('pausing before the next turn; press Ctrl-C again to quit')
     this.#queue = this.#queue
-      .then(() => this.conversation.steer({ do: 'pause' }))
+      .then(() => this.conversation.steer({ do: 'pause' }, []))
       .then(
         () => {},
         () => {},

@@ -26,7 +26,15 @@ const allEvents: ChatEvent[] = [
   { type: 'steered', action: { do: 'say', text: LONG }, by: 'user', accepted: false, reason: LONG },
   { type: 'tool', agent: 'writer', tool: 'Read', input: { path: LONG } },
   { type: 'artifact', artifact: LONG, by: 'writer' },
-  { type: 'question', gate_id: 'g_1', kind: 'approve', question: LONG, answers: ['yes', 'no', LONG], as: 'boss' },
+  {
+    type: 'question',
+    gate_id: 'g_1',
+    number: 1,
+    kind: 'approve',
+    question: LONG,
+    answers: ['yes', 'no', LONG],
+    as: 'boss',
+  },
   { type: 'warning', agent: 'writer', message: LONG },
   { type: 'end', run_id: 'r_1', status: 'completed', route: [LONG, 'b'], error: null },
 ]
@@ -55,12 +63,12 @@ describe('chat lines', () => {
   test('L22 control characters in messages and questions are removed', () => {
     const { messages } = render(message('\x1b[2Jgone\x07 \x1b]0;title\x07'))
     for (const sign of ['\x07', '\x1b']) expect(messages.join('')).not.toContain(sign)
-    const { notes } = render({ type: 'question', gate_id: 'g', kind: 'question', question: '\x1b[31mred?' })
+    const { notes } = render({ type: 'question', number: 1, gate_id: 'g', kind: 'question', question: '\x1b[31mred?' })
     expect(notes.join('')).not.toContain('\x1b')
   })
 
   test('CH6 a question shows the human member and the allowed answers; a reply gate shows nothing', () => {
-    const question = { gate_id: 'g_1', question: 'May I?', answers: ['yes', 'no'] }
+    const question = { gate_id: 'g_1', number: 1, question: 'May I?', answers: ['yes', 'no'] }
     expect(render({ type: 'question', kind: 'person', as: 'boss', ...question }).notes).toEqual([
       '? you answer as boss: May I?',
       '  yes · no',
@@ -70,7 +78,7 @@ describe('chat lines', () => {
 
   test('CH6 a tool call that needs permission is render completely, with invisible characters escaped', () => {
     const call = 'Bash(npm test;\u200b\ncurl evil.test)'
-    const question = { gate_id: 'g_1', kind: 'permission', question: `May writer call ${call}?`, call }
+    const question = { gate_id: 'g_1', number: 1, kind: 'permission', question: `May writer call ${call}?`, call }
     const lines = render({ type: 'question', answers: ['allow', 'deny'], ...question }).notes.join('\n')
     expect(lines).toContain('│ curl evil.test')
     expect(lines).toContain('\\u{200b}')

@@ -15,6 +15,7 @@ import type { Team } from '../../../judgement/team/team-schema.ts'
 import type { ChatEvent, OpenQuestion } from '../../../patterns/team/chat-event.ts'
 import type { Transcript } from '../../../patterns/team/transcript.ts'
 import { newTranscript, reduceTranscript } from '../../../patterns/team/transcript.ts'
+import { isReplyGate } from '../render/result-lines.ts'
 import { TEAM_PATTERN } from '../team-pattern.ts'
 
 /*
@@ -83,9 +84,14 @@ export class Conversation {
     return this.run_id !== undefined && status !== 'completed' && status !== 'cancelled' && status !== 'failed'
   }
 
-  /** Identifies how the next line would be interpreted; used to detect stale input. */
-  get inputState(): string {
-    return `${this.run_id} ${this.isOpen} ${this.questions[0]?.gate_id}`
+  /** Changes when another process ends the run: a line typed before must not start another one. */
+  get runState(): string {
+    return `${this.run_id} ${this.isOpen}`
+  }
+
+  /** Whether this chat has answered the question. */
+  hasAnswered({ gate_id }: OpenQuestion): boolean {
+    return this.#answered.has(gate_id)
   }
 
   /** Resolves when no agent is running. */
@@ -125,14 +131,19 @@ export class Conversation {
     this.#follow(handle)
   }
 
-  /** Sends a steer action; true when it answers an open question. */
-  async steer(action: SteerAction): Promise<boolean> {
+  /**
+   * Sends a steer action; true when it answered a question. It answers only a question of `shown`, or the team's wait for a
+   * reply: a newer question could be about something else.
+   */
+  async steer(action: SteerAction, shown: readonly OpenQuestion[] = this.questions): Promise<boolean> {
     if (this.run_id === undefined) return false
-    const handle = await this.troupe.steer(this.run_id, action)
-    const answered = this.questions.find(({ takes }) => takes?.includes(action.do))
-    if (answered) this.#answered.add(answered.gate_id)
+    const mayAnswer = (gate: { gate_id: string; detail?: unknown }) =>
+      isReplyGate(gate) || shown.some(({ gate_id }) => gate_id === gate.gate_id)
+    const handle = await this.troupe.steer(this.run_id, action, { mayAnswer })
+    const { answered_gate } = handle
+    if (answered_gate !== undefined) this.#answered.add(answered_gate)
     this.#follow(handle)
-    return answered !== undefined
+    return answered_gate !== undefined
   }
 
   /** Ends the team: answers an open reply gate with `stop`, otherwise cancels the run. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { parseAnswer } from './parse-answer.ts'
 
 const question = (kind: string, answers?: string[]) => ({
-  ...{ gate_id: 'g_1', kind, question: '?' },
+  ...{ gate_id: 'g_1', number: 1, kind, question: '?' },
   ...(answers ? { answers } : undefined),
 })
 

@@ -19,8 +19,13 @@ export interface SlashContext {
   reloadAgents(): Promise<void>
   /** Starts a new conversation with the current team file. */
   startOver(): Promise<void>
+  /** Sends a steer action. Only a question that the user has seen can be answered by it. */
+  steer(action: SteerAction): Promise<SteeringEffect>
   quit(): void
 }
+
+/** `stale`: it was meant for a question that is no longer open, and was not sent. */
+export type SteeringEffect = 'answered' | 'recorded' | 'stale'
 
 interface SlashCommand {
   argument?: string
@@ -83,7 +88,7 @@ function showHelp(chat: SlashContext): void {
   chat.show('help', { commands: rows }, [
     ...lines,
     ...wrapText(
-      '  Any other line is a message: it answers the open question, or is delivered before the next turn.',
+      '  Any other line is a message: it answers the open question (of several, the one whose number it begins with), or is delivered before the next turn.',
       style.width,
       2,
     ),
@@ -148,7 +153,7 @@ async function steerTeam(chat: SlashContext, action: SteerAction): Promise<void>
   }
   const isRunning = conversation.isBusy || conversation.inOtherProcess
   if (!isRunning) await chat.reloadAgents()
-  if (await conversation.steer(action)) return
+  if ((await chat.steer(action)) !== 'recorded') return
   const isOnlyReply = conversation.questions.every(({ kind }) => kind === 'reply')
   const when = isOnlyReply ? 'with your next message' : 'when the team continues'
   chat.note(`recorded: applied ${isRunning ? 'before the next turn' : when}`)

@@ -88,6 +88,7 @@ async function runChat(scope: ChatScope, chat: ChatController, row: RunRow | und
   const isInteractive = terminal.interactive && options.json !== true
   const open = () =>
     InteractiveConsole.open(terminal, {
+      onTyping: () => chat.startTyping(),
       onLine: (text) => void chat.submit(text),
       onInterrupt: () => chat.interrupt(),
       onEnd: () => chat.quit(),
