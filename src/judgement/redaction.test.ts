@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { redactorContract } from '../testing/redactor-contract.ts'
 import { findSecrets, redact, redactField, secretEnvValues } from './redaction.ts'
 
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc_DEF-123'
@@ -116,3 +117,18 @@ test('CA9 the text of a field with a secret name is redacted whole, and only onc
   expect(redactField('', 'password')).toBe('')
   expect(redactField('postgres://ann:hunter2@db', 'url')).toBe('postgres://ann:[redacted: password]@db')
 })
+
+redactorContract(
+  'The built-in redactor',
+  () => ({
+    redactor: { redact: redactField },
+    secrets: [
+      { text: 'use sk-proj-abcdEFGH1234567890 now', secret: 'sk-proj-abcdEFGH1234567890' },
+      { text: `a ${JWT} b`, secret: JWT },
+      { text: PEM, secret: 'MIIEow' },
+      { text: 'password = "correct horse"', secret: 'correct horse' },
+    ],
+    harmless: ['The key idea is simple.', 'const token = nextToken()', 'https://example.com/a?b=c'],
+  }),
+  { describe, test },
+)
