@@ -14,6 +14,7 @@ export type { TeamFileProblem, TeamFileResult } from './formats/team-file.ts'
 export type { Policy } from './judgement/permission/permission-policy.ts'
 export type { Team, TeamInput } from './judgement/team/team-schema.ts'
 export type { Agent, AgentOrigin } from './kernel/agent.ts'
+export type { Attachment } from './kernel/attachment.ts'
 export type { Context, SettledResult } from './kernel/context.ts'
 export type { Embedder } from './kernel/embedder.ts'
 export type { Event, EventData, EventType, ForkChanges, ForkedFrom, Status, StopReason } from './kernel/event.ts'
@@ -98,6 +99,7 @@ export type {
   SessionQuery,
   StoreReport,
 } from './runtime/queries.ts'
+export { readAttachment } from './runtime/read-attachment.ts'
 export type { AnswerOptions, RunHandle, RunOptions, RunResult, SteerOptions } from './runtime/run-handle.ts'
 export type { Troupe } from './runtime/troupe.ts'
 export { createTroupe } from './runtime/troupe.ts'

@@ -2,11 +2,12 @@ import type { TroupeError } from '../errors.ts'
 import type { Schema } from '../schema/standard-schema.ts'
 import type { Agent } from './agent.ts'
 import type { Artifact, ArtifactRef, ArtifactVersion } from './artifact.ts'
+import type { Attachment } from './attachment.ts'
 import type { Embedder } from './embedder.ts'
 import type { SessionOpen } from './event.ts'
 import type { Question } from './gate.ts'
 import type { Limits } from './limits.ts'
-import type { ImagePart, Message } from './model.ts'
+import type { Message } from './model.ts'
 import type { Roster } from './roster.ts'
 import type { RunMetadata } from './run-metadata.ts'
 import type { SessionResult } from './session-result.ts'
@@ -41,7 +42,8 @@ export interface PerformRequest {
   thread?: Thread
   cache_key?: string
   background?: boolean
-  images?: readonly ImagePart[]
+  /** Files that the instruction carries. */
+  attachments?: readonly Attachment[]
   /** Schema of the structured output. A response that does not match goes back to the model once. */
   output?: Schema
   /** With `output`: accept a response that does not match, as text without an object. */

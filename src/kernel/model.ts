@@ -33,8 +33,10 @@ export interface ReasoningPart {
   provider?: unknown
 }
 
-export interface ImagePart {
-  type: 'image'
+/** An image or a document. */
+export interface FilePart {
+  type: 'file'
+  name?: string
   media_type: string
   /** Base64, or a URL that the provider fetches. */
   data: string
@@ -61,7 +63,7 @@ export interface ToolResultPart {
 
 export interface UserMessage {
   role: 'user'
-  content: (TextPart | ImagePart)[]
+  content: (TextPart | FilePart)[]
   /** Kept whole by context compaction. */
   pinned?: true
 }

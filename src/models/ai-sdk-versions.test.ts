@@ -18,7 +18,7 @@ describe('provider objects', () => {
   })
 
   test('MO15 provider objects of interface versions 2 and 3 work too', async () => {
-    const image = { type: 'image' as const, media_type: 'image/png', data: 'AAAA' }
+    const image = { type: 'file' as const, media_type: 'image/png', data: 'AAAA' }
     const request = modelRequest('go', { messages: [{ role: 'user', content: [image] }] })
     const data = [{ type: 'file', mediaType: 'image/png', data: 'AAAA' }]
     const receivedOptions: LanguageModelV2CallOptions[] = []

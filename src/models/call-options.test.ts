@@ -23,8 +23,8 @@ describe('the request to the provider', () => {
         content: [
           { type: 'text', text: 'Look.' },
           { type: 'text', text: ' ' },
-          { type: 'image', media_type: 'image/png', data: 'data:image/png;base64,AAAA' },
-          { type: 'image', media_type: 'image/jpeg', data: 'https://example.com/a.jpg' },
+          { type: 'file', media_type: 'image/png', data: 'data:image/png;base64,AAAA' },
+          { type: 'file', media_type: 'image/jpeg', data: 'https://example.com/a.jpg' },
         ],
       },
       {

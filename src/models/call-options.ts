@@ -4,7 +4,7 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4TextPart,
 } from '@ai-sdk/provider'
-import type { AssistantMessage, ImagePart, Message, ModelRequest, ToolSpec, UserMessage } from '../kernel/model.ts'
+import type { AssistantMessage, FilePart, Message, ModelRequest, ToolSpec, UserMessage } from '../kernel/model.ts'
 import { toolCallsFrom } from '../kernel/model.ts'
 import type { JsonSchema } from '../schema/standard-schema.ts'
 import { supportsReasoningEffort } from './known-models.ts'
@@ -113,7 +113,7 @@ function toPromptMessage(target: CallTarget, message: Message): LanguageModelV4M
 function userContent(target: CallTarget, { content }: UserMessage): UserContent {
   const parts = content
     .filter((part) => part.type !== 'text' || part.text.trim() !== '')
-    .map((part) => (part.type === 'text' ? textPart(part.text) : imagePart(target, part)))
+    .map((part) => (part.type === 'text' ? textPart(part.text) : filePart(target, part)))
   return parts.length > 0 ? parts : [textPart('(empty)')]
 }
 
@@ -121,13 +121,18 @@ function textPart(text: string): LanguageModelV4TextPart {
   return { type: 'text', text }
 }
 
-function imagePart({ model }: CallTarget, { media_type, data }: ImagePart): UserContent[number] {
+function filePart({ model }: CallTarget, { name, media_type, data }: FilePart): UserContent[number] {
   const url = /^https?:\/\//i.test(data) ? new URL(data) : undefined
   const base64 = data.replace(/^data:[^,]*,/, '')
   const tagged = url ? { type: 'url' as const, url } : { type: 'data' as const, data: base64 }
   const isOlder = model.specificationVersion === 'v2' || model.specificationVersion === 'v3'
   // Versions 2 and 3 of the interface take the URL or the data untagged.
-  return { type: 'file', mediaType: media_type, data: isOlder ? ((url ?? base64) as never) : tagged }
+  return {
+    type: 'file',
+    mediaType: media_type,
+    data: isOlder ? ((url ?? base64) as never) : tagged,
+    ...(name === undefined ? undefined : { filename: name }),
+  }
 }
 
 /** Omits a response without text and tool calls: providers reject a message that holds only reasoning. */

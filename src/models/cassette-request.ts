@@ -109,10 +109,10 @@ export function applyReplacements(text: string, replacements: readonly Replaceme
 const SECRET_FIELD = /^(.*[_-])?(password|passwd|passphrase|secret|api_?key|access_token|auth_token|private_key)$/i
 const REDACTED_TEXT = '[redacted]'
 
-/** A value without secrets. Inline images are replaced by their hash to keep the cassette small. */
+/** A value without secrets. Inline files are replaced by their hash to keep the cassette small. */
 export function redactValue(value: unknown, findSecrets: SecretFinder): unknown {
   return mapStrings(value, (text, field, owner) => {
-    if (field === 'data' && owner.type === 'image' && !text.includes('://')) return `sha256:${sha256(text)}`
+    if (field === 'data' && owner.type === 'file' && !text.includes('://')) return `sha256:${sha256(text)}`
     if (SECRET_FIELD.test(field)) return REDACTED_TEXT
     return applyReplacements(text, findSecrets(text))
   })

@@ -84,6 +84,14 @@ export function supportsReasoningEffort(id: string): boolean {
   return REASONING_EFFORT_MODELS.some((pattern) => pattern.test(id))
 }
 
+const TEXT_ONLY_MODELS = /(^|\/)(gpt-3\.5|o1-mini|o3-mini|gpt-oss|deepseek-(chat|reasoner|v\d|r\d))/
+
+/** True when a model is known not to take a file of this type. */
+export function isUnsupportedFile(model: { provider: string; modelId: string }, media_type: string): boolean {
+  if (model.provider.startsWith('google') && media_type === 'image/gif') return true
+  return TEXT_ONLY_MODELS.test(model.modelId)
+}
+
 /** Known models of the same provider, nearest first. */
 export function similarModels(name: string): string[] {
   const [provider = ''] = name.split('/', 1)

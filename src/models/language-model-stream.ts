@@ -1,7 +1,10 @@
-import type { ModelRequest } from '../kernel/model.ts'
+import { TroupeError } from '../errors.ts'
+import type { FilePart, ModelRequest } from '../kernel/model.ts'
+import { NO_USAGE } from '../kernel/model.ts'
 import { withAbort } from '../kernel/world.ts'
 import { toCallOptions } from './call-options.ts'
 import { htmlResponseError } from './event-stream-guard.ts'
+import { isUnsupportedFile } from './known-models.ts'
 import type { LanguageModelSource } from './language-model.ts'
 import type { ModelErrorContext } from './model-error-context.ts'
 import { toRequestError, toStreamError } from './provider-error.ts'
@@ -41,6 +44,7 @@ async function openStream(
   context: ModelErrorContext,
 ): Promise<ReadableStream<StreamPart>> {
   const { model, options } = source
+  requireSupportedFiles(source, request)
   try {
     const call = toCallOptions(
       { model, name: source.name, toolNames, providerOptions: options.provider_options },
@@ -58,15 +62,31 @@ async function openStream(
   }
 }
 
+/** Fails before the request is sent, and paid for, if the model is known not to take a file. */
+function requireSupportedFiles({ name, model }: LanguageModelSource, request: ModelRequest): void {
+  for (const file of fileParts(request)) {
+    if (!isUnsupportedFile(model, file.media_type)) continue
+    const message = `the model ${name} does not take ${file.media_type}, the type of ${file.name ?? 'a file'}`
+    const error = new TroupeError('model_unsupported', message, {
+      hint: 'choose a `model` that takes this type of file, or remove it from `attachments`',
+    })
+    throw Object.assign(error, { usage: NO_USAGE })
+  }
+}
+
+function fileParts({ messages }: ModelRequest): FilePart[] {
+  return messages.flatMap((message) =>
+    message.role === 'user' ? message.content.filter((part) => part.type === 'file') : [],
+  )
+}
+
 function errorContext({ name, options }: LanguageModelSource, request: ModelRequest): ModelErrorContext {
   return {
     name,
     variables: options.variables ?? {},
     secrets: options.secrets ?? [],
     tools: request.tools.length > 0,
-    images: request.messages.some(
-      (message) => message.role === 'user' && message.content.some((part) => part.type === 'image'),
-    ),
+    files: fileParts(request).length > 0,
     now: options.now ?? Date.now,
   }
 }

@@ -5,7 +5,7 @@ export interface ModelErrorContext {
   variables: { key?: string; base?: string }
   secrets: readonly string[]
   tools: boolean
-  images: boolean
+  files: boolean
   now(): number
 }
 

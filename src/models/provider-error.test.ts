@@ -11,7 +11,7 @@ const CONTEXT: ModelErrorContext = {
   variables: { key: 'ANTHROPIC_API_KEY', base: 'ANTHROPIC_BASE_URL' },
   secrets: ['a-secret-of-mine'],
   tools: true,
-  images: false,
+  files: false,
   now: () => NOW,
 }
 
@@ -107,7 +107,7 @@ describe('error responses', () => {
     }
     const noImages = responseError(400, {
       message: 'this model does not support image input',
-      context: { images: true },
+      context: { files: true },
     })
     expect(noImages.code).toBe('model_unsupported')
     const local = toRequestError(new UnsupportedFunctionalityError({ functionality: 'file URLs' }), CONTEXT)

@@ -70,7 +70,7 @@ const TOO_LONG =
   /context[ _]?(length|window|size|limit)|prompt is too long|too many (input )?tokens|input token count|maximum (number of )?tokens allowed|exceeds? the (available|model'?s) context|reduce the length/i
 const NO_TOOLS =
   /(tool|function)[ _-]?(use|call(ing|s)?|choice)?s?\b.{0,60}(not (supported|enabled|available)|unsupported|requires? --)|(not|n['’]t) support (tools?|function|tool use)|support tool use|unsupported.{0,30}\btools?\b/i
-const NO_IMAGES =
+const NO_FILES =
   /(not|n['’]t) support (image|vision)|image (input|content).{0,40}not supported|no (vision|image) support/i
 const QUOTA = /insufficient_quota|exceeded your current quota|billing|credit balance/i
 
@@ -84,7 +84,7 @@ function errorFromResponse(report: ProviderErrorReport, context: ModelErrorConte
     return new TroupeError('model_auth', message, keyHint(context))
   }
   if (status === 429) return rateLimitError(message, QUOTA.test(text))
-  const isUnsupported = (context.tools && NO_TOOLS.test(text)) || (context.images && NO_IMAGES.test(text))
+  const isUnsupported = (context.tools && NO_TOOLS.test(text)) || (context.files && NO_FILES.test(text))
   if (isUnsupported) return new TroupeError('model_unsupported', message, unsupportedHint(context))
   if (status === 404) return unknownModelError(context, message)
   if (status === 413 || (status < 500 && TOO_LONG.test(text))) {
@@ -124,8 +124,10 @@ function keyHint({ name, variables }: ModelErrorContext): TroupeErrorOptions {
   return { hint }
 }
 
-function unsupportedHint({ name, tools, images }: ModelErrorContext): TroupeErrorOptions {
-  const features = [tools ? 'tools' : '', images ? 'images' : ''].filter((feature) => feature !== '').join(' and ')
+function unsupportedHint({ name, tools, files }: ModelErrorContext): TroupeErrorOptions {
+  const features = [tools ? 'tools' : '', files ? 'the attached files' : '']
+    .filter((feature) => feature !== '')
+    .join(' and ')
   return { hint: `choose a \`model\` that supports ${features === '' ? 'the request' : features} instead of ${name}` }
 }
 

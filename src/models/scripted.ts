@@ -96,7 +96,7 @@ function countCharacters(message: Message): number {
   let sum = 0
   for (const part of message.content) {
     if (part.type === 'tool-call') sum += countToolCallCharacters(part)
-    else if (part.type !== 'image') sum += part.text.length
+    else if (part.type !== 'file') sum += part.text.length
   }
   return sum
 }

@@ -165,12 +165,28 @@ for (const [name, protocol] of Object.entries(PROTOCOLS)) {
     test('MO39 an image in a message is sent', async () => {
       const proxy = await startRecordingProxy(mock)
       await setResponse({ content: 'A pixel.' })
-      const image = { type: 'image' as const, media_type: 'image/png', data: PIXEL }
+      const image = { type: 'file' as const, media_type: 'image/png', data: PIXEL }
       const messages: Message[] = [{ role: 'user', content: [{ type: 'text', text: 'go' }, image] }]
       const { text, error } = await streamRequest(await loadModelAt(protocol, proxy.url), { messages })
       expect(error).toBeUndefined()
       expect(text).toBe('A pixel.')
       expect(JSON.stringify(proxy.bodies[0])).toContain(PIXEL)
+      await proxy.close()
+    })
+
+    test('MO70 a PDF in a message is sent with its name, where the protocol has one', async () => {
+      const proxy = await startRecordingProxy(mock)
+      await setResponse({ content: 'A paper.' })
+      const data = Buffer.from('%PDF-1.7').toString('base64')
+      const file = { type: 'file' as const, name: 'paper.pdf', media_type: 'application/pdf', data }
+      const messages: Message[] = [{ role: 'user', content: [{ type: 'text', text: 'go' }, file] }]
+      const { text, error } = await streamRequest(await loadModelAt(protocol, proxy.url), { messages })
+      expect(error).toBeUndefined()
+      expect(text).toBe('A paper.')
+      const body = JSON.stringify(proxy.bodies[0])
+      expect(body).toContain(data)
+      expect(body).toContain('application/pdf')
+      if (name !== 'Gemini') expect(body).toContain('paper.pdf')
       await proxy.close()
     })
 

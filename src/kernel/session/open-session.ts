@@ -1,6 +1,7 @@
 import { TroupeError } from '../../errors.ts'
 import { toJsonSchema } from '../../schema/schema.ts'
 import type { Agent } from '../agent.ts'
+import { attachmentParts } from '../attachment.ts'
 import type { Caller, Context, PerformRequest } from '../context.ts'
 import type { SessionOpen } from '../event.ts'
 import { isEvent } from '../event.ts'
@@ -71,7 +72,7 @@ function enterSession(
 
 /** The first instruction of a session is pinned: compaction never drops it. */
 function instructionMessage(session: SessionState, request: PerformRequest): UserMessage {
-  const content = [...userMessage(request.instruction).content, ...(request.images ?? [])]
+  const content = [...userMessage(request.instruction).content, ...attachmentParts(request.attachments ?? [])]
   return { role: 'user', content, ...(session.instructionCount === 0 ? { pinned: true as const } : undefined) }
 }
 

@@ -1,4 +1,5 @@
 import type { ErrorRecord } from '../../errors.ts'
+import { fileTokens } from '../attachment.ts'
 import type { Event, SessionCompress, SessionOpen } from '../event.ts'
 import { sha256, shortHash } from '../hash.ts'
 import type { Message, ToolResultPart, Usage } from '../model.ts'
@@ -198,15 +199,16 @@ export function addCallUsage(session: SessionState, call: { usage: Usage; mark?:
 function appendMessage(session: SessionState, message: Message): void {
   const json = JSON.stringify(message)
   session.messages.push(message)
-  session.bytes += Buffer.byteLength(json) + 8 + countLinkedImages(message) * IMAGE_TOKENS
+  session.bytes += messageTokenBound(message, json)
   session.unhashed.push(json)
 }
 
-/** Token bound for an image given by URL: its size is unknown. */
-const IMAGE_TOKENS = 6000
-
-function countLinkedImages({ content }: Message): number {
-  return content.filter((part) => part.type === 'image' && /^https?:/.test(part.data)).length
+/** The bytes of a message, with the estimated tokens of its files in place of their data. */
+function messageTokenBound(message: Message, json: string): number {
+  let bound = Buffer.byteLength(json) + 8
+  if (message.role !== 'user') return bound
+  for (const part of message.content) if (part.type === 'file') bound += fileTokens(part) - part.data.length
+  return bound
 }
 
 function addToolResult(session: SessionState, { id, name, text, is_error }: Omit<ToolResultPart, 'type'>): void {
@@ -236,9 +238,7 @@ function applyCompression(session: SessionState, compression: SessionCompress): 
   session.responseStart = Math.max(0, session.responseStart - (session.messages.length - messages.length))
   session.messages.splice(0, session.messages.length, ...messages)
   session.bytes = Buffer.byteLength(session.opening.agent.instructions)
-  for (const message of messages) {
-    session.bytes += Buffer.byteLength(JSON.stringify(message)) + 8 + countLinkedImages(message) * IMAGE_TOKENS
-  }
+  for (const message of messages) session.bytes += messageTokenBound(message, JSON.stringify(message))
   session.tokenCount = UNCOUNTED
   session.unhashed.push(JSON.stringify(compression))
 }

@@ -39,9 +39,19 @@ const fields = {
     .describe('JSON Schema of an object. The agent answers with JSON that matches it; the result has it as `object`.'),
 }
 
+const attachment = z.strictObject({
+  name: z.string().min(1).max(255),
+  media_type: z.string(),
+  data: z.string().describe('The content of the file in Base64.'),
+})
+
 export const taskInput = z.strictObject({
   agent: z.string().optional().describe("The name of an agent, or 'self'. Required to start a new session."),
   ...fields,
+  attachments: z
+    .array(attachment)
+    .optional()
+    .describe('Files that the instruction carries: images, PDF, text. On the command line: --attach FILE.'),
 })
 
 export type TaskInput = z.output<typeof taskInput>

@@ -1,5 +1,6 @@
 import { TroupeError } from '../../errors.ts'
 import type { Agent } from '../../kernel/agent.ts'
+import { checkAttachments } from '../../kernel/attachment.ts'
 import type { Context, PerformRequest } from '../../kernel/context.ts'
 import { canonicalJson, sha256 } from '../../kernel/hash.ts'
 import type { Pattern, PatternResult } from '../../kernel/pattern.ts'
@@ -58,6 +59,7 @@ export const task = definePattern({
       ...(input.model === undefined ? undefined : { model: input.model }),
       ...(cache_key === undefined ? undefined : { cache_key }),
       ...(input.output === undefined ? undefined : { output: input.output }),
+      ...(input.attachments === undefined ? undefined : { attachments: input.attachments }),
     }
     if (isBackground(context, agent, input)) return startInBackground(context, agent, request)
     return toPatternResult(await context.perform(agent, request, { key: SESSION_KEY }))
@@ -136,6 +138,7 @@ function checkTaskInput(roster: Roster, input: TaskInput): void {
   if (input.instruction.trim() === '') {
     throw new TroupeError('invalid_input', '`instruction` is empty', { hint: 'describe what the agent should do' })
   }
+  checkAttachments(input.attachments ?? [])
   if (input.agent !== undefined) roster.get(input.agent)
   else if (input.session_id === undefined) {
     throw new TroupeError('invalid_input', 'neither `agent` nor `session_id` is given', {
@@ -174,7 +177,8 @@ function inheritedContext(context: Context, input: TaskInput): string {
 
 function cacheKey(agent: Agent, instruction: string, input: TaskInput): string {
   const output = input.output === undefined ? undefined : { output: input.output }
-  return sha256(canonicalJson({ agent, instruction, model: input.model ?? null, ...output }))
+  const attachments = input.attachments === undefined ? undefined : { attachments: input.attachments }
+  return sha256(canonicalJson({ agent, instruction, model: input.model ?? null, ...output, ...attachments }))
 }
 
 function toPatternResult(session: SessionResult, cached = false): PatternResult {

@@ -1,10 +1,12 @@
 import type { Command, Option } from 'commander'
 import { TroupeError } from '../../errors.ts'
 import type { JsonSchema } from '../../index.ts'
+import { readAttachment } from '../../index.ts'
+import { collectValues } from './program-options.ts'
 
 /*
  * Derives the flags of `run PATTERN` from the pattern's input schema: strings, numbers, enums and booleans become flags, objects
- * without fixed fields are read from a file, the first required string is also the positional argument, all other fields need
+ * without fixed fields are read from a file, `attachments` are files (--attach), the first required string is also the positional argument, all other fields need
  * --input.
  */
 
@@ -32,6 +34,7 @@ interface InputField extends SchemaProperty {
 /** Flags of the `run` command; a field with the same name needs --input. */
 const RESERVED_FLAGS = [
   'input',
+  'attach',
   'tag',
   'model',
   'limit',
@@ -70,7 +73,12 @@ export function addPatternFlags(
     byAttribute.set(option.attributeName(), field.name)
     command.addOption(option)
   }
-  const flagged = new Set(byAttribute.values())
+  const takesAttachments = all.some(({ name }) => name === 'attachments')
+  if (takesAttachments) {
+    const description = 'attach an image, a PDF or a text file to the message; repeatable'
+    command.addOption(make.option('--attach <file>', description).argParser(collectValues))
+  }
+  const flagged = new Set([...byAttribute.values(), 'attachments'])
   return {
     fileOnly: all
       .filter(({ name }) => !flagged.has(name))
@@ -78,6 +86,8 @@ export function addPatternFlags(
     positional,
     async parsedInput() {
       const input: Record<string, unknown> = {}
+      const attached = command.getOptionValue('attach') as string[] | undefined
+      if (takesAttachments && attached) input.attachments = await Promise.all(attached.map(readAttachment))
       if (command.args.length > 0 && positional !== undefined) input[positional] = command.args.join(' ')
       for (const [attribute, name] of byAttribute) {
         // A boolean that defaults to true has a value without being given; it must not override the input file.

@@ -1,7 +1,9 @@
 import type { Event, RunResult, RunRow, Troupe } from '../../../index.ts'
+import { attachmentLine, withoutFileData } from '../../../views/attachment-list.ts'
 import { lanesFrom } from '../../../views/lanes.ts'
 import { loadPatternViews, patternJson } from '../../../views/pattern-views.ts'
 import { runViewFrom } from '../../../views/run-reducer.ts'
+import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'
@@ -49,7 +51,7 @@ async function runRecord(troupe: Troupe, row: RunRow, events: readonly Event[]) 
     context: view.start?.context ?? {},
     created_at,
     ended_at,
-    input: view.start?.input ?? null,
+    input: withoutFileData(view.start?.input ?? null),
     limits: view.start?.limits ?? null,
     usage_notes: { estimated_calls: view.estimated, lost: row.usage.lost },
     gates: result.gates,
@@ -73,6 +75,7 @@ async function showTree(
   const result = await troupe.result(row.run_id)
   const lines = [
     ...runHeader(row, live, style),
+    ...attachmentLines(view.start?.input, style),
     '',
     ...runTreeLines(view, { style, now, live, all }),
     ...sectionLines(patternSection(view, result.output, style)),
@@ -87,6 +90,11 @@ async function showTree(
 function hintLines(result: RunResult, style: TerminalStyle): string[] {
   if (result.status === 'waiting') return result.gates.flatMap((gate) => answerHintLines(gate, style))
   return nextStepLines(result, style).filter((text) => !text.startsWith('see what happened'))
+}
+
+function attachmentLines(input: unknown, style: TerminalStyle): string[] {
+  const line = attachmentLine(input)
+  return line === '' ? [] : wrapText(toTerminalLine(line), style.width)
 }
 
 function sectionLines(lines: readonly string[]): string[] {

@@ -1,4 +1,5 @@
 import type { Event, RunRow } from '../../../index.ts'
+import { withoutFileData } from '../../../views/attachment-list.ts'
 import { formatCount, formatDuration, formatUsd, pluralize } from '../../../views/format-amount.ts'
 import type { RunView } from '../../../views/run-view.ts'
 import { STATUS_GLYPHS } from '../../../views/status-glyphs.ts'
@@ -55,7 +56,7 @@ export function eventLine(event: Event, start: number, style: TerminalStyle): st
   delete data.key
   const seq = padToWidth(String(event.seq), 4, 'right')
   const elapsed = padToWidth(formatDuration(event.at - start), 7, 'right')
-  const rest = toTerminalLine(JSON.stringify(data))
+  const rest = toTerminalLine(JSON.stringify(withoutFileData(data)))
   return renderLine(style, [
     ['dim', `${seq} ${elapsed}  `],
     ['bold', event.type],
