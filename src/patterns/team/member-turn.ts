@@ -8,6 +8,7 @@ import type { SessionResult } from '../../kernel/session-result.ts'
 import { askHuman } from './human-questions.ts'
 import type { TeamOutput } from './input.ts'
 import type { MemberProfile, TeamMessage } from './prompts.ts'
+import { rosterAgents } from './recorded-agents.ts'
 import { toSubTeamContext } from './sub-team-context.ts'
 import type { TeamMember } from './team-plan.ts'
 import type { TeamState } from './team-state.ts'
@@ -156,7 +157,8 @@ async function runSubTeamTurn(state: TeamState, member: SubTeamMember, key: stri
   const variables = inheritedVariables(state, member)
   const subTeamInput = { team, message: input.message, variables, before: toSubTeamContext(state) }
   try {
-    const output = (await context.run('team', subTeamInput, { key, parentName: plan.team.name })) as TeamOutput
+    const options = { key, parentName: plan.team.name, agents: rosterAgents(team, context.roster) }
+    const output = (await context.run('team', subTeamInput, options)) as TeamOutput
     record.totals.tokens += output.totals.tokens
     record.totals.router_calls += output.totals.router_calls
     const returned = Object.entries(outputs).flatMap(([variable, type]): [string, VariableValue][] => {

@@ -13,10 +13,9 @@ interface RequiredResources {
  * the run; an unknown tool is a warning, since the agent can work without it.
  */
 export async function runPreflight(context: Context, team: Team): Promise<string[]> {
-  const required = requiredResources(team, context.roster)
-  if (required.models.length === 0 && required.tools.length === 0) return []
-  // The step key is stored in journals: do not rename it.
-  return context.step('supplies', () => checkResources(context, required), { input: required })
+  if (!hasRequirements(team)) return []
+  // The step key is stored in journals: do not rename it. It has no input: an agent that changes while the team waits is no drift.
+  return context.step('supplies', () => checkResources(context, requiredResources(team, context.roster)))
 }
 
 async function checkResources(context: Context, { models, tools }: RequiredResources): Promise<string[]> {
@@ -32,6 +31,16 @@ async function checkResources(context: Context, { models, tools }: RequiredResou
       const suggestion = nearest === undefined ? '' : `; did you mean '${nearest}'?`
       return `${agent}: unknown tool '${tool}', the agent works without it${suggestion}`
     }),
+  )
+}
+
+function hasRequirements({ agents }: Team): boolean {
+  return agents.some(
+    ({ uses, model, tools, team }) =>
+      uses !== undefined ||
+      model !== undefined ||
+      tools !== undefined ||
+      (typeof team === 'object' && hasRequirements(team)),
   )
 }
 
