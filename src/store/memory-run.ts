@@ -33,6 +33,12 @@ export function toRunRow(run: MemoryRun, now: number): RunRow {
   return { ...identity, ...projection, head: events.length, epoch, ...currentLease(run, now), open_gates }
 }
 
+/** A copy of the row, with an answer that waits for the owner of the run. */
+export function toGateRow({ row, run }: { row: GateRow; run: MemoryRun }): GateRow {
+  const answer = run.commands.find(({ body }) => body.kind === 'answer' && body.gate_id === row.gate_id)
+  return row.answered_at === null && answer ? { ...row, pending_answer_by: answer.body.by } : { ...row }
+}
+
 /** The error if this gate cannot be answered. */
 export function validateAnswer(run: MemoryRun, gate_id: string): TroupeError | undefined {
   const gate = run.gates.find((row) => row.gate_id === gate_id)

@@ -2,7 +2,7 @@ import type { Event, EventOf, EventType } from '../kernel/event.ts'
 import type { Append, AppendOutcome } from '../kernel/journal/journal.ts'
 import { ChangeFeed } from './changes.ts'
 import type { MemoryRun } from './memory-run.ts'
-import { leaseState, releaseLease, toRunRow, validateAnswer } from './memory-run.ts'
+import { leaseState, releaseLease, toGateRow, toRunRow, validateAnswer } from './memory-run.ts'
 import { MemorySessions } from './memory-sessions.ts'
 import {
   appendFailure,
@@ -204,7 +204,7 @@ export class MemoryStore implements port.Store {
 
   async gate(gate_id: string): Promise<port.GateRow | undefined> {
     const found = this.#gates.get(gate_id)
-    return found && { ...found.row }
+    return found && toGateRow(found)
   }
 
   async openGates(filter: { project?: string; run_id?: string }): Promise<port.GateRow[]> {
@@ -212,7 +212,7 @@ export class MemoryStore implements port.Store {
       .filter(({ row, run }) => row.answered_at === null && !isEnded(run.projection.status))
       .filter(({ row }) => filter.project === undefined || row.project === filter.project)
       .filter(({ row }) => filter.run_id === undefined || row.run_id === filter.run_id)
-      .map(({ row }) => ({ ...row }))
+      .map(toGateRow)
   }
 
   async enqueueCommand(run_id: string, body: port.CommandBody, at: number): Promise<port.Command> {

@@ -99,6 +99,8 @@ export interface GateRow extends Gate {
   opened_at: number
   answered_at: number | null
   answer: unknown
+  /** Who has answered, while no process has applied the answer yet. */
+  pending_answer_by?: string
 }
 
 export interface ArtifactRow extends Artifact {

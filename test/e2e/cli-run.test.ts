@@ -201,9 +201,10 @@ describe('output', () => {
     }
   })
 
-  test('L18 the demo is labelled, runs offline, delegates twice, resumes one session and leaves nothing behind', async () => {
+  test('L18 the demo is labelled, runs offline, delegates twice, resumes one session and says how to show it', async () => {
     const cli = await createCliFixture()
-    const done = await cli.troupe('demo')
+    const env = { TMPDIR: cli.folder, COLUMNS: '200' }
+    const done = await cli.troupeWith({ env }, 'demo')
     expect(done.code).toBe(0)
     expect(done.err).toMatch(/SCRIPTED DEMO/)
     expect(done.err).toMatch(/✓ completed .* 6 calls · [\d,]+ tokens/)
@@ -212,6 +213,9 @@ describe('output', () => {
     expect(done.out).toMatch(/├─ ✓ architect/)
     expect(done.out).toMatch(/└─ ✓ researcher \(continued\)/)
     expect(existsSync(join(cli.folder, '.troupe'))).toBe(false)
+    const [, command = ''] = /inspect this run: troupe (.*)/.exec(done.err) ?? []
+    const shown = await cli.troupe(...command.split(' '))
+    expect(shown).toMatchObject({ code: 0, out: expect.stringMatching(/task {2}completed[\s\S]*researcher/) })
   })
 
   test('L25 --help and --version need no configuration, and --help lists every command', async () => {

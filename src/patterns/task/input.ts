@@ -46,7 +46,10 @@ const attachment = z.strictObject({
 })
 
 export const taskInput = z.strictObject({
-  agent: z.string().optional().describe("The name of an agent, or 'self'. Required to start a new session."),
+  agent: z
+    .string()
+    .optional()
+    .describe("The name of an agent, or 'self'. The first task of a run defaults to 'default'."),
   ...fields,
   attachments: z
     .array(attachment)

@@ -282,6 +282,14 @@ describe('input errors and depth limits', () => {
     expect(eventData(events, 'tool:error')).toHaveLength(1)
   })
 
+  test('TK50 the first task of a run goes to the agent `default` unless another one is named', async () => {
+    const { troupe } = await createTestTroupe({ model: delegatingModel({}), agents: [agent('default'), lead] })
+    const result = await troupe.run('task', { instruction: 'x' })
+    expect(result).toMatchObject({ status: 'completed', output: { agent: 'default' } })
+    const named = await troupe.run('task', { agent: 'lead', instruction: 'x' })
+    expect(named.output).toMatchObject({ agent: 'lead' })
+  })
+
   test('TK14 an input error in the first task is rejected before the run exists', async () => {
     const { troupe } = await createTestTroupe({ model: delegatingModel({}), agents: [lead] })
     const runError = (input: object) => troupe.run('task' as string, input).catch((error: unknown) => error)
@@ -293,7 +301,6 @@ describe('input errors and depth limits', () => {
     expect(unknown).toMatchObject({ code: 'unknown_agent', responsible: 'developer', retry: false })
     expect(unknown).toHaveProperty('alternatives.0', 'lead')
     expect(await runError({ agent: 'lead' })).toMatchObject({ code: 'invalid_input' })
-    expect(await runError({ instruction: 'x' })).toMatchObject({ code: 'invalid_input' })
     expect(await troupe.runs().all()).toEqual([])
   })
 

@@ -14,6 +14,8 @@ import { refuseRegularExpressions } from './output-schema.ts'
 import { instructionWithContext, quoteConversation } from './prompts.ts'
 import { parseTaskConfig, taskConfigSchema } from './task-config.ts'
 
+const DEFAULT_AGENT = 'default'
+
 /** Step key of the sub-session, relative to the tool call. */
 const SESSION_KEY = 'session'
 
@@ -40,8 +42,9 @@ export const task = definePattern({
     parent_session_id: context.caller?.session_id ?? '',
     depth: (context.caller?.opening.depth ?? -1) + 1,
   }),
-  check: checkTaskInput,
-  async execute(context, input) {
+  check: (roster, input) => checkTaskInput(roster, withDefaultAgent(roster, input)),
+  async execute(context, given) {
+    const input = context.caller ? given : withDefaultAgent(context.roster, given)
     if (input.agent !== 'self' || input.instruction.trim() === '') checkTaskInput(context.roster, input)
     if (context.caller && input.output) refuseRegularExpressions(input.output)
     const agent = requestedAgent(context, input)
@@ -132,6 +135,12 @@ async function startInBackground(
   }
   const session_id = await context.startBackground(agent, request, { key: SESSION_KEY })
   return { success: true, output: { session_id, agent: agent.name, status: 'running' }, started: [session_id] }
+}
+
+/** Only the first task of a run may leave the agent out: a model that delegates has to choose. */
+function withDefaultAgent(roster: Roster, input: TaskInput): TaskInput {
+  const isNamed = input.agent !== undefined || input.session_id !== undefined
+  return isNamed || !roster.has(DEFAULT_AGENT) ? input : { ...input, agent: DEFAULT_AGENT }
 }
 
 function checkTaskInput(roster: Roster, input: TaskInput): void {

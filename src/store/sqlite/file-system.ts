@@ -7,6 +7,7 @@ import {
   mkdirSync,
   openSync,
   statfsSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -45,7 +46,7 @@ export function prepareStoreFile(path: string, getType: FileSystemType = fileSys
   const folder = dirname(path)
   rejectNetworkFileSystem(path, getType(nearestExistingFolder(folder)))
   try {
-    const created = mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined
+    const created = createFolder(folder)
     rejectLinks(path)
     accessSync(folder, constants.W_OK)
     if (created || basename(folder) === TROUPE_FOLDER) ignoreInGit(folder)
@@ -63,6 +64,33 @@ export function prepareStoreFile(path: string, getType: FileSystemType = fileSys
       cause: thrown,
     })
   }
+}
+
+/**
+ * Creates a folder and its parents; returns false if it exists. Not `mkdir` with `recursive`: under /proc it fails with ENOENT
+ * although the parent exists, and Node then tries again for ever.
+ */
+function createFolder(folder: string): boolean {
+  if (existsSync(folder)) {
+    if (statSync(folder).isDirectory()) return false
+    throw notAFolderError(folder)
+  }
+  const parent = dirname(folder)
+  if (parent !== folder) createFolder(parent)
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+    return true
+  } catch (thrown) {
+    // Another process was faster.
+    if ((thrown as NodeJS.ErrnoException).code === 'EEXIST' && existsSync(folder)) return false
+    throw thrown
+  }
+}
+
+function notAFolderError(path: string): TroupeError {
+  return new TroupeError('store_failed', `${path} is a file, not the folder of a store`, {
+    hint: 'choose a folder, or a file ending in .db or .sqlite, with --store or TROUPE_STORE',
+  })
 }
 
 const TROUPE_FOLDER = '.troupe'

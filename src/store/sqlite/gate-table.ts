@@ -8,10 +8,12 @@ interface GateRecord extends RunKey {
   gate_id: string
   opened_event: number
   answered_event: number | null
+  pending_answer_by: string | null
 }
 
 const SELECT = `
-  SELECT gate_id, opened_event, answered_event, runs.id, runs.run_id, runs.project
+  SELECT gate_id, opened_event, answered_event, runs.id, runs.run_id, runs.project,
+    (SELECT json_extract(body, '$.by') FROM commands WHERE commands.gate_id = gates.gate_id) AS pending_answer_by
   FROM gates JOIN runs ON runs.id = gates.run`
 const OPEN = `${SELECT} WHERE answered_event IS NULL AND runs.ended_at IS NULL`
 
@@ -85,7 +87,8 @@ export class GateTable {
   #toRow(record: GateRecord): GateRow | undefined {
     const opened = this.#events.byId(record.opened_event)
     if (!isEvent(opened, 'gate:open')) return undefined
-    const row = gateRowFromOpen(opened, record.project)
+    const by = record.answered_event === null ? record.pending_answer_by : null
+    const row = { ...gateRowFromOpen(opened, record.project), ...(by === null ? undefined : { pending_answer_by: by }) }
     const answered = record.answered_event === null ? undefined : this.#events.byId(record.answered_event)
     if (!isEvent(answered, 'gate:answer')) return row
     return { ...row, answered_at: answered.at, answer: answered.data.answer }

@@ -9,6 +9,7 @@ const USAGE_ERRORS = new Set<ErrorCode>([
   'invalid_input',
   'unknown_pattern',
   'unknown_agent',
+  'unknown_model',
   'unknown_session',
   'unknown_run',
   'unknown_gate',

@@ -7,7 +7,11 @@ const problem = nodeVersionProblem(process.versions.node)
 if (problem === undefined) {
   nodeModule.enableCompileCache()
   const { main } = await import('./program.ts')
-  process.exitCode = await main(process.argv.slice(2))
+  const { realTerminal } = await import('./terminal.ts')
+  const { printWarningsTo } = await import('./node-warnings.ts')
+  const terminal = realTerminal()
+  printWarningsTo(terminal)
+  process.exitCode = await main(process.argv.slice(2), terminal)
 } else {
   console.error(
     `error: ${problem}\nhint: install it from https://nodejs.org; in a clone use npm run or npx, which bring their own`,

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Argument } from 'commander'
 import { Command, CommanderError, Help, Option } from 'commander'
 import type { Cli, CommonOptions, ProgramContext } from './cli.ts'
+import { commandName, requireKnownCommand } from './known-command.ts'
 import { setProgramName } from './program-name.ts'
 import {
   addAgentOptions,
@@ -28,9 +29,9 @@ export async function main(args: readonly string[], terminal: Terminal = realTer
   const context: ProgramContext = { terminal, code: 0 }
   const program = createProgram(context)
   try {
-    await program.parseAsync(command === 'run' ? await preparePatternCommands(program, context, argv) : [...argv], {
-      from: 'user',
-    })
+    const words = command === 'run' ? await preparePatternCommands(program, context, argv) : [...argv]
+    requireKnownCommand(program, words)
+    await program.parseAsync(words, { from: 'user' })
     return context.code
   } catch (thrown) {
     if (!(thrown instanceof CommanderError)) return reportError(thrown, { terminal, json, command })
@@ -51,13 +52,6 @@ function commandPath(argv: readonly string[]): string | undefined {
   const command = commandName(argv)
   const sub = command === 'team' ? argv[argv.indexOf(command) + 1] : undefined
   return sub !== undefined && /^[a-z]+$/.test(sub) ? `${command} ${sub}` : command
-}
-
-const OPTIONS_WITH_VALUE = ['--store', '--project', '--patterns']
-
-/** The first word that is not an option; works even when the rest does not parse. */
-function commandName(argv: readonly string[]): string | undefined {
-  return argv.find((word, index) => !word.startsWith('-') && !OPTIONS_WITH_VALUE.includes(argv[index - 1] ?? ''))
 }
 
 async function preparePatternCommands(
@@ -147,9 +141,13 @@ function addInspectCommands(program: Command, add: AddCommand): void {
     .addOption(new Option('-s, --status <status...>', 'only runs with these statuses').choices(STATUSES))
     .option('-t, --tag <tag>', 'only runs with this tag; repeatable', collectValues)
     .option('-n, --number <count>', 'maximum number of runs (default: 20)', parsePositiveInteger)
-  add(program, 'show', async (cli, [run]) => (await import('./commands/show-command.ts')).showCommand(cli, run))
-    .description('show a run as a tree')
+  const show = async (cli: Cli, [run, agent]: string[]) =>
+    (await import('./commands/show-command.ts')).showCommand(cli, run, agent)
+  add(program, 'show', show)
+    .description('show a run as a tree, or in full')
     .argument('[run]', 'run id or unique prefix (default: newest run)')
+    .argument('[agent]', 'print the whole conversation of this agent')
+    .option('--full', 'print whole instructions, answers, tool calls and results')
     .option('--all', 'include every tool call')
     .option('--events', 'print the journal instead')
   add(program, 'watch', async (cli, [run]) => (await import('./commands/watch-command.ts')).watchCommand(cli, run))

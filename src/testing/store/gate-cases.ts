@@ -99,8 +99,17 @@ export async function acceptsFirstAnswerOnly(store: Store): Promise<void> {
     new RegExp(`answered by ${winner}`),
   )
   assert.equal((await store.commands('r1', 0)).length, 1)
+  assert.deepEqual(
+    (await store.openGates({})).map(({ gate_id, pending_answer_by }) => [gate_id, pending_answer_by]),
+    [
+      ['g1', winner],
+      ['g2', undefined],
+    ],
+  )
   await writer.append('gate:answer', { key: 'gates/g2', gate_id: 'g2', answer: 'no', by: 'the owner' })
   await expectRejection(store.enqueueCommand('r1', yesAnswer('g2'), NOW), 'gate_answered', /the owner/)
+  await writer.append('gate:answer', { key: 'gates/g1', gate_id: 'g1', answer: 'yes', by: winner })
+  assert.equal((await store.gate('g1'))?.pending_answer_by, undefined)
 }
 
 export async function rejectsMisdirectedCommands(store: Store): Promise<void> {

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadPatternViews } from '../../../views/pattern-views.ts'
@@ -7,21 +7,23 @@ import { wrapText } from '../../../views/text-width.ts'
 import type { Cli } from '../cli.ts'
 import { followRun } from '../follow-run.ts'
 import { withTroupe } from '../open-troupe.ts'
-import { programName } from '../program-name.ts'
+import { programName, setProgramName } from '../program-name.ts'
 import { runTreeLines } from '../render/run-tree.ts'
+import { withProgramName } from '../render/styled-line.ts'
 import { DEMO_INSTRUCTION, demoScript } from './demo-script.ts'
 
-/** Runs a scripted example offline. The store is temporary unless `--store` is given. */
+/** Runs a scripted example offline. The store is a temporary folder, which stays for `show`, unless `--store` is given. */
 export async function demoCommand(cli: Cli): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'troupe-demo-'))
+  const script = join(folder, 'script.json')
+  const store = cli.options.store ?? folder
+  const options = { ...cli.options, store, model: `scripted:${script}` }
+  setProgramName([cli.terminal.out, cli.terminal.err], options)
   try {
-    const script = join(folder, 'script.json')
-    const { writeFile } = await import('node:fs/promises')
     await writeFile(script, JSON.stringify(demoScript))
-    const store = cli.options.store ?? join(folder, 'store')
-    return await runDemo({ ...cli, options: { ...cli.options, store, model: `scripted:${script}` } })
+    return await runDemo({ ...cli, options })
   } finally {
-    await rm(folder, { recursive: true, force: true })
+    await rm(store === folder ? script : folder, { recursive: true, force: true })
   }
 }
 
@@ -37,7 +39,11 @@ function runDemo(cli: Cli): Promise<number> {
     const view = runViewFrom(events, await loadPatternViews(await troupe.patterns()))
     const lines = runTreeLines(view, { style: terminal.out, now: Date.now(), live: false })
     terminal.print(['', ...lines].join('\n'))
-    if (!options.quiet) terminal.note(`\nstart your own run: ${programName(process.env)} run task --help`)
+    if (options.quiet) return code
+    const inspect = withProgramName(terminal.err, `inspect this run: troupe show ${handle.run_id}`)
+    const start = `start your own run: ${programName(process.env)} run task --help`
+    for (const text of ['', inspect, start])
+      for (const line of wrapText(text, terminal.err.width, 2)) terminal.note(line)
     return code
   })
 }

@@ -10,18 +10,21 @@ type ForkOptions = { at?: string; set?: string[] }
 
 /** Continues from an event of a stored run as a new run, with changes. */
 export async function forkCommand(cli: Cli<ForkOptions>, runId: string): Promise<number> {
-  const seq = Number(cli.options.at)
-  if (cli.options.at === undefined || !Number.isInteger(seq)) {
-    throw new TroupeError('invalid_input', '--at must be the seq of an event', {
-      hint: 'pass --at SEQ; list events with: troupe show RUN --events',
-    })
-  }
+  const seq = parseSeq(cli.options.at, runId)
   const changes = await changesFrom(cli)
   return withTroupe(cli, 'existing', async (troupe) => {
     const { run_id } = await findRun(cli, troupe, runId)
     const handle = await troupe.fork(run_id, seq, changes)
     if (!cli.options.json && !cli.options.quiet) cli.terminal.note(`${handle.run_id} forks ${run_id} at event ${seq}`)
     return followRun(cli, troupe, { handle })
+  })
+}
+
+function parseSeq(at: string | undefined, runId: string): number {
+  if (at !== undefined && /^[1-9]\d*$/.test(at)) return Number(at)
+  const problem = at === undefined ? '--at is missing' : `--at ${at}: not the number of an event`
+  throw new TroupeError('invalid_input', problem, {
+    hint: `pass the seq of the last event to keep, such as --at 12; list the events with: troupe show ${runId} --events`,
   })
 }
 

@@ -1,8 +1,10 @@
+import { unknownNameError } from '../../../errors.ts'
 import type { Event, RunResult, RunRow, Troupe } from '../../../index.ts'
 import { attachmentLine, withoutFileData } from '../../../views/attachment-list.ts'
 import { lanesFrom } from '../../../views/lanes.ts'
 import { loadPatternViews, patternJson } from '../../../views/pattern-views.ts'
 import { runViewFrom } from '../../../views/run-reducer.ts'
+import { transcriptFrom } from '../../../views/session-transcript.ts'
 import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
@@ -15,19 +17,37 @@ import { answerHintLines, nextStepLines } from '../render/result-lines.ts'
 import { eventLine, runHeader, usageNotes } from '../render/run-header.ts'
 import { runTreeLines } from '../render/run-tree.ts'
 import type { TerminalStyle } from '../render/styled-line.ts'
+import { transcriptLines } from '../render/transcript-lines.ts'
 
-type ShowOptions = { all?: boolean; events?: boolean }
+type ShowOptions = { all?: boolean; events?: boolean; full?: boolean }
 
-/** Shows a run as a tree of sessions and tool calls with duration and usage. */
-export function showCommand(cli: Cli<ShowOptions>, runId: string | undefined): Promise<number> {
+/** Shows a run as a tree of sessions and tool calls with duration and usage; in full, or one agent, as whole conversations. */
+export function showCommand(cli: Cli<ShowOptions>, runId?: string, agent?: string): Promise<number> {
   return withTroupe(cli, 'existing', async (troupe) => {
     const row = await findRun(cli, troupe, runId)
     const events = await troupe.events(row.run_id).all()
-    if (cli.options.events) showEvents(cli, events)
+    if (cli.options.full || agent !== undefined) showTranscript(cli, events, agent)
+    else if (cli.options.events) showEvents(cli, events)
     else if (cli.options.json) printJson(cli, await runRecord(troupe, row, events))
     else await showTree(cli, troupe, { row, events })
     return EXIT.done
   })
+}
+
+function showTranscript(cli: Cli<ShowOptions>, events: readonly Event[], agent: string | undefined): void {
+  const { terminal, options } = cli
+  const all = transcriptFrom(events)
+  const entries = all.filter((entry) => agent === undefined || [entry.agent, entry.session_id].includes(agent))
+  if (agent !== undefined && entries.length === 0) {
+    const known = [...new Set(all.map((entry) => entry.agent).filter((name) => name !== ''))]
+    throw unknownNameError('unknown_agent', { kind: 'agent', name: agent, known })
+  }
+  if (options.json) printJson(cli, entries)
+  else if (entries.length === 0) terminal.note('nothing was said yet')
+  else {
+    const context = { start: events[0]?.at ?? 0, style: terminal.out, wrap: terminal.outputIsTTY }
+    terminal.print(transcriptLines(entries, context).join('\n'))
+  }
 }
 
 function showEvents(cli: Cli<ShowOptions>, events: readonly Event[]): void {

@@ -94,8 +94,12 @@ function replyLines(gate: GateRow, style: TerminalStyle, preview: readonly strin
     ]),
     ...preview,
     ...answerHintLines(gate, style),
-    ...commandLines(`  or chat with it: troupe chat --resume ${gate.run_id}`, style),
-    ...commandLines(`  or end it: troupe answer ${gate.gate_id} ''`, style),
+    ...(gate.pending_answer_by === undefined
+      ? [
+          ...commandLines(`  or chat with it: troupe chat --resume ${gate.run_id}`, style),
+          ...commandLines(`  or end it: troupe answer ${gate.gate_id} ''`, style),
+        ]
+      : []),
   ]
 }
 
@@ -109,7 +113,12 @@ function questionLines(question: string, style: TerminalStyle): string[] {
   return [...lines.slice(0, LINES_SHOWN), ...more].flatMap((line) => wrapText(`  ${line.trim()}`, style.width, 4))
 }
 
+/** The command to answer, or to resume the run if an answer is recorded that no process has applied yet. */
 export function answerHintLines(gate: GateRow, style: TerminalStyle): string[] {
+  if (gate.pending_answer_by !== undefined) {
+    const by = toTerminalLine(gate.pending_answer_by)
+    return commandLines(`  answered by ${by}; resume with: troupe resume ${gate.run_id}`, style)
+  }
   const [first = permissionCallFrom(gate) === undefined ? undefined : 'allow'] = gate.choices ?? []
   const example = first === undefined ? 'YOUR ANSWER' : quoteShellWord(first)
   return commandLines(`  answer with: troupe answer ${gate.gate_id} ${example}`, style)
