@@ -17,6 +17,7 @@ import { commonPrefixLength } from './common-prefix.ts'
 import { USAGE } from './plan.ts'
 import type { Contender } from './rounds.ts'
 import { findFigure, mapFigure, measureMs, runRounds, toFigure } from './rounds.ts'
+import { teamCacheLines } from './team-cache.ts'
 
 /*
  * A team of n agents in a chain: each responds, evaluates its own handoff condition, and hands off to the next; all agents
@@ -232,7 +233,8 @@ async function requestLines(): Promise<Line[]> {
     lines.push({ ...line, target: { text: '≥ 95 % cacheable', met: share >= 0.95 } })
   }
   const { line } = await measureRequests(SIZES[0], PRIVATE_PROMPTS)
-  return [...lines, { ...line, label: `${line.label}, one-line task and 490 private characters per agent` }]
+  const privateLine = { ...line, label: `${line.label}, one-line task, 490 private characters per agent, no tools` }
+  return [...lines, privateLine, ...(await teamCacheLines(BRIEF.join('\n')))]
 }
 
 async function measureRequests(

@@ -129,6 +129,11 @@ describe('the request to the provider', () => {
     expect(breakpointCount(callOptions({ tools }, claude))).toBe(3)
     expect(breakpointCount(callOptions({ tools, messages: conversation }, claude))).toBe(4)
     expect(breakpointCount(callOptions({ tools, messages: conversation }))).toBe(0)
+    const marked = (request: LanguageModelV4CallOptions) =>
+      request.prompt.map((message) => message.providerOptions !== undefined)
+    const shared = [userMessage('shared'), userMessage('shared too'), userMessage('own')]
+    expect(marked(callOptions({ tools, messages: shared }, claude))).toEqual([true, false, true, true])
+    expect(marked(callOptions({ messages: shared }, claude))).toEqual([true, false, true, false])
     const { prompt } = callOptions({ tools, messages: conversation }, claude)
     expect(prompt.map((message) => message.providerOptions !== undefined)).toEqual([
       ...[true, false, false, false, false, true, false, true],

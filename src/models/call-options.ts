@@ -185,23 +185,24 @@ function providerOptionsFor({ model, providerOptions = {} }: CallTarget, request
 }
 
 /*
- * Anthropic caches the prefix before each cache breakpoint, at most four, in the order tools, system, messages.
- * Breakpoints after the last tool and the system prompt serve every agent that shares them; those at the end of the
- * previous request and of this one serve the next turn of the same session. Other providers cache prefixes automatically.
+ * Anthropic caches the prefix before each cache breakpoint, at most four, in the order tools, system, messages; nothing else is
+ * found again. Breakpoints after the last tool and the system prompt serve every agent that shares them. In a first request the
+ * one before the last message serves the agents that share a conversation: their last message is their own. Those at the end of
+ * the previous request and of this one serve the next turn of the same session. Other providers cache prefixes automatically.
  */
 
 const CACHE_BREAKPOINT = { anthropic: { cacheControl: { type: 'ephemeral' } } } as const
 
-/** Mutates the prompt and tools. A cache write costs 25 % more, so the message of a single-turn request gets no breakpoint. */
+/** Mutates the prompt and tools. A cache write costs 25 % more, so the last message of a single-turn request gets no breakpoint. */
 function addCacheBreakpoints(prompt: LanguageModelV4Message[], tools: LanguageModelV4FunctionTool[]): void {
   addCacheBreakpoint(tools.at(-1))
   const [first] = prompt
   if (first?.role === 'system') addCacheBreakpoint(first)
   const conversation = prompt.filter(({ role }) => role !== 'system')
-  if (tools.length === 0 && conversation.length < 2) return
-  addCacheBreakpoint(conversation.at(-1))
   const lastResponse = conversation.findLastIndex(({ role }) => role === 'assistant')
-  if (lastResponse > 0) addCacheBreakpoint(conversation[lastResponse - 1])
+  const isFirstRequest = lastResponse === -1
+  addCacheBreakpoint(isFirstRequest ? conversation.at(-2) : conversation[lastResponse - 1])
+  if (tools.length > 0 || !isFirstRequest) addCacheBreakpoint(conversation.at(-1))
 }
 
 function addCacheBreakpoint(part: { providerOptions?: object } | undefined): void {
