@@ -31,6 +31,7 @@ export async function addPatternCommands(run: Command, context: ProgramContext, 
     if (pattern.name === TEAM_PATTERN) addTeamInputOptions(command)
     command.option('--input <file>', 'read fields from a JSON or YAML file, or - for stdin')
     command.option('--tag <tag>', 'label the run, for troupe runs --tag; repeatable', collectValues)
+    command.option('--detach', 'run in the background: print the run id and return; follow it with troupe watch')
     addCommonOptions(addExecutionOptions(addRunOptions(command.optionsGroup('Options:'))))
     const fileOnly = flags.fileOnly.filter(({ name }) => pattern.name !== TEAM_PATTERN || name !== TEAM_FIELD)
     command.addHelpText('after', () => fileOnlyHelp(fileOnly, context.terminal.out))
@@ -61,9 +62,10 @@ async function startPattern(
   command: Command,
   { pattern, flags, terminal }: { pattern: Pattern; flags: PatternFlags; terminal: Cli['terminal'] },
 ): Promise<number> {
-  const options = command.optsWithGlobals<Cli<{ input?: string }>['options']>()
+  const options = command.optsWithGlobals<Cli<{ input?: string; detach?: boolean }>['options']>()
   setProgramName([terminal.out, terminal.err], options)
   if (options.input === undefined && pattern.name !== TEAM_PATTERN) requireInputFile(pattern, flags)
+  if (options.detach) return (await import('./commands/detach-command.ts')).detachCommand({ terminal, options })
   const { runPatternCommand } = await import('./commands/run-command.ts')
   return runPatternCommand({ terminal, options }, pattern.name, await flags.parsedInput())
 }

@@ -51,7 +51,7 @@ function resolveFolder(path: string): string {
 function ensureTroupeFolder(realPath: string): void {
   const folder = join(realPath, TROUPE_FOLDER)
   try {
-    mkdirSync(folder)
+    mkdirSync(folder, { mode: 0o700 })
   } catch {
     // It exists or cannot be created; the check below decides.
   }

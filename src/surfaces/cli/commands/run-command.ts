@@ -7,6 +7,7 @@ import { resolveTeamInput } from '../load-team.ts'
 import { modelName, withTroupe } from '../open-troupe.ts'
 import { readObjectFile } from '../pattern-flags.ts'
 import { TEAM_PATTERN } from '../team-pattern.ts'
+import { notifyParent } from './detach-command.ts'
 
 /** Starts a run and follows it. Flags override the fields of the `--input` file. */
 export async function runPatternCommand(
@@ -24,6 +25,7 @@ export async function runPatternCommand(
     const input = await resolveRunId(cli, troupe, completed)
     const options = { limits, ...(model ? { model } : undefined), ...(tags ? { tags } : undefined) }
     const handle = await troupe.stream(pattern, input, options)
+    notifyParent(handle.run_id)
     return followRun(cli, troupe, { handle })
   })
 }
