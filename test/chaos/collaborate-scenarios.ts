@@ -80,8 +80,12 @@ const CASES: Record<string, CollaborationCase> = {
     input: { synthesis: 'vote' },
     reply: replyFor('b', () => contributionJson('go to the shop now', 0.5)),
   },
-  embeddings: {
+  'judge after a wave': {
     input: { synthesis: 'vote', limits: { max_parallel: 2 } },
+    reply: ({ session }) => SIMILAR_REPLIES[session.agent],
+  },
+  embeddings: {
+    input: { synthesis: 'vote' },
     reply: ({ session }) => SIMILAR_REPLIES[session.agent],
     use_embedder: true,
   },

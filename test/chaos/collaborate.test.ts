@@ -30,6 +30,7 @@ describe('the undisturbed collaborations', () => {
     ['plain text reply', { calls: 4, output: /"recommendation":null/ }],
     ['invalid plan', { calls: 6 }],
     ['hierarchical conflict', { calls: 6, output: /"before"/ }],
+    ['judge after a wave', { calls: 3, output: /"saved":\{"agents":\["c"\]/ }],
     ['embeddings', { calls: 4, output: /"agents":\["a","c"\].*"method":"model"/ }],
     ['empty coordinator reply', { calls: 5, output: /"status":"partial"/ }],
     ['parallel best_of', { calls: 4, output: /"best_of":\{"index":1/ }],

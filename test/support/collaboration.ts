@@ -35,7 +35,17 @@ export function contributionJson(recommendation: string, confidence = 0.8, more:
   return JSON.stringify({ response: `because of ${recommendation}`, recommendation, confidence, ...more })
 }
 
-/** Replies by agent name; `everybody` is the default. An error fails the model request. */
+/** The judge's reply: a verdict for each pair it is asked about. */
+export function judgeReply(isSame: (one: string, other: string) => boolean): (request: ModelRequest) => string {
+  return (request) => {
+    const pairs = [...lastInstruction(request).matchAll(/^(\d+)\. A: (.*)\n {3}B: (.*)$/gm)]
+    return JSON.stringify({
+      pairs: pairs.map(([, number, one = '', other = '']) => ({ number: Number(number), same: isSame(one, other) })),
+    })
+  }
+}
+
+/** Replies by agent name; `everybody` is the default, and the judge finds all pairs different. An error fails the model request. */
 export type AgentReplies = Record<
   string,
   string | Error | ((request: ModelRequest, signal: AbortSignal) => ChunkSource | string)
@@ -47,7 +57,7 @@ export function agentModel(
 ): Model & { requests: ModelRequest[]; requestsFrom(agent: string): ModelRequest[] } {
   const model = chunkModel((request, signal) => {
     const { agent } = request.session
-    const reply = replies[agent] ?? replies.everybody
+    const reply = replies[agent] ?? (agent === 'judge' ? judgeReply(() => false) : replies.everybody)
     if (reply === undefined) throw permanentError(`no reply for ${agent}`)
     if (reply instanceof Error) throw reply
     const response = typeof reply === 'function' ? reply(request, signal) : reply

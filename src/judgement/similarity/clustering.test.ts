@@ -43,9 +43,8 @@ const groupTexts = (texts: readonly string[], groups: readonly (readonly number[
 
 describe('clusterTexts', () => {
   test('VO6 equal normalised texts form one group, and groups are ordered by their first members', () => {
-    const { groups, unclear } = clusterTexts(['Use Redis', 'Wait', 'use redis!', 'wait.', 'Buy it'])
+    const { groups } = clusterTexts(['Use Redis', 'Wait', 'use redis!', 'wait.', 'Buy it'])
     expect(groups).toEqual([[0, 2], [1, 3], [4]])
-    expect(unclear).toEqual([])
   })
 
   test('VO6 pairs at the threshold are merged, pairs below it are not', () => {
@@ -61,7 +60,7 @@ describe('clusterTexts', () => {
         const ranked = texts.map((text) => ({ text, rank: ranks.next().value ?? 0 }))
         const shuffled = ranked.sort((a, b) => a.rank - b.rank).map(({ text }) => text)
         const cluster = (list: readonly string[]) =>
-          clusterTexts(list, { similarity: hashSimilarity(list, salt), threshold: 0.5, margin: 0.2 })
+          clusterTexts(list, { similarity: hashSimilarity(list, salt), threshold: 0.5 })
         const [original, reordered] = [cluster(texts), cluster(shuffled)]
         expect(groupTexts(shuffled, reordered.groups)).toEqual(groupTexts(texts, original.groups))
         expect(reordered.unclear.length).toBe(original.unclear.length)
@@ -110,9 +109,9 @@ describe('clusterTexts', () => {
     expect(clusterTexts(texts, { similarity, threshold: 0.75 }).groups).toEqual([[0, 1], [2]])
   })
 
-  test('VO8 pairs within the margin and pairs with unreliable embeddings are unclear; a verdict decides them', () => {
+  test('VO8 pairs below the threshold and pairs with unreliable embeddings are unclear; a verdict decides them', () => {
     const texts = ['Offer the customer a refund', 'Give the customer their money back', 'Give the customer nothing']
-    const near = clusterTexts(texts.slice(0, 2), { similarity: () => 0.7, threshold: 0.75, margin: 0.1 })
+    const near = clusterTexts(texts.slice(0, 2), { similarity: () => 0.7, threshold: 0.75 })
     expect(near).toEqual({ groups: [[0], [1]], unclear: [[0, 1]] })
     const swapped = ['Encrypt the database', 'Encrypt the backups']
     expect(clusterTexts(swapped, { similarity: () => 0.99 })).toEqual({ groups: [[0], [1]], unclear: [[0, 1]] })
@@ -130,9 +129,25 @@ describe('clusterTexts', () => {
     expect(clusterTexts(['Use it now', 'Go ahead', 'use it now.'], { verdicts }).groups).toEqual([[0, 2], [1]])
   })
 
-  test('VO8 without an embedder only equal texts are merged, and pairs with a large word overlap are unclear', () => {
+  test('VO8 without an embedder only equal texts are merged, and all pairs without a contradiction are unclear', () => {
     const texts = ['Hash passwords with bcrypt', 'Use bcrypt to hash passwords', 'Buy a house', 'Hash no passwords']
-    expect(clusterTexts(texts)).toEqual({ groups: [[0], [1], [2], [3]], unclear: [[0, 1]] })
+    const unclear = [
+      [0, 1],
+      [0, 2],
+      [1, 2],
+    ]
+    expect(clusterTexts(texts)).toEqual({ groups: [[0], [1], [2], [3]], unclear })
+  })
+
+  test('VO8 a pair is not unclear when the groups of its texts contain a contradiction', () => {
+    const texts = ['Offer the customer a refund', 'Give people their money back', 'Give people nothing']
+    const similarity = (a: number, b: number) => (a + b === 1 ? 0.9 : 0.1)
+    expect(clusterTexts(texts, { similarity, threshold: 0.75 })).toEqual({ groups: [[0, 1], [2]], unclear: [] })
+  })
+
+  test('VO8 a blank text and a text of several pages are only compared for equality', () => {
+    const pages = 'Offer a refund. '.repeat(300)
+    expect(clusterTexts(['Offer a refund', ' ', pages]).unclear).toEqual([])
   })
 
   const restrictTo = (groups: readonly (readonly number[])[], earlier: readonly string[]) =>

@@ -1,9 +1,10 @@
+import type { ParsedStatement } from './similarity.ts'
 import {
   contentStemSet,
+  contradictionBetween,
   diceCoefficient,
-  findContradiction,
   isEmbeddingUnreliable,
-  normalizeStatement,
+  parseStatement,
 } from './similarity.ts'
 
 /*
@@ -31,32 +32,48 @@ export interface PairVerdict {
 export interface ClusterOptions {
   similarity?: (a: number, b: number) => number
   threshold?: number
-  margin?: number
   verdicts?: readonly PairVerdict[]
   /** The wave in which a text was contributed. */
   wave?: (index: number) => number
 }
 
 const DEFAULT_THRESHOLD = 0.75
-const DEFAULT_MARGIN = 0.15
-/** Without an embedder, texts with this word overlap are unclear; they are never merged without a verdict. */
-const UNCLEAR_OVERLAP = 0.5
+/** Longer texts are only compared for equality: a recommendation is a sentence, and a hostile text must not cost seconds. */
+const MAX_COMPARED_LENGTH = 4_000
 
 /**
  * Groups equivalent recommendations: equal normalised texts, then pairs at or above `threshold` without a
- * contradiction. Every two members of a group are such a pair. Pairs between `threshold - margin` and `threshold` are
- * unclear, and so are pairs above it whose embeddings are unreliable. `verdicts` decide unclear pairs.
+ * contradiction. Every two members of a group are such a pair. All other pairs without a contradiction are unclear:
+ * paraphrases such as "ship it" and "release it now" share neither words nor a reliable embedding. `verdicts` decide
+ * unclear pairs.
  */
 export function clusterTexts(texts: readonly string[], options: ClusterOptions = {}): Clusters {
-  const atoms = groupEqualTexts(texts, options.wave ?? (() => 0))
-  const bonds = findBonds(texts, atoms, options)
-  const groups = linkCompletely(atoms.length, bonds.links).map((members) =>
+  const statements = texts.map(parseStatement)
+  const atoms = groupEqualTexts(statements, options.wave ?? (() => 0))
+  const bonds = findBonds({ texts, statements, options }, atoms)
+  const linked = linkCompletely(atoms.length, bonds.links)
+  const groups = linked.map((members) =>
     members.flatMap((member) => atoms[member]?.members ?? []).sort((a, b) => a - b),
   )
   return {
     groups: groups.sort((a, b) => first(a) - first(b)),
-    unclear: bonds.unclear.sort(([a, b], [c, d]) => a - c || b - d),
+    unclear: mergeablePairs(linked, bonds)
+      .map(([a, b]) => orderedPair(first(atoms[a]?.members ?? []), first(atoms[b]?.members ?? [])))
+      .sort(([a, b], [c, d]) => a - c || b - d),
   }
+}
+
+/** Unclear pairs whose groups a verdict can still merge: no member of one contradicts a member of the other. */
+function mergeablePairs(groups: readonly (readonly number[])[], { links, unclear }: Bonds): [number, number][] {
+  const possible = new Set([...links.map(({ a, b }) => [a, b] as const), ...unclear].map(pairKey))
+  const groupWith = (atom: number) => groups.find((group) => group.includes(atom)) ?? []
+  return unclear.filter(([a, b]) =>
+    groupWith(a).every((left) => groupWith(b).every((right) => possible.has(pairKey([left, right])))),
+  )
+}
+
+function pairKey([a, b]: readonly [number, number]): string {
+  return orderedPair(a, b).join(' ')
 }
 
 /** Texts with the same normalised form. */
@@ -67,10 +84,9 @@ interface EqualTexts {
   wave: number
 }
 
-function groupEqualTexts(texts: readonly string[], wave: (index: number) => number): EqualTexts[] {
+function groupEqualTexts(statements: readonly ParsedStatement[], wave: (index: number) => number): EqualTexts[] {
   const byText = new Map<string, number[]>()
-  texts.forEach((text, index) => {
-    const normalized = normalizeStatement(text)
+  statements.forEach(({ normalized }, index) => {
     const members = byText.get(normalized)
     if (members) members.push(index)
     else byText.set(normalized, [index])
@@ -98,12 +114,21 @@ interface Link extends Bond {
 
 interface Bonds {
   links: Link[]
+  /** Pairs of atoms. */
   unclear: [number, number][]
 }
 
-function findBonds(texts: readonly string[], atoms: readonly EqualTexts[], options: ClusterOptions): Bonds {
+interface ComparedTexts {
+  texts: readonly string[]
+  statements: readonly ParsedStatement[]
+  options: ClusterOptions
+}
+
+function findBonds({ texts, statements, options }: ComparedTexts, atoms: readonly EqualTexts[]): Bonds {
   const verdicts = verdictsByPair(atoms, options.verdicts ?? [])
   const bonds: Bonds = { links: [], unclear: [] }
+  const statement = (index: number) =>
+    (texts[index] ?? '').length > MAX_COMPARED_LENGTH ? undefined : statements[index]
   const stems = options.similarity
     ? []
     : atoms.map(({ representatives }) => contentStemSet(texts[first(representatives)] ?? ''))
@@ -113,9 +138,9 @@ function findBonds(texts: readonly string[], atoms: readonly EqualTexts[], optio
       const similarity = options.similarity
         ? lowestSimilarity(options.similarity, atomA.representatives, atomB.representatives)
         : diceCoefficient(stems[a] ?? EMPTY_SET, stems[b] ?? EMPTY_SET)
-      const pair = { texts, options, similarity, verdict: verdicts.get(`${a} ${b}`) }
+      const pair = { texts, statement, options, similarity, verdict: verdicts.get(`${a} ${b}`) }
       const bond = bondBetween(pair, atomA.representatives, atomB.representatives)
-      if (bond === 'unclear') bonds.unclear.push(orderedPair(first(atomA.members), first(atomB.members)))
+      if (bond === 'unclear') bonds.unclear.push([a, b])
       else if (bond !== undefined) bonds.links.push({ a, b, wave: Math.max(atomA.wave, atomB.wave), ...bond })
     })
   })
@@ -124,6 +149,7 @@ function findBonds(texts: readonly string[], atoms: readonly EqualTexts[], optio
 
 interface PairContext {
   texts: readonly string[]
+  statement: (index: number) => ParsedStatement | undefined
   options: ClusterOptions
   similarity: number
   verdict: boolean | undefined
@@ -131,18 +157,22 @@ interface PairContext {
 
 /** The bond of two sets of equal texts; `undefined` when they differ. */
 function bondBetween(
-  { texts, options, similarity, verdict }: PairContext,
+  { texts, statement, options, similarity, verdict }: PairContext,
   membersA: readonly number[],
   membersB: readonly number[],
 ): Bond | 'unclear' | undefined {
-  const { similarity: embedded, threshold = DEFAULT_THRESHOLD, margin = DEFAULT_MARGIN } = options
-  if (verdict !== true && !(similarity >= (embedded ? threshold - margin : UNCLEAR_OVERLAP))) return undefined
+  const { similarity: embedded, threshold = DEFAULT_THRESHOLD } = options
   const pairs = membersA.flatMap((a) => membersB.map((b) => [texts[a] ?? '', texts[b] ?? ''] as const))
-  if (pairs.some(([a, b]) => findContradiction(a, b) !== undefined)) return undefined
+  if (membersA.some((a) => membersB.some((b) => differ(statement(a), statement(b))))) return undefined
   const isSimilar = embedded && similarity >= threshold && !pairs.some(([a, b]) => isEmbeddingUnreliable(a, b))
   if (isSimilar) return { source: 'similarity', strength: similarity }
   if (verdict === undefined) return 'unclear'
   return verdict ? { source: 'verdict', strength: similarity } : undefined
+}
+
+/** A blank text is no recommendation. */
+function differ(a: ParsedStatement | undefined, b: ParsedStatement | undefined): boolean {
+  return !a?.normalized || !b?.normalized || contradictionBetween(a, b) !== undefined
 }
 
 function lowestSimilarity(

@@ -66,7 +66,7 @@ function contradicts(a: Negation, b: Negation): boolean {
   return [...a.denied].some((word) => b.asserted.has(word))
 }
 
-function analyzeNegation(words: readonly Word[]): Negation {
+export function analyzeNegation(words: readonly Word[]): Negation {
   const [inside, outside] = [new Set<string>(), new Set<string>()]
   let [count, conditions, scope] = [0, 0, 0]
   let clause: string[] = []

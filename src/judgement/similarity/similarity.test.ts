@@ -215,4 +215,27 @@ describe('cosineSimilarity', () => {
       expect(cosineSimilarity(a, b)).toBe(0)
     }
   })
+
+  test('VO27 two refusals do not contradict each other; a plain yes contradicts a refusal', () => {
+    for (const [one, other] of [
+      ['reject the PR', 'do not approve the PR'],
+      ['no', 'reject it'],
+      ['wait', 'hold off'],
+      ['Postpone the release', "Don't ship the release"],
+    ] as const) {
+      expect(findContradiction(one, other)).toBeUndefined()
+      expect(isEmbeddingUnreliable(one, other)).toBe(true)
+    }
+    for (const [one, other] of [
+      ['go ahead', 'wait'],
+      ['yes, ship it', 'do not ship it'],
+      ['approve', 'hold off'],
+      ['postpone the Monday release', 'do not release on Tuesday'],
+      ['do not approve 2 of them', 'reject 3 of them'],
+      ['yes, reject it', 'no'],
+    ] as const) {
+      expect(findContradiction(one, other)).toBeDefined()
+      expect(findContradiction(other, one)).toBeDefined()
+    }
+  })
 })

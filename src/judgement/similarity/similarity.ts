@@ -3,6 +3,7 @@ import { stripFiller } from './filler.ts'
 import { isNegationWord, negationsDiffer } from './negation.ts'
 import { properNamesDiffer } from './proper-names.ts'
 import { amountsDiffer } from './quantities.ts'
+import { affirmsRefused, toRefusal } from './refusal.ts'
 import { areSynonyms } from './synonyms.ts'
 import type { Word } from './tokenizer.ts'
 import { contentStems, stem, tokenize, wordTexts } from './tokenizer.ts'
@@ -12,18 +13,40 @@ export type ContradictionKind = 'negation' | 'numbers' | 'opposites'
 
 /** A canonical form that ignores spelling, case, punctuation, Unicode form and filler, but keeps the meaning. */
 export function normalizeStatement(text: string): string {
-  const words = stripFiller(tokenize(text))
+  return parseStatement(text).normalized
+}
+
+/** A statement that is compared with several others. */
+export interface ParsedStatement {
+  normalized: string
+  words: readonly Word[]
+}
+
+export function parseStatement(text: string): ParsedStatement {
+  const words = tokenize(text)
   // A text of punctuation alone must not equal the empty text.
-  return words.map(formatWord).join(' ') || text.normalize('NFKC').trim().toLowerCase()
+  const normalized = stripFiller(words).map(formatWord).join(' ') || text.normalize('NFKC').trim().toLowerCase()
+  return { normalized, words }
 }
 
 /** Why two similar statements must not be merged, or `undefined`. Symmetric. */
 export function findContradiction(a: string, b: string): ContradictionKind | undefined {
-  if (normalizeStatement(a) === normalizeStatement(b)) return undefined
-  const [wordsA, wordsB] = [tokenize(a), tokenize(b)]
+  return contradictionBetween(parseStatement(a), parseStatement(b))
+}
+
+export function contradictionBetween(a: ParsedStatement, b: ParsedStatement): ContradictionKind | undefined {
+  if (a.normalized === b.normalized) return undefined
+  const [statedA, statedB] = [a.words, b.words]
+  const [wordsA, wordsB] = negationsDiffer(statedA, statedB) ? toRefusals(statedA, statedB) : [statedA, statedB]
   if (negationsDiffer(wordsA, wordsB)) return 'negation'
   if (amountsDiffer(wordTexts(wordsA), wordTexts(wordsB))) return 'numbers'
   return isContrary(wordsA.slice(0, MAX_COMPARED_WORDS), wordsB.slice(0, MAX_COMPARED_WORDS)) ? 'opposites' : undefined
+}
+
+/** Two refusals in a common form; other statements unchanged. */
+function toRefusals(a: readonly Word[], b: readonly Word[]): [readonly Word[], readonly Word[]] {
+  const [refusalA, refusalB] = [toRefusal(a), toRefusal(b)]
+  return refusalA && refusalB ? [refusalA, refusalB] : [a, b]
 }
 
 /** Bounds the quadratic comparison of words; longer texts are unreliable for embeddings anyway. */
@@ -32,6 +55,7 @@ const MAX_COMPARED_WORDS = 300
 function isContrary(a: readonly Word[], b: readonly Word[]): boolean {
   return (
     containAntonyms(a, b) ||
+    affirmsRefused(a, b) ||
     optionLettersDiffer(a, b) ||
     properNamesDiffer(a, b) ||
     relationsSwapped(a, b) ||
@@ -48,6 +72,7 @@ const MAX_RELIABLE_LENGTH = 800
  */
 export function isEmbeddingUnreliable(a: string, b: string): boolean {
   if (Math.max(a.length, b.length) > MAX_RELIABLE_LENGTH || isNonLatin(a) || isNonLatin(b)) return true
+  if (negationsDiffer(tokenize(a), tokenize(b))) return true
   const [stemsOfA, stemsOfB] = [keyStems(a), keyStems(b)]
   const [onlyInA, onlyInB] = [unmatched(stemsOfA, stemsOfB), unmatched(stemsOfB, stemsOfA)]
   const [fewest, most] = [Math.min(onlyInA.length, onlyInB.length), Math.max(onlyInA.length, onlyInB.length)]

@@ -1,7 +1,9 @@
 import { normalizeStatement } from '../similarity/similarity.ts'
 import { kappaStatistic } from './kappa.ts'
 import type { Severity } from './severity.ts'
-import { stableSum, tally } from './vote.ts'
+import type { UnclearGroups } from './unclear-votes.ts'
+import { mayBeEqual, tallyUnclear } from './unclear-votes.ts'
+import { stableSum } from './vote.ts'
 
 /** The vote of one agent. */
 export interface AgentVote {
@@ -16,9 +18,9 @@ export interface AgentVote {
 export interface Consensus {
   agents_count: number
   has_consensus: boolean
-  /** Voters in the largest group / voters with a recommendation; null for fewer than two voters. */
+  /** Voters in the largest group / voters with a recommendation; null for fewer than two voters or with unclear pairs. */
   agreement_score: number | null
-  /** The winner's score / the total score; null without a winner or without any confidence. */
+  /** The winner's score / the total score; null without a winner or any confidence, or if it is unclear who supports it. */
   consensus_score: number | null
   key_agreements: string[]
   key_disagreements: {
@@ -32,6 +34,8 @@ export interface Consensus {
   minority_report: { agents: string[]; recommendation: string; score: number; concerns: string[] }[]
   clusters: { recommendation: string; agents: string[]; score: number; share: number }[]
   tie: boolean
+  /** Pairs of recommendations that may be the same in different words; they count as neither agreement nor dissent. */
+  unclear?: [string, string][]
   kappa?: number
 }
 
@@ -42,6 +46,7 @@ const ROUNDING = 1e-9
 
 interface Position {
   votes: AgentVote[]
+  members: readonly number[]
   recommendation: string
   score: number
   share: number
@@ -55,23 +60,53 @@ interface Position {
 export function tallyConsensus(
   votes: readonly AgentVote[],
   groups: readonly (readonly number[])[],
-  options: { threshold: number; categories?: readonly string[] },
+  options: { threshold: number; categories?: readonly string[]; unclear?: UnclearGroups['unclear'] },
 ): Consensus {
   const positions = buildPositions(votes, groups)
-  const { winner, tie } = tally('weighted', toBallots(positions))
+  const { unclear = [] } = options
+  const unclearGroups = { groups: positions.map(({ members }) => members), unclear }
+  const { winner, tie } = tallyUnclear('weighted', toBallots(positions), unclearGroups)
   const winning = winner === null ? undefined : positions[winner]
-  const losing = positions.filter((position) => position !== winning)
+  const isUnclear: PositionRelation = (one, other) => mayBeEqual(one.members, other.members, unclear)
+  const unclearPairs = positions.flatMap((one, index) =>
+    positions.slice(index + 1).flatMap((other) => (isUnclear(one, other) ? [[one, other] as const] : [])),
+  )
+  const contested = positions.filter((one) => positions.some((other) => other !== one && !isUnclear(one, other)))
+  const losing = winning ? contested.filter((each) => each !== winning && !isUnclear(each, winning)) : contested
   const voters = positions.reduce((sum, position) => sum + position.votes.length, 0)
   const largest = Math.max(0, ...positions.map((position) => position.votes.length))
   const voterShare = winning && voters > 1 ? winning.votes.length / voters : 0
+  const isShareKnown = winning && winning.score > 0 && !unclearPairs.some((pair) => pair.includes(winning))
   const kappa = options.categories && categoryKappa(positions, options.categories)
   return {
     agents_count: votes.length,
     has_consensus: winning !== undefined && voters > 1 && voterShare + ROUNDING >= options.threshold,
-    agreement_score: voters < 2 ? null : largest / voters,
-    consensus_score: winning && winning.score > 0 ? winning.share : null,
+    agreement_score: voters < 2 || unclearPairs.length > 0 ? null : largest / voters,
+    consensus_score: isShareKnown ? winning.share : null,
     key_agreements: keyAgreements(votes, winning),
-    key_disagreements: keyDisagreements(positions, winning),
+    key_disagreements: keyDisagreements(contested, winning),
+    ...dissentReport(votes, { winning, losing }),
+    clusters: positions.map(({ recommendation, score, share, votes: members }) => ({
+      recommendation,
+      agents: voterNames(members),
+      score,
+      share,
+    })),
+    tie,
+    ...(unclearPairs.length > 0
+      ? { unclear: unclearPairs.map(([one, other]) => [one.recommendation, other.recommendation] as [string, string]) }
+      : undefined),
+    ...(typeof kappa === 'number' ? { kappa } : {}),
+  }
+}
+
+type PositionRelation = (one: Position, other: Position) => boolean
+
+function dissentReport(
+  votes: readonly AgentVote[],
+  { winning, losing }: { winning: Position | undefined; losing: readonly Position[] },
+): Pick<Consensus, 'supporting' | 'dissenting' | 'minority_report'> {
+  return {
     supporting: roleLabels(winning?.votes ?? [], votes),
     dissenting: roleLabels(
       losing.flatMap((position) => position.votes),
@@ -83,28 +118,21 @@ export function tallyConsensus(
       score,
       concerns: rankConcerns(minority).map(({ concern }) => concern),
     })),
-    clusters: positions.map(({ recommendation, score, share, votes: members }) => ({
-      recommendation,
-      agents: voterNames(members),
-      score,
-      share,
-    })),
-    tie,
-    ...(typeof kappa === 'number' ? { kappa } : {}),
   }
 }
 
 /** The groups with their scores, highest first. A vote without a recommendation has no position. */
 function buildPositions(votes: readonly AgentVote[], groups: readonly (readonly number[])[]): Position[] {
   const scored = groups
-    .map((members) =>
-      members.flatMap((index) => votes[index] ?? []).filter(({ recommendation }) => recommendation.trim()),
-    )
-    .filter((members) => members.length > 0)
     .map((members) => ({
-      votes: members,
-      recommendation: representativeText(members),
-      score: stableSum(members.map(voteScore)),
+      members,
+      votes: members.flatMap((index) => votes[index] ?? []).filter(({ recommendation }) => recommendation.trim()),
+    }))
+    .filter((position) => position.votes.length > 0)
+    .map((position) => ({
+      ...position,
+      recommendation: representativeText(position.votes),
+      score: stableSum(position.votes.map(voteScore)),
     }))
   const total = stableSum(scored.map(({ score }) => score))
   return scored

@@ -31,11 +31,16 @@ export function agreementFactLines(
 const METHODS: Record<string, string> = {
   text: 'compared as text',
   embeddings: 'compared by embeddings',
-  model: 'compared by embeddings and a model',
+  model: 'compared by a model',
 }
 
 function agreementFacts(consensus: NonNullable<AgreementView['consensus']>, dot: string): string[] {
   const { agreement_score, consensus_score, has_consensus, clusters, kappa, method, note, confidence } = consensus
+  if (consensus.unclear) {
+    const pairs = pluralize(consensus.unclear.length, 'pair')
+    const unknown = `agreement unknown: ${pairs} of recommendations may be the same in different words`
+    return [unknown, ...(note === undefined ? [] : [toTerminalLine(note)])]
+  }
   if (agreement_score === null) {
     return [`agreement unknown: ${clusters.length > 0 ? 'only one' : 'no'} countable recommendation`]
   }

@@ -27,6 +27,7 @@ function consensus(more: Partial<Consensus> = {}): Consensus {
       { recommendation: 'approve', agents: ['quality'], score: 0.6, share: 0.25 },
     ],
     tie: false,
+    supporting: ['sec role', 'test role'],
     minority_report: [{ agents: ['quality'], concerns: ['It is late', 'No tests yet', 'A third one'] }],
     method: 'embeddings',
     ...more,

@@ -71,7 +71,8 @@ function winningCluster({ consensus, vote, ruling, best_of }: AgreementView): Cl
   if (ruling) return clusters.find(({ recommendation }) => recommendation === ruling.decision)
   // The evaluator's choice, not the majority.
   if (best_of) return clusters.find(({ agents }) => agents.includes(best_of.agent))
-  return consensus?.tie || vote?.winner === null ? undefined : clusters[0]
+  const isOpen = consensus?.unclear !== undefined && consensus.supporting.length === 0
+  return consensus?.tie || isOpen || vote?.winner === null ? undefined : clusters[0]
 }
 
 function isTied(cluster: ClusterView, { consensus }: AgreementView): boolean {
@@ -87,6 +88,11 @@ function contributionLabel(contribution: ContributionView | undefined, name: str
   return `${toTerminalLine(name)}${certainty}${changed}${cached ? ' (cached)' : ''}`
 }
 
+/** A position in other words than the winning one may be the same position. */
+function isCertainlyDifferent({ recommendation }: ClusterView, { consensus }: AgreementView): boolean {
+  return !consensus?.unclear?.some((pair) => pair.includes(recommendation))
+}
+
 interface ClusterContext {
   agreement: AgreementView
   style: LineLayout
@@ -99,7 +105,7 @@ function clusterLines(cluster: ClusterView, context: ClusterContext): TextLine[]
   const { agreement, style, symbols, supporters, concerns } = context
   const won = cluster === winningCluster(agreement)
   const tied = !won && isTied(cluster, agreement)
-  const isDissent = !won && winningCluster(agreement) !== undefined
+  const isDissent = !won && winningCluster(agreement) !== undefined && isCertainlyDifferent(cluster, agreement)
   const size = Math.max(6, Math.min(24, Math.floor(style.width / 4)))
   const textStyle: TextStyle = won ? 'green' : tied ? 'yellow' : 'dim'
   const bar: TextSpan[] = [

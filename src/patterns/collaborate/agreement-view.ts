@@ -10,6 +10,8 @@ export interface AgreementView {
     has_consensus: boolean
     clusters: ClusterView[]
     tie: boolean
+    supporting: string[]
+    unclear?: [string, string][]
     minority_report: { agents: string[]; concerns: string[] }[]
     kappa?: number
     method: string

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { AgentReplies, CollaborateRunOutput } from '../../../test/support/collaboration.ts'
-import { contributionJson, runCollaboration } from '../../../test/support/collaboration.ts'
+import { contributionJson, judgeReply as pairReply, runCollaboration } from '../../../test/support/collaboration.ts'
 import type { Embedder } from '../../kernel/embedder.ts'
 import { earlyStopVerdict } from './early-stop.ts'
 
@@ -149,7 +149,7 @@ describe('stable groups', () => {
       b: contributionJson(deliver, 0.7),
       c: contributionJson(hand, 0.7),
       d: contributionJson(publish, 1),
-      judge: judgeReply(true),
+      judge: pairReply((one, other) => one !== publish && other !== publish),
     }
     const options = { embedder: angleEmbedder({ [publish]: 0, [deliver]: 30, [hand]: 70 }) }
     const input = { agents: five.slice(0, 4), synthesis: 'vote', weights: { d: 0.5 } }

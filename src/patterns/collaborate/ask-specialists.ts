@@ -1,11 +1,13 @@
+import type { ErrorRecord } from '../../errors.ts'
 import type { VoteGrouping } from './consensus-state.ts'
 import { groupVotes } from './consensus-state.ts'
 import { votesFrom } from './contribution-votes.ts'
-import { earlyStopVerdict } from './early-stop.ts'
+import { couldStopIfJudged, earlyStopVerdict } from './early-stop.ts'
 import type { CollaborateInput, collaborateModes, collaborateSyntheses } from './input.ts'
 import { isOutOfBudget } from './out-of-budget.ts'
 import type { Contribution } from './output.ts'
 import { hasContent } from './output.ts'
+import type { PairJudge } from './pair-judge.ts'
 import type { ContributionScope } from './request-contribution.ts'
 import { requestContribution } from './request-contribution.ts'
 import type { Specialist } from './specialists.ts'
@@ -47,6 +49,8 @@ export interface Savings {
 export interface WaveResult {
   contributions: Contribution[]
   saved: Savings | null
+  /** The limit of the run that stopped the judge. */
+  error?: ErrorRecord
 }
 
 /** Asks the specialists independently, at most `max_parallel` at a time. */
@@ -69,6 +73,7 @@ export interface WaveOptions {
   wave: number
   stop_at?: number
   grouping: VoteGrouping
+  judge: PairJudge
   /** Contributions of earlier requests. */
   earlier: readonly Contribution[]
 }
@@ -77,7 +82,7 @@ export interface WaveOptions {
 export async function askInWaves(
   scope: ContributionScope,
   specialists: readonly Specialist[],
-  { max_parallel, wave, stop_at, grouping, earlier }: WaveOptions,
+  { max_parallel, wave, stop_at, grouping, judge, earlier }: WaveOptions,
 ): Promise<WaveResult> {
   const contributions = [...earlier]
   for (let from = 0; from < specialists.length; from += wave) {
@@ -85,11 +90,23 @@ export async function askInWaves(
     contributions.push(...(await askInParallel(scope, specialists.slice(from, from + wave), max_parallel)))
     if (rest.length === 0 || contributions.some(isOutOfBudget)) break
     const votes = votesFrom(contributions, grouping.weightFor)
-    const equivalence = await groupVotes(scope.context, votes, { ...grouping, key: `waves/${from / wave + 1}` })
+    const stopOptions = {
+      remaining: rest.map(({ name, role }) => grouping.weightFor({ agent: name, role })),
+      stop_at,
+    }
+    const equivalence = await groupVotes(scope.context, votes, {
+      ...grouping,
+      key: `waves/${from / wave + 1}`,
+      judge,
+      worthJudging: (unjudged) =>
+        !unjudged.embedderFailed &&
+        !earlyStopVerdict(votes, unjudged, stopOptions).stop &&
+        couldStopIfJudged(votes, unjudged, stopOptions),
+    })
+    if (equivalence.limitError) return { contributions, saved: null, error: equivalence.limitError }
     // An embedder that failed now may work at the end and merge groups.
-    if (scope.context.embedder && equivalence.note !== undefined) continue
-    const remaining = rest.map(({ name, role }) => grouping.weightFor({ agent: name, role }))
-    const verdict = earlyStopVerdict(votes, equivalence, { remaining, stop_at })
+    if (equivalence.embedderFailed) continue
+    const verdict = earlyStopVerdict(votes, equivalence, stopOptions)
     if (!verdict.stop || verdict.why === null) continue
     const { why, probability } = verdict
     const saved = { agents: rest.map(({ name }) => name), calls: rest.length, why }

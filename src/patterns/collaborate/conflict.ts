@@ -1,7 +1,7 @@
 import type { ErrorRecord } from '../../errors.ts'
 import { hasCriticalConcern } from '../../judgement/vote/consensus.ts'
+import { tallyUnclear } from '../../judgement/vote/unclear-votes.ts'
 import type { VoteStrategy } from '../../judgement/vote/vote.ts'
-import { tally } from '../../judgement/vote/vote.ts'
 import type { ConsensusState } from './consensus-state.ts'
 import { abstentions, ballotsFrom } from './contribution-votes.ts'
 import { isOutOfBudget } from './out-of-budget.ts'
@@ -20,7 +20,7 @@ export function hasConflict(
   if (consensus.clusters.length > 1 && !consensus.has_consensus) return true
   if (strategy === undefined || votes.length === 0) return false
   const ballots = [...ballotsFrom(votes, equivalence.groups), ...abstentions(contributions)]
-  return tally(strategy, ballots).winner === null
+  return tallyUnclear(strategy, ballots, equivalence).winner === null
 }
 
 export interface Mediation {

@@ -2,14 +2,14 @@ import { clusterTexts } from '../../judgement/similarity/clustering.ts'
 import { calibrateAgreement } from '../../judgement/vote/calibration.ts'
 import type { AgentVote, Consensus } from '../../judgement/vote/consensus.ts'
 import { tallyConsensus } from '../../judgement/vote/consensus.ts'
-import type { Agent } from '../../kernel/agent.ts'
 import type { Context } from '../../kernel/context.ts'
 import type { ContributionVote } from './contribution-votes.ts'
 import { votesFrom } from './contribution-votes.ts'
-import type { Equivalence } from './equivalence.ts'
+import type { Equivalence, EquivalenceOptions } from './equivalence.ts'
 import { groupEquivalent } from './equivalence.ts'
 import type { OutcomeHistory } from './outcome-history.ts'
 import type { Contribution } from './output.ts'
+import type { PairJudge } from './pair-judge.ts'
 
 /** Weighting and grouping of votes. */
 export interface VoteGrouping {
@@ -37,12 +37,13 @@ interface ConsensusDetails {
 export async function groupVotes(
   context: Context,
   votes: readonly AgentVote[],
-  { categories, key, judge, waveFor }: VoteGrouping & { key: string; judge?: Agent },
+  { categories, waveFor, key, judge, worthJudging }: VoteGrouping & Omit<EquivalenceOptions, 'wave'>,
 ): Promise<Equivalence> {
   const texts = votes.map(({ recommendation }) => recommendation)
   if (categories) return { groups: clusterTexts(texts).groups, method: 'text', unclear: [] }
   const wave = (index: number) => waveFor?.(votes[index]?.agent ?? '') ?? 0
-  return groupEquivalent(context, texts, { key, wave, ...(judge ? { judge } : undefined) })
+  const judging = { ...(judge ? { judge } : undefined), ...(worthJudging ? { worthJudging } : undefined) }
+  return groupEquivalent(context, texts, { key, wave, ...judging })
 }
 
 export async function computeConsensus(
@@ -50,7 +51,7 @@ export async function computeConsensus(
   contributions: readonly Contribution[],
   options: VoteGrouping & {
     key: string
-    judge?: Agent
+    judge?: PairJudge
     threshold: number
     history: OutcomeHistory
     agents_count: number
@@ -59,10 +60,12 @@ export async function computeConsensus(
   const { categories, threshold, history } = options
   const votes = votesFrom(contributions, options.weightFor)
   const equivalence = await groupVotes(context, votes, options)
-  const tallied = tallyConsensus(votes, equivalence.groups, { threshold, ...(categories ? { categories } : undefined) })
+  const { groups, unclear } = equivalence
+  const tallied = tallyConsensus(votes, groups, { threshold, unclear, ...(categories ? { categories } : undefined) })
   const { agreement_score } = tallied
   const confidence = agreement_score === null ? undefined : calibrateAgreement(agreement_score, history.cases)
-  const { method, note } = equivalence
+  const { method } = equivalence
+  const note = equivalence.problem ?? (tallied.unclear && !options.judge ? NOT_JUDGED : equivalence.note)
   const consensus = {
     ...tallied,
     agents_count: options.agents_count,
@@ -73,9 +76,12 @@ export async function computeConsensus(
   return { votes, equivalence, consensus }
 }
 
+const NOT_JUDGED =
+  'recommendations in different words were not compared; `synthesis: vote` compares them, and `categories` avoids it'
+
 /** The consensus as text, for the result and for the coordinator's prompt. */
 export function formatConsensus({ consensus }: ConsensusState): string {
-  const { clusters, agreement_score, tie, key_disagreements } = consensus
+  const { clusters, tie, key_disagreements } = consensus
   if (clusters.length === 0) return 'No recommendation can be counted.'
   const lines = clusters.map(
     ({ recommendation, agents, share }) =>
@@ -83,8 +89,12 @@ export function formatConsensus({ consensus }: ConsensusState): string {
   )
   const counted = clusters.reduce((sum, { agents }) => sum + agents.length, 0)
   const partial = counted < consensus.agents_count ? ` Counted: ${counted} of ${consensus.agents_count}.` : ''
-  const agreement =
-    (agreement_score === null ? 'Only one vote.' : `Agreement ${Math.round(agreement_score * 100)} %.`) + partial
+  const agreement = formatAgreement(consensus) + partial
   const conflict = key_disagreements.map(({ severity }) => `The disagreement is ${severity}.`)
   return [agreement, ...lines, ...(tie ? ['It is a tie.'] : []), ...conflict].filter((line) => line !== '').join('\n')
+}
+
+function formatAgreement({ agreement_score, unclear }: Consensus): string {
+  if (unclear) return 'The agreement is unknown: some of these recommendations may be the same in different words.'
+  return agreement_score === null ? 'Only one vote.' : `Agreement ${Math.round(agreement_score * 100)} %.`
 }

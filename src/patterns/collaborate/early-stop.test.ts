@@ -44,7 +44,6 @@ test('CO69 after an early stop neither a further vote nor the judge changes the 
       const known = {
         similarity: textSimilarity(texts, salt),
         threshold: 0.6,
-        margin: 0.3,
         wave: (index: number) => (index < asked.length ? 0 : 1),
       }
       const before = clusterTexts(texts.slice(0, asked.length), known)

@@ -1,7 +1,13 @@
 import type { AgentVote } from '../../judgement/vote/consensus.ts'
+import { mergeAgainstLeader, mergeUnclear } from '../../judgement/vote/unclear-votes.ts'
 import { checkEarlyStop, tally } from '../../judgement/vote/vote.ts'
 import { ballotsFrom } from './contribution-votes.ts'
 import type { Equivalence } from './equivalence.ts'
+
+interface StopOptions {
+  remaining: readonly number[]
+  stop_at: number | undefined
+}
 
 type StopVerdict = ReturnType<typeof checkEarlyStop>
 
@@ -12,34 +18,32 @@ type StopVerdict = ReturnType<typeof checkEarlyStop>
 export function earlyStopVerdict(
   votes: readonly AgentVote[],
   { groups, unclear }: Pick<Equivalence, 'groups' | 'unclear'>,
-  { remaining, stop_at }: { remaining: readonly number[]; stop_at: number | undefined },
+  { remaining, stop_at }: StopOptions,
 ): StopVerdict {
-  const options = { strategy: 'weighted' as const, ...(stop_at === undefined ? undefined : { beta: stop_at }) }
+  const options = stopOptions(stop_at)
   const ballots = ballotsFrom(votes, groups)
   const verdict = checkEarlyStop(ballots, remaining, options)
   const { winner } = tally('weighted', ballots)
   if (!verdict.stop || winner === null || unclear.length === 0) return verdict
-  const worstCase = ballotsFrom(votes, mergeAgainstLeader(groups, unclear, winner))
+  const worstCase = ballotsFrom(votes, mergeAgainstLeader({ groups, unclear }, winner))
   return tally('weighted', worstCase).winner === 0
     ? checkEarlyStop(worstCase, remaining, options)
     : { stop: false, why: null }
 }
 
-/** The leader's group first, then the others, merged where a pair is unclear. */
-function mergeAgainstLeader(
-  groups: Equivalence['groups'],
-  unclear: Equivalence['unclear'],
-  leader: number,
-): number[][] {
-  const merged: number[][] = []
-  for (const group of groups.filter((_, index) => index !== leader)) {
-    const mergeable = merged.filter((other) => unclear.some(([a, b]) => canMerge([a, b], group, other)))
-    for (const other of mergeable) merged.splice(merged.indexOf(other), 1)
-    merged.push([...mergeable.flat(), ...group])
-  }
-  return [groups[leader] ?? [], ...merged]
+/**
+ * Whether a verdict of the judge could end the vote now: it would if all unclear pairs were the same. Then one request to the
+ * judge may save the remaining agents; otherwise the judge is not asked before the end.
+ */
+export function couldStopIfJudged(
+  votes: readonly AgentVote[],
+  { groups, unclear }: Pick<Equivalence, 'groups' | 'unclear'>,
+  { remaining, stop_at }: StopOptions,
+): boolean {
+  const bestCase = ballotsFrom(votes, mergeUnclear({ groups, unclear }))
+  return checkEarlyStop(bestCase, remaining, stopOptions(stop_at)).stop
 }
 
-function canMerge([a, b]: readonly [number, number], one: readonly number[], other: readonly number[]): boolean {
-  return (one.includes(a) && other.includes(b)) || (one.includes(b) && other.includes(a))
+function stopOptions(stop_at: number | undefined) {
+  return { strategy: 'weighted' as const, ...(stop_at === undefined ? undefined : { beta: stop_at }) }
 }

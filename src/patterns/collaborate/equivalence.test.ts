@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { contributionJson, lastInstruction, runCollaboration } from '../../../test/support/collaboration.ts'
+import { contributionJson, judgeReply, lastInstruction, runCollaboration } from '../../../test/support/collaboration.ts'
 import { toolCallChunks } from '../../../test/support/manual-doubles.ts'
 import { agent, lastMessageText } from '../../../test/support/test-troupe.ts'
 import type { ModelRequest } from '../../index.ts'
@@ -9,7 +9,7 @@ const vote = { synthesis: 'vote' }
 const caching = {
   a: contributionJson('Cache the answers', 0.9),
   b: contributionJson('Keep replies in memory', 0.9),
-  c: contributionJson('wait', 0.5),
+  c: contributionJson('Do not cache anything', 0.5),
 }
 
 /** An embedder with a fixed similarity between the given sentences. */
@@ -47,7 +47,7 @@ describe('equivalent recommendations', () => {
     const against = {
       a: contributionJson('Increase the timeout', 0.9),
       b: contributionJson('Decrease the timeout', 0.9),
-      c: contributionJson('wait'),
+      c: contributionJson('Leave the timeout at 30 s'),
     }
     const opposed = await runCollaboration(against, vote, {
       embedder: embedder(0.977, 'Increase the timeout', 'Decrease the timeout'),
@@ -73,19 +73,17 @@ describe('equivalent recommendations', () => {
     expect(output.metadata.total_tokens).toBe(60)
   })
 
-  test('CO29 without a verdict of the judge pairs count as different, with a note', async () => {
-    const vectors = () => embedder(0.75, 'Cache the answers', 'Keep replies in memory')
-    const invalid = await runCollaboration({ ...caching, judge: 'who knows' }, vote, { embedder: vectors() })
-    expect(invalid.output.consensus.clusters).toHaveLength(3)
-    expect(invalid.output.consensus.note).toMatch(/^unclear pairs count as different: /)
-    const no = JSON.stringify({ pairs: [{ number: 1, same: false }] })
-    const different = await runCollaboration({ ...caching, judge: no }, vote, { embedder: vectors() })
-    expect(different.output.consensus).toMatchObject({ method: 'model', agreement_score: 1 / 3 })
+  test('CO29 a pair that the judge finds different is dissent', async () => {
+    const vectors = embedder(0.75, 'Cache the answers', 'Keep replies in memory')
+    const { output } = await runCollaboration({ ...caching, judge: judgeReply(() => false) }, vote, {
+      embedder: vectors,
+    })
+    expect(output.consensus).toMatchObject({ method: 'model', agreement_score: 1 / 3 })
   })
 
-  test('CO29 a judge beyond limits.breadth does not fail the collaboration', async () => {
+  test('CO100 a judge beyond limits.breadth does not fail the collaboration', async () => {
     const agents = ['a', 'b', 'c'].map((name) => ({ name }))
-    const input = { task: 'x', agents, synthesis: 'merge' }
+    const input = { task: 'x', agents, synthesis: 'vote' }
     const replies = {
       ...caching,
       lead: (request: ModelRequest) =>
@@ -102,12 +100,13 @@ describe('equivalent recommendations', () => {
     )
     const result = await troupe.run('task', { agent: 'lead', instruction: 'go' })
     const output = JSON.stringify(result.output)
-    expect(output).toContain('unclear pairs count as different: limit `breadth` reached: 3 of 3 sub-sessions')
-    expect(output).toContain('because of wait')
+    expect(output).toContain('the judge failed: limit `breadth` reached: 3 of 3 sub-sessions')
+    expect(output).toContain('because of Do not cache anything')
   })
 
   test('CO30 without a working embedder recommendations are compared as text, with a note', async () => {
-    const { output } = await runCollaboration(caching, vote)
+    const contrary = { ...caching, b: contributionJson('Cache 2 answers', 0.9) }
+    const { output } = await runCollaboration(contrary, vote)
     expect(output.consensus).toMatchObject({
       method: 'text',
       note: 'no embedder is available, so recommendations were compared as text only',
@@ -119,9 +118,8 @@ describe('equivalent recommendations', () => {
         throw new Error('no weights')
       },
     }
-    const failed = await runCollaboration(caching, vote, { embedder: broken })
+    const failed = await runCollaboration(contrary, vote, { embedder: broken })
     expect(failed.output.consensus.note).toContain('no weights')
-    expect(failed.output.vote?.tie).toBe(true)
   })
 
   test('CO30 categories need no embeddings, and kappa corrects for chance', async () => {

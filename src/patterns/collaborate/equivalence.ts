@@ -1,27 +1,24 @@
 import type { ErrorRecord } from '../../errors.ts'
 import { toTroupeError } from '../../errors.ts'
+import type { ClusterOptions } from '../../judgement/similarity/clustering.ts'
 import { clusterTexts } from '../../judgement/similarity/clustering.ts'
-import {
-  contentStemSet,
-  cosineSimilarity,
-  diceCoefficient,
-  findContradiction,
-} from '../../judgement/similarity/similarity.ts'
-import type { Agent } from '../../kernel/agent.ts'
+import { cosineSimilarity } from '../../judgement/similarity/similarity.ts'
 import type { Context } from '../../kernel/context.ts'
-import * as z from '../../schema/zod.ts'
-import { runInternalCall } from './internal-call.ts'
-import { isOutOfBudget } from './out-of-budget.ts'
-import { sameMeaningPrompt } from './prompts.ts'
+import type { JudgedPairs, PairJudge } from './pair-judge.ts'
+import { judgePairs, knownVerdicts } from './pair-judge.ts'
 
 /** Groups of equivalent recommendations, and the method that found them. */
 export interface Equivalence {
   groups: number[][]
   method: 'text' | 'embeddings' | 'model'
-  /** Undecided pairs; they count as different. */
+  /** Undecided pairs: they count as neither the same nor different. */
   unclear: [number, number][]
   /** The reason if a method could not be used. */
   note?: string
+  /** Why the judge left pairs unclear. */
+  problem?: string
+  /** The embedder may work later and merge groups. */
+  embedderFailed?: true
   /** The limit of the run that stopped the judge; resume retries it. */
   limitError?: ErrorRecord
 }
@@ -35,8 +32,10 @@ interface SimilarityMatrix {
 
 export interface EquivalenceOptions {
   key: string
-  /** The agent that decides unclear pairs; without it they count as different. */
-  judge?: Agent
+  /** Decides unclear pairs; without it they stay unclear. */
+  judge?: PairJudge
+  /** Whether the unclear pairs are worth a request to the judge. Default: always. */
+  worthJudging?: (unjudged: Equivalence) => boolean
   /** The wave of each text. */
   wave?: (index: number) => number
 }
@@ -45,23 +44,42 @@ export interface EquivalenceOptions {
 export async function groupEquivalent(
   context: Context,
   texts: readonly string[],
-  { key, judge, wave = () => 0 }: EquivalenceOptions,
+  { key, judge, worthJudging = () => true, wave = () => 0 }: EquivalenceOptions,
 ): Promise<Equivalence> {
   const byText = clusterTexts(texts, { wave })
   if (byText.groups.length < 2) return { groups: byText.groups, method: 'text', unclear: [] }
   const matrix = await loadSimilarity(context, texts, key)
   const options = { wave, ...(matrix.by === null ? undefined : toSimilarityOptions(matrix)) }
-  const { groups, unclear } = matrix.by === null ? byText : clusterTexts(texts, options)
-  const method = matrix.by === null ? 'text' : 'embeddings'
-  const note = matrix.why === undefined ? undefined : { note: matrix.why }
-  if (unclear.length === 0 || !judge) return { groups, method, unclear, ...note }
-  const verdicts = await judgeUnclearPairs(context, { texts, unclear, judge, key: `${key}/judge` })
-  if (!Array.isArray(verdicts)) {
-    const { reason, limitError } = verdicts
-    const unjudged = { groups, method, unclear, note: `unclear pairs count as different: ${reason}` } as const
-    return limitError ? { ...unjudged, limitError } : unjudged
+  const byCode = matrix.by === null ? byText : clusterTexts(texts, options)
+  const unjudged: Equivalence = {
+    ...byCode,
+    method: matrix.by === null ? 'text' : 'embeddings',
+    ...(matrix.why === undefined ? undefined : { note: matrix.why }),
+    ...(matrix.by === null && context.embedder ? { embedderFailed: true as const } : undefined),
   }
-  return { ...clusterTexts(texts, { ...options, verdicts }), method: 'model', ...note }
+  if (byCode.unclear.length === 0 || !judge) return unjudged
+  const pairs = { texts, unclear: byCode.unclear }
+  const known = applyVerdicts(unjudged, { texts, options, judged: { verdicts: knownVerdicts(judge, pairs) } })
+  if (known.unclear.length === 0 || !worthJudging(known)) return known
+  const judged = await judgePairs(context, judge, { ...pairs, key: `${key}/judge` })
+  return applyVerdicts(unjudged, { texts, options, judged })
+}
+
+interface Verdicts {
+  texts: readonly string[]
+  options: ClusterOptions
+  judged: JudgedPairs
+}
+
+function applyVerdicts(unjudged: Equivalence, { texts, options, judged }: Verdicts): Equivalence {
+  const { verdicts, problem, limitError } = judged
+  const failure = {
+    ...(problem === undefined ? undefined : { problem }),
+    ...(limitError ? { limitError } : undefined),
+  }
+  if (verdicts.length === 0) return { ...unjudged, ...failure }
+  const { note: _note, ...base } = unjudged
+  return { ...base, ...clusterTexts(texts, { ...options, verdicts }), method: 'model', ...failure }
 }
 
 function loadSimilarity(context: Context, texts: readonly string[], key: string): Promise<SimilarityMatrix> {
@@ -84,21 +102,16 @@ export async function compareToReference(
     const options = matrix.by === null ? {} : { similarity: () => score, threshold: matrix.threshold }
     const { groups, unclear } = clusterTexts([reference, text], options)
     if (groups.length === 1) return 'same'
-    return unclear.length > 0 || (matrix.by === null && sharesWords(reference, text)) ? 'unclear' : 'different'
+    return unclear.length > 0 ? 'unclear' : 'different'
   })
   const unclear = verdicts.flatMap((verdict, index) => (verdict === 'unclear' ? [[0, index + 1] as const] : []))
   if (unclear.length === 0 || !judge) return verdicts
-  const judged = await judgeUnclearPairs(context, { texts: allTexts, unclear, judge, key: `${key}/judge` })
-  const sameByIndex = new Map(Array.isArray(judged) ? judged.map(({ b, same }) => [b, same] as const) : [])
+  const judged = await judgePairs(context, judge, { texts: allTexts, unclear, key: `${key}/judge` })
+  const sameByIndex = new Map(judged.verdicts.map(({ b, same }) => [b, same] as const))
   return verdicts.map((verdict, index) => {
     const same = verdict === 'unclear' ? sameByIndex.get(index + 1) : undefined
     return same === undefined ? verdict : same ? 'same' : 'different'
   })
-}
-
-/** Without embeddings one common word makes a pair unclear: a wrong `different` would mark an agent as wrong. */
-function sharesWords(one: string, other: string): boolean {
-  return findContradiction(one, other) === undefined && diceCoefficient(contentStemSet(one), contentStemSet(other)) > 0
 }
 
 function toSimilarityOptions({ scores, threshold }: SimilarityMatrix) {
@@ -126,30 +139,4 @@ async function computeSimilarity(
       why: `the embedder failed, so recommendations were compared as text: ${toTroupeError(thrown).message}`,
     }
   }
-}
-
-const pairVerdictsSchema = z.object({ pairs: z.array(z.object({ number: z.int(), same: z.boolean() })) })
-
-interface UnclearPairs {
-  texts: readonly string[]
-  unclear: readonly (readonly [number, number])[]
-  judge: Agent
-  key: string
-}
-
-type JudgedPairs = { a: number; b: number; same: boolean }[] | { reason: string; limitError?: ErrorRecord }
-
-async function judgeUnclearPairs(context: Context, { texts, unclear, judge, key }: UnclearPairs): Promise<JudgedPairs> {
-  const pairs = unclear.map(([a, b]) => [texts[a] ?? '', texts[b] ?? ''] as const)
-  const request = { instruction: sameMeaningPrompt(pairs), output: pairVerdictsSchema, internal: true as const }
-  const session = await runInternalCall(context, { agent: judge, request, key })
-  if ('failure' in session) return { reason: session.failure }
-  const { error } = session
-  if (error && isOutOfBudget({ error })) return { reason: error.message, limitError: error }
-  if (!session.object) return { reason: error?.message ?? 'no verdict' }
-  const { pairs: verdicts } = session.object as z.output<typeof pairVerdictsSchema>
-  return unclear.flatMap(([a, b], index) => {
-    const verdict = verdicts.find(({ number }) => number === index + 1)
-    return verdict ? [{ a, b, same: verdict.same }] : []
-  })
 }

@@ -63,6 +63,7 @@ async function askSpecialists(
     max_parallel: limits.max_parallel,
     wave,
     grouping: voteGrouping,
+    judge: collaboration.judge,
     earlier,
     ...(stop_at === undefined ? undefined : { stop_at }),
   })

@@ -10,6 +10,8 @@ import type { CollaborateContext } from './events.ts'
 import type { CollaborateInput, collaborateModes, collaborateSyntheses } from './input.ts'
 import type { OutcomeHistory } from './outcome-history.ts'
 import { loadOutcomeHistory } from './outcome-history.ts'
+import type { PairJudge } from './pair-judge.ts'
+import { createPairJudge } from './pair-judge.ts'
 import { taskSection } from './prompts.ts'
 import type { ContributionScope } from './request-contribution.ts'
 import { createContributionScope } from './request-contribution.ts'
@@ -27,8 +29,9 @@ export interface Collaboration {
   contributionScope: ContributionScope
   history: OutcomeHistory
   voteGrouping: VoteGrouping & { threshold: number }
-  /** Write, score and compare the answers. */
-  systemAgents: { coordinator: Agent; evaluator: Agent; judge: Agent }
+  /** Write and score the answers. */
+  systemAgents: { coordinator: Agent; evaluator: Agent }
+  judge: PairJudge
   /** Ignored parts of the input. */
   warnings: string[]
 }
@@ -73,6 +76,7 @@ export async function prepareCollaboration(
       ...(categories ? { categories } : undefined),
     },
     systemAgents: createSystemAgents(config, coordinator.settings, timeout_ms),
+    judge: createPairJudge(createSystemAgent('judge', { model: 'fast', temperature: 0, timeout_ms })),
     warnings: [...specialists.flatMap(({ warnings = [] }) => warnings), ...coordinator.warnings],
   }
 }
@@ -86,7 +90,6 @@ function createSystemAgents(
   return {
     coordinator: createSystemAgent('coordinator', { ...config.coordinator, ...settings, timeout_ms }),
     evaluator: createSystemAgent('evaluator', { ...evaluatorDefaults, ...settings, timeout_ms }),
-    judge: createSystemAgent('judge', { model: 'fast', temperature: 0, timeout_ms }),
   }
 }
 

@@ -163,7 +163,7 @@ describe('recording an outcome', () => {
         { agent: 'c', right: false },
       ],
     })
-    const { record, troupe, run_id } = await runDecision({}, agentReplies)
+    const { record, troupe, run_id } = await runDecision({}, { ...agentReplies, judge: 'who knows' })
     expect(await record({ answer: 'Go with a PostgreSQL database', verdict: 'right' })).toMatchObject({
       correct: true,
       voices: [{ agent: 'c', right: false }],

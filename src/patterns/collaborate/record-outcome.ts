@@ -9,6 +9,7 @@ import type { Ruling } from './escalate.ts'
 import type { OutcomeOutput } from './outcome-history.ts'
 import type { OutcomeInput } from './outcome-schemas.ts'
 import type { BestOfEvaluation, Contribution } from './output.ts'
+import { createPairJudge } from './pair-judge.ts'
 import { createSystemAgent } from './specialists.ts'
 import type { VoteResult } from './synthesis.ts'
 
@@ -112,7 +113,8 @@ async function outcomeFromAnswer(
   const voters = votersFrom(past)
   const texts = voters.map(({ recommendation }) => recommendation ?? '')
   const ruling = past.ruling ? [past.ruling.decision] : []
-  const judge = createSystemAgent('judge', { model: 'fast', temperature: 0, timeout_ms: JUDGE_TIMEOUT_MS })
+  const judgeAgent = createSystemAgent('judge', { model: 'fast', temperature: 0, timeout_ms: JUDGE_TIMEOUT_MS })
+  const judge = createPairJudge(judgeAgent)
   const comparisons = await compareToReference(context, [answer, ...texts, ...ruling], { key: 'answer', judge })
   const voices = voters.flatMap(({ agent, role }, index) => {
     const comparison = comparisons[index]

@@ -9,6 +9,7 @@ import { failCollaboration } from './collaborate-failure.ts'
 import { hasConflict, mediate } from './conflict.ts'
 import type { ConsensusState } from './consensus-state.ts'
 import { computeConsensus } from './consensus-state.ts'
+import { votesFrom } from './contribution-votes.ts'
 import type { Ruling } from './escalate.ts'
 import { escalateToHuman } from './escalate.ts'
 import type { CollaborateContext } from './events.ts'
@@ -50,7 +51,7 @@ async function runCollaboration(collaboration: Collaboration): Promise<PatternRe
   const resolution = await resolveConflict(collaboration, gatherResult)
   const { contributions, limitErrors } = resolution
   if (limitErrors.length > 0) return failCollaboration(collaboration, contributions, limitErrors)
-  const strategy = synthesisStrategy(collaboration, gatherResult, resolution.consensusState)
+  const strategy = synthesisStrategy(collaboration, { ...gatherResult, contributions })
   context.emit('synthesis/start', 'tool:collaborative:synthesis:start', { strategy })
   const synthesisInput = { shared: collaboration.contributionScope.shared, ...resolution }
   const { coordinator } = gatherResult
@@ -74,10 +75,12 @@ async function resolveConflict(collaboration: Collaboration, gathered: GatherRes
   const { context, input } = collaboration
   const { contributions } = gathered
   // The step keys are stored in journals: do not rename them.
-  const consensusState = await computeConsensusState(collaboration, 'stand', contributions)
+  const isVote = synthesisStrategy(collaboration, gathered) === 'vote'
+  const judged = isVote || input.on_conflict !== 'surface'
+  const consensusState = await computeConsensusState(collaboration, { key: 'stand', contributions, judged })
   const limitErrors = judgeLimitErrors(consensusState)
-  const unresolved = { contributions, consensusState, ruling: undefined, problems: [], limitErrors }
-  const isVote = synthesisStrategy(collaboration, gathered, consensusState) === 'vote'
+  const problems = judgeProblems(consensusState)
+  const unresolved = { contributions, consensusState, ruling: undefined, problems, limitErrors }
   const voteStrategy = isVote ? (input.vote?.strategy ?? 'weighted') : undefined
   const agreed = !hasConflict(consensusState, contributions, voteStrategy)
   if (agreed || input.on_conflict === 'surface' || limitErrors.length > 0) return unresolved
@@ -98,20 +101,30 @@ async function resolveByMediation(
   const { revised, problems, limitErrors } = await mediate(contributionScope, consensusState, round)
   const mediated = contributions.map((contribution) => revised.get(contribution) ?? contribution)
   if (limitErrors.length > 0) return { ...unresolved, contributions: mediated, problems, limitErrors }
-  const mediatedState = await computeConsensusState(collaboration, 'stand/mediated', mediated)
+  const mediatedState = await computeConsensusState(collaboration, {
+    key: 'stand/mediated',
+    contributions: mediated,
+    judged: true,
+  })
   return {
     contributions: mediated,
     consensusState: mediatedState,
     ruling: undefined,
-    problems,
+    problems: [...problems, ...judgeProblems(mediatedState)],
     limitErrors: judgeLimitErrors(mediatedState),
   }
 }
 
+interface ConsensusRequest {
+  key: string
+  contributions: readonly Contribution[]
+  /** Whether the judge is asked: only where a vote or `on_conflict` depends on it. k specialists and a coordinator are k + 1 calls. */
+  judged: boolean
+}
+
 function computeConsensusState(
-  { context, mode, synthesis, voteGrouping, history, systemAgents }: Collaboration,
-  key: string,
-  contributions: readonly Contribution[],
+  { context, mode, synthesis, voteGrouping, history, judge }: Collaboration,
+  { key, contributions, judged }: ConsensusRequest,
 ): Promise<ConsensusState> {
   // Contributions to different subtasks are not comparable, unless a vote is requested.
   const comparable = mode !== 'hierarchical' || synthesis === 'vote'
@@ -119,13 +132,18 @@ function computeConsensusState(
     ...voteGrouping,
     key,
     history,
-    judge: systemAgents.judge,
+    ...(judged ? { judge } : undefined),
     agents_count: countAgents(contributions),
   })
 }
 
 function judgeLimitErrors({ equivalence: { limitError } }: ConsensusState): ErrorRecord[] {
   return limitError ? [limitError] : []
+}
+
+/** Pairs that the judge left open are a problem where the result depends on them; then they are no tie and no dissent. */
+function judgeProblems({ equivalence: { problem }, consensus }: ConsensusState): string[] {
+  return problem === undefined || !consensus.unclear ? [] : [`recommendations could not be compared: ${problem}`]
 }
 
 /** An agent with several subtasks counts once. */
@@ -135,12 +153,12 @@ function countAgents(contributions: readonly Contribution[]): number {
 
 /** `auto` is a vote when at least half of the answers have a recommendation, else a coordinator. */
 function synthesisStrategy(
-  { synthesis }: Collaboration,
+  { synthesis, mode, voteGrouping }: Collaboration,
   { decision, contributions }: GatherResult,
-  { votes }: ConsensusState,
 ): SynthesisStrategy {
   if (decision?.collaborated === false) return 'solo'
   if (synthesis !== 'auto') return synthesis
+  const votes = mode === 'hierarchical' ? [] : votesFrom(contributions, voteGrouping.weightFor)
   return votes.length > 0 && votes.length * 2 >= partitionByContent(contributions).answered.length
     ? 'vote'
     : 'coordinator'

@@ -1,6 +1,6 @@
 import type { ErrorRecord } from '../../errors.ts'
+import { tallyUnclear } from '../../judgement/vote/unclear-votes.ts'
 import type { TallyResult, VoteStrategy } from '../../judgement/vote/vote.ts'
-import { tally } from '../../judgement/vote/vote.ts'
 import type { Agent } from '../../kernel/agent.ts'
 import type { Context } from '../../kernel/context.ts'
 import { totalTokens } from '../../kernel/spend.ts'
@@ -32,6 +32,8 @@ export interface VoteResult {
   tie: boolean
   tied?: string[]
   blocked_by?: string[]
+  /** Pairs of recommendations that may be the same, if the outcome depends on them. */
+  unclear?: [string, string][]
   reason: string
 }
 
@@ -62,13 +64,15 @@ export function synthesizeByVote(
   strategy: VoteStrategy,
 ): SynthesisResult & { vote: VoteResult } {
   const { votes, equivalence, consensus } = consensusState
-  const outcome = tally(strategy, [...ballotsFrom(votes, equivalence.groups), ...abstentions(contributions)])
+  const ballots = [...ballotsFrom(votes, equivalence.groups), ...abstentions(contributions)]
+  const outcome = tallyUnclear(strategy, ballots, equivalence)
   const formatGroup = (group: number) => {
     const texts = (equivalence.groups[group] ?? []).flatMap((index) => votes[index]?.recommendation.trim() ?? [])
     const cluster = consensus.clusters.find(({ recommendation }) => texts.includes(recommendation))
     return cluster?.recommendation ?? texts[0] ?? ''
   }
-  const vote = toVoteResult(outcome, { strategy, formatGroup })
+  const { unclear = [] } = consensus
+  const vote = { ...toVoteResult(outcome, { strategy, formatGroup }), ...(outcome.unclear ? { unclear } : undefined) }
   const sections = ruling ? rulingLines(ruling) : [headline(vote)]
   const winners = outcome.winner === null ? [] : (equivalence.groups[outcome.winner] ?? [])
   const [first] = winners.flatMap((index) => votes[index] ?? []).sort((a, b) => b.confidence - a.confidence)
@@ -82,6 +86,8 @@ export function synthesizeByVote(
       `${agents.join(', ')}: ${recommendation}${concerns.length > 0 ? ` (${concerns.join('; ')})` : ''}`,
   )
   if (minority.length > 0) sections.push(`## Dissent\n${bulletList(minority)}`)
+  if (unclear.length > 0)
+    sections.push(`## Unclear\n${bulletList(unclear.map(([one, other]) => `may be the same: ${one} / ${other}`))}`)
   sections.push(...uncountedSection(contributions), ...missingSection(partitionByContent(contributions).missing))
   return { result: sections.join('\n\n'), vote, tokens: 0 }
 }
