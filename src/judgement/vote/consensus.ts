@@ -15,7 +15,7 @@ export interface AgentVote {
   concerns: readonly { concern: string; severity: Severity }[]
 }
 
-export interface Consensus {
+export interface Consensus extends DissentReport {
   agents_count: number
   has_consensus: boolean
   /** Voters in the largest group / voters with a recommendation; null for fewer than two voters or with unclear pairs. */
@@ -28,15 +28,18 @@ export interface Consensus {
     positions: { recommendation: string; agents: string[] }[]
     severity: Severity
   }[]
-  /** Roles, with the agent's name when several agents have the same role. */
-  supporting: string[]
-  dissenting: string[]
-  minority_report: { agents: string[]; recommendation: string; score: number; concerns: string[] }[]
   clusters: { recommendation: string; agents: string[]; score: number; share: number }[]
   tie: boolean
   /** Pairs of recommendations that may be the same in different words; they count as neither agreement nor dissent. */
   unclear?: [string, string][]
   kappa?: number
+}
+
+export interface DissentReport {
+  /** Roles, with the agent's name when several agents have the same role. */
+  supporting: string[]
+  dissenting: string[]
+  minority_report: { agents: string[]; recommendation: string; score: number; concerns: string[] }[]
 }
 
 /** The top two are close when their shares of the score differ by no more than this. */
@@ -105,7 +108,7 @@ type PositionRelation = (one: Position, other: Position) => boolean
 function dissentReport(
   votes: readonly AgentVote[],
   { winning, losing }: { winning: Position | undefined; losing: readonly Position[] },
-): Pick<Consensus, 'supporting' | 'dissenting' | 'minority_report'> {
+): DissentReport {
   return {
     supporting: roleLabels(winning?.votes ?? [], votes),
     dissenting: roleLabels(

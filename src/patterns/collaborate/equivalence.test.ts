@@ -81,7 +81,7 @@ describe('equivalent recommendations', () => {
     expect(output.consensus).toMatchObject({ method: 'model', agreement_score: 1 / 3 })
   })
 
-  test('CO100 a judge beyond limits.breadth does not fail the collaboration', async () => {
+  test('CO103 a judge beyond limits.breadth does not fail the collaboration', async () => {
     const agents = ['a', 'b', 'c'].map((name) => ({ name }))
     const input = { task: 'x', agents, synthesis: 'vote' }
     const replies = {

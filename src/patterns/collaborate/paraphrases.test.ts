@@ -102,7 +102,7 @@ describe('a judge that gives no verdict', () => {
       /gave no verdict on 1 of 1 pairs/,
     ],
   ]
-  test.each(failures)('CO100 a judge that %s leaves the vote open: no tie, no dissent', async (_, judge, reason) => {
+  test.each(failures)('CO103 a judge that %s leaves the vote open: no tie, no dissent', async (_, judge, reason) => {
     const { output, result } = await runCollaboration({ ...positions('yes', 'yes, do it'), judge: judge ?? '' }, vote)
     expect(result).toMatchObject({ status: 'completed', stop_reason: 'partial' })
     expect(output.vote).toMatchObject({ winner: null, tie: false, unclear: [['yes', 'yes, do it']] })
@@ -113,7 +113,7 @@ describe('a judge that gives no verdict', () => {
     expect(output.result).not.toMatch(/tie|dissent/i)
   })
 
-  test('CO100 the winner is named when unclear pairs cannot change it', async () => {
+  test('CO103 the winner is named when unclear pairs cannot change it', async () => {
     const replies = {
       a: contributionJson('yes', 0.9),
       b: contributionJson('yes', 0.9),
