@@ -125,7 +125,7 @@ describe('tools and delegation', () => {
 
   test('CO45 at the depth limit the tool is not available', async () => {
     const { answer } = await runAsTool({ agents: [{ name: 'a' }] }, { limits: { depth: 0 } })
-    expect(answer).toContain('unknown_tool')
+    expect(answer).toContain('depth_exceeded')
   })
 })
 
