@@ -4,7 +4,7 @@ import type { Agent, AgentPermissions } from './agent.ts'
 import type { Artifact } from './artifact.ts'
 import type { Gate, GateAnswer } from './gate.ts'
 import type { Limits } from './limits.ts'
-import type { AssistantMessage, ModelStop, Usage, UserMessage } from './model.ts'
+import type { AssistantMessage, ModelStop, RefusedFeature, Usage, UserMessage } from './model.ts'
 import type { PlanEntry } from './performer.ts'
 import type { RetryAttempt } from './retry-policy.ts'
 import type { RunContextData } from './run-metadata.ts'
@@ -232,6 +232,8 @@ export interface EventData {
     error: ErrorRecord
     /** The text received before the error. */
     partial_text: string
+    /** The part of the request that the server does not accept. */
+    refused?: RefusedFeature
     /** Set if the call is retried; this error then does not settle the step. */
     retry?: RetryAttempt
     usage: Usage

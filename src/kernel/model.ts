@@ -133,6 +133,11 @@ export type ModelChunk =
   | { type: 'tool-call'; id: string; name: string; input: unknown; invalid?: string; provider?: unknown }
   | { type: 'finish'; stop: ModelStop; usage?: Usage; mark?: string }
 
+/** A part of a request that a server does not accept: it is sent again without it, or with a smaller `max_output`. */
+export type RefusedFeature =
+  | { feature: 'output' | 'tools' | 'temperature' | 'effort' | 'system' }
+  | { feature: 'max_output'; max: number }
+
 /** Properties of an error thrown by a model, recorded with the failed call. */
 export interface ModelErrorInfo {
   /** HTTP status of the provider's error response; such a call used nothing. */
@@ -140,6 +145,7 @@ export interface ModelErrorInfo {
   retry_after_ms?: number
   usage?: Usage
   mark?: string
+  refused?: RefusedFeature
 }
 
 /**

@@ -161,3 +161,18 @@ test('A23 the reasoning effort is sent only to models that support it', () => {
   }
   expect(callOptions({ settings: {} }, { provider: 'other', modelId: 'o3' })).not.toHaveProperty('reasoning')
 })
+
+test('MO73 messages of the user that follow each other are sent as one; images stay apart', () => {
+  const image = { type: 'file' as const, media_type: 'image/png', data: 'aGk=' }
+  const messages = [
+    userMessage('One.'),
+    userMessage('Two.'),
+    { role: 'user' as const, content: [image] },
+    { role: 'assistant' as const, content: [{ type: 'text' as const, text: 'Three.' }] },
+    userMessage('Four.'),
+  ]
+  const { prompt } = callOptions({ messages })
+  const sent = prompt.filter(({ role }) => role !== 'system')
+  expect(sent.map(({ role }) => role)).toEqual(['user', 'assistant', 'user'])
+  expect(sent[0]?.content).toMatchObject([{ type: 'text', text: 'One.\n\nTwo.' }, { type: 'file' }])
+})

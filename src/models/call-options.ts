@@ -85,9 +85,24 @@ function toPrompt(target: CallTarget, { system, messages }: ModelRequest): Promp
   const prompt: Prompt = system === '' ? [] : [{ role: 'system', content: system }]
   for (const message of messages) {
     const mapped = toPromptMessage(target, message)
-    if (mapped) prompt.push(mapped)
+    const last = prompt.at(-1)
+    // Many chat templates accept only alternating roles.
+    if (mapped?.role === 'user' && last?.role === 'user') last.content = joinTexts([...last.content, ...mapped.content])
+    else if (mapped) prompt.push(mapped)
   }
   return prompt
+}
+
+/** Joins neighbouring texts: some servers accept only one text per message. */
+function joinTexts(parts: UserContent): UserContent {
+  const joined: UserContent = []
+  for (const part of parts) {
+    const last = joined.at(-1)
+    if (part.type === 'text' && last?.type === 'text')
+      joined[joined.length - 1] = textPart(`${last.text}\n\n${part.text}`)
+    else joined.push(part)
+  }
+  return joined
 }
 
 function toPromptMessage(target: CallTarget, message: Message): LanguageModelV4Message | undefined {

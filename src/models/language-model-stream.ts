@@ -87,6 +87,10 @@ function errorContext({ name, options }: LanguageModelSource, request: ModelRequ
     secrets: options.secrets ?? [],
     tools: request.tools.length > 0,
     files: fileParts(request).length > 0,
+    output: request.output !== undefined,
+    temperature: request.settings.temperature !== undefined,
+    effort: request.settings.effort !== undefined,
+    system: request.system !== '',
     now: options.now ?? Date.now,
   }
 }

@@ -4,8 +4,13 @@ export interface ModelErrorContext {
   /** Environment variables that hold the key and the base URL. */
   variables: { key?: string; base?: string }
   secrets: readonly string[]
+  /** What the request has. */
   tools: boolean
   files: boolean
+  output?: boolean
+  temperature?: boolean
+  effort?: boolean
+  system?: boolean
   now(): number
 }
 

@@ -114,6 +114,40 @@ describe('error responses', () => {
     expect(local).toMatchObject({ code: 'model_unsupported', usage: { input: 0 } })
   })
 
+  test.each([
+    [
+      "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
+      { feature: 'output' },
+    ],
+    ['This response_format type is unavailable now', { feature: 'output' }],
+    ['output_format: Extra inputs are not permitted', { feature: 'output' }],
+    ['json mode cannot be combined with tool/function calling', { feature: 'output' }],
+    ['gemma:2b does not support tools', { feature: 'tools' }],
+    ["Unsupported value: 'temperature' does not support 0.3 with this model.", { feature: 'temperature' }],
+    ["Unsupported parameter: 'reasoning_effort' is not supported with this model.", { feature: 'effort' }],
+    ['System role not supported', { feature: 'system' }],
+    [
+      "This model's maximum context length is 4096 tokens. However, you requested 16504 tokens (120 in the messages, 16384 in the completion).",
+      { feature: 'max_output', max: 2982 },
+    ],
+    [
+      'max_tokens is too large: 16384. This model supports at most 4096 completion tokens',
+      { feature: 'max_output', max: 4096 },
+    ],
+  ])('MO72 %s', (message, refused) => {
+    const everything = { tools: true, output: true, temperature: true, effort: true, system: true }
+    expect(responseError(400, { message, context: everything })).toMatchObject({ code: 'model_unsupported', refused })
+    const nothing = { tools: false, output: false, temperature: false, effort: false, system: false }
+    if (refused.feature !== 'max_output')
+      expect(responseError(400, { message, context: nothing })).not.toHaveProperty('refused')
+  })
+
+  test('MO72 a conversation that does not fit is context_too_long, whatever output is asked for', () => {
+    const message =
+      "This model's maximum context length is 4096 tokens. However, you requested 4200 tokens (4100 in the messages, 100 in the completion)."
+    expect(responseError(400, { message })).toMatchObject({ code: 'context_too_long' })
+  })
+
   test('MO21 a web page with 404 is a wrong base URL; with 502 it is a gateway error that may be retried', () => {
     const body = '<html><body><h1>Not here</h1></body></html>'
     expect(responseError(404, { body })).toMatchObject({ code: 'model_invalid_response', retry: false, status: 404 })

@@ -9,6 +9,7 @@ import { similarModels } from './known-models.ts'
 import type { ModelErrorContext } from './model-error-context.ts'
 import { redactedExcerpt } from './model-error-context.ts'
 import { networkHint } from './network-error.ts'
+import { refusedFeature } from './refused-feature.ts'
 
 /** Converts the error of a request that got no response. */
 export function toRequestError(thrown: unknown, context: ModelErrorContext): TroupeError {
@@ -68,8 +69,6 @@ const HTML_PAGE_STATUS = new Set([400, 404, 405])
 const BAD_KEY = /api[ _]?key not valid|API_KEY_INVALID|invalid (x-)?api[ _-]?key|incorrect api key/i
 const TOO_LONG =
   /context[ _]?(length|window|size|limit)|prompt is too long|too many (input )?tokens|input token count|maximum (number of )?tokens allowed|exceeds? the (available|model'?s) context|reduce the length/i
-const NO_TOOLS =
-  /(tool|function)[ _-]?(use|call(ing|s)?|choice)?s?\b.{0,60}(not (supported|enabled|available)|unsupported|requires? --)|(not|n['’]t) support (tools?|function|tool use)|support tool use|unsupported.{0,30}\btools?\b/i
 const NO_FILES =
   /(not|n['’]t) support (image|vision)|image (input|content).{0,40}not supported|no (vision|image) support/i
 const QUOTA = /insufficient_quota|exceeded your current quota|billing|credit balance/i
@@ -84,8 +83,12 @@ function errorFromResponse(report: ProviderErrorReport, context: ModelErrorConte
     return new TroupeError('model_auth', message, keyHint(context))
   }
   if (status === 429) return rateLimitError(message, QUOTA.test(text))
-  const isUnsupported = (context.tools && NO_TOOLS.test(text)) || (context.files && NO_FILES.test(text))
-  if (isUnsupported) return new TroupeError('model_unsupported', message, unsupportedHint(context))
+  const refused = refusedFeature(text, context)
+  if (refused)
+    return Object.assign(new TroupeError('model_unsupported', message, unsupportedHint(context)), { refused })
+  if (context.files && NO_FILES.test(text)) {
+    return new TroupeError('model_unsupported', message, unsupportedHint(context))
+  }
   if (status === 404) return unknownModelError(context, message)
   if (status === 413 || (status < 500 && TOO_LONG.test(text))) {
     return new TroupeError('context_too_long', message, {

@@ -18,13 +18,15 @@ import type { ModelRequestPlan, ModelRequestScope } from './model-request-plan.t
 import type { ModelBegin } from './model-response.ts'
 import { ModelResponseBuilder } from './model-response.ts'
 import { readModelStream } from './model-stream.ts'
+import { recallRefusals, recordRefusal, withoutRefused } from './refused-features.ts'
 
 /*
  * One model request as a step.
  * 1. `model:begin`, with the reserved budget, is committed before the request is sent.
  * 2. A begin that a crash left open counts as lost at its reservation; the request is sent again under the next attempt.
- * 3. A failure that is retried is recorded with the delay and the next model; only the last one settles the step.
- * 4. An abort is no response: the reservation counts as lost, and the session ends with the abort's reason.
+ * 3. A part of the request that the server refuses is left out at once, without counting as a failure of the model.
+ * 4. A failure that is retried is recorded with the delay and the next model; only the last one settles the step.
+ * 5. An abort is no response: the reservation counts as lost, and the session ends with the abort's reason.
  */
 
 /** Sends a request, or finds its outcome in the journal; the outcome is applied to the session. */
@@ -52,7 +54,9 @@ async function requestWithRetries(scope: ModelRequestScope, plan: ModelRequestPl
   const { journalIndex, ports } = execution
   const started = ports.world.now()
   let attempt = journalIndex.attemptCount(plan.key)
-  const last = journalIndex.earlierAttempts(plan.key).at(-1)
+  const earlier = journalIndex.earlierAttempts(plan.key)
+  recallRefusals(execution, earlier)
+  const last = earlier.at(-1)
   let retry = isEvent(last, 'model:error') ? last.data.retry : undefined
   for (;;) {
     attempt += 1
@@ -99,7 +103,8 @@ async function attemptRequest(
     ...(phase ? { phase } : undefined),
     ...(execution.run.limits.usd !== null && isUnpriced(scope) ? { unpriced: true as const } : undefined),
   }
-  const event = await streamResponse(scope, { begin, request: plan.buildRequest(modelName, reservation), started })
+  const request = withoutRefused(execution, plan.buildRequest(modelName, reservation))
+  const event = await streamResponse(scope, { begin, request, started })
   execution.budget.settle(reservation, event)
   if (isEvent(event, 'model:end') || isEvent(event, 'model:error'))
     execution.ports.rateLimiter?.recordTokens(modelName, totalTokens(event.data.usage))
@@ -189,8 +194,9 @@ async function streamResponse(scope: ModelRequestScope, { begin, request, starte
       const partial = response.text === '' ? undefined : { partial_text: response.text }
       return journal.append('model:lost', { ...lostReservation(begin), reason: 'abort', ...partial }, session.id)
     }
-    return response.error(thrown, (error, { status, retry_after_ms }) =>
-      ports.retryPolicy.next({
+    return response.error(thrown, (error, { status, retry_after_ms, refused }) => {
+      if (refused && recordRefusal(execution, request, refused)) return { model: begin.model, delay_ms: 0 }
+      return ports.retryPolicy.next({
         model: begin.model,
         error,
         attempts: begin.attempt,
@@ -198,8 +204,8 @@ async function streamResponse(scope: ModelRequestScope, { begin, request, starte
         elapsed_ms: ports.world.now() - started,
         ...(status === undefined ? undefined : { status }),
         ...(retry_after_ms === undefined ? undefined : { retry_after_ms }),
-      }),
-    )
+      })
+    })
   } finally {
     execution.endEffect()
   }

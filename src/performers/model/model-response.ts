@@ -99,6 +99,7 @@ export class ModelResponseBuilder {
         usd: this.#usd(usage, estimated),
         ...(estimated ? { estimated } : undefined),
         ...(info.mark === undefined ? undefined : { mark: info.mark }),
+        ...(info.refused ? { refused: info.refused } : undefined),
         ...(retry ? { retry } : undefined),
       },
       this.#scope.session.id,

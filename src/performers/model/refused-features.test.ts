@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest'
+import { agent, createTroupeWithStore, storeOf } from '../../../test/support/test-troupe.ts'
+import { TroupeError } from '../../errors.ts'
+import type { Model, ModelRequest, RefusedFeature } from '../../kernel/model.ts'
+
+/** Refuses the features, in order, as long as a request has them; then answers with a JSON object. */
+function refusingModel(...features: RefusedFeature[]): Model & { requests: ModelRequest[] } {
+  const requests: ModelRequest[] = []
+  const isIn = (request: ModelRequest, { feature }: RefusedFeature) =>
+    feature === 'output' ? request.output !== undefined : request.settings[feature as 'temperature'] !== undefined
+  return {
+    name: 'refusing',
+    requests,
+    async *stream(request) {
+      requests.push(request)
+      const refused = features.find((feature) => isIn(request, feature))
+      if (refused) throw Object.assign(new TroupeError('model_unsupported', 'no'), { status: 400, refused })
+      yield { type: 'text', text: '{"verdict":"yes"}' }
+      yield { type: 'finish', stop: 'end' }
+    },
+  }
+}
+
+const verdict = { type: 'object', properties: { verdict: { type: 'string' } }, required: ['verdict'] }
+const input = { agent: 'judge', instruction: 'Decide.', output: verdict }
+const judge = agent('judge', { temperature: 0.2 })
+
+test('RE11 each refused part is left out, and a refused schema is told in words', async () => {
+  const model = refusingModel({ feature: 'temperature' }, { feature: 'output' })
+  await using troupe = await createTroupeWithStore({ model, agents: [judge] })
+  const { status, output, run_id } = await troupe.run('task', input)
+  expect([status, output?.object]).toEqual(['completed', { verdict: 'yes' }])
+  expect(model.requests.map((request) => [request.settings.temperature, request.output !== undefined])).toEqual([
+    [0.2, true],
+    [undefined, true],
+    [undefined, false],
+  ])
+  expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('match this JSON Schema')
+  const errors = (await troupe.events(run_id).all()).filter(({ type }) => type === 'model:error')
+  expect(errors.map(({ data }) => (data as { refused?: unknown }).refused)).toEqual([
+    { feature: 'temperature' },
+    { feature: 'output' },
+  ])
+})
+
+test('RE11 later requests of the run to the same model are sent without it', async () => {
+  const model = refusingModel({ feature: 'temperature' })
+  await using troupe = await createTroupeWithStore({ model, agents: [judge, agent('other', { temperature: 0.5 })] })
+  await troupe.run('collaborate' as string, {
+    task: 'Which?',
+    agents: [{ name: 'judge' }, { name: 'other' }],
+    mode: 'sequential',
+    synthesis: 'merge',
+  })
+  const [first, ...later] = model.requests.map(({ settings }) => settings.temperature)
+  expect([first, new Set(later)]).toEqual([0.2, new Set([undefined])])
+  expect(model.requests.some(({ session }) => session.agent === 'other')).toBe(true)
+})
+
+test('RE11 a server that refuses what the request does not have is asked once', async () => {
+  const model: Model = {
+    name: 'confused',
+    // biome-ignore lint/correctness/useYield: it fails before its first chunk
+    async *stream() {
+      throw Object.assign(new TroupeError('model_unsupported', 'no tools'), {
+        status: 400,
+        refused: { feature: 'tools' },
+      })
+    },
+  }
+  await using troupe = await createTroupeWithStore({ model, agents: [agent('judge', { tools: [] })] })
+  const { status, error, run_id } = await troupe.run('task', { agent: 'judge', instruction: 'Decide.' })
+  expect([status, error?.code]).toEqual(['failed', 'model_unsupported'])
+  expect((await storeOf(troupe).events(run_id)).filter(({ type }) => type === 'model:begin')).toHaveLength(1)
+})
