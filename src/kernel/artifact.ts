@@ -7,11 +7,12 @@ export interface ArtifactVersion {
 
 /** A reference to an artifact version: stored in results and messages instead of the content. */
 export interface ArtifactRef extends ArtifactVersion {
+  /** Bytes. */
   size: number
 }
 
 /** An artifact version with its content, as written by `artifact:write`. */
-export interface Artifact extends ArtifactVersion {
+export interface Artifact extends ArtifactRef {
   key: string
   media_type: string
   content: string

@@ -100,6 +100,8 @@ export interface SessionOpen {
   thread?: { length: number; hash: string }
   /** Opened in plan mode: the session changes nothing. */
   read_only?: true
+  /** Text files that the session writes become artifacts. */
+  file_artifacts?: true
   /** Permission rules of the callers whose tools it inherits, root first. */
   inherited_rules?: AgentPermissions[]
   /** Runs while its caller continues; a restart resumes it. */

@@ -17,6 +17,8 @@ export interface ToolResult {
   error?: string
   /** Paths that the call created or changed. */
   files?: string[]
+  /** New content of text files among them; it becomes an artifact where the session asks for that. */
+  contents?: Readonly<Record<string, string>>
 }
 
 /** The call that a tool executes. */

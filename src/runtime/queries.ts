@@ -174,17 +174,16 @@ function artifactQuery(
   run_id: string,
   query: PageRequest = {},
 ): PagedQuery<ArtifactSummary> {
-  const toKey = ({ name, version }: ArtifactSummary) => `${name}@${version}`
   const definition = {
     list: 'artifacts',
     scope: { project, run_id },
     async read(position: unknown, limit: number) {
       await requireRun(store, project, run_id)
-      const rows = await store.artifacts(run_id)
-      const start = position === undefined ? 0 : rows.findIndex((row) => toKey(row) === position) + 1
-      return rows.slice(start, start + limit)
+      const [name, version] = (position ?? []) as [string?, number?]
+      const after = name === undefined || version === undefined ? undefined : { name, version }
+      return store.artifacts(run_id, { after, limit })
     },
-    positionOf: toKey,
+    positionOf: ({ name, version }: ArtifactSummary) => [name, version],
   }
   return pagedQuery(definition, query)
 }

@@ -246,8 +246,15 @@ export class MemoryStore implements port.Store {
     return found && { ...found }
   }
 
-  async artifacts(run_id: string): Promise<Omit<port.ArtifactRow, 'content'>[]> {
-    return (this.#runs.get(run_id)?.artifacts ?? []).map(({ content: _content, ...row }) => row)
+  async artifacts(
+    run_id: string,
+    { after, limit }: port.ArtifactPage = {},
+  ): Promise<Omit<port.ArtifactRow, 'content'>[]> {
+    const rows = this.#runs.get(run_id)?.artifacts ?? []
+    const start = after
+      ? rows.findIndex(({ name, version }) => name === after.name && version === after.version) + 1
+      : 0
+    return rows.slice(start, limit && start + limit).map(({ content: _content, ...row }) => row)
   }
 
   async takeTokens(take: TokenTake): Promise<number> {

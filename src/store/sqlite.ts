@@ -284,10 +284,10 @@ class SqliteStore implements port.Store {
     })
   }
 
-  artifacts(run_id: string): Promise<Omit<port.ArtifactRow, 'content'>[]> {
+  artifacts(run_id: string, page: port.ArtifactPage = {}): Promise<Omit<port.ArtifactRow, 'content'>[]> {
     return this.#read(({ runs, artifacts }) => {
       const run = runs.state(run_id)
-      return run ? artifacts.list(run) : []
+      return run ? artifacts.list(run, page) : []
     })
   }
 

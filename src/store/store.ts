@@ -109,6 +109,12 @@ export interface ArtifactRow extends Artifact {
   at: number
 }
 
+export interface ArtifactPage {
+  /** The last artifact of the previous page. */
+  after?: { name: string; version: number } | undefined
+  limit?: number
+}
+
 /** A message to the owner of a run. The first answer to a gate wins. */
 export type CommandBody =
   | { kind: 'answer'; gate_id: string; answer: unknown; by: string }
@@ -198,7 +204,8 @@ export interface CommandStore {
 
 export interface ArtifactStore {
   artifact(run_id: string, name: string, version?: number): Promise<ArtifactRow | undefined>
-  artifacts(run_id: string): Promise<Omit<ArtifactRow, 'content'>[]>
+  /** Every version of every artifact of a run, oldest first. */
+  artifacts(run_id: string, page?: ArtifactPage): Promise<Omit<ArtifactRow, 'content'>[]>
 }
 
 export interface RateStore {

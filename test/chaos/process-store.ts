@@ -76,7 +76,7 @@ export function processStore(faults: StoreFaults, inner: () => Store, writes: St
     commandsSince: (after) => read('commandsSince', (store) => store.commandsSince(after)),
     newestCommand: () => read('newestCommand', (store) => store.newestCommand()),
     artifact: (run_id, name, version) => read('artifact', (store) => store.artifact(run_id, name, version)),
-    artifacts: (run_id) => read('artifacts', (store) => store.artifacts(run_id)),
+    artifacts: (run_id, page) => read('artifacts', (store) => store.artifacts(run_id, page)),
     takeTokens: (take) => write('takeTokens', false, (store) => store.takeTokens(take)),
     putVectors: (collection, rows) => write('putVectors', false, (store) => store.putVectors(collection, rows)),
     vectors: (collection) => read('vectors', (store) => store.vectors(collection)),

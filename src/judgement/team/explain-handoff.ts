@@ -9,7 +9,7 @@ import { parseHandoffRules } from './handoff-rules.ts'
 import { synchronisationReason, synchronisedAgents } from './synchronisation.ts'
 import { entryMember, teamMembers } from './team-members.ts'
 import type { Team } from './team-schema.ts'
-import { USER } from './team-schema.ts'
+import { PREVIOUS_AGENT, USER } from './team-schema.ts'
 import { initialSystemVariables } from './team-variables.ts'
 
 /** The facts of an explanation: variables, and verdicts on sentences of conditions. */
@@ -99,6 +99,12 @@ function synchronisation(team: Team, rules: readonly HandoffRule[], from: string
 function afterWorkDecision(team: Team, from: string): Pick<ExplainHandoffResult, 'decision' | 'reason'> {
   if (from === USER) {
     return { decision: { to: entryMember(team) ?? null, by: 'after_work' }, reason: 'no rule holds; the entry starts' }
+  }
+  const isSilentPerson =
+    team.agents.some(({ name, kind }) => name === from && kind === 'human') &&
+    !team.handoffs.some(({ from_agent }) => from_agent === from)
+  if (isSilentPerson && team.handoffs.some(({ to_agent }) => to_agent === from)) {
+    return { decision: { to: PREVIOUS_AGENT, by: 'after_work' }, reason: `${from} has no rule and answers who asked` }
   }
   const behavior = team.after_work_behavior
   const to = { return_to_user: USER, terminate: null, continue: from }[behavior]

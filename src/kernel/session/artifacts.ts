@@ -6,12 +6,15 @@ import { sha256 } from '../hash.ts'
 import type { StepScope } from '../journal/step.ts'
 import { runStep, settleOnce } from '../journal/step.ts'
 
+/** The session that writes an artifact; a pattern may write one, too. */
+export type ArtifactAuthor = Pick<Caller, 'session_id' | 'opening'>
+
 /** Writes the next version of an artifact, once per key. */
-export async function writeArtifact(
+export function writeArtifact(
   scope: StepScope,
-  caller: Caller | undefined,
+  author: ArtifactAuthor | undefined,
   artifact: { name: string; content: string; media_type?: string },
-): Promise<ArtifactRef> {
+): ArtifactRef {
   const { execution, key } = scope
   const event = settleOnce(scope, () => {
     const data = {
@@ -21,15 +24,16 @@ export async function writeArtifact(
       media_type: artifact.media_type ?? 'text/plain',
       content: artifact.content,
       checksum: sha256(artifact.content),
-      by: caller?.opening.agent.name ?? 'pattern',
+      size: Buffer.byteLength(artifact.content),
+      by: author?.opening.agent.name ?? 'pattern',
     }
-    const written = execution.journal.append('artifact:write', data, caller?.session_id)
+    const written = execution.journal.append('artifact:write', data, author?.session_id)
     execution.journalIndex.add(written)
     return written
   })
   if (!isEvent(event, 'artifact:write')) throw new TroupeError('internal', `'${key}' is not an artifact`)
-  const { name, version, checksum, content } = event.data
-  return { name, version, checksum, size: Buffer.byteLength(content) }
+  const { name, version, checksum, size } = event.data
+  return { name, version, checksum, size }
 }
 
 /** Records the version and reads the content again, so that a journal does not hold an artifact twice. */

@@ -154,6 +154,7 @@ export function toolsFor(
     ...agent,
     exclude_tools: expandToolNames(agent.exclude_tools ?? [], execution.ports),
     ...(agent.tools ? { tools: [...expand(agent.tools), ...agentProvided] } : undefined),
+    ...(agent.extra_tools ? { extra_tools: expand(agent.extra_tools) } : undefined),
   }
   const isReachable = (name: string) => {
     const rules = patternTools.get(name)?.pattern.delegation

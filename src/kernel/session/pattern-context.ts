@@ -122,7 +122,7 @@ function stepContext(scope: PatternScope): StepContext {
 function artifactContext(scope: PatternScope): ArtifactContext {
   const { execution, caller } = scope
   return {
-    writeArtifact: (key, artifact) => writeArtifact(step(scope, key), caller, artifact),
+    writeArtifact: async (key, artifact) => writeArtifact(step(scope, key), caller, artifact),
     readArtifact: (key, artifact) => readArtifact(step(scope, key), artifact),
     artifactsUnder: (key) => execution.journalIndex.artifactsUnder(under(scope, key)),
     artifacts: (key) =>

@@ -28,7 +28,7 @@ test('TO56 each ArtifactWrite call creates a new version of the named artifact',
 function contextWithVersions(contents: readonly string[]): Context {
   const all = contents.map((content, index): Artifact => {
     const fields = { key: '', name: 'report', media_type: 'text/plain', checksum: '', by: 'writer' }
-    return { ...fields, version: index + 1, content }
+    return { ...fields, version: index + 1, size: content.length, content }
   })
   const context = {
     readArtifact: async (_key: string, { name, version = all.length }: { name: string; version?: number }) =>

@@ -40,7 +40,8 @@ export const artifactWrite = definePattern({
 const PAGE_CHARS = 50_000
 
 const readInput = z.object({
-  name: artifactName,
+  // Files become artifacts under their paths, which have no restrictions.
+  name: z.string().min(1).describe('The name of the artifact, for example `design/api.md`, or the path of a file.'),
   version: z.number().int().min(1).optional().describe('Default: the newest version.'),
   offset: z
     .number()

@@ -93,13 +93,23 @@ export async function decideHandoff(
   }
 }
 
-/** The target when no rule holds: an agent that has to work first, or what `after_work_behavior` defines. */
-export function afterWorkTarget({ plan, turns }: TeamState, from: string): FallbackTarget {
+/** The target when no rule holds: who asked a person, an agent that has to work first, or `after_work_behavior`. */
+export function afterWorkTarget(state: TeamState, from: string, text: string): FallbackTarget {
+  const { plan, turns } = state
+  const asker = text.trim() === '' ? undefined : findAsker(state, from)
+  if (asker !== undefined) return { to: asker, reason: `${from} has no rule and answers ${asker}, who asked` }
   const unstarted = plan.synchronisedAgents(from).find((name) => !turns.counts.has(name))
   if (unstarted !== undefined) return { to: unstarted, reason: synchronisationReason(from, unstarted) }
   const behaviour = plan.team.after_work_behavior
   const to = { return_to_user: USER, terminate: null, continue: from }[behaviour]
   return { to, reason: `no rule holds; after_work_behavior is ${behaviour}` }
+}
+
+/** The member that handed off to a person without rules of its own, since the user's message. */
+function findAsker({ plan, turns }: TeamState, name: string): string | undefined {
+  if (plan.member(name).kind !== 'human' || plan.team.handoffs.some(({ from_agent }) => from_agent === name))
+    return undefined
+  return turns.recent.findLast((other) => other !== name && turns.counts.has(other))
 }
 
 /** A handoff that a person chose, without any rule. */

@@ -89,6 +89,34 @@ describe('human members', () => {
     })
   })
 
+  test('TM47 a human without a rule of its own answers the agent that asked', async () => {
+    const silent = { ...team, handoffs: team.handoffs.slice(0, 1) }
+    const replies = { worker: [replyWithVerdicts('May I?', true), replyWithVerdicts('Done.', false)] }
+    const waiting = await runTeam(silent, replies)
+    const done = await answerQuestion(waiting, 'Yes, go ahead')
+    expect(done.route).toEqual(['worker', 'supervisor', 'worker'])
+    expect(done.output).toMatchObject({ response: 'Done.', reason: 'terminated' })
+    expect(done.output.handoffs[1]).toMatchObject({
+      ...{ from: 'supervisor', to: 'worker', by: 'after_work' },
+      handoff_reason: 'supervisor has no rule and answers worker, who asked',
+    })
+    const empty = await answerQuestion(await runTeam(silent, replies), '')
+    expect([empty.route, empty.output.reason]).toEqual([['worker', 'supervisor'], 'terminated'])
+    const first = await answerQuestion(await runTeam({ ...silent, entry: 'supervisor' }, {}), 'Nothing to do')
+    expect([first.route, first.output.reason]).toEqual([['supervisor'], 'terminated'])
+  })
+
+  test('TM47 a rule from any_agent applies first, and rules of its own keep after_work_behavior', async () => {
+    const all = { from_agent: 'any_agent', to_agent: 'closer', condition: 'last_agent == "supervisor"' }
+    const general = { ...team, handoffs: [...team.handoffs.slice(0, 1), all] }
+    const replies = { worker: [replyWithVerdicts('May I?', true)], closer: ['closed'] }
+    expect((await answerQuestion(await runTeam(general, replies), 'Yes')).route.at(-1)).toBe('closer')
+    const own = { ...team, handoffs: team.handoffs.slice(0, 2) }
+    const router = routerVerdicts({ 'the answer is a yes': false })
+    const done = await answerQuestion(await runTeam(own, { ...replies, router }), 'No')
+    expect([done.route, done.output.reason]).toEqual([['worker', 'supervisor'], 'terminated'])
+  })
+
   test('TM18 a rule with approve waits for yes, no or the name of another member', async () => {
     const withApproval = {
       name: 'Approval',

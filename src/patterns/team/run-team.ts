@@ -80,7 +80,7 @@ async function runRound(state: TeamState, name: string): Promise<NextStep> {
   // At a limit of the run no error handler could work either.
   if (failure?.error.code === 'limit_reached') return { end: failTeam(state, failure, { agent: name, where }) }
   const turn = { from: name, key, result }
-  const decided = await decideHandoff(state, turn, afterWorkTarget(state, name))
+  const decided = await decideHandoff(state, turn, afterWorkTarget(state, name, result.text))
   if ('error' in decided) {
     return { end: failTeam(state, decided, { agent: name, where: decided === failure ? where : `after ${where}` }) }
   }

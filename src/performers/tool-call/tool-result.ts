@@ -3,6 +3,7 @@ import type { Event, ToolPre } from '../../kernel/event.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
 import type { Redactor } from '../../kernel/redactor.ts'
 import { redactJson } from '../../kernel/redactor.ts'
+import { writeArtifact } from '../../kernel/session/artifacts.ts'
 import type { ToolCallScope } from './tool-call-scope.ts'
 
 /** Limit of one result in a conversation. The rest is truncated, and the result says so. */
@@ -25,6 +26,7 @@ export function recordToolResult(scope: ToolCallScope, pre: ToolPre, result: Rec
     const error = result.detail ? errorFromRecord(result.detail) : new TroupeError('tool_failed', message, { hint })
     return appendToolError(scope, pre, { error, result })
   }
+  recordFileArtifacts(scope, result)
   const { output, cut } = toRecordedOutput(result.output, scope.execution.ports.redactor)
   return scope.execution.journal.append(
     'tool:post',
@@ -41,6 +43,17 @@ export function recordToolResult(scope: ToolCallScope, pre: ToolPre, result: Rec
     },
     scope.session.id,
   )
+}
+
+/** Keeps text files that the call wrote as artifacts. Settled by key: a recovered call writes no second version. */
+function recordFileArtifacts({ execution, key, session, signal }: ToolCallScope, { contents }: PatternResult): void {
+  if (!session.opening.file_artifacts || !contents) return
+  const { redactor } = execution.ports
+  for (const [index, [name, content]] of Object.entries(contents).entries()) {
+    const scope = { execution, key: `${key}/file/${index}`, signal }
+    const author = { session_id: session.id, opening: session.opening }
+    writeArtifact(scope, author, { name, content: redactor ? String(redactOutput(redactor, content)) : content })
+  }
 }
 
 /** The facts known about a call when it fails. */

@@ -1,5 +1,5 @@
 import { isEvent } from '../../kernel/event.ts'
-import type { ArtifactRow } from '../store.ts'
+import type { ArtifactPage, ArtifactRow } from '../store.ts'
 import type { EventTable, RunKey } from './event-table.ts'
 import type { Database } from './node-sqlite.ts'
 
@@ -11,7 +11,7 @@ function statements(db: Database) {
     ),
     newest: db.prepare('SELECT event FROM artifacts WHERE run = ? AND name = ? ORDER BY version DESC LIMIT 1'),
     exact: db.prepare('SELECT event FROM artifacts WHERE run = ? AND name = ? AND version = ?'),
-    byRun: db.prepare('SELECT event FROM artifacts WHERE run = ? ORDER BY event'),
+    page: db.prepare('SELECT event FROM artifacts WHERE run = ? AND event > ? ORDER BY event LIMIT ?'),
   }
 }
 
@@ -35,8 +35,10 @@ export class ArtifactTable {
     return found && this.#toRow(run, found.event)
   }
 
-  list(run: RunKey): Omit<ArtifactRow, 'content'>[] {
-    return this.#sql.byRun.all(run.id).flatMap(({ event }) => {
+  /** One page, oldest first; only the events of that page are read. */
+  list(run: RunKey, { after, limit = -1 }: ArtifactPage): Omit<ArtifactRow, 'content'>[] {
+    const last = after && this.#sql.exact.get(run.id, after.name, after.version)?.event
+    return this.#sql.page.all(run.id, last ?? 0, limit).flatMap(({ event }) => {
       const row = this.#toRow(run, event, 'content')
       if (!row) return []
       const { content: _content, ...rest } = row

@@ -73,6 +73,8 @@ function createProgram(context: ProgramContext): Command {
     .description('Run teams of agents: durable, bounded, observable, resumable.')
     .usage('COMMAND [options]')
     .version(packageVersion(), '-v, --version', 'print the version')
+    // After a command, `--version` is an option of that command.
+    .enablePositionalOptions()
     .helpCommand(false)
     .exitOverride()
     .configureHelp({
@@ -154,6 +156,14 @@ function addInspectCommands(program: Command, add: AddCommand): void {
     .description('follow a run live, from any process')
     .argument('[run]', 'run id or unique prefix (default: newest run)')
     .option('--from-start', 'include past events')
+  const artifacts = async (cli: Cli, names: string[]) =>
+    (await import('./commands/artifacts-command.ts')).artifactsCommand(cli, names)
+  add(program, 'artifacts', artifacts)
+    .description('list the artifacts of a run, or print one')
+    .argument('[run]', 'run id or unique prefix (default: newest run)')
+    .argument('[name]', 'name of the artifact to print')
+    .option('--version <number>', 'an older version (default: the newest)')
+    .option('--out <file>', 'write the content to a file')
   const replay = async (cli: Cli, [run = '']: string[]) =>
     (await import('./commands/replay-command.ts')).replayCommand(cli, run)
   add(program, 'replay', replay)

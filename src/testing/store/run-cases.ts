@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Event } from '../../kernel/event.ts'
 import { NO_USAGE } from '../../kernel/model.ts'
 import { addSpend, NO_SPEND } from '../../kernel/spend.ts'
-import type { Store } from '../../store/store.ts'
+import type { ArtifactPage, Store } from '../../store/store.ts'
 import type { StoreHarness } from './store-harness.ts'
 import {
   createLeasedRun,
@@ -238,7 +238,7 @@ export async function renewsLeases(store: Store): Promise<void> {
 export async function versionsArtifacts(store: Store): Promise<void> {
   const writer = await createLeasedRun(store, 'r1')
   const write = (name: string, version: number, content: string) => {
-    const metadata = { media_type: 'text/plain', checksum: `c${version}`, by: 'ada' }
+    const metadata = { media_type: 'text/plain', checksum: `c${version}`, size: content.length, by: 'ada' }
     return writer.append('artifact:write', { key: `artifacts/${name}/${version}`, name, version, content, ...metadata })
   }
   await write('plan', 1, 'one')
@@ -258,6 +258,12 @@ export async function versionsArtifacts(store: Store): Promise<void> {
   assert.ok(listed.every((row) => !('content' in row)))
   assert.deepEqual([listed[2]?.at, listed[2]?.checksum, listed[2]?.project], [third.at, 'c10', 'default'])
   assert.deepEqual(await store.artifacts('r0'), [])
+  const readPage = async (page: ArtifactPage) =>
+    (await store.artifacts('r1', page)).map(({ name, version, size }) => `${name} ${version} ${size}`)
+  assert.deepEqual(await readPage({ limit: 2 }), ['plan 1 3', 'notes 1 1'])
+  assert.deepEqual(await readPage({ limit: 1, after: { name: 'notes', version: 1 } }), ['plan 10 9000'])
+  assert.deepEqual(await readPage({ after: { name: 'plan', version: 10 } }), ['plan 2 3'])
+  assert.deepEqual(await readPage({ after: { name: 'plan', version: 2 }, limit: 5 }), [])
 }
 
 export async function countsOpenGates(store: Store): Promise<void> {

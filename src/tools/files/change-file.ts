@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { lstat } from 'node:fs/promises'
 import { sha256 } from '../../kernel/hash.ts'
 import type { ToolCall, ToolResult } from '../../kernel/tool.ts'
@@ -51,7 +52,7 @@ export async function changeFile(
       await seenFiles.recordSeen(call.session_id, path, after)
       const hardLinks = (current?.stat.nlink ?? 1) - 1
       const note = hardLinks > 0 ? ` The file had ${hardLinks} more hard link(s); they keep the old content.` : ''
-      return { success: true, output: change.summary + note, files: [path] }
+      return { success: true, output: change.summary + note, files: [path], ...textContents(path, change.content) }
     })
   })
 }
@@ -66,10 +67,12 @@ export async function recoverChange(
   const target = parseWorkspacePath(workspace, file_path)
   return withResolvedPath(workspace, { target, purpose: 'write' }, async (resolved) => {
     const path = resolved.segments.join('/')
-    const hash = (await readFileWithHash(resolved))?.hash ?? null
-    if (hash === pending.after) {
+    const current = await readFileWithHash(resolved)
+    const hash = current?.hash ?? null
+    if (current && hash === pending.after) {
       await seenFiles.recordSeen(call.session_id, path, pending.after)
-      return { success: true, output: `${path} was changed before the interruption.`, files: [path] }
+      const output = `${path} was changed before the interruption.`
+      return { success: true, output, files: [path], ...textContents(path, current.bytes) }
     }
     if (hash === pending.before) return undefined
     throw invalidCallError(
@@ -77,6 +80,15 @@ export async function recoverChange(
       'read the file, and make the change again if it is missing',
     )
   })
+}
+
+/** Larger files are not kept as artifacts: the journal would hold every version of them. */
+const MAX_ARTIFACT_BYTES = 1_000_000
+
+function textContents(path: string, content: Buffer): Pick<ToolResult, 'contents'> {
+  return content.length > MAX_ARTIFACT_BYTES || !isUtf8(content) || content.includes(0)
+    ? {}
+    : { contents: { [path]: content.toString('utf8') } }
 }
 
 /** Prevents TOCTOU: while a person decided, the approved path may have become a symlink to another file. */
