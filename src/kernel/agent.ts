@@ -25,10 +25,8 @@ export interface Agent {
   effort?: Effort
   /** Default: the caller's tools. */
   tools?: string[]
-  /** Tools added to the inherited list; without effect if `tools` is set. */
-  extra_tools?: string[]
-  /** Text files that it and the agents it calls write become artifacts of the run. */
-  file_artifacts?: true
+  /** It has the tools for artifacts, unless it lists `tools`; text files that it and the agents it calls write become artifacts. */
+  artifacts?: true
   /** Tools removed from its own or inherited list. */
   exclude_tools?: string[]
   permissions?: AgentPermissions
@@ -55,7 +53,7 @@ export interface Agent {
 export function effectiveTools(agent: Agent, inherited: readonly string[]): string[] {
   const excluded = new Set(agent.exclude_tools)
   const mayGrant = agent.origin?.by !== 'model'
-  const listed = agent.tools ?? [...inherited, ...(mayGrant ? (agent.extra_tools ?? []) : [])]
+  const listed = agent.tools ?? inherited
   const allowed = mayGrant ? listed : listed.filter((name) => inherited.includes(name))
   return [...new Set(allowed)].filter((name) => !excluded.has(name))
 }

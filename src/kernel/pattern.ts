@@ -52,8 +52,8 @@ export interface PatternDefinition<Schemas extends PatternSchemas = PatternSchem
   limits?: Partial<Limits>
   /** The view that people see of it; without one, the fields of its events. */
   view?: PatternViewSource
-  /** Only for agents whose file lists it. */
-  on_request?: true
+  /** Only for agents whose file lists it; `or for artifacts`: also for agents with `artifacts`. */
+  on_request?: true | 'or for artifacts'
   /** Step keys of older versions and their new names, by whole path segments. */
   renamedKeys?: Readonly<Record<string, string>>
   /**

@@ -101,5 +101,5 @@ test('L62 a wrong name, version or flag is explained', { timeout: LONG }, async 
   )
   expect((await cli.troupe('artifacts', run_id, 'plan', '--version', 'x')).err).toMatch(/--version x is not a version/)
   expect((await cli.troupe('artifacts', run_id, '--out', 'x')).err).toMatch(/--out needs the name of an artifact/)
-  expect(await cli.troupe('artifacts', 'r_unknown')).toMatchObject({ code: 1, err: expect.stringMatching(/no run/) })
+  expect(await cli.troupe('artifacts', 'r_unknown')).toMatchObject({ code: 2, err: expect.stringMatching(/no run/) })
 })

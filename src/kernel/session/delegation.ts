@@ -154,13 +154,13 @@ export function toolsFor(
     ...agent,
     exclude_tools: expandToolNames(agent.exclude_tools ?? [], execution.ports),
     ...(agent.tools ? { tools: [...expand(agent.tools), ...agentProvided] } : undefined),
-    ...(agent.extra_tools ? { extra_tools: expand(agent.extra_tools) } : undefined),
   }
   const isReachable = (name: string) => {
     const rules = patternTools.get(name)?.pattern.delegation
     return !rules || mayDelegate(execution, placement, rules)
   }
-  const base = [...expand(inherited ?? defaultTools(execution.ports)), ...agentProvided]
+  const forArtifacts = agent.artifacts && agent.origin?.by !== 'model' ? artifactTools(execution.ports) : []
+  const base = [...expand(inherited ?? defaultTools(execution.ports)), ...forArtifacts, ...agentProvided]
   return effectiveTools(expandedAgent, base).filter((name) =>
     readOnly ? tools.get(name)?.kind === 'read' && !serverToolNames.isServerTool(name) : isReachable(name),
   )
@@ -216,6 +216,11 @@ function defaultTools(registry: ToolRegistry): string[] {
   const common = [...registry.patternTools.values()].filter(({ pattern }) => !pattern.on_request)
   const patterns = new Set(common.map((tool) => tool.name))
   return [...own, ...serverTools(registry), ...patterns]
+}
+
+function artifactTools({ patternTools }: ToolRegistry): string[] {
+  const tools = [...patternTools.values()].filter(({ pattern }) => pattern.on_request === 'or for artifacts')
+  return tools.map(({ name }) => name)
 }
 
 /** Sorted by name: a prompt must not change with the order in which servers happened to start. */

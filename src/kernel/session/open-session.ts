@@ -116,7 +116,7 @@ function beginSession(
     segment: 1,
     ...(model === undefined ? undefined : { model }),
     ...(caller?.planMode || agent.read_only ? { read_only: true as const } : undefined),
-    ...(agent.file_artifacts || caller?.opening.file_artifacts ? { file_artifacts: true as const } : undefined),
+    ...(agent.artifacts || caller?.opening.file_artifacts ? { file_artifacts: true as const } : undefined),
     ...(inherited_rules.length > 0 ? { inherited_rules } : undefined),
     ...(background ? { background: true as const } : undefined),
     ...(background && output ? { output: toJsonSchema(output) } : undefined),

@@ -28,7 +28,7 @@ export const artifactWrite = definePattern({
     'Store an artifact (a report, a design, a list) under a name, for other agents in this run. Writing the same name ' +
     'again creates a new version; older versions stay readable.',
   category: 'action',
-  on_request: true,
+  on_request: 'or for artifacts',
   input: writeInput,
   output: z.object({ name: z.string(), version: z.number(), checksum: z.string(), size: z.number() }),
   async execute(context, { name, content, media_type }) {
@@ -58,7 +58,7 @@ export const artifactRead = definePattern({
   version: 1,
   description: 'Read an artifact of this run by name: the newest version or an older one.',
   category: 'perception',
-  on_request: true,
+  on_request: 'or for artifacts',
   input: readInput,
   output: z.object({ name: z.string(), version: z.number(), content: z.string() }),
   async execute(context, { name, version, offset = 0 }) {

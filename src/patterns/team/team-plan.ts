@@ -155,8 +155,6 @@ function memberDescription({ description, uses }: TeamAgent, roster: Roster): st
   return description ?? (uses !== undefined && roster.has(uses) ? roster.get(uses).description : undefined)
 }
 
-const ARTIFACT_TOOLS = ['ArtifactWrite', 'ArtifactRead']
-
 interface MemberContext {
   roster: Roster
   preamble: string
@@ -188,8 +186,7 @@ function toTeamMember(entry: TeamAgent, { roster, preamble, targets, asked }: Me
     ...(entry.temperature === undefined ? undefined : { temperature: entry.temperature }),
     ...(entry.tools === undefined ? undefined : { tools: entry.tools }),
     ...(entry.exclude_tools === undefined ? undefined : { exclude_tools: entry.exclude_tools }),
-    extra_tools: ARTIFACT_TOOLS,
-    file_artifacts: true,
+    artifacts: true,
   }
   return {
     kind: 'agent',
