@@ -187,6 +187,34 @@ describe('clusterTexts', () => {
     )
   })
 
+  test('VO30 a text of a later wave never parts two texts that a verdict has joined', () => {
+    const texts = ['Offer the customer a refund', 'Compensate everybody generously', 'Give money back to people']
+    const close: Record<string, number> = { '0 1': 0.65, '0 2': 0.9, '1 2': 0.3 }
+    const similarity = (a: number, b: number) => close[[a, b].sort().join(' ')] ?? 0
+    const wave = (index: number) => (index < 2 ? 0 : 1)
+    const verdicts = [{ a: 0, b: 1, same: true }]
+    for (const more of [[], [{ a: 1, b: 2, same: false }]]) {
+      const { groups } = clusterTexts(texts, { similarity, wave, verdicts: [...verdicts, ...more] })
+      expect(groups).toEqual([[0, 1, 2]])
+    }
+    const contradicting = ['Change the timeout', 'Adjust it: increase the timeout', 'Decrease the timeout']
+    expect(clusterTexts(contradicting, { similarity, wave, verdicts }).groups).toEqual([[0, 1], [2]])
+    const verdict = fc.record({ a: fc.nat(8), b: fc.nat(8), same: fc.boolean() })
+    fc.assert(
+      fc.property(some, some, fc.nat(1000), fc.array(verdict), (earlier, later, salt, pairs) => {
+        const all = [...earlier, ...later]
+        const judged = pairs.filter(({ a, b }) => a < earlier.length && b < earlier.length)
+        const options = {
+          ...{ similarity: hashSimilarity(all, salt), threshold: 0.4, verdicts: judged },
+          wave: (index: number) => (index < earlier.length ? 0 : 1),
+        }
+        const before = clusterTexts(earlier, options).groups
+        expect(restrictTo(clusterTexts(all, options).groups, earlier)).toEqual(before)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
   test('VO25 verdicts about texts of earlier waves are applied first', () => {
     const texts = ['Offer the customer a refund', 'Give the customer their money back', 'Return the money of customers']
     const close: Record<string, number> = { '0 1': 0.65, '1 2': 0.7 }

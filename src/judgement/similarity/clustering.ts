@@ -13,7 +13,7 @@ import {
  * 2. Two texts with a contradiction are never in one group, neither through a third text nor by a verdict.
  * 3. Texts of a later wave never change the grouping of earlier texts.
  * 4. A verdict of a model merges whole groups and never splits one: a vote may already have stopped early because of
- *    the group in the lead.
+ *    the group in the lead. Texts of a later wave never part two that a verdict has joined.
  */
 
 export interface Clusters {
@@ -51,7 +51,7 @@ export function clusterTexts(texts: readonly string[], options: ClusterOptions =
   const statements = texts.map(parseStatement)
   const atoms = groupEqualTexts(statements, options.wave ?? (() => 0))
   const bonds = findBonds({ texts, statements, options }, atoms)
-  const linked = linkCompletely(atoms.length, bonds.links)
+  const linked = linkCompletely(atoms.length, bonds)
   const groups = linked.map((members) =>
     members.flatMap((member) => atoms[member]?.members ?? []).sort((a, b) => a - b),
   )
@@ -116,6 +116,8 @@ interface Bonds {
   links: Link[]
   /** Pairs of atoms. */
   unclear: [number, number][]
+  /** Keys of pairs of atoms that contradict each other. */
+  contradictions: Set<string>
 }
 
 interface ComparedTexts {
@@ -126,7 +128,7 @@ interface ComparedTexts {
 
 function findBonds({ texts, statements, options }: ComparedTexts, atoms: readonly EqualTexts[]): Bonds {
   const verdicts = verdictsByPair(atoms, options.verdicts ?? [])
-  const bonds: Bonds = { links: [], unclear: [] }
+  const bonds: Bonds = { links: [], unclear: [], contradictions: new Set() }
   const statement = (index: number) =>
     (texts[index] ?? '').length > MAX_COMPARED_LENGTH ? undefined : statements[index]
   const stems = options.similarity
@@ -141,6 +143,7 @@ function findBonds({ texts, statements, options }: ComparedTexts, atoms: readonl
       const pair = { texts, statement, options, similarity, verdict: verdicts.get(`${a} ${b}`) }
       const bond = bondBetween(pair, atomA.representatives, atomB.representatives)
       if (bond === 'unclear') bonds.unclear.push([a, b])
+      else if (bond === 'contradiction') bonds.contradictions.add(pairKey([a, b]))
       else if (bond !== undefined) bonds.links.push({ a, b, wave: Math.max(atomA.wave, atomB.wave), ...bond })
     })
   })
@@ -160,10 +163,10 @@ function bondBetween(
   { texts, statement, options, similarity, verdict }: PairContext,
   membersA: readonly number[],
   membersB: readonly number[],
-): Bond | 'unclear' | undefined {
+): Bond | 'unclear' | 'contradiction' | undefined {
   const { similarity: embedded, threshold = DEFAULT_THRESHOLD } = options
   const pairs = membersA.flatMap((a) => membersB.map((b) => [texts[a] ?? '', texts[b] ?? ''] as const))
-  if (membersA.some((a) => membersB.some((b) => differ(statement(a), statement(b))))) return undefined
+  if (membersA.some((a) => membersB.some((b) => differ(statement(a), statement(b))))) return 'contradiction'
   const isSimilar = embedded && similarity >= threshold && !pairs.some(([a, b]) => isEmbeddingUnreliable(a, b))
   if (isSimilar) return { source: 'similarity', strength: similarity }
   if (verdict === undefined) return 'unclear'
@@ -197,28 +200,60 @@ function verdictsByPair(atoms: readonly EqualTexts[], pairVerdicts: readonly Pai
 }
 
 /**
- * Complete linkage: merges two groups only when every pair of their members has a link. Earliest wave, then strongest,
- * first.
+ * Complete linkage, wave by wave: merges two groups only when every pair of their members has a link. Within a wave similar
+ * texts come first, then verdicts; the strongest first. A later text joins through the texts it is similar to, so that it
+ * never parts two that a verdict has joined; if it contradicts one of those two, it stays apart.
  */
-function linkCompletely(count: number, links: readonly Link[]): number[][] {
-  const linkedPairs = new Set<string>()
-  const groups = Array.from({ length: count }, (_, atom) => [atom])
-  for (const source of ['similarity', 'verdict'] as const) {
-    const candidates = links.filter((link) => link.source === source).sort(compareLinks)
-    for (const { a, b } of candidates) linkedPairs.add(`${a} ${b}`).add(`${b} ${a}`)
-    for (const { a, b } of candidates) {
-      const [groupA, groupB] = [groups[a] ?? [], groups[b] ?? []]
-      if (groupA === groupB) continue
-      if (!groupA.every((left) => groupB.every((right) => linkedPairs.has(`${left} ${right}`)))) continue
-      const merged = [...groupA, ...groupB]
-      for (const member of merged) groups[member] = merged
-    }
+function linkCompletely(count: number, { links, contradictions }: Bonds): number[][] {
+  const similar = new Groups(count)
+  const joined = new Groups(count)
+  const linkedPairs = { similarity: new Set<string>(), verdict: new Set<string>() }
+  for (const { a, b, source } of links) linkedPairs[source].add(pairKey([a, b]))
+  const isSimilar = (pair: AtomPair) => linkedPairs.similarity.has(pairKey(pair))
+  const isLinked = (pair: AtomPair) => isSimilar(pair) || linkedPairs.verdict.has(pairKey(pair))
+  for (const { a, b, source } of [...links].sort(compareLinks)) {
+    const merges =
+      source === 'similarity'
+        ? similar.everyPair(a, b, isSimilar) && joined.everyPair(a, b, (pair) => !contradictions.has(pairKey(pair)))
+        : joined.everyPair(a, b, isLinked)
+    if (!merges) continue
+    if (source === 'similarity') similar.merge(a, b)
+    joined.merge(a, b)
   }
-  return [...new Set(groups)]
+  return joined.all()
+}
+
+type AtomPair = readonly [number, number]
+
+/** Disjoint groups of atoms. */
+class Groups {
+  readonly #byAtom: number[][]
+
+  constructor(count: number) {
+    this.#byAtom = Array.from({ length: count }, (_, atom) => [atom])
+  }
+
+  /** Whether the test holds for every pair across the groups of two atoms. */
+  everyPair(a: number, b: number, test: (pair: AtomPair) => boolean): boolean {
+    const [groupA, groupB] = [this.#byAtom[a] ?? [], this.#byAtom[b] ?? []]
+    return groupA === groupB || groupA.every((left) => groupB.every((right) => test([left, right])))
+  }
+
+  merge(a: number, b: number): void {
+    const [groupA, groupB] = [this.#byAtom[a] ?? [], this.#byAtom[b] ?? []]
+    if (groupA === groupB) return
+    const merged = [...groupA, ...groupB]
+    for (const member of merged) this.#byAtom[member] = merged
+  }
+
+  all(): number[][] {
+    return [...new Set(this.#byAtom)]
+  }
 }
 
 function compareLinks(x: Link, y: Link): number {
-  return x.wave - y.wave || y.strength - x.strength || x.a - y.a || x.b - y.b
+  const bySource = Number(x.source === 'verdict') - Number(y.source === 'verdict')
+  return x.wave - y.wave || bySource || y.strength - x.strength || x.a - y.a || x.b - y.b
 }
 
 function orderedPair(a: number, b: number): [number, number] {
