@@ -1,9 +1,10 @@
 import { errorFromRecord, TroupeError, toTroupeError } from '../errors.ts'
 import { callPattern } from '../kernel/call-pattern.ts'
-import type { RunEnd } from '../kernel/event.ts'
+import type { RunEnd, StopReason } from '../kernel/event.ts'
 import type { Execution } from '../kernel/journal/execution.ts'
 import { isFatal } from '../kernel/journal/fatal-error.ts'
 import type { Pattern, PatternResult } from '../kernel/pattern.ts'
+import { stopReasonFrom } from '../kernel/session/budget.ts'
 import type { RunScope } from '../kernel/session/pattern-context.ts'
 import { createContext } from '../kernel/session/pattern-context.ts'
 
@@ -28,8 +29,7 @@ function runEndFromResult(pattern: string, result: PatternResult): RunEnd {
       hint: 'return {success, output, error} from `execute` of the pattern',
     })
   }
-  // Round trip through JSON: the caller must get the same output now as from the store later.
-  const output: unknown = JSON.parse(JSON.stringify(result.output ?? null) ?? 'null')
+  const output = toJsonValue(result.output)
   if (result.success)
     return { status: 'completed', stop_reason: result.stop_reason ?? 'completed', output, error: null }
   const stop_reason = result.stop_reason ?? 'failed'
@@ -48,13 +48,27 @@ function runEndFromError(execution: Execution, thrown: unknown): RunEnd {
   const error = toTroupeError(execution.signal.aborted ? execution.signal.reason : thrown)
   const lostJournal = isFatal(error) && error.code !== 'unclaimed_action' && error.code !== 'step_drift'
   if (lostJournal && error.code !== 'duplicate_step') throw error
-  const cancelled = error.code === 'cancelled'
+  const stop_reason = stopReasonFrom(error)
   const { retry_keys } = error
   return {
-    status: cancelled ? 'cancelled' : 'failed',
-    stop_reason: cancelled ? 'cancelled' : error.code === 'limit_reached' ? 'budget' : 'failed',
-    output: null,
+    status: stop_reason === 'cancelled' ? 'cancelled' : 'failed',
+    stop_reason,
+    output: partialOutput(execution, stop_reason),
     error: error.toJSON(),
     ...(retry_keys.length > 0 ? { retry_keys: [...retry_keys] } : undefined),
   }
+}
+
+/** What the pattern has so far. Its code must not keep the run from ending. */
+function partialOutput({ readPartialOutput }: Execution, stop_reason: StopReason): unknown {
+  try {
+    return toJsonValue(readPartialOutput?.(stop_reason))
+  } catch {
+    return null
+  }
+}
+
+/** Round trip through JSON: the caller must get the same output now as from the store later. */
+function toJsonValue(output: unknown): unknown {
+  return JSON.parse(JSON.stringify(output ?? null) ?? 'null')
 }

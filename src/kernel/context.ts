@@ -4,7 +4,7 @@ import type { Agent } from './agent.ts'
 import type { Artifact, ArtifactRef, ArtifactVersion } from './artifact.ts'
 import type { Attachment } from './attachment.ts'
 import type { Embedder } from './embedder.ts'
-import type { SessionOpen } from './event.ts'
+import type { SessionOpen, StopReason } from './event.ts'
 import type { Question } from './gate.ts'
 import type { Limits } from './limits.ts'
 import type { Message } from './model.ts'
@@ -103,6 +103,9 @@ export interface RunContext {
   delegates(tool: string): boolean
 }
 
+/** The output of a run that ends, for this reason, before its pattern returns. */
+export type PartialOutput = (stop_reason: StopReason) => unknown
+
 /** Runs agents and other patterns. */
 export interface SessionContext {
   /** The id of the session that this key opens. */
@@ -147,6 +150,8 @@ export interface StepContext<Events extends EventDataByType = EventDataByType> {
   journalKey(key: string): string
   now(key: string): Promise<number>
   random(key: string): Promise<number>
+  /** Sets what a run that is cancelled, times out or fails keeps as its `output`. Has no effect in a tool call or sub-run. */
+  setPartialOutput(read: PartialOutput): void
 }
 
 export type SpendScope = 'run' | 'here' | { under: string }

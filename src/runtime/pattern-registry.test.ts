@@ -96,3 +96,35 @@ test.each<[DelegationRules, string, string, string | undefined]>([
   )
   expect(errors.at(0)).toEqual(['poll', code])
 })
+
+test('PT11 a run that ends before its pattern returns keeps what the pattern gave with setPartialOutput', async () => {
+  const survey = definePattern({
+    name: 'survey',
+    version: 1,
+    description: 'asks a person twice',
+    category: 'task_management',
+    input: z.strictObject({ fail: z.boolean().default(false) }),
+    output: z.strictObject({ answers: z.array(z.string()) }),
+    async execute(context, { fail }) {
+      const answers: string[] = []
+      context.setPartialOutput((stop_reason) => ({ answers, stop_reason }))
+      for (const key of ['one', 'two']) answers.push(String(await context.ask(key, { question: `${key}?` })))
+      if (fail) throw new Error('broken')
+      return { success: true, output: { answers } }
+    },
+  })
+  const { troupe } = await createTestTroupe({ patterns: [survey] })
+  const answerNext = async () => (await troupe.answer((await troupe.gates().all())[0]?.gate_id ?? '', 'yes')).result
+  const waiting = await troupe.run('survey' as string, {})
+  await answerNext()
+  expect(await troupe.cancel(waiting.run_id)).toMatchObject({
+    status: 'cancelled',
+    output: { answers: ['yes'], stop_reason: 'cancelled' },
+  })
+  await troupe.run('survey' as string, { fail: true })
+  await answerNext()
+  expect(await answerNext()).toMatchObject({
+    status: 'failed',
+    output: { answers: ['yes', 'yes'], stop_reason: 'failed' },
+  })
+})

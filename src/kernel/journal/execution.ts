@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { TroupeError } from '../../errors.ts'
+import type { PartialOutput } from '../context.ts'
 import type { Event } from '../event.ts'
 import { isEvent } from '../event.ts'
 import type { GateAnswer, Question } from '../gate.ts'
@@ -46,6 +47,8 @@ export class Execution {
   readonly toolSpecs = new Map<string, readonly ToolSpec[]>()
   /** Number of steering commands that the pattern has taken. */
   steeringTaken = 0
+  /** What the pattern of the run has so far, for an end before it returns. */
+  readPartialOutput: PartialOutput | undefined
   /** Called when the execution can be parked. */
   onParkable: (() => void) | undefined
   /**

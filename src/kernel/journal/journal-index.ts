@@ -1,7 +1,7 @@
 import type { ArtifactVersion } from '../artifact.ts'
 import type { Event, EventOf, EventType } from '../event.ts'
 import { eventRole, isEvent } from '../event.ts'
-import { ruleFromAnswer } from './permission-grant.ts'
+import { isDenial, ruleFromAnswer } from './permission-grant.ts'
 import type { TimeSpan } from './time-span.ts'
 import { coveredMs } from './time-span.ts'
 
@@ -33,6 +33,7 @@ export class JournalIndex {
   readonly #reopened = new Set<string>()
   readonly #earlierAttempts = new Map<string, EndedModelCall[]>()
   readonly #grants: string[] = []
+  readonly #denials = new Map<string, unknown>()
   readonly #artifacts = new Map<string, ArtifactVersion[]>()
   readonly #rename: (key: string) => string
   readonly #activeSpans: TimeSpan[] = []
@@ -106,6 +107,11 @@ export class JournalIndex {
   /** Permission rules that people granted in this run. */
   grantedRules(): readonly string[] {
     return this.#grants
+  }
+
+  /** The answers of people who denied a call in this run, by the fingerprint of the call. */
+  deniedCalls(): ReadonlyMap<string, unknown> {
+    return this.#denials
   }
 
   /** Number of sub-sessions, by parent session. */
@@ -230,6 +236,8 @@ export class JournalIndex {
       : undefined
     const rule = ruleFromAnswer(answer, detail)
     if (rule !== undefined) this.#grants.push(rule)
+    if (typeof detail?.permission !== 'string' || !isDenial(answer, detail.permission.split('(')[0] ?? '')) return
+    this.#denials.set(String(detail.exact), answer)
   }
 
   #beginAttempt(time: number): void {

@@ -8,6 +8,12 @@ export function ruleFromAnswer(
   return isRuleFor(answer, detail.permission.split('(')[0] ?? '') ? answer.trim() : undefined
 }
 
+/** Only a clear yes, or a rule for this tool, allows a call. */
+export function isDenial(answer: unknown, tool: string): boolean {
+  if (answer === true) return false
+  return typeof answer !== 'string' || !(/^(allow|always|yes|y)$/i.test(answer.trim()) || isRuleFor(answer, tool))
+}
+
 /** True for `Tool` and `Tool(...)`. */
 export function isRuleFor(answer: string, tool: string): boolean {
   const rule = answer.trim()

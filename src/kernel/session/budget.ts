@@ -1,6 +1,6 @@
 import type { ErrorRecord } from '../../errors.ts'
 import { TroupeError } from '../../errors.ts'
-import type { Event, ReservedBudget } from '../event.ts'
+import type { Event, ReservedBudget, StopReason } from '../event.ts'
 import type { Limits } from '../limits.ts'
 import type { Charge, Spend } from '../spend.ts'
 import { addSpend, chargeFrom, NO_SPEND, sumUsd, totalTokens } from '../spend.ts'
@@ -214,6 +214,13 @@ export function unknownPriceError(model: string, max: number): TroupeError {
       'troupe resume RUN --limit usd=null',
     alternatives: ['usd'],
   })
+}
+
+/** How a run or a session ends with this error: only an exhausted budget is `budget`, working time is `timeout`. */
+export function stopReasonFrom(error: Pick<ErrorRecord, 'code' | 'alternatives'>): StopReason {
+  if (error.code === 'cancelled' || error.code === 'timeout') return error.code
+  if (error.code !== 'limit_reached') return 'failed'
+  return limitFromError(error) === 'wall_ms' ? 'timeout' : 'budget'
 }
 
 /** The limit that a `limit_reached` error names. */

@@ -57,8 +57,9 @@ export function placementFor(
 
 type Level = Pick<Placement, 'depth' | 'self_depth' | 'max_depth'>
 
-/** An agent may call itself down to `limits.self_depth`, even where `limits.depth` is lower. */
+/** An agent may call itself down to `limits.self_depth`, even where `limits.depth` is lower; depth 0 turns delegation off. */
 function maySelfDelegate({ run }: Execution, { depth, self_depth, max_depth }: Level): boolean {
+  if (max_depth === 0) return false
   return self_depth < run.limits.self_depth && depth < Math.max(max_depth, run.limits.self_depth)
 }
 

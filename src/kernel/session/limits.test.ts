@@ -129,10 +129,10 @@ describe('limits', () => {
     const options = { model, agents: [agent('lead'), worker], tools: [push], engine: { world } }
     const { troupe, task } = await createTestTroupe({ ...options, limits: { wall_ms: 10_000 } })
     const result = await world.runUntil(task('lead', 'go'))
-    expect(result).toMatchObject({ status: 'failed', stop_reason: 'budget', error: { alternatives: ['wall_ms'] } })
+    expect(result).toMatchObject({ status: 'failed', stop_reason: 'timeout', error: { alternatives: ['wall_ms'] } })
     expect([result.duration_ms, pushes.length]).toEqual([10_000, 2])
     const ends = eventData(await troupe.events(result.run_id).all(), 'session:end')
-    expect(ends[0]).toMatchObject({ stop_reason: 'budget', text: 'Step 1.\n\nStep 2.' })
+    expect(ends[0]).toMatchObject({ stop_reason: 'timeout', text: 'Step 1.\n\nStep 2.' })
     const handle = await troupe.resume(result.run_id, { limits: { wall_ms: 60_000 } })
     const resumed = await world.runUntil(handle.result)
     expect(resumed).toMatchObject({ status: 'completed', output: { response: 'Fine.' } })
@@ -164,7 +164,7 @@ describe('limits', () => {
     const second = await createTestTroupe({ ...options, store: storeOf(first.troupe) })
     const began = world.now()
     const resumed = await world.runUntil((await second.troupe.resume(handle.run_id)).result)
-    expect([resumed.stop_reason, world.now() - began]).toEqual(['budget', 2000])
+    expect([resumed.stop_reason, world.now() - began]).toEqual(['timeout', 2000])
   })
 
   test('N4 invalid limits are rejected by name', async () => {

@@ -116,6 +116,9 @@ function stepContext(scope: PatternScope): StepContext {
     journalKey: (key) => under(scope, key),
     now: (key) => recordValue(external(key), () => world.now()),
     random: (key) => recordValue(external(key), () => world.random()),
+    setPartialOutput: (read) => {
+      if (scope.path === '') execution.readPartialOutput = read
+    },
   }
 }
 

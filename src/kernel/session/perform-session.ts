@@ -1,4 +1,3 @@
-import type { TroupeError } from '../../errors.ts'
 import { toTroupeError } from '../../errors.ts'
 import type { Agent } from '../agent.ts'
 import type { Caller, PerformRequest } from '../context.ts'
@@ -8,6 +7,7 @@ import { isFatal } from '../journal/fatal-error.ts'
 import type { SessionResult } from '../session-result.ts'
 import { toSessionResult } from '../session-result.ts'
 import { joinBackground } from './background-session.ts'
+import { stopReasonFrom } from './budget.ts'
 import type { SessionScope } from './open-session.ts'
 import { openSession } from './open-session.ts'
 import type { SessionState } from './session-state.ts'
@@ -90,9 +90,10 @@ async function runToEnd(scope: SessionScope, session: SessionState, options: Out
     const error = toTroupeError(thrown)
     if (isFatal(error)) throw error
     // Resume reopens the failed step. Without one, a resumed run would only find this end again.
-    if (!STOP_REASON_BY_CODE[error.code]) error.step ??= `${scope.key}/start`
+    const stop_reason = stopReasonFrom(error)
+    if (stop_reason === 'failed') error.step ??= `${scope.key}/start`
     return toSessionEnd(scope.key, session, {
-      stop_reason: STOP_REASON_BY_CODE[error.code] ?? 'failed',
+      stop_reason,
       text: textSinceInstruction(session),
       error,
     })
@@ -109,12 +110,6 @@ function toCaller(session: SessionState): Caller {
     planMode: session.planMode,
     messages: session.messages,
   }
-}
-
-const STOP_REASON_BY_CODE: Partial<Record<TroupeError['code'], StopReason>> = {
-  cancelled: 'cancelled',
-  timeout: 'timeout',
-  limit_reached: 'budget',
 }
 
 const STATUS_BY_STOP_REASON: Record<StopReason, SessionEnd['status']> = {

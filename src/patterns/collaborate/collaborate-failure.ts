@@ -1,10 +1,9 @@
 import type { ErrorRecord } from '../../errors.ts'
 import { TroupeError } from '../../errors.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
+import { stopReasonFrom } from '../../kernel/session/budget.ts'
 import type { Contribution } from './output.ts'
 import type { Collaboration } from './prepare-collaboration.ts'
-
-const STOP_REASONS = { limit_reached: 'budget', timeout: 'timeout', cancelled: 'cancelled' } as const
 
 /**
  * Fails the collaboration because all agents failed or a limit of the run was reached. Contributions are kept, and resume
@@ -25,11 +24,10 @@ export function failCollaboration(
   context.emit('end', 'tool:collaborative:complete', data)
   const steps = [...limitErrors, ...failed.map(({ error }) => error)].flatMap(({ step }) => step ?? [])
   const retry_keys = [...new Set(steps)].filter((step) => step !== detail.step)
-  const stop_reason = STOP_REASONS[detail.code as keyof typeof STOP_REASONS] ?? 'failed'
   return {
     success: false,
     output: { contributions },
-    stop_reason,
+    stop_reason: stopReasonFrom(detail),
     error: message,
     detail: { ...detail, message },
     retry_keys,

@@ -274,5 +274,22 @@ describe('budget and cancel', () => {
     const result = await troupe.cancel(handle.run_id, 'enough')
     expect(result.status).toBe('cancelled')
     expect(model.requests.map(({ session }) => session.agent)).toEqual(['a', 'b', 'c'])
+    const { contributions } = result.output as CollaborateRunOutput
+    expect(contributions.map(({ agent, status }) => `${agent} ${status}`).slice(0, 2)).toEqual([
+      'a completed',
+      'b failed',
+    ])
+  })
+
+  test('CO43 a collaboration cancelled while a person decides keeps its contributions', async () => {
+    const replies = { a: contributionJson('go'), b: contributionJson('wait') }
+    const { troupe } = await createCollaborationTroupe(replies)
+    const agents = ['a', 'b'].map((name) => ({ name, role: name }))
+    const input = { task: 'x', agents, synthesis: 'vote', categories: ['go', 'wait'], on_conflict: 'escalate' }
+    const waiting = await troupe.run('collaborate' as string, input)
+    expect(waiting.status).toBe('waiting')
+    const result = await troupe.cancel(waiting.run_id)
+    const { contributions } = result.output as CollaborateRunOutput
+    expect(contributions.map(({ recommendation }) => recommendation)).toEqual(['go', 'wait'])
   })
 })

@@ -22,6 +22,8 @@ export interface ContributionScope {
   schema: z.ZodType | undefined
   categories: readonly string[] | undefined
   cache: boolean
+  /** Contributions in the order of their end: what a cancelled collaboration keeps. */
+  finished: Contribution[]
 }
 
 export interface SpecialistRequest {
@@ -37,7 +39,14 @@ export function createContributionScope(
   input: ContributionOptions,
 ): ContributionScope {
   const { categories, structured, cache } = input
-  return { context, shared, schema: structured ? contributionSchema(categories) : undefined, categories, cache }
+  return {
+    context,
+    shared,
+    schema: structured ? contributionSchema(categories) : undefined,
+    categories,
+    cache,
+    finished: [],
+  }
 }
 
 interface ContributionOptions {
@@ -65,6 +74,7 @@ export async function requestContribution(
   const answer = await performWithCache(scope, specialist, { ...request, instruction })
   const contribution = { ...answer, ...(subtask === undefined ? undefined : { subtask }) }
   emitContribution(context, key, contribution)
+  scope.finished.push(contribution)
   return contribution
 }
 

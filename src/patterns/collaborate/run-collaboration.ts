@@ -42,7 +42,10 @@ async function runCollaboration(collaboration: Collaboration): Promise<PatternRe
   const names = specialists.map(({ name }) => name)
   const started = await context.now('started')
   context.emit('start', 'tool:collaborative:start', { task: input.task, agents: names, mode, synthesis })
+  const { finished } = collaboration.contributionScope
+  context.setPartialOutput(() => ({ contributions: finished }))
   const gatherResult = await gatherContributions(collaboration)
+  context.setPartialOutput(() => ({ contributions: gatherResult.contributions }))
   const limitError = gatherResult.error ?? gatherResult.contributions.find(isOutOfBudget)?.error
   if (limitError) return failCollaboration(collaboration, gatherResult.contributions, [limitError])
   // In hierarchical mode the first contribution is the plan, which is not an answer.
@@ -50,6 +53,7 @@ async function runCollaboration(collaboration: Collaboration): Promise<PatternRe
   if (answers.every(({ error }) => error)) return failCollaboration(collaboration, gatherResult.contributions)
   const resolution = await resolveConflict(collaboration, gatherResult)
   const { contributions, limitErrors } = resolution
+  context.setPartialOutput(() => ({ contributions }))
   if (limitErrors.length > 0) return failCollaboration(collaboration, contributions, limitErrors)
   const strategy = synthesisStrategy(collaboration, { ...gatherResult, contributions })
   context.emit('synthesis/start', 'tool:collaborative:synthesis:start', { strategy })

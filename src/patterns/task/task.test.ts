@@ -47,6 +47,14 @@ describe('starting a session', () => {
     })
   })
 
+  test('TK1 the output of a task with an empty answer has no other fields', async () => {
+    const { task } = await createTestTroupe({ model: functionModel(() => ({ text: '' })), agents: [lead] })
+    const { output } = await task('lead', 'go')
+    expect(Object.keys(output as object).sort()).toEqual([
+      ...['agent', 'response', 'session_id', 'status', 'stop_reason', 'turn_count', 'usage'],
+    ])
+  })
+
   test('TK2 tool:pre and tool:post carry the fields of the specification, tool_call_id and parallel_group_id', async () => {
     const { events, result } = await runLead({ agent: 'helper', instruction: 'look' })
     const [pre] = eventData(events, 'tool:pre')

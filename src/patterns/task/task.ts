@@ -191,7 +191,7 @@ function cacheKey(agent: Agent, instruction: string, input: TaskInput): string {
 }
 
 function toPatternResult(session: SessionResult, cached = false): PatternResult {
-  const { text, error, ...facts } = session
+  const { text, error, empty_response_key: _step, ...facts } = session
   const output: TaskOutput = { response: text, ...facts, ...(cached ? { cached } : undefined) }
   const performed_by = { agent: session.agent, sub_session_id: session.session_id }
   if (session.status === 'completed') return { success: true, output, performed_by, stop_reason: session.stop_reason }

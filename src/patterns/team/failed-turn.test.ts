@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { agentModel } from '../../../test/support/collaboration.ts'
 import {
   answerQuestion,
   conversationFrom,
@@ -10,7 +11,7 @@ import {
   runTeam,
   teamModel,
 } from '../../../test/support/team-harness.ts'
-import { agent } from '../../../test/support/test-troupe.ts'
+import { agent, createTroupeWithStore } from '../../../test/support/test-troupe.ts'
 import { createTroupe } from '../../index.ts'
 
 const broken = () => Object.assign(new Error('the provider is down'), { status: 404 })
@@ -195,5 +196,31 @@ describe('a failed turn', () => {
     const waiting = await runTeam({ name: 'One', agents: [{ name: 'a' }] }, { a: ['Well?'] })
     const result = await waiting.troupe.cancel(waiting.result.run_id, 'enough')
     expect([result.status, result.stop_reason]).toEqual(['cancelled', 'cancelled'])
+    expect(result.output).toMatchObject({ response: 'Well?', agent: 'a', status: 'cancelled', rounds: 1 })
+    expect((result.output as { history: unknown[] }).history).toHaveLength(2)
+  })
+
+  test('TM46 a team cancelled during a group keeps the answers of earlier rounds', async () => {
+    const pair = {
+      name: 'Pair',
+      agents: [{ name: 'first' }, { name: 'left' }, { name: 'right' }],
+      groups: [{ name: 'both', kind: 'parallel', members: ['left', 'right'] }],
+      handoffs: [{ from_agent: 'first', to_agent: 'both', condition: 'round >= 1' }],
+      after_work_behavior: 'terminate',
+    }
+    const reached = Promise.withResolvers<void>()
+    const model = agentModel({
+      first: 'The plan.',
+      left: 'Left is done.',
+      right: () => {
+        reached.resolve()
+        return new Promise<never>(() => {}) as never
+      },
+    })
+    const troupe = await createTroupeWithStore({ store: 'memory', model })
+    const handle = await troupe.stream('team' as string, { team: pair, message: 'Go.' })
+    await reached.promise
+    const result = await troupe.cancel(handle.run_id, 'enough')
+    expect(result).toMatchObject({ status: 'cancelled', output: { response: 'Left is done.', status: 'cancelled' } })
   })
 })

@@ -4,6 +4,7 @@ import type { VariableValue } from '../../judgement/condition/condition-tree.ts'
 import type { ConditionVerdict } from '../../judgement/team/handoff-routing.ts'
 import type { StopReason } from '../../kernel/event.ts'
 import { isFatal } from '../../kernel/journal/fatal-error.ts'
+import { stopReasonFrom } from '../../kernel/session/budget.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
 import { askHuman } from './human-questions.ts'
 import type { TeamOutput } from './input.ts'
@@ -206,7 +207,7 @@ export function toFailedTurn(
 ): FailedTurn {
   const error = toTroupeError(thrown)
   if (isFatal(error) || error.code === 'cancelled') throw error
-  const stop_reason = error.code === 'limit_reached' ? 'budget' : 'failed'
+  const stop_reason = stopReasonFrom(error)
   const failure = { stop_reason, error: error.toJSON(), retry_keys: error.retry_keys } as const
   const artifacts = writtenArtifacts(state, key)
   const message = toTeamMessage(state, { from: name, artifacts }, failure)

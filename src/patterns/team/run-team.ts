@@ -34,6 +34,10 @@ export async function runTeam(hostContext: TeamContext, input: TeamRunInput): Pr
   const filledRoles = await formTeam(context, input.team)
   const plan = createTeamPlan(input, context.roster, filledRoles)
   const state = createTeamState(context, plan, input)
+  context.setPartialOutput((stop_reason) => {
+    const status = stop_reason === 'cancelled' ? 'cancelled' : 'failed'
+    return toTeamOutput(state, { agent: state.turns.current, status, reason: status })
+  })
   // For a sub-team `before` is the progress on the request, for a top team an earlier conversation.
   if (!isSubTeam) appendPriorMessages(state)
   const fallback = { to: entryMember(input.team) ?? '', reason: 'no rule from user holds; the entry agent starts' }
@@ -75,6 +79,7 @@ async function runRound(state: TeamState, name: string): Promise<NextStep> {
   const result = await runTurn(state, name)
   const { failure } = result
   const where = `${name}, round ${state.round}: `
+  keepResponse(state, result)
   if (failure?.stop_reason === 'cancelled') return { end: failTeam(state, failure, { agent: name, where }) }
   await recordResponse(state, key, result)
   // At a limit of the run no error handler could work either.
@@ -105,7 +110,11 @@ async function recordResponse(state: TeamState, key: string, { messages, failure
   const { record } = state
   const timeKey = failure ? `${key}/failed` : `${key}/at`
   record.latestEntries = await recordMessages(state, { key, timeKey, messages })
-  const response = messages.map(({ text = '' }) => text).join('\n\n')
+}
+
+/** Before anything that a cancellation can stop: the text of an interrupted turn is kept, too. */
+function keepResponse({ record }: TeamState, { messages, failure }: TurnResult): void {
+  const response = messages.flatMap(({ text = '' }) => (text === '' ? [] : text)).join('\n\n')
   if (!failure || response.trim() !== '') record.response = response
 }
 

@@ -59,6 +59,19 @@ test('PM9 a denial is final for the call, and the model gets the reason', async 
   expect(refused).toHaveLength(1)
 })
 
+test('PM45 a denied call stays denied in the run, for every agent and after a restart; another call is asked', async () => {
+  const { troupe, result } = await runCommands(['rm x', 'rm x', 'rm y', 'rm x'], { ask: ['Bash'] })
+  const asked = await (await troupe.answer(result.gates[0]?.gate_id ?? '', 'never')).result
+  expect(asked.gates.map(({ question }) => question)).toEqual(['May worker call Bash(rm y)?'])
+  const ended = await (await troupe.answer(asked.gates[0]?.gate_id ?? '', 'allow')).result
+  expect([ended.status, done]).toEqual(['completed', ['rm y']])
+  expect((ended.output as { response: string }).response).toContain(
+    'a person already said no to this call in this run: never',
+  )
+  const events = await troupe.events(ended.run_id).all()
+  expect(events.filter((event) => isEvent(event, 'gate:open'))).toHaveLength(2)
+})
+
 test('PM10 always grants exactly this call for the run, a rule grants what it matches, and a new run asks again', async () => {
   const { troupe, result } = await runCommands(['npm test', 'npm test', 'npm run lint', 'npm run build'], {
     ask: ['Bash'],

@@ -1,7 +1,7 @@
 import { TroupeError } from '../../errors.ts'
 import { isEvent } from '../../kernel/event.ts'
 import { canonicalJson, sha256 } from '../../kernel/hash.ts'
-import { isRuleFor } from '../../kernel/journal/permission-grant.ts'
+import { isDenial, isRuleFor } from '../../kernel/journal/permission-grant.ts'
 import type { PermissionDecision } from '../../kernel/permission.ts'
 import type { ToolCategory, ToolKind } from '../../kernel/tool.ts'
 import type { ToolCallScope } from './tool-call-scope.ts'
@@ -36,6 +36,7 @@ export async function requirePermission(scope: ToolCallScope, action: ToolAction
   const decision = decidePermission(scope, action, fingerprint)
   if (decision.decision === 'allow') return decision
   if (decision.decision === 'deny') throw deniedError(tool.name, decision)
+  requireNotDenied(scope, { tool: tool.name, fingerprint, decision })
   let askAgainReason = ''
   for (let attempt = 1; attempt <= MAX_APPROVAL_REQUESTS; attempt++) {
     const request = { fingerprint, decision, attempt, askAgainReason }
@@ -51,6 +52,18 @@ export async function requirePermission(scope: ToolCallScope, action: ToolAction
     askAgainReason = isRule ? uncoveredReason(answer.trim(), decision) : CALL_CHANGED
   }
   throw deniedError(tool.name, { ...decision, reason: askAgainReason })
+}
+
+/** A denial is final: a model that repeats the call must not wear the person down until they agree. */
+function requireNotDenied(
+  { execution, key }: ToolCallScope,
+  { tool, fingerprint, decision }: { tool: string; fingerprint: string; decision: PermissionDecision },
+): void {
+  const { journalIndex } = execution
+  // A call that was already asked about has its own answer, now or to come.
+  if (!journalIndex.deniedCalls().has(fingerprint) || journalIndex.opening(`${key}/permission`)) return
+  const comment = denialComment(journalIndex.deniedCalls().get(fingerprint))
+  throw deniedError(tool, { ...decision, reason: `a person already said no to this call in this run${comment}` })
 }
 
 /** Why an answered rule does not allow the call. */
@@ -116,12 +129,6 @@ async function requestApproval(
 function askAgainText(reason: string): string {
   if (reason === CALL_CHANGED) return ' The call has changed since it was approved.'
   return reason && ` But ${reason}.`
-}
-
-/** Only a clear yes, or a rule for this tool, allows a call. */
-function isDenial(answer: unknown, tool: string): boolean {
-  if (answer === true) return false
-  return typeof answer !== 'string' || !(/^(allow|always|yes|y)$/i.test(answer.trim()) || isRuleFor(answer, tool))
 }
 
 function denialComment(answer: unknown): string {
