@@ -45,7 +45,7 @@ export function explainHandoff(team: Team, from: string, assumptions: Assumption
   if (!known.includes(from)) throw unknownNameError('unknown_agent', { kind: 'agent or group', name: from, known })
   const allRules = parseHandoffRules(team).rules
   const failed = from !== USER && assumptions.variables?.error_detected === true
-  const rules = createRuleLookup(allRules)(from, failed)
+  const rules = createRuleLookup(allRules, team.groups)(from, failed)
   const variables = {
     ...initialSystemVariables(team, from, failed),
     ...team.context_variables,

@@ -30,8 +30,30 @@ describe('unreachable members', () => {
       "warning agents[2].name no handoff leads to 'c'",
     ])
     expect(findProblems('a b c', [handoff('a', 'b', 'x y'), handoff('b', 'a', 'x z'), handoff('c', 'a', 'x')])).toEqual(
-      ["warning agents[2].name no handoff leads to 'c'"],
+      ["warning agents[2].name no handoff leads to 'c'", "warning handoffs[2] is never tried: 'c' never has a turn"],
     )
+  })
+
+  test('TF30 rules of a sender that never has a turn are reported', () => {
+    expect(findProblems('a', [handoff('any_agent', 'a', 'x y')])).toEqual([
+      "warning handoffs[0] is never tried: there is no agent but 'a'",
+    ])
+    const inGroup = [handoff('c', 'g', 'x y'), handoff('a', 'd', 'done and well'), handoff('b', 'd', 'all is said')]
+    expect(findProblems('c a b d', inGroup, { groups: [group(['a', 'b'], 'user')] })).toEqual([])
+  })
+
+  test('TF19 rules of group members and of their group are one list', () => {
+    const rules = [handoff('c', 'g', 'x y'), handoff('a', 'd')]
+    expect(findProblems('c a b d', rules, { groups: [group(['a', 'b'], 'user')] })).toEqual([
+      "warning groups[0].then is never reached: handoff 2 to 'd' always applies and comes first",
+    ])
+    const other = [...rules, handoff('b', 'c', 'x z')]
+    expect(findProblems('c a b d', other, { groups: [group(['a', 'b'], 'user')] })).toEqual([
+      "warning handoffs[2] is never reached: handoff 2 to 'd' always applies and comes first",
+      "warning groups[0].then is never reached: handoff 2 to 'd' always applies and comes first",
+    ])
+    const alone = [...other, handoff('c', 'b', 'x w')]
+    expect(findProblems('c a b d', alone, { groups: [group(['a', 'b'], 'user')] })).toHaveLength(1)
   })
 
   test('TF15 entry, user, any_agent, groups, then, form and supervisor make members reachable', () => {
@@ -40,7 +62,7 @@ describe('unreachable members', () => {
     expect(findProblems('a b', [handoff('any_agent', 'b', 'x')])).toEqual([])
     expect(findProblems('a b c', [], { entry: 'g', groups: [group(['a', 'b'], 'c')] })).toEqual([])
     expect(findProblems('c a b', [handoff('c', 'g', 'x')], { groups: [group(['a', 'b'], 'user')] })).toEqual([])
-    expect(findProblems('c a b', [], { groups: [group(['a', 'b'], 'user')] })).toHaveLength(3)
+    expect(findProblems('c a b', [], { groups: [group(['a', 'b'], 'user')] })).toHaveLength(4)
     const form = { roles: [{ name: 'scout', role: 'looks' }] }
     expect(findProblems('a', [], { form })).toEqual(["warning form.roles[0].name no handoff leads to 'scout'"])
     expect(findProblems('a b', [], { supervisor: 'b' })).toEqual([])

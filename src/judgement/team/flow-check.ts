@@ -5,12 +5,12 @@ import type { FlowGraph } from './flow-graph.ts'
 import { buildFlowGraph, findEndlessCycles, reachableFrom, ruleSources } from './flow-graph.ts'
 import type { HandoffRule } from './handoff-routing.ts'
 import { isUnconditional } from './handoff-rules.ts'
-import { memberNameFields, teamMembers } from './team-members.ts'
+import { entryMember, memberNameFields, teamMembers } from './team-members.ts'
 import type { FieldPath, TeamProblem } from './team-problem.ts'
 import { teamError, teamWarning } from './team-problem.ts'
 import type { Team } from './team-schema.ts'
-import { ANY_AGENT } from './team-schema.ts'
-import { constantVariables, systemVariableTypes, variableTypes } from './team-variables.ts'
+import { ANY_AGENT, USER } from './team-schema.ts'
+import { systemVariableTypes, variableTypes } from './team-variables.ts'
 import { findUnsatisfiable } from './unsatisfiable.ts'
 
 /**
@@ -22,8 +22,8 @@ export function flowProblems(
   rules: readonly HandoffRule[],
   externalVariables: readonly string[] = [],
 ): TeamProblem[] {
-  const unsatisfiable = unsatisfiableConditions(team, rules, externalVariables)
-  const shadowed = shadowedRules(rules)
+  const unsatisfiable = unsatisfiableConditions(team, rules)
+  const shadowed = shadowedRules(team, rules)
   const dead = new Set([...unsatisfiable, ...shadowed].map(({ rule }) => rule))
   const usable = rules.filter((rule) => !dead.has(rule))
   const graph = buildFlowGraph(team, usable)
@@ -32,22 +32,18 @@ export function flowProblems(
     ...unsetVariables(team, rules, externalVariables),
     ...shadowed.map(({ problem }) => problem),
     ...unreachableMembers(team, graph),
+    ...untriedRules(team, rules, graph),
     ...endlessCycles(team, graph, usable),
   ]
 }
 
 type RuleFinding = { rule: HandoffRule; problem: TeamProblem }
 
-function unsatisfiableConditions(
-  team: Team,
-  rules: readonly HandoffRule[],
-  externalVariables: readonly string[],
-): RuleFinding[] {
+function unsatisfiableConditions(team: Team, rules: readonly HandoffRule[]): RuleFinding[] {
   const system = systemVariableTypes(team)
   const types = new Map([...variableTypes(team), ...system])
   const counts = new Set([...system].flatMap(([name, type]) => (type === 'number' ? [name] : [])))
-  const constants = new Map([...constantVariables(team)].filter(([name]) => !externalVariables.includes(name)))
-  const facts = { types, constants, counts }
+  const facts = { types, counts }
   return rules.flatMap((rule) => {
     const unsatisfiable = findUnsatisfiable(rule.condition, facts)
     if (!unsatisfiable) return []
@@ -118,15 +114,54 @@ function findTemplateOffset({ condition_text: text }: HandoffRule, name: string)
 }
 
 /** Rules after an unconditional rule that covers every case. */
-function shadowedRules(rules: readonly HandoffRule[]): RuleFinding[] {
+function shadowedRules(team: Team, rules: readonly HandoffRule[]): RuleFinding[] {
   const unconditional = rules.filter(isUnconditional)
+  const groupsOf = groupLookup(team, rules)
   return rules.flatMap((rule) => {
-    const above = unconditional.find((other) => other !== rule && precedes(other, rule) && coversRule(other, rule))
+    const above = unconditional.find(
+      (other) =>
+        other !== rule &&
+        precedes(other, rule) &&
+        (coversRule(other, rule) || coversInGroups(other, groupsOf(rule.from))),
+    )
     // Two unconditional rules of equal priority are already reported as a conflict.
     if (!above || (isUnconditional(rule) && above.from === rule.from && above.priority === rule.priority)) return []
     const message = `is never reached: handoff ${above.index + 1} to '${above.to}' always applies and comes first`
     const hint = 'give it a higher priority, or the other one a condition'
-    return [{ rule, problem: teamWarning(['handoffs', rule.index], message, hint) }]
+    return [{ rule, problem: teamWarning(rulePath(team, rule), message, hint) }]
+  })
+}
+
+/** The path of a rule: the `then` of a group comes after all handoffs. */
+function rulePath({ handoffs }: Team, { index }: HandoffRule): FieldPath {
+  return index < handoffs.length ? ['handoffs', index] : ['groups', index - handoffs.length, 'then']
+}
+
+/** The groups after whose turn the rules of a name are tried; none if it is an agent that also works alone. */
+function groupLookup(team: Team, rules: readonly HandoffRule[]): (name: string) => Team['groups'] {
+  const alone = new Set([entryMember(team), team.supervisor, ...rules.map(({ to }) => to)])
+  return (name) =>
+    team.groups.filter((group) => group.name === name || (group.members.includes(name) && !alone.has(name)))
+}
+
+/** Whether `above` applies after each of the groups: it belongs to the group or to one of its members. */
+function coversInGroups(above: HandoffRule, groups: Team['groups']): boolean {
+  return (
+    groups.length > 0 &&
+    groups.every(({ name, members }) => above.to !== name && (above.from === name || members.includes(above.from)))
+  )
+}
+
+/** Rules whose sender never has a turn. */
+function untriedRules(team: Team, rules: readonly HandoffRule[], { next, starts }: FlowGraph): TeamProblem[] {
+  const { agents, groups } = teamMembers(team)
+  const reachable = reachableFrom(starts, next)
+  return rules.flatMap((rule) => {
+    if (rule.from === USER) return []
+    const sources = ruleSources(rule, [...agents, ...groups])
+    if (sources.some((name) => reachable.has(name))) return []
+    const reason = sources.length === 0 ? `there is no agent but '${rule.to}'` : `'${rule.from}' never has a turn`
+    return [teamWarning(rulePath(team, rule), `is never tried: ${reason}`, 'add a handoff to its sender, or remove it')]
   })
 }
 

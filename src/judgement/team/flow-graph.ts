@@ -23,7 +23,10 @@ export function buildFlowGraph(team: Team, rules: readonly HandoffRule[]): FlowG
   const exits = new Set<string>()
   const unconditional = new Set<string>()
   for (const rule of rules) {
-    for (const from of ruleSources(rule, everyone)) {
+    const sources = ruleSources(rule, everyone)
+    // The rules of members are tried after the turn of their group, too.
+    const joined = team.groups.filter(({ name, members }) => rule.to !== name && members.includes(rule.from))
+    for (const from of [...sources, ...joined.map(({ name }) => name)]) {
       if (rule.to === USER) exits.add(from)
       else if (rule.to !== PREVIOUS_AGENT) next.get(from)?.add(rule.to)
       if (isUnconditional(rule)) unconditional.add(from)

@@ -36,6 +36,23 @@ function decide(rules: readonly HandoffRule[], from: string, context: RoutingCon
   return routeHandoff(createRuleLookup(rules)(from), context)
 }
 
+test('HO9 the rules of members apply after the turn of their group, in one order', () => {
+  const rule = (from: string, to: string, priority: number, index: number): HandoffRule => {
+    const condition = { kind: 'constant', text: 'always', value: true } as const
+    return { from, to, priority, index, condition, condition_text: 'always' }
+  }
+  const rules = [
+    rule('g', 'x', 1, 0),
+    rule('a', 'y', 2, 1),
+    rule('b', 'g', 9, 2),
+    rule('b', 'x', 1, 3),
+    rule('c', 'x', 5, 4),
+  ]
+  const from = createRuleLookup(rules, [{ name: 'g', members: ['a', 'b'] }])
+  expect(from('g').map(({ index }) => index)).toEqual([1, 0, 3])
+  expect(from('b').map(({ index }) => index)).toEqual([2, 3])
+})
+
 describe('HO1 order', () => {
   const rules = parseRules(
     'writer > reviewer: true',

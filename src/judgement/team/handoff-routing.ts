@@ -54,18 +54,21 @@ const ANY = 'any_agent'
 const USER = 'user'
 
 /**
- * Finds the rules that apply after a turn, in order of evaluation: highest priority first, ties in file order. After a
- * failed turn only rules that refer to `error_detected` apply.
+ * Finds the rules that apply after a turn, in order of evaluation: highest priority first, ties in file order. After the
+ * turn of a group the rules of its members apply, too. After a failed turn only rules that refer to `error_detected` apply.
  */
 export function createRuleLookup(
   rules: readonly HandoffRule[],
+  groups: readonly { name: string; members: readonly string[] }[] = [],
 ): (from: string, failed?: boolean) => readonly HandoffRule[] {
   const rulesBySource = Map.groupBy(rules, ({ from }) => from)
   const anyAgentRules = rulesBySource.get(ANY) ?? []
   const rulesFrom = memoize((from) => {
     // An agent never hands off to itself, and `any_agent` never means the user.
     const general = from === USER || from === ANY ? [] : anyAgentRules.filter(({ to }) => to !== from)
-    const own = from === ANY ? [] : (rulesBySource.get(from) ?? [])
+    const members = groups.find(({ name }) => name === from)?.members ?? []
+    const sources = from === ANY ? [] : [...new Set([from, ...members])]
+    const own = sources.flatMap((source) => rulesBySource.get(source) ?? []).filter(({ to }) => to !== from)
     return [...own, ...general].sort((a, b) => b.priority - a.priority || a.index - b.index)
   })
   const errorRulesFrom = memoize((from) => rulesFrom(from).filter(mentionsErrors))

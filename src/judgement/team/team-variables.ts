@@ -19,12 +19,6 @@ export function systemVariableTypes(team: Team): Map<string, VariableType> {
   return systemVariables(teamMembers(team))
 }
 
-/** `context_variables` that no agent sets: constant unless a person changes them. */
-export function constantVariables(team: Team): Map<string, VariableValue> {
-  const set = new Set(team.agents.flatMap(({ outputs }) => Object.keys(outputs ?? {})))
-  return new Map(Object.entries(team.context_variables).filter(([name]) => !set.has(name)))
-}
-
 interface Setter {
   name: string
   type: VariableType

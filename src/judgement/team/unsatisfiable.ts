@@ -10,8 +10,6 @@ import type { VariableType } from '../condition/system-variables.ts'
 /** Known facts about variables before a run. */
 export interface StaticFacts {
   types: ReadonlyMap<string, VariableType>
-  /** Variables with a value that never changes. */
-  constants: ReadonlyMap<string, VariableValue>
   /** Counters: numbers that are never negative. */
   counts: ReadonlySet<string>
 }
@@ -55,16 +53,18 @@ function toDisjunctiveForm(tree: ConditionNode, holds: boolean): Literal[][] | u
 }
 
 function findConflict(literals: readonly Literal[], facts: StaticFacts): Unsatisfiable | undefined {
+  const unjudged = unjudgedSentence(literals)
+  if (unjudged) return unjudged
   const ranges = new Map<string, Range>()
   const truths = new Map<string, boolean>()
   for (const literal of literals) {
     const { leaf, holds } = literal
     const ownConflict = leafConflict(literal, facts)
     if (ownConflict !== undefined) return { reason: ownConflict, leaf }
-    const key = leaf.kind === 'fact' ? leaf.variable : leaf.text.toLowerCase().replaceAll(/\s+/g, ' ')
+    const key = literalKey(leaf)
     if (truths.get(key) === !holds) return { reason: `'${leaf.text}' cannot be both true and false`, leaf }
     truths.set(key, holds)
-    const bound = boundFrom(literal, facts)
+    const bound = boundFrom(literal)
     if (!bound) continue
     const previous = ranges.get(bound.variable) ?? initialRange(facts.counts.has(bound.variable))
     const range = narrowRange(previous, bound.op, bound.value)
@@ -74,13 +74,27 @@ function findConflict(literals: readonly Literal[], facts: StaticFacts): Unsatis
   return undefined
 }
 
+/** Values are compared case-sensitively, sentences are not. */
+function literalKey(leaf: ConditionLeaf): string {
+  if (leaf.kind === 'fact') return leaf.variable
+  const text = leaf.text.replaceAll(/\s+/g, ' ')
+  return leaf.kind === 'compare' ? text : text.toLowerCase()
+}
+
+/** A sentence that has to be judged together with `error_detected`: after a failed turn nobody judges one. */
+function unjudgedSentence(literals: readonly Literal[]): Unsatisfiable | undefined {
+  const failed = literals.some(({ leaf, holds }) => leaf.kind === 'fact' && leaf.variable === 'error_detected' && holds)
+  const sentence = failed ? literals.find(({ leaf }) => leaf.kind === 'semantic')?.leaf : undefined
+  const reason = `after a failed turn ('error_detected') no sentence is judged`
+  return sentence && { reason, leaf: sentence }
+}
+
 function leafConflict({ leaf, holds }: Literal, facts: StaticFacts): string | undefined {
   if (leaf.kind === 'constant') return leaf.value === holds ? undefined : `'${leaf.text}' is always ${leaf.value}`
   if (leaf.kind === 'fact') {
     const type = facts.types.get(leaf.variable)
     if (type !== undefined && type !== 'boolean') return `'${leaf.variable}' is a ${type}, not a boolean`
-    const value = facts.constants.get(leaf.variable)
-    return value === !holds ? `'${leaf.variable}' is always ${value}` : undefined
+    return undefined
   }
   return leaf.kind === 'compare' ? comparisonConflict(leaf, holds, facts) : undefined
 }
@@ -96,11 +110,9 @@ function comparisonConflict(
   }
   if (ORDER_OPERATORS.has(leaf.op) && (left ?? right ?? 'number') !== 'number')
     return `'${leaf.op}' compares numbers only, not a ${left ?? right}`
-  const [a, b] = [constantValue(leaf.left, facts), constantValue(leaf.right, facts)]
-  if (a === undefined || b === undefined || compareConstants(a, leaf.op, b) === holds) return undefined
-  const names = [leaf.left, leaf.right].flatMap((side) => ('variable' in side ? [side.variable] : []))
-  const values = names.map((name) => `'${name}' is always ${facts.constants.get(name)}`).join(' and ')
-  return values === '' ? `${leaf.text} is always ${!holds}` : values
+  if ('variable' in leaf.left || 'variable' in leaf.right) return undefined
+  const value = compareConstants(leaf.left.literal, leaf.op, leaf.right.literal)
+  return value === holds ? undefined : `${leaf.text} is always ${value}`
 }
 
 const ORDER_OPERATORS = new Set<Comparator>(['<', '<=', '>', '>='])
@@ -109,10 +121,6 @@ const MIRROR = { '==': '==', '!=': '!=', '<': '>', '>': '<', '<=': '>=', '>=': '
 
 function operandType(side: Operand, { types }: StaticFacts): VariableType | undefined {
   return 'variable' in side ? types.get(side.variable) : (typeof side.literal as VariableType)
-}
-
-function constantValue(side: Operand, { constants }: StaticFacts): VariableValue | undefined {
-  return 'variable' in side ? constants.get(side.variable) : side.literal
 }
 
 function compareConstants(a: VariableValue, op: Comparator, b: VariableValue): boolean {
@@ -125,19 +133,14 @@ function compareConstants(a: VariableValue, op: Comparator, b: VariableValue): b
 
 type Bound = { variable: string; op: Comparator; value: VariableValue }
 
-/** The restriction that a literal puts on a variable without a constant value. */
-function boundFrom({ leaf, holds }: Literal, facts: StaticFacts): Bound | undefined {
+/** The restriction that a literal puts on a variable. Variables can be set from outside, so their values are not known. */
+function boundFrom({ leaf, holds }: Literal): Bound | undefined {
   if (leaf.kind === 'fact') return { variable: leaf.variable, op: '==', value: holds }
   if (leaf.kind !== 'compare') return undefined
   const op = holds ? leaf.op : OPPOSITE[leaf.op]
-  const [left, right] = [constantValue(leaf.left, facts), constantValue(leaf.right, facts)]
-  if ('variable' in leaf.left && left === undefined && right !== undefined) {
-    return { variable: leaf.left.variable, op, value: right }
-  }
-  if ('variable' in leaf.right && right === undefined && left !== undefined) {
-    return { variable: leaf.right.variable, op: MIRROR[op], value: left }
-  }
-  return undefined
+  const { left, right } = leaf
+  if ('variable' in left) return 'literal' in right ? { variable: left.variable, op, value: right.literal } : undefined
+  return 'variable' in right ? { variable: right.variable, op: MIRROR[op], value: left.literal } : undefined
 }
 
 interface Range {

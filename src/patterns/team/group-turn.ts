@@ -36,6 +36,8 @@ export async function runGroupTurn(state: TeamState, group: TeamGroup, request: 
 interface MemberResult {
   name: string
   result: TurnResult
+  /** The conditions that the member was asked to judge. */
+  conditions: readonly string[]
 }
 
 /** All members read the same conversation; their answers join it in the order of `members`. */
@@ -46,15 +48,21 @@ async function runParallelGroup(
 ): Promise<TurnResult> {
   const { context, plan } = state
   const members = [...new Set(group.members)].map((name) => plan.member(name) as SingleMember)
-  const settled = await context.parallel(members, plan.team.limits.max_parallel, (member) =>
-    runMemberTurn(state, member, { key: `${key}/member/${member.name}`, conditions }),
+  // A member judges the conditions of the group's rules and of its own, not those of other members.
+  const conditionsOf = (name: string) => {
+    const own = [group.name, name].flatMap((from) => plan.ownConditions(from, state.conditionValues))
+    return conditions.filter((condition) => own.includes(condition))
+  }
+  const asked = members.map(({ name }) => conditionsOf(name))
+  const settled = await context.parallel(members, plan.team.limits.max_parallel, (member, index) =>
+    runMemberTurn(state, member, { key: `${key}/member/${member.name}`, conditions: asked[index] ?? [] }),
   )
   const results = settled.map((outcome, index): MemberResult => {
     const { name } = members[index] as TeamMember
     const thrownAt = { key: `${key}/member/${name}` }
     const result = outcome.ok ? outcome.value : toFailedTurn(state, name, { ...thrownAt, thrown: outcome.error })
     recordTurn(state, name, result)
-    return { name, result }
+    return { name, result, conditions: asked[index] ?? [] }
   })
   return joinResults(results)
 }
@@ -68,7 +76,7 @@ function joinResults(all: readonly MemberResult[]): TurnResult {
     messages,
     artifacts: all.flatMap(({ result }) => result.artifacts),
     variables: new Map(succeeded.flatMap(({ variables }) => [...variables])),
-    verdicts: unanimousVerdicts(succeeded),
+    verdicts: unanimousVerdicts(all.filter(({ result }) => !result.failure)),
     problems: [...all.flatMap(memberProblems), ...variableConflicts(all)],
   }
   const failures = all.flatMap(({ result }) => result.failure ?? [])
@@ -93,11 +101,13 @@ function memberProblems({ name, result: { problems, failure } }: MemberResult): 
   ]
 }
 
-/** The verdicts that all members share; a member without a verdict on a condition does not agree. */
-function unanimousVerdicts(results: readonly TurnResult[]): Map<string, ConditionVerdict> {
-  const [first, ...others] = results
-  const shared = [...(first?.verdicts ?? [])].filter(([condition, { value }]) =>
-    others.every(({ verdicts }) => verdicts.get(condition)?.value === value),
+/** The verdicts that all members share who were asked; a member without a verdict on a condition does not agree. */
+function unanimousVerdicts(members: readonly MemberResult[]): Map<string, ConditionVerdict> {
+  const given = new Map(members.flatMap(({ result }) => [...result.verdicts]))
+  const shared = [...given].filter(([condition, { value }]) =>
+    members.every(
+      ({ conditions, result }) => !conditions.includes(condition) || result.verdicts.get(condition)?.value === value,
+    ),
   )
   return new Map(shared)
 }

@@ -49,6 +49,8 @@ export interface TeamPlan {
   synchronisedAgents(from: string): readonly string[]
   /** The natural-language conditions of the rules from `from`, with the current variable values filled in. */
   semanticConditions(from: string, variables: Readonly<Record<string, VariableValue>>): readonly string[]
+  /** The same without the rules of a group's members. */
+  ownConditions(from: string, variables: Readonly<Record<string, VariableValue>>): readonly string[]
   turnPrompt(profile: MemberProfile, conditions: readonly string[]): string
 }
 
@@ -69,7 +71,7 @@ export function createTeamPlan(
 ): TeamPlan {
   const { agents, groups } = teamMembers(team)
   const allRules = parseHandoffRules(team).rules
-  const rules = createRuleLookup(allRules)
+  const rules = createRuleLookup(allRules, team.groups)
   const asked = askedVariables(team, allRules, Object.keys(variables))
   const entries = new Map<string, TeamAgent>([
     ...team.agents.map((agent) => [agent.name, agent] as const),
@@ -104,6 +106,7 @@ export function createTeamPlan(
     rules,
     synchronisedAgents: memoize((from) => synchronisedAgents(team, allRules, from)),
     semanticConditions: createConditionLookup(rules),
+    ownConditions: createConditionLookup(createRuleLookup(allRules)),
     turnPrompt: createPromptCache(),
   }
 }
