@@ -81,7 +81,7 @@ export { loadPrices } from './models/pricing.ts'
 export type { RateLimit, RateLimits } from './models/rate-limiter.ts'
 export type { RetryPolicyOptions } from './models/retry.ts'
 export { createRetryPolicy } from './models/retry.ts'
-export type { CollaborateConfig } from './patterns/collaborate/collaborate-config.ts'
+export type { CollaborateConfig, CollaborateSettings } from './patterns/collaborate/collaborate-config.ts'
 export type { CollaborateEvent } from './patterns/collaborate/events.ts'
 export type { CollaborateOutput, Contribution } from './patterns/collaborate/output.ts'
 export type { TaskOutput, TaskRequest } from './patterns/task/input.ts'
@@ -89,6 +89,7 @@ export type { TaskConfig } from './patterns/task/task-config.ts'
 export type { TeamEvent } from './patterns/team/events.ts'
 export type { TeamOutput } from './patterns/team/input.ts'
 export type { AccountQuery } from './runtime/account-query.ts'
+export { defineConfig, loadConfig } from './runtime/config/troupe-config.ts'
 export type { Page, PagedQuery, PageRequest } from './runtime/paged-query.ts'
 export type {
   ArtifactSummary,
@@ -103,7 +104,13 @@ export { readAttachment } from './runtime/read-attachment.ts'
 export type { AnswerOptions, RunHandle, RunOptions, RunResult, SteerOptions } from './runtime/run-handle.ts'
 export type { Troupe } from './runtime/troupe.ts'
 export { createTroupe } from './runtime/troupe.ts'
-export type { ModelOptions, TroupeMcpOptions, TroupeOptions } from './runtime/troupe-options.ts'
+export type {
+  LoadedConfig,
+  ModelOptions,
+  TroupeConfig,
+  TroupeMcpOptions,
+  TroupeOptions,
+} from './runtime/troupe-options.ts'
 export type { JsonSchema, Schema, SchemaInput, SchemaOutput, StandardSchema } from './schema/standard-schema.ts'
 export type { ArtifactRow, GateRow, RunRow, SessionRow, Store } from './store/store.ts'
 export type { McpLimits } from './tools/mcp/mcp-server.ts'

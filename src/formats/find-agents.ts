@@ -54,6 +54,13 @@ export async function agentSources(options: FindAgentsOptions): Promise<AgentSou
   ]
 }
 
+/** The folders on the default search path that exist, without the built-in one. */
+export async function existingAgentFolders(options: FindAgentsOptions): Promise<string[]> {
+  const folders = (await agentSources({ ...options, builtIn: false })).map(({ folder }) => folder)
+  const exists = await Promise.all(folders.map(pathExists))
+  return folders.filter((_, index) => exists[index])
+}
+
 /** Finds the agents of a project under unique names; invalid and shadowed agents are reported as problems. */
 export async function findAgents(options: FindAgentsOptions): Promise<LoadedAgents> {
   const found: LoadedAgents = { agents: [], problems: await untrustedAgentWarnings(options) }

@@ -1,4 +1,6 @@
+import { homedir } from 'node:os'
 import { realWorld } from '../engine/real-world.ts'
+import { withBuiltInAgents } from '../formats/built-in-agents.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Limits } from '../kernel/limits.ts'
 import { DEFAULT_LIMITS } from '../kernel/limits.ts'
@@ -20,20 +22,22 @@ import type { TroupeOptions } from './troupe-options.ts'
  * Checks the options, opens the store, and creates models, agents and tools from the options. Patterns and engine load when they
  * are needed: they and their schema library are most of the code.
  */
-export async function compose(options: TroupeOptions): Promise<RuntimeParts> {
+export async function compose(options: TroupeOptions, folder?: string): Promise<RuntimeParts> {
   checkStoreAddress(options)
   const world = options.engine?.world ?? realWorld()
-  const agents = await loadAgents(options.agents ?? [])
+  const ownAgents = await loadAgents(options.agents ?? [], folder)
+  const agents = await withBuiltInAgents(ownAgents)
   const roster = createRoster(agents)
   const registry = lazy(async () => (await import('./pattern-registry.ts')).loadPatternRegistry(options))
-  const limits = await limitsFrom(options, needsPatterns(options) ? await registry.get() : undefined)
+  const patterns = needsPatterns(options, ownAgents) ? await registry.get() : undefined
+  const limits = await limitsFrom(options, patterns)
   const performers = performerPort(options, agents)
   const prices = await customPricesPort(options)
   // Before the store: an invalid cassette must not leave an open store behind.
   const models = await modelPorts(options, world)
   const toolbox = await openToolbox(options)
   const tools = toolsByName(options, toolbox)
-  if (needsPatterns(options)) await checkNames(options, { agents, tools, toolbox, patterns: await registry.get() })
+  if (patterns) await checkNames(options, { agents, tools, toolbox, patterns })
   const mcp = await openMcp(options, { agents, tools, world, toolbox })
   const store = await openStore(options, () => world.now())
   const checkedPorts: CheckedPorts = {
@@ -75,8 +79,8 @@ async function loadEverything(execution: Lazy<ExecutionParts>): Promise<void> {
 }
 
 /** True if options have to be checked against the patterns, whose names must be unique and may be used in rules. */
-function needsPatterns(options: TroupeOptions): boolean {
-  const { patterns = [], tools = [], permissions, agents = [] } = options
+function needsPatterns(options: TroupeOptions, agents: readonly Agent[]): boolean {
+  const { patterns = [], tools = [], permissions } = options
   const configs: Readonly<Record<string, unknown>> = { ...options }
   return (
     patterns.length > 0 ||
@@ -107,7 +111,16 @@ async function limitsFrom({ limits }: TroupeOptions, registry: PatternRegistry |
   return parseLimits({ ...DEFAULT_LIMITS, ...registry?.limits }, limits)
 }
 
-async function loadAgents(agents: readonly Agent[]): Promise<Agent[]> {
-  const { withBuiltInAgents } = await import('../formats/built-in-agents.ts')
-  return withBuiltInAgents(agents)
+/** The agents of the options, and those in agent files. An agent of the options hides one in a file. */
+async function loadAgents(agents: readonly (Agent | string)[], folder: string | undefined): Promise<Agent[]> {
+  const inline = agents.filter((agent) => typeof agent !== 'string')
+  const dirs = agents.filter((agent) => typeof agent === 'string')
+  if (dirs.length === 0 && folder === undefined) return inline
+  const { findAgents } = await import('../formats/find-agents.ts')
+  const search = dirs.length > 0 ? { dirs } : { home: homedir() }
+  const found = await findAgents({ project: folder ?? process.cwd(), builtIn: false, ...search })
+  for (const { level, path, line, message } of found.problems)
+    if (level === 'error') process.emitWarning(`troupe: ${path}:${line}: ${message}`)
+  const names = new Set(inline.map(({ name }) => name))
+  return [...inline, ...found.agents.filter(({ name }) => !names.has(name))]
 }

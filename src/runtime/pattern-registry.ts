@@ -27,7 +27,7 @@ export async function loadPatternRegistry(options: TroupeOptions): Promise<Patte
   const configs: Readonly<Record<string, unknown>> = { ...options }
   const builtIn = (await loadBuiltInPatterns()).map((pattern): Pattern => {
     const config = configs[pattern.name]
-    return config === undefined ? pattern : (pattern.configure?.(config) ?? pattern)
+    return config === undefined ? pattern : configure(pattern, config)
   })
   const all = [...builtIn, ...custom]
   requireUniqueNames('patterns', custom, new Set(builtIn.flatMap(patternNames)))
@@ -40,6 +40,13 @@ export async function loadPatternRegistry(options: TroupeOptions): Promise<Patte
     agentTools: callable.filter(({ agents }) => agents).flatMap(patternNames),
     limits: Object.assign({}, ...all.map(({ limits }) => limits)) as Partial<Limits>,
   }
+}
+
+function configure(pattern: Pattern, config: unknown): Pattern {
+  if (pattern.configure) return pattern.configure(config)
+  throw new TroupeError('invalid_input', `option \`${pattern.name}\`: the pattern takes no settings`, {
+    hint: 'remove the option; limits of runs are set with `limits`',
+  })
 }
 
 export function patternNames({ name, aliases = [] }: Pattern): string[] {

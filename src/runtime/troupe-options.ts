@@ -15,7 +15,7 @@ import type { World } from '../kernel/world.ts'
 import type { CassetteOptions } from '../models/cassette-file.ts'
 import type { ModelConfig } from '../models/detect.ts'
 import type { RateLimits } from '../models/rate-limiter.ts'
-import type { CollaborateConfig } from '../patterns/collaborate/collaborate-config.ts'
+import type { CollaborateSettings } from '../patterns/collaborate/collaborate-config.ts'
 import type { TaskConfig } from '../patterns/task/task-config.ts'
 import type { Store } from '../store/store.ts'
 import type { McpLimits } from '../tools/mcp/mcp-server.ts'
@@ -24,6 +24,11 @@ import type { Sandbox } from '../tools/sandbox/sandbox.ts'
 import type { ToolsOptions } from '../tools/tools.ts'
 
 export interface TroupeOptions<Patterns extends readonly Pattern[] = readonly Pattern[]> {
+  /**
+   * The configuration file (`troupe.config.ts`, `.js`, `.json` or `.yaml`) whose options these override: a path, what `loadConfig` returned,
+   * or `false` for none. Default: that of the working folder, or of a folder above it in the git repository, if the program is in it.
+   */
+  config?: string | LoadedConfig | false
   /** A folder, a database file, `memory`, or a `Store`. Default: the folder `.troupe`. */
   store?: string | Store
   /**
@@ -35,8 +40,11 @@ export interface TroupeOptions<Patterns extends readonly Pattern[] = readonly Pa
   project?: string
   /** The model for agents that name none: a role, `PROVIDER/MODEL`, `scripted:FILE`, or a `Model`. */
   model?: string | Model
-  /** Added to the built-in agents; an agent with the name of a built-in one replaces it. */
-  agents?: readonly Agent[]
+  /**
+   * Added to the built-in agents; an agent with the name of a built-in one replaces it. A string is a folder or file with agent files
+   * or rosters. With a configuration file and no such string, the agent folders of the project and the user are searched.
+   */
+  agents?: readonly (Agent | string)[]
   /** External agents that carry out the turns of agents with this `performer`, instead of the model loop. */
   performers?: Readonly<Record<string, Performer>>
   tools?: readonly Tool[]
@@ -49,7 +57,7 @@ export interface TroupeOptions<Patterns extends readonly Pattern[] = readonly Pa
   /** Settings of delegation. */
   task?: Partial<TaskConfig>
   /** Defaults and limits of the pattern `collaborate`. */
-  collaborate?: Partial<CollaborateConfig>
+  collaborate?: CollaborateSettings
   /** Compares statements by meaning. Default: a small local model; `false` compares them as text only. */
   embedder?: Embedder | false
   hooks?: readonly Hooks[]
@@ -68,6 +76,23 @@ export interface TroupeOptions<Patterns extends readonly Pattern[] = readonly Pa
   cassette?: CassetteOptions
   /** MCP servers for all agents, in addition to those that agent files configure. */
   mcp?: TroupeMcpOptions
+}
+
+/**
+ * The content of `troupe.config.ts`: the options of `createTroupe`. Relative paths start at the folder of the file. In JSON and YAML,
+ * `tools`, `patterns` and `hooks` are paths of modules that export them.
+ */
+export interface TroupeConfig extends Omit<TroupeOptions, 'config' | 'workspace'> {
+  /** As in `createTroupe`; the folder is that of the file unless `workspace.workspace` names another. */
+  workspace?: Partial<ToolsOptions>
+}
+
+/** A configuration file that was loaded and checked. */
+export interface LoadedConfig {
+  path: string
+  /** The folder of the project. */
+  folder: string
+  options: TroupeConfig
 }
 
 export interface EngineOptions {

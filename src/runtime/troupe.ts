@@ -87,7 +87,9 @@ export async function createTroupe<const Patterns extends readonly Pattern[] = r
   const reads = await import('./run-reader.ts')
   const { createQueries } = await import('./queries.ts')
   const { lazy } = await import('./lazy.ts')
-  const parts = await compose(options)
+  const { applyConfig } = await import('./config/apply-config.ts')
+  const configured = await applyConfig(options)
+  const parts = await compose(configured.options, configured.folder)
   const { project, agents, store, mcp } = parts
   const reader = reads.createRunReader(parts)
   const runs = lazy(async () => {

@@ -17,6 +17,11 @@ export interface CollaborateConfig {
   consensus_threshold: number
 }
 
+/** The settings that a program or a configuration file gives; the others have defaults. */
+export type CollaborateSettings = Partial<Omit<CollaborateConfig, 'coordinator'>> & {
+  coordinator?: Partial<CollaborateConfig['coordinator']>
+}
+
 export const DEFAULT_COLLABORATE_CONFIG: CollaborateConfig = Object.freeze({
   default_mode: 'parallel',
   default_synthesis: 'coordinator',
@@ -43,7 +48,7 @@ export const collaborateSettings = configSchema
   .partial()
 
 /** Validates `createTroupe({ collaborate })` and fills in the defaults. */
-export function parseCollaborateConfig(config: Partial<CollaborateConfig>): CollaborateConfig {
+export function parseCollaborateConfig(config: CollaborateSettings): CollaborateConfig {
   const coordinator = { ...DEFAULT_COLLABORATE_CONFIG.coordinator, ...config.coordinator }
   const parsed = configSchema.safeParse({ ...DEFAULT_COLLABORATE_CONFIG, ...config, coordinator })
   if (parsed.success) {

@@ -2,7 +2,7 @@ import type { Pattern } from '../../kernel/pattern.ts'
 import { definePattern } from '../../kernel/pattern.ts'
 import type { StandardSchema } from '../../schema/standard-schema.ts'
 import type * as z from '../../schema/zod.ts'
-import type { CollaborateConfig } from './collaborate-config.ts'
+import type { CollaborateConfig, CollaborateSettings } from './collaborate-config.ts'
 import { collaborateSettings, DEFAULT_COLLABORATE_CONFIG, parseCollaborateConfig } from './collaborate-config.ts'
 import { collaborateEvents } from './events.ts'
 import { collaborateInput, collaborateInputFor } from './input.ts'
@@ -27,7 +27,7 @@ export function createCollaboratePattern(config: CollaborateConfig): Collaborate
     aliases: ['tool-collaborative'],
     on_request: true,
     settings: collaborateSettings,
-    configure: (options) => createCollaboratePattern(parseCollaborateConfig(options as Partial<CollaborateConfig>)),
+    configure: (options) => createCollaboratePattern(parseCollaborateConfig(options as CollaborateSettings)),
     input: collaborateInput,
     output: collaborateOutput as unknown as StandardSchema<CollaborateOutput>,
     events: collaborateEvents,

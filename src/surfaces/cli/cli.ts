@@ -1,3 +1,4 @@
+import type { LoadedConfig } from '../../index.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Options shared by all commands. */
@@ -6,8 +7,8 @@ export interface CommonOptions {
   quiet?: boolean
   store?: string
   project?: string
-  /** Modules with your own patterns. */
-  patterns?: string[]
+  /** Uses the configuration of the project, whoever wrote it. */
+  trustProject?: boolean
   agents?: string
   model?: string
   mcpConfig?: string
@@ -33,12 +34,16 @@ export interface CommonOptions {
 export interface Cli<Own extends object = object> {
   terminal: Terminal
   options: CommonOptions & Own
+  /** The configuration of the project and the user; `undefined` without one. */
+  config?: LoadedConfig | undefined
 }
 
 export interface ProgramContext {
   terminal: Terminal
   /** Exit code of the process, set by the command. */
   code: number
+  /** The configuration, once a command has needed it. */
+  config?: LoadedConfig | undefined
 }
 
 /** Prints a value as one line of JSON on stdout. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { didYouMean, nearestNames, TroupeError } from '../../errors.ts'
 
-const OPTIONS_WITH_VALUE = ['--store', '--project', '--patterns']
+const OPTIONS_WITH_VALUE = ['--store', '--project']
 
 /** The first word that is not an option; works even when the rest does not parse. */
 export function commandName(argv: readonly string[]): string | undefined {

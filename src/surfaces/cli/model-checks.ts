@@ -11,8 +11,11 @@ import type { DoctorCheck } from './render/doctor-checks.ts'
 export async function detectConfiguredModels(cli: Cli): Promise<DetectedModels> {
   const { detectModels } = await import('../../index.ts')
   const model = modelName(cli)
-  const detected = detectModels(process.env, model === undefined ? {} : { model })
-  const source = cli.options.model ? '--model' : 'TROUPE_MODEL'
+  const detected = detectModels(process.env, {
+    ...cli.config?.options.models?.config,
+    ...(model === undefined ? undefined : { model }),
+  })
+  const source = cli.options.model ? '--model' : process.env.TROUPE_MODEL ? 'TROUPE_MODEL' : 'the configuration'
   for (const choice of Object.values(detected.roles)) if (choice.model === model) choice.reason = `set by ${source}`
   return detected
 }

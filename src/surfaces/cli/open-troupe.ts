@@ -1,25 +1,35 @@
 import { existsSync, statSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { TroupeError } from '../../errors.ts'
-import type { Troupe, TroupeOptions } from '../../index.ts'
-import { loadAgentsForRun, loadUserAgents } from './agent-roster.ts'
+import type { Store, Troupe, TroupeOptions } from '../../index.ts'
+import { agentFolders, projectFolder, warnOfUntrustedAgents } from './agent-roster.ts'
 import type { Cli } from './cli.ts'
 import { exposedEnvNames, readMcpServers } from './mcp-config.ts'
 import { workspaceOptions } from './workspace-options.ts'
 
-export function storePath({ options }: Cli): string {
-  return options.store || process.env.TROUPE_STORE || '.troupe'
+/** For display. */
+export function storePath(cli: Cli): string {
+  const store = configuredStore(cli)
+  return typeof store === 'string' ? store : store.location
 }
 
-/** The model from `--model` or `TROUPE_MODEL`. Script paths become absolute, so that the run can be resumed from any folder. */
-export function modelName({ options }: Cli): string | undefined {
-  const name = options.model || process.env.TROUPE_MODEL || undefined
+/** `--store`, `TROUPE_STORE`, that of the configuration, or `.troupe` in the project. */
+function configuredStore(cli: Cli): string | Store {
+  const folder = relative(process.cwd(), projectFolder(cli))
+  return cli.options.store || process.env.TROUPE_STORE || cli.config?.options.store || join(folder, '.troupe')
+}
+
+/** The model from `--model`, `TROUPE_MODEL` or the configuration. Script paths become absolute, so that the run can be resumed from any folder. */
+export function modelName({ options, config }: Cli): string | undefined {
+  const configured = typeof config?.options.model === 'string' ? config.options.model : undefined
+  const name = options.model || process.env.TROUPE_MODEL || configured
   return name?.startsWith('scripted:') ? `scripted:${resolve(name.slice('scripted:'.length))}` : name
 }
 
 /** True for an address such as `postgres://…` or `libsql:…`, too: opening it reports what is wrong with it. */
 export function storeExists(cli: Cli): boolean {
-  const path = storePath(cli)
+  const path = configuredStore(cli)
+  if (typeof path !== 'string') return true
   return path === 'memory' || /^[^/\\.]{2,}:|^:/.test(path) || existsSync(path)
 }
 
@@ -28,17 +38,17 @@ export async function openTroupe(cli: Cli, use: 'existing' | 'new'): Promise<Tro
   const { createTroupe } = await import('../../index.ts')
   const model = modelName(cli)
   const servers = await readMcpServers(cli)
-  const { loadPatterns } = await import('./load-patterns.ts')
+  if (use === 'new') await warnOfUntrustedAgents(cli)
   return createTroupe({
-    store: use === 'existing' && !storeExists(cli) ? 'memory' : storePath(cli),
-    agents: use === 'new' ? await loadAgentsForRun(cli) : (await loadUserAgents(cli)).agents,
-    patterns: await loadPatterns(cli.options.patterns),
+    config: cli.config ?? false,
+    store: use === 'existing' && !storeExists(cli) ? 'memory' : configuredStore(cli),
+    agents: await agentFolders(cli),
     ...(cli.options.project ? { project: cli.options.project } : undefined),
     ...(model === undefined ? undefined : { model }),
     mcp: {
       ...(servers ? { servers } : undefined),
       exposeEnv: exposedEnvNames(cli),
-      unconfined: cli.options.sandbox === false,
+      ...(cli.options.sandbox === false ? { unconfined: true } : undefined),
     },
     ...(cli.options.durability ? { durability: cli.options.durability } : undefined),
     ...(use === 'new' || storeExists(cli) ? await workspaceOptions(cli) : undefined),

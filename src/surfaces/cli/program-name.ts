@@ -6,15 +6,15 @@ export function programName({ npm_package_name, npm_lifecycle_event = '' }: Node
   return isScript ? 'npm run -s troupe --' : 'troupe'
 }
 
-/** Adds `--store`, `--project` and `--patterns` to the commands in hints, so that they find the same runs. */
+/** Adds `--store`, `--project` and `--trust-project` to the commands in hints, so that they find the same runs. */
 export function setProgramName(
   styles: readonly TerminalStyle[],
-  { store, project, patterns = [] }: { store?: string; project?: string; patterns?: string[] },
+  { store, project, trustProject }: { store?: string; project?: string; trustProject?: boolean },
 ): void {
   const flags = [
     ...(store ? ['--store', quoteShellWord(store)] : []),
     ...(project ? ['--project', quoteShellWord(project)] : []),
-    ...patterns.flatMap((file) => ['--patterns', quoteShellWord(file)]),
+    ...(trustProject ? ['--trust-project'] : []),
   ]
   for (const style of styles) style.program = [programName(process.env), ...flags].join(' ')
 }

@@ -10,7 +10,7 @@ export function addCommonOptions(command: Command): Command {
     .option('-q, --quiet', 'print no progress')
     .option('--store <path>', 'folder or database of the runs (TROUPE_STORE; default: .troupe)')
     .option('--project <name>', 'project name (default: default)')
-    .option('--patterns <file>', 'load your own patterns from this module; repeatable', collectValues)
+    .option('--trust-project', 'use the troupe.config file of this project without asking')
     .helpOption('-h, --help', 'show help')
 }
 

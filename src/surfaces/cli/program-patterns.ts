@@ -16,11 +16,12 @@ const optionFactory = {
   invalid: (message: string) => new InvalidArgumentError(message),
 }
 
-/** Adds a subcommand of `run` for each built-in pattern and for those of `--patterns`. */
-export async function addPatternCommands(run: Command, context: ProgramContext, own: Pattern[]): Promise<void> {
+/** Adds a subcommand of `run` for each built-in pattern and for those of the configuration. */
+export async function addPatternCommands(run: Command, context: ProgramContext): Promise<void> {
   const { loadBuiltInPatterns, patternInputSchema } = await import('../../runtime/built-in-patterns.ts')
   run.usage('PATTERN [options]').commandsGroup('Patterns:')
   const builtIn: readonly Pattern[] = await loadBuiltInPatterns()
+  const own = context.config?.options.patterns ?? []
   // `createTroupe` rejects a pattern with the name of a built-in one.
   const added = own.filter(({ name }) => builtIn.every((pattern) => pattern.name !== name))
   const patterns = [...builtIn, ...added].filter(({ only }) => only !== 'tool')
@@ -36,7 +37,7 @@ export async function addPatternCommands(run: Command, context: ProgramContext, 
     const fileOnly = flags.fileOnly.filter(({ name }) => pattern.name !== TEAM_PATTERN || name !== TEAM_FIELD)
     command.addHelpText('after', () => fileOnlyHelp(fileOnly, context.terminal.out))
     command.action(async () => {
-      context.code = await startPattern(command, { pattern, flags, terminal: context.terminal })
+      context.code = await startPattern(command, { pattern, flags, context })
     })
   }
   const names = patterns.map(({ name }) => name)
@@ -60,14 +61,15 @@ function addTeamInputOptions(command: Command): void {
 
 async function startPattern(
   command: Command,
-  { pattern, flags, terminal }: { pattern: Pattern; flags: PatternFlags; terminal: Cli['terminal'] },
+  { pattern, flags, context }: { pattern: Pattern; flags: PatternFlags; context: ProgramContext },
 ): Promise<number> {
+  const { terminal, config } = context
   const options = command.optsWithGlobals<Cli<{ input?: string; detach?: boolean }>['options']>()
   setProgramName([terminal.out, terminal.err], options)
   if (options.input === undefined && pattern.name !== TEAM_PATTERN) requireInputFile(pattern, flags)
-  if (options.detach) return (await import('./commands/detach-command.ts')).detachCommand({ terminal, options })
+  if (options.detach) return (await import('./commands/detach-command.ts')).detachCommand({ terminal, options, config })
   const { runPatternCommand } = await import('./commands/run-command.ts')
-  return runPatternCommand({ terminal, options }, pattern.name, await flags.parsedInput())
+  return runPatternCommand({ terminal, options, config }, pattern.name, await flags.parsedInput())
 }
 
 /** Explains required fields without a flag: `--agents`, for example, is the folder of agent files, not the field. */

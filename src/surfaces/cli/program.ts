@@ -61,9 +61,14 @@ async function preparePatternCommands(
 ): Promise<string[]> {
   const { addPatternCommands } = await import('./program-patterns.ts')
   const { normalizeFlags } = await import('./pattern-flags.ts')
-  const { loadPatterns, patternFiles } = await import('./load-patterns.ts')
-  const own = await loadPatterns(patternFiles(argv))
-  for (const command of program.commands) if (command.name() === 'run') await addPatternCommands(command, context, own)
+  const { loadCommandConfig } = await import('./project-config.ts')
+  const isHelp = argv.includes('--help') || argv.includes('-h')
+  context.config = await loadCommandConfig(context.terminal, {
+    use: isHelp ? 'help' : 'execute',
+    trustProject: argv.includes('--trust-project'),
+    quiet: true,
+  })
+  for (const command of program.commands) if (command.name() === 'run') await addPatternCommands(command, context)
   return normalizeFlags(argv)
 }
 
@@ -118,7 +123,7 @@ function addStartCommands(program: Command, add: AddCommand): void {
     .option('--retry', 'with --resume: retry a failed run at once')
     .option('--set <name=value>', 'set a variable of the team; repeatable', collectValues)
   add(program, 'init', async (cli) => (await import('./commands/init-command.ts')).initCommand(cli)).description(
-    'create example agent files in .troupe/agents',
+    'create troupe.config.ts and example agent files',
   )
   const agents = async (cli: Cli, [subcommand]: string[]) =>
     (await import('./commands/agents-command.ts')).agentsCommand(cli, subcommand)
@@ -242,9 +247,26 @@ function createAddCommand(context: ProgramContext): AddCommand {
     return command.action(async () => {
       const options: CommonOptions = command.optsWithGlobals()
       setProgramName([terminal.out, terminal.err], options)
-      context.code = await handler({ terminal, options }, command.args)
+      const config = await loadConfigFor(command, terminal, options)
+      context.code = await handler({ terminal, options, config }, command.args)
     })
   }
+}
+
+/** Commands that need no configuration. */
+const UNCONFIGURED = new Set(['init', 'demo', 'schema'])
+/** Commands that execute runs: without the tools and hooks of the project they would not do what was meant. */
+const EXECUTING = new Set(['chat', 'resume', 'fork', 'answer', 'pause', 'step', 'continue', 'next', 'set', 'say'])
+
+async function loadConfigFor(command: Command, terminal: Terminal, options: CommonOptions & { wait?: boolean }) {
+  const name = command.name()
+  if (UNCONFIGURED.has(name)) return undefined
+  const { loadCommandConfig } = await import('./project-config.ts')
+  return loadCommandConfig(terminal, {
+    use: EXECUTING.has(name) && options.wait !== false ? 'execute' : 'read',
+    trustProject: options.trustProject === true,
+    quiet: options.quiet === true,
+  })
 }
 
 function packageVersion(): string {

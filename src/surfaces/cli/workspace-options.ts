@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { TroupeOptions } from '../../index.ts'
-import { agentFoldersToProtect } from './agent-roster.ts'
+import { agentFoldersToProtect, projectFolder } from './agent-roster.ts'
 import type { Cli } from './cli.ts'
 
 /*
@@ -13,8 +13,9 @@ type WorkspaceOptions = Pick<TroupeOptions, 'workspace' | 'permissions' | 'disab
 export async function workspaceOptions(cli: Cli): Promise<WorkspaceOptions> {
   const { options, terminal } = cli
   if (!options.tools) return {}
-  const hosts = options.allowHost ?? []
-  const wantsSandbox = options.sandbox !== false
+  const configured = cli.config?.options.workspace
+  const hosts = [...(configured?.network?.hosts ?? []), ...(options.allowHost ?? [])]
+  const wantsSandbox = options.sandbox !== false && configured?.sandbox !== 'none'
   const { sandboxReport } = await import('../../runtime/tool-ports.ts')
   const { searchProviderFromEnv } = await import('../../index.ts')
   const search = hosts.length > 0 ? await searchProviderFromEnv(process.env) : undefined
@@ -27,9 +28,11 @@ export async function workspaceOptions(cli: Cli): Promise<WorkspaceOptions> {
   }
   return {
     workspace: {
-      workspace: resolve(options.workspace ?? '.'),
+      workspace: options.workspace ? resolve(options.workspace) : (configured?.workspace ?? projectFolder(cli)),
       sandbox: wantsSandbox && !isMissing ? { read: (options.readable ?? []).map((path) => resolve(path)) } : 'none',
-      ...(hosts.length > 0 ? { network: { hosts, ...(search ? { search } : undefined) } } : undefined),
+      ...(hosts.length > 0
+        ? { network: { hosts: options.allowHost ?? [], ...(search ? { search } : undefined) } }
+        : undefined),
       // Prevents privilege escalation: agents must not edit agent files or MCP configuration.
       protect: [
         ...(await agentFoldersToProtect(cli)),
@@ -38,7 +41,7 @@ export async function workspaceOptions(cli: Cli): Promise<WorkspaceOptions> {
     },
     ...(isMissing ? { disabledTools: ['Bash', 'LSP'] } : undefined),
     permissions: {
-      mode: 'ask',
+      ...(cli.config?.options.permissions?.mode ? undefined : { mode: 'ask' as const }),
       ...(options.allow ? { allow: options.allow } : undefined),
       ...(options.ask ? { ask: options.ask } : undefined),
       ...(options.deny ? { deny: options.deny } : undefined),

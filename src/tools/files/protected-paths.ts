@@ -11,6 +11,7 @@ import { pathsNamedInGitConfig } from './git-hooks.ts'
 const PARTLY_PROTECTED = ['.claude', '.github']
 const AGENT_CONFIG_PATHS = ['.claude/agents', '.claude/settings.json', '.claude/settings.local.json', '.github/agents']
 const PROTECTED_NAMES = ['.amplifier', '.mcp.json']
+const CONFIG_NAME = /^troupe\.config\.(ts|js|json|yaml)$/i
 /** Below the root, `.troupe/agents` belongs to a nested project. In the root all of `.troupe` is inaccessible anyway. */
 const NESTED_AGENT_CONFIG_PATHS = [...AGENT_CONFIG_PATHS, ...PROTECTED_NAMES, '.troupe/agents']
 
@@ -26,7 +27,7 @@ export interface ProtectionRules {
 export function isAgentConfig(segments: readonly string[]): boolean {
   return segments.some((name, index) => {
     const next = segments[index + 1] ?? ''
-    if (PROTECTED_NAMES.includes(name)) return true
+    if (PROTECTED_NAMES.includes(name) || CONFIG_NAME.test(name)) return true
     if (name === '.github' || name === '.troupe') return next === 'agents'
     return name === '.claude' && (next === 'agents' || /^settings.*\.json$/.test(next))
   })
@@ -36,7 +37,10 @@ export function isAgentConfig(segments: readonly string[]): boolean {
 export function agentConfigPaths(folder: string, kind: 'root' | 'nested'): string[] {
   const settings = listNames(join(folder, '.claude')).filter((name) => /^settings.*\.json$/i.test(name))
   const known = kind === 'root' ? [...AGENT_CONFIG_PATHS, ...PROTECTED_NAMES] : NESTED_AGENT_CONFIG_PATHS
-  return [...new Set([...known, ...settings.map((name) => `.claude/${name}`)])].map((path) => join(folder, path))
+  // Masking those that do not exist would show empty files to commands. A new one is not trusted until a person agrees.
+  const configs = listNames(folder).filter((name) => CONFIG_NAME.test(name))
+  const found = [...settings.map((name) => `.claude/${name}`), ...configs]
+  return [...new Set([...known, ...found])].map((path) => join(folder, path))
 }
 
 /** Folders that must exist, or the sandbox would have to protect them as a whole. */

@@ -131,7 +131,8 @@ describe('troupe init', () => {
   test('A18 example agents are written, load without problems, and next steps are printed', async () => {
     const { code, out } = await troupe('init')
     expect(code).toBe(0)
-    expect(out.slice(0, 3)).toEqual(['explorer', 'builder', 'critic'].map((name) => `wrote .troupe/agents/${name}.md`))
+    const written = ['explorer', 'builder', 'critic'].map((name) => `wrote .troupe/agents/${name}.md`)
+    expect(out.slice(0, 4)).toEqual(['wrote troupe.config.ts', ...written])
     expect(out).toContain('  troupe agents check')
     for (const line of out) expect(displayWidth(line)).toBeLessThanOrEqual(60)
     const { agents, problems } = (await troupe('agents', '--json')).json()
@@ -140,13 +141,20 @@ describe('troupe init', () => {
     expect(agents[0].permissions.allow).toContain('Bash(npm test:*)')
   })
 
-  test('A18 existing files are never overwritten, and then nothing is written', async () => {
+  test('A18 existing files are never overwritten; with both kinds nothing is written', async () => {
     await put('.troupe/agents/critic.md', 'mine')
+    expect((await troupe('init')).out.slice(0, 2)).toEqual(['wrote troupe.config.ts', 'kept .troupe/agents/critic.md'])
     const { code, err } = await troupe('init')
     expect(code).toBe(2)
-    expect(err.join(' ')).toContain('no files were written: .troupe/agents/critic.md')
+    expect(err.join(' ').replaceAll(/\s+/g, ' ')).toContain('written: troupe.config.ts, .troupe/agents/critic.md')
     expect(await readFile('.troupe/agents/critic.md', 'utf8')).toBe('mine')
     await expect(readFile('.troupe/agents/builder.md')).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+
+  test('A18 the configuration beside one of another kind is not written', async () => {
+    await put('troupe.config.yaml', 'model: fast\n')
+    expect((await troupe('init')).out).toContain('kept troupe.config.yaml')
+    await expect(readFile('troupe.config.ts')).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
   test('A18 --json lists the written files', async () => {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { homedir } from 'node:os'
+import { basename, join } from 'node:path'
 import { TroupeError } from '../../../errors.ts'
 import { wrapText } from '../../../views/text-width.ts'
 import type { Cli } from '../cli.ts'
@@ -8,6 +9,7 @@ import { printJson } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'
 import { withProgramName } from '../render/styled-line.ts'
 import { STARTER_AGENTS } from './starter-agents.ts'
+import { STARTER_CONFIG } from './starter-config.ts'
 
 const AGENTS_FOLDER = '.troupe/agents'
 const NEXT_STEPS = [
@@ -16,21 +18,31 @@ const NEXT_STEPS = [
   ['troupe run task --agent explorer "How does this start?"', 'run an agent'],
 ] as const
 
-/** Creates example agent files in the current folder; never overwrites. */
+/** Creates a configuration and example agent files in the current folder. What exists is left as it is. */
 export async function initCommand(cli: Cli): Promise<number> {
   const { terminal, options } = cli
-  const files = Object.entries(STARTER_AGENTS).map(([name, text]) => ({ path: `${AGENTS_FOLDER}/${name}`, text }))
-  const existing = files.map(({ path }) => path).filter((path) => existsSync(path))
-  if (existing.length > 0) throw filesExistError(existing)
+  const { configFileIn, PROJECT_CONFIG } = await import('../../../formats/config-file.ts')
+  const folder = process.cwd()
+  const config = await configFileIn(folder, PROJECT_CONFIG)
+  const agents = Object.entries(STARTER_AGENTS).map(([name, text]) => ({ path: `${AGENTS_FOLDER}/${name}`, text }))
+  const kept = agents.map(({ path }) => path).filter((path) => existsSync(path))
+  const files = [
+    ...(config ? [] : [{ path: `${PROJECT_CONFIG}.ts`, text: STARTER_CONFIG }]),
+    ...(kept.length > 0 ? [] : agents),
+  ]
+  if (config) kept.unshift(basename(config.path))
+  if (files.length === 0) throw filesExistError(kept)
   await mkdir(join(...AGENTS_FOLDER.split('/')), { recursive: true })
   // Prevents a TOCTOU race: `wx` fails on a file created after the check.
   for (const { path, text } of files) await writeFile(path, text, { flag: 'wx' })
+  if (!config) await trustOwnConfig(folder)
   const written = files.map(({ path }) => path)
   if (options.json) {
-    printJson(cli, { written, next: NEXT_STEPS.map(([command]) => command) })
+    printJson(cli, { written, kept, next: NEXT_STEPS.map(([command]) => command) })
     return EXIT.done
   }
   for (const path of written) terminal.print(`wrote ${path}`)
+  for (const path of kept) terminal.print(`kept ${path}`)
   if (options.quiet) return EXIT.done
   const { out } = terminal
   for (const text of wrapText('Edit, rename or delete them. Next steps:', out.width)) terminal.print(text)
@@ -40,6 +52,13 @@ export async function initCommand(cli: Cli): Promise<number> {
     for (const text of wrapText(`    ${description}`, out.width, 4)) terminal.print(out.paint('dim', text))
   }
   return EXIT.done
+}
+
+/** The operator need not be asked about a file that this command has just written. */
+async function trustOwnConfig(folder: string): Promise<void> {
+  const { PROJECT_CONFIG } = await import('../../../formats/config-file.ts')
+  const { hashFiles, recordTrust, trustRecordPath } = await import('../../../formats/folder-trust.ts')
+  await recordTrust(trustRecordPath(homedir()), folder, await hashFiles(folder, [`${PROJECT_CONFIG}.ts`]))
 }
 
 function filesExistError(paths: readonly string[]): TroupeError {

@@ -1,0 +1,156 @@
+import { readdir, stat } from 'node:fs/promises'
+import { dirname, extname, join } from 'node:path'
+import { TroupeError } from '../errors.ts'
+import { readTextFile } from './file-text.ts'
+import { findYamlPosition } from './yaml-positions.ts'
+
+/** A configuration file that exists. */
+export interface ConfigFile {
+  path: string
+  folder: string
+  /** `code` is executed when it is loaded. */
+  kind: 'code' | 'data'
+}
+
+/** Data of a configuration file. */
+export interface ConfigData {
+  value: unknown
+  /** `path:line:column` of a key, or the path if the position is not known. */
+  locate(key: readonly PropertyKey[]): string
+}
+
+export const PROJECT_CONFIG = 'troupe.config'
+const EXTENSIONS = ['.ts', '.js', '.json', '.yaml']
+
+/**
+ * The configuration of the project that a folder belongs to: in the folder itself, or in one above it up to the root of the git
+ * repository. Without a repository only the folder itself is searched: anybody may write to a folder such as `/tmp`.
+ */
+export async function findProjectConfig(from: string): Promise<ConfigFile | undefined> {
+  const last = (await gitRoot(from)) ?? from
+  for (let folder = from; ; folder = dirname(folder)) {
+    const file = await configFileIn(folder, PROJECT_CONFIG)
+    if (file || folder === last) return file
+  }
+}
+
+/** The file of this name with one of the extensions. An empty file does not count. */
+export async function configFileIn(folder: string, name: string): Promise<ConfigFile | undefined> {
+  const names = await readdir(folder).catch((): string[] => [])
+  const candidates = EXTENSIONS.map((extension) => name + extension).filter((each) => names.includes(each))
+  const sizes = await Promise.all(candidates.map((each) => fileSize(join(folder, each))))
+  // A killed sandboxed command can leave an empty mount point in place of a protected file.
+  const [first, second] = candidates.filter((_, index) => (sizes[index] ?? 0) > 0)
+  if (first === undefined) return undefined
+  if (second === undefined) return toConfigFile(join(folder, first))
+  throw new TroupeError('invalid_input', `${folder} has two configuration files: ${first} and ${second}`, {
+    hint: 'keep one of them',
+    responsible: 'operator',
+  })
+}
+
+/** Throws `invalid_input` for a file of another kind. */
+export function toConfigFile(path: string): ConfigFile {
+  const extension = extname(path)
+  const kind = extension === '.ts' || extension === '.js' ? 'code' : 'data'
+  if (EXTENSIONS.includes(extension)) return { path, folder: dirname(path), kind }
+  throw new TroupeError('invalid_input', `\`config\`: ${path} is no configuration file`, {
+    hint: `use a file that ends in ${EXTENSIONS.join(', ')}`,
+  })
+}
+
+/** Parses a JSON or YAML file. Throws `invalid_input` with the position of a syntax error. */
+export async function readConfigData({ path }: ConfigFile): Promise<ConfigData> {
+  const text = await readConfigText(path)
+  const yaml = await import('yaml')
+  const lines = new yaml.LineCounter()
+  const document = yaml.parseDocument(text, { lineCounter: lines, logLevel: 'error', merge: true })
+  const locate: ConfigData['locate'] = (key) => {
+    if (document.errors.length > 0) return path
+    const names = key.map((part) => (typeof part === 'symbol' ? '' : part))
+    const { line, column } = findYamlPosition({ yaml, document, lines, text }, { path: names, key: true })
+    return `${path}:${line}:${column}`
+  }
+  if (path.endsWith('.json')) return { value: parseJson(path, text), locate }
+  const [error] = document.errors
+  if (error) {
+    const { line = 1, col = 1 } = error.linePos?.[0] ?? {}
+    const reason = error.message.split(/ at line \d/)[0]?.replace(/[:.\s]+$/, '')
+    throw syntaxError(`${path}:${line}:${col}: invalid YAML: ${reason}`)
+  }
+  return { value: documentValue(path, document), locate }
+}
+
+/** The text of a configuration file. */
+export async function readConfigText(path: string): Promise<string> {
+  const content = await readTextFile(path, () => true).catch((thrown: NodeJS.ErrnoException) => {
+    throw unreadableError(path, thrown.code === 'ENOENT' ? 'no such file' : thrown.message)
+  })
+  if (content === undefined) throw unreadableError(path, 'it is not a text file')
+  if (content === 'too large') throw unreadableError(path, 'it is larger than 1 MB')
+  return content.text.replace(/^\uFEFF/, '')
+}
+
+/** The library rejects alias bombs ("billion laughs"). */
+function documentValue(path: string, document: { toJS(): unknown }): unknown {
+  try {
+    return document.toJS()
+  } catch (thrown) {
+    throw syntaxError(`${path}: invalid YAML: ${(thrown as Error).message}`)
+  }
+}
+
+function parseJson(path: string, text: string): unknown {
+  const problem = jsonProblem(text)
+  if (problem === undefined) return JSON.parse(text)
+  // Not every message of the parser has a position. An error is in the shortest prefix that nothing could complete.
+  let [valid, invalid] = [0, text.length]
+  while (invalid - valid > 1) {
+    const middle = (valid + invalid) >> 1
+    if (isIncomplete(text.slice(0, middle))) valid = middle
+    else invalid = middle
+  }
+  const before = text.slice(0, isIncomplete(text) ? text.length : valid).split('\n')
+  const [reason] = problem.split(/, (?:\.\.\.)?"| in JSON at position| is not valid JSON/)
+  throw syntaxError(`${path}:${before.length}:${(before.at(-1) ?? '').length + 1}: invalid JSON: ${reason}`)
+}
+
+function jsonProblem(text: string): string | undefined {
+  try {
+    JSON.parse(text)
+    return undefined
+  } catch (thrown) {
+    return (thrown as Error).message
+  }
+}
+
+/** True for a text that could be the beginning of valid JSON. */
+function isIncomplete(text: string): boolean {
+  const problem = jsonProblem(text) ?? 'end of JSON'
+  return /end of JSON|Unterminated/.test(problem) || problem.includes(`at position ${text.length} `)
+}
+
+function syntaxError(message: string): TroupeError {
+  return new TroupeError('invalid_input', message, { hint: 'correct the file', responsible: 'operator' })
+}
+
+function unreadableError(path: string, reason: string): TroupeError {
+  return new TroupeError('invalid_input', `the configuration file ${path} cannot be read: ${reason}`, {
+    hint: 'check the path and its permissions; troupe init writes a new file',
+    responsible: 'operator',
+  })
+}
+
+async function gitRoot(from: string): Promise<string | undefined> {
+  for (let folder = from; ; folder = dirname(folder)) {
+    if ((await fileSize(join(folder, '.git'))) !== undefined) return folder
+    if (dirname(folder) === folder) return undefined
+  }
+}
+
+async function fileSize(path: string): Promise<number | undefined> {
+  return stat(path).then(
+    ({ size }) => size,
+    () => undefined,
+  )
+}

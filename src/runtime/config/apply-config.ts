@@ -1,0 +1,69 @@
+import { realpathSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { ConfigFile } from '../../formats/config-file.ts'
+import { findProjectConfig, toConfigFile } from '../../formats/config-file.ts'
+import { isInFolder } from '../../formats/folder-trust.ts'
+import { DEFAULT_STORE } from '../open-store.ts'
+import type { LoadedConfig, TroupeOptions } from '../troupe-options.ts'
+import { loadConfig } from './troupe-config.ts'
+
+/** Options after the configuration was applied. */
+export interface ConfiguredOptions {
+  options: TroupeOptions
+  /** The folder of the configuration; `undefined` without one. */
+  folder: string | undefined
+}
+
+/** Adds the configuration of the project to the options of a program; the options win. */
+export async function applyConfig({ config, ...options }: TroupeOptions): Promise<ConfiguredOptions> {
+  const loaded = typeof config === 'object' ? config : config === false ? undefined : await loadOwnConfig(config)
+  if (!loaded) return { options, folder: undefined }
+  const { mergeOptions } = await import('./merge-options.ts')
+  const { folder } = loaded
+  const { workspace, ...merged } = mergeOptions(loaded.options, options)
+  const defaults = { store: join(folder, DEFAULT_STORE) }
+  if (!workspace) return { options: { ...defaults, ...merged }, folder }
+  // An agent that can write the configuration escalates its own privileges for the next run.
+  const protect = [...(workspace.protect ?? []), ...(await configPaths(loaded))]
+  return { options: { ...defaults, ...merged, workspace: { workspace: folder, ...workspace, protect } }, folder }
+}
+
+async function configPaths({ path }: LoadedConfig): Promise<string[]> {
+  const { hashConfigFiles } = await import('../../formats/config-trust.ts')
+  const file = toConfigFile(path)
+  return Object.keys(await hashConfigFiles(file)).map((name) => resolve(file.folder, name))
+}
+
+/** The file that `config` names, or that of the project that the program belongs to. */
+async function loadOwnConfig(path: string | undefined): Promise<LoadedConfig | undefined> {
+  const file = path ?? (await findOwnConfig())?.path
+  return file === undefined ? undefined : loadConfig(file)
+}
+
+/**
+ * The configuration of the working folder, if the program is part of that project. The code beside a program is as trusted as the program;
+ * that of a folder somebody has only changed into may be a stranger's (untrusted search path).
+ */
+async function findOwnConfig(): Promise<ConfigFile | undefined> {
+  const file = await findProjectConfig(process.cwd())
+  if (!file || isOwnProgram(file.folder)) return file
+  process.emitWarning(
+    `troupe: ${file.path} is not read, because this program is not in that folder. ` +
+      'To use it, pass its path to createTroupe as `config`; to silence this warning, pass `config: false`.',
+  )
+  return undefined
+}
+
+function isOwnProgram(folder: string): boolean {
+  const [, program] = process.argv
+  if (program === undefined) return false
+  return [program, realPath(program)].some((path) => isInFolder(folder, path) || isInFolder(realPath(folder), path))
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}

@@ -1,0 +1,92 @@
+import { homedir } from 'node:os'
+import { join, relative } from 'node:path'
+import { TroupeError } from '../../errors.ts'
+import type { ConfigFile } from '../../formats/config-file.ts'
+import type { TrustChanges } from '../../formats/folder-trust.ts'
+import type { LoadedConfig } from '../../index.ts'
+import { wrapText } from '../../views/text-width.ts'
+import type { Terminal } from './terminal.ts'
+
+/*
+ * The configuration of a command: that of the user, overridden by that of the project. A project may be a stranger's: its configuration is
+ * used only when the operator trusts it with this content.
+ */
+
+/** How a command uses the configuration: `execute` needs it, `read` and `help` can do without. */
+export type ConfigUse = 'execute' | 'read' | 'help'
+
+export interface ConfigRequest {
+  use: ConfigUse
+  /** Trusts the project for this command. */
+  trustProject: boolean
+  quiet: boolean
+}
+
+/** The configuration of the current folder. Asks on a terminal if the project is not trusted with its content. */
+export async function loadCommandConfig(terminal: Terminal, request: ConfigRequest): Promise<LoadedConfig | undefined> {
+  const { configFileIn, findProjectConfig } = await import('../../formats/config-file.ts')
+  const userFile = await configFileIn(join(homedir(), '.config', 'troupe'), 'config')
+  const found = await findProjectConfig(process.cwd())
+  const projectFile = found && (await isUsable(terminal, found, request)) ? found : undefined
+  if (!userFile && !projectFile) return undefined
+  const { loadConfig } = await import('../../index.ts')
+  // The paths of the user's file start at its folder, but the project is where the command runs.
+  const user = userFile && { ...(await loadConfig(userFile.path)), folder: process.cwd() }
+  return projectFile ? loadConfig(projectFile.path, user) : user
+}
+
+async function isUsable(terminal: Terminal, file: ConfigFile, request: ConfigRequest): Promise<boolean> {
+  if (request.trustProject) return true
+  const trust = await import('../../formats/folder-trust.ts')
+  const record = trust.trustRecordPath(homedir())
+  const { hashConfigFiles } = await import('../../formats/config-trust.ts')
+  const files = await hashConfigFiles(file)
+  const changes = await trust.findTrustChanges(record, file.folder, files)
+  if (!changes) return true
+  if (request.use === 'help') return false
+  if (terminal.interactive && (await askForTrust(terminal, file, changes))) {
+    await trust.recordTrust(record, file.folder, files)
+    return true
+  }
+  if (request.use === 'execute') throw untrustedError(file, changes)
+  if (!request.quiet) noteWrapped(terminal, `${untrustedReason(file, changes)}; it is not used here. ${TRUST_HINT}`)
+  return false
+}
+
+async function askForTrust(terminal: Terminal, file: ConfigFile, changes: TrustChanges): Promise<boolean> {
+  const title = changes.wasTrusted
+    ? `The configuration of ${file.folder} has changed since you trusted it:`
+    : `${file.folder} has a configuration that you have not used before:`
+  noteWrapped(terminal, title)
+  const lists = { new: changes.added, changed: changes.changed, removed: changes.removed }
+  for (const [state, names] of Object.entries(lists)) {
+    for (const name of names) terminal.note(`  ${changes.wasTrusted ? `${state}  ` : ''}${name}`)
+  }
+  noteWrapped(terminal, 'It can run code on this machine, start servers and allow tool calls without asking.')
+  const { createInterface } = await import('node:readline/promises')
+  const reader = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return /^y(es)?$/i.test((await reader.question('Trust it? [y/N] ')).trim())
+  } finally {
+    reader.close()
+  }
+}
+
+const TRUST_HINT = 'Read it, then run the command on a terminal, which asks; or pass --trust-project.'
+
+function untrustedReason(file: ConfigFile, { wasTrusted, added, changed, removed }: TrustChanges): string {
+  const path = relative(process.cwd(), file.path)
+  if (!wasTrusted) return `${path} is not trusted`
+  return `${path} is no longer trusted: changed since are ${[...changed, ...added, ...removed].join(', ')}`
+}
+
+function untrustedError(file: ConfigFile, changes: TrustChanges): TroupeError {
+  return new TroupeError('invalid_input', untrustedReason(file, changes), {
+    hint: `it can run code, start servers and grant permissions. ${TRUST_HINT}`,
+    responsible: 'operator',
+  })
+}
+
+function noteWrapped(terminal: Terminal, text: string): void {
+  for (const line of wrapText(text, terminal.err.width, 0)) terminal.note(line)
+}
