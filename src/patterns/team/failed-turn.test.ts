@@ -200,7 +200,7 @@ describe('a failed turn', () => {
     expect((result.output as { history: unknown[] }).history).toHaveLength(2)
   })
 
-  test('TM50 a team cancelled during a group keeps the answers of earlier rounds', async () => {
+  test('TM60 a team cancelled during a group keeps the answers of earlier rounds', async () => {
     const pair = {
       name: 'Pair',
       agents: [{ name: 'first' }, { name: 'left' }, { name: 'right' }],
