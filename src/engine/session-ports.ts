@@ -1,5 +1,6 @@
 import { TroupeError } from '../errors.ts'
 import type { RecalledRun, RecallQuery } from '../kernel/context.ts'
+import type { Event } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { Ports } from '../kernel/ports.ts'
 import type { SessionResult } from '../kernel/session-result.ts'
@@ -38,7 +39,7 @@ export function sessionPorts(store: Store): SessionPorts {
       const rows = await store.artifacts(run_id)
       return rows.map(({ name, version, checksum }) => ({ name, version, checksum }))
     },
-    cachedResult: (project, cache_key) => findCachedResult(store, project, cache_key),
+    cachedResult: (project, cache_key, model) => findCachedResult(store, { project, cache_key }, model),
     recallRuns: (project, query) => recallRuns(store, project, query),
   }
 }
@@ -50,10 +51,18 @@ function otherAgentError({ session_id, agent }: SessionRow, requested: string): 
   })
 }
 
-async function findCachedResult(store: Store, project: string, cache_key: string): Promise<SessionResult | undefined> {
-  const rows = await store.sessions({ project, cache_key, limit: 10 })
-  const row = rows.find(({ status, stop_reason }) => status === 'completed' && stop_reason === 'completed')
-  return row && readEndedResult(store, row)
+async function findCachedResult(
+  store: Store,
+  filter: { project: string; cache_key: string },
+  model: string | undefined,
+): Promise<SessionResult | undefined> {
+  for (const row of await store.sessions({ ...filter, limit: 10 })) {
+    if (row.status !== 'completed' || row.stop_reason !== 'completed') continue
+    const events = await store.events(row.run_id, { session_id: row.session_id })
+    const begin = events.findLast((event) => isEvent(event, 'model:begin'))
+    if (!begin || begin.data.model === model) return endedResult(row, events)
+  }
+  return undefined
 }
 
 function resultFromRow(row: SessionRow): SessionResult {
@@ -64,7 +73,11 @@ function resultFromRow(row: SessionRow): SessionResult {
 
 /** Reads the result from the last event: the row lacks the error and the structured output. */
 async function readEndedResult(store: Store, row: SessionRow): Promise<SessionResult> {
-  const [last] = (await store.events(row.run_id, { session_id: row.session_id })).slice(-1)
+  return endedResult(row, await store.events(row.run_id, { session_id: row.session_id }))
+}
+
+function endedResult(row: SessionRow, events: readonly Event[]): SessionResult {
+  const last = events.at(-1)
   return isEvent(last, 'session:end') ? toSessionResult(row.session_id, row.agent, last.data) : resultFromRow(row)
 }
 

@@ -118,8 +118,11 @@ export interface SessionContext {
   collect(key: string, session_id: string, wait: boolean): Promise<SessionResult | undefined>
   /** Runs another pattern as a subtree of this run. */
   run(pattern: string, input: unknown, options: SubRunOptions): Promise<unknown>
-  /** The result that an earlier session of this project stored under `cache_key`. */
-  cachedResult(key: string, cache_key: string): Promise<SessionResult | undefined>
+  /**
+   * The result that an earlier session of this project stored under `cache_key`, if it used the model that a new one would use:
+   * `model`, or else the model of the caller or the run.
+   */
+  cachedResult(key: string, cache_key: string, model?: string): Promise<SessionResult | undefined>
   /** Completed runs of this project, newest first: of one pattern, or one run. */
   recall(key: string, query: RecallQuery): Promise<RecalledRun[]>
 }

@@ -84,7 +84,8 @@ export interface HistoryPorts {
   sessionResult(session_id: string, project: string): Promise<SessionResult | undefined>
   readArtifact(run_id: string, name: string, version?: number): Promise<Artifact | undefined>
   listArtifacts(run_id: string): Promise<ArtifactVersion[]>
-  cachedResult(project: string, cache_key: string): Promise<SessionResult | undefined>
+  /** The newest result of a session with this `cache_key` that used this model. */
+  cachedResult(project: string, cache_key: string, model: string | undefined): Promise<SessionResult | undefined>
   recallRuns(project: string, query: RecallQuery): Promise<RecalledRun[]>
 }
 

@@ -15,6 +15,7 @@ import type { Execution } from '../journal/execution.ts'
 import type { StepScope } from '../journal/step.ts'
 import { firstToSettle, recordValue, runParallel, runStep } from '../journal/step.ts'
 import type { Pattern } from '../pattern.ts'
+import type { Ports } from '../ports.ts'
 import { extendRoster } from '../roster.ts'
 import { parsePatternInput, requirePattern } from '../run-input.ts'
 import type { SessionResult } from '../session-result.ts'
@@ -89,12 +90,23 @@ function sessionContext(scope: PatternScope): SessionContext {
       return runPattern(pattern, input, { ...context, parentName, roster })
     },
     recall: (key, query) => runStep(step(scope, key), () => ports.recallRuns(run.project, query), { input: query }),
-    cachedResult: async (key, cache_key) =>
+    cachedResult: async (key, cache_key, model = scope.caller?.opening.model) =>
       (await runStep<SessionResult | null>(step(scope, key), async () => {
         await journal.commit()
-        return (await ports.cachedResult(run.project, cache_key)) ?? null
+        const name = await resolvedModelName(ports, model, run.model)
+        return (await ports.cachedResult(run.project, cache_key, name)) ?? null
       })) ?? undefined,
   }
+}
+
+/** The name of the first of these models that exists; a role such as `fast` may have none. */
+async function resolvedModelName({ models }: Ports, ...names: (string | undefined)[]): Promise<string | undefined> {
+  for (const name of names) {
+    try {
+      return (await models.resolve(name)).name
+    } catch {}
+  }
+  return undefined
 }
 
 function stepContext(scope: PatternScope): StepContext {

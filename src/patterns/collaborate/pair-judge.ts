@@ -93,7 +93,7 @@ async function requestVerdicts(
 ): Promise<z.output<typeof pairVerdictsSchema> | { problem: string; limitError?: ErrorRecord }> {
   const instruction = sameMeaningPrompt(asked.map(([a, b]) => [texts[a] ?? '', texts[b] ?? ''] as const))
   const cache_key = sha256(canonicalJson({ judge: 1, model: judge.agent.model ?? null, instruction }))
-  const cached = await context.cachedResult(`${key}/known`, cache_key)
+  const cached = await context.cachedResult(`${key}/known`, cache_key, judge.agent.model)
   const request = { instruction, output: pairVerdictsSchema, internal: true as const, cache_key }
   const session = cached ?? (await runInternalCall(context, { agent: judge.agent, request, key }))
   if ('failure' in session) return { problem: `the judge failed: ${session.failure}` }

@@ -144,7 +144,7 @@ async function performWithCache(
     return performWithTextFallback(scope, specialist, { key, request })
   const format = { structured: schema !== undefined, categories: scope.categories ?? null }
   const cache_key = sha256(canonicalJson({ agent: specialist.agent, instruction, model: model ?? null, ...format }))
-  const cachedSession = await context.cachedResult(`${key}/cached`, cache_key)
+  const cachedSession = await context.cachedResult(`${key}/cached`, cache_key, model)
   if (cachedSession) {
     const contribution = toContribution(scope, specialist, cachedSession)
     return { ...contribution, tokens_used: 0, cached: true as const, saved_tokens: contribution.tokens_used }

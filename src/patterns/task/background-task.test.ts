@@ -6,6 +6,7 @@ import {
   functionModel,
   lastMessageText,
   lastResultSessionId,
+  storeOf,
 } from '../../../test/support/test-troupe.ts'
 import { defineTool } from '../../index.ts'
 import type { ModelRequest } from '../../kernel/model.ts'
@@ -108,6 +109,41 @@ test('TK23 with cache, an identical task returns the earlier result, in this run
   expect(first.response).toContain('"cached":true')
   await task('lead', 'go')
   expect(model.requests.filter(({ session }) => session.agent === 'helper')).toHaveLength(1)
+})
+
+test('TK51 a result of another model is not served from the cache, in task, collaborate and teams', async () => {
+  const reader = agent('helper', { tools: [] })
+  const verdicts = '{"verdicts":[{"condition":1,"holds":false}]}'
+  const named = (name: string) =>
+    Object.assign(
+      functionModel(({ session }) => ({
+        text: { router: verdicts, writer: 'Done.' }[session.agent] ?? `from ${name}`,
+      })),
+      { name },
+    )
+  const [small, large] = [named('small'), named('large')]
+  const { troupe, task } = await createTestTroupe({ model: small, agents: [reader] })
+  const other = await createTestTroupe({ store: storeOf(troupe), model: large, agents: [reader] })
+  const inputs = { task: { agent: 'helper', instruction: 'same', cache: true } }
+  await task('helper', 'same', { cache: true })
+  const second = await other.troupe.run('task', inputs.task)
+  expect(second.output?.response).toBe('from large')
+  await other.troupe.run('task', inputs.task)
+  expect(large.requests).toHaveLength(1)
+
+  const together = { task: 'x', agents: ['helper'], synthesis: 'merge', structured: false, cache: true }
+  await troupe.run('collaborate' as string, together)
+  const { output } = await other.troupe.run('collaborate' as string, together)
+  expect(JSON.stringify(output)).toContain('from large')
+
+  const handoffs = [{ from_agent: 'writer', to_agent: 'user', condition: 'the work is finished' }]
+  const team = { name: 'T', agents: [{ name: 'writer' }], handoffs, after_work_behavior: 'terminate' as const }
+  const routed = (requests: readonly ModelRequest[]) =>
+    requests.filter(({ session }) => session.agent === 'router').length
+  await troupe.run('team', { team, message: 'Go.' })
+  await troupe.run('team', { team, message: 'Go.' })
+  await other.troupe.run('team', { team, message: 'Go.' })
+  expect([routed(small.requests), routed(large.requests)]).toEqual([1, 1])
 })
 
 test('TK24 the cache is not used for an agent with an acting tool', async () => {

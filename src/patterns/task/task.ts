@@ -54,7 +54,8 @@ export const task = definePattern({
     )
     const cache_key =
       agent && input.cache && context.isReadOnly(agent) ? cacheKey(agent, instruction, input) : undefined
-    const cachedSession = cache_key === undefined ? undefined : await context.cachedResult('cached', cache_key)
+    const cachedSession =
+      cache_key === undefined ? undefined : await context.cachedResult('cached', cache_key, input.model ?? agent?.model)
     if (cachedSession) return toPatternResult(cachedSession, true)
     const request = {
       instruction,

@@ -34,7 +34,7 @@ export type RouterResult =
 export async function judgeConditions(state: TeamState, key: string, judged: RouterRequest): Promise<RouterResult> {
   const instruction = formatRouterRequest(judged)
   const cache_key = sha256(canonicalJson({ router: 2, instruction }))
-  const cachedSession = await state.context.cachedResult(`${key}/known`, cache_key)
+  const cachedSession = await state.context.cachedResult(`${key}/known`, cache_key, 'fast')
   const request = { key: `${key}/router`, instruction, output: verdictsSchema, cache_key }
   const session = cachedSession ?? (await runSystemAgent(state, routerAgent, request))
   if (!cachedSession) state.record.totals.router_calls += 1
