@@ -60,7 +60,7 @@ async function runDesk(
   return JSON.parse(out)
 }
 
-test('TM46 members have the artifact tools, and files they write are artifacts', { timeout: LONG }, async () => {
+test('TM54 members have the artifact tools, and files they write are artifacts', { timeout: LONG }, async () => {
   const cli = await createCliFixture()
   const { run_id, output } = await runDesk(cli)
   expect(output.artifacts).toEqual(['plan@1', 'docs/text.md@1', 'docs/text.md@2'])
