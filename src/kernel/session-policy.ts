@@ -19,6 +19,8 @@ export interface SessionPrompts {
   emptyResponse: string
   /** After the last turn that the agent's `max_turns` allows. */
   outOfTurns: string
+  /** After the same tool calls failed with the same errors several times in a row. */
+  repeatedFailures: string
   /** After structured output that does not match its schema. */
   invalidOutput(problem: string): string
   /** After a hook rejected the final answer. */

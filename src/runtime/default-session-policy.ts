@@ -23,6 +23,9 @@ export const DEFAULT_SESSION_POLICY: SessionPolicy = {
       'Your last message was empty. State your result now, in words: what you found or did, what is open, and what failed.',
     outOfTurns:
       'You have used all your turns for this task and cannot call any more tools. State your results now, and what is open.',
+    repeatedFailures:
+      'You have made the same tool calls several times, and they failed with the same errors. You cannot call any more tools. ' +
+      'State your results now, and what failed.',
     invalidOutput: (problem) =>
       `Your answer does not match the required JSON schema: ${problem}. Reply with the JSON only.`,
     rejectedAnswer: (reason) =>

@@ -279,6 +279,30 @@ test('U18 the conversation folded from the journal equals the messages that the 
   }
 })
 
+test('U31 after three identical failing calls the agent answers without tools; a call that changes is not stopped', async () => {
+  const broken = defineTool({
+    ...look,
+    input: z.object({ n: z.int() }),
+    execute: () => ({ success: false, error: 'out of order' }),
+  })
+  const again = toolCallChunks({ name: 'look', input: { n: 1 } })
+  const stuck = await runTurns([again, again, again, textChunks('It is out of order.')], { tools: [broken] })
+  expect(stuck.model.requests.map(({ settings }) => settings.tool_choice)).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    'none',
+  ])
+  expect(stuck.result.output).toMatchObject({ response: 'It is out of order.', stop_reason: 'partial' })
+  const counting = chunkModel((request) =>
+    request.session.turn <= 6
+      ? toolCallChunks({ name: 'look', input: { n: request.session.turn } })
+      : textChunks('Done.'),
+  )
+  const searching = await createTestTroupe({ model: counting, agents: [worker], tools: [broken] })
+  expect((await searching.task('worker', 'go')).output).toMatchObject({ response: 'Done.', stop_reason: 'completed' })
+})
+
 test('U30 fields that a model leaves out of its usage count as 0', async () => {
   const model = {
     name: 'partial-usage',

@@ -14,6 +14,7 @@ import { toJsonSchema } from '../../schema/schema.ts'
 import { judgeAnswer, toRejectedEnd } from '../judge-answer.ts'
 import { runToolCall } from '../tool-call/tool-call.ts'
 import { runModelTurn } from './model-turn.ts'
+import { identicalFailures, MAX_IDENTICAL_FAILURES } from './repeated-failures.ts'
 
 /*
  * The one agent loop: request the model, execute its tool calls, until it makes no more. Text deltas stream to watchers, events
@@ -55,6 +56,7 @@ async function runTurn(scope: ModelTurnScope): Promise<TurnEnd> {
   const maxTurns = session.opening.agent.max_turns ?? execution.run.limits.turns
   const output = scope.output && toJsonSchema(scope.output)
   let finalTurn = false
+  let isStuck = false
   let hasRepaired = false
   let rejections = 0
   for (let turn = 1; ; turn++) {
@@ -72,13 +74,15 @@ async function runTurn(scope: ModelTurnScope): Promise<TurnEnd> {
       await runToolCalls(scope, turnKey, message)
       const invalid = invalidArgumentsEnd(scope, turnKey)
       if (invalid) return invalid
+      if (identicalFailures(session.messages) >= MAX_IDENTICAL_FAILURES) {
+        finalTurn = true
+        isStuck = true
+        addPrompt(scope, 'salvage', prompts.repeatedFailures)
+      }
       continue
     }
-    const end = finalResponse(
-      scope,
-      textFrom(message),
-      outOfTurns ? 'max_turns' : stop === 'length' ? 'partial' : 'completed',
-    )
+    const isPartial = isStuck || stop === 'length'
+    const end = finalResponse(scope, textFrom(message), outOfTurns ? 'max_turns' : isPartial ? 'partial' : 'completed')
     if (end === 'empty') {
       if (finalTurn) return toEmptyEnd(session, turnKey, outOfTurns ? 'max_turns' : 'partial')
       finalTurn = true
