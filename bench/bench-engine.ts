@@ -111,6 +111,7 @@ export function openBenchEngine({ store, model, tools = [], events = {} }: Bench
       serverToolNames: MCP_TOOL_NAMES,
       sessionPolicy: DEFAULT_SESSION_POLICY,
       hooks: [],
+      host: { provided: {}, needsFor: () => undefined },
       strict: true,
       retryPolicy: NO_RETRIES,
       permissions: ALLOW_ALL,

@@ -30,6 +30,7 @@ export const ERROR_CODES = {
   run_busy: ['operator', true],
   run_ended: ['operator', false],
   lease_lost: ['operator', true],
+  needs_missing: ['operator', false],
   gate_answered: ['operator', false],
   denied: ['model', false],
   invalid_tool_input: ['model', true],

@@ -5,7 +5,7 @@ import type { Command, RunRow } from '../store/store.ts'
 import { claimableRuns, needsExecution } from './claimable-runs.ts'
 import { CommandReader } from './command-reader.ts'
 import type { ClaimedRun, Engine, EngineParts, ReopenOptions, RunEndEvent, StartedRun, StreamItem } from './engine.ts'
-import { requireExecutable } from './executable-run.ts'
+import { checkExecutable, hasCancelCommand } from './executable-run.ts'
 import { Committer } from './group-commit.ts'
 import { LeaseHeartbeat } from './lease-heartbeat.ts'
 import { isOwnerDead, leaseOwnerId } from './lease-owner.ts'
@@ -132,14 +132,19 @@ export class EmbeddedEngine implements Engine {
   }
 
   /** False for a run that this process can never execute: claimed, it would hold up all newer ones (starvation). */
-  async #isExecutable({ run_id, head }: RunRow): Promise<boolean> {
-    const start = await this.#options.store.events(run_id, { limit: 1 })
-    try {
-      requireExecutable(start, head, this.#ports)
-      return true
-    } catch {
-      return false
-    }
+  #isExecutable(row: RunRow): Promise<boolean> {
+    return checkExecutable(this.#options.store, this.#ports, row).then(
+      () => true,
+      () => false,
+    )
+  }
+
+  /** Throws before the run is leased, unless another process executes it, which is `run_busy`, or it is to be cancelled. */
+  async #requireExecutable(run_id: string): Promise<void> {
+    const { store } = this.#options
+    const row = await store.run(run_id)
+    if (!row || (row.owner !== null && !isOwnerDead(row.owner)) || (await hasCancelCommand(store, run_id))) return
+    await checkExecutable(store, this.#ports, row)
   }
 
   /** Executes a queued run here, or waits while a process that claimed it does. */
@@ -289,6 +294,7 @@ export class EmbeddedEngine implements Engine {
   /** Leases the run, including from an owner on this machine whose process is dead: its lease need not expire first. */
   async #acquireLease(run_id: string): Promise<HeldLease> {
     const { store, world } = this.#options
+    await this.#requireExecutable(run_id)
     const claimant = { owner: this.#owner, ttl_ms: LEASE_MS }
     const requested_at = world.now()
     try {
@@ -344,9 +350,13 @@ export class EmbeddedEngine implements Engine {
   }
 }
 
-/** Retries after a lost lease if a caller joined meanwhile, perhaps with an answer: the new owner may have parked the run. */
+/**
+ * Retries if a caller joined meanwhile: after a lost lease, because the new owner may have parked the run before an answer; in a
+ * process that lacks parts, because it may cancel the run.
+ */
 function retryIfJoined(run: ActiveRun, error: unknown): 'again' {
-  if (run.joined && toTroupeError(error).code === 'lease_lost') return 'again'
+  if (run.joined && ['lease_lost', 'needs_missing', 'unknown_pattern'].includes(toTroupeError(error).code))
+    return 'again'
   throw error
 }
 

@@ -1,10 +1,12 @@
-import { TroupeError } from '../errors.ts'
+import { TroupeError, toTroupeError } from '../errors.ts'
 import type { Event, RunStart } from '../kernel/event.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import type { Ports } from '../kernel/ports.ts'
 import { requirePattern } from '../kernel/run-input.ts'
+import { requireNeeds } from '../kernel/run-needs.ts'
+import type { RunRow, Store } from '../store/store.ts'
 import { applyForkToPorts } from './fork-changes.ts'
-import { assertSameWorkspace, requireRunStart } from './run-history.ts'
+import { assertSameWorkspace, NEEDS_EVENTS, recordedNeeds, requireRunStart } from './run-history.ts'
 
 export interface ExecutableRun {
   ports: Ports
@@ -12,15 +14,35 @@ export interface ExecutableRun {
 }
 
 /**
- * The parts that execute a run. Throws if this process cannot execute it: an unknown pattern, another workspace, another
- * journal format, an incomplete fork. `head` is the seq of the last event.
+ * The parts that execute a run. Throws if this process cannot execute it: a missing part that the run needs, an unknown pattern,
+ * another workspace, another journal format, an incomplete fork. `head` is the seq of the last event.
  */
 export function requireExecutable(events: readonly Event[], head: number, ports: Ports): ExecutableRun {
   const start = requireRunStart(events)
   checkForkComplete(start, head)
   assertSameWorkspace(start.workspace, ports.workspace)
+  requireNeeds(events[0]?.run_id ?? '', recordedNeeds(events), ports.host.provided)
   const pattern = requirePattern(ports.patterns, start.pattern)
   return { ports: applyForkToPorts(ports, start), pattern }
+}
+
+/** A run that this process may be unable to execute, but can cancel. */
+export type CancellableRun = Omit<ExecutableRun, 'pattern'> & { pattern: Pattern | undefined }
+
+/** Throws `problem`, the reason why the run cannot be executed, unless it is only that a part is missing here. */
+export function requireCancellable(events: readonly Event[], ports: Ports, problem: unknown): CancellableRun {
+  if (!['needs_missing', 'unknown_pattern'].includes(toTroupeError(problem).code)) throw problem
+  const start = requireRunStart(events)
+  return { ports: applyForkToPorts(ports, start), pattern: ports.patterns.get(start.pattern) }
+}
+
+export async function hasCancelCommand(store: Store, run_id: string): Promise<boolean> {
+  return (await store.commands(run_id, 0)).some(({ body }) => body.kind === 'cancel')
+}
+
+/** Throws as `requireExecutable` does, before the run is leased: a process that cannot execute it changes nothing. */
+export async function checkExecutable(store: Store, ports: Ports, { run_id, head }: RunRow): Promise<void> {
+  requireExecutable(await store.events(run_id, { limit: NEEDS_EVENTS }), head, ports)
 }
 
 /** A fork without all the events that it inherits would repeat the actions whose outcomes it lacks. */

@@ -3,12 +3,14 @@ import type { Event, EventOf, ForkChanges } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import type { Roster } from '../kernel/roster.ts'
+import type { RunHost } from '../kernel/run-needs.ts'
+import { requireNeeds } from '../kernel/run-needs.ts'
 import type { World } from '../kernel/world.ts'
 import type { Store } from '../store/store.ts'
 import { applyForkChanges } from './fork-changes.ts'
 import { forkIdMap, rehashRequests, renameEvents } from './fork-ids.ts'
 import { stepKey } from './journal-diff.ts'
-import { requireRunStart } from './run-history.ts'
+import { recordedNeeds, requireRunStart } from './run-history.ts'
 
 /*
  * A fork is a new run that inherits the journal of another run up to an event (the cut).
@@ -28,12 +30,15 @@ export interface ForkDeps {
   world: World
   roster: Roster
   patterns: ReadonlyMap<string, Pattern>
+  host: RunHost
 }
 
 /** Writes the journal of the fork and returns its run id. Executing the run continues from the cut. */
 export async function forkRun(deps: ForkDeps, run_id: string, request: ForkRequest): Promise<string> {
   const { store, world, roster, patterns } = deps
   const events = await store.events(run_id)
+  requireRunStart(events)
+  requireNeeds(run_id, recordedNeeds(events), deps.host.provided)
   checkCut(events, run_id, request.cut)
   const kept = events.slice(0, request.cut).filter((event) => isKept(event, events, request.cut))
   const changed = applyForkChanges(kept, request.changes, { roster, patterns })
@@ -42,12 +47,17 @@ export async function forkRun(deps: ForkDeps, run_id: string, request: ForkReque
   const ids = forkIdMap(events, request.cut, fork)
   const inherited = await rehashRequests(renameEvents([...changed, ...outcomes], ids, world.now()), store)
   const [start, ...rest] = inherited
-  const data = requireRunStart(inherited)
+  const { needs: _needs, ...data } = requireRunStart(inherited)
+  const needs = deps.host.needsFor(data.model)
   const before = data.forked_from?.changes.agents
   const agents = { ...before, ...request.changes.agents }
   const changes = { ...request.changes, ...(Object.keys(agents).length > 0 ? { agents } : undefined) }
   const forked_from = { run_id, seq: request.cut, inherited: inherited.length, changes }
-  await writeFork(store, { ...start, data: { ...data, forked_from } } as EventOf<'run:start'>, rest)
+  await writeFork(
+    store,
+    { ...start, data: { ...data, ...(needs && { needs }), forked_from } } as EventOf<'run:start'>,
+    rest,
+  )
   return fork
 }
 

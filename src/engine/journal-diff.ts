@@ -87,6 +87,8 @@ function omitVolatileFields(type: EventType, fields: Record<string, unknown>): R
   if (type === 'model:error' && kept.retry) kept.retry = { model: (kept.retry as { model: string }).model }
   if (type === 'step:drift') return {}
   if (type === 'run:steer') kept.command = 0
+  // About the host, not about the work.
+  if (type === 'run:start') delete kept.needs
   return kept
 }
 

@@ -8,6 +8,7 @@ import type { Pattern } from '../kernel/pattern.ts'
 import type { Ports } from '../kernel/ports.ts'
 import { requirePattern } from '../kernel/run-input.ts'
 import { runMetadataFrom } from '../kernel/run-metadata.ts'
+import { requireNeeds } from '../kernel/run-needs.ts'
 import { Budget } from '../kernel/session/budget.ts'
 import type { StartTurns } from '../kernel/session/turn-scope.ts'
 import type { Store } from '../store/store.ts'
@@ -22,7 +23,7 @@ import type { ReplayWorld } from './replay-world.ts'
 import { replayWorld } from './replay-world.ts'
 import { cancelledError, executePattern } from './run-end.ts'
 import type { RunHistory } from './run-history.ts'
-import { runHistoryFrom } from './run-history.ts'
+import { recordedNeeds, runHistoryFrom } from './run-history.ts'
 
 /*
  * Executes a stored run again, offline, and compares the new journal with the stored one.
@@ -66,6 +67,7 @@ export async function replayRun(deps: ReplayDeps, run_id: string): Promise<Repla
 async function executeReplay(deps: ReplayDeps, stored: readonly Event[]): Promise<Event[]> {
   const history = runHistoryFrom(stored)
   const pattern = requireReplayPattern(deps, history.start)
+  requirePatterns(deps, stored)
   const recordings = recordingsFrom(stored)
   const replay = createReplay(deps, { stored, history, pattern, recordings })
   const { execution, pendingReads } = replay
@@ -130,6 +132,12 @@ function createReplay(deps: ReplayDeps, { stored, history, pattern, recordings }
   // The clock stands still: time spent waiting for a person must not extend a recorded time limit.
   execution.gateWaitMs = () => 0
   return { execution, world, pendingReads, written }
+}
+
+/** Recordings stand in for everything but patterns, whose code is executed again: without one, the journals would differ. */
+function requirePatterns({ ports }: ReplayDeps, stored: readonly Event[]): void {
+  const { started_by, patterns } = recordedNeeds(stored) ?? {}
+  if (started_by && patterns) requireNeeds(stored[0]?.run_id ?? '', { started_by, patterns }, ports.host.provided)
 }
 
 function requireReplayPattern({ ports }: ReplayDeps, { pattern: name }: RunStart): Pattern {

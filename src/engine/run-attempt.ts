@@ -14,10 +14,11 @@ import { resumeBackgroundSessions } from '../kernel/session/pattern-context.ts'
 import type { StartTurns } from '../kernel/session/turn-scope.ts'
 import type { Command, GateRow, Lease, Store } from '../store/store.ts'
 import type { ReopenOptions, RunEndEvent } from './engine.ts'
-import { requireExecutable } from './executable-run.ts'
+import type { CancellableRun } from './executable-run.ts'
+import { hasCancelCommand, requireCancellable, requireExecutable } from './executable-run.ts'
 import type { Committer } from './group-commit.ts'
 import { cancelledError, executePattern } from './run-end.ts'
-import { reopenRun, runHistoryFrom, undeliveredEvents } from './run-history.ts'
+import { firstAttemptNeeds, reopenRun, runHistoryFrom, undeliveredEvents } from './run-history.ts'
 
 /*
  * One attempt to execute a run under a lease, from reading its journal until the run ends, parks or is interrupted.
@@ -121,11 +122,12 @@ export class RunAttempt {
   async run(): Promise<RunAttemptOutcome> {
     const { store, committer, lease, reopen, created } = this.#deps
     const events = created ? [created] : await store.events(this.run_id)
-    const { ports, pattern } = requireExecutable(events, events.length, this.#deps.ports)
+    const { ports, pattern } = await this.#executableRun(events)
     const history = runHistoryFrom(events)
     this.#deps.deliver(undeliveredEvents(events))
     const journal = committer.open(lease)
     if (history.end && !reopen) return 'ended'
+    if (!pattern) return this.#endCancelled(journal, events)
     if (reopen) events.push(reopenRun(journal, history, reopen))
     const recorded = new JournalIndex(events, pattern.renamedKeys)
     const { crashes, crashesWithoutProgress } = recorded
@@ -142,6 +144,32 @@ export class RunAttempt {
     }
   }
 
+  /**
+   * The parts that execute the run. A process that lacks some of them may still cancel it, since a cancelled execution performs
+   * nothing; without the pattern there is nothing to execute.
+   */
+  async #executableRun(events: readonly Event[]): Promise<CancellableRun> {
+    const { ports, created } = this.#deps
+    try {
+      return requireExecutable(events, events.length, ports)
+    } catch (thrown) {
+      if (created || !(await hasCancelCommand(this.#deps.store, this.run_id))) throw thrown
+      return requireCancellable(events, ports, thrown)
+    }
+  }
+
+  /** Ends a cancelled run whose pattern this process does not know. */
+  async #endCancelled(journal: Journal, events: readonly Event[]): Promise<RunAttemptOutcome> {
+    const commands = await this.#deps.store.commands(this.run_id, 0)
+    const reason = commands.flatMap(({ body }) => (body.kind === 'cancel' ? body.reason : []))[0] ?? ''
+    if (!events.some((event) => isEvent(event, 'run:cancel'))) journal.append('run:cancel', { reason })
+    const error = cancelledError(reason).toJSON()
+    const end = journal.append('run:end', { status: 'cancelled', stop_reason: 'cancelled', output: null, error })
+    await this.#commitLast(journal)
+    if (isEvent(end, 'run:end')) this.end = end
+    return 'ended'
+  }
+
   #start(events: readonly Event[], { ports, journal, recorded }: StartContext): Execution {
     const { committer, lease, owner } = this.#deps
     const { start, limits } = runHistoryFrom(events)
@@ -154,7 +182,7 @@ export class RunAttempt {
     execution.onParkable = () => this.#parkable.resolve('parkable')
     execution.ensureLease = () => this.#ensureLease()
     if (this.#pausing) execution.pause()
-    journal.append('run:attempt', { epoch: lease.epoch, owner })
+    journal.append('run:attempt', { epoch: lease.epoch, owner, ...firstAttemptNeeds(events, ports.host) })
     settleLostModelCalls(execution)
     if (recorded.cancelled) execution.abort(cancelledError(recorded.cancelled.data.reason))
     return execution

@@ -8,6 +8,7 @@ import type { AssistantMessage, ModelStop, RefusedFeature, Usage, UserMessage } 
 import type { PlanEntry } from './performer.ts'
 import type { RetryAttempt } from './retry-policy.ts'
 import type { RunContextData } from './run-metadata.ts'
+import type { RunNeeds } from './run-needs.ts'
 import type { SteeringCommand } from './steer-action.ts'
 import type { ToolCategory, ToolKind } from './tool.ts'
 
@@ -48,6 +49,8 @@ export interface RunStart {
   workspace?: string
   /** Permission rules given at the start of the run. */
   permissions?: unknown
+  /** The parts of the host that the run depends on: a process that lacks one does not execute it. */
+  needs?: RunNeeds
   forked_from?: ForkedFrom
 }
 
@@ -193,7 +196,8 @@ export interface LimitHit {
 /** The data of the kernel's events. Names given by the specifications are kept verbatim. */
 export interface EventData {
   'run:start': RunStart
-  'run:attempt': { epoch: number; owner: string }
+  /** `needs` if this process, the first to execute the run, provides other parts than the one that started it. */
+  'run:attempt': { epoch: number; owner: string; needs?: RunNeeds }
   'run:reopen': { key: string | null; additional_keys?: string[]; limits: Limits; force?: true }
   'run:park': { gates: string[] }
   'run:interrupt': { reason: string }

@@ -88,6 +88,8 @@ export type AnswerVerdict = { deny: string } | { text: string } | undefined
  * `beforeAnswer`). `onEvent` runs after the commit, at least once per event.
  */
 export interface Hooks {
+  /** Recorded with each run, so that only a process with a hook of this name continues it. Default: its hook points count. */
+  name?: string
   onEvent?(event: Event): void
   beforeTool?(call: ProposedToolCall): HookVerdict | Promise<HookVerdict>
   /** Text to add to the conversation before this model request. */

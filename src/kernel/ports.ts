@@ -14,6 +14,7 @@ import type { Redactor } from './redactor.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import type { Roster } from './roster.ts'
 import type { RunMetadata } from './run-metadata.ts'
+import type { RunHost } from './run-needs.ts'
 import type { ServerToolNames } from './server-tool-names.ts'
 import type { SessionFold } from './session/session-fold.ts'
 import type { SessionPolicy } from './session-policy.ts'
@@ -94,6 +95,7 @@ export interface Ports extends ModelPorts, ToolPorts, HistoryPorts {
   world: World
   roster: Roster
   patterns: ReadonlyMap<string, Pattern>
+  host: RunHost
   sessionPolicy: SessionPolicy
   /** External agents that carry out turns, by the name that agents use (`performer`). */
   performers?: ReadonlyMap<string, Performer>

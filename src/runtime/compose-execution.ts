@@ -1,6 +1,7 @@
 import { EmbeddedEngine } from '../engine/embedded-engine.ts'
 import type { Engine, EngineParts } from '../engine/engine.ts'
 import { sessionPorts } from '../engine/session-ports.ts'
+import type { RunHost } from '../kernel/run-needs.ts'
 import { loadPrices } from '../models/pricing.ts'
 import { startTurns } from '../performers/start-turns.ts'
 import { MCP_TOOL_NAMES } from '../tools/mcp/mcp-tool-names.ts'
@@ -16,11 +17,12 @@ const DEFAULT_CONCURRENCY = 1000
 
 export interface ExecutionDeps {
   options: TroupeOptions
-  runtime: Omit<RuntimeParts, 'registry' | 'execution'>
+  runtime: Omit<RuntimeParts, 'registry' | 'host' | 'execution'>
   registry: PatternRegistry
+  host: RunHost
 }
 
-export async function composeExecution({ options, runtime, registry }: ExecutionDeps): Promise<ExecutionParts> {
+export async function composeExecution({ options, runtime, registry, host }: ExecutionDeps): Promise<ExecutionParts> {
   const { world, store, policy, agents, mcp, toolbox, checkedPorts } = runtime
   const { patterns, tools: patternTools, aliases, agentTools } = registry
   const ports = {
@@ -32,6 +34,7 @@ export async function composeExecution({ options, runtime, registry }: Execution
     ...(mcp ? { prepareTools: mcp.prepare, agentProvidedTools: mcp.agentProvidedTools } : undefined),
     patterns: new Map(patterns.map((pattern) => [pattern.name, pattern])),
     patternTools,
+    host,
     ...(await embedderPort(options)),
     hooks: options.hooks ?? [],
     permissions: createPermissions(policy, { aliases, agentTools, agents }),

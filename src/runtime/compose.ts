@@ -63,12 +63,16 @@ export async function compose(options: TroupeOptions, folder?: string): Promise<
     toolbox,
     checkedPorts,
   }
+  const host = lazy(async () => {
+    const { createRunHost } = await import('./run-host.ts')
+    return createRunHost({ options, agents, workspaceTools: enabledTools(options, toolbox) })
+  })
   const execution = lazy(async () => {
     const { composeExecution } = await import('./compose-execution.ts')
-    return composeExecution({ options, runtime, registry: await registry.get() })
+    return composeExecution({ options, runtime, registry: await registry.get(), host: await host.get() })
   })
   if (options.engine) await loadEverything(execution)
-  return { ...runtime, registry, execution }
+  return { ...runtime, registry, host, execution }
 }
 
 /** An engine of the caller may begin at once; and reading files during a run whose time is simulated would move its clock. */

@@ -51,7 +51,7 @@ test('PF11 a session whose performer is missing in this process fails, and conti
   const second = await open({}, [agent('lead')])
   const failed = await second.troupe.run('task', more)
   expect(failed.error).toMatchObject({ code: 'unknown_performer' })
-  const third = await open({ external: scriptedPerformer(script) })
+  const third = await open({ external: scriptedPerformer(script) }, [coder, agent('lead')])
   const resumed = await (await third.troupe.resume(failed.run_id)).result
   expect(resumed).toMatchObject({ status: 'completed', output: { response: 'Yes.' } })
   for (const { troupe } of [first, second, third]) await troupe.close()

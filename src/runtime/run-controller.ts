@@ -59,6 +59,7 @@ async function runStartFrom(
   if (!pattern) throw unknownNameError('unknown_pattern', { kind: 'pattern', name, known })
   const parsed = parsePatternInput(pattern, input)
   await pattern.check?.(ports.roster, parsed as never)
+  const needs = ports.host.needsFor(options.model)
   return {
     format: JOURNAL_FORMAT,
     project,
@@ -71,6 +72,7 @@ async function runStartFrom(
     ...(options.context === undefined ? undefined : { context: parseRunContext(options.context) }),
     ...(ports.workspace === undefined ? undefined : { workspace: ports.workspace }),
     ...(Object.keys(policy).length === 0 ? undefined : { permissions: policy }),
+    ...(needs ? { needs } : undefined),
   }
 }
 
@@ -177,8 +179,17 @@ export async function claimRun(controller: RunController): Promise<RunHandle | u
   return claimed && createHandle(controller, claimed.run_id, claimed.done)
 }
 
+/** Executes a run that got an answer, unless this process lacks what it needs: the answer is stored in any case. */
 function continueRun(controller: RunController, run_id: string): RunHandle {
-  return createHandle(controller, run_id, executeUnlessBusy(controller.parts, run_id))
+  let problem: TroupeError | undefined
+  const work = executeUnlessBusy(controller.parts, run_id).catch((thrown: unknown) => {
+    problem = toTroupeError(thrown)
+    if (problem.code !== 'needs_missing') throw thrown
+    return undefined
+  })
+  const handle = createHandle(controller, run_id, work)
+  const result = handle.result.then((read) => (problem ? { ...read, not_continued: problem.toJSON() } : read))
+  return { ...handle, result }
 }
 
 /** Ignores `run_busy`: the process that executes the run will read the command. */

@@ -47,6 +47,8 @@ export interface RunResult<Output = unknown> {
   duration_ms: number
   /** Open questions of the run. */
   gates: GateRow[]
+  /** Set after `answer` and `steer` in a process that lacks what the run needs: it was stored, and the run left to others. */
+  not_continued?: ErrorRecord
 }
 
 /** A stored run. Dropping the handle does not cancel the run. */

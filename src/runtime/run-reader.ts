@@ -1,8 +1,11 @@
+import { NEEDS_EVENTS, recordedNeeds } from '../engine/run-history.ts'
 import type { WatchOptions } from '../engine/run-stream.ts'
 import { watchEvents } from '../engine/run-stream.ts'
 import { RunTails } from '../engine/run-tail.ts'
 import { toTroupeError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
+import type { NeedsReport } from '../kernel/run-needs.ts'
+import { compareNeeds } from '../kernel/run-needs.ts'
 import type { RunResult } from './run-handle.ts'
 import { checkAfter, readRunResult, requireRun } from './run-lookup.ts'
 import type { RuntimeParts } from './runtime-parts.ts'
@@ -33,6 +36,14 @@ export async function readResult({ parts }: RunReader, run_id: string): Promise<
   const { store, project, world } = parts
   await requireRun(store, project, run_id)
   return readRunResult({ store, world }, run_id)
+}
+
+/** Compares what a run needs with what this process provides. Loads no engine. */
+export async function readNeeds({ parts }: RunReader, run_id: string): Promise<NeedsReport> {
+  const { store, project } = parts
+  await requireRun(store, project, run_id)
+  const { provided } = await parts.host.get()
+  return compareNeeds(recordedNeeds(await store.events(run_id, { limit: NEEDS_EVENTS })), provided)
 }
 
 /** A listener that throws or rejects must neither fail the commit that it is told about nor end the process. */

@@ -4,6 +4,7 @@ import type { Agent } from '../kernel/agent.ts'
 import type { Limits } from '../kernel/limits.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import type { Ports } from '../kernel/ports.ts'
+import type { RunHost } from '../kernel/run-needs.ts'
 import type { World } from '../kernel/world.ts'
 import type { Store } from '../store/store.ts'
 import type { McpServers } from '../tools/mcp/mcp-servers.ts'
@@ -25,6 +26,7 @@ export interface RuntimeParts {
   toolbox: Toolbox | undefined
   checkedPorts: CheckedPorts
   registry: Lazy<PatternRegistry>
+  host: Lazy<RunHost>
   execution: Lazy<ExecutionParts>
 }
 

@@ -6,6 +6,7 @@ import { TroupeError } from '../errors.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Event, ForkChanges } from '../kernel/event.ts'
 import type { Pattern } from '../kernel/pattern.ts'
+import type { NeedsReport } from '../kernel/run-needs.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
 import type { Schema } from '../schema/standard-schema.ts'
 import type { RunRow } from '../store/store.ts'
@@ -33,7 +34,10 @@ export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]
     input: RunInput<TypesOf<Patterns, Name>, Output>,
     options?: RunOptions,
   ): Promise<RunHandle<RunOutput<TypesOf<Patterns, Name>, Output>>>
-  /** Resumes a run that was interrupted, waits, or failed. The step whose error ended the run is tried again. */
+  /**
+   * Resumes a run that was interrupted, waits, or failed. The step whose error ended the run is tried again. The result rejects
+   * with `needs_missing` if this process lacks what the run needs.
+   */
   resume(run_id: string, options?: Partial<ReopenOptions>): Promise<RunHandle>
   /**
    * Takes the oldest run of the project that nobody executes and executes it here; `undefined` if there is none. A worker calls
@@ -45,7 +49,10 @@ export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]
   replay(run_id: string): Promise<ReplayReport>
   /** Starts a new run that inherits the events of this run up to `seq` and continues from there with the changes. */
   fork(run_id: string, seq: number, changes?: ForkChanges): Promise<RunHandle>
-  /** Answers a question and resumes the run, unless another process executes it. The first answer wins. */
+  /**
+   * Answers a question and resumes the run, unless another process executes it or this one lacks what the run needs (see
+   * `not_continued` of the result). The first answer wins.
+   */
   answer(gate_id: string, answer: unknown, options?: AnswerOptions): Promise<RunHandle>
   /**
    * Steers a run: pause, step, continue, override the next agent, set a variable, send a message. The run applies the
@@ -53,6 +60,11 @@ export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]
    */
   steer(run_id: string, action: SteerAction, options?: SteerOptions): Promise<RunHandle>
   result(run_id: string): Promise<RunResult>
+  /**
+   * What this process lacks to continue a run: tools, hooks, MCP servers, patterns, agents, performers and models that the program
+   * which started it provides. With `missing` parts, `resume` and `fork` reject with `needs_missing`.
+   */
+  checkNeeds(run_id: string): Promise<NeedsReport>
   /** True if a live process holds the lease of the run; a process on another machine counts as alive. */
   isRunning(run: RunRow): boolean
   /**
@@ -125,6 +137,7 @@ export async function createTroupe<const Patterns extends readonly Pattern[] = r
     steer: (run_id, action, how) =>
       runs.get().then(({ sendSteering, controller }) => sendSteering(controller, { run_id, action }, how)),
     result: (run_id) => reads.readResult(reader, run_id),
+    checkNeeds: (run_id) => reads.readNeeds(reader, run_id),
     isRunning: ({ owner }) => owner !== null && !isOwnerDead(owner),
     watch: (run_id, watchOptions) => reads.watchRun(reader, run_id, watchOptions),
     onChange: (listener) => reads.onStoreChange(reader, listener),

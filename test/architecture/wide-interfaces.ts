@@ -14,6 +14,7 @@ export const allowedWideInterfaces: Readonly<Record<string, string>> = {
   EventData: 'map: one member per event type',
   PatternDefinition: 'format: the fields of a pattern, most of them optional hooks',
   RunRow: 'record: one member per column',
+  RunStart: 'record: the payload of run:start, fixed by recorded journals',
   SessionOpen: 'record: the payload of session:open, fixed by recorded journals',
   SessionRow: 'record: one member per column',
   RunView: 'view: everything that is shown of one run',

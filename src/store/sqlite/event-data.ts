@@ -12,7 +12,7 @@ import type { Event } from '../../kernel/event.ts'
 /** A text with this many characters is stored as a blob: conversations repeat their texts in several events. */
 const MIN_BLOB_TEXT = 512
 /** Objects that repeat in every run or session, and the size from which a blob is smaller than a copy. */
-const REPEATED_FIELDS: ReadonlySet<string> = new Set(['agent', 'tools', 'limits'])
+const REPEATED_FIELDS: ReadonlySet<string> = new Set(['agent', 'tools', 'limits', 'needs'])
 const MIN_REPEATED_LENGTH = 128
 /** A field of the data with longer JSON is stored as a blob as a whole. */
 const MAX_INLINE_BYTES = 4096

@@ -4,7 +4,7 @@ import type { RunResult } from '../../index.ts'
 /** Exit codes of the process. */
 export const EXIT = { done: 0, failed: 1, usage: 2, waiting: 3, interrupted: 130, terminated: 143 } as const
 
-/** Errors in the command line itself: invalid input or an unknown name. */
+/** Errors in the command line itself: invalid input, an unknown name, or options that a run needs. Nothing was changed. */
 const USAGE_ERRORS = new Set<ErrorCode>([
   'invalid_input',
   'unknown_pattern',
@@ -13,13 +13,19 @@ const USAGE_ERRORS = new Set<ErrorCode>([
   'unknown_session',
   'unknown_run',
   'unknown_gate',
+  'needs_missing',
 ])
 
 export function exitCodeFromError({ code }: { code: ErrorCode }): number {
   return USAGE_ERRORS.has(code) ? EXIT.usage : EXIT.failed
 }
 
-export function exitCodeFrom({ status, error }: Pick<RunResult, 'status' | 'error'>): number {
+export function exitCodeFrom({
+  status,
+  error,
+  not_continued,
+}: Pick<RunResult, 'status' | 'error' | 'not_continued'>): number {
+  if (not_continued) return EXIT.waiting
   if (status === 'completed') return EXIT.done
   if (status === 'waiting') return EXIT.waiting
   if (status === 'failed' && error) return exitCodeFromError(error)

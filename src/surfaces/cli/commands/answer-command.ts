@@ -1,5 +1,7 @@
 import { TroupeError } from '../../../errors.ts'
-import type { GateRow } from '../../../index.ts'
+import type { GateRow, Troupe } from '../../../index.ts'
+import { missingPartsText } from '../../../views/needs-text.ts'
+import { wrapText } from '../../../views/text-width.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'
@@ -29,14 +31,17 @@ export function answerCommand(cli: Cli<AnswerOptions>, gateId: string, values: r
       terminal.print(
         inOtherProcess
           ? `answered; ${gate.run_id} continues in its process`
-          : withProgramName(terminal.out, resumeHint(gate.run_id)),
+          : await leftRunLine(cli, troupe, gate.run_id),
       )
     return EXIT.done
   })
 }
 
-function resumeHint(run_id: string): string {
-  return `answered; resume with: troupe resume ${run_id}`
+/** Who continues a run that this command only answered. */
+async function leftRunLine({ terminal }: Cli, troupe: Troupe, run_id: string): Promise<string> {
+  const reason = missingPartsText(await troupe.checkNeeds(run_id))
+  if (reason !== '') return wrapText(`answered; ${run_id} ${reason}`, terminal.out.width, 2).join('\n')
+  return withProgramName(terminal.out, `answered; resume with: troupe resume ${run_id}`)
 }
 
 async function readAnswer(cli: Cli<AnswerOptions>, gate: GateRow, values: readonly string[]): Promise<unknown> {

@@ -1,8 +1,12 @@
-import type { RunRow, Status } from '../../../index.ts'
+import type { NeedsReport, Status } from '../../../index.ts'
+import { missingPartsText } from '../../../views/needs-text.ts'
+import { wrapText } from '../../../views/text-width.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'
 import { storePath, withTroupe } from '../open-troupe.ts'
+import { readMissingParts } from '../read-missing-parts.ts'
+import type { ListedRun } from '../render/runs-table.ts'
 import { runsTable } from '../render/runs-table.ts'
 import { withProgramName } from '../render/styled-line.ts'
 
@@ -12,14 +16,17 @@ export function runsCommand(cli: Cli<{ status?: Status[]; tag?: string[]; number
   return withTroupe(cli, 'existing', async (troupe) => {
     const { status, tag: tags, number = 20 } = cli.options
     const filter = { ...(status ? { status } : undefined), ...(tags ? { tags } : undefined) }
-    const rows: (RunRow & { is_running: boolean })[] = []
+    const rows: (ListedRun & { missing: NeedsReport['missing'] })[] = []
     for await (const row of troupe.runs({ limit: Math.min(number, MAX_PAGE), ...filter })) {
-      rows.push({ ...row, is_running: troupe.isRunning(row) })
+      const missing = (await readMissingParts(troupe, row))?.missing ?? []
+      rows.push({ ...row, is_running: troupe.isRunning(row), missing })
       if (rows.length === number) break
     }
     if (cli.options.json) printJson(cli, rows)
-    else if (rows.length > 0) for (const line of runsTable(rows, Date.now(), cli.terminal.out)) cli.terminal.print(line)
-    else
+    else if (rows.length > 0) {
+      for (const line of runsTable(rows, Date.now(), cli.terminal.out)) cli.terminal.print(line)
+      for (const { run_id, missing } of rows) noteMissingParts(cli, run_id, missing)
+    } else
       cli.terminal.note(
         status || tags
           ? `no runs with ${describeFilter(status, tags)}`
@@ -27,6 +34,11 @@ export function runsCommand(cli: Cli<{ status?: Status[]; tag?: string[]; number
       )
     return EXIT.done
   })
+}
+
+function noteMissingParts({ terminal }: Cli, run_id: string, missing: NeedsReport['missing']): void {
+  const text = missingPartsText({ missing, changed: [], started_by: null })
+  if (text !== '') for (const line of wrapText(`${run_id} ${text}`, terminal.err.width, 2)) terminal.note(line)
 }
 
 function describeFilter(status: readonly Status[] = [], tags: readonly string[] = []): string {

@@ -1,7 +1,8 @@
 import { unknownNameError } from '../../../errors.ts'
-import type { Event, RunResult, RunRow, Troupe } from '../../../index.ts'
+import type { Event, NeedsReport, RunResult, RunRow, Troupe } from '../../../index.ts'
 import { attachmentLine, withoutFileData } from '../../../views/attachment-list.ts'
 import { lanesFrom } from '../../../views/lanes.ts'
+import { changedPartsText, missingPartsText } from '../../../views/needs-text.ts'
 import { loadPatternViews, patternJson } from '../../../views/pattern-views.ts'
 import { runViewFrom } from '../../../views/run-reducer.ts'
 import { transcriptFrom } from '../../../views/session-transcript.ts'
@@ -12,6 +13,7 @@ import { EXIT } from '../exit-code.ts'
 import { findRun } from '../find-run.ts'
 import { resultRecord } from '../follow-run.ts'
 import { withTroupe } from '../open-troupe.ts'
+import { readMissingParts } from '../read-missing-parts.ts'
 import { otherEventLines, patternSection } from '../render/pattern-lines.ts'
 import { answerHintLines, nextStepLines } from '../render/result-lines.ts'
 import { eventLine, runHeader, usageNotes } from '../render/run-header.ts'
@@ -62,6 +64,7 @@ async function runRecord(troupe: Troupe, row: RunRow, events: readonly Event[]) 
   const view = runViewFrom(events, views)
   const result = await troupe.result(row.run_id)
   const { project, pattern, title, tags, created_at, ended_at } = row
+  const { missing = [], changed = [] } = (await readMissingParts(troupe, row)) ?? {}
   return {
     ...resultRecord(result),
     project,
@@ -75,6 +78,8 @@ async function runRecord(troupe: Troupe, row: RunRow, events: readonly Event[]) 
     limits: view.start?.limits ?? null,
     usage_notes: { estimated_calls: view.estimated, lost: row.usage.lost },
     gates: result.gates,
+    missing,
+    changed,
     ...patternJson(view),
     tree: view.children,
     lanes: lanesFrom(events, views),
@@ -93,6 +98,7 @@ async function showTree(
   const live = row.status === 'running' && troupe.isRunning(row)
   const all = options.all === true
   const result = await troupe.result(row.run_id)
+  const needs = await readMissingParts(troupe, row)
   const lines = [
     ...runHeader(row, live, style),
     ...attachmentLines(view.start?.input, style),
@@ -101,6 +107,7 @@ async function showTree(
     ...sectionLines(patternSection(view, result.output, style)),
     ...sectionLines(otherEventLines(view, style)),
     ...sectionLines(usageNotes(view, style)),
+    ...sectionLines(needs ? needsLines(needs, style) : []),
     ...sectionLines(live ? [] : hintLines(result, style)),
   ]
   for (const line of lines) terminal.print(line)
@@ -115,6 +122,11 @@ function hintLines(result: RunResult, style: TerminalStyle): string[] {
 function attachmentLines(input: unknown, style: TerminalStyle): string[] {
   const line = attachmentLine(input)
   return line === '' ? [] : wrapText(toTerminalLine(line), style.width)
+}
+
+function needsLines(needs: NeedsReport, style: TerminalStyle): string[] {
+  const texts = [missingPartsText(needs), changedPartsText(needs)].filter((text) => text !== '')
+  return texts.flatMap((text) => wrapText(text, style.width, 2))
 }
 
 function sectionLines(lines: readonly string[]): string[] {

@@ -4,7 +4,7 @@ import { formatCount, formatDuration, formatUsd, pluralize } from '../../../view
 import { STATUS_GLYPHS } from '../../../views/status-glyphs.ts'
 import { stripControlCharacters, toTerminalLine, truncateToWidth, wrapText } from '../../../views/text-width.ts'
 import { quoteShellWord } from '../program-name.ts'
-import { errorLines } from './error-lines.ts'
+import { errorLines, labelledLines } from './error-lines.ts'
 import { permissionCallFrom, permissionLines } from './permission-question.ts'
 import type { TerminalStyle } from './styled-line.ts'
 import { renderLine, withProgramName } from './styled-line.ts'
@@ -30,7 +30,8 @@ export function formatUsage({ calls, input, output, usd }: RunResult['usage']): 
 
 /** Next steps for a run that has not completed. */
 export function nextStepLines(result: RunResult, style: TerminalStyle): string[] {
-  const { status, run_id } = result
+  const { status, run_id, not_continued } = result
+  if (not_continued) return notContinuedLines(not_continued, style)
   if (status === 'waiting') {
     return result.gates.flatMap((gate) => (isReplyGate(gate) ? replyLines(gate, style) : gateLines(gate, style)))
   }
@@ -39,6 +40,11 @@ export function nextStepLines(result: RunResult, style: TerminalStyle): string[]
   const lines = result.error ? errorLines(withRunId(result.error, run_id), style) : []
   if (result.usage.calls === 0) return lines
   return [...lines, ...commandLines(`inspect with: troupe show ${run_id}`, style), ...retryLines(result, style)]
+}
+
+/** The answer of a process that lacks what the run needs is stored, and the run left to others. */
+function notContinuedLines({ message, hint }: ErrorRecord, style: TerminalStyle): string[] {
+  return [...wrapText(`stored, but ${message}`, style.width, 2), ...labelledLines('hint', hint, style)]
 }
 
 function retryLines({ error, run_id }: RunResult, style: TerminalStyle): string[] {

@@ -1,0 +1,127 @@
+import { hostname } from 'node:os'
+import { relative } from 'node:path'
+import { BUILT_IN_COLLECTION } from '../formats/built-in-agents.ts'
+import type { Agent } from '../kernel/agent.ts'
+import { canonicalJson, shortHash } from '../kernel/hash.ts'
+import type { Hooks } from '../kernel/hook.ts'
+import type { Pattern } from '../kernel/pattern.ts'
+import type { HostParts, HostProgram, NeededPart, RunHost, RunNeeds } from '../kernel/run-needs.ts'
+import type { Tool } from '../kernel/tool.ts'
+import { detectModels } from '../models/detect.ts'
+import { toJsonSchema } from '../schema/schema.ts'
+import type { Schema } from '../schema/standard-schema.ts'
+import { parseServerConfig } from '../tools/mcp/mcp-server-config.ts'
+import type { TroupeOptions } from './troupe-options.ts'
+
+export interface HostSource {
+  options: TroupeOptions
+  /** The agents of the roster, including the built-in ones, which every process has. */
+  agents: readonly Agent[]
+  /** The tools of the workspace that are enabled. */
+  workspaceTools: readonly Tool[]
+}
+
+/** The parts that a troupe provides for its runs. Computed once for a troupe: it reads all schemas. */
+export function createRunHost(source: HostSource): RunHost {
+  const provided = providedParts(source)
+  const recorded = new Map<string | undefined, RunNeeds | undefined>()
+  return {
+    provided,
+    needsFor(model) {
+      if (!recorded.has(model)) recorded.set(model, runNeeds(provided, model))
+      return recorded.get(model)
+    },
+  }
+}
+
+/** Roles that stand for a model of the program are listed as that model; `run:start` has the run's own model. */
+function runNeeds(provided: HostParts, model: string | undefined): RunNeeds | undefined {
+  const own = new Set(provided.models?.map(({ name, hash }) => (hash === undefined ? name : undefined)))
+  const models = provided.models?.filter(({ hash }) => hash === undefined || (hash !== model && !own.has(hash)))
+  const needed = Object.entries({ ...provided, models }).filter(([, parts]) => parts && parts.length > 0)
+  return needed.length === 0 ? undefined : { started_by: thisProgram(), ...Object.fromEntries(needed) }
+}
+
+function providedParts({ options, agents, workspaceTools }: HostSource): HostParts {
+  const { tools = [], patterns = [], hooks = [], performers = {}, mcp } = options
+  return {
+    tools: tools.map(toolPart),
+    // They have no hash: another version of Troupe may describe them in other words.
+    workspace: workspaceTools.map(({ name }) => ({ name })),
+    hooks: hooks.flatMap(hookParts),
+    servers: Object.entries(mcp?.servers ?? {}).flatMap(serverPart),
+    patterns: patterns.map(patternPart),
+    agents: agents.filter((agent) => !isBuiltIn(agent)).map(agentPart),
+    performers: Object.keys(performers).map((name) => ({ name })),
+    ...modelParts(options),
+  }
+}
+
+function toolPart({ name, description, kind, input }: Tool): NeededPart {
+  return { name, hash: hashOf({ description, kind, input: schemaJson(input) }) }
+}
+
+function patternPart({ name, version, input }: Pattern): NeededPart {
+  return { name, hash: hashOf({ version, input: schemaJson(input) }) }
+}
+
+/** A schema without JSON Schema is an error where it is used, not here. */
+function schemaJson(schema: Schema): unknown {
+  try {
+    return toJsonSchema(schema)
+  } catch {
+    return null
+  }
+}
+
+function agentPart({ origin: _origin, ...agent }: Agent): NeededPart {
+  return { name: agent.name, hash: hashOf(agent) }
+}
+
+function isBuiltIn({ origin }: Agent): boolean {
+  return origin?.by === 'user' && origin.collection === BUILT_IN_COLLECTION
+}
+
+/** A function has no hash that two processes share. */
+function hookParts({ name, ...points }: Hooks): NeededPart[] {
+  return Object.entries(points)
+    .filter(([, hook]) => typeof hook === 'function')
+    .map(([point]) => ({ name: name === undefined ? point : `${point}:${name}` }))
+}
+
+/** Without values of variables and headers, arguments and the query of the address: they may be secrets. */
+function serverPart([name, config]: [string, unknown]): NeededPart[] {
+  const parsed = parseServerConfig(config)
+  if (!('spec' in parsed)) return []
+  const { spec } = parsed
+  const place =
+    spec.kind === 'stdio'
+      ? { command: spec.command, env: Object.keys(spec.env) }
+      : { address: spec.url.split('?', 1)[0], headers: Object.keys(spec.headers) }
+  return [{ name, hash: hashOf({ ...place, tools: spec.allowedTools }) }]
+}
+
+/** Models of the program, and the model of each role. With a resolver or a cassette, any name may be a model. */
+function modelParts({ model, models, cassette }: TroupeOptions): Pick<HostParts, 'models'> {
+  if (models?.resolver || (cassette && 'replay' in cassette)) return {}
+  const own = [...(models?.custom ?? []), ...(typeof model === 'object' ? [model] : [])].map(({ name }) => name)
+  const fallback = typeof model === 'object' ? model.name : model
+  const { roles } = detectModels(process.env, {
+    ...models?.config,
+    ...(fallback === undefined ? undefined : { model: fallback }),
+  })
+  const byRole = Object.entries(roles).map(([role, choice]) => ({ name: role, hash: choice.model }))
+  return { models: [...own.map((name) => ({ name })), ...byRole] }
+}
+
+function hashOf(value: unknown): string {
+  return shortHash(canonicalJson(value))
+}
+
+function thisProgram(): HostProgram {
+  const folder = process.cwd()
+  const [, program] = process.argv
+  const path = program === undefined ? process.execPath : program
+  const short = relative(folder, path)
+  return { program: short.startsWith('..') ? path : short, folder, host: hostname() }
+}
