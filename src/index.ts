@@ -91,6 +91,7 @@ export type { TeamEvent } from './patterns/team/events.ts'
 export type { TeamOutput } from './patterns/team/input.ts'
 export type { AccountQuery } from './runtime/account-query.ts'
 export { defineConfig, loadConfig } from './runtime/config/troupe-config.ts'
+export type { DeletionReport, PruneOptions, Retention } from './runtime/delete-runs.ts'
 export type { Page, PagedQuery, PageRequest } from './runtime/paged-query.ts'
 export type {
   ArtifactSummary,

@@ -22,6 +22,7 @@ import type { McpLimits } from '../tools/mcp/mcp-server.ts'
 import type { McpServerConfig } from '../tools/mcp/mcp-server-config.ts'
 import type { Sandbox } from '../tools/sandbox/sandbox.ts'
 import type { ToolsOptions } from '../tools/tools.ts'
+import type { Retention } from './delete-runs.ts'
 
 export interface TroupeOptions<Patterns extends readonly Pattern[] = readonly Pattern[]> {
   /**
@@ -70,6 +71,10 @@ export interface TroupeOptions<Patterns extends readonly Pattern[] = readonly Pa
    * and passwords, and the values of secret environment variables; `false` keeps results as they are.
    */
   redact?: Redactor | false
+  /**
+   * Deletes runs that ended more than `max_age_days` ago, when the troupe is closed. Default: nothing is ever deleted by itself.
+   */
+  retention?: Retention
   /** Models and prices, instead of those found in the environment. */
   models?: ModelOptions
   /** Records every model request into a file, or replays such a file without a model or an API key. */

@@ -2,7 +2,7 @@ import type { ReopenOptions } from '../engine/engine.ts'
 import { isOwnerDead } from '../engine/lease-owner.ts'
 import type { ReplayReport } from '../engine/replay-run.ts'
 import type { WatchOptions } from '../engine/run-stream.ts'
-import { TroupeError } from '../errors.ts'
+import { TroupeError, toTroupeError } from '../errors.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Event, ForkChanges } from '../kernel/event.ts'
 import type { Pattern } from '../kernel/pattern.ts'
@@ -11,6 +11,7 @@ import type { SteerAction } from '../kernel/steer-action.ts'
 import type { Schema } from '../schema/standard-schema.ts'
 import type { RunRow } from '../store/store.ts'
 import type { McpServerStatus } from '../tools/mcp/mcp-servers.ts'
+import type { DeletionReport, DeletionScope, PruneOptions, Retention } from './delete-runs.ts'
 import { nodeVersionProblem } from './node-version.ts'
 import type { Queries } from './queries.ts'
 import type { AnswerOptions, RunHandle, RunOptions, RunResult, SteerOptions } from './run-handle.ts'
@@ -79,6 +80,10 @@ export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]
   onChange(listener: () => void | Promise<void>): () => void
   /** The configured MCP servers and their status. Starts none. */
   mcpServers(): McpServerStatus[]
+  /** Deletes runs with everything that only they use. `run_busy` while one executes; `session_busy` if another run needs it. */
+  deleteRuns(run_ids: readonly string[]): Promise<DeletionReport>
+  /** Deletes runs of the project that ended long ago, and shrinks the store. */
+  prune(options: PruneOptions): Promise<DeletionReport>
   /** Drains the engine and closes the store. */
   close(): Promise<void>
   /** Waits for calls in flight and stops every run so that it can be resumed. The store stays open for reading. */
@@ -101,6 +106,8 @@ export async function createTroupe<const Patterns extends readonly Pattern[] = r
   const { lazy } = await import('./lazy.ts')
   const { applyConfig } = await import('./config/apply-config.ts')
   const configured = await applyConfig(options)
+  const { retention } = configured.options
+  if (retention) (await import('./delete-runs.ts')).checkMaxAge(retention.max_age_days)
   const parts = await compose(configured.options, configured.folder)
   const { project, agents, store, mcp } = parts
   const reader = reads.createRunReader(parts)
@@ -118,7 +125,13 @@ export async function createTroupe<const Patterns extends readonly Pattern[] = r
     reads.trackStart(reader, start(pattern, input, runOptions))
   const run = async (pattern: string, input: unknown, runOptions?: RunOptions) =>
     (await stream(pattern, input, runOptions)).result
-  const close = () => reads.closeTroupe(reader)
+  const deletion = { store, project, now: () => parts.world.now() }
+  let isClosed = false
+  const close = async () => {
+    if (retention && !isClosed) await retain(deletion, retention)
+    isClosed = true
+    await reads.closeTroupe(reader)
+  }
   return {
     ...createQueries(store, project),
     agents,
@@ -141,9 +154,20 @@ export async function createTroupe<const Patterns extends readonly Pattern[] = r
     isRunning: ({ owner }) => owner !== null && !isOwnerDead(owner),
     watch: (run_id, watchOptions) => reads.watchRun(reader, run_id, watchOptions),
     onChange: (listener) => reads.onStoreChange(reader, listener),
+    deleteRuns: async (run_ids) => (await import('./delete-runs.ts')).deleteRuns(deletion, run_ids),
+    prune: async (how) => (await import('./delete-runs.ts')).prune(deletion, how),
     mcpServers: () => mcp?.status() ?? [],
     drain: async () => (await parts.execution.get()).engine.drain(),
     close,
     [Symbol.asyncDispose]: close,
+  }
+}
+
+/** A store that cannot be pruned must still be closed. */
+async function retain(scope: DeletionScope, retention: Retention): Promise<void> {
+  try {
+    await (await import('./delete-runs.ts')).applyRetention(scope, retention)
+  } catch (thrown) {
+    process.emitWarning(`troupe: retention: ${toTroupeError(thrown).message}`)
   }
 }

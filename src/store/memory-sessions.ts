@@ -53,6 +53,21 @@ export class MemorySessions {
     if (last?.run_id === event.run_id) last.to = event.seq
   }
 
+  /** Each run with the first run of a session that it continues. */
+  sharedRuns(project: string): (readonly [string, string])[] {
+    return [...this.#sessions.values()].flatMap(({ row, segments }) => {
+      const first = segments[0]?.run_id ?? row.run_id
+      const others = new Set(segments.map(({ run_id }) => run_id).filter((run_id) => run_id !== first))
+      return row.project === project ? [...others].map((run_id) => [first, run_id] as const) : []
+    })
+  }
+
+  /** Deletes the sessions that worked in this run. */
+  deleteOf(run_id: string): void {
+    for (const [session_id, { segments }] of this.#sessions)
+      if (segments.some((segment) => segment.run_id === run_id)) this.#sessions.delete(session_id)
+  }
+
   segments(session_id: string, from: EventPosition | undefined): Segment[] {
     const segments = this.#sessions.get(session_id)?.segments ?? []
     const first = from === undefined ? 0 : segmentIndex(segments, from)

@@ -1,6 +1,8 @@
 import type { Event, EventOf, EventType } from '../kernel/event.ts'
+import { isEvent } from '../kernel/event.ts'
 import type { Append, AppendOutcome } from '../kernel/journal/journal.ts'
 import { ChangeFeed } from './changes.ts'
+import { brokenLinkError, compactionBusyError } from './deletion.ts'
 import type { MemoryRun } from './memory-run.ts'
 import { leaseState, releaseLease, toGateRow, toRunRow, validateAnswer } from './memory-run.ts'
 import { MemorySessions } from './memory-sessions.ts'
@@ -232,7 +234,7 @@ export class MemoryStore implements port.Store {
   }
 
   async commandsSince(after: number): Promise<port.Command[]> {
-    return this.#commands.slice(after)
+    return this.#commands.slice(after).filter(({ run_id }) => this.#runs.has(run_id))
   }
 
   async newestCommand(): Promise<number> {
@@ -283,6 +285,43 @@ export class MemoryStore implements port.Store {
     const found = this.#vectors.get(key) ?? new Map<string, port.VectorRow>()
     this.#vectors.set(key, found)
     return found
+  }
+
+  async linkedRuns(project: string): Promise<(readonly [string, string])[]> {
+    const ofProject = [...this.#runs.values()].filter(({ identity }) => identity.project === project)
+    const read = ofProject.flatMap(({ identity, events }) =>
+      events.flatMap((event) => {
+        const base = isEvent(event, 'session:open') ? event.data.base?.run_id : undefined
+        const isOther = base !== undefined && base !== identity.run_id && this.#runs.has(base)
+        return isOther ? [[identity.run_id, base] as const] : []
+      }),
+    )
+    return [...read, ...this.#sessions.sharedRuns(project)]
+  }
+
+  async sizeOfRuns(run_ids: readonly string[]): Promise<number> {
+    return run_ids.reduce((sum, run_id) => sum + JSON.stringify(this.#requireRun(run_id).events).length, 0)
+  }
+
+  async deleteRuns(run_ids: readonly string[]): Promise<void> {
+    const found = run_ids.map((run_id) => this.#requireRun(run_id))
+    const deleted = new Set(run_ids)
+    for (const run of found) {
+      const busy = validateLease(leaseState(run), { owner: '', ttl_ms: 0 }, this.#now())
+      const linked = brokenLinkError(await this.linkedRuns(run.identity.project), deleted)
+      if (busy ?? linked) throw busy ?? linked
+    }
+    for (const { identity, gates } of found) {
+      this.#runs.delete(identity.run_id)
+      this.#sessions.deleteOf(identity.run_id)
+      for (const { gate_id } of gates) this.#gates.delete(gate_id)
+    }
+  }
+
+  async compact(): Promise<number> {
+    const leased = [...this.#runs.values()].find((run) => toRunRow(run, this.#now()).owner !== null)
+    if (leased) throw compactionBusyError(leased.identity.run_id)
+    return 0
   }
 
   async checkIntegrity(): Promise<string[]> {

@@ -25,6 +25,7 @@ import { APPLICATION_ID, applicationId, inspectDatabase } from './sqlite/inspect
 import { checkIntegrity } from './sqlite/integrity-check.ts'
 import { migrate, schemaVersion } from './sqlite/migrate.ts'
 import { openDatabase } from './sqlite/node-sqlite.ts'
+import { RunDeletion } from './sqlite/run-deletion.ts'
 import type { Tables } from './sqlite/tables.ts'
 import { openTables } from './sqlite/tables.ts'
 import { verifySchema } from './sqlite/verify-schema.ts'
@@ -106,6 +107,7 @@ class SqliteStore implements port.Store {
   readonly #tables: Tables
   readonly #appender: Appender
   readonly #writes: WriteBatcher
+  readonly #deletion: RunDeletion
 
   constructor(connection: SqliteConnection, tables: Tables, checkpoints: WalCheckpointer) {
     this.location = connection.path
@@ -115,6 +117,8 @@ class SqliteStore implements port.Store {
     this.#tables = tables
     this.#appender = new Appender(connection, tables, checkpoints)
     this.#writes = new WriteBatcher(connection, tables)
+    this.#deletion = new RunDeletion(connection, tables)
+    connection.onForeignCommit = () => tables.events.forgetRows()
   }
 
   append(batch: readonly Append[]): AppendOutcome[] | Promise<AppendOutcome[]> {
@@ -141,7 +145,6 @@ class SqliteStore implements port.Store {
       events.insert(inserted, [first], [encoded])
       return inserted
     })
-    this.#tables.runs.cacheKey({ id: run.id, run_id: run.run_id, project: run.project })
     this.#checkpoints.recordWrite(encodedBytes([encoded]))
     this.changes.eventsCommitted(first.run_id, [first])
     if (!claimant) return undefined
@@ -306,6 +309,26 @@ class SqliteStore implements port.Store {
 
   deleteVectors(collection: port.VectorCollection, ids?: readonly string[]): Promise<void> {
     return this.#write('normal', ({ vectors }) => vectors.remove(collection, ids))
+  }
+
+  linkedRuns(project: string): Promise<(readonly [string, string])[]> {
+    return this.#read(() => this.#deletion.linkedRuns(project))
+  }
+
+  sizeOfRuns(run_ids: readonly string[]): Promise<number> {
+    return this.#read(() => this.#deletion.sizeOfRuns(run_ids))
+  }
+
+  async deleteRuns(run_ids: readonly string[]): Promise<void> {
+    await this.#write('full', () => this.#deletion.deleteRuns(run_ids))
+    this.#tables.events.forgetRows()
+  }
+
+  async compact(): Promise<number> {
+    if (this.#checkpoints.isBehind) await this.#checkpoints.waitUntilCaughtUp()
+    const freed = await this.#deletion.compact()
+    this.#tables.events.forgetRows()
+    return freed
   }
 
   checkIntegrity(): Promise<string[]> {

@@ -6,6 +6,7 @@ import type { Usage } from '../kernel/model.ts'
 import type { Spend } from '../kernel/spend.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
 import type { Changes } from './changes.ts'
+import type { DeletionStore } from './deletion.ts'
 import type { TokenTake } from './token-bucket.ts'
 
 /** The row of a run. It changes in the same transaction as the journal it is derived from. */
@@ -247,7 +248,8 @@ export interface Store
     CommandStore,
     ArtifactStore,
     RateStore,
-    VectorStore {
+    VectorStore,
+    DeletionStore {
   /** For display: a path, an address, or `memory`. */
   readonly location: string
   readonly changes: Changes

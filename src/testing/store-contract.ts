@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { Store } from '../store/store.ts'
 import * as append from './store/append-cases.ts'
 import * as change from './store/change-cases.ts'
+import * as deletion from './store/deletion-cases.ts'
 import * as gate from './store/gate-cases.ts'
 import * as payload from './store/payload-cases.ts'
 import * as rate from './store/rate-cases.ts'
@@ -60,6 +61,16 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
     test('ST4 renew returns the lost leases; releasing a lost lease changes nothing', withStore(run.renewsLeases))
     test('ST15 artifacts have versions; the highest is the newest', withStore(run.versionsArtifacts))
     test('ST16 runs are listed newest first, by project, status and tags', withStore(run.listsRuns))
+  })
+
+  describe(`${name} satisfies the store contract: deletion`, () => {
+    test(
+      'ST60 a deleted run is gone with its sessions, gates and commands, and no other run changes',
+      withStore(deletion.deletesRuns),
+    )
+    test('ST61 a run that is leased is not deleted', withStore(deletion.keepsBusyRuns))
+    test('ST62 runs that share a session or read one are deleted only together', withStore(deletion.keepsLinkedRuns))
+    test('ST63 values that other runs use stay, also for stores that are open', withStore(deletion.keepsSharedValues))
   })
 
   describe(`${name} satisfies the store contract: appends`, () => {

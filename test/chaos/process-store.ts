@@ -81,6 +81,10 @@ export function processStore(faults: StoreFaults, inner: () => Store, writes: St
     putVectors: (collection, rows) => write('putVectors', false, (store) => store.putVectors(collection, rows)),
     vectors: (collection) => read('vectors', (store) => store.vectors(collection)),
     deleteVectors: (collection, ids) => write('deleteVectors', false, (store) => store.deleteVectors(collection, ids)),
+    linkedRuns: (project) => read('linkedRuns', (store) => store.linkedRuns(project)),
+    sizeOfRuns: (ids) => read('sizeOfRuns', (store) => store.sizeOfRuns(ids)),
+    deleteRuns: (ids) => write('deleteRuns', false, (store) => store.deleteRuns(ids)),
+    compact: () => write('compact', false, (store) => store.compact()),
     checkIntegrity: () => read('check', (store) => store.checkIntegrity()),
     close: () => inner().close(),
   }

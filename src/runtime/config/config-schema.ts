@@ -97,6 +97,9 @@ function fieldsOf(kind: Kind) {
     embedder: z.literal(false).describe('Compares statements as text only.'),
     redact: z.literal(false).describe('Keeps secrets in tool results.'),
     limits: z.record(z.string(), z.number().nullable()).describe('Limits of runs, such as { "usd": 5 }.'),
+    retention: z
+      .strictObject({ max_age_days: z.number().min(0), keep_failed: z.boolean().optional() })
+      .describe('Deletes runs that ended more than this many days ago. Default: nothing is deleted by itself.'),
     cassette: z.record(z.string(), text),
     workspace: strictBlock(blocks.workspace, kind),
     permissions: strictBlock(blocks.permissions, kind),

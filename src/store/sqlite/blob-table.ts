@@ -4,8 +4,8 @@ import type { Database } from './node-sqlite.ts'
 /*
  * Invariants
  * 1. A blob is identified by its project and the hash of its content (content addressing), and never changes.
- * 2. The cache holds blobs of committed transactions only. It can be incomplete, never wrong: no blob is deleted while a
- *    store is open.
+ * 2. The cache holds blobs of committed transactions only. It is dropped when another connection has committed, which may have
+ *    deleted blobs: an event never refers to a blob that does not exist.
  */
 
 const MAX_CACHED_HASHES = 10_000
@@ -50,6 +50,10 @@ export class BlobTable {
     if (this.#stored.size >= MAX_CACHED_HASHES) this.#stored.clear()
     for (const cacheKey of this.#uncommitted) this.#stored.add(cacheKey)
     this.#uncommitted = []
+  }
+
+  forget(): void {
+    this.#stored.clear()
   }
 
   rollback(): void {

@@ -26,6 +26,10 @@ export class SqliteConnection {
   readonly #options: SqliteConnectionOptions
   readonly #begin
   readonly #commit
+  /** Called inside a transaction, before anything is read, if another connection has committed since the last one. */
+  onForeignCommit: (() => void) | undefined
+  readonly #dataVersion
+  #lastDataVersion: unknown
   #sync: Sync = 'normal'
 
   constructor(path: string, db: Database, options: SqliteConnectionOptions) {
@@ -34,6 +38,7 @@ export class SqliteConnection {
     this.#options = options
     this.#begin = db.prepare('BEGIN IMMEDIATE')
     this.#commit = db.prepare('COMMIT')
+    this.#dataVersion = db.prepare('PRAGMA data_version')
   }
 
   /** Runs one transaction now. Throws the error of SQLite, including when the lock is held (`isBusy`). */
@@ -42,6 +47,7 @@ export class SqliteConnection {
     this.#setSync(durability === 'normal' ? sync : durability === 'full' ? 'full' : 'normal')
     this.#begin.run()
     try {
+      this.#noticeForeignCommit()
       const result = work()
       this.#commit.run()
       return result
@@ -69,6 +75,13 @@ export class SqliteConnection {
     if (this.#sync === sync) return
     this.db.exec(sync === 'full' ? 'PRAGMA synchronous = FULL' : 'PRAGMA synchronous = NORMAL')
     this.#sync = sync
+  }
+
+  #noticeForeignCommit(): void {
+    const version = this.#dataVersion.get()?.data_version
+    if (version === this.#lastDataVersion) return
+    this.#lastDataVersion = version
+    this.onForeignCommit?.()
   }
 
   #rollback(): void {

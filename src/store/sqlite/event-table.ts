@@ -118,6 +118,12 @@ export class EventTable {
     this.#blobs.commit()
   }
 
+  /** Drops cached ids and hashes: another connection may have deleted their rows. */
+  forgetRows(): void {
+    this.#sessionIds.forget()
+    this.#blobs.forget()
+  }
+
   rollback(): void {
     this.#sessionIds.rollback()
     this.#blobs.rollback()

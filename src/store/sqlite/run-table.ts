@@ -35,8 +35,6 @@ const WITH_TAGS = `AND NOT EXISTS (
 const NEWEST_FIRST = 'ORDER BY id DESC LIMIT ?'
 const ALL_STATUSES: readonly Status[] = ['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled']
 
-const MAX_CACHED_KEYS = 10_000
-
 function statements(db: Database) {
   return {
     insert: db.prepare(
@@ -46,15 +44,18 @@ function statements(db: Database) {
     byId: db.prepare(`SELECT ${COLUMNS} FROM runs WHERE run_id = ?`),
     stateById: db.prepare(`SELECT ${STATE_COLUMNS} FROM runs WHERE run_id = ?`),
     keyById: db.prepare('SELECT id, run_id, project FROM runs WHERE run_id = ?'),
-    advance: db.prepare('UPDATE runs SET head = ? WHERE id = ? AND epoch = ? AND head = ?'),
-    advanceUsage: db.prepare('UPDATE runs SET head = ?, usage = ? WHERE id = ? AND epoch = ? AND head = ?'),
+    // With the id of the run: SQLite uses the row id of a deleted run again.
+    advance: db.prepare('UPDATE runs SET head = ? WHERE id = ? AND run_id = ? AND epoch = ? AND head = ?'),
+    advanceUsage: db.prepare(
+      'UPDATE runs SET head = ?, usage = ? WHERE id = ? AND run_id = ? AND epoch = ? AND head = ?',
+    ),
     advanceStatus: db.prepare(
       `UPDATE runs SET head = ?, status = ?, stop_reason = ?, ended_at = ?, usage = ?
-       WHERE id = ? AND epoch = ? AND head = ?`,
+       WHERE id = ? AND run_id = ? AND epoch = ? AND head = ?`,
     ),
     advanceAndRelease: db.prepare(
       `UPDATE runs SET head = ?, status = ?, stop_reason = ?, ended_at = ?, usage = ?, owner = NULL, lease_until = NULL
-       WHERE id = ? AND epoch = ? AND head = ?`,
+       WHERE id = ? AND run_id = ? AND epoch = ? AND head = ?`,
     ),
     touch: db.prepare('UPDATE runs SET syncs = syncs + 1 WHERE id = ?'),
     grantLease: db.prepare('UPDATE runs SET epoch = epoch + 1, owner = ?, lease_until = ? WHERE id = ?'),
@@ -70,7 +71,6 @@ function statements(db: Database) {
 /** Runs. A row changes only with the events it is derived from, or with its lease. */
 export class RunTable {
   readonly #sql
-  readonly #keys = new Map<string, RunKey>()
   /** The time of the store, in ms. */
   readonly now: () => number
 
@@ -112,34 +112,26 @@ export class RunTable {
 
   /** Like `requireRun`, for reads that need only the keys. Not inside a transaction. */
   requireKey(run_id: string): RunKey {
-    const known = this.#keys.get(run_id)
-    if (known) return known
     const found = this.#sql.keyById.get(run_id) as RunKey | undefined
     if (!found) throw this.#unknownRun(run_id)
-    this.cacheKey(found)
     return found
-  }
-
-  /** Caches the keys of a committed run; they never change. */
-  cacheKey(key: RunKey): void {
-    if (this.#keys.size >= MAX_CACHED_KEYS) this.#keys.clear()
-    this.#keys.set(key.run_id, key)
   }
 
   /** Moves the head, and gives the lease back with `release`, if the row still has this head and epoch (optimistic locking); otherwise returns false. */
   advance(
-    { id, epoch, head, projection: before }: RunState,
+    { id, run_id, epoch, head, projection: before }: RunState,
     next: { head: number; projection: RunProjection; release: boolean },
   ): boolean {
     const after = next.projection
-    if (after === before && !next.release) return this.#sql.advance.run(next.head, id, epoch, head).changes === 1
+    if (after === before && !next.release)
+      return this.#sql.advance.run(next.head, id, run_id, epoch, head).changes === 1
     const { status, stop_reason, ended_at } = after
     const usage = JSON.stringify(after.usage, omitZeros)
-    const fields = [next.head, status, stop_reason, ended_at, usage, id, epoch, head] as const
+    const fields = [next.head, status, stop_reason, ended_at, usage, id, run_id, epoch, head] as const
     if (next.release) return this.#sql.advanceAndRelease.run(...fields).changes === 1
     // An UPDATE that names an indexed column rewrites the index, even if the value stays the same.
     if (status === before.status && stop_reason === before.stop_reason && ended_at === before.ended_at) {
-      return this.#sql.advanceUsage.run(next.head, usage, id, epoch, head).changes === 1
+      return this.#sql.advanceUsage.run(next.head, usage, id, run_id, epoch, head).changes === 1
     }
     return this.#sql.advanceStatus.run(...fields).changes === 1
   }

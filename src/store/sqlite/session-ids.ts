@@ -2,7 +2,8 @@ import type { Database } from './node-sqlite.ts'
 
 /*
  * Invariants
- * 1. The row id of a session id never changes, in any process: the cache can be incomplete, never wrong.
+ * 1. The row id of a session id never changes and is never used for another one, in any process. The cache is dropped when another
+ *    connection has committed, which may have deleted rows.
  * 2. Row ids from a transaction that was rolled back are dropped; otherwise events would have dangling ids.
  */
 
@@ -42,6 +43,10 @@ export class SessionIds {
 
   commit(): void {
     if (this.#uncommitted.length > 0) this.#uncommitted = []
+  }
+
+  forget(): void {
+    this.#ids.clear()
   }
 
   rollback(): void {

@@ -227,6 +227,18 @@ function addControlCommands(program: Command, add: AddCommand): void {
     .description('cancel a run; its journal is kept')
     .argument('<run>', 'run id or unique prefix')
     .option('--reason <text>', 'reason, recorded in the journal')
+  const deleteRuns = async (cli: Cli, runs: string[]) =>
+    (await import('./commands/delete-command.ts')).deleteCommand(cli, runs)
+  add(program, 'delete', deleteRuns)
+    .description('delete runs with everything that only they use')
+    .argument('<run...>', 'run ids or unique prefixes')
+    .option('-y, --yes', 'do not ask')
+  add(program, 'prune', async (cli) => (await import('./commands/prune-command.ts')).pruneCommand(cli))
+    .description('delete runs that ended long ago, and shrink the store')
+    .requiredOption('--older-than <age>', 'age of the runs, such as 30d, 12h or 2w')
+    .option('--keep-failed', 'keep failed runs')
+    .option('--dry-run', 'only show what would be deleted')
+    .option('-y, --yes', 'do not ask')
   add(program, 'inbox', async (cli) => (await import('./commands/inbox-command.ts')).inboxCommand(cli)).description(
     'list open questions',
   )
