@@ -224,13 +224,13 @@ test('MC33 a run continues without a server that cannot start, and warns', async
   const listen = (warning: Error) => void warnings.push(warning.message)
   process.on('warning', listen)
   onTestFinished(() => void process.off('warning', listen))
-  const servers = { gone: { command: 'no-such-program-here' }, s: createTestServer(twoTools).config }
+  const servers = { gone: { command: '/nowhere/no-such-program' }, s: createTestServer(twoTools).config }
   const { troupe, tools } = await createSetup({}, { agents: [agent('boss')], mcp: { servers, unconfined: true } })
   const { run_id, status } = await start(troupe)
   expect(status).toBe('completed')
   expect((await tools(run_id)).boss).toEqual(['mcp__s__echo', 'mcp__s__look'])
   await waitUntil(() => warnings.length > 0)
-  expect(warnings).toEqual(["the MCP server 'gone' could not be started: spawn no-such-program-here ENOENT"])
+  expect(warnings).toEqual(["the MCP server 'gone' could not be started: spawn /nowhere/no-such-program ENOENT"])
   expect(troupe.mcpServers().map(({ name, state }) => [name, state])).toEqual([
     ['gone', 'idle'],
     ['s', 'ready'],

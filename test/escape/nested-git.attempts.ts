@@ -10,7 +10,8 @@ import { hasMarker } from './host-fixture.ts'
 
 const FSMONITOR = (marker: string, file: string) =>
   `printf '[core]\\n\\tfsmonitor = "echo x > ${marker}; :"\\n' >> ${file}`
-const COMMITTED = (folder: string) => `git init -q ${folder}; git -C ${folder} commit -q --allow-empty -m nested`
+const COMMITTED = (folder: string) =>
+  `git init -q ${folder}; git -C ${folder} -c user.name=a -c user.email=a@example.com commit -q --allow-empty -m nested`
 
 interface NestedAttempt {
   run(host: HostFixture): string

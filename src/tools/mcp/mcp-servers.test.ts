@@ -156,12 +156,12 @@ test('MC7 a server that is lost twice is not restarted, and its tools say what t
 test('MC8 a server that exceeds the timeout for starting or listing is killed and reported', async () => {
   const silent = createTestServer({ hang: ['initialize'] })
   const slow = createTestServer({ hang: ['tools/list'] })
-  const gone = { command: 'no-such-program-here' }
+  const gone = { command: '/nowhere/no-such-program' }
   const starting = createMcpHarness({ silent: silent.config, gone }, { limits: { connect_ms: 400 } })
   const listing = createMcpHarness({ slow: slow.config }, { limits: { list_ms: 100 } })
   await Promise.all([starting, listing].map(({ mcp }) => mcp.prepare(TEST_AGENT)))
   expect([...starting.warnings, ...listing.warnings].toSorted()).toEqual([
-    "the MCP server 'gone' could not be started: spawn no-such-program-here ENOENT",
+    "the MCP server 'gone' could not be started: spawn /nowhere/no-such-program ENOENT",
     "the MCP server 'silent' could not be started: it did not start within 400 ms",
     "the MCP server 'slow' could not be started: it did not list its tools within 100 ms",
   ])
