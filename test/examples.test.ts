@@ -1,13 +1,18 @@
 import { execFile } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { needsNewerNode } from './docs/block-rules.ts'
 
 // Team files are tested in test/e2e/team-examples.test.ts.
 const examples = readdirSync('examples').filter((name) => name !== 'teams')
 
 test('there are examples', () => {
   expect(examples.length).toBeGreaterThan(0)
+})
+
+test.each(examples)('P33 the oldest supported Node can read the example %s', (name) => {
+  expect(needsNewerNode(readFileSync(`examples/${name}/main.ts`, 'utf8'))).toEqual([])
 })
 
 test.each(examples)('the example %s runs offline and its assertions hold', async (name) => {

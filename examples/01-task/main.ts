@@ -4,7 +4,7 @@ import { createTroupe } from 'troupe'
 
 // An agent delegates to two others in parallel and summarizes. Runs offline: the replies come from script.json.
 const script = fileURLToPath(new URL('script.json', import.meta.url))
-await using troupe = await createTroupe({ store: 'memory', model: `scripted:${script}` })
+const troupe = await createTroupe({ store: 'memory', model: `scripted:${script}` })
 
 const handle = await troupe.stream('task', { agent: 'default', instruction: 'How should we cache sessions?' })
 const delegated: string[] = []
@@ -17,3 +17,4 @@ assert.equal(result.status, 'completed')
 assert.deepEqual(delegated.sort(), ['architect', 'researcher'])
 assert.deepEqual([result.usage.calls, result.usage.input, result.usage.output], [4, 1253, 140])
 console.log((result.output as { response: string }).response)
+await troupe.close()

@@ -8,8 +8,9 @@ import { parse } from 'yaml'
 // A review, a debate and a divided task. Runs offline: the replies come from the JSON file beside each YAML file.
 async function collaborate(name: string): Promise<CollaborateOutput> {
   const file = (ending: string) => fileURLToPath(new URL(`${name}.${ending}`, import.meta.url))
-  await using troupe = await createTroupe({ store: 'memory', model: `scripted:${file('json')}` })
+  const troupe = await createTroupe({ store: 'memory', model: `scripted:${file('json')}` })
   const { status, output, usage } = await troupe.run('collaborate', parse(await readFile(file('yaml'), 'utf8')))
+  await troupe.close()
   assert.ok(output)
   assert.equal(status, 'completed')
   assert.equal(output.metadata.status, 'completed')

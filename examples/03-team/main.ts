@@ -9,7 +9,7 @@ const { team, problems } = await readTeamFile(here('../teams/draft-and-review.ya
 assert.deepEqual(problems, [])
 assert.ok(team)
 
-await using troupe = await createTroupe({ store: 'memory', model: `scripted:${here('script.json')}` })
+const troupe = await createTroupe({ store: 'memory', model: `scripted:${here('script.json')}` })
 const handle = await troupe.stream('team', { team, message: 'A sentence on cats and sleep.' })
 const route: string[] = []
 for await (const signal of handle) {
@@ -29,3 +29,4 @@ assert.equal(ended.status, 'completed')
 // No router request was needed: five turns, five model calls.
 assert.equal(ended.usage.calls, 5)
 console.log((ended.output as { response: string }).response)
+await troupe.close()

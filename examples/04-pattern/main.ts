@@ -8,7 +8,7 @@ import { review } from './review.ts'
 const script = fileURLToPath(new URL('script.json', import.meta.url))
 const agent = (name: string) => ({ name, description: `the ${name}`, instructions: `You are the ${name}.` })
 const agents = ['author', 'editor', 'lawyer', 'engineer'].map(agent)
-await using troupe = await createTroupe({ store: 'memory', model: `scripted:${script}`, agents, patterns: [review] })
+const troupe = await createTroupe({ store: 'memory', model: `scripted:${script}`, agents, patterns: [review] })
 
 const votes = (events: readonly Event[]) =>
   events.flatMap((event) => (isEvent(event, 'review:vote') ? [event.data.agent] : []))
@@ -37,3 +37,4 @@ assert.deepEqual(votes(await troupe.events(task.run_id).all()), ['editor', 'lawy
 
 // 3. Wrong input is refused before a run is written.
 await assert.rejects(troupe.run('review', { text: 'x', reviewers: ['nobody'] }), { code: 'unknown_agent' })
+await troupe.close()

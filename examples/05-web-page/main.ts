@@ -6,7 +6,7 @@ import { createRunServer } from './server.ts'
 
 // Streams a run to a browser. With PORT set, the server keeps running; without it, the program is its own client and ends.
 const script = fileURLToPath(new URL('../01-task/script.json', import.meta.url))
-await using troupe = await createTroupe({ store: 'memory', model: `scripted:${script}` })
+const troupe = await createTroupe({ store: 'memory', model: `scripted:${script}` })
 const server = createRunServer(troupe)
 await new Promise<void>((resolve) => server.listen(Number(process.env.PORT ?? 0), '127.0.0.1', resolve))
 const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -28,3 +28,4 @@ if (process.env.PORT === undefined) {
   await new Promise((resolve) => process.once('SIGINT', resolve))
   server.close()
 }
+await troupe.close()

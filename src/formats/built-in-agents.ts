@@ -1,11 +1,11 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Agent } from '../kernel/agent.ts'
 
 /*
- * The agents that come with Troupe, read from `agents/built-in.json`. Their agent files (`agents/*.md`) are the source; parsing
- * them in every process would load a YAML parser. A test compares both and writes the file with UPDATE_AGENTS=1.
+ * The agents that come with Troupe, imported from `built-in-agents.json`, so that a bundler includes them. Their agent files
+ * (`agents/*.md`) are the source; parsing them in every process would load a YAML parser. A test compares both and writes the
+ * JSON with UPDATE_AGENTS=1.
  */
 
 export const BUILT_IN_COLLECTION = 'troupe'
@@ -13,10 +13,6 @@ export const BUILT_IN_COLLECTION = 'troupe'
 /** The folder of the agents that come with Troupe. */
 export function builtInAgentsFolder(): string {
   return fileURLToPath(new URL('../../agents', import.meta.url))
-}
-
-export function builtInAgentsFile(): string {
-  return join(builtInAgentsFolder(), 'built-in.json')
 }
 
 /** Adds the built-in agents to the given ones; a built-in agent whose name is taken becomes `troupe:name`. */
@@ -29,8 +25,8 @@ export async function withBuiltInAgents(agents: readonly Agent[]): Promise<Agent
 }
 
 export async function readBuiltInAgents(): Promise<Agent[]> {
-  const agents = JSON.parse(await readFile(builtInAgentsFile(), 'utf8')) as Agent[]
-  return agents.map((agent) => ({ ...agent, ...absoluteOrigin(agent) }))
+  const { default: agents } = await import('./built-in-agents.json', { with: { type: 'json' } })
+  return (agents as Agent[]).map((agent) => ({ ...agent, ...absoluteOrigin(agent) }))
 }
 
 /** Paths in the file are relative to the folder of the agents. */

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { TroupeError } from '../errors.ts'
 import type { EmbeddingPackages, EmbeddingReply, EmbeddingRequest } from './embedding-worker.ts'
@@ -94,6 +96,11 @@ export class EmbeddingThread {
   }
 
   #onCrash(cause: unknown): void {
+    if (this.#file.protocol === 'file:' && !existsSync(this.#file)) {
+      this.#closedError = missingWorkerError(this.#file)
+      void this.#terminate(this.#closedError)
+      return
+    }
     this.#crashes++
     const reason = cause instanceof Error ? `: ${cause.message}` : ''
     const restarts = this.#crashes < 2
@@ -114,4 +121,11 @@ export class EmbeddingThread {
     for (const { reject } of this.#pending.values()) reject(error)
     await worker?.terminate()
   }
+}
+
+/** A bundler takes the code along, but not the file of a worker thread. */
+function missingWorkerError(file: URL): TroupeError {
+  return new TroupeError('no_model', `the worker file of the embedder is missing: ${fileURLToPath(file)}`, {
+    hint: 'in a bundled program leave troupe out of the bundle (esbuild: --external:troupe), or set `embedder: false` to compare texts by their words',
+  })
 }

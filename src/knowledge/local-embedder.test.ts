@@ -62,6 +62,13 @@ describe('the worker thread', () => {
     expect([unused, used].map((mark) => existsSync(mark ?? ''))).toEqual([false, true])
   })
 
+  test('EM12 without the file of its worker, as in a bundle, it says what to leave out of the bundle', async () => {
+    const embedder = workerEmbedder(packages, new URL('file:///nowhere/embedding-worker.js'))
+    const missing = { code: 'no_model', hint: expect.stringMatching(/--external:troupe.*`embedder: false`/) }
+    await expect(embedder.embed(['one'])).rejects.toMatchObject(missing)
+    await expect(embedder.embed(['two'])).rejects.toMatchObject(missing)
+  })
+
   test('EM9 a thread that dies rejects the pending calls and is restarted once', async () => {
     const crashing = workerScript('crashing', `parentPort.on('message', () => process.exit(7))`)
     const embedder = workerEmbedder(packages, crashing)

@@ -91,7 +91,7 @@ describe('price files', () => {
   })
 
   test('MO63 the built-in prices are valid, list the models of the roles and are overridden by user files', async () => {
-    await expect(readPriceFile('prices/prices.json')).resolves.toHaveProperty('prices')
+    await expect(readPriceFile('src/models/prices.json')).resolves.toHaveProperty('prices')
     const book = await loadPrices()
     for (const provider of ['anthropic', 'openai'] as const) {
       for (const id of Object.values(ROLE_MODELS[provider] ?? {})) {

@@ -22,12 +22,20 @@ export function blockProblems(block: CodeBlock, commands: KnownCommands): string
   if (block.language === 'yaml') {
     return parseDocument(block.body).errors.map((error) => `${location} ${error.message.split('\n')[0]}`)
   }
+  if (block.language === 'ts') return needsNewerNode(block.body).map((problem) => `${location} ${problem}`)
   if (block.language === 'sh' || block.language === 'console') {
     return shellCommands(block).flatMap((words) =>
       commandProblems(words, commands).map((problem) => `${location} ${problem}`),
     )
   }
   return []
+}
+
+/** Node 22, the oldest supported one, strips types but knows no `using`: the first program of a reader would not start. */
+export function needsNewerNode(program: string): string[] {
+  return /^\s*(await\s+)?using\s+\w+\s*=/m.test(program)
+    ? ['`using` does not run on Node 22: use const, and close() at the end']
+    : []
 }
 
 /** Runs SQL on a store without rows, which finds misspelt tables and columns. */

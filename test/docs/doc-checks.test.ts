@@ -29,6 +29,11 @@ describe('markdown', () => {
 })
 
 describe('blocks', () => {
+  test('P33 a program that the oldest supported Node cannot read is reported', () => {
+    expect(blockProblems(block('ts', 'await using a = await b()\n'), known)).toEqual([expect.stringMatching(/Node 22/)])
+    expect(blockProblems(block('ts', 'const a = await b()\nawait a.close()\n'), known)).toEqual([])
+  })
+
   const known = { scripts: ['demo', 'troupe'], subcommands: ['run', 'show'] }
 
   test.each([

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import type { Client, Transport } from '@modelcontextprotocol/client'
+import { PACKAGE_VERSION } from '../../kernel/package-version.ts'
 import * as z from '../../schema/zod.ts'
 import type { SandboxedProcess } from '../sandbox/sandbox.ts'
 import type { AgentServerAccess } from './agent-server-access.ts'
@@ -111,7 +111,7 @@ async function handshake(
 ): Promise<McpConnection> {
   const onChanged = () => context.onListChanged()
   const client = new sdk.Client(
-    { name: 'troupe', version: packageVersion() },
+    { name: 'troupe', version: PACKAGE_VERSION },
     {
       capabilities: {},
       versionNegotiation: { mode },
@@ -155,9 +155,4 @@ function toConnection(client: Client, { ended, endSession, beginWork }: OpenTran
       await client.close()
     },
   }
-}
-
-function packageVersion(): string {
-  const file = new URL('../../../package.json', import.meta.url)
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }

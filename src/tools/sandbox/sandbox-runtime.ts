@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { TroupeError } from '../../errors.ts'
 import { parseCommandLine, unknownCommandLineError } from './command-line.ts'
 import { CLOSE_INHERITED_FDS } from './exec-arguments.ts'
 import type { FilePolicy } from './file-policy.ts'
@@ -52,8 +53,25 @@ export interface WrappedCommand {
 
 /** Folders of the runtime that must be visible inside. */
 export function runtimeFolders(): string[] {
-  const entry = fileURLToPath(import.meta.resolve('@anthropic-ai/sandbox-runtime'))
-  return [`${dirname(dirname(entry))}/vendor`]
+  return [`${dirname(dirname(fileURLToPath(runtimeEntry())))}/vendor`]
+}
+
+/** Resolved at run time, which keeps it out of bundles: its programs are files, and its CommonJS parts do not run in one. */
+function runtimeEntry(): string {
+  try {
+    return import.meta.resolve('@anthropic-ai/sandbox-runtime')
+  } catch (cause) {
+    throw new TroupeError(
+      'tool_failed',
+      'the sandbox needs the package @anthropic-ai/sandbox-runtime, which is missing',
+      {
+        responsible: 'operator',
+        retry: false,
+        hint: "a bundled program does not contain it: install it where the program runs, or allow commands without it (`sandbox: 'none'`)",
+        cause,
+      },
+    )
+  }
 }
 
 let managerReady: Promise<Manager> | undefined
@@ -78,7 +96,7 @@ export function acquireProxy(): () => Promise<void> {
 }
 
 async function openManager({ hosts, programs }: WrapOptions): Promise<Manager> {
-  const { SandboxManager } = await import('@anthropic-ai/sandbox-runtime')
+  const { SandboxManager } = (await import(runtimeEntry())) as Runtime
   if (hosts.length > 0 && !isProxyRunning) {
     isProxyRunning = true
     managerReady = SandboxManager.initialize(runtimeConfig(programs)).then(() => SandboxManager)

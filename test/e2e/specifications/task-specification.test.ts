@@ -181,7 +181,7 @@ describe('003 agent types', () => {
     ['implementer', ['Read', 'Write', 'Edit', 'Bash'], ['WebFetch', 'WebSearch']],
     ['reviewer', ['Read', 'Grep'], ['Write', 'Edit']],
   ])('003 %s lists the tools of the document', async (name, included, excluded) => {
-    const { tools } = JSON.parse(await readFile('agents/built-in.json', 'utf8')).find(
+    const { tools } = JSON.parse(await readFile('src/formats/built-in-agents.json', 'utf8')).find(
       (agent: { name: string }) => agent.name === name,
     ) as { tools: string[] }
     expect(tools).toEqual(expect.arrayContaining(included))
