@@ -1,6 +1,7 @@
 import { homedir } from 'node:os'
 import { realWorld } from '../engine/real-world.ts'
-import { withBuiltInAgents } from '../formats/built-in-agents.ts'
+import { TroupeError } from '../errors.ts'
+import { BUILT_IN_COLLECTION, withBuiltInAgents } from '../formats/built-in-agents.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Limits } from '../kernel/limits.ts'
 import { DEFAULT_LIMITS } from '../kernel/limits.ts'
@@ -27,6 +28,7 @@ export async function compose(options: TroupeOptions, folder?: string): Promise<
   const world = options.engine?.world ?? realWorld()
   const ownAgents = await loadAgents(options.agents ?? [], folder)
   const agents = await withBuiltInAgents(ownAgents)
+  rejectBuiltInNames(ownAgents, agents)
   const roster = createRoster(agents)
   const registry = lazy(async () => (await import('./pattern-registry.ts')).loadPatternRegistry(options))
   const patterns = needsPatterns(options, ownAgents) ? await registry.get() : undefined
@@ -116,6 +118,16 @@ async function limitsFrom({ limits }: TroupeOptions, registry: PatternRegistry |
 }
 
 /** The agents of the options, and those in agent files. An agent of the options hides one in a file. */
+/** An agent file may replace a built-in agent on purpose; in a program the same name is a mistake that nobody would see. */
+function rejectBuiltInNames(own: readonly Agent[], agents: readonly Agent[]): void {
+  const names = new Set(agents.map(({ name }) => name))
+  const taken = own.find(({ name, origin }) => !origin && names.has(`${BUILT_IN_COLLECTION}:${name}`))
+  if (!taken) return
+  throw new TroupeError('invalid_input', `\`agents\`: the name '${taken.name}' is that of a built-in agent`, {
+    hint: 'choose another name; an agent file may replace a built-in agent',
+  })
+}
+
 async function loadAgents(agents: readonly (Agent | string)[], folder: string | undefined): Promise<Agent[]> {
   const inline = agents.filter((agent) => typeof agent !== 'string')
   const dirs = agents.filter((agent) => typeof agent === 'string')

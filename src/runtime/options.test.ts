@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { patternFrom } from '../../test/support/manual-doubles.ts'
+import { agent } from '../../test/support/test-troupe.ts'
 import { defineTool } from '../kernel/tool.ts'
 import { createTroupe } from './troupe.ts'
 import type { TroupeOptions } from './troupe-options.ts'
@@ -57,6 +58,8 @@ test.each<[string, TroupeOptions, string]>([
     { patterns: [patternFrom('a', async () => 'done', { events: { 'team:start': z.object({}) } })] },
     "`patterns`: 'team' and 'a' declare the event 'team:start'",
   ],
+  ['an agent named like a built-in one', { agents: [agent('reviewer')] }, "`agents`: the name 'reviewer'"],
+  ['two agents of one name', { agents: [agent('scout'), agent('scout')] }, 'scout'],
   [
     'a pattern named like a tool',
     { tools: [toolNamed('look')], patterns: [patternNamed('look')] },

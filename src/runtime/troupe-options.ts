@@ -42,7 +42,7 @@ export interface TroupeOptions<Patterns extends readonly Pattern[] = readonly Pa
   /** The model for agents that name none: a role, `PROVIDER/MODEL`, `scripted:FILE`, or a `Model`. */
   model?: string | Model
   /**
-   * Added to the built-in agents; an agent with the name of a built-in one replaces it. A string is a folder or file with agent files
+   * Added to the built-in agents, under other names than theirs; an agent file may replace a built-in agent. A string is a folder or file with agent files
    * or rosters. With a configuration file and no such string, the agent folders of the project and the user are searched.
    */
   agents?: readonly (Agent | string)[]

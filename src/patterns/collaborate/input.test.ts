@@ -95,27 +95,27 @@ describe('input and output', () => {
 })
 
 describe('agents and models', () => {
-  const known = agent('architect', { instructions: 'Draw boxes.', temperature: 0.7, model: 'function' })
+  const known = agent('designer', { instructions: 'Draw boxes.', temperature: 0.7, model: 'function' })
 
   test('CO3 an agent is a name or a definition; a definition with a known name changes that agent', async () => {
-    const agents = ['architect', { name: 'b', role: 'speed', config: { system_prompt: 'Measure.' } }]
+    const agents = ['designer', { name: 'b', role: 'speed', config: { system_prompt: 'Measure.' } }]
     const { output, model } = await runCollaboration(everybody, { agents }, { agents: [{ ...known, model: 'manual' }] })
     expect(output.contributions.map(({ agent: name, role }) => [name, role])).toEqual([
-      ['architect', 'architect'],
+      ['designer', 'designer'],
       ['b', 'speed'],
     ])
-    const [first] = model.requestsFrom('architect')
+    const [first] = model.requestsFrom('designer')
     expect(first?.settings.temperature).toBe(0.7)
     expect(lastInstruction(first as ModelRequest)).toContain('# Your instructions\nDraw boxes.')
     expect(lastInstruction(model.requestsFrom('b')[0] as ModelRequest)).toContain('# Your instructions\nMeasure.')
-    const object = { name: 'architect', role: 'critic', focus: 'lines', config: { temperature: 0.1 } }
+    const object = { name: 'designer', role: 'critic', focus: 'lines', config: { temperature: 0.1 } }
     const again = await runCollaboration(
       everybody,
       { agents: [object, 'reviewer'] },
       { agents: [{ ...known, model: 'manual' }] },
     )
-    const request = again.model.requestsFrom('architect')[0] as ModelRequest
-    expect(again.output.contributions[0]).toMatchObject({ agent: 'architect', role: 'critic' })
+    const request = again.model.requestsFrom('designer')[0] as ModelRequest
+    expect(again.output.contributions[0]).toMatchObject({ agent: 'designer', role: 'critic' })
     expect(request.settings.temperature).toBe(0.1)
     expect(lastInstruction(request)).toContain('Draw boxes.')
     expect(lastInstruction(request)).toContain('# Your focus\nlines')

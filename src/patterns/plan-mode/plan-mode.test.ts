@@ -28,9 +28,9 @@ async function runArchitect(steps: { name: string; input: unknown }[]) {
   const harness = await createTestTroupe({
     model,
     tools: [changeTool(done)],
-    agents: [agent('architect', { tools })],
+    agents: [agent('planner', { tools })],
   })
-  const { run_id, status } = await harness.task('architect', 'Plan it.')
+  const { run_id, status } = await harness.task('planner', 'Plan it.')
   const errors = async () =>
     (await harness.troupe.events(run_id).all())
       .filter(({ type }) => type === 'tool:error')

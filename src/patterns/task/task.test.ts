@@ -291,7 +291,7 @@ describe('input errors and depth limits', () => {
   })
 
   test('TK50 the first task of a run goes to the agent `default` unless another one is named', async () => {
-    const { troupe } = await createTestTroupe({ model: delegatingModel({}), agents: [agent('default'), lead] })
+    const { troupe } = await createTestTroupe({ model: delegatingModel({}), agents: [lead] })
     const result = await troupe.run('task', { instruction: 'x' })
     expect(result).toMatchObject({ status: 'completed', output: { agent: 'default' } })
     const named = await troupe.run('task', { agent: 'lead', instruction: 'x' })
