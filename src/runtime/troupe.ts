@@ -17,6 +17,7 @@ import type { Queries } from './queries.ts'
 import type { AnswerOptions, RunHandle, RunOptions, RunResult, SteerOptions } from './run-handle.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 import type { PatternName, RunInput, RunOutput, TypesOf } from './typed-run.ts'
+import type { WorkOptions } from './work.ts'
 
 /** `Patterns` are the patterns passed to `createTroupe`: they give `run` and `stream` their types. */
 export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]> extends Queries, AsyncDisposable {
@@ -45,6 +46,11 @@ export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]
    * it again and again.
    */
   claim(): Promise<RunHandle | undefined>
+  /**
+   * Executes runs of the project that were submitted, answered or interrupted, by any process, as they come. Resolves when `signal` is
+   * aborted or the troupe is closed, and keeps the process alive until then.
+   */
+  work(options?: WorkOptions): Promise<void>
   cancel(run_id: string, reason?: string): Promise<RunResult>
   /** Executes a stored run again, offline, and compares the journals. No model request, no tool call. */
   replay(run_id: string): Promise<ReplayReport>
@@ -126,11 +132,17 @@ export async function createTroupe<const Patterns extends readonly Pattern[] = r
   const run = async (pattern: string, input: unknown, runOptions?: RunOptions) =>
     (await stream(pattern, input, runOptions)).result
   const deletion = { store, project, now: () => parts.world.now() }
-  let isClosed = false
+  const closing = new AbortController()
   const close = async () => {
-    if (retention && !isClosed) await retain(deletion, retention)
-    isClosed = true
+    const isFirst = !closing.signal.aborted
+    closing.abort()
+    if (retention && isFirst) await retain(deletion, retention)
     await reads.closeTroupe(reader)
+  }
+  const work = async (workOptions: WorkOptions = {}) => {
+    const { signal = closing.signal } = workOptions
+    const [{ workUntil }, { controller }] = await Promise.all([import('./work.ts'), runs.get()])
+    return workUntil(controller, AbortSignal.any([signal, closing.signal]), workOptions)
   }
   return {
     ...createQueries(store, project),
@@ -141,6 +153,7 @@ export async function createTroupe<const Patterns extends readonly Pattern[] = r
     run: run as Troupe<Patterns>['run'],
     resume: (run_id, reopen) => runs.get().then(({ resumeRun, controller }) => resumeRun(controller, run_id, reopen)),
     claim: () => runs.get().then(({ claimRun, controller }) => claimRun(controller)),
+    work: (workOptions) => reads.trackStart(reader, work(workOptions)),
     cancel: (run_id, reason) => runs.get().then(({ cancelRun, controller }) => cancelRun(controller, run_id, reason)),
     replay: (run_id) => runs.get().then(({ replayStoredRun, controller }) => replayStoredRun(controller, run_id)),
     fork: (run_id, seq, changes) =>

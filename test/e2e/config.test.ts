@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { CliFixture } from './cli-fixture.ts'
 import { createCliFixture } from './cli-fixture.ts'
 import { openTerminal, typeLine } from './terminal.ts'
@@ -87,6 +87,39 @@ test('CF11 a program parks a run; the command line answers and continues it with
   // Loaded once by each process; `pay` made once, `erase` prevented by the hook.
   expect(await project.ledger()).toEqual(['loaded', 'loaded', 'pay'])
 }, 60_000)
+
+const WORKER = `
+import { createTroupe } from ${JSON.stringify(INDEX)}
+await using troupe = await createTroupe()
+const stop = new AbortController()
+process.once('SIGTERM', () => stop.abort())
+console.log('working')
+await troupe.work({ signal: stop.signal })
+console.log('stopped')
+`
+
+test('WK1 WK2 a program that works continues what the command line answers, and ends with its signal', async () => {
+  const project = await createProject({ ...FILES, 'worker.ts': WORKER })
+  const { gate } = JSON.parse((await project.program(join(project.folder, 'main.ts'))).out) as { gate: string }
+  const startWorker = async () => {
+    const env = { ...process.env, ...project.env }
+    const child = spawn(process.execPath, ['worker.ts'], { cwd: project.folder, env })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    const output = { text: '' }
+    child.stdout.on('data', (text: Buffer) => (output.text += text))
+    await vi.waitFor(() => expect(output.text).toContain('working'), { timeout: 15_000 })
+    return { child, output, closed: new Promise((resolve) => child.on('close', resolve)) }
+  }
+  const { child, output, closed } = await startWorker()
+  const answered = await project.command('answer', gate, 'allow', '--no-wait', '--trust-project')
+  expect(answered.code).toBe(0)
+  const status = async () => (await project.command('runs', '--json', '--trust-project')).out
+  await vi.waitFor(async () => expect(await status()).toContain('"completed"'), { timeout: 20_000, interval: 200 })
+  child.kill('SIGTERM')
+  await closed
+  expect(output.text).toContain('stopped')
+  expect((await project.ledger()).filter((line) => line !== 'loaded')).toEqual(['pay'])
+}, 90_000)
 
 test('FT1 without a terminal, an untrusted file is not executed: runs are refused, and reading goes on without it', async () => {
   const project = await createProject(FILES)

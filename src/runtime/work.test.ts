@@ -1,0 +1,111 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { patternFrom } from '../../test/support/manual-doubles.ts'
+import { submitOnlyEngine } from '../../test/support/submit-only-engine.ts'
+import { agent, createTroupeWithStore, functionModel } from '../../test/support/test-troupe.ts'
+import { TroupeError } from '../errors.ts'
+import type { Troupe } from '../index.ts'
+import { MemoryStore } from '../store/memory.ts'
+import type { TroupeOptions } from './troupe-options.ts'
+
+const agents = [agent('lead')]
+
+/** A troupe that only submits runs, and a worker on the same store. */
+async function createPair(worker: TroupeOptions, submitter: TroupeOptions = {}) {
+  const store = new MemoryStore()
+  const front = await createTroupeWithStore({ store, agents, ...submitter, engine: { create: submitOnlyEngine } })
+  const back = await createTroupeWithStore({ store, agents, ...worker })
+  onTestFinished(async () => {
+    await back.close()
+    await front.close()
+  })
+  return { store, front, back }
+}
+
+const start = (troupe: Troupe, instruction: string) => troupe.stream('task', { agent: 'lead', instruction })
+
+const askOnce = functionModel(({ session }) =>
+  session.turn === 1 ? { calls: [{ name: 'ask_user', input: { question: 'Which?' } }] } : { text: 'done' },
+)
+
+test('WK1 submitted and answered runs are executed as they come, until the signal is aborted (WK2)', async () => {
+  const { front, back } = await createPair({ model: askOnce })
+  const before = await start(front, 'submitted before')
+  const stop = new AbortController()
+  const working = back.work({ signal: stop.signal })
+  const after = await start(front, 'submitted after')
+  const [first, second] = await Promise.all([before.result, after.result])
+  expect([first.status, second.status]).toEqual(['waiting', 'waiting'])
+  const gate = first.gates[0]?.gate_id ?? ''
+  const answered = await front.answer(gate, 'this one')
+  expect(await answered.result).toMatchObject({ status: 'completed', output: { response: 'done' } })
+  stop.abort()
+  await working
+  expect((await front.result(second.run_id)).status).toBe('waiting')
+})
+
+test('WK1 at most `concurrency` runs are executed at once', async () => {
+  let active = 0
+  const seen: number[] = []
+  const release = Promise.withResolvers<void>()
+  const full = Promise.withResolvers<void>()
+  const model = functionModel(async () => {
+    seen.push(++active)
+    if (active === 2) full.resolve()
+    await release.promise
+    active--
+    return { text: 'done' }
+  })
+  const { front, back } = await createPair({ model })
+  const handles = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((text) => start(front, text)))
+  void back.work({ concurrency: 2 })
+  await full.promise
+  release.resolve()
+  for (const { result } of handles) expect((await result).status).toBe('completed')
+  expect(Math.max(...seen)).toBe(2)
+})
+
+test('WK1 two workers share the runs and execute each once', async () => {
+  const requested: string[] = []
+  const model = functionModel(({ messages }) => {
+    requested.push(JSON.stringify(messages).match(/order \d+/)?.[0] ?? '')
+    return { text: 'done' }
+  })
+  const { store, front, back } = await createPair({ model })
+  const other = await createTroupeWithStore({ store, agents, model })
+  for (const troupe of [back, other]) void troupe.work()
+  const orders = Array.from({ length: 10 }, (_, index) => `order ${index}`)
+  const handles = await Promise.all(orders.map((order) => start(front, order)))
+  for (const { result } of handles) expect((await result).status).toBe('completed')
+  expect(requested.sort()).toEqual(orders)
+})
+
+test('WK2 closing the troupe ends the work', async () => {
+  const { back } = await createPair({ model: askOnce })
+  const working = back.work()
+  await back.close()
+  await working
+})
+
+test('WK3 an error of the store is reported, and the work goes on', async () => {
+  const { store, front, back } = await createPair({ model: functionModel(() => ({ text: 'done' })) })
+  const runs = store.runs.bind(store)
+  let failures = 1
+  store.runs = (filter) =>
+    failures-- > 0 ? Promise.reject(new TroupeError('store_failed', 'disk on fire')) : runs(filter)
+  const failed = Promise.withResolvers<TroupeError>()
+  void back.work({ onError: failed.resolve })
+  expect(await failed.promise).toMatchObject({ code: 'store_failed' })
+  expect((await (await start(front, 'go')).result).status).toBe('completed')
+})
+
+test('WK4 a run that this process cannot execute is left alone and reported once', async () => {
+  const { store, front, back } = await createPair({ model: functionModel(() => ({ text: 'done' })) })
+  const patterns = [patternFrom('strange', async () => 'done', { events: {} })]
+  const other = await createTroupeWithStore({ store, agents, patterns, engine: { create: submitOnlyEngine } })
+  const strange = await other.stream('strange', {})
+  const skipped: string[] = []
+  void back.work({ onSkip: (run_id) => skipped.push(run_id) })
+  for (const text of ['a', 'b']) expect((await (await start(front, text)).result).status).toBe('completed')
+  expect(skipped).toEqual([strange.run_id])
+  expect((await front.getRun(strange.run_id)).status).toBe('pending')
+})
