@@ -147,6 +147,6 @@ export function requireNeeds(run_id: string, needs: RunNeeds | undefined, provid
   const program = started_by ? ` (${formatProgram(started_by)})` : ''
   throw new TroupeError('needs_missing', `this process lacks what run ${run_id} needs: ${formatParts(missing)}`, {
     alternatives: missing.map(({ name }) => name),
-    hint: `use the program that started it${program}, or provide the missing parts here under the same names`,
+    hint: `use the program that started it${program}, or provide the missing parts here under the same names, such as in troupe.config.ts`,
   })
 }
