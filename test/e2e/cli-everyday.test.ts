@@ -36,7 +36,7 @@ describe('everyday use', () => {
     expect(full.out).toContain(`First.\n${'word '.repeat(100)}Last.`)
     expect(full.out).toMatch(/default is asked.*\nread it\n[\s\S]*default calls Read[\s\S]*gets the result of Read/)
     expect(full.out).toMatch(/architect answers.*\nThe whole plan\.\n/)
-    expect(full.out.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u)
+    expect(full.out.replaceAll(/[\n\t]/g, '')).not.toMatch(/\p{Cc}/u)
     const one = await cli.troupe('show', run_id, 'architect')
     expect(one.out).toMatch(/^── architect is asked.*\nPlan it\.\n\n── architect answers.*\nThe whole plan\.\n$/)
     const unknown = await cli.troupe('show', run_id, 'architct')
