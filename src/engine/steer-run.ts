@@ -67,8 +67,8 @@ async function answerOpenGate(
 
 /** True if the gate accepts this kind of action and, for `override`, the agent is one of its possible answers. */
 function acceptsAction(detail: unknown, action: SteerAction): boolean {
-  const { takes: verbs, answers } = (detail ?? {}) as { takes?: unknown; answers?: unknown }
-  if (!Array.isArray(verbs) || !verbs.includes(action.do)) return false
+  const { takes: verbs, answers, path } = (detail ?? {}) as { takes?: unknown; answers?: unknown; path?: unknown }
+  if (!Array.isArray(verbs) || !verbs.includes(action.do) || path !== action.path) return false
   return action.do !== 'override' || !Array.isArray(answers) || answers.includes(action.agent)
 }
 

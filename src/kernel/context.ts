@@ -12,7 +12,7 @@ import type { Roster } from './roster.ts'
 import type { RunMetadata } from './run-metadata.ts'
 import type { SessionResult } from './session-result.ts'
 import type { Spend } from './spend.ts'
-import type { SteeringCommand } from './steer-action.ts'
+import type { SteerAction, SteeringCommand } from './steer-action.ts'
 import type { Thread } from './thread.ts'
 import type { ToolKind } from './tool.ts'
 
@@ -135,8 +135,8 @@ export interface StepContext<Events extends EventDataByType = EventDataByType> {
   step<T>(key: string, effect: (signal: AbortSignal) => T | Promise<T>, options?: StepOptions): Promise<T>
   /** Opens a gate and waits for a person's answer, across restarts. */
   ask(key: string, question: Question): Promise<unknown>
-  /** Steering commands that arrived since the last call. For patterns with `checkSteer`. */
-  takeSteering(key: string): Promise<SteeringCommand[]>
+  /** Steering commands that nobody took so far; `accepts` selects among them. For patterns with `checkSteer`. */
+  takeSteering(key: string, accepts?: (action: SteerAction) => boolean): Promise<SteeringCommand[]>
   /** Works on all items, at most `limit` at a time; results keep the order of the items, and failures stay apart. */
   parallel<T, R>(
     items: readonly T[],

@@ -1,6 +1,10 @@
 import type { SteerAction } from '../kernel/steer-action.ts'
 
 export function formatSteerAction(action: SteerAction): string {
+  return action.path === undefined ? formatAction(action) : `${formatAction(action)} in ${action.path}`
+}
+
+function formatAction(action: SteerAction): string {
   switch (action.do) {
     case 'override':
       return `next agent ${action.agent}`

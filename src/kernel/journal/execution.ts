@@ -45,8 +45,8 @@ export class Execution {
   readonly activeSessions: Map<string, string>
   /** Tool definitions as sent to models, shared by all sessions with the same tools. */
   readonly toolSpecs = new Map<string, readonly ToolSpec[]>()
-  /** Number of steering commands that the pattern has taken. */
-  steeringTaken = 0
+  /** Steering commands that a pattern has taken, by their position in the journal. */
+  readonly takenSteering = new Set<number>()
   /** What the pattern of the run has so far, for an end before it returns. */
   readPartialOutput: PartialOutput | undefined
   /** Called when the execution can be parked. */

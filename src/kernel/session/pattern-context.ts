@@ -19,7 +19,7 @@ import type { Ports } from '../ports.ts'
 import { extendRoster } from '../roster.ts'
 import { parsePatternInput, requirePattern } from '../run-input.ts'
 import type { SessionResult } from '../session-result.ts'
-import type { SteeringCommand } from '../steer-action.ts'
+import type { SteerAction, SteeringCommand } from '../steer-action.ts'
 import { readArtifact, writeArtifact } from './artifacts.ts'
 import { isReadOnlyAgent, modelProblem, unknownTools } from './availability.ts'
 import { collectResult } from './background-session.ts'
@@ -117,7 +117,7 @@ function stepContext(scope: PatternScope): StepContext {
   return {
     step: (key, effect, options) => runStep(step(scope, key), () => effect(signal), options),
     ask: (key, question) => execution.waitForGate(step(scope, key), question, asker),
-    takeSteering: (key) => takeSteering(external(key)),
+    takeSteering: (key, accepts) => takeSteering(external(key), accepts),
     parallel: runParallel,
     first: (key, branches) => firstToSettle(step(scope, key), branches),
     emit: (key, type, data) => {
@@ -210,20 +210,20 @@ async function runPattern(pattern: Pattern, input: unknown, context: Context): P
       })
 }
 
-/** The steering commands that were taken at a key, as a range in journal order. */
-interface SteeringRange {
-  from: number
-  to: number
-}
-
-/** Takes the commands that arrived since the last call, each once. The range is recorded, so that a replay takes the same. */
-async function takeSteering(scope: StepScope): Promise<SteeringCommand[]> {
-  const { execution } = scope
-  const { steeringCommands } = execution.journalIndex
-  const { from, to } = await recordValue<SteeringRange>(scope, () => ({
-    from: execution.steeringTaken,
-    to: steeringCommands.length,
-  }))
-  execution.steeringTaken = Math.max(execution.steeringTaken, to)
-  return steeringCommands.slice(from, to).map(({ data: { action, by } }) => ({ action, by }))
+/** Takes the accepted commands that nobody took before, each once. Their positions are recorded, so that a replay takes the same. */
+async function takeSteering(
+  scope: StepScope,
+  accepts: (action: SteerAction) => boolean = () => true,
+): Promise<SteeringCommand[]> {
+  const { journalIndex, takenSteering } = scope.execution
+  const { steeringCommands } = journalIndex
+  const positions = await recordValue<number[]>(scope, () =>
+    [...steeringCommands.keys()].filter(
+      (position) => !takenSteering.has(position) && accepts(steeringCommands[position]?.data.action as SteerAction),
+    ),
+  )
+  for (const position of positions) takenSteering.add(position)
+  return steeringCommands
+    .filter((_, position) => positions.includes(position))
+    .map(({ data: { action, by } }) => ({ action, by }))
 }

@@ -17,6 +17,8 @@ export interface OpenQuestion {
   asked_by?: string
   /** Steer actions that answer this gate. */
   takes?: string[]
+  /** The sub-team that asks. */
+  path?: string
   /** The complete tool call that needs permission. */
   call?: string
   /** Input of that tool call. */

@@ -11,7 +11,7 @@ export async function askUntilValid<T>(
   key: string,
   { question, parse }: { question: Question; parse(answer: unknown): T | undefined },
 ): Promise<T> {
-  let current = withoutSteeringInSubTeam(context, question)
+  let current = withPath(context, question)
   for (let attempt = 1; ; attempt++) {
     const answer = await context.ask(attempt === 1 ? key : `${key}/${attempt}`, current)
     const choice = parse(answer)
@@ -23,14 +23,13 @@ export async function askUntilValid<T>(
 /** Asks a person a question that any text answers. */
 export async function askHuman(context: Context, key: string, question: Question): Promise<string> {
   const detail = { ...(question.detail as object), takes: ['say'] }
-  return answerText(await context.ask(key, withoutSteeringInSubTeam(context, { ...question, detail }))) ?? ''
+  return answerText(await context.ask(key, withPath(context, { ...question, detail }))) ?? ''
 }
 
-/** Steering is addressed to the top team: it must not answer a question of a sub-team. */
-function withoutSteeringInSubTeam({ parentName }: Context, question: Question): Question {
+/** Names the sub-team that asks: steering answers its question only with the same `path`. */
+function withPath({ parentName }: Context, question: Question): Question {
   if (parentName === undefined) return question
-  const { takes: _takes, ...detail } = question.detail as { takes?: unknown }
-  return { ...question, detail }
+  return { ...question, detail: { ...(question.detail as object), path: parentName } }
 }
 
 /** The text of an answer, or `undefined` for an empty answer or `stop`. */

@@ -10,7 +10,7 @@ import { askHuman } from './human-questions.ts'
 import type { TeamOutput } from './input.ts'
 import type { MemberProfile, TeamMessage } from './prompts.ts'
 import { rosterAgents } from './recorded-agents.ts'
-import { toSubTeamContext } from './sub-team-context.ts'
+import { subTeamPath, toSubTeamContext } from './sub-team-context.ts'
 import type { TeamMember } from './team-plan.ts'
 import type { TeamState } from './team-state.ts'
 import { appendMessage, recordTurnEnd, recordTurnStart, setVariable } from './team-state.ts'
@@ -153,12 +153,12 @@ async function runHumanTurn(
 type SubTeamMember = Extract<TeamMember, { kind: 'team' }>
 
 async function runSubTeamTurn(state: TeamState, member: SubTeamMember, key: string): Promise<TurnResult> {
-  const { context, input, plan, record } = state
+  const { context, input, record } = state
   const { team, name, outputs } = member
   const variables = inheritedVariables(state, member)
   const subTeamInput = { team, message: input.message, variables, before: toSubTeamContext(state) }
   try {
-    const options = { key, parentName: plan.team.name, agents: rosterAgents(team, context.roster) }
+    const options = { key, parentName: subTeamPath(context, name), agents: rosterAgents(team, context.roster) }
     const output = (await context.run('team', subTeamInput, options)) as TeamOutput
     record.totals.tokens += output.totals.tokens
     record.totals.router_calls += output.totals.router_calls

@@ -131,7 +131,7 @@ async function followHandoff(
 /** Asks the user for a reply, with the last answer as the question. A sub-team returns to its parent team instead. */
 async function returnToUser(state: TeamState, from: string, result: TurnResult): Promise<NextStep> {
   const { context, round } = state
-  if (context.parentName !== undefined) return { end: completeTeam(state, from, 'returned') }
+  if (context.parentName !== undefined) return endTeam(state, from, 'returned')
   // A message sent during the turn is already the reply.
   const key = `reply/${round}/early`
   const steering = await applySteering(state, null, key)

@@ -43,3 +43,8 @@ export function toSubTeamContext(state: TeamState): { from: string; text: string
 export function appendPriorMessages(state: TeamState): void {
   for (const { from, text, artifacts } of state.input.before) appendMessage(state, { from, text, artifacts })
 }
+
+/** The names of the members that lead to a sub-team, such as `legal/contracts`. Steering addresses it by this path. */
+export function subTeamPath({ parentName }: TeamState['context'], member: string): string {
+  return parentName === undefined ? member : `${parentName}/${member}`
+}

@@ -15,7 +15,7 @@ export interface SteeringResult {
   texts: string[]
 }
 
-/** Applies the steering commands since the last turn, and pauses if requested. Only the top team can be steered. */
+/** Applies the steering commands for this team since the last turn, and pauses if requested. */
 export function applySteering(state: TeamState, next: string | null, key: string): Promise<SteeringResult> {
   return processSteering(state, next, { key, isEnd: false })
 }
@@ -32,11 +32,12 @@ async function processSteering(
 ): Promise<SteeringResult> {
   const { context, pause } = state
   const result: SteeringResult = { next, texts: [] }
-  if (context.parentName !== undefined) return result
   if (pause.stepAfterRound !== undefined && state.round > pause.stepAfterRound) setPace(state, 'pause')
   for (let attempt = 1; ; attempt++) {
     const attemptKey = attempt === 1 ? key : `${key}/${attempt}`
-    const commands = await context.takeSteering(attemptKey)
+    // At its end the top team takes what no sub-team has taken, too, and rejects it.
+    const takesAll = isEnd && context.parentName === undefined
+    const commands = await context.takeSteering(attemptKey, ({ path }) => takesAll || path === context.parentName)
     const rejections = commands.map((command) => applyAction(state, command, result))
     const hasEnded = isEnd && result.next === null && result.texts.length === 0
     for (const [index, { action, by }] of commands.entries()) {
@@ -63,7 +64,7 @@ async function waitWhilePaused(state: TeamState, result: SteeringResult, key: st
   const { context, plan, round } = state
   const choice = await askUntilValid(context, key, {
     question: {
-      question: `Paused before ${result.next}. Answer continue, step (one turn, then pause again), or the name of another member.`,
+      question: `Paused before ${toPath(state, result.next)}. Answer continue, step (one turn, then pause again), or the name of another member.`,
       detail: {
         ...{ kind: 'pause', before: result.next, round: round + 1 },
         ...{ takes: ['continue', 'step', 'override'], answers: ['continue', 'step', ...plan.names] },
@@ -78,13 +79,18 @@ async function waitWhilePaused(state: TeamState, result: SteeringResult, key: st
   if (choice.do === 'override') result.next = choice.agent
 }
 
+function toPath({ context }: TeamState, name: string | null): string {
+  return context.parentName === undefined ? `${name}` : `${context.parentName}/${name}`
+}
+
 /** Applies one action, or returns the reason why it was rejected. */
 function applyAction(state: TeamState, { action }: SteeringCommand, result: SteeringResult): string | undefined {
+  if (action.path !== state.context.parentName) return `${action.path} has no turn any more`
   if (action.do === 'say') result.texts.push(action.text)
   if (action.do === 'pause' || action.do === 'step' || action.do === 'continue') setPace(state, action.do)
   if (action.do !== 'override' && action.do !== 'set') return undefined
   try {
-    checkSteerAction(state.plan.team, action)
+    checkTeamAction(state.plan.team, action)
   } catch (thrown) {
     return (thrown as TroupeError).message
   }
@@ -96,8 +102,33 @@ function applyAction(state: TeamState, { action }: SteeringCommand, result: Stee
   return undefined
 }
 
-/** Throws when the team cannot apply the action, and lists the alternatives. */
+/** Throws when the team, or the sub-team at `path`, cannot apply the action, and lists the alternatives. */
 export function checkSteerAction(team: Team, action: SteerAction): void {
+  checkTeamAction(action.path === undefined ? team : findSubTeam(team, action.path), action)
+}
+
+/** The sub-team at a path such as `legal/contracts`. */
+function findSubTeam(team: Team, path: string): Team {
+  const teams = subTeams(team)
+  const found = teams.get(path)
+  if (found) return found
+  if (teams.size > 0)
+    throw unknownNameError('unknown_agent', { kind: 'sub-team', name: path, known: [...teams.keys()] })
+  throw new TroupeError('invalid_input', `\`path\` '${path}': the team '${team.name}' has no sub-teams`, {
+    hint: 'leave out `path` to steer the team itself',
+  })
+}
+
+function subTeams(team: Team): Map<string, Team> {
+  const nested = team.agents.flatMap(({ name, team: inner }): [string, Team][] =>
+    typeof inner !== 'object'
+      ? []
+      : [[name, inner], ...[...subTeams(inner)].map(([path, each]): [string, Team] => [`${name}/${path}`, each])],
+  )
+  return new Map(nested)
+}
+
+function checkTeamAction(team: Team, action: SteerAction): void {
   if (action.do === 'override') {
     const { agents, groups } = teamMembers(team)
     const known = [...agents, ...groups]

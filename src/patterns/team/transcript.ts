@@ -100,7 +100,7 @@ function reduceTeamEvent(transcript: Transcript, event: Event | TeamEvent): Chat
     }
     case 'team:steered': {
       const { action, by, accepted, reason } = event.data
-      if (accepted && action.do === 'set') transcript.variables[action.name] = action.value
+      if (accepted && action.do === 'set' && action.path === undefined) transcript.variables[action.name] = action.value
       if (accepted && action.do === 'say') addMessage(transcript, { from: 'user', text: action.text })
       return [{ type: 'steered', action, by, accepted, ...(reason === undefined ? undefined : { reason }) }]
     }
@@ -197,6 +197,7 @@ interface GateDetail {
   input?: unknown
   answers?: string[]
   takes?: string[]
+  path?: string
   as?: string
 }
 
@@ -213,6 +214,7 @@ function addQuestion(transcript: Transcript, { data }: EventOf<'gate:open'>): Op
     },
     ...(answers ? { answers } : undefined),
     ...(detail.takes ? { takes: detail.takes } : undefined),
+    ...(detail.path === undefined ? undefined : { path: detail.path }),
     ...(detail.as === undefined ? undefined : { as: detail.as }),
     ...(asked_by === undefined ? undefined : { asked_by }),
     ...(detail.permission === undefined ? undefined : { call: detail.permission, input: detail.input }),

@@ -60,11 +60,12 @@ function addSteeringCommands(team: Command, add: AddCommand): void {
     )
       .description(description)
       .argument(...RUN_ARGUMENT)
+      .option('--in <path>', 'steer a sub-team, such as legal or legal/contracts')
       .option('--no-wait', 'record the action without executing the run here')
   steer('pause', 'pause before the next turn')
   steer('step', 'run one turn, then pause again')
   steer('continue', 'continue after a pause')
-  steer('next', 'choose the next agent').argument('<agent>', 'an agent or group of the team')
+  steer('next', 'choose the next agent').argument('<agent>', 'an agent or group of the team; PATH/AGENT in a sub-team')
   steer('set', 'set a variable').argument('<name=value>', 'such as min_words=800')
   steer('say', 'send a message to the team').argument('<text...>', 'the message')
 }

@@ -60,7 +60,9 @@ export function answerableQuestions(
   { whenTyped, whenEntered }: ShownQuestions,
   open: readonly OpenQuestion[],
 ): readonly OpenQuestion[] | 'stale' {
-  const meant = [...whenTyped, ...whenEntered].filter(({ takes }) => takes?.includes(action.do))
+  const meant = [...whenTyped, ...whenEntered].filter(
+    ({ takes, path }) => takes?.includes(action.do) && path === action.path,
+  )
   if (meant.some((question) => !includesQuestion(open, question))) return 'stale'
   return whenEntered.filter((question) => includesQuestion(whenTyped, question))
 }

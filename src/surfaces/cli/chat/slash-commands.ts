@@ -2,6 +2,7 @@ import { TroupeError, unknownNameError } from '../../../errors.ts'
 import type { SteerAction } from '../../../index.ts'
 import { buildTeamGraph } from '../../../judgement/team/graph.ts'
 import { padToWidth, stripControlCharacters, toTerminalLine, wrapText } from '../../../views/text-width.ts'
+import { withPath } from '../commands/steer-command.ts'
 import { parseTeamVariables } from '../load-team.ts'
 import { explanationLines } from '../render/explanation-lines.ts'
 import type { TerminalStyle } from '../render/styled-line.ts'
@@ -41,11 +42,12 @@ export const SLASH_COMMANDS: Readonly<Record<string, SlashCommand>> = {
   next: {
     argument: 'AGENT',
     description: 'choose the next agent',
-    execute: (chat, agent) => steerTeam(chat, { do: 'override', agent }),
+    execute: (chat, agent) => steerTeam(chat, withPath({ do: 'override', agent }, undefined)),
   },
-  pause: { description: 'pause before the next turn', execute: (chat) => steerTeam(chat, { do: 'pause' }) },
-  step: { description: 'run one turn, then pause again', execute: (chat) => steerTeam(chat, { do: 'step' }) },
-  continue: { description: 'continue after a pause', execute: (chat) => steerTeam(chat, { do: 'continue' }) },
+  pause: paceCommand('pause', 'pause before the next turn'),
+  step: paceCommand('step', 'run one turn, then pause again'),
+  continue: paceCommand('continue', 'continue after a pause'),
+  say: { argument: 'SUB-TEAM TEXT', description: 'send a message to a sub-team', execute: sayToSubTeam },
   why: { description: 'explain the last handoff, rule by rule', execute: explainHandoffs },
   graph: { description: 'draw agents and handoffs', execute: showGraph },
   artifacts: {
@@ -144,6 +146,21 @@ async function setVariable(chat: SlashContext, pair: string): Promise<void> {
     return
   }
   for (const [name, value] of Object.entries(values)) await steerTeam(chat, { do: 'set', name, value })
+}
+
+function paceCommand(pace: 'pause' | 'step' | 'continue', description: string): SlashCommand {
+  const execute = (chat: SlashContext, path: string) => steerTeam(chat, withPath({ do: pace }, path || undefined))
+  return { argument: '[SUB-TEAM]', description, execute }
+}
+
+async function sayToSubTeam(chat: SlashContext, rest: string): Promise<void> {
+  const [, path = '', text = ''] = /^(\S+)\s+([\s\S]+)$/.exec(rest) ?? []
+  if (text === '') {
+    throw new TroupeError('invalid_input', '/say needs SUB-TEAM TEXT', {
+      hint: 'name the sub-team first, such as: /say legal Check the dates; a line without / goes to the team',
+    })
+  }
+  await steerTeam(chat, { do: 'say', text, path })
 }
 
 async function steerTeam(chat: SlashContext, action: SteerAction): Promise<void> {

@@ -13,12 +13,16 @@ import { requireSameModel } from '../require-same-model.ts'
 import { TEAM_PATTERN } from '../team-pattern.ts'
 
 /** Records a steer action. If it answers the gate that the run waits for, the run resumes here. */
-export function steerCommand(cli: Cli<{ wait?: boolean }>, verb: string, args: readonly string[]): Promise<number> {
+export function steerCommand(
+  cli: Cli<{ wait?: boolean; in?: string }>,
+  verb: string,
+  args: readonly string[],
+): Promise<number> {
   const [runId = '', ...rest] = args
   return withTroupe(cli, 'existing', async (troupe) => {
     const row = await findRun(cli, troupe, runId)
     await requireSameModel(cli, troupe, row.run_id)
-    const action = await parseSteerAction(verb, rest, () => loadRunTeam(troupe, row))
+    const action = withPath(await parseSteerAction(verb, rest, () => loadRunTeam(troupe, row)), cli.options.in)
     const answersGate = await isWaitingFor(troupe, row, action)
     const handle = await troupe.steer(row.run_id, action, { resume: cli.options.wait !== false })
     const inOtherProcess = troupe.isRunning(row)
@@ -66,6 +70,14 @@ async function parseSteerAction(
   }
 }
 
+/** Addresses a sub-team: by `path`, or by an agent such as `legal/drafter`. */
+export function withPath(action: SteerAction, path: string | undefined): SteerAction {
+  if (path !== undefined) return { ...action, path }
+  if (action.do !== 'override' || !action.agent.includes('/')) return action
+  const slash = action.agent.lastIndexOf('/')
+  return { ...action, agent: action.agent.slice(slash + 1), path: action.agent.slice(0, slash) }
+}
+
 function invalidAssignment(text: string): TroupeError {
   return new TroupeError('invalid_input', `troupe team set: '${text}' is not NAME=VALUE`, {
     hint: 'write NAME=VALUE, such as min_words=800',
@@ -76,8 +88,8 @@ function invalidAssignment(text: string): TroupeError {
 async function isWaitingFor(troupe: Troupe, { run_id }: RunRow, action: SteerAction): Promise<boolean> {
   const gates = await troupe.gates({ run_id }).all()
   return gates.some(({ detail }) => {
-    const { takes } = (detail ?? {}) as { takes?: unknown }
-    return Array.isArray(takes) && takes.includes(action.do)
+    const { takes, path } = (detail ?? {}) as { takes?: unknown; path?: unknown }
+    return Array.isArray(takes) && takes.includes(action.do) && path === action.path
   })
 }
 
