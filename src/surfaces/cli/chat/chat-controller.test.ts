@@ -56,6 +56,32 @@ async function openChat(
 const messagesJson = (request: ModelRequest | undefined) => JSON.stringify(request?.messages ?? [])
 
 describe('chat controller', () => {
+  test('L63 /pause, /say and /next steer the sub-team that is named', async () => {
+    const legal = {
+      ...{
+        name: 'Legal',
+        agents: [{ name: 'drafter' }, { name: 'boss', kind: 'human' as const }, { name: 'checker' }],
+      },
+      handoffs: [
+        { from_agent: 'drafter', to_agent: 'boss' },
+        { from_agent: 'boss', to_agent: 'checker' },
+      ],
+    }
+    const top = { name: 'Top', agents: [{ name: 'legal', team: legal }] }
+    const { shown, requests, say } = await openChat(({ session }) => ({ text: session.agent }), {}, top)
+    await say('Go.')
+    await say('/pause nobody')
+    expect(shown.join('\n')).toContain("no sub-team 'nobody'; known: legal")
+    await say('/say legal')
+    expect(shown.join('\n')).toContain('/say needs SUB-TEAM TEXT')
+    await say('/pause legal')
+    await say('/say legal Mind the dates.')
+    expect(shown.join('\n')).toContain('Paused before legal/checker')
+    await say('/next legal/drafter')
+    expect(requests.map(({ session }) => session.agent)).toEqual(['drafter', 'drafter'])
+    expect(messagesJson(requests[1])).toContain('Mind the dates.')
+  })
+
   test('CH19 a line typed for a question that another process has answered is not sent as the answer to the next one', async () => {
     const { conversation, troupe, shown, say, requests } = await openChat(() => ({ text: 'Yes?' }))
     await say('Hello.')
