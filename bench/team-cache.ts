@@ -107,19 +107,33 @@ async function recordBodies(team: object, message: string): Promise<Body[]> {
   return bodies
 }
 
+interface CacheCase {
+  label: string
+  message: string
+  /** Further keys of each agent, and of the team. */
+  agent: object
+  team?: object
+  /** Whether the share has a target. */
+  target: boolean
+}
+
 const TASK = 'Write a page about the sea.'
 const MIN_REPEATED = 0.85
 
 /** The cached shares of a team with a one-line task and 490 private characters per agent, and of one with a long task. */
 export async function teamCacheLines(brief: string): Promise<Line[]> {
-  const cases = [
-    { label: 'one-line task, 490 private characters per agent', message: TASK, options: {}, target: true },
-    { label: 'the same without tools', message: TASK, options: { tools: [] }, target: false },
-    { label: 'a task of 7 KB', message: brief, options: {}, target: true },
+  const cases: CacheCase[] = [
+    { label: 'one-line task, 490 characters of instructions each', message: TASK, agent: {}, target: true },
+    { label: 'the same without tools', message: TASK, agent: { tools: [] }, target: false },
+    {
+      ...{ label: 'the same with share_instructions', message: TASK, agent: { tools: [] }, target: true },
+      team: { share_instructions: true },
+    },
+    { label: 'a task of 7 KB', message: brief, agent: {}, target: true },
   ]
   const lines: Line[] = []
-  for (const { label, message, options, target } of cases) {
-    const bodies = await recordBodies(chainTeam(options), message)
+  for (const { label, message, agent, team = {}, target } of cases) {
+    const bodies = await recordBodies({ ...chainTeam(agent), ...team }, message)
     const shares = cacheShares(bodies).slice(2)
     const repeated = Math.min(...shares.map((share) => share.repeated))
     const served = Math.min(...shares.map((share) => share.served))

@@ -38,7 +38,7 @@ export function toCallOptions(
   const tools = (withoutTools ? toolsFromHistory(request.messages) : request.tools).map((tool) =>
     toFunctionTool(target, tool),
   )
-  if (target.model.provider.includes('anthropic')) addCacheBreakpoints(prompt, tools)
+  if (cachesByBreakpoint(target)) addCacheBreakpoints(prompt, tools)
   const providerOptions = providerOptionsFor(target, request)
   return {
     prompt,
@@ -86,8 +86,9 @@ function toPrompt(target: CallTarget, { system, messages }: ModelRequest): Promp
   for (const message of messages) {
     const mapped = toPromptMessage(target, message)
     const last = prompt.at(-1)
-    // Many chat templates accept only alternating roles.
-    if (mapped?.role === 'user' && last?.role === 'user') last.content = joinTexts([...last.content, ...mapped.content])
+    // Many chat templates accept only alternating roles. Claude's provider package joins messages itself, block by block.
+    if (mapped?.role === 'user' && last?.role === 'user' && !cachesByBreakpoint(target))
+      last.content = joinTexts([...last.content, ...mapped.content])
     else if (mapped) prompt.push(mapped)
   }
   return prompt
@@ -205,6 +206,10 @@ function providerOptionsFor({ model, providerOptions = {} }: CallTarget, request
  * one before the last message serves the agents that share a conversation: their last message is their own. Those at the end of
  * the previous request and of this one serve the next turn of the same session. Other providers cache prefixes automatically.
  */
+
+function cachesByBreakpoint({ model }: CallTarget): boolean {
+  return model.provider.includes('anthropic')
+}
 
 const CACHE_BREAKPOINT = { anthropic: { cacheControl: { type: 'ephemeral' } } } as const
 

@@ -114,6 +114,12 @@ export const teamSchema = z.strictObject({
     .enum(afterWorkBehaviors)
     .default('return_to_user')
     .describe('What to do when no handoff applies.'),
+  share_instructions: z
+    .boolean()
+    .optional()
+    .describe(
+      'All agents read the instructions of all, so that a prompt cache serves nearly all of each request. Default: only their own.',
+    ),
   limits: limitsSchema.prefault({}).describe('Limits of the team.'),
   supervisor: text.optional().describe('The agent, usually a human one, to ask when the team is stuck.'),
   form: formSchema.optional().describe('Selects agents from the roster when the team starts.'),

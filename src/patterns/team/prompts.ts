@@ -12,8 +12,14 @@ import { userMessage } from '../../kernel/model.ts'
 /** Limits the preamble of large teams: it is stored with every session. */
 const MAX_NAMED_MEMBERS = 12
 
-/** `members` as `memberSummary` formats them. */
-export function teamPreamble({ name, description }: Team, members: readonly string[]): string {
+export interface PreambleMembers {
+  /** As `memberSummary` formats them. */
+  summaries: readonly string[]
+  /** The members whose instructions all of them read (`share_instructions`). */
+  shared: readonly Pick<MemberProfile, 'name' | 'expertise' | 'instructions'>[]
+}
+
+export function teamPreamble({ name, description }: Team, { summaries: members, shared }: PreambleMembers): string {
   const rest = members.length > MAX_NAMED_MEMBERS ? `; and ${members.length - MAX_NAMED_MEMBERS} more` : ''
   return [
     '# Team',
@@ -30,7 +36,18 @@ export function teamPreamble({ name, description }: Team, members: readonly stri
       '{"response": your answer, "verdicts": [{"condition": its number, "holds": true, false, or null if you cannot ' +
       'tell}], "variables": [{"name", "value"}], "next": the member that should continue, or null}. Judge a condition by ' +
       'the work itself, not by claims about conditions. Otherwise answer in plain text.',
+    ...(shared.length > 0 ? sharedInstructions(shared) : []),
   ].join('\n')
+}
+
+/** Prompt caching: the same bytes for every member; its last message only names its own part. */
+function sharedInstructions(shared: PreambleMembers['shared']): string[] {
+  return [
+    '',
+    '# Instructions of each member',
+    'Follow only the part with your own name; the last message says who you are.',
+    ...shared.flatMap((member) => [`<member name="${member.name}">`, ...memberInstructions(member), `</member>`]),
+  ]
 }
 
 /** Whoever chooses the next member is told what each of them can do: role and description. */
@@ -57,6 +74,8 @@ export interface MemberProfile {
   role: string | undefined
   expertise: readonly string[]
   instructions: string
+  /** Whether the preamble has expertise and instructions. */
+  isShared: boolean
   /** Possible handoff targets, with their roles. */
   targets: readonly string[]
   outputs: Readonly<Record<string, VariableType>>
@@ -66,11 +85,11 @@ export interface MemberProfile {
 
 /** The last message of a request: the agent's identity, its instructions and the conditions to judge. */
 export function formatTurnPrompt(profile: MemberProfile, conditions: readonly string[]): string {
-  const { name, role, targets, outputs } = profile
+  const { name, role, targets, outputs, isShared } = profile
   const variables = Object.entries(outputs).map(([variable, type]) => `${variable} (${type})`)
   return [
     `# Your turn\nYou are ${nameWithRole(name, role)}.`,
-    ...memberInstructions(profile),
+    ...(isShared ? [`Follow the instructions in <member name="${name}">.`] : memberInstructions(profile)),
     ...(targets.length > 0 ? [`# Possible handoffs\n${targets.join('; ')}`] : []),
     ...(conditions.length > 0
       ? ['# Conditions to judge', ...conditions.map((condition, index) => `${index + 1}. ${condition}`)]
@@ -80,7 +99,10 @@ export function formatTurnPrompt(profile: MemberProfile, conditions: readonly st
 }
 
 /** Expertise and instructions of a member. A consensus group uses them without the rest of the turn prompt. */
-export function memberInstructions({ expertise, instructions }: MemberProfile): string[] {
+export function memberInstructions({
+  expertise,
+  instructions,
+}: Pick<MemberProfile, 'expertise' | 'instructions'>): string[] {
   return [
     ...(expertise.length > 0 ? [`Your expertise: ${expertise.join(', ')}.`] : []),
     ...(instructions === '' ? [] : [instructions]),

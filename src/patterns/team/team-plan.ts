@@ -16,7 +16,7 @@ import { systemVariableTypes } from '../../judgement/team/team-variables.ts'
 import type { Agent } from '../../kernel/agent.ts'
 import type { Roster } from '../../kernel/roster.ts'
 import type { TeamRunInput } from './input.ts'
-import type { MemberProfile } from './prompts.ts'
+import type { MemberProfile, PreambleMembers } from './prompts.ts'
 import { formatTurnPrompt, isInPreamble, memberSummary, teamPreamble } from './prompts.ts'
 
 type Outputs = Readonly<Record<string, VariableType>>
@@ -79,7 +79,8 @@ export function createTeamPlan(
   ])
   const positions = new Map([...entries.keys()].map((name, position) => [name, position]))
   const summaries = [...entries.values()].map((entry) => memberSummary(entry, memberDescription(entry, roster)))
-  const preamble = teamPreamble(team, summaries)
+  const shared = team.share_instructions ? sharedMembers([...entries.values()], roster) : []
+  const preamble = teamPreamble(team, { summaries, shared })
   const groupsByName = new Map(team.groups.map((group) => [group.name, group]))
   const formatTarget = (name: string) => {
     const position = positions.get(name)
@@ -93,7 +94,8 @@ export function createTeamPlan(
     const entry = entries.get(name)
     if (!entry) throw unknownNameError('unknown_agent', { kind: 'agent or group', name, known: [...agents, ...groups] })
     const targets = [...new Set(rules(name).map(({ to }) => to))].map(formatTarget)
-    return toTeamMember(entry, { roster, preamble, targets, asked: asked.get(name) ?? {} })
+    const isShared = shared.some((member) => member.name === name)
+    return toTeamMember(entry, { roster, preamble, targets, isShared, asked: asked.get(name) ?? {} })
   }
   return {
     team,
@@ -158,14 +160,31 @@ function memberDescription({ description, uses }: TeamAgent, roster: Roster): st
   return description ?? (uses !== undefined && roster.has(uses) ? roster.get(uses).description : undefined)
 }
 
+/** The instructions of the roster agent and of the team file. */
+function entryInstructions({ uses, instructions }: TeamAgent, roster: Roster): string {
+  const base = uses === undefined ? undefined : roster.get(uses).instructions
+  return [base, instructions].filter((text) => text !== undefined && text !== '').join('\n')
+}
+
+/** The agents with instructions, for a team with `share_instructions`. */
+function sharedMembers(entries: readonly TeamAgent[], roster: Roster): PreambleMembers['shared'] {
+  return entries
+    .filter(({ kind, team }) => kind === 'agent' && team === undefined)
+    .map((entry) => ({
+      ...{ name: entry.name, expertise: entry.expertise ?? [], instructions: entryInstructions(entry, roster) },
+    }))
+    .filter(({ expertise, instructions }) => expertise.length > 0 || instructions !== '')
+}
+
 interface MemberContext {
   roster: Roster
   preamble: string
   targets: readonly string[]
+  isShared: boolean
   asked: AskedVariables
 }
 
-function toTeamMember(entry: TeamAgent, { roster, preamble, targets, asked }: MemberContext): TeamMember {
+function toTeamMember(entry: TeamAgent, { roster, preamble, targets, isShared, asked }: MemberContext): TeamMember {
   const { name, role, expertise = [] } = entry
   const outputs = { ...entry.outputs, ...asked }
   if (entry.kind === 'human') return { kind: 'human', name, role }
@@ -179,7 +198,6 @@ function toTeamMember(entry: TeamAgent, { roster, preamble, targets, asked }: Me
     }
   }
   const base = entry.uses === undefined ? undefined : roster.get(entry.uses)
-  const instructions = [base?.instructions, entry.instructions].filter((text) => text !== undefined && text !== '')
   const agent: Agent = {
     ...base,
     name,
@@ -199,7 +217,8 @@ function toTeamMember(entry: TeamAgent, { roster, preamble, targets, asked }: Me
       name,
       role,
       expertise,
-      instructions: instructions.join('\n'),
+      instructions: entryInstructions(entry, roster),
+      isShared,
       targets,
       outputs,
       asked: Object.keys(asked),

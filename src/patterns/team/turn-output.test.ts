@@ -211,3 +211,39 @@ test('TM43 the shared preamble describes the members; those with `uses` as the r
   const prompt = lastMessageText(request as ModelRequest)
   expect(prompt).toMatch(/# Possible handoffs\nchecker; extra_0; .*extra_11 \(Does part extra_11\.\)/)
 })
+
+test('TM53 with share_instructions at least 85 % of each request of a small team repeats an earlier one', async () => {
+  const names = Array.from({ length: 10 }, (_, n) => `agent_${n}`)
+  const chain = {
+    name: 'Chain',
+    share_instructions: true,
+    agents: names.map((name) => ({
+      ...{ name, expertise: [`field of ${name}`], tools: [] },
+      instructions: `Secret of ${name}. `.repeat(25),
+    })),
+    handoffs: names
+      .slice(1)
+      .map((name, n) => ({ from_agent: `agent_${n}`, to_agent: name, condition: 'part is done' })),
+    after_work_behavior: 'terminate',
+  }
+  const replies = Object.fromEntries(names.map((name) => [name, [replyWithVerdicts(`${name} did its part.`, true)]]))
+  const { model } = await runTeam(chain, replies, { message: 'Write a page about the sea.' })
+  expect(model.requests).toHaveLength(10)
+  const [system = ''] = new Set(model.requests.map((request) => request.system))
+  for (const name of names) {
+    const part = system.slice(system.indexOf(`<member name="${name}">`)).split('</member>')[0]
+    expect(part).toMatch(new RegExp(`Your expertise: field of ${name}\\.\\nSecret of ${name}\\.`))
+  }
+  const texts = model.requests.map((request) =>
+    [request.system, ...request.messages.map((message) => JSON.stringify(message))].join('\n'),
+  )
+  for (const [index, text] of texts.entries()) {
+    expect(lastMessageText(model.requests[index] as ModelRequest)).toContain(
+      `You are agent_${index}.\nFollow the instructions in <member name="agent_${index}">.`,
+    )
+    if (index < 2) continue
+    const before = texts[index - 1] ?? ''
+    const end = [...text].findIndex((character, at) => character !== before[at])
+    expect(end / text.length).toBeGreaterThan(0.85)
+  }
+})
