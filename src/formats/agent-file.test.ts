@@ -182,7 +182,11 @@ describe('an agent folder', () => {
     expect(problems).toEqual([])
     const facts = agents.map(({ name, tools, temperature }) => ({ name, tools, temperature }))
     expect(facts).toEqual([
-      { name: 'architect', tools: expect.arrayContaining(['Read', 'TaskList', 'task']), temperature: 0.7 },
+      {
+        name: 'architect',
+        tools: expect.arrayContaining(['Read', 'TaskList', 'task', 'collaborate']),
+        temperature: 0.7,
+      },
       { name: 'default', tools: undefined, temperature: undefined },
       { name: 'implementer', tools: ['Read', 'Write', 'Edit', 'Glob', 'Bash'], temperature: 0.3 },
       { name: 'researcher', tools: ['WebSearch', 'WebFetch', 'Grep', 'Glob'], temperature: undefined },

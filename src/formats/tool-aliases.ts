@@ -5,14 +5,14 @@ export const BUILT_IN_TOOLS: readonly string[] = [
   ...['Read', 'Write', 'Edit', 'Glob', 'Grep', 'Bash', 'LSP'],
   ...['TaskCreate', 'TaskGet', 'TaskUpdate', 'TaskList'],
   ...['WebFetch', 'WebSearch', 'EnterPlanMode', 'ExitPlanMode'],
-  ...['task', 'task_result', 'ask_user', 'ArtifactWrite', 'ArtifactRead'],
+  ...['task', 'task_result', 'collaborate', 'ask_user', 'ArtifactWrite', 'ArtifactRead'],
 ]
 
 /** The tool that `Agent(a, b)` in a tool list restricts to some agents. */
 export const DELEGATION_TOOL = 'task'
 
-/** Tools that agents get only when they name them, and other names of tools. */
-export const NAME_ONLY_TOOLS: readonly string[] = ['collaborate', 'Task', 'Agent']
+/** Other names of tools. */
+export const NAME_ONLY_TOOLS: readonly string[] = ['Task', 'Agent']
 
 const TASK_TOOLS = ['TaskCreate', 'TaskGet', 'TaskUpdate', 'TaskList']
 
@@ -47,6 +47,7 @@ const ALIASES: readonly (readonly [tools: readonly string[], aliases: string])[]
   [['Bash'], 'toolbash toolshell'],
   [['WebFetch', 'WebSearch'], 'toolweb'],
   [['task'], 'tooltask tooldelegate'],
+  [['collaborate'], 'toolcollaborative'],
   [TASK_TOOLS, 'tooltodo'],
   [['LSP'], 'toollsp'],
   // CrewAI: tool classes.

@@ -2,7 +2,7 @@ import type { EnvironmentVariables } from '../kernel/world.ts'
 import type { Endpoint } from './endpoints.ts'
 import { ENDPOINTS, firstSetVariable } from './endpoints.ts'
 import type { ModelRole } from './known-models.ts'
-import { MODEL_ROLES, ROLE_MODELS } from './known-models.ts'
+import { hasModel, MODEL_ROLES, ROLE_MODELS } from './known-models.ts'
 
 /** Configured models: one for all roles, or one per role. A comma-separated list names fallbacks. */
 export interface ModelConfig {
@@ -41,6 +41,12 @@ export function detectModels(env: EnvironmentVariables, config: ModelConfig = {}
     if (choice) roles[role] = choice
   }
   return { roles, found, missing }
+}
+
+/** The models that a name without a provider can stand for: those of the configured providers that are known to have it. */
+export function bareModelCandidates(name: string, found: DetectedModels['found']): string[] {
+  if (/[/,:]/.test(name)) return []
+  return found.flatMap(({ provider }) => (hasModel(provider, name) ? [`${provider}/${name}`] : []))
 }
 
 function configuredVariable(
@@ -85,7 +91,12 @@ function chooseModel(role: ModelRole, { env, config, found }: DetectionInput): M
     [config.model, 'configured for all roles'],
     [env.TROUPE_MODEL, 'set by TROUPE_MODEL'],
   ]
-  for (const [model, reason] of configured) if (model?.trim()) return { model: model.trim(), reason }
+  for (const [model, reason] of configured) {
+    if (!model?.trim()) continue
+    const name = model.trim()
+    const candidates = bareModelCandidates(name, found)
+    return { model: candidates.length === 1 ? (candidates[0] ?? name) : name, reason }
+  }
   for (const { provider, variable } of found) {
     const id = ROLE_MODELS[provider]?.[role]
     if (id) return { model: `${provider}/${id}`, reason: `default ${role} model of ${provider} (${variable} is set)` }

@@ -71,6 +71,16 @@ export function knownLimits(provider: string, id: string): ModelLimits | undefin
   return known?.[id] ?? known?.[id.replace(/-(\d{8}|\d{4}-\d{2}-\d{2})$/, '')]
 }
 
+/** True when the provider is known to have a model with this id. */
+export function hasModel(provider: string, id: string): boolean {
+  return knownLimits(provider, id) !== undefined || Object.values(ROLE_MODELS[provider] ?? {}).includes(id)
+}
+
+/** Providers that are known to have a model with this id, configured or not. */
+export function providersWithModel(id: string): string[] {
+  return Object.keys(ROLE_MODELS).filter((provider) => hasModel(provider, id))
+}
+
 const REASONING_EFFORT_MODELS = [
   // Older Claude models take a thinking budget instead, in tokens on top of `max_output` and so of the run's budget.
   /claude-[a-z]+-(4-[6-9]|[5-9])/,

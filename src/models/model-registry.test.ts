@@ -25,6 +25,31 @@ describe('models by name', () => {
     expect(models.detected.roles.general?.reason).toBe('set by TROUPE_MODEL_GENERAL')
   })
 
+  test('MO74 a model id without a provider resolves when exactly one configured provider has it', async () => {
+    const anthropic = createModelRegistry({ world, env: { ANTHROPIC_API_KEY: 'k', OPENAI_API_KEY: 'k' } })
+    expect((await anthropic.resolve('claude-sonnet-4-5')).name).toBe('anthropic/claude-sonnet-4-5')
+    expect((await anthropic.resolve('claude-sonnet-4-5-20250929')).name).toBe('anthropic/claude-sonnet-4-5-20250929')
+    expect(anthropic.fallbacks('gpt-5, claude-haiku-4-5')).toEqual(['anthropic/claude-haiku-4-5'])
+    const local = createModelRegistry({ world, env: { TROUPE_MODEL: 'ollama/tiny' } })
+    expect((await local.resolve('tiny')).name).toBe('ollama/tiny')
+    const custom = createModelRegistry({ world, customModels: [customModel('acme/tiny')] })
+    expect((await custom.resolve('tiny')).name).toBe('acme/tiny')
+    const role = createModelRegistry({ world, env: { ANTHROPIC_API_KEY: 'k', TROUPE_MODEL: 'claude-haiku-4-5' } })
+    expect((await role.resolve('fast')).name).toBe('anthropic/claude-haiku-4-5')
+    expect(role.detected.roles.fast?.model).toBe('anthropic/claude-haiku-4-5')
+  })
+
+  test('MO74 an ambiguous id names the candidates, and one of a provider without a key says so', () => {
+    const env = { ANTHROPIC_API_KEY: 'k' }
+    const two = createModelRegistry({ world, env, customModels: [customModel('proxy/claude-sonnet-4-5')] })
+    expect(() => two.resolve('claude-sonnet-4-5')).toThrow(
+      "the model 'claude-sonnet-4-5' is ambiguous: proxy/claude-sonnet-4-5, anthropic/claude-sonnet-4-5",
+    )
+    expect(() => createModelRegistry({ world, env: {} }).resolve('claude-sonnet-4-5')).toThrow(
+      "no configured provider has the model 'claude-sonnet-4-5'; known: anthropic/claude-sonnet-4-5",
+    )
+  })
+
   test('MO53 Claude family names resolve to roles', async () => {
     const env = { TROUPE_MODEL_FAST: 'ollama/s', TROUPE_MODEL_GENERAL: 'ollama/m', TROUPE_MODEL_REASONING: 'ollama/l' }
     const models = createModelRegistry({ world, env })

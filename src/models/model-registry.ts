@@ -2,9 +2,9 @@ import { nearestNames, TroupeError } from '../errors.ts'
 import type { Model, Models } from '../kernel/model.ts'
 import type { EnvironmentVariables, World } from '../kernel/world.ts'
 import type { DetectedModels, ModelConfig } from './detect.ts'
-import { detectModels } from './detect.ts'
+import { bareModelCandidates, detectModels } from './detect.ts'
 import type { ModelRole } from './known-models.ts'
-import { MODEL_ROLES, ROLE_MODELS } from './known-models.ts'
+import { MODEL_ROLES, providersWithModel, ROLE_MODELS } from './known-models.ts'
 
 export interface ModelRegistryOptions {
   world: World
@@ -92,7 +92,7 @@ function expandModelNames(name: string, directory: ModelDirectory, path: readonl
   const [, provider, providerRole] = /^([\w-]+)\/(fast|general|reasoning)$/.exec(name.trim()) ?? []
   if (provider !== undefined) return expandProviderRole(provider, providerRole as ModelRole, { directory, path })
   const role = toModelRole(name.trim())
-  if (!role) return [name.trim()]
+  if (!role) return [resolveBareName(name.trim(), directory)]
   if (path.includes(role)) {
     throw new TroupeError('invalid_input', `model roles refer to each other: ${[...path, role].join(' → ')}`, {
       responsible: 'operator',
@@ -120,6 +120,34 @@ function expandProviderRole(
   throw new TroupeError('unknown_model', `the provider '${provider}' has no default model for the role '${role}'`, {
     alternatives: nearestNames(provider, Object.keys(ROLE_MODELS)),
     hint: `name a model: ${provider}/NAME`,
+  })
+}
+
+/** `claude-sonnet-4-5` stands for `anthropic/claude-sonnet-4-5` if exactly one configured model or provider matches. */
+function resolveBareName(name: string, { detected, customModels }: ModelDirectory): string {
+  if (/[/:]/.test(name)) return name
+  const ofRoles = Object.values(detected.roles).flatMap(({ model }) => model.split(',').map((each) => each.trim()))
+  const candidates = withoutDuplicates([
+    ...[...customModels.keys(), ...ofRoles].filter((model) => /^[^/]+\/(.*)$/.exec(model)?.[1] === name),
+    ...bareModelCandidates(name, detected.found),
+  ])
+  const [only, ...others] = candidates
+  if (only === undefined) return requireUnknownProvider(name)
+  if (others.length === 0) return only
+  throw new TroupeError('unknown_model', `the model '${name}' is ambiguous: ${candidates.join(', ')}`, {
+    alternatives: candidates,
+    hint: `name the provider, for example ${only}`,
+  })
+}
+
+/** The name, unless a provider that is not configured has such a model: then the key is missing, not the model. */
+function requireUnknownProvider(name: string): string {
+  const names = providersWithModel(name).map((provider) => `${provider}/${name}`)
+  const [first] = names
+  if (first === undefined) return name
+  throw new TroupeError('unknown_model', `no configured provider has the model '${name}'; known: ${names.join(', ')}`, {
+    alternatives: names,
+    hint: `set the API key of ${first.slice(0, first.indexOf('/'))}; troupe doctor names the variable`,
   })
 }
 

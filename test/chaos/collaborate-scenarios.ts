@@ -35,7 +35,7 @@ const planReply = (first: string) =>
     ],
   })
 const evaluationReply = JSON.stringify({
-  scores: [1, 2].map((answer) => ({ answer, score: answer, reason: 'r' })),
+  scores: [1, 3, 2].map((score, index) => ({ answer: index + 1, score, reason: 'r' })),
   best: 2,
   reason: 'r',
 })

@@ -204,12 +204,31 @@ describe('collaboration outcomes', () => {
 })
 
 describe('help and outcomes', () => {
-  test('CO99 without --input the error names the field without a flag', async () => {
+  test('CO99 --with names agents of the roster', async () => {
+    const cli = await createCliFixture()
+    const script = await cli.script('script.json', [{ reply: { text: 'Looks good.' } }])
+    const done = await cli.troupe(
+      ...['run', 'collaborate', 'Is it safe?', '--with', 'architect, reviewer', '--synthesis', 'merge'],
+      ...['--model', script],
+    )
+    expect(done).toMatchObject({ code: 0 })
+    expect(done.out).toContain('### architect (architect)\n\nLooks good.')
+    expect(done.out).toContain('### reviewer (reviewer)')
+    const unknown = await cli.troupe('run', 'collaborate', 'x', '--with', 'architct', '--model', script)
+    expect(unknown.code).toBe(2)
+    expect(unknown.err).toMatch(/no agent 'architct'; known: architect/)
+    const empty = await cli.troupe('run', 'collaborate', 'x', '--with', 'architect,,reviewer')
+    expect(empty.err).toContain("--with 'architect,,reviewer' has an empty name")
+  })
+
+  test('CO99 without --with and --input the error names both', async () => {
     const cli = await createCliFixture()
     for (const more of [[], ['--agents', 'architect']]) {
       const done = await cli.troupe('run', 'collaborate', 'Is it safe?', ...more)
       expect(done.code).toBe(2)
-      expect(done.err).toMatch(/the field 'agents' is missing; it has no flag\nhint: .*--input FILE/)
+      expect(done.err).toMatch(
+        /the field 'agents' is missing\nhint: [\s\S]*--with architect,reviewer[\s\S]*--input\s+FILE/,
+      )
     }
   })
 

@@ -40,6 +40,8 @@ export function unknownTools(execution: Execution, names: readonly string[]): { 
   return unknown.map((name) => ({ name, known: nearestNames(name, known) }))
 }
 
+const MAX_ALTERNATIVES = 8
+
 /** The reason why a model cannot be resolved; `undefined` if it can. */
 export async function modelProblem(execution: Execution, name: string): Promise<string | undefined> {
   try {
@@ -48,6 +50,7 @@ export async function modelProblem(execution: Execution, name: string): Promise<
   } catch (thrown) {
     const error = toTroupeError(thrown)
     if (isFatal(error)) throw error
-    return error.message
+    const known = error.alternatives.slice(0, MAX_ALTERNATIVES).filter((name) => !error.message.includes(name))
+    return known.length === 0 ? error.message : `${error.message}; known: ${known.join(', ')}`
   }
 }

@@ -1,5 +1,7 @@
+import type { ErrorRecord } from '../../errors.ts'
 import type { Agent } from '../../kernel/agent.ts'
 import type { Context } from '../../kernel/context.ts'
+import type { SessionResult } from '../../kernel/session-result.ts'
 import { totalTokens } from '../../kernel/spend.ts'
 import * as z from '../../schema/zod.ts'
 import type { Ruling } from './escalate.ts'
@@ -7,7 +9,7 @@ import { runInternalCall } from './internal-call.ts'
 import { isOutOfBudget } from './out-of-budget.ts'
 import type { BestOfEvaluation, Contribution } from './output.ts'
 import { contributionText } from './output.ts'
-import { evaluationPrompt } from './prompts.ts'
+import { evaluationPrompt, missingScoresPrompt } from './prompts.ts'
 import { quoteUntrusted, toSingleLine } from './quote-untrusted.ts'
 import type { SynthesisInput, SynthesisResult } from './synthesis.ts'
 import { mergeContributions, missingSection, partitionByContent } from './synthesis.ts'
@@ -44,20 +46,74 @@ export async function synthesizeByBestOf(
   const tokens = totalTokens(session.usage)
   if (error && isOutOfBudget({ error })) return { ...toFailure(error.message, tokens), limitError: error }
   if (!session.object) return toFailure(error?.message ?? session.stop_reason, tokens)
-  const evaluation = toEvaluation(session.object as z.output<typeof evaluationSchema>, answers)
-  if (!evaluation) return toFailure('it scored no answer', tokens)
+  const first = session.object as z.output<typeof evaluationSchema>
+  const completed = await requestMissingScores(context, { session, first, answers })
+  const allTokens = completed.tokens ?? tokens
+  if (completed.limitError)
+    return { ...toFailure(completed.limitError.message, allTokens), limitError: completed.limitError }
+  const evaluation = toEvaluation(completed.response, answers)
+  if (!evaluation) return toFailure('it scored no answer', allTokens)
   const best = answers[evaluation.index] as Contribution
+  const unscored = unscoredAnswers(completed.response, answers).map((number) => answers[number - 1]?.agent ?? '')
   // The index refers to all contributions, not only to the scored ones.
-  const best_of = { ...evaluation, index: input.contributions.indexOf(best) }
-  return { result: formatBest(best, best_of, missing), best_of, tokens }
+  const best_of = {
+    ...evaluation,
+    index: input.contributions.indexOf(best),
+    ...(unscored.length > 0 ? { unscored } : undefined),
+  }
+  const problem =
+    unscored.length > 0 ? { problem: `the evaluator gave no score to: ${unscored.join(', ')}` } : undefined
+  return { result: formatBest(best, best_of, missing), best_of, tokens: allTokens, ...problem }
+}
+
+type EvaluationResponse = z.output<typeof evaluationSchema>
+
+/** The numbers of the answers without a score. */
+function unscoredAnswers({ scores }: EvaluationResponse, answers: readonly Contribution[]): number[] {
+  return answers.flatMap((_, index) => (scores.some(({ answer }) => answer === index + 1) ? [] : [index + 1]))
+}
+
+interface FirstEvaluation {
+  session: SessionResult
+  first: EvaluationResponse
+  answers: readonly Contribution[]
+}
+
+/** Asks once, in the same session, for the scores that are missing. Scores that stay missing are reported, never 0. */
+async function requestMissingScores(
+  context: Context,
+  { session, first, answers }: FirstEvaluation,
+): Promise<{ response: EvaluationResponse; tokens?: number; limitError?: ErrorRecord }> {
+  const missing = unscoredAnswers(first, answers)
+  if (missing.length === 0) return { response: first }
+  const request = {
+    instruction: missingScoresPrompt(missing),
+    resume: session.session_id,
+    output: evaluationSchema,
+  }
+  const second = await runInternalCall(context, { agent: undefined, request, key: 'synthesis/evaluator/missing' })
+  if ('failure' in second) return { response: first }
+  // The usage of a resumed session includes its earlier turns.
+  const tokens = totalTokens(second.usage)
+  if (second.error && isOutOfBudget({ error: second.error }))
+    return { response: first, tokens, limitError: second.error }
+  const addition = second.object as EvaluationResponse | undefined
+  if (!addition) return { response: first, tokens }
+  const scores = [...first.scores, ...addition.scores.filter(({ answer }) => missing.includes(answer))]
+  return { response: { ...addition, scores }, tokens }
 }
 
 /** The answer unchanged, or quoted when sections about ties and missing contributions follow. */
-function formatBest(best: Contribution, { tied, agent }: BestOfEvaluation, missing: readonly Contribution[]): string {
+function formatBest(
+  best: Contribution,
+  { tied, agent, unscored = [] }: BestOfEvaluation,
+  missing: readonly Contribution[],
+): string {
   const ties = tied
     ? [`## Equal scores\n- ${toSingleLine(`${tied.join(', ')}: the answer of ${agent} was chosen`)}`]
     : []
-  const sections = [...ties, ...missingSection(missing)]
+  const open = unscored.length > 0 ? [`## Not scored\n- ${toSingleLine(unscored.join(', '))}`] : []
+  const sections = [...ties, ...open, ...missingSection(missing)]
   return sections.length === 0
     ? contributionText(best)
     : [quoteUntrusted(contributionText(best)), ...sections].join('\n\n')

@@ -15,7 +15,11 @@ const conflicting = {
   b: contributionJson('wait', 0.8),
   c: contributionJson('stop', 0.7),
 }
-const scored = JSON.stringify({ scores: [{ answer: 1, score: 9, reason: 'r' }], best: 1, reason: 'r' })
+const scored = JSON.stringify({
+  scores: [9, 5, 5].map((score, index) => ({ answer: index + 1, score, reason: 'r' })),
+  best: 1,
+  reason: 'r',
+})
 
 /** Runs with `limits.calls`, then resumes with a higher limit. */
 async function runAndResume(replies: Parameters<typeof createCollaborationTroupe>[0], input: object, calls: number) {

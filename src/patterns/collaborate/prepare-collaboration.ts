@@ -3,6 +3,7 @@ import type { Context } from '../../kernel/context.ts'
 import { configWarnings, findMissingModels, modelSettings } from './agent-config.ts'
 import { waveOrder } from './ask-specialists.ts'
 import { checkCollaborateInput } from './check-collaborate-input.ts'
+import { checkModels } from './check-models.ts'
 import type { CollaborateConfig } from './collaborate-config.ts'
 import type { VoteGrouping } from './consensus-state.ts'
 import { createVoteWeigher } from './contribution-votes.ts'
@@ -55,6 +56,8 @@ export async function prepareCollaboration(
     return resolveSpecialists(context, input.agents, { timeout_ms, origin })
   })
   const coordinator = await coordinatorSettings(context, input)
+  const systemAgents = createSystemAgents(config, coordinator.settings, timeout_ms)
+  const judgeModel = await checkModels(context, { input: completeInput, systemAgents })
   const history = await loadOutcomeHistory(context)
   const { categories } = input
   return {
@@ -75,8 +78,8 @@ export async function prepareCollaboration(
       threshold: input.consensus_threshold ?? config.consensus_threshold,
       ...(categories ? { categories } : undefined),
     },
-    systemAgents: createSystemAgents(config, coordinator.settings, timeout_ms),
-    judge: createPairJudge(createSystemAgent('judge', { model: 'fast', temperature: 0, timeout_ms })),
+    systemAgents,
+    judge: createPairJudge(createSystemAgent('judge', { ...judgeModel, temperature: 0, timeout_ms })),
     warnings: [...specialists.flatMap(({ warnings = [] }) => warnings), ...coordinator.warnings],
   }
 }

@@ -105,6 +105,10 @@ export function evaluationPrompt(
   ].join('\n\n')
 }
 
+export function missingScoresPrompt(numbers: readonly number[]): string {
+  return `Scores are missing. Score these answers by the same criteria, too: ${numbers.join(', ')}. Then name the best of all answers.`
+}
+
 export function sameMeaningPrompt(pairs: readonly (readonly [string, string])[]): string {
   const lines = pairs.map(([a, b], index) => `${index + 1}. A: ${toSingleLine(a)}\n   B: ${toSingleLine(b)}`)
   return [

@@ -42,10 +42,12 @@ function answerSupporters({
   return metadata.synthesis === 'solo' ? contributions.map(({ agent }) => agent) : undefined
 }
 
-/** The agents of the leading position; none after a tie. */
-function leadingAgents({ consensus: { clusters, tie } }: PastCollaboration): string[] {
+/** The agents of the leading position; none after a tie, or if it is unclear which one leads. */
+function leadingAgents({ consensus: { clusters, tie, unclear, supporting } }: PastCollaboration): string[] {
   const highest = Math.max(...clusters.map(({ score }) => score))
-  return tie ? [] : (clusters.find(({ score }) => score === highest)?.agents ?? [])
+  return tie || (unclear && supporting.length === 0)
+    ? []
+    : (clusters.find(({ score }) => score === highest)?.agents ?? [])
 }
 
 /** The agreement to calibrate by: only if at least two agents voted and the leading position was followed. */
@@ -104,6 +106,20 @@ function outcomeFromVerdict(past: PastCollaboration, correct: boolean): OutcomeF
   return { correct, voices: known.map(({ agent, role }) => ({ agent, role, right: isRight(agent) })) }
 }
 
+/** What the collaboration itself found, if the right answer is literally one of its recommendations. */
+function comparisonInRun(past: PastCollaboration, voter: Contribution, answer: string): EquivalenceVerdict | undefined {
+  const { clusters, unclear = [] } = past.consensus
+  const clusterWith = (agent: string) => clusters.find(({ agents }) => agents.includes(agent))
+  const isAnswer = ({ recommendation }: Contribution) =>
+    normalizeStatement(recommendation ?? '') === normalizeStatement(answer)
+  const right = clusterWith(votersFrom(past).find(isAnswer)?.agent ?? '')
+  const own = clusterWith(voter.agent)
+  if (!right || !own) return undefined
+  if (own === right) return 'same'
+  const isUnclear = unclear.some((pair) => pair.includes(own.recommendation) && pair.includes(right.recommendation))
+  return isUnclear ? undefined : 'different'
+}
+
 /** Compares each vote with the right answer. Votes that stay unclear are left out. */
 async function outcomeFromAnswer(
   context: Context,
@@ -115,7 +131,10 @@ async function outcomeFromAnswer(
   const ruling = past.ruling ? [past.ruling.decision] : []
   const judgeAgent = createSystemAgent('judge', { model: 'fast', temperature: 0, timeout_ms: JUDGE_TIMEOUT_MS })
   const judge = createPairJudge(judgeAgent)
-  const comparisons = await compareToReference(context, [answer, ...texts, ...ruling], { key: 'answer', judge })
+  const known = voters.map((voter) => comparisonInRun(past, voter, answer))
+  const open = [...texts.filter((_, index) => known[index] === undefined), ...ruling]
+  const compared = await compareToReference(context, [answer, ...open], { key: 'answer', judge })
+  const comparisons = [...known, ...ruling.map(() => undefined)].map((each) => each ?? compared.shift() ?? 'unclear')
   const voices = voters.flatMap(({ agent, role }, index) => {
     const comparison = comparisons[index]
     return comparison === undefined || comparison === 'unclear' ? [] : [{ agent, role, right: comparison === 'same' }]

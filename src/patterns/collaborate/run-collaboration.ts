@@ -201,8 +201,12 @@ async function completeCollaboration(
 ): Promise<PatternResult> {
   const { context, mode, specialists } = collaboration
   const { contributions, consensusState, ruling } = resolution
-  const { result, vote, best_of, failed } = synthesisResult
-  const problems = [...gatherResult.problems, ...resolution.problems, ...(failed === undefined ? [] : [failed])]
+  const { result, vote, best_of, failed, problem } = synthesisResult
+  const problems = [
+    ...gatherResult.problems,
+    ...resolution.problems,
+    ...((failed ?? problem) ? [failed ?? problem ?? ''] : []),
+  ]
   const spent = await context.readSpend('spent', 'here')
   const duration_ms = (await context.now('ended')) - started
   const isComplete = contributions.every(({ status }) => status === 'completed') && problems.length === 0

@@ -21,6 +21,8 @@ export interface SynthesisResult {
   vote?: VoteResult
   best_of?: BestOfEvaluation
   failed?: string
+  /** Why the answer is incomplete. */
+  problem?: string
   /** The limit of the run that was reached; resume retries the synthesis. */
   limitError?: ErrorRecord
   tokens: number

@@ -78,6 +78,11 @@ export function addPatternFlags(
     const description = 'attach an image, a PDF or a text file to the message; repeatable'
     command.addOption(make.option('--attach <file>', description).argParser(collectValues))
   }
+  const takesAgents = all.some(({ name, type }) => name === 'agents' && type === 'array')
+  if (takesAgents) {
+    const description = 'agents of the roster that take part, separated by commas'
+    command.addOption(make.option('--with <names>', description))
+  }
   const flagged = new Set([...byAttribute.values(), 'attachments'])
   return {
     fileOnly: all
@@ -88,6 +93,8 @@ export function addPatternFlags(
       const input: Record<string, unknown> = {}
       const attached = command.getOptionValue('attach') as string[] | undefined
       if (takesAttachments && attached) input.attachments = await Promise.all(attached.map(readAttachment))
+      const names = command.getOptionValue('with') as string | undefined
+      if (takesAgents && names !== undefined) input.agents = parseNames(names)
       if (command.args.length > 0 && positional !== undefined) input[positional] = command.args.join(' ')
       for (const [attribute, name] of byAttribute) {
         // A boolean that defaults to true has a value without being given; it must not override the input file.
@@ -99,6 +106,17 @@ export function addPatternFlags(
       return input
     },
   }
+}
+
+/** The agents that take part; `--agents` is the folder of agent files. */
+function parseNames(list: string): string[] {
+  const names = list.split(',').map((name) => name.trim())
+  if (names.includes('')) {
+    throw new TroupeError('invalid_input', `option --with '${list}' has an empty name`, {
+      hint: 'separate the names by single commas: --with architect,reviewer',
+    })
+  }
+  return names
 }
 
 function inputFields(inputSchema: JsonSchema): InputField[] {

@@ -66,16 +66,24 @@ async function startPattern(
   const { terminal, config } = context
   const options = command.optsWithGlobals<Cli<{ input?: string; detach?: boolean }>['options']>()
   setProgramName([terminal.out, terminal.err], options)
-  if (options.input === undefined && pattern.name !== TEAM_PATTERN) requireInputFile(pattern, flags)
+  if (options.input === undefined && pattern.name !== TEAM_PATTERN) requireInputFile(command, pattern, flags)
   if (options.detach) return (await import('./commands/detach-command.ts')).detachCommand({ terminal, options, config })
   const { runPatternCommand } = await import('./commands/run-command.ts')
   return runPatternCommand({ terminal, options, config }, pattern.name, await flags.parsedInput())
 }
 
 /** Explains required fields without a flag: `--agents`, for example, is the folder of agent files, not the field. */
-function requireInputFile(pattern: Pattern, { fileOnly }: PatternFlags): void {
-  const missing = fileOnly.find(({ required }) => required)
+function requireInputFile(command: Command, pattern: Pattern, { fileOnly }: PatternFlags): void {
+  const missing = fileOnly.find(
+    ({ name, required }) => required && !(name === 'agents' && command.getOptionValue('with')),
+  )
   if (!missing) return
+  if (missing.name === 'agents') {
+    throw new TroupeError('invalid_input', `the field '${missing.name}' is missing`, {
+      hint: `name agents of the roster (--with architect,reviewer), or define them in a file and pass --input FILE; troupe agents lists them`,
+      alternatives: ['--with', '--input'],
+    })
+  }
   throw new TroupeError('invalid_input', `the field '${missing.name}' is missing; it has no flag`, {
     hint: `set it in a YAML or JSON file and pass --input FILE; troupe run ${pattern.name} --help lists the fields`,
     alternatives: ['--input'],
