@@ -17,8 +17,9 @@ import type { ReopenOptions, RunEndEvent } from './engine.ts'
 import type { CancellableRun } from './executable-run.ts'
 import { hasCancelCommand, requireCancellable, requireExecutable } from './executable-run.ts'
 import type { Committer } from './group-commit.ts'
+import { reopenRun } from './reopen-run.ts'
 import { cancelledError, executePattern } from './run-end.ts'
-import { firstAttemptNeeds, reopenRun, runHistoryFrom, undeliveredEvents } from './run-history.ts'
+import { firstAttemptNeeds, runHistoryFrom, undeliveredEvents } from './run-history.ts'
 
 /*
  * One attempt to execute a run under a lease, from reading its journal until the run ends, parks or is interrupted.
@@ -128,7 +129,10 @@ export class RunAttempt {
     const journal = committer.open(lease)
     if (history.end && !reopen) return 'ended'
     if (!pattern) return this.#endCancelled(journal, events)
-    if (reopen) events.push(reopenRun(journal, history, reopen))
+    if (reopen) {
+      const scope = { store, journal, pattern }
+      events.push(await reopenRun(scope, { events, history }, reopen))
+    }
     const recorded = new JournalIndex(events, pattern.renamedKeys)
     const { crashes, crashesWithoutProgress } = recorded
     if (crashesWithoutProgress >= MAX_CRASHES_WITHOUT_PROGRESS || crashes >= MAX_CRASHES)

@@ -1,11 +1,9 @@
-import { errorFromRecord, TroupeError } from '../errors.ts'
+import { TroupeError } from '../errors.ts'
 import type { Event, EventOf, RunEnd, RunStart } from '../kernel/event.ts'
 import { isEvent, JOURNAL_FORMAT } from '../kernel/event.ts'
 import { canonicalJson } from '../kernel/hash.ts'
-import type { Journal } from '../kernel/journal/journal.ts'
 import type { Limits } from '../kernel/limits.ts'
 import type { RunHost, RunNeeds } from '../kernel/run-needs.ts'
-import type { ReopenOptions } from './engine.ts'
 
 export interface RunHistory {
   start: RunStart
@@ -78,22 +76,6 @@ export function runHistoryFrom(events: readonly Event[]): RunHistory {
     end = undefined
   }
   return { start, limits, end }
-}
-
-/** Appends `run:reopen` for a failed run. Throws `run_ended` or `quarantined` if the run cannot be resumed. */
-export function reopenRun(journal: Journal, { end, limits }: RunHistory, reopen: ReopenOptions): Event {
-  if (end && end.status !== 'failed') {
-    throw new TroupeError('run_ended', `run ${journal.run_id} has ended (${end.status})`, {
-      hint: 'start a new run; continue its sessions there with `session_id`',
-    })
-  }
-  if (end?.error?.code === 'quarantined' && !reopen.force) throw errorFromRecord(end.error)
-  return journal.append('run:reopen', {
-    key: end?.error?.step ?? null,
-    ...(end?.retry_keys ? { additional_keys: end.retry_keys } : undefined),
-    limits: { ...limits, ...reopen.limits },
-    ...(reopen.force ? { force: true as const } : undefined),
-  })
 }
 
 /** Throws if a run is resumed in another workspace: its agents were given access to the first one only. */

@@ -197,6 +197,29 @@ describe('resuming a session', () => {
     expect(model.requests.at(-1)?.system).toBe('You are helper.')
   })
 
+  test('S12 a failed run whose session went on in another run cannot be resumed, and the error says where it is', async () => {
+    let isDown = true
+    const model = functionModel((request) => {
+      if (isDown) throw Object.assign(new Error('the key is wrong'), { status: 401 })
+      return { text: `said: ${lastMessageText(request)}` }
+    })
+    const { troupe, task } = await createTestTroupe({ model, agents: [lead] })
+    const failed = await task('lead', 'go')
+    const { session_id } = failed.output as { session_id: string }
+    isDown = false
+    const later = await troupe.run('task', { session_id, instruction: 'again' })
+    expect(later.status).toBe('completed')
+    const before = await troupe.events(failed.run_id).all()
+    const resumed = await troupe.resume(failed.run_id)
+    await expect(resumed.result).rejects.toMatchObject({
+      code: 'session_not_resumable',
+      message: expect.stringContaining(`went on in run ${later.run_id}`),
+      hint: expect.stringContaining(`--continue ${session_id}`),
+    })
+    expect(await troupe.events(failed.run_id).all()).toEqual(before)
+    expect((await troupe.getSession(session_id)).run_id).toBe(later.run_id)
+  })
+
   test('TK8 an agent other than the session’s agent is an error', async () => {
     const other = resumingModel((session_id) => ({ session_id, agent: 'architect', instruction: 'second' }))
     const wrong = await (await createTestTroupe({ model: other, agents: [lead, helper] })).task('lead', 'go')

@@ -4,12 +4,16 @@ import { TroupeError, unknownNameError } from '../../errors.ts'
 import type { Pattern } from '../../index.ts'
 import { padToWidth, wrapText } from '../../views/text-width.ts'
 import type { Cli, ProgramContext } from './cli.ts'
+import { isSessionIdPrefix } from './find-session.ts'
 import type { PatternFlags } from './pattern-flags.ts'
 import { addPatternFlags } from './pattern-flags.ts'
 import { setProgramName } from './program-name.ts'
 import { addCommonOptions, addExecutionOptions, addRunOptions, collectValues } from './program-options.ts'
 import type { TerminalStyle } from './render/styled-line.ts'
 import { TEAM_FIELD, TEAM_PATTERN } from './team-pattern.ts'
+
+/** A pattern whose input has this field can continue a session. */
+const SESSION_FIELD = 'session_id'
 
 const optionFactory = {
   option: (flags: string, description: string) => new Option(flags, description),
@@ -30,6 +34,8 @@ export async function addPatternCommands(run: Command, context: ProgramContext):
     const inputSchema = await patternInputSchema(pattern)
     const flags = addPatternFlags(command.optionsGroup('Input:'), inputSchema, optionFactory)
     if (pattern.name === TEAM_PATTERN) addTeamInputOptions(command)
+    if (Object.hasOwn(inputSchema.properties ?? {}, SESSION_FIELD))
+      command.option('--continue [session]', 'continue a session: id or unique prefix (default: the newest)')
     command.option('--input <file>', 'read fields from a JSON or YAML file, or - for stdin')
     command.option('--tag <tag>', 'label the run, for troupe runs --tag; repeatable', collectValues)
     command.option('--detach', 'run in the background: print the run id and return; follow it with troupe watch')
@@ -64,12 +70,27 @@ async function startPattern(
   { pattern, flags, context }: { pattern: Pattern; flags: PatternFlags; context: ProgramContext },
 ): Promise<number> {
   const { terminal, config } = context
-  const options = command.optsWithGlobals<Cli<{ input?: string; detach?: boolean }>['options']>()
+  const options =
+    command.optsWithGlobals<Cli<{ input?: string; detach?: boolean; continue?: string | true }>['options']>()
   setProgramName([terminal.out, terminal.err], options)
   if (options.input === undefined && pattern.name !== TEAM_PATTERN) requireInputFile(command, pattern, flags)
   if (options.detach) return (await import('./commands/detach-command.ts')).detachCommand({ terminal, options, config })
   const { runPatternCommand } = await import('./commands/run-command.ts')
-  return runPatternCommand({ terminal, options, config }, pattern.name, await flags.parsedInput())
+  const input = withInstruction(options, flags, await flags.parsedInput())
+  return runPatternCommand({ terminal, options, config }, pattern.name, input)
+}
+
+/** In `--continue "add tests"`, the parser takes the instruction for the session id. */
+function withInstruction(
+  options: { continue?: string | true },
+  { positional }: PatternFlags,
+  input: Record<string, unknown>,
+): Record<string, unknown> {
+  const { continue: given } = options
+  if (typeof given !== 'string' || isSessionIdPrefix(given) || positional === undefined) return input
+  options.continue = true
+  const rest = input[positional]
+  return { ...input, [positional]: typeof rest === 'string' ? `${given} ${rest}` : given }
 }
 
 /** Explains required fields without a flag: `--agents`, for example, is the folder of agent files, not the field. */

@@ -148,6 +148,11 @@ function addInspectCommands(program: Command, add: AddCommand): void {
     .addOption(new Option('-s, --status <status...>', 'only runs with these statuses').choices(STATUSES))
     .option('-t, --tag <tag>', 'only runs with this tag; repeatable', collectValues)
     .option('-n, --number <count>', 'maximum number of runs (default: 20)', parsePositiveInteger)
+  add(program, 'sessions', async (cli) => (await import('./commands/sessions-command.ts')).sessionsCommand(cli))
+    .description('list sessions of agents, newest first; continue one with: troupe run task --continue ID')
+    .option('--run <run>', 'only sessions of this run: id or unique prefix')
+    .option('-a, --agent <name>', 'only sessions of this agent')
+    .option('-n, --number <count>', 'maximum number of sessions (default: 20)', parsePositiveInteger)
   const show = async (cli: Cli, [run, agent]: string[]) =>
     (await import('./commands/show-command.ts')).showCommand(cli, run, agent)
   add(program, 'show', show)

@@ -1,6 +1,7 @@
 import type { Troupe } from '../../../index.ts'
 import type { Cli } from '../cli.ts'
 import { findRun } from '../find-run.ts'
+import { findSession } from '../find-session.ts'
 import { followRun } from '../follow-run.ts'
 import { limitsFrom } from '../limit-option.ts'
 import { resolveTeamInput } from '../load-team.ts'
@@ -9,9 +10,17 @@ import { readObjectFile } from '../pattern-flags.ts'
 import { TEAM_PATTERN } from '../team-pattern.ts'
 import { notifyParent } from './detach-command.ts'
 
+interface RunPatternOptions {
+  input?: string
+  team?: string
+  set?: string[]
+  tag?: string[]
+  continue?: string | true
+}
+
 /** Starts a run and follows it. Flags override the fields of the `--input` file. */
 export async function runPatternCommand(
-  cli: Cli<{ input?: string; team?: string; set?: string[]; tag?: string[] }>,
+  cli: Cli<RunPatternOptions>,
   pattern: string,
   flags: Record<string, unknown>,
 ): Promise<number> {
@@ -22,12 +31,23 @@ export async function runPatternCommand(
   const limits = await limitsFrom(cli)
   const model = modelName(cli)
   return withTroupe(cli, 'new', async (troupe) => {
-    const input = await resolveRunId(cli, troupe, completed)
+    const input = await resolveSession(cli, troupe, { pattern, input: await resolveRunId(cli, troupe, completed) })
     const options = { limits, ...(model ? { model } : undefined), ...(tags ? { tags } : undefined) }
     const handle = await troupe.stream(pattern, input, options)
     notifyParent(handle.run_id)
     return followRun(cli, troupe, { handle })
   })
+}
+
+/** Sets `session_id` to the session of `--continue`. */
+async function resolveSession(
+  { options }: Cli<RunPatternOptions>,
+  troupe: Troupe,
+  { pattern, input }: { pattern: string; input: Record<string, unknown> },
+): Promise<Record<string, unknown>> {
+  if (options.continue === undefined) return input
+  const id = options.continue === true ? undefined : options.continue
+  return { ...input, session_id: await findSession(troupe, pattern, id) }
 }
 
 /** Resolves an id prefix in `of_run`. */

@@ -1,0 +1,60 @@
+import { errorFromRecord, TroupeError } from '../errors.ts'
+import type { Event, EventDataOf } from '../kernel/event.ts'
+import type { Journal } from '../kernel/journal/journal.ts'
+import { JournalIndex } from '../kernel/journal/journal-index.ts'
+import type { Pattern } from '../kernel/pattern.ts'
+import type { Store } from '../store/store.ts'
+import type { ReopenOptions } from './engine.ts'
+import type { RunHistory } from './run-history.ts'
+
+interface ReopenScope {
+  store: Pick<Store, 'session'>
+  journal: Journal
+  pattern: Pattern
+}
+
+/**
+ * Appends `run:reopen` for a failed run. Throws `run_ended`, `quarantined` or `session_not_resumable` if the run cannot be
+ * resumed; nothing is written then.
+ */
+export async function reopenRun(
+  { store, journal, pattern }: ReopenScope,
+  { events, history }: { events: readonly Event[]; history: RunHistory },
+  reopen: ReopenOptions,
+): Promise<Event> {
+  const data = reopenData(journal.run_id, history, reopen)
+  const last = events.at(-1)
+  const position = { run_id: journal.run_id, seq: (last?.seq ?? 0) + 1, at: last?.at ?? 0 }
+  const preview = new JournalIndex([...events, { ...position, type: 'run:reopen', data }], pattern.renamedKeys)
+  for (const session_id of preview.openSessions().keys()) await requireNewestSegment(store, journal.run_id, session_id)
+  return journal.append('run:reopen', data)
+}
+
+function reopenData(run_id: string, { end, limits }: RunHistory, reopen: ReopenOptions): EventDataOf<'run:reopen'> {
+  if (end && end.status !== 'failed') {
+    throw new TroupeError('run_ended', `run ${run_id} has ended (${end.status})`, {
+      hint: 'start a new run; continue its sessions there with `session_id`',
+    })
+  }
+  if (end?.error?.code === 'quarantined' && !reopen.force) throw errorFromRecord(end.error)
+  return {
+    key: end?.error?.step ?? null,
+    ...(end?.retry_keys ? { additional_keys: end.retry_keys } : undefined),
+    limits: { ...limits, ...reopen.limits },
+    ...(reopen.force ? { force: true as const } : undefined),
+  }
+}
+
+/** A session that the run would continue must not have newer turns in another run: its conversation would fork. */
+async function requireNewestSegment(store: Pick<Store, 'session'>, run_id: string, session_id: string): Promise<void> {
+  const row = await store.session(session_id)
+  if (!row || row.run_id === run_id) return
+  throw new TroupeError(
+    'session_not_resumable',
+    `run ${run_id} cannot be resumed: its session ${session_id} went on in run ${row.run_id}, which has the newer turns`,
+    {
+      hint: `see them with: troupe show ${row.run_id}; continue the session with: troupe run task --continue ${session_id}`,
+      alternatives: [row.run_id],
+    },
+  )
+}
