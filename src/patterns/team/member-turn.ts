@@ -9,7 +9,6 @@ import type { SessionResult } from '../../kernel/session-result.ts'
 import { askHuman } from './human-questions.ts'
 import type { TeamOutput } from './input.ts'
 import type { MemberProfile, TeamMessage } from './prompts.ts'
-import { rosterAgents } from './recorded-agents.ts'
 import { subTeamPath, toSubTeamContext } from './sub-team-context.ts'
 import type { TeamMember } from './team-plan.ts'
 import type { TeamState } from './team-state.ts'
@@ -158,7 +157,7 @@ async function runSubTeamTurn(state: TeamState, member: SubTeamMember, key: stri
   const variables = inheritedVariables(state, member)
   const subTeamInput = { team, message: input.message, variables, before: toSubTeamContext(state) }
   try {
-    const options = { key, parentName: subTeamPath(context, name), agents: rosterAgents(team, context.roster) }
+    const options = { key, parentName: subTeamPath(context, name) }
     const output = (await context.run('team', subTeamInput, options)) as TeamOutput
     record.totals.tokens += output.totals.tokens
     record.totals.router_calls += output.totals.router_calls

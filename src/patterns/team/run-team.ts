@@ -1,7 +1,6 @@
 import { entryMember } from '../../judgement/team/team-members.ts'
 import { USER } from '../../judgement/team/team-schema.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
-import { extendRoster } from '../../kernel/roster.ts'
 import { teamWarnings } from './check-team-input.ts'
 import { compressConversation } from './compress-conversation.ts'
 import type { HandoffDecision } from './decide-handoff.ts'
@@ -15,7 +14,6 @@ import { guardLoop } from './loop-guard.ts'
 import type { TurnFailure, TurnResult } from './member-turn.ts'
 import { recordTurn, runMemberTurn } from './member-turn.ts'
 import { runPreflight } from './preflight.ts'
-import { recordRosterAgents } from './recorded-agents.ts'
 import { appendPriorMessages } from './sub-team-context.ts'
 import { recordHandoff, recordHandoffTarget, recordMessages } from './team-history.ts'
 import { createTeamPlan } from './team-plan.ts'
@@ -26,10 +24,8 @@ import { applyFinalSteering, applySteering } from './team-steering.ts'
 import { handleUserMessages, overrideHandoff, recordUserMessages } from './user-messages.ts'
 
 /** One round is one turn: steering is applied, the member works, its answer joins the shared conversation, and the rules decide the next member. */
-export async function runTeam(hostContext: TeamContext, input: TeamRunInput): Promise<PatternResult> {
-  const isSubTeam = hostContext.parentName !== undefined
-  const missingAgents = await recordRosterAgents(hostContext, input.team)
-  const context = { ...hostContext, roster: extendRoster(hostContext.roster, missingAgents) }
+export async function runTeam(context: TeamContext, input: TeamRunInput): Promise<PatternResult> {
+  const isSubTeam = context.parentName !== undefined
   const missingTools = isSubTeam ? [] : await runPreflight(context, input.team)
   const filledRoles = await formTeam(context, input.team)
   const plan = createTeamPlan(input, context.roster, filledRoles)
