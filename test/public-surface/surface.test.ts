@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { entrySources, publicNames, surfaceReport } from './surface.ts'
+import { apiReference } from './api-reference.ts'
+import { entrySources, publicNames } from './surface.ts'
 
 const files: Record<string, string> = {
   'src/index.ts': `
@@ -17,8 +18,11 @@ const files: Record<string, string> = {
 }
 const read = (path: string) => files[path] ?? ''
 
+const namesAndKinds = (entry: string, source = read) =>
+  publicNames(entry, source).map(({ name, kind }) => ({ name, kind }))
+
 test('re-exports are resolved to their declarations', () => {
-  expect(publicNames('src/index.ts', read)).toEqual([
+  expect(namesAndKinds('src/index.ts')).toEqual([
     { name: 'Code', kind: 'type' },
     { name: 'createTroupe', kind: 'function' },
     { name: 'Log', kind: 'class' },
@@ -29,17 +33,41 @@ test('re-exports are resolved to their declarations', () => {
 
 test('a value and a type with the same name are both reported, overloads once', () => {
   const source = `export const Input = 1\nexport type Input = 1\nexport function f(): void\nexport function f() {}\n`
-  expect(publicNames('a.ts', () => source)).toEqual([
+  expect(namesAndKinds('a.ts', () => source)).toEqual([
     { name: 'f', kind: 'function' },
     { name: 'Input', kind: 'const and type' },
   ])
 })
 
-test('the report contains the name and the kind', () => {
-  const report = (kind: string, name = 'run') => surfaceReport([{ entry: '.', names: [{ name, kind }] }])
-  expect(report('function')).toContain('| `run` | function |')
-  expect(report('function')).not.toBe(report('const'))
-  expect(report('function')).not.toBe(report('function', 'runs'))
+function referenceOf(source: string): string {
+  return apiReference([{ entry: '.', names: publicNames('b.ts', () => source) }], () => source)
+}
+
+test('the reference has the comment and the type of each name, without bodies of functions', () => {
+  const reference = referenceOf(`/**
+ * Adds two numbers.
+ */
+export function add(a: number, b: number): number {
+  return a + b
+}
+/** Whole numbers only. */
+export interface Sum { total: number }
+`)
+  expect(reference).toContain('### add\n\nAdds two numbers.\n\n```ts\nfunction add(a: number, b: number): number\n```')
+  expect(reference).toContain('Whole numbers only.\n\n```ts\ninterface Sum { total: number }\n```')
+  expect(reference.indexOf('### add')).toBeLessThan(reference.indexOf('### Sum'))
+  expect(reference).not.toContain('return')
+})
+
+test('the reference has every overload without the implementation, and no private members of classes', () => {
+  const overloads = referenceOf(
+    `export function f(a: 1): 1\nexport function f(a: 2): 2\nexport function f(a: 1 | 2) { return a }\n`,
+  )
+  expect(overloads).toContain('```ts\nfunction f(a: 1): 1\nfunction f(a: 2): 2\n```')
+  const members = referenceOf(
+    `export class Log {\n  #size = 0\n  readonly name = 'log'\n  add(line: string): void { this.#size++ }\n}\n`,
+  )
+  expect(members).toContain("```ts\nclass Log {\n  readonly name = 'log'\n  add(line: string): void\n}\n```")
 })
 
 test('a missing export and export * are errors', () => {

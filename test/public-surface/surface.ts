@@ -3,7 +3,8 @@ import type { SourceFile } from '../support/source-file.ts'
 import type { Node } from '../support/syntax-tree.ts'
 import { identifierName, isNode, parseSource } from '../support/syntax-tree.ts'
 
-export type PublicName = { name: string; kind: string }
+/** An exported name, and the place of its declaration, where it may have another name. */
+export type PublicName = { name: string; kind: string; path: string; declared: string }
 
 /** An export: declared in the file, or re-exported from another file under `original`. */
 type Export = { kind: string } | { from: string; original: string; typeOnly: boolean }
@@ -13,7 +14,7 @@ export function publicNames(entry: string, read: (path: string) => string): Publ
   const exported = exportsIn({ path: entry, source: read(entry) })
   return [...exported.keys()]
     .sort((a, b) => a.localeCompare(b, 'en'))
-    .map((name) => ({ name, kind: findKind({ path: entry, name }, read) }))
+    .map((name) => ({ name, ...findDeclaration({ path: entry, name }, read) }))
 }
 
 /** `./dist/testing/index.js` is built from `src/testing/index.ts`. */
@@ -25,23 +26,18 @@ export function entrySources(exportsField: Record<string, unknown>): { entry: st
   })
 }
 
-export function surfaceReport(entries: readonly { entry: string; names: readonly PublicName[] }[]): string {
-  const sections = entries.map(({ entry, names }) => {
-    const rows = names.map(({ name, kind }) => `| \`${name}\` | ${kind} |`)
-    return [`## \`${entry.replace(/^\./, 'troupe')}\``, '', '| name | kind |', '|---|---|', ...rows, ''].join('\n')
-  })
-  const note = 'Every name a program can import. Written by `UPDATE_SURFACE=1 npm test -- test/public-surface.test.ts`.'
-  return `# Public surface\n\n${note}\n\n${sections.join('\n')}`
-}
+type Declaration = Omit<PublicName, 'name'>
 
-function findKind({ path, name }: { path: string; name: string }, read: (path: string) => string): string {
+function findDeclaration({ path, name }: { path: string; name: string }, read: (path: string) => string): Declaration {
   const found = exportsIn({ path, source: read(path) }).get(name)
   if (!found) throw new Error(`${path} does not export ${name}`)
-  if ('kind' in found) return found.kind
+  if ('kind' in found) return { kind: found.kind, path, declared: name }
   const base = new URL(`file:///${path}`)
   const origin = decodeURIComponent(new URL(found.from, base).pathname.slice(1))
-  const kind = findKind({ path: origin, name: found.original }, read)
-  return found.typeOnly && !/^(type|interface)/.test(kind) ? `${kind.replace(/ \(type only\)$/, '')} (type only)` : kind
+  const declaration = findDeclaration({ path: origin, name: found.original }, read)
+  const isType = /^(type|interface)/.test(declaration.kind)
+  if (!found.typeOnly || isType) return declaration
+  return { ...declaration, kind: `${declaration.kind.replace(/ \(type only\)$/, '')} (type only)` }
 }
 
 function exportsIn(file: SourceFile): Map<string, Export> {
