@@ -8,7 +8,7 @@ import { codeBlocks } from './markdown.ts'
 export type KnownCommands = { scripts: readonly string[]; subcommands: readonly string[] }
 
 const languages = ['ts', 'json', 'yaml', 'sql', 'sh', 'console', 'text', 'mermaid', 'diff']
-const npmCommands = ['ci', 'install', 'i', 'test', 'exec', 'pack', 'help']
+const npmCommands = ['ci', 'install', 'i', 'init', 'pkg', 'test', 'exec', 'pack', 'help']
 
 export function blockProblems(block: CodeBlock, commands: KnownCommands): string[] {
   const location = `${block.path}:${block.line}`
