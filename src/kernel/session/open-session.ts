@@ -110,7 +110,7 @@ function beginSession(
   const inherited = caller?.tools ?? request.tools
   const opening: SessionOpen = {
     key,
-    agent,
+    agent: { ...agent, ...inheritedSettings(agent, caller, request) },
     tools: toolsFor(execution, agent, { key, placement, inherited, readOnly }),
     ...placement,
     segment: 1,
@@ -125,6 +125,21 @@ function beginSession(
   }
   execution.journal.append('session:open', opening, id)
   return newSession(id, opening, thread)
+}
+
+/** An agent without settings of its own, such as `default`, uses those of its caller, like its tools and model. */
+function inheritedSettings(
+  { tools, model, temperature, effort }: Agent,
+  caller: Caller | undefined,
+  request: PerformRequest,
+): Pick<Agent, 'temperature' | 'effort'> {
+  const hasOwn = [tools, model, temperature, effort, request.model].some((setting) => setting !== undefined)
+  if (!caller || hasOwn) return {}
+  const { agent } = caller.opening
+  return {
+    ...(agent.temperature === undefined ? undefined : { temperature: agent.temperature }),
+    ...(agent.effort === undefined ? undefined : { effort: agent.effort }),
+  }
 }
 
 /** Resumes a session that ended earlier, in this run or another, with its prompt, model, tools, depth and conversation. */

@@ -138,6 +138,18 @@ describe('starting a session', () => {
     expect(second?.tools).toEqual(first?.tools)
   })
 
+  test('TK45 default uses the temperature and effort of its caller; an agent with settings of its own does not', async () => {
+    const calls = ['default', 'researcher'].map((to) => ({ name: 'task', input: { agent: to, instruction: 'x' } }))
+    const model = functionModel(({ session }) =>
+      session.agent === 'lead' && session.turn === 1 ? { calls } : { text: 'done' },
+    )
+    const { task } = await createTestTroupe({ model, agents: [agent('lead', { temperature: 0.7, effort: 'high' })] })
+    await task('lead', 'go')
+    const settingsOf = (name: string) => model.requests.find(({ session }) => session.agent === name)?.settings
+    expect(settingsOf('default')).toMatchObject({ temperature: 0.7, effort: 'high' })
+    expect(settingsOf('researcher')).not.toHaveProperty('temperature')
+  })
+
   test('TK5 the five agent types are shipped as agent files', async () => {
     const { troupe } = await createTestTroupe({})
     const byName = new Map(troupe.agents.map((found) => [found.name, found]))
