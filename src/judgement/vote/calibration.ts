@@ -6,16 +6,19 @@ const PRIOR_CASES = 4
 const MIN_OUTCOMES = 5
 const PRIOR_ACCURACY = 1 / (1 + Math.exp(-NEUTRAL_WEIGHT))
 
-/** Weight of a voter who was right `right` of `total` times: smoothed log odds, never negative. */
+/**
+ * Weight of a voter who was right `right` of `total` times: smoothed log odds, but at least half the smoothed accuracy. Who is
+ * right less than half the time still knows something when there are more than two answers.
+ */
 export function accuracyWeight(right: number, total: number): number {
   const cases = Number.isFinite(total) && total > 0 ? total : 0
   const correct = Math.min(cases, Number.isFinite(right) && right > 0 ? right : 0)
   const odds = (correct + PRIOR_CASES * PRIOR_ACCURACY) / (cases - correct + PRIOR_CASES * (1 - PRIOR_ACCURACY))
-  return cases < MIN_OUTCOMES ? NEUTRAL_WEIGHT : Math.max(0, Math.log(odds))
+  return cases < MIN_OUTCOMES ? NEUTRAL_WEIGHT : Math.max(odds / (1 + odds) / 2, Math.log(odds))
 }
 
-/** Maximum distance of a past case from the agreement level. */
-const AGREEMENT_BANDWIDTH = 0.1
+/** Maximum distances of past cases from the agreement level: the nearest ones that are enough decide. */
+const AGREEMENT_BANDWIDTHS = [0, 0.02, 0.05, 0.1]
 const MIN_CASES = 10
 const ROUNDING = 1e-9
 
@@ -24,7 +27,10 @@ export function calibrateAgreement(
   level: number,
   cases: readonly { agreement: number; correct: boolean }[],
 ): { confidence: number; cases: number } | undefined {
-  const near = cases.filter(({ agreement }) => Math.abs(agreement - level) <= AGREEMENT_BANDWIDTH + ROUNDING)
-  if (near.length < MIN_CASES) return undefined
-  return { confidence: near.filter(({ correct }) => correct).length / near.length, cases: near.length }
+  for (const bandwidth of AGREEMENT_BANDWIDTHS) {
+    const near = cases.filter(({ agreement }) => Math.abs(agreement - level) <= bandwidth + ROUNDING)
+    if (near.length < MIN_CASES) continue
+    return { confidence: near.filter(({ correct }) => correct).length / near.length, cases: near.length }
+  }
+  return undefined
 }

@@ -19,6 +19,20 @@ describe('categories in prose', () => {
   })
 
   test.each([
+    ['The change is small and tested. So the answer is approve.', 'approve'],
+    ['There are risks.\n\n**My final verdict: reject**', 'reject'],
+    ['Approve at first sight, but it leaks. Therefore, in my view, the decision is to reject.', 'reject'],
+    ['It checks its input. I think my vote is approve, because it is safe.', 'approve'],
+  ])('VO26 a last sentence that names the choice chooses it: %s', (text, chosen) => {
+    expect(parseChosenCategory(text, two)).toBe(chosen)
+  })
+
+  test.each([
+    'Tests are missing. The answer is not approve.',
+    'Who knows. The answer is approve or reject.',
+    'Is the answer approve?',
+    'The answer is approve. But that is only my view of a bad question.',
+    'Others say the answer is approve. I am not so sure.',
     'I would never approve this. It is a hole.',
     'Do not approve.',
     'Not approve',

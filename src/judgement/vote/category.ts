@@ -6,6 +6,9 @@ import { tokenize } from '../similarity/tokenizer.ts'
 /** Labels that introduce a choice. */
 const LABEL =
   /^(?:(?:my|our|the|final|overall)\s+)*(?:recommendation|verdict|vote|choice|answer|decision)\s*(?:is(?:\s+to)?\b|:|[-–—])\s*/iu
+/** A sentence that ends with a choice: "So, in my view, the answer is yes." */
+const CONCLUSION =
+  /\b(?:my|our|the|final|overall)\s+(?:(?:final|overall)\s+)?(?:recommendation|verdict|vote|choice|answer|decision)\s*(?:is(?:\s+to)?\b:?|:|[-–—])\s*(.+)$/iu
 const OPENING = /^i(?:['’]d| would| will| vote(?: to)?)\s+/iu
 /** Pronouns that may follow a choice without changing it: "approve this". */
 const OBJECT_PRONOUNS = new Set(['this', 'it', 'that', 'here'])
@@ -25,14 +28,23 @@ export function findCategory(text: string, categories: readonly string[]): strin
 
 /**
  * The category that a prose answer chooses: the text is the category, or begins with it as a separate clause ("Approve,
- * because …"), and mentions no other. A category elsewhere in the text is not a choice: "I would never approve this".
+ * because …"), and mentions no other; or its last sentence names the choice ("So the answer is yes."). A category elsewhere in
+ * the text is not a choice: "I would never approve this".
  */
 export function parseChosenCategory(prose: string, categories: readonly string[]): string | null {
-  const text = prose
-    .replace(/[*_`#>]+/g, ' ')
-    .trim()
-    .replace(LABEL, '')
-    .replace(OPENING, '')
+  const text = prose.replace(/[*_`#>]+/g, ' ').trim()
+  return leadingCategory(text.replace(LABEL, ''), categories) ?? concludingCategory(text, categories)
+}
+
+/** The category after a label in the last sentence. */
+function concludingCategory(text: string, categories: readonly string[]): string | null {
+  const last = text.split(/(?<=[.!?])\s+|\n+/).findLast((sentence) => sentence.trim() !== '') ?? ''
+  const [, conclusion] = CONCLUSION.exec(last) ?? []
+  return conclusion === undefined ? null : leadingCategory(conclusion, categories)
+}
+
+function leadingCategory(answer: string, categories: readonly string[]): string | null {
+  const text = answer.replace(OPENING, '')
   // "Approve? No."
   if (/^[^.!\n]*\?/.test(text)) return null
   const words = meaningfulWords(text)

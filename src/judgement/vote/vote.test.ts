@@ -198,12 +198,14 @@ describe('leadProbability', () => {
 })
 
 describe('calibration', () => {
-  test('VO16 a voter without a record weighs 1, an accurate one more, a guessing one nothing', () => {
+  test('VO16 a voter without a record weighs 1, an accurate one more, a guessing one half its accuracy', () => {
     expect(accuracyWeight(0, 0)).toBe(1)
-    expect(accuracyWeight(50, 100)).toBeLessThan(0.1)
-    expect(accuracyWeight(0, 100)).toBe(0)
+    expect(accuracyWeight(50, 100)).toBeCloseTo(0.25, 1)
+    expect(accuracyWeight(4, 10)).toBeGreaterThan(0.2)
+    expect(accuracyWeight(0, 100)).toBeGreaterThan(0)
+    expect(accuracyWeight(0, 100)).toBeLessThan(0.02)
     expect(accuracyWeight(90, 100)).toBeGreaterThan(1.9)
-    expect(accuracyWeight(Number.NaN, 10)).toBe(0)
+    expect(accuracyWeight(Number.NaN, 10)).toBe(accuracyWeight(0, 10))
     expect(accuracyWeight(200, 100)).toBe(accuracyWeight(100, 100))
   })
 
@@ -223,5 +225,10 @@ describe('calibration', () => {
     expect(calibrateAgreement(0.9, past)).toEqual({ confidence: 0.5, cases: 10 })
     expect(calibrateAgreement(0.3, past)).toBeUndefined()
     expect(calibrateAgreement(Number.NaN, past)).toBeUndefined()
+    const ten = (agreement: number, correct: boolean) => Array.from({ length: 10 }, () => ({ agreement, correct }))
+    const mixed = [...ten(0.8, true), ...ten(0.84, false), ...ten(0.9, false)]
+    expect(calibrateAgreement(0.8, mixed)).toEqual({ confidence: 1, cases: 10 })
+    expect(calibrateAgreement(0.81, mixed)).toEqual({ confidence: 1, cases: 10 })
+    expect(calibrateAgreement(0.82, mixed)).toEqual({ confidence: 0.5, cases: 20 })
   })
 })
