@@ -52,7 +52,7 @@ export async function readAgentFolder(folder: string, options: AgentFolderOption
   return found
 }
 
-async function listAgentFiles(folder: string): Promise<{ files: string[]; problems: FileProblem[] }> {
+export async function listAgentFiles(folder: string): Promise<{ files: string[]; problems: FileProblem[] }> {
   try {
     if ((await stat(folder)).isFile()) return { files: [folder], problems: [] }
     return await listFilesBelow(folder, (name) => MARKDOWN.test(name) || YAML.test(name))

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { TroupeError } from '../errors.ts'
 import type { AgentFileOptions } from './agent-file.ts'
 import type { LoadedAgents } from './agent-folder.ts'
-import { readAgentFolder } from './agent-folder.ts'
+import { listAgentFiles, readAgentFolder } from './agent-folder.ts'
 import { resolveNameConflicts } from './agent-name-conflicts.ts'
 import { BUILT_IN_COLLECTION, builtInAgentsFolder } from './built-in-agents.ts'
 import type { FileProblem } from './file-problem.ts'
@@ -59,6 +59,17 @@ export async function existingAgentFolders(options: FindAgentsOptions): Promise<
   const folders = (await agentSources({ ...options, builtIn: false })).map(({ folder }) => folder)
   const exists = await Promise.all(folders.map(pathExists))
   return folders.filter((_, index) => exists[index])
+}
+
+/** Changes when an agent file of the search path is added, changed or removed. */
+export async function agentFilesSignature(options: FindAgentsOptions): Promise<string> {
+  const folders = await existingAgentFolders(options)
+  const lists = await Promise.all(folders.map(listAgentFiles))
+  const describe = async (path: string) => {
+    const found = await stat(path).catch(() => undefined)
+    return `${path} ${found?.size} ${found?.mtimeMs}`
+  }
+  return (await Promise.all(lists.flatMap(({ files }) => files).map(describe))).join('\n')
 }
 
 /** Finds the agents of a project under unique names; invalid and shadowed agents are reported as problems. */

@@ -7,6 +7,8 @@ export interface Roster {
   /** Throws `unknown_agent`, which lists the known names, nearest first. */
   get(name: string): Agent
   has(name: string): boolean
+  /** Adds agents that were defined since, such as new agent files. Absent if that cannot happen. */
+  refresh?(): Promise<void>
 }
 
 export function createRoster(agents: readonly Agent[]): Roster {

@@ -41,6 +41,9 @@ function troupeWith(hooks: Hooks[], store: Store = new MemoryStore()) {
   return { model, creating }
 }
 
+/** Lets everything pass. A process without hooks would not continue the run. */
+const permissive: Hooks = { beforeModel: () => undefined, beforeTool: () => undefined, beforeAnswer: () => undefined }
+
 /** A store that holds the first events of a run, as a crash leaves it. */
 async function storeWithPrefix(events: readonly Event[], length: number): Promise<Store> {
   const store = new MemoryStore()
@@ -86,17 +89,17 @@ test('H12 killed at any event, a resumed run asks only for verdicts that are not
   }
 })
 
-test('H12 a recorded verdict applies in a process without the hooks', async () => {
+test('H12 a recorded verdict applies in a process whose hooks would decide otherwise', async () => {
   const { run_id, events } = await undisturbedRun()
   const position = (key: string) => events.findIndex(({ data }) => 'key' in data && data.key === key) + 1
-  const replaced = troupeWith([], await storeWithPrefix(events, position('session/turn/3/answer')))
+  const replaced = troupeWith([permissive], await storeWithPrefix(events, position('session/turn/3/answer')))
   const first = await (await (await replaced.creating).troupe.resume(run_id)).result
   expect(first.output).toMatchObject({ response: 'final!' })
-  const denied = troupeWith([], await storeWithPrefix(events, position('session/turn/2/answer')))
+  const denied = troupeWith([permissive], await storeWithPrefix(events, position('session/turn/2/answer')))
   const second = await (await (await denied.creating).troupe.resume(run_id)).result
   expect(second.output).toMatchObject({ response: 'final' })
   expect(denied.model.requests[0] && lastMessageText(denied.model.requests[0])).toContain('too short')
-  const changed = troupeWith([], await storeWithPrefix(events, position('session/turn/1/tool/0/hooks')))
+  const changed = troupeWith([permissive], await storeWithPrefix(events, position('session/turn/1/tool/0/hooks')))
   await (await (await changed.creating).troupe.resume(run_id)).result
   expect(changed.model.requests[0] && lastMessageText(changed.model.requests[0])).toBe('{"changed":true}')
 })

@@ -2,9 +2,11 @@ import { homedir } from 'node:os'
 import { realWorld } from '../engine/real-world.ts'
 import { TroupeError } from '../errors.ts'
 import { BUILT_IN_COLLECTION, withBuiltInAgents } from '../formats/built-in-agents.ts'
+import type { FindAgentsOptions } from '../formats/find-agents.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Limits } from '../kernel/limits.ts'
 import { DEFAULT_LIMITS } from '../kernel/limits.ts'
+import type { Roster } from '../kernel/roster.ts'
 import { createRoster } from '../kernel/roster.ts'
 import type { Tool } from '../kernel/tool.ts'
 import type { Toolbox } from '../tools/tools.ts'
@@ -29,7 +31,7 @@ export async function compose(options: TroupeOptions, folder?: string): Promise<
   const ownAgents = await loadAgents(options.agents ?? [], folder)
   const agents = await withBuiltInAgents(ownAgents)
   rejectBuiltInNames(ownAgents, agents)
-  const roster = createRoster(agents)
+  const roster = await rosterFrom(agents, options.agents ?? [], folder)
   const registry = lazy(async () => (await import('./pattern-registry.ts')).loadPatternRegistry(options))
   const patterns = needsPatterns(options, ownAgents) ? await registry.get() : undefined
   const limits = await limitsFrom(options, patterns)
@@ -117,7 +119,6 @@ async function limitsFrom({ limits }: TroupeOptions, registry: PatternRegistry |
   return parseLimits({ ...DEFAULT_LIMITS, ...registry?.limits }, limits)
 }
 
-/** The agents of the options, and those in agent files. An agent of the options hides one in a file. */
 /** An agent file may replace a built-in agent on purpose; in a program the same name is a mistake that nobody would see. */
 function rejectBuiltInNames(own: readonly Agent[], agents: readonly Agent[]): void {
   const names = new Set(agents.map(({ name }) => name))
@@ -128,13 +129,40 @@ function rejectBuiltInNames(own: readonly Agent[], agents: readonly Agent[]): vo
   })
 }
 
+async function rosterFrom(
+  agents: readonly Agent[],
+  configured: readonly (Agent | string)[],
+  folder: string | undefined,
+): Promise<Roster> {
+  const search = agentSearch(configured, folder)
+  if (!search) return createRoster(agents)
+  const { agentFilesSignature } = await import('../formats/find-agents.ts')
+  const { createLiveRoster } = await import('./live-roster.ts')
+  return createLiveRoster(agents, {
+    signature: () => agentFilesSignature(search),
+    load: () =>
+      loadAgents(configured, folder).catch((error: Error) => {
+        process.emitWarning(`troupe: ${error.message}`)
+        return []
+      }),
+  })
+}
+
+/** Where to look for agent files; `undefined` if the program has none. */
+function agentSearch(agents: readonly (Agent | string)[], folder: string | undefined): FindAgentsOptions | undefined {
+  const dirs = agents.filter((agent) => typeof agent === 'string')
+  if (dirs.length === 0 && folder === undefined) return undefined
+  const search = dirs.length > 0 ? { dirs } : { home: homedir() }
+  return { project: folder ?? process.cwd(), builtIn: false, ...search }
+}
+
+/** The agents of the options, and those in agent files. An agent of the options hides one in a file. */
 async function loadAgents(agents: readonly (Agent | string)[], folder: string | undefined): Promise<Agent[]> {
   const inline = agents.filter((agent) => typeof agent !== 'string')
-  const dirs = agents.filter((agent) => typeof agent === 'string')
-  if (dirs.length === 0 && folder === undefined) return inline
+  const search = agentSearch(agents, folder)
+  if (!search) return inline
   const { findAgents } = await import('../formats/find-agents.ts')
-  const search = dirs.length > 0 ? { dirs } : { home: homedir() }
-  const found = await findAgents({ project: folder ?? process.cwd(), builtIn: false, ...search })
+  const found = await findAgents(search)
   for (const { level, path, line, message } of found.problems)
     if (level === 'error') process.emitWarning(`troupe: ${path}:${line}: ${message}`)
   const names = new Set(inline.map(({ name }) => name))

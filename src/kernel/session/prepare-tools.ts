@@ -41,9 +41,9 @@ export function toolSpecsFor(
   opening: SessionOpen,
   contextFor: (pattern: Pattern, key: string) => Context,
 ): readonly ToolSpec[] {
-  const { tools, patternTools, serverToolNames } = execution.ports
+  const { tools, patternTools, serverToolNames, roster } = execution.ports
   const level = opening.depth < opening.max_depth ? '' : '|self'
-  const cacheKey = `${opening.tools.join()}|${opening.agent.agents?.join() ?? '*'}${level}`
+  const cacheKey = `${opening.tools.join()}|${opening.agent.agents?.join() ?? '*'}${level}|${roster.names.length}`
   // Not cached with server tools: a server may change their descriptions.
   const cacheable = !opening.tools.some((name) => serverToolNames.isServerTool(name))
   const cached = cacheable ? execution.toolSpecs.get(cacheKey) : undefined

@@ -29,7 +29,8 @@ interface ModelTurnScope extends TurnScope {
   model: Model
   modelName: string
   models: readonly string[]
-  tools: readonly ToolSpec[]
+  /** Its tools; which agents they list may change from turn to turn. */
+  tools(): readonly ToolSpec[]
 }
 
 /** Resolves the model of a session for its turns. */
@@ -44,7 +45,7 @@ export async function startModelTurns(scope: TurnScope): Promise<RunTurn> {
     model,
     modelName: model.name,
     models: [model.name, ...(models.fallbacks?.(name) ?? [])],
-    tools: toolSpecsFor(execution, session.opening, contextFor),
+    tools: () => toolSpecsFor(execution, session.opening, contextFor),
   }
   return () => runTurn(turn)
 }
@@ -66,7 +67,9 @@ async function runTurn(scope: ModelTurnScope): Promise<TurnEnd> {
       addPrompt(scope, 'salvage', prompts.outOfTurns)
     }
     const turnKey = `${scope.key}/turn/${session.turns + 1}`
-    const event = await runModelTurn(scope, { turnKey, tools: scope.tools, finalTurn, output })
+    const { roster } = execution.ports
+    if (roster.refresh) await execution.load(() => roster.refresh?.() ?? Promise.resolve())
+    const event = await runModelTurn(scope, { turnKey, tools: scope.tools(), finalTurn, output })
     if (!isEvent(event, 'model:end')) return toFailedEnd(session, event)
     const { message, stop } = event.data
     if (stop === 'refusal') return toRefusedEnd(session, turnKey)
