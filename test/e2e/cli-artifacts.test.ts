@@ -87,6 +87,7 @@ test('L62 artifacts lists the artifacts of a run and prints one', { timeout: LON
   ])
   expect(await cli.troupe('artifacts', run_id, 'docs/text.md')).toMatchObject({ code: 0, out: 'Second.\n' })
   expect((await cli.troupe('artifacts', run_id, 'docs/text.md', '--version', '1')).out).toBe('First.\n')
+  expect((await cli.troupe('artifacts', run_id, 'docs/text.md@1')).out).toBe('First.\n')
   const saved = await cli.troupe('artifacts', run_id, 'plan', '--out', 'plan.txt')
   expect(saved).toMatchObject({ code: 0, out: '', err: 'plan@1: 18 bytes written to plan.txt\n' })
   expect(await readFile(join(cli.folder, 'plan.txt'), 'utf8')).toBe('Write, then edit.\n')
@@ -100,6 +101,9 @@ test('L62 a wrong name, version or flag is explained', { timeout: LONG }, async 
     /no artifact 'plan@7'; known: plan@1/,
   )
   expect((await cli.troupe('artifacts', run_id, 'plan', '--version', 'x')).err).toMatch(/--version x is not a version/)
+  expect((await cli.troupe('artifacts', run_id, 'plan@7')).err).toMatch(/no artifact 'plan@7'; known: plan@1/)
+  const unwritable = await cli.troupe('artifacts', run_id, 'plan', '--out', 'no/such/folder')
+  expect(unwritable).toMatchObject({ code: 2, err: expect.stringMatching(/--out no\/such\/folder cannot be written/) })
   expect((await cli.troupe('artifacts', run_id, '--out', 'x')).err).toMatch(/--out needs the name of an artifact/)
   expect(await cli.troupe('artifacts', 'r_unknown')).toMatchObject({ code: 2, err: expect.stringMatching(/no run/) })
 })

@@ -46,3 +46,16 @@ test('L71 run task --continue resumes the newest session, or the one whose id or
   const unknown = await run('go on', '--continue', 'ffffffffffff')
   expect(unknown.error).toMatchObject({ code: 'unknown_session', hint: expect.stringContaining('troupe sessions') })
 })
+
+test('L71 a word besides an instruction is an id: the newest session is not continued instead', async () => {
+  const cli = await createCliFixture()
+  const model = await cli.script('s.json', [{ reply: { text: 'First.' } }])
+  const run = (...argv: string[]) => cli.troupe('run', 'task', '--json', '--model', model, ...argv)
+  const { run_id, output } = JSON.parse((await run('one')).out)
+  for (const wrong of ['nope', 'default', run_id, 'zz00']) {
+    const { error } = JSON.parse((await run('go on', '--continue', wrong)).out)
+    expect(error).toMatchObject({ code: 'unknown_session', message: expect.stringContaining(`'${wrong}'`) })
+  }
+  const rows = JSON.parse((await cli.troupe('sessions', '--json')).out)
+  expect(rows).toMatchObject([{ session_id: output.session_id, turn_count: 1 }])
+})

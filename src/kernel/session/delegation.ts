@@ -192,7 +192,10 @@ function depthExceededError({ agent, depth, max_depth }: SessionOpen): TroupeErr
 }
 
 function selfDepthError({ run }: Execution, { agent, depth, self_depth }: SessionOpen): TroupeError {
-  const message = `maximum recursion depth exceeded: ${agent.name} called itself ${self_depth} times, and \`limits.self_depth\` is ${run.limits.self_depth}`
+  const { self_depth: max } = run.limits
+  // Above `limits.depth`, `limits.self_depth` is a depth: other agents on the way count, too.
+  const level = self_depth < max ? `is at depth ${depth}` : `called itself ${self_depth} times`
+  const message = `maximum recursion depth exceeded: ${agent.name} ${level}, and \`limits.self_depth\` is ${max}`
   return new TroupeError('depth_exceeded', message, {
     hint: `do the work yourself; to allow more levels in a new run: --limit self_depth=${depth + 1}`,
     alternatives: ['self_depth'],

@@ -54,6 +54,9 @@ test('TK32 self_depth works above depth, and its error names self_depth', async 
   expect(levels).toEqual(['0 lead', '1 lead', '2 lead', '3 lead'])
   expect(response).toContain('lead called itself 3 times, and `limits.self_depth` is 3')
   expect(eventData(events, 'session:open').at(-1)?.tools).not.toContain('task')
+  const below = await runChain({ lead: 'helper', helper: 'self' }, { limits: { depth: 1, self_depth: 3 } })
+  expect(below.levels).toEqual(['0 lead', '1 helper', '2 helper', '3 helper'])
+  expect(below.response).toContain('helper is at depth 3, and `limits.self_depth` is 3')
 })
 
 test('TK32 where only self_depth is left, self is the only choice', async () => {

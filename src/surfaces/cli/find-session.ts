@@ -24,7 +24,10 @@ export async function findSession(troupe: Troupe, pattern: string, idPrefix: str
   const hint = 'list sessions with: troupe sessions'
   if (found === undefined) {
     const message = `no session '${idPrefix}'; known: ${ids.slice(0, IDS_LISTED).join(', ') || 'none'}`
-    throw new TroupeError('unknown_session', message, { hint, alternatives: ids.slice(0, IDS_LISTED) })
+    throw new TroupeError('unknown_session', message, {
+      hint: `${hint}; put an instruction of several words in quotes`,
+      alternatives: ids.slice(0, IDS_LISTED),
+    })
   }
   throw new TroupeError('invalid_input', `--continue ${idPrefix} matches ${matches.length} sessions`, {
     hint: `give more characters of the id; ${hint}`,

@@ -77,6 +77,13 @@ describe('flags of a pattern', () => {
     expect(command.helpInformation()).toMatch(/--no-explain\s+Disable \(on by\s+default\): Say why\./)
   })
 
+  test('L33 the help of an object shows no default', () => {
+    const command = new Command()
+    addPatternFlags(command, { type: 'object', properties: { values: { type: 'object', default: {} } } }, make)
+    expect(command.helpInformation()).toContain('--values <file>')
+    expect(command.helpInformation()).not.toContain('default:')
+  })
+
   test('L6 lists and reserved names do not become flags', () => {
     expect(() => parseFlags('--agents', 'a')).toThrow(/unknown option/)
     expect(() => parseFlags('--model', 'a')).toThrow(/unknown option/)

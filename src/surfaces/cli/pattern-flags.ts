@@ -146,7 +146,7 @@ function optionFor(field: InputField, make: Parameters<typeof addPatternFlags>[2
   const { flag, type, default: preset } = field
   const description = [
     field.description ?? '',
-    ...(preset === undefined || preset === false ? [] : [`(default: ${String(preset)})`]),
+    ...(preset === undefined || preset === false || isFreeObject(field) ? [] : [`(default: ${String(preset)})`]),
   ].join(' ')
   if (type === 'boolean' && preset === true) {
     return make.option(`--no-${flag}`, `Disable (on by default): ${field.description ?? flag}`)

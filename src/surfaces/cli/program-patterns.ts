@@ -80,7 +80,10 @@ async function startPattern(
   return runPatternCommand({ terminal, options, config }, pattern.name, input)
 }
 
-/** In `--continue "add tests"`, the parser takes the instruction for the session id. */
+/**
+ * In `--continue "add tests"`, the parser takes the instruction for the session id. When there is an instruction besides it, a
+ * single word is an id: one that is mistyped must not continue the newest session instead.
+ */
 function withInstruction(
   options: { continue?: string | true },
   { positional }: PatternFlags,
@@ -88,8 +91,9 @@ function withInstruction(
 ): Record<string, unknown> {
   const { continue: given } = options
   if (typeof given !== 'string' || isSessionIdPrefix(given) || positional === undefined) return input
-  options.continue = true
   const rest = input[positional]
+  if (rest !== undefined && !/\s/.test(given)) return input
+  options.continue = true
   return { ...input, [positional]: typeof rest === 'string' ? `${given} ${rest}` : given }
 }
 

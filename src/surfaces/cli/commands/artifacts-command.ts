@@ -55,18 +55,42 @@ function artifactsTable(rows: readonly ArtifactSummary[], now: number, style: Te
 async function printArtifact(
   cli: ArtifactsCli,
   troupe: Troupe,
-  { run_id, name }: { run_id: string; name: string },
+  given: { run_id: string; name: string },
 ): Promise<void> {
   const { options, terminal } = cli
-  const artifact = await troupe.getArtifact(run_id, name, parseVersion(options.version))
-  const { content, version, size } = artifact
+  const asked = parseVersion(options.version)
+  const reference = asked === undefined ? await resolveReference(troupe, given) : { ...given, version: asked }
+  const artifact = await troupe.getArtifact(given.run_id, reference.name, reference.version)
+  const { name, content, version, size } = artifact
   if (options.out !== undefined) {
-    await writeFile(options.out, content)
+    await writeContent(options.out, content)
     terminal.note(`${name}@${version}: ${size} bytes written to ${options.out}`)
   } else if (options.json) printJson(cli, artifact)
   // Terminal injection: escape sequences of a model must not reach a terminal. A pipe gets the exact content.
   else if (terminal.outputIsTTY) terminal.print(stripControlCharacters(content))
   else terminal.print(content.replace(/\n$/, ''))
+}
+
+async function writeContent(path: string, content: string): Promise<void> {
+  try {
+    await writeFile(path, content)
+  } catch (thrown) {
+    throw new TroupeError('invalid_input', `--out ${path} cannot be written: ${(thrown as Error).message}`, {
+      hint: 'give the path of a file in an existing folder',
+      cause: thrown,
+    })
+  }
+}
+
+/** Takes `plan@2`, as conversations and results write it, apart, unless an artifact has that very name. */
+async function resolveReference(
+  troupe: Troupe,
+  { run_id, name }: { run_id: string; name: string },
+): Promise<{ name: string; version?: number }> {
+  const [, base, version] = /^(.+)@([1-9]\d{0,8})$/.exec(name) ?? []
+  if (base === undefined) return { name }
+  const names = new Set((await troupe.artifacts(run_id).all()).map((artifact) => artifact.name))
+  return names.has(name) || !names.has(base) ? { name } : { name: base, version: Number(version) }
 }
 
 function parseVersion(text: string | undefined): number | undefined {
