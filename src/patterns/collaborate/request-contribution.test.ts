@@ -43,24 +43,36 @@ describe('contributions', () => {
     ])
   })
 
-  test('CO12 text that does not match the schema counts as plain text without a vote, after one correction', async () => {
+  test('CO12 text that does not match the schema counts as plain text without a vote, and is not sent back for its form', async () => {
     const { output, model } = await runCollaboration(
       { a: 'I would wait.', b: contributionJson('go', 0.9), c: contributionJson('go', 0.9) },
       merge,
     )
-    expect(model.requestsFrom('a')).toHaveLength(2)
+    expect(model.requestsFrom('a')).toHaveLength(1)
     expect(output.contributions[0]).toMatchObject({
       response: 'I would wait.',
       recommendation: null,
       confidence: null,
       concerns: [],
       status: 'completed',
-      tokens_used: 30,
+      tokens_used: 15,
     })
     expect(output.contributions[0]?.error).toBeUndefined()
     expect(output.consensus).toMatchObject({ agents_count: 3, agreement_score: 1, supporting: ['role b', 'role c'] })
     expect(output.metadata.status).toBe('completed')
     expect(output.result).toContain('### a (role a)\n\nI would wait.')
+  })
+
+  test('CO12 a readable vote with a broken form keeps its choice: nothing is asked again', async () => {
+    const votes = { a: 'no', b: 'yes', c: 'no' }
+    const replies = Object.fromEntries(
+      Object.entries(votes).map(([name, vote]) => [name, JSON.stringify({ recommendation: vote, confidence: 250 })]),
+    )
+    const { output, model } = await runCollaboration(replies, { synthesis: 'vote', categories: ['yes', 'no'] })
+    expect(model.requests).toHaveLength(3)
+    expect(output.contributions.map(({ recommendation }) => recommendation)).toEqual(['no', 'yes', 'no'])
+    expect(output.consensus.agreement_score).toBeCloseTo(2 / 3)
+    expect(output.consensus.dissenting).toEqual(['role b'])
   })
 
   test('CO12 a provider without structured output is asked for plain text', async () => {

@@ -137,7 +137,7 @@ async function performWithCache(
   const request: PerformRequest = {
     instruction,
     ...(model === undefined ? undefined : { model }),
-    ...(schema ? { output: schema } : undefined),
+    ...(schema ? { output: schema, allowText: true as const } : undefined),
     ...(specialist.readOnly ? { readOnly: specialist.readOnly } : undefined),
   }
   if (!cache || !context.isReadOnly(specialist.agent, request))
