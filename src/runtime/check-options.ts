@@ -1,3 +1,4 @@
+import { BUILT_IN_TOOLS } from '../formats/tool-aliases.ts'
 import { UNKNOWN_TOOL_REASON } from '../judgement/permission/rule-lint.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Tool } from '../kernel/tool.ts'
@@ -28,7 +29,8 @@ export function checkPermissions(
   const unscopedPatterns = [...patterns.tools].flatMap(([name, { pattern }]) => (pattern.agents ? [] : name))
   const servers = [options.mcp?.servers ?? {}, ...agents.map(({ mcp_servers = {} }) => mcp_servers)]
   const context = {
-    tools: [...tools.keys(), ...patterns.tools.keys()],
+    // A rule for a built-in tool is no mistake where that tool is not enabled: a configuration serves commands and programs.
+    tools: [...tools.keys(), ...patterns.tools.keys(), ...BUILT_IN_TOOLS],
     plain: [...unscoped, ...unscopedPatterns],
     agents: agents.flatMap(agentNames),
     servers: servers.flatMap((configs) => Object.keys(configs)).map((name) => `mcp__${mcpServerKey(name)}__`),

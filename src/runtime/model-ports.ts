@@ -1,6 +1,6 @@
-import { toTroupeError } from '../errors.ts'
+import { TroupeError, toTroupeError } from '../errors.ts'
 import type { Embedder } from '../kernel/embedder.ts'
-import type { Models } from '../kernel/model.ts'
+import type { Model, Models } from '../kernel/model.ts'
 import type { Ports } from '../kernel/ports.ts'
 import type { PriceBook } from '../kernel/price.ts'
 import type { World } from '../kernel/world.ts'
@@ -14,6 +14,8 @@ import type { TroupeOptions } from './troupe-options.ts'
 /** Models and retry policy; with a cassette, both record or replay. */
 export async function modelPorts(options: TroupeOptions, world: World): Promise<Pick<Ports, 'models' | 'retryPolicy'>> {
   checkRateLimits(options.models?.rateLimits ?? {})
+  if (options.model !== undefined && typeof options.model !== 'string') checkModel('model', options.model)
+  for (const model of options.models?.custom ?? []) checkModel('models.custom', model)
   const models = options.models?.resolver ?? modelRegistry(options, world)
   const retryPolicy = options.engine?.retryPolicy ?? createRetryPolicy({ world })
   if (!options.cassette) return { models, retryPolicy }
@@ -23,6 +25,17 @@ export async function modelPorts(options: TroupeOptions, world: World): Promise<
   return withCassette({ models, retryPolicy }, options.cassette, {
     findSecrets: (text) => findSecrets(text, secrets),
     warn: (message) => process.emitWarning(message),
+  })
+}
+
+/** Programs that are run without a type check often pass a language model of the AI SDK as it is. */
+function checkModel(option: string, model: Partial<Model> & { doStream?: unknown }): void {
+  if (typeof model?.stream === 'function' && typeof model.name === 'string') return
+  const isLanguageModel = typeof model?.doStream === 'function'
+  throw new TroupeError('invalid_input', `\`${option}\` is ${isLanguageModel ? 'a model of the AI SDK' : 'no model'}`, {
+    hint: isLanguageModel
+      ? 'adapt it: fromLanguageModel(model)'
+      : 'pass a role, PROVIDER/MODEL, scripted:FILE, or an object with `name` and `stream`',
   })
 }
 

@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { patternFrom } from '../../test/support/manual-doubles.ts'
 import { agent } from '../../test/support/test-troupe.ts'
@@ -80,4 +80,24 @@ test('P12 a tool may replace a workspace tool that is disabled', async () => {
   } finally {
     await rm(workspace, { recursive: true, force: true })
   }
+})
+
+test('P43 a model of the AI SDK that is passed as it is, and an object that is no model, are rejected with a hint', async () => {
+  const languageModel = { specificationVersion: 'v4', provider: 'acme', modelId: 'one', doStream: async () => ({}) }
+  const create = (options: object) => createTroupe({ store: 'memory', ...options })
+  for (const options of [{ model: languageModel }, { models: { custom: [languageModel] } }]) {
+    const error = await create(options).catch((thrown) => thrown)
+    expect(error).toMatchObject({ code: 'invalid_input', hint: 'adapt it: fromLanguageModel(model)' })
+  }
+  await expect(create({ model: {} })).rejects.toMatchObject({ code: 'invalid_input', message: '`model` is no model' })
+  await expect(create({ model: null })).rejects.toMatchObject({ code: 'invalid_input', message: '`model` is no model' })
+})
+
+test('PM32 a rule for a built-in tool that is not enabled gets no warning, one for an unknown tool does', async () => {
+  const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  const permissions = { allow: ['Bash(npm test:*)', 'Bsh(npm test:*)'], deny: ['Write(.env*)', 'Edit(.env*)'] }
+  const troupe = await createTroupe({ store: 'memory', permissions })
+  await troupe.close()
+  expect(warning.mock.calls).toEqual([[expect.stringContaining('the rule Bsh(npm test:*) does not do')]])
+  warning.mockRestore()
 })

@@ -82,6 +82,11 @@ test('TY1 input and output of built-in patterns are typed', async () => {
   await expect(troupe.run('task', { instruction: 'go', agnt: 'default' })).rejects.toThrow('agnt')
   // @ts-expect-error The collaboration needs agents.
   await expect(troupe.run('collaborate', { task: 'x' })).rejects.toThrow('agents')
+  const voted = await troupe.run('collaborate', { task: 'x', agents: [{ name: 'ann' }], synthesis: 'vote' })
+  expectTypeOf(voted.output?.vote?.winner).toEqualTypeOf<string | null | undefined>()
+  expect(voted.output?.vote?.strategy).toBe('weighted')
+  // @ts-expect-error The answer is in `result`.
+  expect(voted.output?.response).toBeUndefined()
 })
 
 test('TY1 any other name takes and gives unknown', async () => {

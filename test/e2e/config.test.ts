@@ -203,6 +203,8 @@ test('A18 the configuration that `troupe init` writes is valid and trusted', asy
   const run = ['run', 'task', 'pay', '--agent', 'explorer', '--model', 'scripted:script.json', '--no-tools']
   const { code, err } = await project.command(...run)
   expect([code, err]).toEqual([0, expect.not.stringContaining('trust')])
+  expect(err).not.toContain('warning')
+  expect(await project.command('runs')).toMatchObject({ code: 0, err: '' })
 }, 60_000)
 
 test('CF3 a program outside the folder does not execute its file, and warns', async () => {

@@ -2,13 +2,13 @@ import type { Statement } from 'oxc-parser'
 import type { Node } from '../support/syntax-tree.ts'
 import { identifierName, isNode, parseSource } from '../support/syntax-tree.ts'
 import type { PublicName } from './surface.ts'
-import { declarations } from './surface.ts'
+import { declarations, mentionedTypes } from './surface.ts'
 
 type Read = (path: string) => string
 
 const INTRODUCTION = `# API reference
 
-Every name that a program can import, with its declaration. Generated from the source by
+Every name that a program can import, with its declaration, and the types that these mention. Generated from the source by
 \`UPDATE_SURFACE=1 npx vitest run test/public-surface.test.ts\`; do not edit. The [guide](../../README.md#guide) shows how they are used.
 `
 
@@ -19,7 +19,12 @@ export function apiReference(entries: readonly { entry: string; names: readonly 
     const types = names.filter(({ kind }) => !isValue(kind))
     return [`## \`${entry.replace(/^\./, 'troupe')}\``, ...[...values, ...types].map((name) => nameSection(name, read))]
   })
-  return `${[INTRODUCTION, ...sections.flat()].join('\n')}\n`
+  const mentioned = mentionedTypes(
+    entries.flatMap(({ names }) => names),
+    read,
+  )
+  const others = ['## Other types\n\nTypes that the declarations above mention. They cannot be imported.']
+  return `${[INTRODUCTION, ...sections.flat(), ...others, ...mentioned.map((name) => nameSection(name, read))].join('\n')}\n`
 }
 
 function isValue(kind: string): boolean {

@@ -28,6 +28,50 @@ export function entrySources(exportsField: Record<string, unknown>): { entry: st
 
 type Declaration = Omit<PublicName, 'name'>
 
+/** The types of this project that these declarations mention, directly or through each other, and that cannot be imported; sorted. */
+export function mentionedTypes(names: readonly PublicName[], read: (path: string) => string): PublicName[] {
+  const keyOf = ({ path, declared }: Declaration) => `${path} ${declared}`
+  const known = new Set(names.map(keyOf))
+  const found: PublicName[] = []
+  const queue = [...names]
+  for (let next = queue.shift(); next; next = queue.shift()) {
+    for (const mentioned of typesMentionedBy(next, read)) {
+      if (known.has(keyOf(mentioned))) continue
+      known.add(keyOf(mentioned))
+      found.push(mentioned)
+      queue.push(mentioned)
+    }
+  }
+  return found.sort((a, b) => a.name.localeCompare(b.name, 'en') || a.path.localeCompare(b.path, 'en'))
+}
+
+function typesMentionedBy({ path, declared }: PublicName, read: (path: string) => string): PublicName[] {
+  const { body } = parseSource({ path, source: read(path) })
+  const local = kindsByName(body.flatMap(declarations))
+  const imported = new Map(body.flatMap(importedNames))
+  const shown = body.filter((statement) => declarations(statement).some(([name]) => name === declared))
+  return [...new Set(shown.flatMap(referencedTypes))].flatMap((name) => {
+    const kind = local.get(name)
+    if (kind) return /^(type|interface)/.test(kind) ? [{ name, kind, path, declared: name }] : []
+    const source = imported.get(name)
+    if (!source || !('from' in source) || !source.from.startsWith('.')) return []
+    const origin = decodeURIComponent(new URL(source.from, `file:///${path}`).pathname.slice(1))
+    const declaration = findDeclaration({ path: origin, name: source.original }, read)
+    return /^(type|interface)/.test(declaration.kind) ? [{ name: declaration.declared, ...declaration }] : []
+  })
+}
+
+/** The names in type positions of a node, without those in the bodies of functions and in private members. */
+function referencedTypes(node: unknown): string[] {
+  if (Array.isArray(node)) return node.flatMap(referencedTypes)
+  if (!isNode(node) || node.type === 'BlockStatement' || node.type === 'FunctionBody') return []
+  if (node.accessibility === 'private' || (isNode(node.key) && node.key.type === 'PrivateIdentifier')) return []
+  const own = node.type === 'TSTypeReference' ? identifierName(node.typeName) : undefined
+  const base = node.type === 'TSInterfaceHeritage' ? identifierName(node.expression) : undefined
+  const name = own ?? base
+  return [...(name === undefined ? [] : [name]), ...Object.values(node).flatMap(referencedTypes)]
+}
+
 function findDeclaration({ path, name }: { path: string; name: string }, read: (path: string) => string): Declaration {
   const found = exportsIn({ path, source: read(path) }).get(name)
   if (!found) throw new Error(`${path} does not export ${name}`)

@@ -1,4 +1,4 @@
-import { TroupeError } from '../../errors.ts'
+import { didYouMean, TroupeError, unknownNameError } from '../../errors.ts'
 import { normalizeStatement } from '../../judgement/similarity/similarity.ts'
 import type { Roster } from '../../kernel/roster.ts'
 import { checkAgentConfig } from './agent-config.ts'
@@ -41,7 +41,7 @@ function checkAgents(
   if (duplicate !== undefined)
     throw invalidInput(`\`agents\` has the name '${duplicate}' twice`, 'give each agent its own name')
   for (const entry of agents) {
-    if (typeof entry === 'string') roster.get(entry)
+    if (typeof entry === 'string') checkAgentName(roster, entry)
     else checkAgentConfig(entry.name, entry.config)
   }
   checkAgentConfig('the coordinator', input.coordinator_config)
@@ -56,6 +56,16 @@ function checkAgents(
   )
   if (unknown !== undefined)
     throw invalidInput(`\`weights\` has the unknown name or role '${unknown}'`, 'use a name or role of `agents`', names)
+}
+
+/** A name that resembles none of the roster is probably meant as a new specialist. */
+function checkAgentName({ names, has }: Roster, name: string): void {
+  if (has(name)) return
+  const error = unknownNameError('unknown_agent', { kind: 'agent', name, known: names })
+  if (didYouMean(name, names) !== '') throw error
+  const { code, message, hint, alternatives } = error
+  const definition = `to define it in the call, write an object in \`agents\`: { name: '${name}' }`
+  throw new TroupeError(code, message, { alternatives, hint: `${hint}; ${definition}` })
 }
 
 function checkVote({ mode, synthesis, structured, categories, vote }: CollaborateInput): void {

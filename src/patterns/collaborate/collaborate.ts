@@ -4,9 +4,9 @@ import type { StandardSchema } from '../../schema/standard-schema.ts'
 import type * as z from '../../schema/zod.ts'
 import type { CollaborateConfig, CollaborateSettings } from './collaborate-config.ts'
 import { collaborateSettings, DEFAULT_COLLABORATE_CONFIG, parseCollaborateConfig } from './collaborate-config.ts'
+import type { CollaborateOutput } from './collaborate-output.ts'
 import { collaborateEvents } from './events.ts'
 import { collaborateInput, collaborateInputFor } from './input.ts'
-import type { CollaborateOutput } from './output.ts'
 import { collaborateOutput } from './output.ts'
 
 /** The pattern with its types for programs. */

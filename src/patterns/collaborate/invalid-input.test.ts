@@ -33,6 +33,14 @@ describe('invalid input', () => {
       },
     ],
     [
+      'an unknown name that resembles no other',
+      { agents: ['ops', { name: 'b' }] },
+      {
+        code: 'unknown_agent',
+        hint: "use the name of a known agent; to define it in the call, write an object in `agents`: { name: 'ops' }",
+      },
+    ],
+    [
       'an empty task',
       { task: ' ', agents: two },
       { message: '`task` is empty', hint: 'describe what the agents should work on' },

@@ -123,15 +123,6 @@ const metadataSchema = z.looseObject({
   cost: z.number().nullable(),
 })
 
-/** The result of a collaboration. */
-export interface CollaborateOutput {
-  result: string
-  contributions: Contribution[]
-  consensus: z.output<typeof consensusSchema>
-  metadata: z.output<typeof metadataSchema>
-  [field: string]: unknown
-}
-
 export const collaborateOutput = z.looseObject({
   result: z.string(),
   contributions: z.array(z.looseObject({ agent: z.string(), role: z.string(), response: z.string() })),

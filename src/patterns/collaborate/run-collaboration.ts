@@ -6,6 +6,7 @@ import { synthesizeByBestOf } from './best-of.ts'
 import { checkCollaborateInput } from './check-collaborate-input.ts'
 import type { CollaborateConfig } from './collaborate-config.ts'
 import { failCollaboration } from './collaborate-failure.ts'
+import type { CollaborateOutput } from './collaborate-output.ts'
 import { hasConflict, mediate } from './conflict.ts'
 import type { ConsensusState } from './consensus-state.ts'
 import { computeConsensus } from './consensus-state.ts'
@@ -217,7 +218,7 @@ async function completeCollaboration(
   const agents_count = specialists.length
   context.emit('end', 'tool:collaborative:complete', { agents_count, total_tokens, status, agreement_score })
   const allProblems = [...problems, ...ignoredOptionWarnings(collaboration, strategy)]
-  const output = {
+  const output: CollaborateOutput = {
     result,
     contributions: contributions.map((contribution) => withVoteWeight(contribution, consensusState)),
     consensus,

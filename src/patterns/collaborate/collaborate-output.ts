@@ -1,0 +1,37 @@
+import type { Savings } from './ask-specialists.ts'
+import type { ConsensusState } from './consensus-state.ts'
+import type { Ruling } from './escalate.ts'
+import type { BestOfEvaluation, Contribution } from './output.ts'
+import type { VoteResult } from './synthesis.ts'
+
+/** The result of a collaboration. */
+export interface CollaborateOutput {
+  /** The answer. */
+  result: string
+  contributions: Contribution[]
+  consensus: ConsensusState['consensus']
+  /** Set after the synthesis `vote`. */
+  vote?: VoteResult
+  /** Set after the synthesis `best_of`. */
+  best_of?: BestOfEvaluation
+  /** The decision of a person, with `on_conflict: escalate`. */
+  ruling?: Ruling
+  /** With `solo_first`: whether the other agents were asked, and why. */
+  decision?: { collaborated: boolean; reason: string }
+  metadata: CollaborateMetadata
+}
+
+export interface CollaborateMetadata {
+  agents_count: number
+  mode: string
+  synthesis: string
+  status: 'completed' | 'partial'
+  duration_ms: number
+  total_tokens: number
+  /** In US dollars; `null` if a price is unknown. */
+  cost: number | null
+  /** The agents that were not asked, and why. */
+  saved?: Savings
+  /** What went wrong, and options that had no effect. */
+  problems?: string[]
+}
