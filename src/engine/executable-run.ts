@@ -6,7 +6,8 @@ import { requirePattern } from '../kernel/run-input.ts'
 import { requireNeeds } from '../kernel/run-needs.ts'
 import type { RunRow, Store } from '../store/store.ts'
 import { applyForkToPorts } from './fork-changes.ts'
-import { assertSameWorkspace, NEEDS_EVENTS, recordedNeeds, requireRunStart } from './run-history.ts'
+import { needsReportFrom, readNeedsEvents } from './needs-report.ts'
+import { assertSameWorkspace, requireRunStart } from './run-history.ts'
 
 export interface ExecutableRun {
   ports: Ports
@@ -21,7 +22,7 @@ export function requireExecutable(events: readonly Event[], head: number, ports:
   const start = requireRunStart(events)
   checkForkComplete(start, head)
   assertSameWorkspace(start.workspace, ports.workspace)
-  requireNeeds(events[0]?.run_id ?? '', recordedNeeds(events), ports.host.provided)
+  requireNeeds(events[0]?.run_id ?? '', needsReportFrom(events, ports.host.provided))
   const pattern = requirePattern(ports.patterns, start.pattern)
   return { ports: applyForkToPorts(ports, start), pattern }
 }
@@ -42,7 +43,7 @@ export async function hasCancelCommand(store: Store, run_id: string): Promise<bo
 
 /** Throws as `requireExecutable` does, before the run is leased: a process that cannot execute it changes nothing. */
 export async function checkExecutable(store: Store, ports: Ports, { run_id, head }: RunRow): Promise<void> {
-  requireExecutable(await store.events(run_id, { limit: NEEDS_EVENTS }), head, ports)
+  requireExecutable(await readNeedsEvents(store, run_id, ports.host.provided), head, ports)
 }
 
 /** A fork without all the events that it inherits would repeat the actions whose outcomes it lacks. */

@@ -10,7 +10,8 @@ import type { Store } from '../store/store.ts'
 import { applyForkChanges } from './fork-changes.ts'
 import { forkIdMap, rehashRequests, renameEvents } from './fork-ids.ts'
 import { stepKey } from './journal-diff.ts'
-import { recordedNeeds, requireRunStart } from './run-history.ts'
+import { needsReportFrom } from './needs-report.ts'
+import { requireRunStart } from './run-history.ts'
 
 /*
  * A fork is a new run that inherits the journal of another run up to an event (the cut).
@@ -38,7 +39,7 @@ export async function forkRun(deps: ForkDeps, run_id: string, request: ForkReque
   const { store, world, roster, patterns } = deps
   const events = await store.events(run_id)
   requireRunStart(events)
-  requireNeeds(run_id, recordedNeeds(events), deps.host.provided)
+  requireNeeds(run_id, needsReportFrom(events, deps.host.provided))
   checkCut(events, run_id, request.cut)
   const kept = events.slice(0, request.cut).filter((event) => isKept(event, events, request.cut))
   const changed = applyForkChanges(kept, request.changes, { roster, patterns })

@@ -8,13 +8,14 @@ import type { Pattern } from '../kernel/pattern.ts'
 import type { Ports } from '../kernel/ports.ts'
 import { requirePattern } from '../kernel/run-input.ts'
 import { runMetadataFrom } from '../kernel/run-metadata.ts'
-import { requireNeeds } from '../kernel/run-needs.ts'
+import { compareNeeds, requireNeeds } from '../kernel/run-needs.ts'
 import { Budget } from '../kernel/session/budget.ts'
 import type { StartTurns } from '../kernel/session/turn-scope.ts'
 import type { Store } from '../store/store.ts'
 import { Committer } from './group-commit.ts'
 import type { JournalDifference } from './journal-diff.ts'
 import { canonicalEvents, diffJournals, stepKey } from './journal-diff.ts'
+import { recordedNeeds } from './needs-report.ts'
 import type { PendingReads } from './replay-ports.ts'
 import { replayPorts } from './replay-ports.ts'
 import type { Recordings } from './replay-recordings.ts'
@@ -23,7 +24,7 @@ import type { ReplayWorld } from './replay-world.ts'
 import { replayWorld } from './replay-world.ts'
 import { cancelledError, executePattern } from './run-end.ts'
 import type { RunHistory } from './run-history.ts'
-import { recordedNeeds, runHistoryFrom } from './run-history.ts'
+import { runHistoryFrom } from './run-history.ts'
 
 /*
  * Executes a stored run again, offline, and compares the new journal with the stored one.
@@ -137,7 +138,8 @@ function createReplay(deps: ReplayDeps, { stored, history, pattern, recordings }
 /** Recordings stand in for everything but patterns, whose code is executed again: without one, the journals would differ. */
 function requirePatterns({ ports }: ReplayDeps, stored: readonly Event[]): void {
   const { started_by, patterns } = recordedNeeds(stored) ?? {}
-  if (started_by && patterns) requireNeeds(stored[0]?.run_id ?? '', { started_by, patterns }, ports.host.provided)
+  if (started_by && patterns)
+    requireNeeds(stored[0]?.run_id ?? '', compareNeeds({ started_by, patterns }, ports.host.provided))
 }
 
 function requireReplayPattern({ ports }: ReplayDeps, { pattern: name }: RunStart): Pattern {

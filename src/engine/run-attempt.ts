@@ -17,9 +17,10 @@ import type { ReopenOptions, RunEndEvent } from './engine.ts'
 import type { CancellableRun } from './executable-run.ts'
 import { hasCancelCommand, requireCancellable, requireExecutable } from './executable-run.ts'
 import type { Committer } from './group-commit.ts'
+import { firstAttemptNeeds } from './needs-report.ts'
 import { reopenRun } from './reopen-run.ts'
 import { cancelledError, executePattern } from './run-end.ts'
-import { firstAttemptNeeds, runHistoryFrom, undeliveredEvents } from './run-history.ts'
+import { runHistoryFrom, undeliveredEvents } from './run-history.ts'
 
 /*
  * One attempt to execute a run under a lease, from reading its journal until the run ends, parks or is interrupted.

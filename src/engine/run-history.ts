@@ -1,9 +1,7 @@
 import { TroupeError } from '../errors.ts'
 import type { Event, EventOf, RunEnd, RunStart } from '../kernel/event.ts'
 import { isEvent, JOURNAL_FORMAT } from '../kernel/event.ts'
-import { canonicalJson } from '../kernel/hash.ts'
 import type { Limits } from '../kernel/limits.ts'
-import type { RunHost, RunNeeds } from '../kernel/run-needs.ts'
 
 export interface RunHistory {
   start: RunStart
@@ -41,27 +39,6 @@ function checkFormat({ run_id, data }: EventOf<'run:start'>): RunStart {
       : (['store_older', 'execute it with the version of troupe that recorded it'] as const)
   const message = `run ${run_id} has journal format ${format}; this version of troupe supports format ${JOURNAL_FORMAT}`
   throw new TroupeError(code, message, { hint })
-}
-
-/** The number of first events that `recordedNeeds` reads. */
-export const NEEDS_EVENTS = 2
-
-/**
- * The parts that a run needs: those of the process that first executed it. Where a run is started here and executed elsewhere, the
- * process that starts it may provide fewer.
- */
-export function recordedNeeds([start, attempt]: readonly Event[]): RunNeeds | undefined {
-  if (isEvent(attempt, 'run:attempt') && attempt.data.needs) return attempt.data.needs
-  return isEvent(start, 'run:start') ? start.data.needs : undefined
-}
-
-/** The needs that the first attempt records: none if `run:start` has the same. */
-export function firstAttemptNeeds(events: readonly Event[], host: RunHost): { needs?: RunNeeds } {
-  const [start, ...others] = events
-  if (!isEvent(start, 'run:start') || others.length > 0) return {}
-  const needs = host.needsFor(start.data.model)
-  const isSame = needs === start.data.needs || canonicalJson(needs ?? null) === canonicalJson(start.data.needs ?? null)
-  return !needs || isSame ? {} : { needs }
 }
 
 /** The start of a run, the limits in force, and its end. */

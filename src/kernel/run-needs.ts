@@ -58,13 +58,15 @@ export interface PartName {
 export interface NeedsReport {
   /** Parts that the process lacks: it cannot execute the run. */
   readonly missing: readonly PartName[]
+  /** Agents that the process lacks and that the run has not used: it continues without them. */
+  readonly unused: readonly PartName[]
   /** Parts whose definition has changed since the run started. */
   readonly changed: readonly PartName[]
   /** The program that started the run; `null` if the run needs nothing. */
   readonly started_by: HostProgram | null
 }
 
-const NO_NEEDS: NeedsReport = Object.freeze({ missing: [], changed: [], started_by: null })
+const NO_NEEDS: NeedsReport = Object.freeze({ missing: [], unused: [], changed: [], started_by: null })
 const reports = new WeakMap<RunNeeds, WeakMap<HostParts, NeedsReport>>()
 
 /** Compares what a run needs with what this process provides. A journal without `needs` needs nothing. */
@@ -81,9 +83,16 @@ function newReport(needs: RunNeeds, provided: HostParts): NeedsReport {
   const differences = kinds.map((kind) => compareKind(kind, needs[kind] ?? [], provided[kind]))
   return {
     missing: differences.flatMap(({ missing }) => missing),
+    unused: [],
     changed: differences.flatMap(({ changed }) => changed),
     started_by: needs.started_by,
   }
+}
+
+/** Moves agents that the run does not use from `missing` to `unused`. */
+export function withoutUnusedAgents(report: NeedsReport, isUsed: (name: string) => boolean): NeedsReport {
+  const unused = report.missing.filter(({ kind, name }) => kind === 'agents' && !isUsed(name))
+  return { ...report, missing: report.missing.filter((part) => !unused.includes(part)), unused }
 }
 
 type Differences = Pick<NeedsReport, 'missing' | 'changed'>
@@ -140,9 +149,8 @@ export function formatProgram({ program, folder, host }: HostProgram): string {
   return `${program} in ${folder} on ${host}`
 }
 
-/** Throws `needs_missing` if this process lacks a part that the run needs. */
-export function requireNeeds(run_id: string, needs: RunNeeds | undefined, provided: HostParts): void {
-  const { missing, started_by } = compareNeeds(needs, provided)
+/** Throws `needs_missing` if the process lacks a part that the run needs. */
+export function requireNeeds(run_id: string, { missing, started_by }: NeedsReport): void {
   if (missing.length === 0) return
   const program = started_by ? ` (${formatProgram(started_by)})` : ''
   throw new TroupeError('needs_missing', `this process lacks what run ${run_id} needs: ${formatParts(missing)}`, {

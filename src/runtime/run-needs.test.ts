@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { submitOnlyEngine } from '../../test/support/submit-only-engine.ts'
 import { agent, createTroupeWithStore, functionModel, storeOf, taskCall } from '../../test/support/test-troupe.ts'
 import { verifyJournal } from '../audit/verify-journal.ts'
-import type { RunNeeds, Tool, Troupe, TroupeOptions } from '../index.ts'
+import type { RunNeeds, RunResult, Tool, Troupe, TroupeOptions } from '../index.ts'
 import { createTroupe, definePattern, defineTool, isEvent } from '../index.ts'
 
 const payments: string[] = []
@@ -133,7 +133,7 @@ test('ND1 a run that needs nothing from its host records nothing, and any proces
   const program = await createTroupe({ store: 'memory', models: { resolver: { resolve: () => model() } } })
   const { run_id } = await program.run('task', { agent: 'default', instruction: 'pay' })
   expect(await needsOf(program, run_id)).toBeUndefined()
-  expect(await program.checkNeeds(run_id)).toEqual({ missing: [], changed: [], started_by: null })
+  expect(await program.checkNeeds(run_id)).toEqual({ missing: [], unused: [], changed: [], started_by: null })
   await program.close()
 })
 
@@ -218,4 +218,63 @@ test('ND6 a run can be cancelled in a process that lacks its tool', async () => 
   expect(await other.cancel(parked.run_id)).toMatchObject({ status: 'cancelled' })
   expect(verifyJournal(await program.events(parked.run_id).all())).toEqual([])
   expect(payments).toEqual([])
+})
+
+/** Answers the question of a run in a process whose roster lacks some of its agents. */
+async function answerWithAgents(parked: RunResult, { program, names }: { program: Troupe; names: string[] }) {
+  const next = await createTroupeWithStore({
+    ...{ store: storeOf(program), model: model(), permissions, tools: [payTool()], patterns: [ownPattern] },
+    agents: agents.filter(({ name }) => names.includes(name)),
+  })
+  onTestFinished(() => next.close())
+  const report = await next.checkNeeds(parked.run_id)
+  const result = await (await next.answer(parked.gates[0]?.gate_id ?? '', 'allow')).result
+  return { report, status: result.status, missing: result.not_continued?.alternatives }
+}
+
+const ownPattern = definePattern({
+  name: 'own',
+  description: 'Names agents in its code.',
+  version: 1,
+  input: z.object({}),
+  output: z.unknown(),
+  category: 'planning',
+  async execute(context) {
+    await context.perform(context.roster.get('lead'), { instruction: 'pay' }, { key: 'lead' })
+    const { text } = await context.perform(context.roster.get('coder'), { instruction: 'pay' }, { key: 'coder' })
+    return { success: true, output: text }
+  },
+})
+
+const lone = { ...team, agents: [{ name: 'payer', uses: 'lead' }] }
+
+test.each<[string, string, object]>([
+  ['task', 'task', { agent: 'lead', instruction: 'pay' }],
+  ['collaborate', 'collaborate', { task: 'pay', agents: ['lead'], synthesis: 'merge' }],
+  ['team', 'team', { team: lone, message: 'pay' }],
+])('ND9 an agent that %s has not used can be removed while it waits', async (_title, pattern, input) => {
+  const { program } = await openHosts()
+  const parked = await program.run(pattern, input)
+  const { report, status } = await answerWithAgents(parked, { program, names: ['lead'] })
+  expect(report).toMatchObject({ missing: [], unused: [{ kind: 'agents', name: 'coder' }] })
+  expect([status, payments.length]).toEqual(['completed', 1])
+})
+
+test.each<[string, string, object, string[]]>([
+  ['works in the run', 'task', { agent: 'lead', instruction: 'delegate' }, ['lead']],
+  ['is named in the input', 'collaborate', { task: 'pay', agents: ['lead', 'coder'], synthesis: 'merge' }, ['lead']],
+  ['may be named in the code of a pattern', 'own', {}, ['lead']],
+])('ND9 a run is left to others if an agent is missing that %s', async (_title, pattern, input, names) => {
+  const { program } = await openHosts({ patterns: [ownPattern] })
+  const parked = await program.run(pattern, input)
+  const { status, missing } = await answerWithAgents(parked, { program, names })
+  expect([status, missing, payments.length]).toEqual(['waiting', ['coder'], 0])
+})
+
+test('ND9 an approved delegation is left to a process that has the agent', async () => {
+  const { program } = await openHosts({ permissions: { ask: ['task'] } })
+  const parked = await program.run('task', { agent: 'lead', instruction: 'delegate' })
+  expect(parked.gates[0]?.question).toContain('call task')
+  const { status, missing } = await answerWithAgents(parked, { program, names: ['lead'] })
+  expect([status, missing]).toEqual(['waiting', ['coder']])
 })

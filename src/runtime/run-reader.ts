@@ -1,11 +1,10 @@
-import { NEEDS_EVENTS, recordedNeeds } from '../engine/run-history.ts'
+import { needsReportFrom, readNeedsEvents } from '../engine/needs-report.ts'
 import type { WatchOptions } from '../engine/run-stream.ts'
 import { watchEvents } from '../engine/run-stream.ts'
 import { RunTails } from '../engine/run-tail.ts'
 import { toTroupeError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
 import type { NeedsReport } from '../kernel/run-needs.ts'
-import { compareNeeds } from '../kernel/run-needs.ts'
 import type { RunResult } from './run-handle.ts'
 import { checkAfter, readRunResult, requireRun } from './run-lookup.ts'
 import type { RuntimeParts } from './runtime-parts.ts'
@@ -43,7 +42,7 @@ export async function readNeeds({ parts }: RunReader, run_id: string): Promise<N
   const { store, project } = parts
   await requireRun(store, project, run_id)
   const { provided } = await parts.host.get()
-  return compareNeeds(recordedNeeds(await store.events(run_id, { limit: NEEDS_EVENTS })), provided)
+  return needsReportFrom(await readNeedsEvents(store, run_id, provided), provided)
 }
 
 /** A listener that throws or rejects must neither fail the commit that it is told about nor end the process. */

@@ -2,13 +2,18 @@ import type { NeedsReport } from '../kernel/run-needs.ts'
 import { formatParts, formatProgram } from '../kernel/run-needs.ts'
 
 /** The reason why a process cannot continue a run, and who can; empty if it can. */
-export function missingPartsText({ missing, started_by }: NeedsReport): string {
+export function missingPartsText({ missing, started_by }: Pick<NeedsReport, 'missing' | 'started_by'>): string {
   if (missing.length === 0) return ''
   const program = started_by ? `; started by ${formatProgram(started_by)}` : ''
   return `cannot be continued here: this process lacks ${formatParts(missing)}${program}`
 }
 
 /** The parts of the host that are not the same as when the run started; empty if all are. */
-export function changedPartsText({ changed }: NeedsReport): string {
-  return changed.length === 0 ? '' : `changed since the run started: ${formatParts(changed)}`
+export function changedPartsText({ changed, unused }: NeedsReport): string {
+  return [
+    changed.length === 0 ? [] : [`changed since the run started: ${formatParts(changed)}`],
+    unused.length === 0 ? [] : [`removed since the run started, which has not used them: ${formatParts(unused)}`],
+  ]
+    .flat()
+    .join('; ')
 }

@@ -37,6 +37,6 @@ async function withMissingParts(troupe: Troupe, gate: GateRow): Promise<InboxGat
 }
 
 function inboxLines({ missing, ...gate }: InboxGate, style: TerminalStyle): string[] {
-  const text = missingPartsText({ missing, changed: [], started_by: null })
+  const text = missingPartsText({ missing, started_by: null })
   return [...gateLines(gate, style), ...(text === '' ? [] : wrapText(`  the run ${text}`, style.width, 4))]
 }

@@ -37,7 +37,7 @@ export function runsCommand(cli: Cli<{ status?: Status[]; tag?: string[]; number
 }
 
 function noteMissingParts({ terminal }: Cli, run_id: string, missing: NeedsReport['missing']): void {
-  const text = missingPartsText({ missing, changed: [], started_by: null })
+  const text = missingPartsText({ missing, started_by: null })
   if (text !== '') for (const line of wrapText(`${run_id} ${text}`, terminal.err.width, 2)) terminal.note(line)
 }
 
