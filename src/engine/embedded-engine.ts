@@ -114,9 +114,10 @@ export class EmbeddedEngine implements Engine {
     return this.execute(run_id, reopen)
   }
 
-  async claim(project: string): Promise<ClaimedRun | undefined> {
+  async claim(project: string, passOver?: ReadonlySet<string>): Promise<ClaimedRun | undefined> {
     for await (const row of claimableRuns(this.#options.store, project)) {
       const { run_id } = row
+      if (passOver?.has(run_id)) continue
       const isExecutable = await this.#isExecutable(row)
       if (this.#draining || this.#usedSlots >= this.#options.concurrency) return undefined
       if (!isExecutable || this.#activeRuns.has(run_id)) continue
@@ -124,7 +125,7 @@ export class EmbeddedEngine implements Engine {
       const done = this.#executeLater(run_id, { onLeased: () => leased.resolve(true) })
       done.then(
         () => leased.resolve(false),
-        (thrown) => (toTroupeError(thrown).code === 'run_busy' ? leased.resolve(false) : leased.reject(thrown)),
+        (thrown) => leased.resolve(toTroupeError(thrown).code !== 'run_busy'),
       )
       if (await leased.promise) return { run_id, done }
     }

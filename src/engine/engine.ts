@@ -55,9 +55,10 @@ export interface Engine {
   submit(run_id: string, reopen?: ReopenOptions): Promise<RunEndEvent | undefined>
   /**
    * Takes the oldest run of the project that nobody executes (submitted, interrupted, left by a dead process, or answered while
-   * it waited) and begins to execute it here. `undefined` if there is none or all slots are taken. A run is claimed once.
+   * it waited) and begins to execute it here. `undefined` if there is none or all slots are taken. A run is claimed once. Runs in
+   * `passOver` are left to others. `done` rejects if the run cannot be executed.
    */
-  claim(project: string): Promise<ClaimedRun | undefined>
+  claim(project: string, passOver?: ReadonlySet<string>): Promise<ClaimedRun | undefined>
   /**
    * Executes a run until it ends, waits for a person, or is interrupted. Joins the execution if the run is already
    * active here. Resolves with `run:end` if the run ended here. Rejects with `run_busy`, `unknown_run` or the store's error

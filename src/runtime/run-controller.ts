@@ -173,9 +173,12 @@ function idleHandle(controller: RunController, run_id: string): RunHandle {
 }
 
 /** Takes a run that waits for a process and executes it here. */
-export async function claimRun(controller: RunController): Promise<RunHandle | undefined> {
+export async function claimRun(
+  controller: RunController,
+  passOver?: ReadonlySet<string>,
+): Promise<RunHandle | undefined> {
   const { engine, project } = controller.parts
-  const claimed = await engine.claim(project)
+  const claimed = await engine.claim(project, passOver)
   return claimed && createHandle(controller, claimed.run_id, claimed.done)
 }
 

@@ -109,3 +109,34 @@ test('WK4 a run that this process cannot execute is left alone and reported once
   expect(skipped).toEqual([strange.run_id])
   expect((await front.getRun(strange.run_id)).status).toBe('pending')
 })
+
+test('WK5 a run that cannot be executed is reported and holds up no newer one, even with one slot', async () => {
+  const { store, front, back } = await createPair({ model: functionModel(() => ({ text: 'done' })) })
+  const damaged = await start(front, 'damaged')
+  const events = store.events.bind(store)
+  // The first events can be read, so that only executing the run shows the damage.
+  store.events = (run_id, range) =>
+    run_id === damaged.run_id && range?.limit === undefined
+      ? Promise.reject(new TroupeError('store_corrupt', 'no JSON'))
+      : events(run_id, range)
+  const errors: (string | undefined)[] = []
+  void back.work({ concurrency: 1, onError: ({ code }, run_id) => errors.push(`${code} ${run_id}`) })
+  for (const text of ['a', 'b']) expect((await (await start(front, text)).result).status).toBe('completed')
+  expect(errors).toEqual([`store_corrupt ${damaged.run_id}`])
+})
+
+test('WK5 a run whose commands cannot be read is reported by its id', async () => {
+  const { store, front, back } = await createPair({ model: askOnce })
+  const stop = new AbortController()
+  const first = back.work({ signal: stop.signal })
+  const waiting = await (await start(front, 'ask')).result
+  stop.abort()
+  await first
+  const commands = store.commands.bind(store)
+  store.commands = (run_id, after) =>
+    run_id === waiting.run_id ? Promise.reject(new TroupeError('store_corrupt', 'no JSON')) : commands(run_id, after)
+  const errors: (string | undefined)[] = []
+  void back.work({ concurrency: 1, onError: (_error, run_id) => errors.push(run_id) })
+  expect((await (await start(front, 'another')).result).status).toBe('waiting')
+  expect(errors).toEqual([waiting.run_id])
+})

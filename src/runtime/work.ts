@@ -11,6 +11,8 @@ import { claimRun } from './run-controller.ts'
  * 1. It looks when something was committed or commanded, and once per lease for owners that were killed, which commit nothing.
  * 2. The error of a run, or of a look at the store, is reported and ends nothing.
  * 3. A run that this process cannot execute is left to others, and reported once.
+ * 4. A run whose execution failed with an error of its own, such as a damaged journal, is tried again once per lease at most: otherwise it
+ *    would be claimed for ever and hold up newer ones (starvation).
  */
 
 export interface WorkOptions {
@@ -30,6 +32,8 @@ interface Worker extends Required<Omit<WorkOptions, 'signal'>> {
   controller: RunController
   active: Set<string>
   skipped: Set<string>
+  /** Runs that could not be executed, with the time of the next attempt. */
+  failed: Map<string, number>
   /** Called when there may be something to do. */
   wake(): void
   isStale: boolean
@@ -45,6 +49,7 @@ export async function workUntil(controller: RunController, signal: AbortSignal, 
     onSkip: options.onSkip ?? warnOfSkip,
     active: new Set(),
     skipped: new Set(),
+    failed: new Map(),
     wake: () => {},
     isStale: true,
   }
@@ -79,10 +84,10 @@ function concernsWorkers(change: Change): boolean {
 }
 
 async function claimAll(worker: Worker, signal: AbortSignal, look: () => void): Promise<void> {
-  const { controller, active, concurrency, onError } = worker
+  const { controller, active, concurrency, failed, onError } = worker
   try {
     while (active.size < concurrency && !signal.aborted) {
-      const handle = await claimRun(controller)
+      const handle = await claimRun(controller, failedNow(worker))
       if (!handle) break
       const { run_id, result } = handle
       active.add(run_id)
@@ -90,7 +95,11 @@ async function claimAll(worker: Worker, signal: AbortSignal, look: () => void): 
         active.delete(run_id)
         look()
       }
-      result.catch((thrown: unknown) => onError(toTroupeError(thrown), run_id)).finally(release)
+      const reportFailure = (thrown: unknown) => {
+        failed.set(run_id, controller.parts.world.now() + LEASE_MS)
+        onError(toTroupeError(thrown), run_id)
+      }
+      result.catch(reportFailure).finally(release)
     }
     if (active.size < concurrency && !signal.aborted) await reportSkipped(worker)
   } catch (thrown) {
@@ -98,12 +107,18 @@ async function claimAll(worker: Worker, signal: AbortSignal, look: () => void): 
   }
 }
 
+function failedNow({ controller, failed }: Worker): ReadonlySet<string> {
+  const now = controller.parts.world.now()
+  for (const [run_id, next] of failed) if (next <= now) failed.delete(run_id)
+  return new Set(failed.keys())
+}
+
 /** What is left after everything was claimed cannot be executed here, unless it has changed meanwhile. */
 async function reportSkipped(worker: Worker): Promise<void> {
   const { store, project, engine } = worker.controller.parts
   const left: string[] = []
   for await (const { run_id } of claimableRuns(store, project)) {
-    if (!worker.skipped.has(run_id) && !engine.active.includes(run_id)) left.push(run_id)
+    if (!worker.skipped.has(run_id) && !worker.failed.has(run_id) && !engine.active.includes(run_id)) left.push(run_id)
   }
   if (worker.isStale) return
   for (const run_id of left) {

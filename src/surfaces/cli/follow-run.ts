@@ -4,11 +4,12 @@ import type { RunView } from '../../views/run-view.ts'
 import { stripControlCharacters, wrapText } from '../../views/text-width.ts'
 import type { Cli } from './cli.ts'
 import { printJson } from './cli.ts'
-import { exitCodeFrom } from './exit-code.ts'
+import { EXIT, exitCodeFrom } from './exit-code.ts'
 import { onInterrupt } from './interrupt.ts'
 import { ProgressDisplay } from './progress-display.ts'
 import { patternSection } from './render/pattern-lines.ts'
 import { isReplyGate, nextStepLines, summaryLine } from './render/result-lines.ts'
+import { withProgramName } from './render/styled-line.ts'
 
 /** Follows a run until it ends, waits for a human or is interrupted; prints progress and the result. */
 export async function followRun(
@@ -36,9 +37,27 @@ export async function followRun(
     progress.end()
     interrupt.stop()
   }
+  const row = await troupe.getRun(handle.run_id)
+  // A worker may have taken the run at the moment of the answer.
+  if (interrupt.code === undefined && row.ended_at === null && troupe.isRunning(row)) {
+    printOtherProcess(cli, result)
+    return EXIT.done
+  }
   printResult(cli, result, progress.view)
   const interrupted = result.status === 'pending' || result.status === 'running'
   return interrupted && interrupt.code !== undefined ? interrupt.code : exitCodeFrom(result)
+}
+
+function printOtherProcess(cli: Cli, result: RunResult): void {
+  const { run_id } = result
+  if (cli.options.json) printJson(cli, resultRecord(result))
+  else
+    cli.terminal.note(
+      withProgramName(
+        cli.terminal.err,
+        `${run_id} continues in another process; follow it with: troupe watch ${run_id}`,
+      ),
+    )
 }
 
 /** Prints the result: with `--json` one object on stdout, otherwise the text on stdout and a summary on stderr. */
