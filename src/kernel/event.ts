@@ -238,7 +238,7 @@ export interface EventData {
     error: ErrorRecord
     /** The text received before the error. */
     partial_text: string
-    /** The part of the request that the server does not accept. */
+    /** The part of the request that the server does not accept; the retry leaves it out. */
     refused?: RefusedFeature
     /** Set if the call is retried; this error then does not settle the step. */
     retry?: RetryAttempt

@@ -137,6 +137,8 @@ export type ModelChunk =
 export type RefusedFeature =
   | { feature: 'output' | 'tools' | 'temperature' | 'effort' | 'system' }
   | { feature: 'max_output'; max: number }
+  /** The context window, and the part of it that the messages take up: the rest is too small for `max_output`. */
+  | { feature: 'window'; tokens: number; input: number }
 
 /** Properties of an error thrown by a model, recorded with the failed call. */
 export interface ModelErrorInfo {

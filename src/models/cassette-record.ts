@@ -146,11 +146,13 @@ class CassetteRecorder {
 }
 
 function errorInfoFrom(thrown: unknown): ModelErrorInfo {
-  const { status, retry_after_ms, usage, mark } = (typeof thrown === 'object' && thrown ? thrown : {}) as ModelErrorInfo
+  const info = (typeof thrown === 'object' && thrown ? thrown : {}) as ModelErrorInfo
+  const { status, retry_after_ms, usage, mark, refused } = info
   return {
     ...(status === undefined ? undefined : { status }),
     ...(retry_after_ms === undefined ? undefined : { retry_after_ms }),
     ...(usage === undefined ? undefined : { usage }),
     ...(mark === undefined ? undefined : { mark }),
+    ...(refused === undefined ? undefined : { refused }),
   }
 }

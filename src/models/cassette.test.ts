@@ -13,7 +13,7 @@ import {
   lastResultSessionId,
   modelFromRules,
 } from '../../test/support/test-troupe.ts'
-import type { TroupeOptions } from '../index.ts'
+import type { Model, TroupeOptions } from '../index.ts'
 import { canonicalJournal, defineTool, isEvent } from '../index.ts'
 
 const fixture = cassetteFixture()
@@ -112,6 +112,27 @@ describe('CA3 replayed responses', () => {
       cassette: { replay: fixture.file },
     })
     const replayed = await second.task('lead', 'go')
+    expect(canonicalJournal(await second.troupe.events(replayed.run_id).all())).toEqual(
+      canonicalJournal(await first.troupe.events(recorded.run_id).all()),
+    )
+  })
+
+  test('CA3 a request that a server refused in part is sent again in the replay, too', async () => {
+    const model: Model = {
+      name: 'strict',
+      async *stream({ settings }) {
+        if (settings.temperature !== undefined)
+          throw Object.assign(new Error('no temperature'), { status: 400, refused: { feature: 'temperature' } })
+        yield { type: 'text', text: 'done' }
+        yield { type: 'finish', stop: 'end' }
+      },
+    }
+    const warm = [agent('lead', { temperature: 0.2 })]
+    const first = await createTestTroupe({ agents: warm, model, cassette: { record: fixture.file } })
+    const recorded = await first.task('lead', 'go')
+    const second = await createTestTroupe({ agents: warm, cassette: { replay: fixture.file } })
+    const replayed = await second.task('lead', 'go')
+    expect([recorded.status, replayed.status]).toEqual(['completed', 'completed'])
     expect(canonicalJournal(await second.troupe.events(replayed.run_id).all())).toEqual(
       canonicalJournal(await first.troupe.events(recorded.run_id).all()),
     )

@@ -59,7 +59,17 @@ export type CassetteSink = (line: string) => void
 export const CASSETTE_HEADER = JSON.stringify({ troupe_cassette: CASSETTE_VERSION })
 
 const errorRecord = z.looseObject({ code: z.string(), message: z.string() })
-const errorInfo = { status: z.number().optional(), retry_after_ms: z.number().optional(), mark: z.string().optional() }
+const refusedFeature = z.discriminatedUnion('feature', [
+  z.object({ feature: z.enum(['output', 'tools', 'temperature', 'effort', 'system']) }),
+  z.object({ feature: z.literal('max_output'), max: z.number() }),
+  z.object({ feature: z.literal('window'), tokens: z.number(), input: z.number() }),
+])
+const errorInfo = {
+  status: z.number().optional(),
+  retry_after_ms: z.number().optional(),
+  mark: z.string().optional(),
+  refused: refusedFeature.optional(),
+}
 const usage = z.object({
   input: z.number(),
   output: z.number(),

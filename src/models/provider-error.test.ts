@@ -128,7 +128,7 @@ describe('error responses', () => {
     ['System role not supported', { feature: 'system' }],
     [
       "This model's maximum context length is 4096 tokens. However, you requested 16504 tokens (120 in the messages, 16384 in the completion).",
-      { feature: 'max_output', max: 2982 },
+      { feature: 'window', tokens: 4096, input: 120 },
     ],
     [
       'max_tokens is too large: 16384. This model supports at most 4096 completion tokens',
@@ -138,7 +138,7 @@ describe('error responses', () => {
     const everything = { tools: true, output: true, temperature: true, effort: true, system: true }
     expect(responseError(400, { message, context: everything })).toMatchObject({ code: 'model_unsupported', refused })
     const nothing = { tools: false, output: false, temperature: false, effort: false, system: false }
-    if (refused.feature !== 'max_output')
+    if (refused.feature !== 'max_output' && refused.feature !== 'window')
       expect(responseError(400, { message, context: nothing })).not.toHaveProperty('refused')
   })
 

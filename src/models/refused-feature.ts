@@ -30,8 +30,7 @@ export function refusedFeature(text: string, context: ModelErrorContext): Refuse
   return context.effort && EFFORT.test(text) ? { feature: 'effort' } : undefined
 }
 
-/** The share of the remaining window to ask for: the conversation grows, and so does its count of tokens. */
-const WINDOW_SHARE = 0.75
+/** With less room than this a conversation is too long: a summary helps, a shorter answer does not. */
 const MIN_OUTPUT_TOKENS = 64
 
 /** The greatest `max_tokens` that a server accepts, from errors such as those of OpenAI, vLLM and Groq. */
@@ -42,8 +41,8 @@ function outputLimit(text: string): RefusedFeature | undefined {
       text,
     )
   if (window && input) {
-    const left = Number(window[1]) - Number(input[1] ?? input[2] ?? input[3])
-    return left < MIN_OUTPUT_TOKENS ? undefined : { feature: 'max_output', max: Math.floor(left * WINDOW_SHARE) }
+    const counts = { tokens: Number(window[1]), input: Number(input[1] ?? input[2] ?? input[3]) }
+    return counts.tokens - counts.input < MIN_OUTPUT_TOKENS ? undefined : { feature: 'window', ...counts }
   }
   const asked = /max(?:_completion|_output)?_tokens/i.test(text)
   const cap =

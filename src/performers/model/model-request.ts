@@ -4,7 +4,7 @@ import { isEvent } from '../../kernel/event.ts'
 import type { Execution } from '../../kernel/journal/execution.ts'
 import { settleOnce } from '../../kernel/journal/step.ts'
 import { DEFAULT_LIMITS } from '../../kernel/limits.ts'
-import type { ModelChunk, ModelRequest } from '../../kernel/model.ts'
+import type { ModelChunk } from '../../kernel/model.ts'
 import { NO_USAGE } from '../../kernel/model.ts'
 import type { PriceBook } from '../../kernel/price.ts'
 import type { RetryAttempt } from '../../kernel/retry-policy.ts'
@@ -18,7 +18,8 @@ import type { ModelRequestPlan, ModelRequestScope } from './model-request-plan.t
 import type { ModelBegin } from './model-response.ts'
 import { ModelResponseBuilder } from './model-response.ts'
 import { readModelStream } from './model-stream.ts'
-import { recallRefusals, recordRefusal, withoutRefused } from './refused-features.ts'
+import type { BoundedRequest } from './refused-features.ts'
+import { recallRefusals, recordRefusal, refusals, withoutRefused } from './refused-features.ts'
 
 /*
  * One model request as a step.
@@ -55,22 +56,26 @@ async function requestWithRetries(scope: ModelRequestScope, plan: ModelRequestPl
   const started = ports.world.now()
   let attempt = journalIndex.attemptCount(plan.key)
   const earlier = journalIndex.earlierAttempts(plan.key)
-  recallRefusals(execution, earlier)
+  recallRefusals(execution, earlier, plan.maxInputTokens)
+  let refused = refusals(earlier).length
   const last = earlier.at(-1)
   let retry = isEvent(last, 'model:error') ? last.data.retry : undefined
   for (;;) {
     attempt += 1
-    const event = await attemptRequest(await scopeForRetry(scope, retry), plan, { attempt, started })
+    const event = await attemptRequest(await scopeForRetry(scope, retry), plan, { attempt, refused, started })
     // Applied before the abort check: a response that arrived in spite of the abort was paid for.
     applyEvent(session, event)
     if (signal.aborted) throw signal.reason
     if (!isEvent(event, 'model:error') || !event.data.retry) return event
     retry = event.data.retry
+    if (event.data.refused) refused += 1
   }
 }
 
 interface AttemptInfo {
   attempt: number
+  /** The attempts before it whose request the server refused in part. */
+  refused: number
   started: number
 }
 
@@ -78,7 +83,7 @@ interface AttemptInfo {
 async function attemptRequest(
   scope: ModelRequestScope,
   plan: ModelRequestPlan,
-  { attempt, started }: AttemptInfo,
+  { attempt, refused, started }: AttemptInfo,
 ): Promise<Event> {
   const { execution, signal, modelName } = scope
   const { key, phase } = plan
@@ -103,8 +108,10 @@ async function attemptRequest(
     ...(phase ? { phase } : undefined),
     ...(execution.run.limits.usd !== null && isUnpriced(scope) ? { unpriced: true as const } : undefined),
   }
-  const request = withoutRefused(execution, plan.buildRequest(modelName, reservation))
-  const event = await streamResponse(scope, { begin, request, started })
+  const { maxInputTokens } = plan
+  const built = plan.buildRequest(modelName, reservation)
+  const request = withoutRefused(execution, { request: built, maxInputTokens })
+  const event = await streamResponse(scope, { begin, request, maxInputTokens, failures: attempt - refused, started })
   execution.budget.settle(reservation, event)
   if (isEvent(event, 'model:end') || isEvent(event, 'model:error'))
     execution.ports.rateLimiter?.recordTokens(modelName, totalTokens(event.data.usage))
@@ -166,14 +173,16 @@ function limitUsage(execution: Execution, limit: string): number {
   return spent.calls + spent.lost.calls
 }
 
-interface SentRequest {
+interface SentRequest extends BoundedRequest {
   begin: ModelBegin
-  request: ModelRequest
+  /** How often the model has failed if this attempt fails. */
+  failures: number
   started: number
 }
 
 /** Sends the request and streams the response. Appends and returns its outcome; after an abort that is `model:lost`. */
-async function streamResponse(scope: ModelRequestScope, { begin, request, started }: SentRequest): Promise<Event> {
+async function streamResponse(scope: ModelRequestScope, sent: SentRequest): Promise<Event> {
+  const { begin, request, failures, started } = sent
   const { execution, session, signal } = scope
   const { journal, ports } = execution
   const response = new ModelResponseBuilder(scope, begin)
@@ -195,16 +204,18 @@ async function streamResponse(scope: ModelRequestScope, { begin, request, starte
       return journal.append('model:lost', { ...lostReservation(begin), reason: 'abort', ...partial }, session.id)
     }
     return response.error(thrown, (error, { status, retry_after_ms, refused }) => {
-      if (refused && recordRefusal(execution, request, refused)) return { model: begin.model, delay_ms: 0 }
-      return ports.retryPolicy.next({
+      if (refused && recordRefusal(execution, sent, refused))
+        return { refused, retry: { model: begin.model, delay_ms: 0 } }
+      const retry = ports.retryPolicy.next({
         model: begin.model,
         error,
-        attempts: begin.attempt,
+        attempts: failures,
         models: scope.models,
         elapsed_ms: ports.world.now() - started,
         ...(status === undefined ? undefined : { status }),
         ...(retry_after_ms === undefined ? undefined : { retry_after_ms }),
       })
+      return retry ? { retry } : {}
     })
   } finally {
     execution.endEffect()

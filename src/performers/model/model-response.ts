@@ -1,13 +1,26 @@
 import { TroupeError, toTroupeError } from '../../errors.ts'
 import type { Event, EventOf } from '../../kernel/event.ts'
 import type { Execution } from '../../kernel/journal/execution.ts'
-import type { AssistantMessage, ModelChunk, ModelErrorInfo, ModelStop, Usage } from '../../kernel/model.ts'
+import type {
+  AssistantMessage,
+  ModelChunk,
+  ModelErrorInfo,
+  ModelStop,
+  RefusedFeature,
+  Usage,
+} from '../../kernel/model.ts'
 import { NO_USAGE, textFrom } from '../../kernel/model.ts'
 import type { Delta } from '../../kernel/ports.ts'
 import type { RetryAttempt } from '../../kernel/retry-policy.ts'
 import { totalTokens } from '../../kernel/spend.ts'
 
 export type ModelBegin = EventOf<'model:begin'>['data']
+
+/** What follows a failed request: a retry, perhaps without the part that the server refused, or nothing. */
+interface NextAttempt {
+  retry?: RetryAttempt
+  refused?: RefusedFeature
+}
 
 export interface ModelResponseScope {
   execution: Execution
@@ -81,10 +94,10 @@ export class ModelResponseBuilder {
   }
 
   /** A call that failed with an HTTP status used nothing; a broken stream may have used its whole reservation. */
-  error(thrown: unknown, nextAttempt: (error: TroupeError, info: ModelErrorInfo) => RetryAttempt | undefined): Event {
+  error(thrown: unknown, nextAttempt: (error: TroupeError, info: ModelErrorInfo) => NextAttempt): Event {
     const info = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as ModelErrorInfo
     const error = toTroupeError(thrown, 'model_failed')
-    const retry = nextAttempt(error, info)
+    const { retry, refused } = nextAttempt(error, info)
     error.step = this.#begin.key
     const estimated = info.usage === undefined && info.status === undefined && error.code !== 'script_miss'
     const usage = info.usage ?? (estimated ? this.#reservedUsage() : NO_USAGE)
@@ -99,7 +112,7 @@ export class ModelResponseBuilder {
         usd: this.#usd(usage, estimated),
         ...(estimated ? { estimated } : undefined),
         ...(info.mark === undefined ? undefined : { mark: info.mark }),
-        ...(info.refused ? { refused: info.refused } : undefined),
+        ...(refused ? { refused } : undefined),
         ...(retry ? { retry } : undefined),
       },
       this.#scope.session.id,

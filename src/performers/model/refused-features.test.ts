@@ -71,5 +71,62 @@ test('RE11 a server that refuses what the request does not have is asked once', 
   await using troupe = await createTroupeWithStore({ model, agents: [agent('judge', { tools: [] })] })
   const { status, error, run_id } = await troupe.run('task', { agent: 'judge', instruction: 'Decide.' })
   expect([status, error?.code]).toEqual(['failed', 'model_unsupported'])
-  expect((await storeOf(troupe).events(run_id)).filter(({ type }) => type === 'model:begin')).toHaveLength(1)
+  const events = await storeOf(troupe).events(run_id)
+  expect(events.filter(({ type }) => type === 'model:begin')).toHaveLength(1)
+  expect(events.find(({ type }) => type === 'model:error')?.data).not.toHaveProperty('refused')
+})
+
+/** A window of 1,000 tokens: each word of the messages takes one of them. The judge delegates once. */
+function windowModel(): Model & { accepted: string[] } {
+  const accepted: string[] = []
+  return {
+    name: 'small',
+    accepted,
+    async *stream({ settings, session, messages }) {
+      const input = JSON.stringify(messages).split(' ').length
+      const { max_output = 0 } = settings
+      if (input + max_output > 1000) {
+        const refused: RefusedFeature = { feature: 'window', tokens: 1000, input }
+        throw Object.assign(new TroupeError('model_unsupported', 'too much'), { status: 400, refused })
+      }
+      accepted.push(`${session.agent} ${max_output < 100 ? 'short' : 'long'}`)
+      const delegates = session.agent === 'judge' && session.turn === 1
+      if (delegates)
+        yield { type: 'tool-call', id: 'c', name: 'task', input: { agent: 'other', instruction: 'Go on.' } }
+      else yield { type: 'text', text: 'Done.' }
+      yield { type: 'finish', stop: delegates ? 'tool_calls' : 'end' }
+    },
+  }
+}
+
+test('RE11 a window that is nearly full for one request leaves others their room', async () => {
+  const model = windowModel()
+  await using troupe = await createTroupeWithStore({ model, agents: [judge, agent('other')] })
+  const { status } = await troupe.run('task', { agent: 'judge', instruction: 'word '.repeat(900) })
+  expect(status).toBe('completed')
+  expect(model.accepted).toEqual(['judge short', 'other long', 'judge short'])
+})
+
+test('RE11 a refusal does not count as a failure for the retry policy', async () => {
+  const model = refusingModel({ feature: 'temperature' }, { feature: 'output' })
+  const failures: number[] = []
+  const flaky: Model = {
+    name: 'flaky',
+    async *stream(request, signal) {
+      const isComplete = request.settings.temperature !== undefined || request.output !== undefined
+      if (!isComplete && failures.length < 2)
+        throw Object.assign(new TroupeError('model_failed', 'busy', { retry: true }), { status: 503 })
+      yield* model.stream(request, signal)
+    },
+  }
+  const retryPolicy = {
+    ready: () => undefined,
+    next: ({ attempts, model: name }: { attempts: number; model: string }) => {
+      failures.push(attempts)
+      return { model: name, delay_ms: 0 }
+    },
+  }
+  await using troupe = await createTroupeWithStore({ model: flaky, agents: [judge], engine: { retryPolicy } })
+  expect((await troupe.run('task', input)).status).toBe('completed')
+  expect(failures).toEqual([1, 2])
 })

@@ -1,4 +1,4 @@
-import type { Event } from '../../kernel/event.ts'
+import type { Event, EventOf } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
 import type { Execution } from '../../kernel/journal/execution.ts'
 import type { Message, ModelRequest, RefusedFeature } from '../../kernel/model.ts'
@@ -9,10 +9,22 @@ import { userMessage } from '../../kernel/model.ts'
  * that part, at once, and later requests of the run to the same model are sent without it from the start.
  */
 
-const refusedByExecution = new WeakMap<Execution, Map<string, RefusedFeature[]>>()
+interface Refusal {
+  refused: RefusedFeature
+  /** Our upper bound of the input tokens of the refused request. */
+  maxInputTokens: number
+}
 
-function refusedBy(execution: Execution, model: string): RefusedFeature[] {
-  const byModel = refusedByExecution.get(execution) ?? new Map<string, RefusedFeature[]>()
+/** A request with the upper bound of its input tokens. */
+export interface BoundedRequest {
+  request: ModelRequest
+  maxInputTokens: number
+}
+
+const refusedByExecution = new WeakMap<Execution, Map<string, Refusal[]>>()
+
+function refusedBy(execution: Execution, model: string): Refusal[] {
+  const byModel = refusedByExecution.get(execution) ?? new Map<string, Refusal[]>()
   refusedByExecution.set(execution, byModel)
   const refused = byModel.get(model) ?? []
   byModel.set(model, refused)
@@ -20,20 +32,32 @@ function refusedBy(execution: Execution, model: string): RefusedFeature[] {
 }
 
 /** Takes over what earlier attempts at a request found, which may have been made by another process. */
-export function recallRefusals(execution: Execution, attempts: readonly Event[]): void {
-  for (const event of attempts)
-    if (isEvent(event, 'model:error') && event.data.refused && event.data.retry)
-      refusedBy(execution, event.data.retry.model).push(event.data.refused)
+export function recallRefusals(execution: Execution, attempts: readonly Event[], maxInputTokens: number): void {
+  for (const { data } of refusals(attempts))
+    if (data.refused && data.retry)
+      refusedBy(execution, data.retry.model).push({ refused: data.refused, maxInputTokens })
+}
+
+/** The attempts after which the request was sent again without a part of it. */
+export function refusals(attempts: readonly Event[]): EventOf<'model:error'>[] {
+  return attempts.filter((event) => isEvent(event, 'model:error')).filter(({ data }) => data.refused !== undefined)
 }
 
 /** Records a refusal; false if the request did not have that part, so that sending it again would not help. */
-export function recordRefusal(execution: Execution, request: ModelRequest, refused: RefusedFeature): boolean {
-  if (!hasFeature(request, refused)) return false
-  refusedBy(execution, request.model).push(refused)
+export function recordRefusal(
+  execution: Execution,
+  { request, maxInputTokens }: BoundedRequest,
+  refused: RefusedFeature,
+): boolean {
+  const refusal = { refused, maxInputTokens }
+  if (!hasFeature({ request, maxInputTokens }, refusal)) return false
+  refusedBy(execution, request.model).push(refusal)
   return true
 }
 
-function hasFeature({ output, tools, settings, system }: ModelRequest, refused: RefusedFeature): boolean {
+function hasFeature({ request, maxInputTokens }: BoundedRequest, refusal: Refusal): boolean {
+  const { output, tools, settings, system } = request
+  const { refused } = refusal
   switch (refused.feature) {
     case 'output':
       return output !== undefined
@@ -42,19 +66,41 @@ function hasFeature({ output, tools, settings, system }: ModelRequest, refused: 
     case 'system':
       return system !== ''
     case 'max_output':
-      return settings.max_output !== undefined && refused.max < settings.max_output
+    case 'window':
+      return settings.max_output !== undefined && maxOutput(refusal, maxInputTokens) < settings.max_output
     default:
       return settings[refused.feature] !== undefined
   }
 }
 
 /** The request without what its model has refused in this run. */
-export function withoutRefused(execution: Execution, request: ModelRequest): ModelRequest {
-  return refusedBy(execution, request.model).reduce(withoutFeature, request)
+export function withoutRefused(execution: Execution, { request, maxInputTokens }: BoundedRequest): ModelRequest {
+  return refusedBy(execution, request.model).reduce(
+    (rest, refusal) => withoutFeature({ request: rest, maxInputTokens }, refusal),
+    request,
+  )
 }
 
-function withoutFeature(request: ModelRequest, refused: RefusedFeature): ModelRequest {
+/** The share of the remaining window to ask for: the conversation grows, and so does its count of tokens. */
+const WINDOW_SHARE = 0.75
+/** An estimate that leaves less than this is left to the server, which counts the request itself. */
+const MIN_OUTPUT_TOKENS = 48
+
+/**
+ * The `max_output` that the server accepts. A window leaves a shorter request more room than the one that was refused; the
+ * server's count of that one tells by how much our upper bound exceeds it.
+ */
+function maxOutput({ refused, maxInputTokens: refusedInput }: Refusal, maxInputTokens: number): number {
+  if (refused.feature === 'max_output') return refused.max
+  if (refused.feature !== 'window') return Number.POSITIVE_INFINITY
+  const input = refused.input * (maxInputTokens / Math.max(refusedInput, 1))
+  const max = Math.floor((refused.tokens - input) * WINDOW_SHARE)
+  return max < MIN_OUTPUT_TOKENS ? Number.POSITIVE_INFINITY : max
+}
+
+function withoutFeature({ request, maxInputTokens }: BoundedRequest, refusal: Refusal): ModelRequest {
   const { settings } = request
+  const { refused } = refusal
   switch (refused.feature) {
     case 'output': {
       const { output, ...rest } = request
@@ -65,10 +111,10 @@ function withoutFeature(request: ModelRequest, refused: RefusedFeature): ModelRe
     case 'system':
       return { ...request, system: '', messages: withFirstUserText(request.messages, request.system) }
     case 'max_output':
-      return {
-        ...request,
-        settings: { ...settings, max_output: Math.min(refused.max, settings.max_output ?? refused.max) },
-      }
+    case 'window': {
+      const max = Math.min(maxOutput(refusal, maxInputTokens), settings.max_output ?? Number.POSITIVE_INFINITY)
+      return Number.isFinite(max) ? { ...request, settings: { ...settings, max_output: max } } : request
+    }
     default: {
       const { [refused.feature]: _refused, ...others } = settings
       return { ...request, settings: others }
