@@ -14,7 +14,20 @@ describe('findLineTarget', () => {
     expect(findLineTarget('yes', shown, [first])).toEqual({ kind: 'answer', question: first, text: 'yes' })
     // A question that came up after the line was entered changes nothing.
     expect(findLineTarget('yes', shown, [first, second])).toMatchObject({ kind: 'answer', question: first })
-    expect(findLineTarget('2 yes', shown, [first])).toMatchObject({ text: '2 yes' })
+  })
+
+  test('CH27 the last of several questions still takes its number, and never an answer meant for another', () => {
+    const target = (line: string, only: OpenQuestion) =>
+      findLineTarget(line, { whenTyped: [only], whenEntered: [only] }, [only])
+    expect(target('1 yes', first)).toEqual({ kind: 'answer', question: first, text: 'yes' })
+    expect(target('2 yes', first)).toEqual({ kind: 'ambiguous', questions: [first] })
+    const asked = question(2, 'question')
+    expect(target('2 blue', asked)).toMatchObject({ kind: 'answer', text: 'blue' })
+    expect(target('3 apples', asked)).toMatchObject({ kind: 'answer', text: '3 apples' })
+    expect(target('1 apple', question(1, 'reply'))).toMatchObject({ kind: 'answer', text: '1 apple' })
+    const choice = question(1, 'question', { answers: ['1 day', '2 weeks'] })
+    expect(target('2 weeks', choice)).toMatchObject({ kind: 'answer', text: '2 weeks' })
+    expect(openQuestionsNote([first])).toContain('1 question is open')
   })
 
   test('CH26 a line is not sent when its question is gone or another one came up while it was typed', () => {

@@ -33,7 +33,7 @@ export function findLineTarget(line: string, shown: ShownQuestions, open: readon
   if (entered) {
     const wasSeen = includesQuestion(whenTyped, entered) || entered.kind === 'reply'
     if (!wasSeen || !includesQuestion(open, entered)) return { kind: 'stale' }
-    return { kind: 'answer', question: entered, text: line }
+    return findOnlyTarget(line, entered)
   }
   if (whenTyped.length > 0) return { kind: 'stale' }
   const [first] = open
@@ -43,12 +43,27 @@ export function findLineTarget(line: string, shown: ShownQuestions, open: readon
     : { kind: 'stale' }
 }
 
+const NUMBERED_LINE = /^(\d+)[.:)]?\s+(\S[\s\S]*)$/
+
+/**
+ * The last of several questions may still be answered by its number, and a number that it does not have was meant for
+ * another one. A free text that begins with a number is the answer itself.
+ */
+function findOnlyTarget(line: string, question: OpenQuestion): LineTarget {
+  const [, number, text = ''] = NUMBERED_LINE.exec(line) ?? []
+  const hasChoices = question.kind === 'permission' || question.answers !== undefined
+  if (number === undefined || question.answers?.includes(line.trim())) return { kind: 'answer', question, text: line }
+  if (Number(number) === question.number && (hasChoices || question.number > 1))
+    return { kind: 'answer', question, text }
+  return hasChoices ? { kind: 'ambiguous', questions: [question] } : { kind: 'answer', question, text: line }
+}
+
 function findNumberedTarget(
   line: string,
   questions: readonly OpenQuestion[],
   open: readonly OpenQuestion[],
 ): LineTarget {
-  const [, number, text = ''] = /^(\d+)[.:)]?\s+(\S[\s\S]*)$/.exec(line) ?? []
+  const [, number, text = ''] = NUMBERED_LINE.exec(line) ?? []
   const question = questions.find((each) => each.number === Number(number))
   if (!question) return { kind: 'ambiguous', questions }
   return includesQuestion(open, question) ? { kind: 'answer', question, text } : { kind: 'stale' }
@@ -82,5 +97,6 @@ export function openQuestionsNote(questions: readonly OpenQuestion[]): string {
     return `${number}: ${asker === undefined ? '' : `${asker}: `}${short}`
   })
   const example = questions[0]?.number ?? 1
-  return `${questions.length} questions are open; begin your answer with a number, such as "${example} yes". ${list.join(' | ')}`
+  const count = questions.length === 1 ? '1 question is' : `${questions.length} questions are`
+  return `${count} open; begin your answer with a number, such as "${example} yes". ${list.join(' | ')}`
 }
