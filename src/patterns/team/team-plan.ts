@@ -171,7 +171,9 @@ function sharedMembers(entries: readonly TeamAgent[], roster: Roster): PreambleM
   return entries
     .filter(({ kind, team }) => kind === 'agent' && team === undefined)
     .map((entry) => ({
-      ...{ name: entry.name, expertise: entry.expertise ?? [], instructions: entryInstructions(entry, roster) },
+      name: entry.name,
+      expertise: entry.expertise ?? [],
+      instructions: entryInstructions(entry, roster),
     }))
     .filter(({ expertise, instructions }) => expertise.length > 0 || instructions !== '')
 }
