@@ -42,6 +42,8 @@ export interface PatternDefinition<Schemas extends PatternSchemas = PatternSchem
   aliases?: readonly string[]
   /** Only the pattern of a run, or only a tool. Default: both. */
   only?: 'run' | 'tool'
+  /** The pattern whose tool agents get instead, where a tool call has another input than a run. */
+  tool?: Pattern
   /** Set if it delegates to agents: its tool is withheld where `limits.depth` is used up. */
   delegation?: DelegationRules
   /** The settings that `createTroupe` and configuration files take under its name. */

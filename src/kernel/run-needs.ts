@@ -20,6 +20,7 @@ const NEED_KINDS = {
   servers: 'MCP server',
   patterns: 'pattern',
   agents: 'agent',
+  teams: 'named team',
   performers: 'performer',
   models: 'model',
 } as const

@@ -17,6 +17,7 @@ import { customPricesPort, modelPorts, rateLimiterPort, summaryModelPort } from 
 import { checkStoreAddress, openStore } from './open-store.ts'
 import type { PatternRegistry } from './pattern-registry.ts'
 import { performerPort } from './performer-port.ts'
+import { readTeamFiles } from './read-team-files.ts'
 import type { CheckedPorts, ExecutionParts, RuntimeParts } from './runtime-parts.ts'
 import { enabledTools, openMcp, openToolbox, permissionPolicy, redactorPort, toolsByName } from './tool-ports.ts'
 import type { TroupeOptions } from './troupe-options.ts'
@@ -25,13 +26,14 @@ import type { TroupeOptions } from './troupe-options.ts'
  * Checks the options, opens the store, and creates models, agents and tools from the options. Patterns and engine load when they
  * are needed: they and their schema library are most of the code.
  */
-export async function compose(options: TroupeOptions, folder?: string): Promise<RuntimeParts> {
-  checkStoreAddress(options)
-  const world = options.engine?.world ?? realWorld()
-  const ownAgents = await loadAgents(options.agents ?? [], folder)
+export async function compose(given: TroupeOptions, folder?: string): Promise<RuntimeParts> {
+  checkStoreAddress(given)
+  const world = given.engine?.world ?? realWorld()
+  const ownAgents = await loadAgents(given.agents ?? [], folder)
   const agents = await withBuiltInAgents(ownAgents)
   rejectBuiltInNames(ownAgents, agents)
-  const roster = await rosterFrom(agents, options.agents ?? [], folder)
+  const roster = await rosterFrom(agents, given.agents ?? [], folder)
+  const options = await readTeamFiles(given, roster.names)
   const registry = lazy(async () => (await import('./pattern-registry.ts')).loadPatternRegistry(options))
   const patterns = needsPatterns(options, ownAgents) ? await registry.get() : undefined
   const limits = await limitsFrom(options, patterns)

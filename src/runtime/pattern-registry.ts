@@ -32,7 +32,7 @@ export async function loadPatternRegistry(options: TroupeOptions): Promise<Patte
   const all = [...builtIn, ...custom]
   requireUniqueNames('patterns', custom, new Set(builtIn.flatMap(patternNames)))
   requireUniqueEvents(all)
-  const callable = all.filter(({ only }) => only !== 'run')
+  const callable = all.flatMap((pattern) => pattern.tool ?? (pattern.only === 'run' ? [] : pattern))
   return {
     patterns: all.filter(({ only }) => only !== 'tool'),
     tools: new Map(callable.flatMap((pattern) => patternNames(pattern).map((name) => [name, patternTool(pattern)]))),

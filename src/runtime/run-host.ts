@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { relative } from 'node:path'
 import { BUILT_IN_COLLECTION } from '../formats/built-in-agents.ts'
+import type { TeamInput } from '../judgement/team/team-schema.ts'
 import type { Agent } from '../kernel/agent.ts'
 import { canonicalJson, shortHash } from '../kernel/hash.ts'
 import type { Hooks } from '../kernel/hook.ts'
@@ -43,7 +44,7 @@ function runNeeds(provided: HostParts, model: string | undefined): RunNeeds | un
 }
 
 function providedParts({ options, agents, workspaceTools }: HostSource): HostParts {
-  const { tools = [], patterns = [], hooks = [], performers = {}, mcp } = options
+  const { tools = [], patterns = [], hooks = [], performers = {}, mcp, team } = options
   return {
     tools: tools.map(toolPart),
     // They have no hash: another version of Troupe may describe them in other words.
@@ -52,6 +53,7 @@ function providedParts({ options, agents, workspaceTools }: HostSource): HostPar
     servers: Object.entries(mcp?.servers ?? {}).flatMap(serverPart),
     patterns: patterns.map(patternPart),
     agents: agents.filter((agent) => !isBuiltIn(agent)).map(agentPart),
+    teams: (team?.teams ?? []).flatMap(teamPart),
     performers: Object.keys(performers).map((name) => ({ name })),
     ...modelParts(options),
   }
@@ -76,6 +78,11 @@ function schemaJson(schema: Schema): unknown {
 
 function agentPart({ origin: _origin, ...agent }: Agent): NeededPart {
   return { name: agent.name, hash: hashOf(agent) }
+}
+
+/** Team files were read before. */
+function teamPart(team: TeamInput | string): NeededPart[] {
+  return typeof team === 'string' ? [] : [{ name: team.name, hash: hashOf(team) }]
 }
 
 function isBuiltIn({ origin }: Agent): boolean {

@@ -17,6 +17,7 @@ import type { ModelConfig } from '../models/detect.ts'
 import type { RateLimits } from '../models/rate-limiter.ts'
 import type { CollaborateSettings } from '../patterns/collaborate/collaborate-config.ts'
 import type { TaskConfig } from '../patterns/task/task-config.ts'
+import type { TeamSettings } from '../patterns/team/team-settings.ts'
 import type { Store } from '../store/store.ts'
 import type { McpLimits } from '../tools/mcp/mcp-server.ts'
 import type { McpServerConfig } from '../tools/mcp/mcp-server-config.ts'
@@ -59,6 +60,8 @@ export interface TroupeOptions<Patterns extends readonly Pattern[] = readonly Pa
   task?: Partial<TaskConfig>
   /** Defaults and limits of the pattern `collaborate`. */
   collaborate?: CollaborateSettings
+  /** The teams that agents can call by name. */
+  team?: TeamSettings
   /** Compares statements by meaning. Default: a small local model; `false` compares them as text only. */
   embedder?: Embedder | false
   hooks?: readonly Hooks[]

@@ -21,6 +21,7 @@ export const allowedPatternMentions: readonly AllowedMention[] = [
   { path: 'src/index.ts', folder: 'collaborate', reason: 'public types of its events, output and settings' },
   { path: 'src/runtime/troupe-options.ts', folder: 'task', reason: 'the public option with its settings' },
   { path: 'src/runtime/troupe-options.ts', folder: 'collaborate', reason: 'the public option with its settings' },
+  { path: 'src/runtime/troupe-options.ts', folder: 'team', reason: 'the public option with its settings' },
   {
     path: 'src/judgement/team',
     folder: 'team',

@@ -3,6 +3,9 @@ import * as z from '../../schema/zod.ts'
 
 const value = z.union([z.number(), z.string(), z.boolean()])
 
+/** Values of variables by name. */
+export const variableValues = z.record(z.string(), value).default({})
+
 /** The maximum number of earlier messages in `before`. */
 export const MAX_PRIOR_MESSAGES = 100
 
@@ -11,10 +14,7 @@ const priorMessage = z.strictObject({ from: z.string(), text: z.string(), artifa
 export const teamInput = z.strictObject({
   team: teamSchema.describe('The team as data, for example a parsed team file. It is stored with the run.'),
   message: z.string().describe('What the team has to do.'),
-  variables: z
-    .record(z.string(), value)
-    .default({})
-    .describe('Initial values of variables, instead of those in context_variables.'),
+  variables: variableValues.describe('Initial values of variables, instead of those in context_variables.'),
   before: z
     .array(priorMessage)
     .max(MAX_PRIOR_MESSAGES)

@@ -5,7 +5,7 @@ import { teamWarnings } from './check-team-input.ts'
 import { compressConversation } from './compress-conversation.ts'
 import type { HandoffDecision } from './decide-handoff.ts'
 import { afterWorkTarget, decideHandoff } from './decide-handoff.ts'
-import type { TeamContext } from './events.ts'
+import type { HandoffSource, TeamContext } from './events.ts'
 import { formTeam } from './form-team.ts'
 import { runGroupTurn } from './group-turn.ts'
 import { answerText } from './human-questions.ts'
@@ -119,15 +119,23 @@ async function followHandoff(
   { name, result, handoff: { to, by } }: { name: string; result: TurnResult; handoff: HandoffDecision },
 ): Promise<NextStep> {
   if (to === null) return endTeam(state, name, by === 'person' ? 'stopped' : 'terminated')
+  if (to === USER && returnsToCaller(state, by)) return endTeam(state, name, 'returned')
   if (to === USER) return returnToUser(state, name, result)
   updateRevisionCount(state, name, to)
   return { from: name, next: to }
 }
 
-/** Asks the user for a reply, with the last answer as the question. A sub-team returns to its parent team instead. */
+/**
+ * A sub-team returns to its parent team. A team that an agent called returns to that agent when its work is done; what a rule hands
+ * to the user is a question for a person.
+ */
+function returnsToCaller({ context: { parentName, caller } }: TeamState, by: HandoffSource): boolean {
+  return parentName !== undefined || (caller !== undefined && by === 'after_work')
+}
+
+/** Asks the user for a reply, with the last answer as the question. */
 async function returnToUser(state: TeamState, from: string, result: TurnResult): Promise<NextStep> {
   const { context, round } = state
-  if (context.parentName !== undefined) return endTeam(state, from, 'returned')
   // A message sent during the turn is already the reply.
   const key = `reply/${round}/early`
   const steering = await applySteering(state, null, key)

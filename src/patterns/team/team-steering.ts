@@ -37,7 +37,9 @@ async function processSteering(
     const attemptKey = attempt === 1 ? key : `${key}/${attempt}`
     // At its end the top team takes what no sub-team has taken, too, and rejects it.
     const takesAll = isEnd && context.parentName === undefined
-    const commands = await context.takeSteering(attemptKey, ({ path }) => takesAll || path === context.parentName)
+    // The commands address the team of the run: one that an agent calls has no path, and must not take another team's.
+    const isAddressed = ({ path }: SteerAction) => !context.caller && (takesAll || path === context.parentName)
+    const commands = await context.takeSteering(attemptKey, isAddressed)
     const rejections = commands.map((command) => applyAction(state, command, result))
     const hasEnded = isEnd && result.next === null && result.texts.length === 0
     for (const [index, { action, by }] of commands.entries()) {

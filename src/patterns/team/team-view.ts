@@ -60,6 +60,11 @@ export function teamDepth(key: string): number {
   return key.split(/\/team(?=\/)/).length - 1
 }
 
+/** Nesting depth of a team's events: a team that an agent called is below that agent. */
+export function teamEventDepth(key: string): number {
+  return teamDepth(key) + (key.match(/(?:^|\/)tool\/\d+(?=\/)/g) ?? []).length
+}
+
 /** The condition alone, without the evaluation of its parts. */
 export function briefReason(reason: string): string {
   return /^"(.+)" holds/s.exec(reason)?.[1] ?? reason

@@ -1,6 +1,9 @@
+import type { Pattern } from '../../kernel/pattern.ts'
 import { definePattern } from '../../kernel/pattern.ts'
 import { teamEvents } from './events.ts'
 import { teamInput, teamOutput } from './input.ts'
+import { parseTeamSettings, teamSettings } from './team-settings.ts'
+import { createTeamTool } from './team-tool.ts'
 
 const importExecution = () => import('./run-team.ts')
 
@@ -19,9 +22,17 @@ export const team = definePattern({
   events: teamEvents,
   view: async () => (await import('./view.ts')).teamView,
   only: 'run',
+  settings: teamSettings,
+  configure: configureTeam,
   load: importExecution,
   check: async (roster, input) => (await import('./check-team-input.ts')).checkTeamInput(roster, input),
   checkSteer: async ({ team: steered }, action) =>
     (await import('./team-steering.ts')).checkSteerAction(steered, action),
   execute: async (context, input) => (await importExecution()).runTeam(context, input),
 })
+
+/** With named teams, agents have a tool that calls them. */
+function configureTeam(options: unknown): Pattern {
+  const teams = parseTeamSettings(options)
+  return teams.length === 0 ? team : { ...team, tool: createTeamTool(teams) }
+}

@@ -8,7 +8,7 @@ import type { RunView } from '../../views/run-view.ts'
 import type { ChatEvent, OpenQuestion } from './chat-event.ts'
 import type { TeamEvent, TeamEventOf } from './events.ts'
 import type { TeamView } from './team-view.ts'
-import { findTurn, newTeamView, reduceTeam, teamDepth } from './team-view.ts'
+import { findTurn, newTeamView, reduceTeam, teamEventDepth } from './team-view.ts'
 
 /*
  * Reduces the journal of a team to a conversation. A chat keeps no other state about the run, so a resumed chat knows
@@ -111,7 +111,7 @@ function reduceTeamEvent(transcript: Transcript, event: Event | TeamEvent): Chat
 
 function reduceHandoff(transcript: Transcript, { data }: TeamEventOf<'team:handoff'>): ChatEvent[] {
   const { round, from, to, by, handoff_reason: reason, problems = [], variables = {}, agreed } = data
-  if (teamDepth(data.key) === 0) {
+  if (teamEventDepth(data.key) === 0) {
     Object.assign(transcript.variables, variables)
     const previous = transcript.handoffs.findLast(isMemberHandoff)
     transcript.handoffs = isMemberHandoff(data) || !previous ? [data] : [previous, data]

@@ -12,6 +12,7 @@ import {
   reduceTeam,
   routeFromOutput,
   teamDepth,
+  teamEventDepth,
   teamSessionPurpose,
 } from './team-view.ts'
 
@@ -78,8 +79,11 @@ export function loopLabel(kind: string): string {
 }
 
 export function handoffSpans({ data }: TeamEventOf<'team:handoff'>): TextSpan[] {
-  const { key, from, to, handoff_reason, problems = [] } = data
-  const [sender, recipient] = [from === 'user' ? 'you' : from, recipientLabel(to, teamDepth(key) > 0)]
+  const { key, from, to, by, handoff_reason, problems = [] } = data
+  // A team that an agent called returns to it after the work, and asks the user where a rule says so.
+  const asksUser = to === 'user' && by !== 'after_work' && teamDepth(key) === 0
+  const recipient = recipientLabel(to, teamEventDepth(key) > 0 && !asksUser)
+  const sender = from === 'user' ? 'you' : from
   const warnings = problems.length > 0 ? `  (${toTerminalLine(problems.join('; '))})` : ''
   return [
     ['bold', toTerminalLine(sender)],
@@ -112,7 +116,7 @@ function steeringSpans({ data: { action, by, accepted, reason } }: TeamEventOf<'
 
 /** A line without a speaker; nested teams are indented. */
 function teamLine(key: string, spans: TextLine): ProgressLine {
-  return { speaker: { agent: '', depth: teamDepth(key) }, spans }
+  return { speaker: { agent: '', depth: teamEventDepth(key) }, spans }
 }
 
 /** The part of a session in its team; `undefined` for other sessions. */

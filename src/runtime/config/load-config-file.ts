@@ -119,7 +119,7 @@ const IMPORT_HINTS: Readonly<Record<string, string>> = {
 
 /** Paths in a file start at its folder, wherever the process was started. */
 function withAbsolutePaths(folder: string, config: TroupeConfig): TroupeConfig {
-  const { store, model, agents, workspace, cassette } = config
+  const { store, model, agents, team, workspace, cassette } = config
   const absolute = (path: string) => (isAbsolute(path) ? path : resolve(folder, path))
   return {
     ...config,
@@ -128,6 +128,9 @@ function withAbsolutePaths(folder: string, config: TroupeConfig): TroupeConfig {
       : { store: typeof store === 'string' && isPath(store) ? absolute(store) : store }),
     ...(model === undefined ? undefined : { model: typeof model === 'string' ? scriptPath(model, absolute) : model }),
     ...(agents && { agents: agents.map((agent) => (typeof agent === 'string' ? absolute(agent) : agent)) }),
+    ...(team?.teams && {
+      team: { ...team, teams: team.teams.map((each) => (typeof each === 'string' ? absolute(each) : each)) },
+    }),
     ...(workspace?.workspace && { workspace: { ...workspace, workspace: absolute(workspace.workspace) } }),
     ...(cassette && {
       cassette: Object.fromEntries(Object.entries(cassette).map(([key, path]) => [key, absolute(path)])) as never,
