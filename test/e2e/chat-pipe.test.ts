@@ -179,7 +179,7 @@ describe('chat in a pipe', () => {
     await rm(join(cli.folder, 'mine/painter.md'))
     await chat.waitFor(/painter: agent file deleted/)
     chat.type('Once more.')
-    await chat.waitFor(/error: .*no agent 'painter'/)
+    await chat.waitFor(/stored, but .*lacks .*agent painter/)
     await cli.write('mine/painter.md', agent)
     await chat.waitFor(/painter changed; used from/)
     chat.type('/retry')

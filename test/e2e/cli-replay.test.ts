@@ -123,7 +123,7 @@ describe('CA20 stored runs', () => {
       const { code, err } = await troupe('fork', id, ...argv)
       return { code, err }
     }
-    expect(await forkError()).toEqual({ code: 2, err: expect.stringContaining('--at SEQ') })
+    expect(await forkError()).toEqual({ code: 2, err: expect.stringContaining('--at is missing') })
     expect(await forkError('--at', '99')).toEqual({ code: 2, err: expect.stringMatching(/its events are 1 to \d+/) })
     expect(await forkError('--at', '1', '--set', 'nonsense')).toEqual({
       code: 2,

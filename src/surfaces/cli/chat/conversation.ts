@@ -229,6 +229,11 @@ export class Conversation {
     try {
       for await (const item of handle) this.#handleItem(item)
       this.result = await handle.result
+      const { not_continued } = this.result
+      if (not_continued) {
+        const message = `stored, but ${not_continued.message}; continue with /retry when it is there`
+        this.context.onEvent({ type: 'warning', agent: '', message })
+      }
     } catch (thrown) {
       const { message } = toTroupeError(thrown)
       this.context.onEvent({ type: 'warning', agent: '', message })

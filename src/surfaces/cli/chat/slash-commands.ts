@@ -216,11 +216,11 @@ async function showArtifacts(chat: SlashContext, name: string): Promise<void> {
 
 async function retryRun(chat: SlashContext): Promise<void> {
   const { conversation } = chat
-  const { status } = conversation.result ?? {}
+  const { status, not_continued } = conversation.result ?? {}
   if (conversation.inOtherProcess) {
     throw new TroupeError('run_busy', '/retry: the run is running in another process', { hint: 'wait, or use /end' })
   }
-  if (status !== 'failed' && status !== 'pending' && status !== 'running') {
+  if (status !== 'failed' && status !== 'pending' && status !== 'running' && !not_continued) {
     throw new TroupeError('invalid_input', '/retry: the run has not failed', { hint: 'send a message to continue' })
   }
   await chat.reloadAgents()
