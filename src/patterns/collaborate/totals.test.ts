@@ -133,7 +133,10 @@ describe('totals', () => {
     const store = storeOf(before.troupe)
     const after = await createCollaborationTroupe(
       { coordinator: 'Done.' },
-      { store, agents: [agent('a', { instructions: 'New here.' })] },
+      {
+        store,
+        agents: [agent('a', { instructions: 'New here.' }), agent('expert', { instructions: 'Know nothing.' })],
+      },
     )
     const done = await (await after.troupe.answer(waiting.gates[0]?.gate_id ?? '', '1')).result
     expect(done).toMatchObject({ status: 'completed', output: { result: 'Done.' } })
