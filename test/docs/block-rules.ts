@@ -1,4 +1,4 @@
-import { parseDocument } from 'yaml'
+import { isMap, parseDocument, visit } from 'yaml'
 import { MIGRATIONS } from '../../src/store/sqlite/migrate.ts'
 import { openDatabase } from '../../src/store/sqlite/node-sqlite.ts'
 import type { CodeBlock, MarkdownFile } from './markdown.ts'
@@ -20,7 +20,7 @@ export function blockProblems(block: CodeBlock, commands: KnownCommands): string
   if (block.language === 'sql')
     return parseProblems(() => runOnEmptyStore(block.body)).map((problem) => `${location} ${problem}`)
   if (block.language === 'yaml') {
-    return parseDocument(block.body).errors.map((error) => `${location} ${error.message.split('\n')[0]}`)
+    return yamlProblems(block.body).map((problem) => `${location} ${problem}`)
   }
   if (block.language === 'ts') return needsNewerNode(block.body).map((problem) => `${location} ${problem}`)
   if (block.language === 'sh' || block.language === 'console') {
@@ -29,6 +29,19 @@ export function blockProblems(block: CodeBlock, commands: KnownCommands): string
     )
   }
   return []
+}
+
+/** A comma inside `{ }` ends a text without quotes; the rest of it becomes a key without a value. */
+function yamlProblems(body: string): string[] {
+  const document = parseDocument(body)
+  const problems = document.errors.map(({ message }) => message.split('\n')[0] ?? '')
+  visit(document, {
+    Pair(_key, { key, value }, path) {
+      const map = path.at(-1)
+      if (isMap(map) && map.flow && value === null) problems.push(`'${key}' has no value: quote a text with a comma`)
+    },
+  })
+  return problems
 }
 
 /** Node 22, the oldest supported one, strips types but knows no `using`: the first program of a reader would not start. */

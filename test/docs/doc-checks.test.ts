@@ -39,6 +39,7 @@ describe('blocks', () => {
   test.each([
     ['json', '{"a": 1}'],
     ['yaml', 'a: [1, 2]'],
+    ['yaml', "a: { role: 'Reads, or writes' }"],
     ['sh', 'npm ci && npm run -s demo # install, then look'],
     ['sh', 'npm run -s troupe -- run task --input a.json'],
     ['console', '$ troupe show R1\ntroupe frobnicate is only output'],
@@ -51,6 +52,7 @@ describe('blocks', () => {
   test.each([
     ['json', '{a: 1}', 'a.md:3'],
     ['yaml', 'a: [1', 'a.md:3'],
+    ['yaml', 'a: { role: Reads, or writes }', "'or writes' has no value"],
     ['python', 'x', 'not a checked language'],
     ['', 'x', 'not a checked language'],
     ['sh', 'npm run dmeo', 'unknown npm script "dmeo"'],
