@@ -63,4 +63,7 @@ test('ND2 the error names the parts, by kind, and the program that started the r
       alternatives: ['pay'],
     }),
   )
+  expect(() => requireNeeds('r_1', compareNeeds({ started_by, agents: names('slow') }, {}))).toThrow(
+    expect.objectContaining({ hint: expect.stringMatching(/troupe\.config\.ts or with --agents FOLDER$/) }),
+  )
 })
