@@ -13,6 +13,8 @@ export interface TeamView {
   handoffs: Map<string, { to: string | null; reason: string }>
   /** Agents of the outermost team in turn order; `user` where the user replied. */
   route: string[]
+  /** Why a handoff may not be the one that was meant, such as a variable that the answer did not set. */
+  problems: { round: number; from: string; text: string }[]
 }
 
 export interface TeamTurn {
@@ -23,10 +25,10 @@ export interface TeamTurn {
 }
 
 export function newTeamView(): TeamView {
-  return { turns: new Map(), handoffs: new Map(), route: [] }
+  return { turns: new Map(), handoffs: new Map(), route: [], problems: [] }
 }
 
-export function reduceTeam({ turns, handoffs, route }: TeamView, event: TeamEvent): void {
+export function reduceTeam({ turns, handoffs, route, problems }: TeamView, event: TeamEvent): void {
   if (event.type === 'team:turn') {
     const { key, round, agent } = event.data
     const place = parentStepKey(key)
@@ -38,6 +40,7 @@ export function reduceTeam({ turns, handoffs, route }: TeamView, event: TeamEven
   }
   if (event.type === 'team:handoff') {
     const { key, round, from, to, handoff_reason } = event.data
+    for (const text of event.data.problems ?? []) problems.push({ round, from, text })
     handoffs.set(teamKeyFrom(key), { to, reason: briefReason(handoff_reason) })
     if (isUserReply({ round, from }) && teamKeyFrom(key) === '') route.push(from)
   }

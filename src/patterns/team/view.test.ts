@@ -52,6 +52,22 @@ function addTurn({ add }: Journal, { key, round, agent, session = `${key}/agent`
   add('session:end', { key: session, text: `{"response":"${agent} was here"}`, ...ended }, `s_${key}`)
 }
 
+test('TM67 the end of a run and show list the newest problems of handoffs', () => {
+  const { events, add } = journal()
+  for (let round = 1; round <= 7; round++) {
+    const decision = { decision: { to: 'b', by: 'rule' }, rules: [] }
+    const problems = [`the answer of round ${round} does not set 'count'`]
+    add('team:handoff', { key: `round/${round}`, round, from: 'a', to: 'b', handoff_reason: 'x', decision, problems })
+  }
+  const lines = (teamView.lines?.(teamState(events), { output: undefined, width: 40, ascii: false }) ?? []).map(
+    (spans) => spans.map((span) => (typeof span === 'string' ? span : span[1])).join(''),
+  )
+  expect(lines[0]).toBe('! 2 earlier problems')
+  expect(lines.join('\n')).toContain('! a, round 3: the answer of round 3 does\n  not set')
+  expect(lines.join('\n')).not.toContain('round 2')
+  expect(lines.every((line) => displayWidth(line) <= 40)).toBe(true)
+})
+
 interface HandoffCase {
   key: string
   from: string

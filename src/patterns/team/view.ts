@@ -30,7 +30,10 @@ export const teamView = definePatternView<TeamView, TeamEvent>({
     event.type === 'team:handoff'
       ? { from: event.data.from === 'user' ? null : event.data.from, to: event.data.to }
       : undefined,
-  lines: (team, { output, width }) => routeLines(team.route.length > 0 ? team.route : routeFromOutput(output), width),
+  lines: (team, { output, width }) => [
+    ...routeLines(team.route.length > 0 ? team.route : routeFromOutput(output), width),
+    ...problemLines(team.problems, width),
+  ],
   json: ({ route }) => (route.length > 0 ? { route } : {}),
 })
 
@@ -130,6 +133,19 @@ function teamSession(team: TeamView, session: SessionFacts): SessionLabel | unde
     : [['dim', toTerminalLine(purpose)]]
   if (!isModelFallback(team, session)) return { purpose, start }
   return { purpose, start, end: [['dim', 'no model for its role']], superseded: true }
+}
+
+const MAX_PROBLEM_LINES = 5
+
+/** The newest problems of handoffs: the progress line has no room for them, and they explain where a team stopped. */
+function problemLines(problems: TeamView['problems'], width: number): TextLine[] {
+  const shown = problems.slice(-MAX_PROBLEM_LINES)
+  const earlier = problems.length - shown.length
+  const texts = [
+    ...(earlier > 0 ? [`${earlier} earlier ${earlier === 1 ? 'problem' : 'problems'}`] : []),
+    ...shown.map(({ round, from, text }) => `${toTerminalLine(from)}, round ${round}: ${toTerminalLine(text)}`),
+  ]
+  return texts.flatMap((text) => wrapText(`! ${text}`, width, 2)).map((text) => [['yellow', text]])
 }
 
 export function routeLines(route: readonly string[], width: number): TextLine[] {
