@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { chmod, mkdir, readFile, realpath, rename, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { TroupeError } from '../errors.ts'
 
@@ -8,7 +8,7 @@ import { TroupeError } from '../errors.ts'
  * only when the operator trusts the folder with exactly this content, recorded as hashes in `~/.config/troupe/trust`.
  * 1. A file that was added, changed or removed since makes the folder untrusted again.
  * 2. The record is written under another name and renamed: a killed process leaves the old one.
- * 3. A record that cannot be read trusts nothing.
+ * 3. A record that cannot be read, or that other users may write, trusts nothing.
  */
 
 /** The files of a folder that trust is about: their hashes, by path relative to the folder. */
@@ -27,7 +27,7 @@ export function trustRecordPath(home: string): string {
   return join(home, '.config', 'troupe', 'trust')
 }
 
-/** Hashes files. Relative specifiers in code, such as `'./tools.ts'`, are followed; packages are not. */
+/** Hashes files. Relative paths and names of scripts in code, such as `'./tools.ts'`, are followed; packages are not. */
 export async function hashFiles(folder: string, paths: readonly string[]): Promise<FileHashes> {
   const hashes: Record<string, string> = {}
   const queue = paths.map((path) => resolve(folder, path))
@@ -38,9 +38,8 @@ export async function hashFiles(folder: string, paths: readonly string[]): Promi
     hashes[relative(folder, path).replaceAll(sep, '/')] = createHash('sha256').update(content).digest('hex')
     if (seen.size > MAX_FILES) throw tooManyFiles(folder)
     if (!CODE_FILE.test(path)) continue
-    for (const specifier of relativeSpecifiers(content.toString('utf8'))) {
-      const target = resolve(dirname(path), specifier)
-      if (seen.has(target) || target.includes(`${sep}node_modules${sep}`)) continue
+    for (const target of await namedFiles(folder, path, content.toString('utf8'))) {
+      if (seen.has(target) || target.includes(`${sep}node_modules${sep}`) || WRITTEN_FILE.test(target)) continue
       seen.add(target)
       queue.push(target)
     }
@@ -50,11 +49,24 @@ export async function hashFiles(folder: string, paths: readonly string[]): Promi
 
 const MAX_FILES = 2000
 const CODE_FILE = /\.[cm]?[jt]sx?$/
+/** Files that runs write: asking again after each run would teach people to agree without reading. */
+const WRITTEN_FILE = /\.(?:db|sqlite3?|jsonl|ndjson|log)$/i
 
-/** Every string that looks like a relative path: imports, and files that the code may read. Over-approximates on purpose. */
-function relativeSpecifiers(code: string): string[] {
-  return [...code.matchAll(/(['"`])(\.{1,2}\/[^'"`\n$]{1,500})\1/g)].map(([, , specifier = '']) => specifier)
+/**
+ * The paths of files that code may load: every string that looks like a relative path or like the name of a script. Over-approximates on
+ * purpose. Node resolves imports of a symlink from its target, and `require` adds extensions.
+ */
+async function namedFiles(folder: string, path: string, code: string): Promise<string[]> {
+  const bases = new Set([dirname(path), dirname(await realpath(path)), folder])
+  const names = [...code.matchAll(NAMED_FILE)].map(([, , name = '']) => name)
+  const endings = (name: string) => (/\.\w+$/.test(name) ? [''] : REQUIRED_ENDINGS)
+  return [...bases].flatMap((base) =>
+    names.flatMap((name) => endings(name).map((ending) => resolve(base, name + ending))),
+  )
 }
+
+const NAMED_FILE = /(['"`])(\.{1,2}\/[^'"`\n$]{1,500}|[\w@][\w@./-]{0,300}\.(?:[cm]?[jt]sx?|py|rb|pl|sh))\1/g
+const REQUIRED_ENDINGS = ['', '.js', '.ts', '.cjs', '.json', '/index.js', '/index.ts', '/index.json']
 
 /** `undefined` if the folder is trusted with this content. */
 export async function findTrustChanges(
@@ -83,13 +95,21 @@ export async function recordTrust(record: string, folder: string, files: FileHas
 }
 
 async function readRecord(record: string): Promise<Record<string, FileHashes>> {
+  if (!(await isPrivate(record))) return {}
   const text = await readFile(record, 'utf8').catch(() => '{}')
   try {
-    const { folders = {} } = JSON.parse(text) as { folders?: Record<string, FileHashes> }
-    return folders
+    const { folders } = JSON.parse(text) as { folders?: Record<string, FileHashes> | null }
+    return folders ?? {}
   } catch {
     return {}
   }
+}
+
+/** False for a file that another user owns or may write: whoever can write it can trust anything. */
+async function isPrivate(path: string): Promise<boolean> {
+  const uid = process.getuid?.()
+  const found = await stat(path).catch(() => undefined)
+  return uid === undefined || found === undefined || (found.uid === uid && (found.mode & 0o022) === 0)
 }
 
 function tooManyFiles(folder: string): TroupeError {

@@ -1,8 +1,8 @@
-import { homedir } from 'node:os'
 import { realWorld } from '../engine/real-world.ts'
 import { TroupeError } from '../errors.ts'
 import { BUILT_IN_COLLECTION, withBuiltInAgents } from '../formats/built-in-agents.ts'
 import type { FindAgentsOptions } from '../formats/find-agents.ts'
+import { userHome } from '../formats/user-home.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Limits } from '../kernel/limits.ts'
 import { DEFAULT_LIMITS } from '../kernel/limits.ts'
@@ -154,7 +154,7 @@ async function rosterFrom(
 function agentSearch(agents: readonly (Agent | string)[], folder: string | undefined): FindAgentsOptions | undefined {
   const dirs = agents.filter((agent) => typeof agent === 'string')
   if (dirs.length === 0 && folder === undefined) return undefined
-  const search = dirs.length > 0 ? { dirs } : { home: homedir() }
+  const search = dirs.length > 0 ? { dirs } : { home: userHome() }
   return { project: folder ?? process.cwd(), builtIn: false, ...search }
 }
 

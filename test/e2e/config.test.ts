@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { chown, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -215,6 +215,20 @@ test('CF3 a program outside the folder does not execute its file, and warns', as
   expect(out).toContain('"status":"failed"')
 }, 60_000)
 
+// Only root may give a file to another user.
+test.skipIf(process.getuid?.() !== 0)(
+  'CF3 a file of another user above the program is not executed',
+  async () => {
+    const config = 'throw new Error("executed")'
+    const project = await createProject({ 'troupe.config.ts': config, '.git/HEAD': '', 'own/main.ts': PROGRAM })
+    await chown(join(project.folder, 'troupe.config.ts'), 12_345, 12_345)
+    const { err } = await project.program(join(project.folder, 'own/main.ts'), join(project.folder, 'own'))
+    expect(err.replaceAll(/\s+/g, ' ')).toContain('troupe.config.ts is not read, because it belongs to another user')
+    expect(err).not.toContain('executed')
+  },
+  60_000,
+)
+
 test.each([
   ['a type error of Node', 'enum A { B }\nexport default {}', /troupe\.config\.ts(:1)?.*enum/, 'strips types'],
   ['a syntax error', 'export default {\n  model: ,\n}', /troupe\.config\.ts:2/, ''],
@@ -270,4 +284,36 @@ test('CF7 the user’s file is overridden by that of the project, and that by fl
   expect((await project.command(...run, '--limit', 'calls=2')).code).toBe(1)
   const shown = await project.command('runs', '--json', '--store', 'data')
   expect(shown.out).toContain('project')
+}, 60_000)
+
+test('CF13 `doctor` says which file is used, whether it is trusted and what is wrong with it', async () => {
+  const project = await createProject({ 'ledger.ts': LEDGER })
+  const configLines = async (...argv: string[]) => {
+    const { out } = await project.command('doctor', '--json', ...argv)
+    const { checks } = JSON.parse(out) as { checks: { name: string; status: string; message: string }[] }
+    return checks.filter(({ name }) => name === 'config').map(({ status, message }) => `${status}: ${message}`)
+  }
+  expect(await configLines()).toEqual(['ok: no troupe.config file; troupe init writes one'])
+  await project.write('troupe.config.ts', CONFIG)
+  expect(await configLines()).toEqual(['warning: troupe.config.ts is not trusted; it is not used'])
+  expect(await project.ledger()).toEqual([])
+  expect(await configLines('--trust-project')).toEqual(['ok: troupe.config.ts, used because of --trust-project'])
+  await project.write('troupe.config.ts', 'export default { modle: 1 }')
+  expect(await configLines('--trust-project')).toEqual([expect.stringMatching(/^error: .*unknown key 'modle'/)])
+}, 60_000)
+
+test('FT7 with an empty HOME, files of the project do not pass for those of the user', async () => {
+  const project = await createProject({
+    ...FILES,
+    '.config/troupe/config.ts': "import '../../ledger.ts'\nexport default { modle: 1 }",
+  })
+  const read = await project.troupeWith({ env: { HOME: '' } }, 'runs')
+  expect([read.code, read.err]).toEqual([0, expect.stringContaining('troupe.config.ts is not trusted')])
+  expect(await project.ledger()).toEqual([])
+}, 60_000)
+
+test('FT7 when the record of trust cannot be written, `init` says so and goes on', async () => {
+  const project = await createProject({ 'home/.config': 'no folder' })
+  const written = await project.command('init')
+  expect([written.code, written.err.replaceAll(/\s+/g, ' ')]).toEqual([0, expect.stringContaining('asks again')])
 }, 60_000)

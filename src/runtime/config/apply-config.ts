@@ -1,4 +1,4 @@
-import { realpathSync } from 'node:fs'
+import { realpathSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { ConfigFile } from '../../formats/config-file.ts'
 import { findProjectConfig, toConfigFile } from '../../formats/config-file.ts'
@@ -46,18 +46,30 @@ async function loadOwnConfig(path: string | undefined): Promise<LoadedConfig | u
  */
 async function findOwnConfig(): Promise<ConfigFile | undefined> {
   const file = await findProjectConfig(process.cwd())
-  if (!file || isOwnProgram(file.folder)) return file
+  const problem = file && ownershipProblem(file)
+  if (problem === undefined) return file
   process.emitWarning(
-    `troupe: ${file.path} is not read, because this program is not in that folder. ` +
+    `troupe: ${file?.path} is not read, because ${problem}. ` +
       'To use it, pass its path to createTroupe as `config`; to silence this warning, pass `config: false`.',
   )
   return undefined
 }
 
-function isOwnProgram(folder: string): boolean {
+/** The reason why a file may not be as trusted as the program; `undefined` if there is none. */
+function ownershipProblem({ folder, path }: ConfigFile): string | undefined {
   const [, program] = process.argv
-  if (program === undefined) return false
+  if (program === undefined || !isProgramIn(folder, program)) return 'this program is not in that folder'
+  // In a shared folder such as /tmp, somebody else may put a file, and the .git that makes it findable, above the program.
+  const owners = [process.getuid?.(), 0, fileOwner(program)]
+  return owners.includes(fileOwner(path)) ? undefined : 'it belongs to another user'
+}
+
+function isProgramIn(folder: string, program: string): boolean {
   return [program, realPath(program)].some((path) => isInFolder(folder, path) || isInFolder(realPath(folder), path))
+}
+
+function fileOwner(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.uid
 }
 
 function realPath(path: string): string {

@@ -58,7 +58,8 @@ const EXPORTS: Readonly<Record<'tools' | 'patterns' | 'hooks', (value: Record<st
   tools: ({ name, execute, kind }) => typeof name === 'string' && typeof execute === 'function' && kind !== undefined,
   patterns: ({ name, execute, output }) =>
     typeof name === 'string' && typeof execute === 'function' && output !== undefined,
-  hooks: (value) => Object.keys(value).length > 0 && Object.keys(value).every((name) => HOOK_NAMES.includes(name)),
+  hooks: ({ name: _name, ...points }) =>
+    Object.keys(points).length > 0 && Object.keys(points).every((point) => HOOK_NAMES.includes(point)),
 }
 
 /** Replaces the modules that a JSON or YAML file names by what they export. */

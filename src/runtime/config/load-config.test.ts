@@ -125,6 +125,17 @@ test('CF7 options win: lists are joined, blocks merged, entries and everything e
   })
 })
 
+test('CF8 hooks with a name are found in a module, and an object with only a name is none', async () => {
+  const folder = await projectWith({
+    'troupe.config.yaml': 'hooks: [hooks.js]',
+    'hooks.js':
+      "export const guard = { name: 'guard', beforeTool: () => undefined }\nexport const other = { name: 'x' }",
+    'package.json': '{"type":"module"}',
+  })
+  const { options } = await loadConfig(join(folder, 'troupe.config.yaml'))
+  expect(options.hooks).toMatchObject([{ name: 'guard' }])
+})
+
 test('CF9 the published schema is up to date and has the settings of patterns', async () => {
   const published = JSON.parse(await readFile('schemas/config.schema.json', 'utf8'))
   const schema = await configJsonSchema()

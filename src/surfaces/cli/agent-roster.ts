@@ -1,7 +1,7 @@
-import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import type { LoadedAgents } from '../../formats/agent-folder.ts'
 import type { FindAgentsOptions } from '../../formats/find-agents.ts'
+import { userHome } from '../../formats/user-home.ts'
 import type { Agent } from '../../index.ts'
 import { wrapText } from '../../views/text-width.ts'
 import type { Cli } from './cli.ts'
@@ -48,14 +48,18 @@ function configuredAgents({ config }: Cli): Agent[] {
 export function agentSearchOptions(cli: Cli): FindAgentsOptions {
   const folder = agentsFolder(cli)
   const dirs = [...configuredFolders(cli), ...(folder === undefined ? [] : [folder])]
-  return { project: projectFolder(cli), home: homedir(), builtIn: false, ...(dirs.length > 0 && { dirs }) }
+  return { project: projectFolder(cli), home: userHome(), builtIn: false, ...(dirs.length > 0 && { dirs }) }
 }
 
 /** Agent folders outside the project; the workspace protects those inside by name. */
 export async function agentFoldersToProtect(cli: Cli): Promise<string[]> {
   const { userAgentFolders } = await import('../../formats/find-agents.ts')
   const folder = agentsFolder(cli)
-  return [...userAgentFolders(homedir()), ...configuredFolders(cli), ...(folder === undefined ? [] : [resolve(folder)])]
+  return [
+    ...userAgentFolders(userHome()),
+    ...configuredFolders(cli),
+    ...(folder === undefined ? [] : [resolve(folder)]),
+  ]
 }
 
 /** All agents including the built-in ones, or only those of `dir`. */

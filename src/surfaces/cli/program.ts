@@ -136,7 +136,7 @@ function addStartCommands(program: Command, add: AddCommand): void {
   addAgentOptions(
     add(program, 'doctor', async (cli) => (await import('./commands/doctor-command.ts')).doctorCommand(cli)),
   )
-    .description('check Node, models, sandbox, store and agent files')
+    .description('check Node, configuration, models, sandbox, store and agent files')
     .option('--run <id>', 'verify the journal of this run')
     .option('--call [model...]', 'send a test request to each configured model, or to these')
 }
@@ -270,8 +270,8 @@ function createAddCommand(context: ProgramContext): AddCommand {
   }
 }
 
-/** Commands that need no configuration. */
-const UNCONFIGURED = new Set(['init', 'demo', 'schema'])
+/** Commands that need no configuration, or report what is wrong with it. */
+const UNCONFIGURED = new Set(['init', 'demo', 'schema', 'doctor'])
 /** Commands that execute runs: without the tools and hooks of the project they would not do what was meant. */
 const EXECUTING = new Set(['chat', 'resume', 'fork', 'answer', 'pause', 'step', 'continue', 'next', 'set', 'say'])
 

@@ -1,8 +1,8 @@
-import { homedir } from 'node:os'
 import { join, relative } from 'node:path'
 import { TroupeError } from '../../errors.ts'
 import type { ConfigFile } from '../../formats/config-file.ts'
-import type { TrustChanges } from '../../formats/folder-trust.ts'
+import type { FileHashes, TrustChanges } from '../../formats/folder-trust.ts'
+import { userHome } from '../../formats/user-home.ts'
 import type { LoadedConfig } from '../../index.ts'
 import { wrapText } from '../../views/text-width.ts'
 import type { Terminal } from './terminal.ts'
@@ -12,8 +12,8 @@ import type { Terminal } from './terminal.ts'
  * used only when the operator trusts it with this content.
  */
 
-/** How a command uses the configuration: `execute` needs it, `read` and `help` can do without. */
-export type ConfigUse = 'execute' | 'read' | 'help'
+/** How a command uses the configuration: `execute` needs it, `read` can do without, `help` and `doctor` do not even ask. */
+export type ConfigUse = 'execute' | 'read' | 'help' | 'doctor'
 
 export interface ConfigRequest {
   use: ConfigUse
@@ -24,9 +24,7 @@ export interface ConfigRequest {
 
 /** The configuration of the current folder. Asks on a terminal if the project is not trusted with its content. */
 export async function loadCommandConfig(terminal: Terminal, request: ConfigRequest): Promise<LoadedConfig | undefined> {
-  const { configFileIn, findProjectConfig } = await import('../../formats/config-file.ts')
-  const userFile = await configFileIn(join(homedir(), '.config', 'troupe'), 'config')
-  const found = await findProjectConfig(process.cwd())
+  const { userFile, projectFile: found } = await findConfigFiles()
   const projectFile = found && (await isUsable(terminal, found, request)) ? found : undefined
   if (!userFile && !projectFile) return undefined
   const { loadConfig } = await import('../../index.ts')
@@ -35,22 +33,51 @@ export async function loadCommandConfig(terminal: Terminal, request: ConfigReque
   return projectFile ? loadConfig(projectFile.path, user) : user
 }
 
+/** The configuration files of the user and of the current folder, trusted or not. */
+export async function findConfigFiles(): Promise<{
+  userFile: ConfigFile | undefined
+  projectFile: ConfigFile | undefined
+}> {
+  const { configFileIn, findProjectConfig } = await import('../../formats/config-file.ts')
+  const userFile = await configFileIn(join(userHome(), '.config', 'troupe'), 'config')
+  return { userFile, projectFile: await findProjectConfig(process.cwd()) }
+}
+
 async function isUsable(terminal: Terminal, file: ConfigFile, request: ConfigRequest): Promise<boolean> {
   if (request.trustProject) return true
-  const trust = await import('../../formats/folder-trust.ts')
-  const record = trust.trustRecordPath(homedir())
-  const { hashConfigFiles } = await import('../../formats/config-trust.ts')
-  const files = await hashConfigFiles(file)
-  const changes = await trust.findTrustChanges(record, file.folder, files)
+  const { files, changes } = await readTrust(file)
   if (!changes) return true
-  if (request.use === 'help') return false
+  if (request.use === 'help' || request.use === 'doctor') return false
   if (terminal.interactive && (await askForTrust(terminal, file, changes))) {
-    await trust.recordTrust(record, file.folder, files)
+    await recordProjectTrust(terminal, file.folder, files)
     return true
   }
   if (request.use === 'execute') throw untrustedError(file, changes)
   if (!request.quiet) noteWrapped(terminal, `${untrustedReason(file, changes)}; it is not used here. ${TRUST_HINT}`)
   return false
+}
+
+/** The hashes of a configuration, and how they differ from the trusted ones; `undefined` if they do not. */
+async function readTrust(file: ConfigFile): Promise<{ files: FileHashes; changes: TrustChanges | undefined }> {
+  const { findTrustChanges, trustRecordPath } = await import('../../formats/folder-trust.ts')
+  const { hashConfigFiles } = await import('../../formats/config-trust.ts')
+  const files = await hashConfigFiles(file)
+  return { files, changes: await findTrustChanges(trustRecordPath(userHome()), file.folder, files) }
+}
+
+/** The reason why the operator has to be asked about a configuration; `undefined` if it is trusted. */
+export async function findUntrustedReason(file: ConfigFile): Promise<string | undefined> {
+  const { changes } = await readTrust(file)
+  return changes && untrustedReason(file, changes)
+}
+
+/** Records that the operator trusts the project. A home folder that cannot be written only means to be asked again. */
+export async function recordProjectTrust(terminal: Terminal, folder: string, files: FileHashes): Promise<void> {
+  const { recordTrust, trustRecordPath } = await import('../../formats/folder-trust.ts')
+  const record = trustRecordPath(userHome())
+  await recordTrust(record, folder, files).catch((thrown: Error) =>
+    noteWrapped(terminal, `${record} cannot be written, so that the next command asks again: ${thrown.message}`),
+  )
 }
 
 async function askForTrust(terminal: Terminal, file: ConfigFile, changes: TrustChanges): Promise<boolean> {

@@ -6,6 +6,7 @@ import { pluralize } from '../../../views/format-amount.ts'
 import { loadUserAgents } from '../agent-roster.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
+import { checkConfigFiles } from '../config-checks.ts'
 import { EXIT } from '../exit-code.ts'
 import { findRun } from '../find-run.ts'
 import type { ModelTest } from '../model-checks.ts'
@@ -15,10 +16,12 @@ import type { DoctorCheck } from '../render/doctor-checks.ts'
 import { doctorCheckLines } from '../render/doctor-checks.ts'
 
 /** Checks the environment; with `--run` also verifies the journal of that run. */
-export async function doctorCommand(cli: Cli<{ run?: string; call?: true | string[] }>): Promise<number> {
+export async function doctorCommand(command: Cli<{ run?: string; call?: true | string[] }>): Promise<number> {
+  const { config, checks: configChecks } = await checkConfigFiles(command)
+  const cli = { ...command, config }
   const models = await detectConfiguredModels(cli)
   const calls = await runModelTests(cli, models)
-  const checks: DoctorCheck[] = [nodeCheck(), ...modelChecks(models), ...calls.map(modelTestCheck)]
+  const checks: DoctorCheck[] = [nodeCheck(), ...configChecks, ...modelChecks(models), ...calls.map(modelTestCheck)]
   checks.push(await sandboxCheck(), await searchCheck())
   let troupe: Troupe | undefined
   try {

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { basename, join } from 'node:path'
 import { TroupeError } from '../../../errors.ts'
 import { wrapText } from '../../../views/text-width.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'
+import { recordProjectTrust } from '../project-config.ts'
 import { withProgramName } from '../render/styled-line.ts'
 import { STARTER_AGENTS } from './starter-agents.ts'
 import { STARTER_CONFIG } from './starter-config.ts'
@@ -35,7 +35,7 @@ export async function initCommand(cli: Cli): Promise<number> {
   await mkdir(join(...AGENTS_FOLDER.split('/')), { recursive: true })
   // Prevents a TOCTOU race: `wx` fails on a file created after the check.
   for (const { path, text } of files) await writeFile(path, text, { flag: 'wx' })
-  if (!config) await trustOwnConfig(folder)
+  if (!config) await trustOwnConfig(cli, folder)
   const written = files.map(({ path }) => path)
   if (options.json) {
     printJson(cli, { written, kept, next: NEXT_STEPS.map(([command]) => command) })
@@ -55,10 +55,10 @@ export async function initCommand(cli: Cli): Promise<number> {
 }
 
 /** The operator need not be asked about a file that this command has just written. */
-async function trustOwnConfig(folder: string): Promise<void> {
+async function trustOwnConfig({ terminal }: Cli, folder: string): Promise<void> {
   const { PROJECT_CONFIG } = await import('../../../formats/config-file.ts')
-  const { hashFiles, recordTrust, trustRecordPath } = await import('../../../formats/folder-trust.ts')
-  await recordTrust(trustRecordPath(homedir()), folder, await hashFiles(folder, [`${PROJECT_CONFIG}.ts`]))
+  const { hashFiles } = await import('../../../formats/folder-trust.ts')
+  await recordProjectTrust(terminal, folder, await hashFiles(folder, [`${PROJECT_CONFIG}.ts`]))
 }
 
 function filesExistError(paths: readonly string[]): TroupeError {

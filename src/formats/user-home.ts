@@ -1,0 +1,10 @@
+import { homedir, userInfo } from 'node:os'
+import { isAbsolute } from 'node:path'
+
+/**
+ * The home folder of the user. With an empty or relative `HOME`, files of the working folder would pass for the user's own (untrusted
+ * search path), so that the entry of the user database is used.
+ */
+export function userHome(): string {
+  return isAbsolute(homedir()) ? homedir() : userInfo().homedir
+}
