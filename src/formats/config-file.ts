@@ -16,7 +16,7 @@ export interface ConfigFile {
 export interface ConfigData {
   value: unknown
   /** `path:line:column` of a key, or the path if the position is not known. */
-  locate(key: readonly PropertyKey[]): string
+  locate(key: readonly PropertyKey[]): Promise<string>
 }
 
 export const PROJECT_CONFIG = 'troupe.config'
@@ -62,16 +62,10 @@ export function toConfigFile(path: string): ConfigFile {
 /** Parses a JSON or YAML file. Throws `invalid_input` with the position of a syntax error. */
 export async function readConfigData({ path }: ConfigFile): Promise<ConfigData> {
   const text = await readConfigText(path)
-  const yaml = await import('yaml')
-  const lines = new yaml.LineCounter()
-  const document = yaml.parseDocument(text, { lineCounter: lines, logLevel: 'error', merge: true })
-  const locate: ConfigData['locate'] = (key) => {
-    if (document.errors.length > 0) return path
-    const names = key.map((part) => (typeof part === 'symbol' ? '' : part))
-    const { line, column } = findYamlPosition({ yaml, document, lines, text }, { path: names, key: true })
-    return `${path}:${line}:${column}`
-  }
+  // JSON is YAML, too: the library is loaded only to find the position of a problem.
+  const locate: ConfigData['locate'] = async (key) => (await parseYaml(path, text)).locate(key)
   if (path.endsWith('.json')) return { value: parseJson(path, text), locate }
+  const { document } = await parseYaml(path, text)
   const [error] = document.errors
   if (error) {
     const { line = 1, col = 1 } = error.linePos?.[0] ?? {}
@@ -81,8 +75,21 @@ export async function readConfigData({ path }: ConfigFile): Promise<ConfigData> 
   return { value: documentValue(path, document), locate }
 }
 
+async function parseYaml(path: string, text: string) {
+  const yaml = await import('yaml')
+  const lines = new yaml.LineCounter()
+  const document = yaml.parseDocument(text, { lineCounter: lines, logLevel: 'error', merge: true })
+  const locate = (key: readonly PropertyKey[]): string => {
+    if (document.errors.length > 0) return path
+    const names = key.map((part) => (typeof part === 'symbol' ? '' : part))
+    const { line, column } = findYamlPosition({ yaml, document, lines, text }, { path: names, key: true })
+    return `${path}:${line}:${column}`
+  }
+  return { document, locate }
+}
+
 /** The text of a configuration file. */
-export async function readConfigText(path: string): Promise<string> {
+async function readConfigText(path: string): Promise<string> {
   const content = await readTextFile(path, () => true).catch((thrown: NodeJS.ErrnoException) => {
     throw unreadableError(path, thrown.code === 'ENOENT' ? 'no such file' : thrown.message)
   })

@@ -1,7 +1,10 @@
 import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { BUILT_IN_PATTERNS, loadBuiltInPatterns } from './built-in-patterns.ts'
 
 const ENTRY = new URL('../index.ts', import.meta.url).href
@@ -19,7 +22,7 @@ async function loadedAfter(statements: string): Promise<string[]> {
     }
     const options = { store: 'memory', model: { name: 'double', stream } }
     ${statements}
-    const parts = ['node_modules/zod/', 'src/patterns/', 'src/engine/embedded-engine', 'src/patterns/collaborate/run-', 'src/patterns/team/run-']
+    const parts = ['node_modules/zod/', 'node_modules/yaml/', 'src/patterns/', 'src/engine/embedded-engine', 'src/patterns/collaborate/run-', 'src/patterns/team/run-']
     console.log(JSON.stringify(parts.filter((part) => urls.some((url) => url.includes(part)))))`
   const args = ['--input-type=module', '--eval', program]
   const cwd = fileURLToPath(new URL('../..', import.meta.url))
@@ -33,6 +36,17 @@ test('P31 a troupe that only reads loads neither schemas nor patterns nor the en
     await troupe.result('r_none').catch(() => {})
     await troupe.close()`
   expect(await loadedAfter(reading)).toEqual([])
+})
+
+test('P31 a configuration in JSON loads the schemas that check it, and no parser of YAML', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'troupe-lazy-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const config = join(folder, 'troupe.config.json')
+  await writeFile(config, '{ "limits": { "usd": 5 } }')
+  const reading = `const troupe = await createTroupe({ ...options, config: ${JSON.stringify(config)} })
+    await troupe.runs().all()
+    await troupe.close()`
+  expect(await loadedAfter(reading)).toEqual(['node_modules/zod/'])
 })
 
 test('P31 the first run loads the engine and the definitions of patterns, and the code of no other pattern', async () => {

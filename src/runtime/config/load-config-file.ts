@@ -12,18 +12,18 @@ export async function loadConfigFile(file: ConfigFile): Promise<LoadedConfig> {
   const { path, folder } = file
   if (file.kind === 'code') {
     const value = (await importModule(path)).default
-    checkConfig('code', { value, locate: () => path })
+    await checkConfig('code', { value, locate: async () => path })
     return { path, folder, options: withAbsolutePaths(folder, value as TroupeConfig) }
   }
   const data = await readConfigData(file)
-  checkConfig('data', data)
+  await checkConfig('data', data)
   return { path, folder, options: withAbsolutePaths(folder, await withModules(file, data)) }
 }
 
 /** Throws `invalid_input` with the place, the reason and, for an unknown key, the known ones. */
-function checkConfig(kind: ConfigFile['kind'], { value, locate }: ConfigData): void {
+async function checkConfig(kind: ConfigFile['kind'], { value, locate }: ConfigData): Promise<void> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw configError(`${locate([])}: ${kind === 'code' ? 'the default export' : 'the file'} is no object`, {
+    throw configError(`${await locate([])}: ${kind === 'code' ? 'the default export' : 'the file'} is no object`, {
       hint: kind === 'code' ? 'write: export default defineConfig({ … })' : 'start with a key, such as limits:',
     })
   }
@@ -31,17 +31,17 @@ function checkConfig(kind: ConfigFile['kind'], { value, locate }: ConfigData): v
   const [issue] = parsed.error?.issues ?? []
   if (!issue) return
   if (issue.code !== 'unrecognized_keys')
-    throw configError(`${locate(issue.path)}: '${issue.path.join('.')}' is invalid: ${issue.message}`, {
+    throw configError(`${await locate(issue.path)}: '${issue.path.join('.')}' is invalid: ${issue.message}`, {
       hint: 'docs/guide/configuration.md lists the keys and their values',
     })
   const [key = ''] = issue.keys
   const path = [...issue.path, key]
   if (kind === 'data' && isCodeOnly(path))
-    throw configError(`${locate(path)}: '${path.join('.')}' needs code`, {
+    throw configError(`${await locate(path)}: '${path.join('.')}' needs code`, {
       hint: 'use troupe.config.ts instead of JSON or YAML',
     })
   const known = nearestNames(key, knownKeys(kind, issue.path))
-  throw configError(`${locate(path)}: unknown key '${path.join('.')}'`, {
+  throw configError(`${await locate(path)}: unknown key '${path.join('.')}'`, {
     hint: known.length > 0 ? `did you mean '${known[0]}'? The keys are ${known.join(', ')}` : 'remove the key',
     alternatives: known,
   })
@@ -72,7 +72,7 @@ async function withModules(file: ConfigFile, { value, locate }: ConfigData): Pro
       const values = Object.values(await importModule(resolve(file.folder, path)))
       const found = values.filter((each) => typeof each === 'object' && each !== null && EXPORTS[key](each as never))
       if (found.length > 0) return found
-      throw configError(`${locate([key, index])}: ${path} exports no ${key}`, { hint: `export ${key} by name` })
+      throw configError(`${await locate([key, index])}: ${path} exports no ${key}`, { hint: `export ${key} by name` })
     })
     config[key] = [...new Set((await Promise.all(loaded)).flat())]
   }
