@@ -48,12 +48,21 @@ export function checkAttachments(attachments: readonly Attachment[]): void {
     })
   }
   for (const attachment of attachments) checkAttachment(attachment)
-  const total = attachments.reduce((sum, attachment) => sum + attachmentBytes(attachment), 0)
+  const total = totalBytes(attachments)
   if (total > MAX_TOTAL_BYTES) {
     throw new TroupeError('too_large', `the \`attachments\` have ${formatBytes(total)}, more than 20 MB together`, {
       hint: 'pass fewer or smaller `attachments`, or send them with several messages',
     })
   }
+}
+
+/** Whether there are few and small enough attachments for one message. */
+export function isWithinAttachmentLimits(attachments: readonly Attachment[]): boolean {
+  return attachments.length <= MAX_ATTACHMENTS && totalBytes(attachments) <= MAX_TOTAL_BYTES
+}
+
+function totalBytes(attachments: readonly Attachment[]): number {
+  return attachments.reduce((sum, attachment) => sum + attachmentBytes(attachment), 0)
 }
 
 function checkAttachment(attachment: Attachment): void {
@@ -95,11 +104,16 @@ function unsupportedError(name: string): TroupeError {
 
 /** The parts of a message. A text file is sent as text, which every model takes. */
 export function attachmentParts(attachments: readonly Attachment[]): (TextPart | FilePart)[] {
-  return attachments.map(({ name, media_type, data }) => {
-    if (!isText(media_type)) return { type: 'file', name, media_type, data }
-    const text = Buffer.from(data, 'base64').toString('utf8')
-    return { type: 'text', text: `<file name=${JSON.stringify(name)}>\n${text}\n</file>` }
+  return attachments.map((attachment) => {
+    const text = attachmentText(attachment)
+    if (text === undefined) return { type: 'file', ...attachment }
+    return { type: 'text', text: `<file name=${JSON.stringify(attachment.name)}>\n${text}\n</file>` }
   })
+}
+
+/** The content of a text file; `undefined` for images and PDFs. */
+export function attachmentText({ media_type, data }: Attachment): string | undefined {
+  return isText(media_type) ? Buffer.from(data, 'base64').toString('utf8') : undefined
 }
 
 export function attachmentBytes({ data }: Pick<Attachment, 'data'>): number {

@@ -1,4 +1,5 @@
 import * as z from '../schema/zod.ts'
+import { attachmentSchema } from './attachment-schema.ts'
 
 /** The nested run that takes the action: names from the top, such as `legal/contracts`. Default: the run itself. */
 const path = z.string().min(1).optional()
@@ -15,7 +16,12 @@ export const steerSchema = z.discriminatedUnion('do', [
     value: z.union([z.number(), z.string(), z.boolean()]),
     path,
   }),
-  z.strictObject({ do: z.literal('say'), text: z.string().min(1), path }),
+  z.strictObject({
+    do: z.literal('say'),
+    text: z.string().min(1),
+    attachments: z.array(attachmentSchema).optional(),
+    path,
+  }),
 ])
 
 export type SteerAction = z.output<typeof steerSchema>

@@ -1,4 +1,5 @@
 import { shortHash } from './hash.ts'
+import { messageTokenBound } from './message-size.ts'
 import type { Message } from './model.ts'
 
 /**
@@ -16,7 +17,7 @@ export class Thread {
   add(message: Message): void {
     const json = JSON.stringify(message)
     this.messages.push(message)
-    this.#bytes += Buffer.byteLength(json) + 8
+    this.#bytes += messageTokenBound(message, json)
     this.#hash = shortHash(this.#hash + json)
   }
 

@@ -18,7 +18,7 @@ import { retryWhileBusy } from './sqlite/busy-retry.ts'
 import type { Durability, SqliteConnectionOptions } from './sqlite/connection.ts'
 import { SqliteConnection } from './sqlite/connection.ts'
 import { DataVersionPoller } from './sqlite/data-version.ts'
-import { encodedBytes, encodeEvent, hashBlobs, hasPendingHash } from './sqlite/event-data.ts'
+import { encodeCommand, encodedBytes, encodeEvent, hashBlobs, hasPendingHash } from './sqlite/event-data.ts'
 import type { FileSystemType } from './sqlite/file-system.ts'
 import { prepareStoreFile } from './sqlite/file-system.ts'
 import { APPLICATION_ID, applicationId, inspectDatabase } from './sqlite/inspect-database.ts'
@@ -253,6 +253,8 @@ class SqliteStore implements port.Store {
   }
 
   async enqueueCommand(run_id: string, body: port.CommandBody, at: number): Promise<port.Command> {
+    const unhashed = encodeCommand(body)
+    const encoded = hasPendingHash(unhashed) ? await hashBlobs(unhashed) : unhashed
     const command = await this.#write('full', ({ runs, gates, commands }) => {
       const run = runs.requireRun(run_id)
       if (isEnded(run.status)) throw runEndedError(run)
@@ -262,7 +264,7 @@ class SqliteStore implements port.Store {
         const by = commands.answeredBy(gate_id) ?? gates.answeredBy(gate_id)
         if (by !== undefined) throw gateAnsweredError(gate_id, by)
       }
-      return commands.insert(run, body, at)
+      return commands.insert(run, { body, encoded, at })
     })
     this.changes.commandStored(run_id)
     return command

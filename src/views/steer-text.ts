@@ -1,3 +1,4 @@
+import { describeAttachment } from '../kernel/attachment.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
 
 export function formatSteerAction(action: SteerAction): string {
@@ -11,7 +12,11 @@ function formatAction(action: SteerAction): string {
     case 'set':
       return `${action.name} = ${JSON.stringify(action.value)}`
     case 'say':
-      return `message ${action.text}`
+      return [
+        'message',
+        action.text,
+        ...(action.attachments ?? []).map((file) => `+ ${describeAttachment(file)}`),
+      ].join(' ')
     default:
       return action.do
   }

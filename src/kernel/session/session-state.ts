@@ -1,7 +1,7 @@
 import type { ErrorRecord } from '../../errors.ts'
-import { fileTokens } from '../attachment.ts'
 import type { Event, SessionCompress, SessionOpen } from '../event.ts'
 import { sha256, shortHash } from '../hash.ts'
+import { messageTokenBound } from '../message-size.ts'
 import type { Message, ToolResultPart, Usage } from '../model.ts'
 import { addUsage, NO_USAGE, textFrom, toolCallsFrom, userMessage } from '../model.ts'
 import type { Thread } from '../thread.ts'
@@ -201,14 +201,6 @@ function appendMessage(session: SessionState, message: Message): void {
   session.messages.push(message)
   session.bytes += messageTokenBound(message, json)
   session.unhashed.push(json)
-}
-
-/** The bytes of a message, with the estimated tokens of its files in place of their data. */
-function messageTokenBound(message: Message, json: string): number {
-  let bound = Buffer.byteLength(json) + 8
-  if (message.role !== 'user') return bound
-  for (const part of message.content) if (part.type === 'file') bound += fileTokens(part) - part.data.length
-  return bound
 }
 
 function addToolResult(session: SessionState, { id, name, text, is_error }: Omit<ToolResultPart, 'type'>): void {

@@ -1,5 +1,6 @@
 import { didYouMean, TroupeError, unknownNameError } from '../../errors.ts'
 import { normalizeStatement } from '../../judgement/similarity/similarity.ts'
+import { checkAttachments } from '../../kernel/attachment.ts'
 import type { Roster } from '../../kernel/roster.ts'
 import { checkAgentConfig } from './agent-config.ts'
 import type { CollaborateInput } from './input.ts'
@@ -13,6 +14,7 @@ export function checkCollaborateInput(
   limits: Pick<CollaborationLimits, 'max_agents'>,
 ): void {
   if (input.task.trim() === '') throw invalidInput('`task` is empty', 'describe what the agents should work on')
+  checkAttachments(input.attachments ?? [])
   checkAgents(roster, input, limits)
   checkVote(input)
   if (input.solo_first && input.mode === 'hierarchical') {

@@ -1,3 +1,4 @@
+import { attachmentSchema } from '../../kernel/attachment-schema.ts'
 import * as z from '../../schema/zod.ts'
 import { durationSchema } from './duration.ts'
 
@@ -108,6 +109,10 @@ const AGENTS_DESCRIPTION = 'Two to five specialists: names of known agents, or {
 export const collaborateInput = z.strictObject({
   agents: z.array(z.union([z.string().min(1), specialistSchema])).describe(AGENTS_DESCRIPTION),
   ...fields,
+  attachments: z
+    .array(attachmentSchema)
+    .optional()
+    .describe('Files for all specialists: images, PDF, text. On the command line: --attach FILE.'),
 })
 
 export type CollaborateInput = z.output<typeof collaborateInput>

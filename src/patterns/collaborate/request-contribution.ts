@@ -1,5 +1,6 @@
 import type { ErrorRecord } from '../../errors.ts'
 import { TroupeError, toTroupeError } from '../../errors.ts'
+import type { Attachment } from '../../kernel/attachment.ts'
 import type { PerformRequest } from '../../kernel/context.ts'
 import { canonicalJson, sha256 } from '../../kernel/hash.ts'
 import { isFatal } from '../../kernel/journal/fatal-error.ts'
@@ -22,6 +23,8 @@ export interface ContributionScope {
   schema: z.ZodType | undefined
   categories: readonly string[] | undefined
   cache: boolean
+  /** `attachments` of the first request to each specialist. */
+  files: { attachments?: Attachment[] }
   /** Contributions in the order of their end: what a cancelled collaboration keeps. */
   finished: Contribution[]
 }
@@ -38,18 +41,20 @@ export function createContributionScope(
   shared: string,
   input: ContributionOptions,
 ): ContributionScope {
-  const { categories, structured, cache } = input
+  const { categories, structured, cache, attachments } = input
   return {
     context,
     shared,
     schema: structured ? contributionSchema(categories) : undefined,
     categories,
     cache,
+    files: attachments ? { attachments } : {},
     finished: [],
   }
 }
 
 interface ContributionOptions {
+  attachments?: Attachment[] | undefined
   categories?: string[] | undefined
   structured: boolean
   cache: boolean
@@ -133,9 +138,10 @@ async function performWithCache(
   specialist: Specialist,
   { key, instruction, model = specialist.agent.model }: SpecialistRequest & { instruction: string },
 ) {
-  const { context, schema, cache } = scope
+  const { context, schema, cache, files } = scope
   const request: PerformRequest = {
     instruction,
+    ...files,
     ...(model === undefined ? undefined : { model }),
     ...(schema ? { output: schema, allowText: true as const } : undefined),
     ...(specialist.readOnly ? { readOnly: specialist.readOnly } : undefined),
@@ -143,7 +149,9 @@ async function performWithCache(
   if (!cache || !context.isReadOnly(specialist.agent, request))
     return performWithTextFallback(scope, specialist, { key, request })
   const format = { structured: schema !== undefined, categories: scope.categories ?? null }
-  const cache_key = sha256(canonicalJson({ agent: specialist.agent, instruction, model: model ?? null, ...format }))
+  const cache_key = sha256(
+    canonicalJson({ agent: specialist.agent, instruction, model: model ?? null, ...format, ...files }),
+  )
   const cachedSession = await context.cachedResult(`${key}/cached`, cache_key, model)
   if (cachedSession) {
     const contribution = toContribution(scope, specialist, cachedSession)

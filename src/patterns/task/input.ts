@@ -1,5 +1,6 @@
 import type { Agent } from '../../kernel/agent.ts'
 import { agentList } from '../../kernel/agent-summary.ts'
+import { attachmentSchema } from '../../kernel/attachment-schema.ts'
 import { canonicalJson } from '../../kernel/hash.ts'
 import type { Schema, StandardSchema } from '../../schema/standard-schema.ts'
 import * as z from '../../schema/zod.ts'
@@ -39,12 +40,6 @@ const fields = {
     .describe('JSON Schema of an object. The agent answers with JSON that matches it; the result has it as `object`.'),
 }
 
-const attachment = z.strictObject({
-  name: z.string().min(1).max(255),
-  media_type: z.string(),
-  data: z.string().describe('The content of the file in Base64.'),
-})
-
 export const taskInput = z.strictObject({
   agent: z
     .string()
@@ -52,7 +47,7 @@ export const taskInput = z.strictObject({
     .describe("The name of an agent, or 'self'. The first task of a run defaults to 'default'."),
   ...fields,
   attachments: z
-    .array(attachment)
+    .array(attachmentSchema)
     .optional()
     .describe('Files that the instruction carries: images, PDF, text. On the command line: --attach FILE.'),
 })

@@ -2,6 +2,7 @@ import { TroupeError } from '../../errors.ts'
 import { formatFieldPath } from '../../judgement/team/team-problem.ts'
 import type { Team } from '../../judgement/team/team-schema.ts'
 import { validateTeam } from '../../judgement/team/validate-team.ts'
+import { checkAttachments } from '../../kernel/attachment.ts'
 import type { Roster } from '../../kernel/roster.ts'
 import { matchRoles } from './form-team.ts'
 import type { TeamRunInput } from './input.ts'
@@ -10,10 +11,12 @@ import { checkVariable } from './team-steering.ts'
 const MAX_NESTING = 8
 
 /** Rejects a team that cannot run, before the first model request. */
-export function checkTeamInput(roster: Roster, { team, message, variables }: TeamRunInput): void {
+export function checkTeamInput(roster: Roster, input: TeamRunInput): void {
+  const { team, message, variables, attachments = [], before } = input
   if (message.trim() === '') {
     throw new TroupeError('invalid_input', '`message` is empty', { hint: 'describe what the team should do' })
   }
+  checkAttachments([...attachments, ...before.flatMap((earlier) => earlier.attachments ?? [])])
   checkNesting(team)
   checkTeamFilesLoaded(team)
   const problems = validateTeam(team, {

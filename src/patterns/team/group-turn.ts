@@ -2,6 +2,7 @@ import { TroupeError } from '../../errors.ts'
 import type { ConditionVerdict } from '../../judgement/team/handoff-routing.ts'
 import type { TeamGroup } from '../../judgement/team/team-schema.ts'
 import type { Agent } from '../../kernel/agent.ts'
+import { dropOldestAttachments } from './carried-attachments.ts'
 import type { SingleMember, TurnFailure, TurnRequest, TurnResult } from './member-turn.ts'
 import {
   addSpentTokens,
@@ -171,12 +172,16 @@ function toCollaborateInput(state: TeamState, group: TeamGroup, members: readonl
   const { plan, input } = state
   const { weights, threshold } = group
   const names = members.map(({ agent }) => agent.name)
+  const { attachments: own = [] } = input
+  const messages = dropOldestAttachments(inheritedMessages(state), own)
+  const attachments = [...own, ...messages.flatMap((message) => message.attachments ?? [])]
   return {
     task: input.message,
     agents: members.map(({ agent: { name }, role }) => (role === undefined ? { name } : { name, role })),
     mode: 'parallel',
     synthesis: group.synthesis ?? 'coordinator',
-    context: { conversation: inheritedMessages(state).map(formatTeamMessage) },
+    context: { conversation: messages.map(formatTeamMessage) },
+    ...(attachments.length > 0 ? { attachments } : undefined),
     limits: { max_agents: names.length, max_parallel: plan.team.limits.max_parallel },
     ...(weights ? { weights: Object.fromEntries(names.map((name) => [name, weights[name] ?? 1])) } : undefined),
     ...(threshold ? { consensus_threshold: threshold } : undefined),

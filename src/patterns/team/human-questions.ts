@@ -1,9 +1,31 @@
+import { toTroupeError } from '../../errors.ts'
+import type { Attachment } from '../../kernel/attachment.ts'
+import { checkAttachments } from '../../kernel/attachment.ts'
+import { attachmentSchema } from '../../kernel/attachment-schema.ts'
 import type { Context } from '../../kernel/context.ts'
 import type { Question } from '../../kernel/gate.ts'
+import { formatIssues } from '../../schema/schema.ts'
+import * as z from '../../schema/zod.ts'
 
 /*
  * Human-in-the-loop questions of a team. `detail.takes` of a gate lists the steering actions it accepts as answers.
  */
+
+/** A message of a person, with the files that it carries. */
+export interface PersonMessage {
+  text: string
+  attachments?: readonly Attachment[]
+}
+
+export function toPersonMessage({
+  text,
+  attachments = [],
+}: {
+  text: string
+  attachments?: readonly Attachment[] | undefined
+}): PersonMessage {
+  return attachments.length > 0 ? { text, attachments } : { text }
+}
 
 /** Asks a person until the answer is valid. */
 export async function askUntilValid<T>(
@@ -20,10 +42,44 @@ export async function askUntilValid<T>(
   }
 }
 
-/** Asks a person a question that any text answers. */
-export async function askHuman(context: Context, key: string, question: Question): Promise<string> {
+/** Asks a person a question that any message answers; an empty answer is an empty message. */
+export async function askHuman(context: Context, key: string, question: Question): Promise<PersonMessage> {
   const detail = { ...(question.detail as object), takes: ['say'] }
-  return answerText(await context.ask(key, withPath(context, { ...question, detail }))) ?? ''
+  return (await askForMessage(context, key, withPath(context, { ...question, detail }))) ?? { text: '' }
+}
+
+/** Asks for a message: `undefined` for an empty answer or `stop`. Asks again when a file of the answer cannot be attached. */
+export async function askForMessage(
+  context: Context,
+  key: string,
+  question: Question,
+): Promise<PersonMessage | undefined> {
+  let current = question
+  for (let attempt = 1; ; attempt++) {
+    const answer = await context.ask(attempt === 1 ? key : `${key}/${attempt}`, current)
+    const text = answerText(answer)
+    if (text === undefined) return undefined
+    const attachments = parseAnswerAttachments(answer)
+    if (typeof attachments !== 'string') return toPersonMessage({ text, attachments })
+    current = { ...question, question: `The answer was not delivered: ${attachments}. ${question.question}` }
+  }
+}
+
+/** The attachments of an answer, or the reason why they are invalid: programs answer gates without a check. */
+function parseAnswerAttachments(answer: unknown): Attachment[] | string {
+  const { do: action, attachments = [] } = (typeof answer === 'object' ? (answer ?? {}) : {}) as {
+    do?: unknown
+    attachments?: unknown
+  }
+  if (action !== 'say') return []
+  const parsed = z.array(attachmentSchema).safeParse(attachments)
+  if (!parsed.success) return formatIssues(parsed.error)
+  try {
+    checkAttachments(parsed.data)
+    return parsed.data
+  } catch (thrown) {
+    return toTroupeError(thrown).message
+  }
 }
 
 /** Names the sub-team that asks: steering answers its question only with the same `path`. */
@@ -33,7 +89,7 @@ function withPath({ parentName }: Context, question: Question): Question {
 }
 
 /** The text of an answer, or `undefined` for an empty answer or `stop`. */
-export function answerText(answer: unknown): string | undefined {
+function answerText(answer: unknown): string | undefined {
   if (answer === null || answer === undefined) return undefined
   const { do: action, text } = (typeof answer === 'object' ? answer : {}) as { do?: unknown; text?: unknown }
   if (action === 'stop') return undefined

@@ -1,4 +1,5 @@
 import { teamSchema } from '../../judgement/team/team-schema.ts'
+import { attachmentSchema } from '../../kernel/attachment-schema.ts'
 import * as z from '../../schema/zod.ts'
 
 const value = z.union([z.number(), z.string(), z.boolean()])
@@ -9,11 +10,21 @@ export const variableValues = z.record(z.string(), value).default({})
 /** The maximum number of earlier messages in `before`. */
 export const MAX_PRIOR_MESSAGES = 100
 
-const priorMessage = z.strictObject({ from: z.string(), text: z.string(), artifacts: z.array(z.string()).default([]) })
+const attachments = z.array(attachmentSchema).optional()
+
+const priorMessage = z.strictObject({
+  from: z.string(),
+  text: z.string(),
+  artifacts: z.array(z.string()).default([]),
+  attachments,
+})
 
 export const teamInput = z.strictObject({
   team: teamSchema.describe('The team as data, for example a parsed team file. It is stored with the run.'),
   message: z.string().describe('What the team has to do.'),
+  attachments: attachments.describe(
+    'Files that the message carries: images, PDF, text. On the command line: --attach FILE.',
+  ),
   variables: variableValues.describe('Initial values of variables, instead of those in context_variables.'),
   before: z
     .array(priorMessage)
@@ -32,6 +43,8 @@ const historyEntry = z.object({
   timestamp: z.string(),
   parts: z.array(z.object({ type: z.literal('text'), text: z.string() })),
   artifacts: z.array(z.string()),
+  /** Names of the files that a message of a person carried. */
+  attachments: z.array(z.string()).optional(),
   handoff_triggered: z.boolean(),
   handoff_target: z.string().nullable(),
   handoff_reason: z.string().nullable(),

@@ -9,7 +9,7 @@ import type { SessionResult } from '../../kernel/session-result.ts'
 import { askHuman } from './human-questions.ts'
 import type { TeamOutput } from './input.ts'
 import type { MemberProfile, TeamMessage } from './prompts.ts'
-import { subTeamPath, toSubTeamContext } from './sub-team-context.ts'
+import { subTeamMessages, subTeamPath } from './sub-team-context.ts'
 import type { TeamMember } from './team-plan.ts'
 import type { TeamState } from './team-state.ts'
 import { appendMessage, recordTurnEnd, recordTurnStart, setVariable } from './team-state.ts'
@@ -142,11 +142,11 @@ async function runHumanTurn(
 ): Promise<TurnResult> {
   const { context, conversation, input, round } = state
   const last = conversation.messages.at(-1)
-  const text = await askHuman(context, key, {
+  const answer = await askHuman(context, key, {
     question: last?.text ?? last?.error ?? input.message,
     detail: { kind: 'person', as: name, ...(role === undefined ? undefined : { role }), from: last?.from ?? 'user' },
   })
-  return { ...emptyTurnResult(), text, messages: [{ from: name, person: true, round, text }] }
+  return { ...emptyTurnResult(), text: answer.text, messages: [{ from: name, person: true, round, ...answer }] }
 }
 
 type SubTeamMember = Extract<TeamMember, { kind: 'team' }>
@@ -155,7 +155,7 @@ async function runSubTeamTurn(state: TeamState, member: SubTeamMember, key: stri
   const { context, input, record } = state
   const { team, name, outputs } = member
   const variables = inheritedVariables(state, member)
-  const subTeamInput = { team, message: input.message, variables, before: toSubTeamContext(state) }
+  const subTeamInput = { team, message: input.message, variables, ...subTeamMessages(state) }
   try {
     const options = { key, parentName: subTeamPath(context, name) }
     const output = (await context.run('team', subTeamInput, options)) as TeamOutput

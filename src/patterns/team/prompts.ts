@@ -1,7 +1,9 @@
 import type { VariableType } from '../../judgement/condition/system-variables.ts'
 import type { Team } from '../../judgement/team/team-schema.ts'
 import { shortDescription } from '../../kernel/agent-summary.ts'
-import type { UserMessage } from '../../kernel/model.ts'
+import type { Attachment } from '../../kernel/attachment.ts'
+import { attachmentText } from '../../kernel/attachment.ts'
+import type { FilePart, TextPart, UserMessage } from '../../kernel/model.ts'
 import { userMessage } from '../../kernel/model.ts'
 
 /*
@@ -115,6 +117,7 @@ export interface TeamMessage {
   round?: number
   text?: string
   artifacts?: readonly string[]
+  attachments?: readonly Attachment[]
   error?: string
   /** Set when the answer is incomplete. */
   stop_reason?: string
@@ -125,12 +128,25 @@ export interface TeamMessage {
   decisions?: readonly string[]
 }
 
-export function formatTeamMessage({ artifacts = [], ...message }: TeamMessage): string {
-  return JSON.stringify(artifacts.length > 0 ? { ...message, artifacts } : message)
+/** The message as text, with the names of its attachments. */
+export function formatTeamMessage({ artifacts = [], attachments = [], ...message }: TeamMessage): string {
+  return JSON.stringify({
+    ...message,
+    ...(artifacts.length > 0 ? { artifacts } : undefined),
+    ...(attachments.length > 0 ? { attachments: attachments.map(({ name }) => name) } : undefined),
+  })
 }
 
 export function toUserMessage(message: TeamMessage): UserMessage {
-  return userMessage(formatTeamMessage(message))
+  const { role, content } = userMessage(formatTeamMessage(message))
+  return { role, content: [...content, ...(message.attachments ?? []).map(toMessagePart)] }
+}
+
+/** Prevents prompt injection: a text file is JSON, too, so that no line in it can impersonate a speaker. */
+function toMessagePart(attachment: Attachment): TextPart | FilePart {
+  const text = attachmentText(attachment)
+  if (text === undefined) return { type: 'file', ...attachment }
+  return { type: 'text', text: JSON.stringify({ attachment: attachment.name, text }) }
 }
 
 export const ROUTER_PROMPT = [

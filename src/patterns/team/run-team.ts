@@ -8,7 +8,8 @@ import { afterWorkTarget, decideHandoff } from './decide-handoff.ts'
 import type { HandoffSource, TeamContext } from './events.ts'
 import { formTeam } from './form-team.ts'
 import { runGroupTurn } from './group-turn.ts'
-import { answerText } from './human-questions.ts'
+import type { PersonMessage } from './human-questions.ts'
+import { askForMessage, toPersonMessage } from './human-questions.ts'
 import type { TeamEndReason, TeamOutput, TeamRunInput } from './input.ts'
 import { guardLoop } from './loop-guard.ts'
 import type { TurnFailure, TurnResult } from './member-turn.ts'
@@ -37,7 +38,7 @@ export async function runTeam(context: TeamContext, input: TeamRunInput): Promis
   // For a sub-team `before` is the progress on the request, for a top team an earlier conversation.
   if (!isSubTeam) appendPriorMessages(state)
   const fallback = { to: entryMember(input.team) ?? '', reason: 'no rule from user holds; the entry agent starts' }
-  const first = await handleUserMessages(state, { key: 'start', texts: [input.message], fallback })
+  const first = await handleUserMessages(state, { key: 'start', said: [requestMessage(input)], fallback })
   if ('error' in first) return failTeam(state, first, { agent: '', where: '' })
   if (isSubTeam) appendPriorMessages(state)
   const warnings = isSubTeam ? [] : [...teamWarnings(input), ...missingTools]
@@ -52,13 +53,17 @@ export async function runTeam(context: TeamContext, input: TeamRunInput): Promis
   return runRounds(state, { from: USER, next: first.to })
 }
 
+function requestMessage({ message: text, attachments }: TeamRunInput): PersonMessage {
+  return toPersonMessage({ text, attachments })
+}
+
 type NextStep = { from: string; next: string } | { end: PatternResult }
 
 async function runRounds(state: TeamState, first: { from: string; next: string }): Promise<PatternResult> {
   for (let { from, next } = first; ; ) {
     const key = `steer/${state.round + 1}`
     const steering = await applySteering(state, next, key)
-    await recordUserMessages(state, key, steering.texts)
+    await recordUserMessages(state, key, steering.said)
     if (steering.next !== null && steering.next !== next)
       next = overrideHandoff(state, key, { from, over: next, to: steering.next })
     const step = await runRound(state, next)
@@ -141,30 +146,29 @@ async function returnToUser(state: TeamState, from: string, result: TurnResult):
   const steering = await applySteering(state, null, key)
   const early = await followSteering(state, from, { key, over: USER, steering })
   if (early) return early
-  const answer = await context.ask(`reply/${round}/gate`, {
+  const reply = await askForMessage(context, `reply/${round}/gate`, {
     question: result.text.trim() === '' ? `${from} returns to you.` : result.text,
     detail: { kind: 'reply', agent: from, takes: ['say'], ends: 'an empty answer ends the conversation' },
   })
-  const text = answerText(answer)
-  return text === undefined ? endTeam(state, from, 'ended_by_user') : handleUserReply(state, from, [text])
+  return reply === undefined ? endTeam(state, from, 'ended_by_user') : handleUserReply(state, from, [reply])
 }
 
 /** Applies steering where the team would stop: another member continues, or a user message is answered. */
 async function followSteering(
   state: TeamState,
   from: string,
-  { key, over, steering: { next, texts } }: { key: string; over: string; steering: SteeringResult },
+  { key, over, steering: { next, said } }: { key: string; over: string; steering: SteeringResult },
 ): Promise<NextStep | undefined> {
-  if (next === null) return texts.length > 0 ? handleUserReply(state, from, texts) : undefined
-  await recordUserMessages(state, key, texts)
+  if (next === null) return said.length > 0 ? handleUserReply(state, from, said) : undefined
+  await recordUserMessages(state, key, said)
   return { from, next: overrideHandoff(state, key, { from, over, to: next }) }
 }
 
 /** The reply goes to the member that returned, unless a rule from `user` holds. */
-async function handleUserReply(state: TeamState, from: string, texts: readonly string[]): Promise<NextStep> {
+async function handleUserReply(state: TeamState, from: string, said: readonly PersonMessage[]): Promise<NextStep> {
   const key = `reply/${state.round}`
   const fallback = { to: from, reason: `no rule from ${USER} holds; the reply goes to the member that returned` }
-  const handoff = await handleUserMessages(state, { key, texts, fallback })
+  const handoff = await handleUserMessages(state, { key, said, fallback })
   if ('error' in handoff) return { end: failTeam(state, handoff, { agent: from, where: '' }) }
   recordHandoff(state, { key, from: USER, handoff })
   return { from: USER, next: handoff.to }

@@ -1,4 +1,5 @@
 import { USER } from '../../judgement/team/team-schema.ts'
+import { dropOldestAttachments } from './carried-attachments.ts'
 import { MAX_PRIOR_MESSAGES } from './input.ts'
 import type { TeamMessage } from './prompts.ts'
 import type { TeamState } from './team-state.ts'
@@ -30,18 +31,24 @@ export function findRequestMessage({ conversation, input }: TeamState): TeamMess
 }
 
 /** The inherited messages with qualified author names, since members of the sub-team can have the same names. */
-export function toSubTeamContext(state: TeamState): { from: string; text: string; artifacts: string[] }[] {
+export function subTeamMessages(state: TeamState) {
   const { name: team } = state.plan.team
-  return inheritedMessages(state).map(({ from, text, summary, error, artifacts = [] }) => ({
-    from: from === USER || from.includes('/') ? from : `${team}/${from}`,
-    text: text ?? summary ?? error ?? '',
-    artifacts: [...artifacts],
-  }))
+  const { attachments = [] } = state.input
+  const before = dropOldestAttachments(inheritedMessages(state), attachments).map(
+    ({ from, text, summary, error, artifacts = [], attachments: carried }) => ({
+      from: from === USER || from.includes('/') ? from : `${team}/${from}`,
+      text: text ?? summary ?? error ?? '',
+      artifacts: [...artifacts],
+      ...(carried ? { attachments: carried } : undefined),
+    }),
+  )
+  return { before, ...(attachments.length > 0 ? { attachments } : undefined) }
 }
 
 /** Adds the messages of `before` in the input to the conversation. */
 export function appendPriorMessages(state: TeamState): void {
-  for (const { from, text, artifacts } of state.input.before) appendMessage(state, { from, text, artifacts })
+  for (const { attachments, ...message } of state.input.before)
+    appendMessage(state, attachments ? { ...message, attachments } : message)
 }
 
 /** The names of the members that lead to a sub-team, such as `legal/contracts`. Steering addresses it by this path. */

@@ -18,12 +18,13 @@ export async function recordMessages(
   { key, timeKey, messages }: MessageRecord,
 ): Promise<HistoryEntry[]> {
   const timestamp = new Date(await context.now(timeKey)).toISOString()
-  const entries = messages.map(({ from, text = '', artifacts = [], error, stop_reason }, index) => ({
+  const entries = messages.map(({ from, text = '', artifacts = [], attachments, error, stop_reason }, index) => ({
     step_id: messages.length === 1 ? key : `${key}/${index + 1}`,
     agent_name: from,
     timestamp,
     parts: [{ type: 'text' as const, text }],
     artifacts: [...artifacts],
+    ...(attachments ? { attachments: attachments.map(({ name }) => name) } : undefined),
     ...{ handoff_triggered: false, handoff_target: null, handoff_reason: null },
     ...(error === undefined ? undefined : { error }),
     ...(stop_reason === undefined ? undefined : { stop_reason }),

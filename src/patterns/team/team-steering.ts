@@ -3,8 +3,10 @@ import { settableVariables } from '../../judgement/team/settable-variables.ts'
 import { teamMembers } from '../../judgement/team/team-members.ts'
 import type { Team } from '../../judgement/team/team-schema.ts'
 import { systemVariableTypes } from '../../judgement/team/team-variables.ts'
+import { checkAttachments } from '../../kernel/attachment.ts'
 import type { SteerAction, SteeringCommand } from '../../kernel/steer-action.ts'
-import { askUntilValid, parseHumanChoice } from './human-questions.ts'
+import type { PersonMessage } from './human-questions.ts'
+import { askUntilValid, parseHumanChoice, toPersonMessage } from './human-questions.ts'
 import type { TeamState } from './team-state.ts'
 import { setVariable } from './team-state.ts'
 
@@ -12,7 +14,7 @@ import { setVariable } from './team-state.ts'
 export interface SteeringResult {
   next: string | null
   /** Messages of the user, in order. */
-  texts: string[]
+  said: PersonMessage[]
 }
 
 /** Applies the steering commands for this team since the last turn, and pauses if requested. */
@@ -31,7 +33,7 @@ async function processSteering(
   { key, isEnd }: { key: string; isEnd: boolean },
 ): Promise<SteeringResult> {
   const { context, pause } = state
-  const result: SteeringResult = { next, texts: [] }
+  const result: SteeringResult = { next, said: [] }
   if (pause.stepAfterRound !== undefined && state.round > pause.stepAfterRound) setPace(state, 'pause')
   for (let attempt = 1; ; attempt++) {
     const attemptKey = attempt === 1 ? key : `${key}/${attempt}`
@@ -41,7 +43,7 @@ async function processSteering(
     const isAddressed = ({ path }: SteerAction) => !context.caller && (takesAll || path === context.parentName)
     const commands = await context.takeSteering(attemptKey, isAddressed)
     const rejections = commands.map((command) => applyAction(state, command, result))
-    const hasEnded = isEnd && result.next === null && result.texts.length === 0
+    const hasEnded = isEnd && result.next === null && result.said.length === 0
     for (const [index, { action, by }] of commands.entries()) {
       const tooLate = hasEnded && (action.do === 'pause' || action.do === 'step') ? 'the team has ended' : undefined
       const reason = rejections[index] ?? tooLate
@@ -88,7 +90,7 @@ function toPath({ context }: TeamState, name: string | null): string {
 /** Applies one action, or returns the reason why it was rejected. */
 function applyAction(state: TeamState, { action }: SteeringCommand, result: SteeringResult): string | undefined {
   if (action.path !== state.context.parentName) return `${action.path} has no turn any more`
-  if (action.do === 'say') result.texts.push(action.text)
+  if (action.do === 'say') result.said.push(toPersonMessage(action))
   if (action.do === 'pause' || action.do === 'step' || action.do === 'continue') setPace(state, action.do)
   if (action.do !== 'override' && action.do !== 'set') return undefined
   try {
@@ -138,6 +140,7 @@ function checkTeamAction(team: Team, action: SteerAction): void {
       throw unknownNameError('unknown_agent', { kind: 'agent or group', name: action.agent, known })
   }
   if (action.do === 'set') checkVariable(team, action.name, action.value)
+  if (action.do === 'say') checkAttachments(action.attachments ?? [])
 }
 
 /** Throws when the variable is a system variable, is unknown, or has another type. */

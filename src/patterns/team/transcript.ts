@@ -1,10 +1,12 @@
 import type { ErrorRecord } from '../../errors.ts'
 import type { VariableValue } from '../../judgement/condition/condition-tree.ts'
 import type { Team } from '../../judgement/team/team-schema.ts'
+import type { Attachment } from '../../kernel/attachment.ts'
 import type { Event, EventOf } from '../../kernel/event.ts'
 import { responseText } from '../../views/response-text.ts'
 import { findEnclosing, isPatternEvent, newRunView, reduceRun } from '../../views/run-reducer.ts'
 import type { RunView } from '../../views/run-view.ts'
+import { dropOldestAttachments } from './carried-attachments.ts'
 import type { ChatEvent, OpenQuestion } from './chat-event.ts'
 import type { TeamEvent, TeamEventOf } from './events.ts'
 import type { TeamView } from './team-view.ts'
@@ -25,9 +27,16 @@ export interface Transcript {
   handoffs: TeamEventOf<'team:handoff'>['data'][]
   artifacts: { key: string; name: string; version: number; by: string }[]
   /** Newest last, at most `MESSAGES_KEPT`. */
-  messages: { from: string; text: string; artifacts: string[] }[]
+  messages: TranscriptMessage[]
   /** Turns by agent, including members of groups. */
   turnCounts: Map<string, number>
+}
+
+export interface TranscriptMessage {
+  from: string
+  text: string
+  artifacts: string[]
+  attachments?: Attachment[]
 }
 
 export function newTranscript(): Transcript {
@@ -49,9 +58,9 @@ export function reduceTranscript(transcript: Transcript, event: Event): ChatEven
     case 'gate:answer': {
       const { gate_id, answer, by } = event.data
       const question = transcript.questions.get(gate_id)
-      if (question?.kind === 'reply') addMessage(transcript, { from: 'user', text: gateAnswerText(answer) })
+      if (question?.kind === 'reply') addMessage(transcript, { from: 'user', ...gateAnswerMessage(answer) })
       if (question?.kind === 'person')
-        addMessage(transcript, { from: question.as ?? 'user', text: gateAnswerText(answer) })
+        addMessage(transcript, { from: question.as ?? 'user', ...gateAnswerMessage(answer) })
       transcript.questions.delete(gate_id)
       return [{ type: 'answered', gate_id, answer, by }]
     }
@@ -66,13 +75,14 @@ export function reduceTranscript(transcript: Transcript, event: Event): ChatEven
 }
 
 function reduceRunStart(transcript: Transcript, { data }: EventOf<'run:start'>): ChatEvent[] {
-  const { team, message, variables } = data.input as {
+  const { team, message, attachments, variables } = data.input as {
     team: Team
     message: string
+    attachments?: Attachment[]
     variables: Record<string, VariableValue>
   }
   transcript.variables = { ...team.context_variables, ...variables }
-  addMessage(transcript, { from: 'user', text: message })
+  addMessage(transcript, { from: 'user', text: message, attachments })
   return []
 }
 
@@ -101,7 +111,8 @@ function reduceTeamEvent(transcript: Transcript, event: Event | TeamEvent): Chat
     case 'team:steered': {
       const { action, by, accepted, reason } = event.data
       if (accepted && action.do === 'set' && action.path === undefined) transcript.variables[action.name] = action.value
-      if (accepted && action.do === 'say') addMessage(transcript, { from: 'user', text: action.text })
+      if (accepted && action.do === 'say')
+        addMessage(transcript, { from: 'user', text: action.text, attachments: action.attachments })
       return [{ type: 'steered', action, by, accepted, ...(reason === undefined ? undefined : { reason }) }]
     }
     default:
@@ -180,14 +191,29 @@ export function nestedAgentName(transcript: Transcript, key: string, name: strin
   return [...above.flatMap((place) => transcript.team.turns.get(place)?.agent ?? []), name].join('/')
 }
 
+const MESSAGES_CARRIED = 20
+
+/** The messages of an ended run that the next one receives as `before`, with the newest files that fit next to those of its request. */
+export function messagesToCarry(
+  messages: readonly TranscriptMessage[],
+  request: readonly Attachment[],
+): TranscriptMessage[] {
+  return dropOldestAttachments(messages.slice(-MESSAGES_CARRIED), request)
+}
+
 const MESSAGES_KEPT = 40
 
 function addMessage(
   { messages }: Transcript,
-  { from, text, artifacts = [] }: { from: string; text: string; artifacts?: string[] },
+  {
+    from,
+    text,
+    artifacts = [],
+    attachments,
+  }: { from: string; text: string; artifacts?: string[]; attachments?: Attachment[] | undefined },
 ): void {
   if (text.trim() === '') return
-  messages.push({ from, text, artifacts })
+  messages.push({ from, text, artifacts, ...(attachments ? { attachments } : undefined) })
   if (messages.length > MESSAGES_KEPT) messages.shift()
 }
 
@@ -226,6 +252,13 @@ function addQuestion(transcript: Transcript, { data }: EventOf<'gate:open'>): Op
 /** Numbers stay the same while a question is open, and start again when none is. */
 function nextQuestionNumber({ questions }: Transcript): number {
   return Math.max(0, ...[...questions.values()].map(({ number }) => number)) + 1
+}
+
+function gateAnswerMessage(answer: unknown): { text: string; attachments?: Attachment[] | undefined } {
+  const { attachments } = (typeof answer === 'object' && answer !== null ? answer : {}) as {
+    attachments?: Attachment[]
+  }
+  return { text: gateAnswerText(answer), attachments }
 }
 
 /** The text of a gate's answer, which may be a steer action. */

@@ -1,6 +1,7 @@
 import { USER } from '../../judgement/team/team-schema.ts'
 import type { HandoffDecision } from './decide-handoff.ts'
 import { decideHandoff, handoffByPerson } from './decide-handoff.ts'
+import type { PersonMessage } from './human-questions.ts'
 import type { TurnFailure } from './member-turn.ts'
 import { emptyTurnResult } from './member-turn.ts'
 import type { TeamMessage } from './prompts.ts'
@@ -10,7 +11,7 @@ import { appendMessage, resetAfterUserMessage, resetLoopDetection } from './team
 
 interface UserMessages {
   key: string
-  texts: readonly string[]
+  said: readonly PersonMessage[]
   /** The target when no rule from `user` holds. */
   fallback: { to: string; reason: string }
 }
@@ -21,12 +22,12 @@ interface UserMessages {
  */
 export async function handleUserMessages(
   state: TeamState,
-  { key, texts, fallback }: UserMessages,
+  { key, said, fallback }: UserMessages,
 ): Promise<(HandoffDecision & { to: string }) | TurnFailure> {
-  const messages = appendUserMessages(state, texts)
+  const messages = appendUserMessages(state, said)
   resetAfterUserMessage(state)
   state.record.latestEntries = await recordMessages(state, { key, timeKey: `${key}/at`, messages })
-  const result = { ...emptyTurnResult(), text: texts.join('\n'), messages }
+  const result = { ...emptyTurnResult(), text: said.map(({ text }) => text).join('\n'), messages }
   const handoff = await decideHandoff(state, { from: USER, key, result }, fallback)
   if ('error' in handoff) return handoff
   const to = handoff.to ?? fallback.to
@@ -35,15 +36,15 @@ export async function handleUserMessages(
 }
 
 /** Adds user messages that arrive between two turns. The next member reads them; the turn order does not change. */
-export async function recordUserMessages(state: TeamState, key: string, texts: readonly string[]): Promise<void> {
-  if (texts.length === 0) return
+export async function recordUserMessages(state: TeamState, key: string, said: readonly PersonMessage[]): Promise<void> {
+  if (said.length === 0) return
   resetLoopDetection(state)
-  await recordMessages(state, { key, timeKey: `${key}/at`, messages: appendUserMessages(state, texts) })
+  await recordMessages(state, { key, timeKey: `${key}/at`, messages: appendUserMessages(state, said) })
 }
 
-function appendUserMessages(state: TeamState, texts: readonly string[]): TeamMessage[] {
+function appendUserMessages(state: TeamState, said: readonly PersonMessage[]): TeamMessage[] {
   const round = state.round > 0 ? { round: state.round } : undefined
-  const messages = texts.map((text) => ({ from: USER, ...round, text }))
+  const messages = said.map((message) => ({ from: USER, ...round, ...message }))
   for (const message of messages) appendMessage(state, message)
   return messages
 }

@@ -34,6 +34,11 @@ export class BlobTable {
     this.#uncommitted.push(cacheKey)
   }
 
+  /** Stores a blob outside an append: its transaction does not tell the cache how it ended. */
+  putUncached(project: string, { hash, content }: Blob): void {
+    this.#sql.insert.run(project, hash, content)
+  }
+
   load(project: string, { $blob, size }: BlobMarker): unknown {
     const missing: MissingValue = { $missing: $blob, size }
     const content = this.#sql.content.get(project, $blob)?.content

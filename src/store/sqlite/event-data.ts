@@ -14,8 +14,10 @@ const MIN_BLOB_TEXT = 512
 /** Objects that repeat in every run or session, and the size from which a blob is smaller than a copy. */
 const REPEATED_FIELDS: ReadonlySet<string> = new Set(['agent', 'tools', 'limits', 'needs'])
 const MIN_REPEATED_LENGTH = 128
-/** A field of the data with longer JSON is stored as a blob as a whole. */
+/** A field of the data with longer JSON is stored as a blob as a whole, unless it contains a file. */
 const MAX_INLINE_BYTES = 4096
+/** A text of this length is taken for a file: always a blob of its own, so that it is stored once whatever stands around it. */
+const MIN_FILE_TEXT = 16 * 1024
 /** Larger blobs are hashed off the main thread. */
 const MAX_SYNC_HASH_LENGTH = 64 * 1024
 const MAX_EVENT_BYTES = 32 * 1024 * 1024
@@ -78,15 +80,43 @@ function encodeFields(event: Event, blobs: Blob[]): string {
 
 function encodeField(name: string, { value, json }: { value: unknown; json: string }, blobs: Blob[]): string {
   if (REPEATED_FIELDS.has(name) && json.length >= MIN_REPEATED_LENGTH) return toMarkerJson(json, blobs)
+  return encodeValue({ value, json }, blobs)
+}
+
+function encodeValue({ value, json }: { value: unknown; json: string }, blobs: Blob[]): string {
   if (isInline(json)) return json
   const inner: Blob[] = []
   const text = JSON.stringify(value, (_key, part: unknown) => {
     const isLong = typeof part === 'string' && part.length >= MIN_BLOB_TEXT
     return isLong || isMarker(part) ? toMarker(JSON.stringify(part), inner) : part
   })
-  if (Buffer.byteLength(text) > MAX_INLINE_BYTES) return toMarkerJson(json, blobs)
-  blobs.push(...inner)
-  return text
+  if (Buffer.byteLength(text) <= MAX_INLINE_BYTES) {
+    blobs.push(...inner)
+    return text
+  }
+  return inner.some(({ content }) => content.length >= MIN_FILE_TEXT)
+    ? encodeParts(JSON.parse(json), blobs)
+    : toMarkerJson(json, blobs)
+}
+
+function encodeParts(value: object, blobs: Blob[]): string {
+  const encodePart = (part: unknown) => encodeValue({ value: part, json: JSON.stringify(part) }, blobs)
+  if (Array.isArray(value)) return `[${value.map(encodePart).join()}]`
+  const fields = Object.entries(value).map(([name, part]) => `${JSON.stringify(name)}:${encodePart(part)}`)
+  return `{${fields.join()}}`
+}
+
+/** The body of a command; only one with a file, or with a field `$blob`, needs blobs. */
+export function encodeCommand(body: object): EncodedData {
+  const json = JSON.stringify(body)
+  if (json.length > MAX_EVENT_BYTES) {
+    throw new TroupeError('too_large', `the command is larger than ${MAX_EVENT_BYTES / 1024 / 1024} MB`, {
+      hint: 'send fewer or smaller `attachments`',
+    })
+  }
+  if (json.length < MIN_FILE_TEXT && !json.includes('"$blob"')) return { data: json, blobs: NO_BLOBS }
+  const blobs: Blob[] = []
+  return { data: encodeParts(JSON.parse(json), blobs), blobs }
 }
 
 function isInline(json: string): boolean {

@@ -35,7 +35,9 @@ function statements(db: Database) {
     leased: db.prepare('SELECT run_id FROM runs WHERE owner IS NOT NULL AND lease_until > ? LIMIT 1'),
     eventBytes: db.prepare('SELECT coalesce(sum(length(data) + 64), 0) AS bytes FROM events WHERE run = ?'),
     markers: db.prepare(
-      `SELECT events.run, project, data FROM events JOIN runs ON runs.id = events.run WHERE instr(data, '"$blob"')`,
+      `SELECT events.run, project, data FROM events JOIN runs ON runs.id = events.run WHERE instr(data, '"$blob"')
+       UNION ALL
+       SELECT commands.run, project, body FROM commands JOIN runs ON runs.id = commands.run WHERE instr(body, '"$blob"')`,
     ),
     blobs: db.prepare('SELECT rowid AS id, project, hash, length(content) AS bytes FROM blobs'),
     deleteBlob: db.prepare('DELETE FROM blobs WHERE rowid = ?'),
@@ -116,7 +118,7 @@ export class RunDeletion {
     for (const { id } of unused) this.#sql.deleteBlob.run(Number(id))
   }
 
-  /** The blobs that events of these runs refer to. In encoded data every `"$blob"` is a marker. */
+  /** The blobs that events and commands of these runs refer to. In encoded data every `"$blob"` is a marker. */
   #usedBlobs(isCounted: (run: number) => boolean): Set<string> {
     const names = new Set<string>()
     for (const { run, project, data } of this.#sql.markers.iterate()) {

@@ -14,14 +14,15 @@ import { VectorTable } from './vector-table.ts'
 /** The tables of a store with their prepared statements. */
 export function openTables(db: Database, now: () => number) {
   const sessionIds = new SessionIds(db)
-  const events = new EventTable(db, sessionIds, new BlobTable(db))
+  const blobs = new BlobTable(db)
+  const events = new EventTable(db, sessionIds, blobs)
   return {
     events,
     runs: new RunTable(db, now),
     sessions: new SessionTable(db, sessionIds, events),
     segments: new SegmentTable(db, events),
     gates: new GateTable(db, events),
-    commands: new CommandTable(db),
+    commands: new CommandTable(db, blobs),
     artifacts: new ArtifactTable(db, events),
     buckets: new BucketTable(db, now),
     vectors: new VectorTable(db),

@@ -67,5 +67,7 @@ function addSteeringCommands(team: Command, add: AddCommand): void {
   steer('continue', 'continue after a pause')
   steer('next', 'choose the next agent').argument('<agent>', 'an agent or group of the team; PATH/AGENT in a sub-team')
   steer('set', 'set a variable').argument('<name=value>', 'such as min_words=800')
-  steer('say', 'send a message to the team').argument('<text...>', 'the message')
+  steer('say', 'send a message to the team')
+    .argument('<text...>', 'the message')
+    .option('--attach <file>', 'attach an image, a PDF or a text file; repeatable', collectValues)
 }

@@ -1,6 +1,7 @@
 import { toTroupeError } from '../../../errors.ts'
 import type { Delta, SteerAction } from '../../../index.ts'
 import type { ChatEvent, OpenQuestion } from '../../../patterns/team/chat-event.ts'
+import { withoutFileData } from '../../../views/attachment-list.ts'
 import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import type { Cli } from '../cli.ts'
 import { EXIT, exitCodeFrom } from '../exit-code.ts'
@@ -14,6 +15,7 @@ import { chatLines, isUrgent, messageLines } from './chat-lines.ts'
 import type { Conversation } from './conversation.ts'
 import { liveMessageLines } from './live-lines.ts'
 import { parseAnswer } from './parse-answer.ts'
+import { PendingAttachments } from './pending-attachments.ts'
 import type { ShownQuestions } from './shown-questions.ts'
 import { answerableQuestions, findLineTarget, openQuestionsNote } from './shown-questions.ts'
 import type { SlashContext, SteeringEffect } from './slash-commands.ts'
@@ -46,6 +48,7 @@ export class ChatController implements SlashContext {
   console: ChatConsole | undefined
   readonly #cli: Cli
   readonly #deps: ChatDeps
+  readonly #attachments = new PendingAttachments()
   readonly #streamedText = new Map<string, string>()
   readonly #resolveQuit: () => void
   #queue: Promise<void> = Promise.resolve()
@@ -129,24 +132,47 @@ export class ChatController implements SlashContext {
     if ('choices' in parsed) this.note(`answer one of: ${parsed.choices.join(', ')}`)
     else if ('answer' in parsed) {
       await this.#deps.reloadAgents()
-      await this.conversation.answer(question.gate_id, parsed.answer)
+      await this.#sendAnswer(question, parsed.answer)
     } else {
-      await this.conversation.steer({ do: 'say', text }, [])
+      await this.#steerWithMessage(text)
       this.note('recorded: delivered when the team continues; use /continue, /step or an agent name')
     }
+  }
+
+  async #sendAnswer({ gate_id, takes = [] }: OpenQuestion, text: string): Promise<void> {
+    if (this.#attachments.isEmpty || !takes.includes('say')) {
+      await this.conversation.answer(gate_id, text)
+      if (!this.#attachments.isEmpty) this.note('this question takes text only: your files stay attached')
+      return
+    }
+    await this.conversation.answer(gate_id, { do: 'say', text, ...this.#attachments.fields })
+    this.#attachments.clear()
+  }
+
+  async #steerWithMessage(text: string): Promise<void> {
+    await this.conversation.steer({ do: 'say', text, ...this.#attachments.fields }, [])
+    this.#attachments.clear()
+  }
+
+  async attach(path: string): Promise<void> {
+    if (path === '') {
+      this.#attachments.clear()
+      this.note('no file is attached')
+    } else this.note(`${await this.#attachments.add(path)}; sent with your next message`)
   }
 
   async #sendMessage(text: string): Promise<void> {
     const { conversation } = this
     if (conversation.isBusy || conversation.isOpen) {
       const { isBusy, inOtherProcess } = conversation
-      await conversation.steer({ do: 'say', text }, [])
+      await this.#steerWithMessage(text)
       if (isBusy) this.note('recorded: delivered before the next turn')
       else if (inOtherProcess) this.note('recorded: the run is in another process; delivered before the next turn')
       else this.note('recorded: no process is running it; use /retry')
     } else {
       await this.#deps.reloadAgents()
-      await conversation.start(text)
+      await conversation.start(text, this.#attachments.fields)
+      this.#attachments.clear()
     }
   }
 
@@ -162,7 +188,7 @@ export class ChatController implements SlashContext {
 
   showEvent(chatEvent: ChatEvent): void {
     if (this.#json) {
-      this.console?.print([JSON.stringify(chatEvent)])
+      this.console?.print([JSON.stringify(withoutFileData(chatEvent))])
       return
     }
     const { out, err, outputIsTTY, live } = this.#cli.terminal

@@ -1,5 +1,6 @@
 import { toTroupeError } from '../../../errors.ts'
 import type {
+  Attachment,
   Delta,
   Event,
   Limits,
@@ -14,7 +15,7 @@ import type { VariableValue } from '../../../judgement/condition/condition-tree.
 import type { Team } from '../../../judgement/team/team-schema.ts'
 import type { ChatEvent, OpenQuestion } from '../../../patterns/team/chat-event.ts'
 import type { Transcript } from '../../../patterns/team/transcript.ts'
-import { newTranscript, reduceTranscript } from '../../../patterns/team/transcript.ts'
+import { messagesToCarry, newTranscript, reduceTranscript } from '../../../patterns/team/transcript.ts'
 import { isReplyGate } from '../render/result-lines.ts'
 import { TEAM_PATTERN } from '../team-pattern.ts'
 
@@ -41,9 +42,6 @@ export interface ConversationContext {
   /** The run waits, has ended, or could not continue. */
   onIdle(): void
 }
-
-/** Messages of the previous run that the next one receives. */
-const MESSAGES_CARRIED = 20
 
 export class Conversation {
   troupe: Troupe
@@ -99,12 +97,12 @@ export class Conversation {
     while (this.isBusy) await this.#following
   }
 
-  async start(message: string): Promise<void> {
+  async start(message: string, files: { attachments?: Attachment[] } = {}): Promise<void> {
     const { team, variables, model, inheritedLimits } = this.context
     const limits = { ...inheritedLimits, ...this.context.limits }
     if (this.run_id !== undefined) this.#resetRun()
-    const before = this.#earlierMessages.slice(-MESSAGES_CARRIED)
-    const input = { team, message, variables, ...(before.length > 0 ? { before } : undefined) }
+    const before = messagesToCarry(this.#earlierMessages, files.attachments ?? [])
+    const input = { team, message, ...files, variables, ...(before.length > 0 ? { before } : undefined) }
     const handle = await this.troupe.stream(TEAM_PATTERN, input, { limits, ...(model ? { model } : undefined) })
     this.run_id = handle.run_id
     this.#follow(handle)

@@ -22,6 +22,8 @@ export interface SlashContext {
   startOver(): Promise<void>
   /** Sends a steer action. Only a question that the user has seen can be answered by it. */
   steer(action: SteerAction): Promise<SteeringEffect>
+  /** Attaches a file to the next message; without a path, removes what is attached. */
+  attach(path: string): Promise<void>
   quit(): void
 }
 
@@ -48,6 +50,11 @@ export const SLASH_COMMANDS: Readonly<Record<string, SlashCommand>> = {
   step: paceCommand('step', 'run one turn, then pause again'),
   continue: paceCommand('continue', 'continue after a pause'),
   say: { argument: 'SUB-TEAM TEXT', description: 'send a message to a sub-team', execute: sayToSubTeam },
+  attach: {
+    argument: '[FILE]',
+    description: 'attach a file to your next message; without FILE, remove what is attached',
+    execute: (chat, path) => chat.attach(path),
+  },
   why: { description: 'explain the last handoff, rule by rule', execute: explainHandoffs },
   graph: { description: 'draw agents and handoffs', execute: showGraph },
   artifacts: {

@@ -30,7 +30,7 @@ export function showCommand(cli: Cli<ShowOptions>, runId?: string, agent?: strin
     const events = await troupe.events(row.run_id).all()
     if (cli.options.full || agent !== undefined) showTranscript(cli, events, agent)
     else if (cli.options.events) showEvents(cli, events)
-    else if (cli.options.json) printJson(cli, await runRecord(troupe, row, events))
+    else if (cli.options.json) printJson(cli, withoutFileData(await runRecord(troupe, row, events)))
     else await showTree(cli, troupe, { row, events })
     return EXIT.done
   })
@@ -74,7 +74,7 @@ async function runRecord(troupe: Troupe, row: RunRow, events: readonly Event[]) 
     context: view.start?.context ?? {},
     created_at,
     ended_at,
-    input: withoutFileData(view.start?.input ?? null),
+    input: view.start?.input ?? null,
     limits: view.start?.limits ?? null,
     usage_notes: { estimated_calls: view.estimated, lost: row.usage.lost },
     gates: result.gates,

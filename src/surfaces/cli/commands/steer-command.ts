@@ -1,5 +1,6 @@
 import { TroupeError } from '../../../errors.ts'
 import type { RunRow, SteerAction, Troupe } from '../../../index.ts'
+import { readAttachment } from '../../../index.ts'
 import type { Team } from '../../../judgement/team/team-schema.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
@@ -12,17 +13,22 @@ import { withProgramName } from '../render/styled-line.ts'
 import { requireSameModel } from '../require-same-model.ts'
 import { TEAM_PATTERN } from '../team-pattern.ts'
 
+interface SteerOptions {
+  wait?: boolean
+  in?: string
+  attach?: string[]
+}
+
 /** Records a steer action. If it answers the gate that the run waits for, the run resumes here. */
-export function steerCommand(
-  cli: Cli<{ wait?: boolean; in?: string }>,
-  verb: string,
-  args: readonly string[],
-): Promise<number> {
+export function steerCommand(cli: Cli<SteerOptions>, verb: string, args: readonly string[]): Promise<number> {
   const [runId = '', ...rest] = args
   return withTroupe(cli, 'existing', async (troupe) => {
     const row = await findRun(cli, troupe, runId)
     await requireSameModel(cli, troupe, row.run_id)
-    const action = withPath(await parseSteerAction(verb, rest, () => loadRunTeam(troupe, row)), cli.options.in)
+    const attachments = await Promise.all((cli.options.attach ?? []).map(readAttachment))
+    const parsed = await parseSteerAction(verb, rest, () => loadRunTeam(troupe, row))
+    const said = parsed.do === 'say' && attachments.length > 0 ? { ...parsed, attachments } : parsed
+    const action = withPath(said, cli.options.in)
     const answersGate = await isWaitingFor(troupe, row, action)
     const handle = await troupe.steer(row.run_id, action, { resume: cli.options.wait !== false })
     const inOtherProcess = troupe.isRunning(row)
