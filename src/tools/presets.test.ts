@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { requireSandbox } from '../../test/support/require-program.ts'
 import { createTestTroupe, functionModel } from '../../test/support/test-troupe.ts'
 
 /** Lets a built-in agent make these calls, one per turn; returns their error codes and the files of the workspace. */
@@ -10,6 +11,7 @@ async function runCalls(
   calls: { name: string; input: object }[],
   files: Record<string, string> = {},
 ): Promise<string[]> {
+  requireSandbox()
   const workspace = mkdtempSync(join(tmpdir(), 'troupe-presets-'))
   for (const [name, content] of Object.entries(files)) writeFileSync(join(workspace, name), content)
   const model = functionModel((request) => {

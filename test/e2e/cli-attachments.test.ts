@@ -114,11 +114,11 @@ test('CH28 /attach sends files with the next message and reply, also after the r
 }, 60_000)
 
 test.each([
-  ['TK40', 'task', ['first']],
-  ['TM61', 'team', ['first', 'second']],
+  ['task', ['first']],
+  ['team', ['first', 'second']],
 ])(
-  '%s a %s with files that is killed with SIGKILL resumes with the same files',
-  async (_id, pattern, agents) => {
+  'TK40 TM67 a %s with files that is killed with SIGKILL resumes with the same files',
+  async (pattern, agents) => {
     const { folder, write } = await createCliFixture()
     const text = { name: 'note.md', media_type: 'text/plain', data: Buffer.from('turquoise').toString('base64') }
     const image = { name: 'pixel.png', media_type: 'image/png', data: PIXEL }

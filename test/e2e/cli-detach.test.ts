@@ -45,7 +45,7 @@ describe('run --detach', () => {
   test('L57 cancel ends a detached run; with --json the run id and the log are one object', async () => {
     const cli = await createCliFixture()
     const model = await slowScript(cli, 60_000)
-    const done = await cli.troupe('run', 'task', 'hi', '--model', model, '--detach', '--json')
+    const done = await cli.troupe('run', 'task', 'hi', '--model', model, '--no-tools', '--detach', '--json')
     const { run_id, status, log } = JSON.parse(done.out)
     expect({ code: done.code, err: done.err, status }).toEqual({ code: 0, err: '', status: 'running' })
     expect(existsSync(join(cli.folder, log))).toBe(true)

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { requireSandbox } from '../support/require-program.ts'
 import { createCliFixture, questionScript, singleAnswerScript } from './cli-fixture.ts'
 
 describe('everyday use', () => {
@@ -71,6 +72,7 @@ describe('everyday use', () => {
   })
 
   test('L53 a warning is one line of its own, and Node says nothing about itself', async () => {
+    requireSandbox()
     const cli = await createCliFixture()
     const model = await cli.script('s.json', singleAnswerScript('Hello.'))
     const argv = ['run', 'task', 'hi', '--model', model, '-q', '--allow', 'Foo(bar)']

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '../support/mcp-test-server.ts'
+import { requireSandbox } from '../support/require-program.ts'
 import type { TestTroupe } from '../support/test-troupe.ts'
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../support/test-troupe.ts'
 
@@ -22,6 +23,7 @@ async function openWithAgentServer(
   calls: { name: string; input: unknown }[],
   more: Parameters<typeof agent>[1],
 ): Promise<PermissionSetup> {
+  requireSandbox()
   const folder = realpathSync(temporaryFolder())
   writeFileSync(join(folder, 'note.txt'), 'the blue one')
   const inputs: string[] = []

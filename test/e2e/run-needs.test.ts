@@ -6,6 +6,7 @@ import { expect, test, vi } from 'vitest'
 import { verifyJournal } from '../../src/audit/verify-journal.ts'
 import type { Event, RunResult } from '../../src/index.ts'
 import { createTroupe } from '../../src/index.ts'
+import { requireSandbox } from '../support/require-program.ts'
 import type { CliFixture } from './cli-fixture.ts'
 import { createCliFixture } from './cli-fixture.ts'
 
@@ -70,6 +71,8 @@ test.each([
 ])(
   'ND3 ND8 an approval on the command line is stored, and the program that started %s pays once',
   async (name, input) => {
+    // Without a sandbox the command line lacks Bash, too.
+    requireSandbox()
     const fixture = await createFixture()
     const { run_id, gate_id } = await startWaiting(fixture, name, input)
     const inbox = await fixture.troupe('inbox')

@@ -3,6 +3,7 @@ import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createToolWorkspace } from '../../../test/escape/tool-workspace.ts'
+import { requireProgram } from '../../../test/support/require-program.ts'
 import { parseGitConfig } from './git-config.ts'
 import { pathsNamedInGitConfig } from './git-hooks.ts'
 
@@ -16,6 +17,7 @@ const TEXTS = [
 ]
 
 test.each(TEXTS)('SB32 parses git config as git does: %j', (text) => {
+  requireProgram('git')
   const values = parseGitConfig(text).filter(({ key }) => key === 'path')
   expect(values).toMatchObject([{ section: expect.stringMatching(/^include(if)?$/), value: '../a' }])
   using fixture = createToolWorkspace({ sandbox: 'none' })
@@ -25,6 +27,7 @@ test.each(TEXTS)('SB32 parses git config as git does: %j', (text) => {
 })
 
 test('SB32 a missing program that is named by a path is protected; URLs and branches are not', () => {
+  requireProgram('git')
   using fixture = createToolWorkspace({ sandbox: 'none' })
   execFileSync('git', ['init', '-q', fixture.workspace])
   const config = join(fixture.workspace, '.git/config')

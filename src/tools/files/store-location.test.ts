@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { callTool } from '../../../test/escape/tool-workspace.ts'
+import { requireSandbox } from '../../../test/support/require-program.ts'
 import { createTroupe } from '../../index.ts'
 import { createTools } from '../tools.ts'
 import { storePathsToHide } from './store-location.ts'
@@ -42,6 +43,7 @@ test('TO67 a store outside the workspace, in .troupe or in its own folder is acc
 })
 
 test('TO67 agents can neither read nor write the folder of the store', async () => {
+  requireSandbox()
   mkdirSync(join(workspace, 'data'))
   writeFileSync(join(workspace, 'data/troupe.db-wal'), 'secret text\n')
   symlinkSync('data', join(workspace, 'alias'))

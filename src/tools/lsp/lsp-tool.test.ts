@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import type { ToolWorkspace } from '../../../test/escape/tool-workspace.ts'
 import { createToolWorkspace, toolCallContext } from '../../../test/escape/tool-workspace.ts'
 import { openSandbox } from '../sandbox/open-sandbox.ts'
@@ -42,15 +42,21 @@ describe('LSP on a real project, in the sandbox', () => {
   let fixture: ToolWorkspace
   const query = (input: unknown) => fixture.call('LSP', input)
 
-  beforeAll(() => {
+  // Not in `beforeAll`, where no test could be skipped.
+  beforeEach(() => {
+    fixture ??= createProject()
+  })
+  afterAll(() => fixture?.[Symbol.dispose]())
+
+  function createProject(): ToolWorkspace {
     const compiler = join(modules, 'typescript', 'bin', 'tsc')
-    fixture = createToolWorkspace({
+    const project = createToolWorkspace({
       sandbox: { read: [modules] },
       lsp: [process.execPath, compiler, '--lsp', '--stdio'],
     })
-    copyProject(fixture)
-  })
-  afterAll(() => fixture[Symbol.dispose]())
+    copyProject(project)
+    return project
+  }
 
   test('TO26 LSP returns definitions, references, hover texts and symbols', { timeout: 60_000 }, async () => {
     const position = { file_path: 'src/tools/files/check-protected.ts', line: 1, symbol: 'accessDeniedError' }

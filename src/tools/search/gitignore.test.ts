@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { requireProgram } from '../../../test/support/require-program.ts'
 import { isIgnored, parseIgnoreFile } from './gitignore.ts'
 
 const atom = fc.constantFrom(
@@ -52,6 +53,7 @@ function ignoredByUs(text: string, paths: readonly string[]): string[] {
 }
 
 test('TO21 a .gitignore excludes the same files as git itself', () => {
+  requireProgram('git')
   const repository = mkdtempSync(join(tmpdir(), 'troupe-gitignore-'))
   try {
     spawnSync('git', ['init', '-q'], { cwd: repository })

@@ -1,10 +1,15 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, beforeEach, expect, test } from 'vitest'
+import type { ToolWorkspace } from '../../../test/escape/tool-workspace.ts'
 import { createToolWorkspace } from '../../../test/escape/tool-workspace.ts'
 
-const fixture = createToolWorkspace()
-afterAll(() => fixture[Symbol.dispose]())
+let fixture: ToolWorkspace
+// Not at the top of the file, where no test could be skipped.
+beforeEach(() => {
+  fixture ??= createToolWorkspace()
+})
+afterAll(() => fixture?.[Symbol.dispose]())
 
 const bash = (command: string, more = {}) => fixture.call('Bash', { command, ...more })
 

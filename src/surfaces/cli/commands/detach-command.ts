@@ -74,8 +74,11 @@ function childArguments(): string[] {
 function reportFailedStart({ terminal, options }: Cli, log: string, code: number | null): number {
   const text = readFileSync(log, 'utf8').trimEnd()
   rmSync(log)
-  if (options.json) terminal.print(text)
-  else terminal.note(text)
+  for (const line of text.split('\n')) {
+    // With --json, only the result goes to stdout.
+    if (options.json && line.startsWith('{')) terminal.print(line)
+    else terminal.note(line)
+  }
   return code ?? EXIT.failed
 }
 
