@@ -4,7 +4,7 @@ import { isEvent } from '../../kernel/event.ts'
 import type { Execution } from '../../kernel/journal/execution.ts'
 import { settleOnce } from '../../kernel/journal/step.ts'
 import { DEFAULT_LIMITS } from '../../kernel/limits.ts'
-import type { ModelChunk } from '../../kernel/model.ts'
+import type { ModelChunk, ModelRequest } from '../../kernel/model.ts'
 import { NO_USAGE } from '../../kernel/model.ts'
 import type { PriceBook } from '../../kernel/price.ts'
 import type { RetryAttempt } from '../../kernel/retry-policy.ts'
@@ -18,7 +18,6 @@ import type { ModelRequestPlan, ModelRequestScope } from './model-request-plan.t
 import type { ModelBegin } from './model-response.ts'
 import { ModelResponseBuilder } from './model-response.ts'
 import { readModelStream } from './model-stream.ts'
-import type { BoundedRequest } from './refused-features.ts'
 import { recallRefusals, recordRefusal, refusals, withoutRefused } from './refused-features.ts'
 
 /*
@@ -56,7 +55,7 @@ async function requestWithRetries(scope: ModelRequestScope, plan: ModelRequestPl
   const started = ports.world.now()
   let attempt = journalIndex.attemptCount(plan.key)
   const earlier = journalIndex.earlierAttempts(plan.key)
-  recallRefusals(execution, earlier, plan.maxInputTokens)
+  recallRefusals(execution, earlier)
   let refused = refusals(earlier).length
   const last = earlier.at(-1)
   let retry = isEvent(last, 'model:error') ? last.data.retry : undefined
@@ -108,10 +107,8 @@ async function attemptRequest(
     ...(phase ? { phase } : undefined),
     ...(execution.run.limits.usd !== null && isUnpriced(scope) ? { unpriced: true as const } : undefined),
   }
-  const { maxInputTokens } = plan
-  const built = plan.buildRequest(modelName, reservation)
-  const request = withoutRefused(execution, { request: built, maxInputTokens })
-  const event = await streamResponse(scope, { begin, request, maxInputTokens, failures: attempt - refused, started })
+  const request = withoutRefused(execution, plan.buildRequest(modelName, reservation))
+  const event = await streamResponse(scope, { begin, request, failures: attempt - refused, started })
   execution.budget.settle(reservation, event)
   if (isEvent(event, 'model:end') || isEvent(event, 'model:error'))
     execution.ports.rateLimiter?.recordTokens(modelName, totalTokens(event.data.usage))
@@ -173,16 +170,19 @@ function limitUsage(execution: Execution, limit: string): number {
   return spent.calls + spent.lost.calls
 }
 
-interface SentRequest extends BoundedRequest {
+interface SentRequest {
   begin: ModelBegin
+  request: ModelRequest
   /** How often the model has failed if this attempt fails. */
   failures: number
   started: number
 }
 
 /** Sends the request and streams the response. Appends and returns its outcome; after an abort that is `model:lost`. */
-async function streamResponse(scope: ModelRequestScope, sent: SentRequest): Promise<Event> {
-  const { begin, request, failures, started } = sent
+async function streamResponse(
+  scope: ModelRequestScope,
+  { begin, request, failures, started }: SentRequest,
+): Promise<Event> {
   const { execution, session, signal } = scope
   const { journal, ports } = execution
   const response = new ModelResponseBuilder(scope, begin)
@@ -204,7 +204,7 @@ async function streamResponse(scope: ModelRequestScope, sent: SentRequest): Prom
       return journal.append('model:lost', { ...lostReservation(begin), reason: 'abort', ...partial }, session.id)
     }
     return response.error(thrown, (error, { status, retry_after_ms, refused }) => {
-      if (refused && recordRefusal(execution, sent, refused))
+      if (refused && recordRefusal(execution, request, refused))
         return { refused, retry: { model: begin.model, delay_ms: 0 } }
       const retry = ports.retryPolicy.next({
         model: begin.model,

@@ -11,14 +11,8 @@ import { userMessage } from '../../kernel/model.ts'
 
 interface Refusal {
   refused: RefusedFeature
-  /** Our upper bound of the input tokens of the refused request. */
-  maxInputTokens: number
-}
-
-/** A request with the upper bound of its input tokens. */
-export interface BoundedRequest {
-  request: ModelRequest
-  maxInputTokens: number
+  /** The characters of the refused request, to compare others with it. */
+  size: number
 }
 
 const refusedByExecution = new WeakMap<Execution, Map<string, Refusal[]>>()
@@ -32,10 +26,11 @@ function refusedBy(execution: Execution, model: string): Refusal[] {
 }
 
 /** Takes over what earlier attempts at a request found, which may have been made by another process. */
-export function recallRefusals(execution: Execution, attempts: readonly Event[], maxInputTokens: number): void {
+export function recallRefusals(execution: Execution, attempts: readonly Event[]): void {
+  // What a window leaves depends on the refused request, which is gone: the server counts the next one again.
   for (const { data } of refusals(attempts))
-    if (data.refused && data.retry)
-      refusedBy(execution, data.retry.model).push({ refused: data.refused, maxInputTokens })
+    if (data.refused && data.refused.feature !== 'window' && data.retry)
+      refusedBy(execution, data.retry.model).push({ refused: data.refused, size: 0 })
 }
 
 /** The attempts after which the request was sent again without a part of it. */
@@ -44,18 +39,14 @@ export function refusals(attempts: readonly Event[]): EventOf<'model:error'>[] {
 }
 
 /** Records a refusal; false if the request did not have that part, so that sending it again would not help. */
-export function recordRefusal(
-  execution: Execution,
-  { request, maxInputTokens }: BoundedRequest,
-  refused: RefusedFeature,
-): boolean {
-  const refusal = { refused, maxInputTokens }
-  if (!hasFeature({ request, maxInputTokens }, refusal)) return false
+export function recordRefusal(execution: Execution, request: ModelRequest, refused: RefusedFeature): boolean {
+  const refusal = { refused, size: requestSize(request) }
+  if (!hasFeature(request, refusal)) return false
   refusedBy(execution, request.model).push(refusal)
   return true
 }
 
-function hasFeature({ request, maxInputTokens }: BoundedRequest, refusal: Refusal): boolean {
+function hasFeature(request: ModelRequest, refusal: Refusal): boolean {
   const { output, tools, settings, system } = request
   const { refused } = refusal
   switch (refused.feature) {
@@ -67,18 +58,15 @@ function hasFeature({ request, maxInputTokens }: BoundedRequest, refusal: Refusa
       return system !== ''
     case 'max_output':
     case 'window':
-      return settings.max_output !== undefined && maxOutput(refusal, maxInputTokens) < settings.max_output
+      return settings.max_output !== undefined && maxOutput(refusal, request) < settings.max_output
     default:
       return settings[refused.feature] !== undefined
   }
 }
 
 /** The request without what its model has refused in this run. */
-export function withoutRefused(execution: Execution, { request, maxInputTokens }: BoundedRequest): ModelRequest {
-  return refusedBy(execution, request.model).reduce(
-    (rest, refusal) => withoutFeature({ request: rest, maxInputTokens }, refusal),
-    request,
-  )
+export function withoutRefused(execution: Execution, request: ModelRequest): ModelRequest {
+  return refusedBy(execution, request.model).reduce(withoutFeature, request)
 }
 
 /** The share of the remaining window to ask for: the conversation grows, and so does its count of tokens. */
@@ -86,19 +74,20 @@ const WINDOW_SHARE = 0.75
 /** An estimate that leaves less than this is left to the server, which counts the request itself. */
 const MIN_OUTPUT_TOKENS = 48
 
-/**
- * The `max_output` that the server accepts. A window leaves a shorter request more room than the one that was refused; the
- * server's count of that one tells by how much our upper bound exceeds it.
- */
-function maxOutput({ refused, maxInputTokens: refusedInput }: Refusal, maxInputTokens: number): number {
+/** The `max_output` that the server accepts. A window leaves a shorter request more room than the one that was refused. */
+function maxOutput({ refused, size }: Refusal, request: ModelRequest): number {
   if (refused.feature === 'max_output') return refused.max
   if (refused.feature !== 'window') return Number.POSITIVE_INFINITY
-  const input = refused.input * (maxInputTokens / Math.max(refusedInput, 1))
+  const input = refused.input * (requestSize(request) / size)
   const max = Math.floor((refused.tokens - input) * WINDOW_SHARE)
   return max < MIN_OUTPUT_TOKENS ? Number.POSITIVE_INFINITY : max
 }
 
-function withoutFeature({ request, maxInputTokens }: BoundedRequest, refusal: Refusal): ModelRequest {
+function requestSize({ system, messages, tools, output }: ModelRequest): number {
+  return JSON.stringify([system, messages, tools, output]).length
+}
+
+function withoutFeature(request: ModelRequest, refusal: Refusal): ModelRequest {
   const { settings } = request
   const { refused } = refusal
   switch (refused.feature) {
@@ -112,7 +101,7 @@ function withoutFeature({ request, maxInputTokens }: BoundedRequest, refusal: Re
       return { ...request, system: '', messages: withFirstUserText(request.messages, request.system) }
     case 'max_output':
     case 'window': {
-      const max = Math.min(maxOutput(refusal, maxInputTokens), settings.max_output ?? Number.POSITIVE_INFINITY)
+      const max = Math.min(maxOutput(refusal, request), settings.max_output ?? Number.POSITIVE_INFINITY)
       return Number.isFinite(max) ? { ...request, settings: { ...settings, max_output: max } } : request
     }
     default: {
