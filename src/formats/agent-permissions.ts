@@ -26,7 +26,10 @@ export function applyTools(draft: AgentDraft, entry: YamlEntry): string | undefi
     return `'${key}' must be a list, or names separated by commas; the agent gets no tools`
   }
   warnUnknownTools(draft, list, entry)
-  if (list.all) return undefined
+  if (list.all) {
+    if (list.unrestricted.length > 0) agent.extra_tools = [...new Set(list.unrestricted)]
+    return undefined
+  }
   checkDraftRules(draft, entry.line, list.rules)
   addRules(agent, 'allow', list.rules)
   if (list.agents) agent.agents = list.agents

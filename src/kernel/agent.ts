@@ -25,6 +25,11 @@ export interface Agent {
   effort?: Effort
   /** Default: the caller's tools. */
   tools?: string[]
+  /**
+   * Without `tools`: the tools that it has as the first agent of a run in addition to the common ones, such as `collaborate`, which
+   * agents have to ask for by name. `tools: "*, collaborate"` in its file.
+   */
+  extra_tools?: string[]
   /** It has the tools for artifacts, unless it lists `tools`; text files that it and the agents it calls write become artifacts. */
   artifacts?: true
   /** Tools removed from its own or inherited list. */

@@ -7,7 +7,7 @@ import type { Embedder } from './embedder.ts'
 import type { SessionOpen, StopReason } from './event.ts'
 import type { Question } from './gate.ts'
 import type { Limits } from './limits.ts'
-import type { Message } from './model.ts'
+import type { Message, Usage } from './model.ts'
 import type { Roster } from './roster.ts'
 import type { RunMetadata } from './run-metadata.ts'
 import type { SessionResult } from './session-result.ts'
@@ -149,6 +149,12 @@ export interface StepContext<Events extends EventDataByType = EventDataByType> {
   emit<T extends keyof Events & string>(key: string, type: T, data: Events[T]): void
   /** The spend of the run, of this pattern's subtree, or of everything under one of its keys. */
   readSpend(key: string, scope?: SpendScope): Promise<Spend>
+  /** What this usage would cost with another model, at today's prices; `usd` is `null` if the price is unknown. */
+  priceUsage(
+    key: string,
+    usage: Usage,
+    model: string | undefined,
+  ): Promise<{ model: string | null; usd: number | null }>
   /** The key of a step as the journal has it, for `retry_keys` of a result. */
   journalKey(key: string): string
   now(key: string): Promise<number>

@@ -81,7 +81,7 @@ export function delegationDepthError(
   if (!pattern.delegation || mayDelegate(execution, opening, pattern.delegation)) return undefined
   const names = [pattern.name, ...(pattern.aliases ?? [])]
   const lists = (tools: readonly string[]) => tools.some((tool) => names.includes(tool))
-  const isIncluded = agent.tools ? lists(agent.tools) : !pattern.on_request
+  const isIncluded = agent.tools ? lists(agent.tools) : !pattern.on_request || lists(agent.extra_tools ?? [])
   return isIncluded && !lists(agent.exclude_tools ?? []) ? levelError(execution, opening) : undefined
 }
 
@@ -161,7 +161,7 @@ export function toolsFor(
     return !rules || mayDelegate(execution, placement, rules)
   }
   const forArtifacts = agent.artifacts && agent.origin?.by !== 'model' ? artifactTools(execution.ports) : []
-  const base = [...expand(inherited ?? defaultTools(execution.ports)), ...forArtifacts, ...agentProvided]
+  const base = [...expand(inherited ?? firstTools(execution.ports, agent)), ...forArtifacts, ...agentProvided]
   return effectiveTools(expandedAgent, base).filter((name) =>
     readOnly ? tools.get(name)?.kind === 'read' && !serverToolNames.isServerTool(name) : isReachable(name),
   )
@@ -220,6 +220,12 @@ function defaultTools(registry: ToolRegistry): string[] {
   const common = [...registry.patternTools.values()].filter(({ pattern }) => !pattern.on_request)
   const patterns = new Set(common.map((tool) => tool.name))
   return [...own, ...serverTools(registry), ...patterns]
+}
+
+/** The tools of the first agent of a run: the common ones, and those that only agents who ask for them get. */
+function firstTools(registry: ToolRegistry, { extra_tools = [], origin }: Agent): string[] {
+  const requested = origin?.by === 'model' ? [] : expandToolNames(extra_tools, registry)
+  return [...defaultTools(registry), ...requested.filter((name) => registry.patternTools.get(name)?.pattern.on_request)]
 }
 
 function artifactTools({ patternTools }: ToolRegistry): string[] {

@@ -111,7 +111,7 @@ async function resolvedModelName({ models }: Ports, ...names: (string | undefine
 
 function stepContext(scope: PatternScope): StepContext {
   const { execution, caller, signal } = scope
-  const { world } = execution.ports
+  const { world, prices } = execution.ports
   const external = (key: string): StepScope => ({ ...step(scope, key), external: true })
   const asker = caller && { session_id: caller.session_id, agent: caller.opening.agent.name }
   return {
@@ -125,6 +125,11 @@ function stepContext(scope: PatternScope): StepContext {
       emitEvent(scope, type as string as PatternEventType, { ...parsed, key: under(scope, key) })
     },
     readSpend: (key, spend) => recordValue(external(key), () => execution.budget.spentUnder(spendPath(scope, spend))),
+    priceUsage: (key, usage, model = caller?.opening.model) =>
+      runStep(step(scope, key), async () => {
+        const name = await resolvedModelName(execution.ports, model, execution.run.model)
+        return { model: name ?? null, usd: name === undefined ? null : (prices.cost(name, usage, world.now()) ?? null) }
+      }),
     journalKey: (key) => under(scope, key),
     now: (key) => recordValue(external(key), () => world.now()),
     random: (key) => recordValue(external(key), () => world.random()),

@@ -1,4 +1,5 @@
 import type { ErrorRecord } from '../../errors.ts'
+import type { ModelSavings } from './model-savings.ts'
 
 /** The part of a collaboration's output that surfaces display. A failed collaboration has only `contributions`. */
 export interface AgreementView {
@@ -25,6 +26,8 @@ export interface AgreementView {
   metadata?: {
     mode?: string
     saved?: { agents: string[]; calls: number; why: string; probability?: number }
+    cost?: number | null
+    savings?: ModelSavings
     problems?: string[]
   }
 }

@@ -1,6 +1,7 @@
 import type { Savings } from './ask-specialists.ts'
 import type { ConsensusState } from './consensus-state.ts'
 import type { Ruling } from './escalate.ts'
+import type { ModelSavings } from './model-savings.ts'
 import type { BestOfEvaluation, Contribution } from './output.ts'
 import type { VoteResult } from './synthesis.ts'
 
@@ -32,6 +33,8 @@ export interface CollaborateMetadata {
   cost: number | null
   /** The agents that were not asked, and why. */
   saved?: Savings
+  /** Set if agents or subtasks have models of their own that cost more or less than the coordinator's, or at an unknown price. */
+  savings?: ModelSavings
   /** What went wrong, and options that had no effect. */
   problems?: string[]
 }

@@ -17,6 +17,7 @@ import type { CollaborateContext } from './events.ts'
 import type { GatherResult } from './gather-contributions.ts'
 import { gatherContributions } from './gather-contributions.ts'
 import type { CollaborateInput } from './input.ts'
+import { modelSavings } from './model-savings.ts'
 import { isOutOfBudget } from './out-of-budget.ts'
 import type { Contribution } from './output.ts'
 import { contributionText } from './output.ts'
@@ -209,6 +210,7 @@ async function completeCollaboration(
     ...((failed ?? problem) ? [failed ?? problem ?? ''] : []),
   ]
   const spent = await context.readSpend('spent', 'here')
+  const savings = await modelSavings(collaboration, spent)
   const duration_ms = (await context.now('ended')) - started
   const isComplete = contributions.every(({ status }) => status === 'completed') && problems.length === 0
   const status = isComplete ? ('completed' as const) : ('partial' as const)
@@ -235,6 +237,7 @@ async function completeCollaboration(
       total_tokens,
       cost: spent.usd,
       ...(gatherResult.saved ? { saved: gatherResult.saved } : undefined),
+      ...(savings ? { savings } : undefined),
       ...(allProblems.length > 0 ? { problems: allProblems } : undefined),
     },
   }

@@ -29,7 +29,8 @@ function truncateLines(lines: readonly string[], style: TerminalStyle): string[]
 }
 
 function agentFacts(agent: Agent): string {
-  const tools = agent.tools === undefined ? 'tools of its caller' : agent.tools.join(', ') || 'no tools'
+  const inherited = ['tools of its caller', ...(agent.extra_tools ?? [])].join(', ')
+  const tools = agent.tools === undefined ? inherited : agent.tools.join(', ') || 'no tools'
   const excluded = agent.exclude_tools?.length ? `, except ${agent.exclude_tools.join(', ')}` : ''
   return toTerminalLine([...(agent.model ? [agent.model] : []), tools + excluded].join(' · '))
 }
