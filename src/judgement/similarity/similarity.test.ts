@@ -36,6 +36,8 @@ describe('normalizeStatement', () => {
     ['two replicas', '2 replicas'],
     ['version 2', 'v2'],
     ['use Postgres', 'use PostgreSQL'],
+    ['Use JWTs', 'use JSON web tokens'],
+    ['Require 2FA', 'require two-factor authentication'],
     ['Approved.', 'approve'],
     ['**Use** `Redis`', 'use redis'],
     ['Redis + Postgres', 'Redis and Postgres'],
@@ -94,6 +96,13 @@ describe('findContradiction', () => {
     ['negation', 'Ship it', 'Ship it if the review passes'],
     ['negation', 'Ship it if the tests pass', 'Ship it unless the tests pass'],
     ['negation', 'yes', 'no'],
+    ['negation', 'do nothing', 'do it'],
+    ['negation', 'do nothing', 'leave it as is if it works'],
+    ['negation', 'stop using jQuery', 'use jQuery'],
+    ['negation', 'do not stop using jQuery', 'remove jQuery'],
+    ['opposites', 'stop using jQuery', 'remove React'],
+    ['negation', 'deploy today', 'wait until tomorrow'],
+    ['negation', "don't deploy today", 'wait until the audit'],
     ['numbers', 'Wait 30 s', 'Wait 300 s'],
     ['numbers', 'Wait 30 s', 'Wait 30 ms'],
     ['numbers', 'Upgrade to v2', 'Upgrade to v3'],
@@ -127,6 +136,9 @@ describe('findContradiction', () => {
     ['Use Redis instead of Memcached', 'Use Redis, not Memcached'],
     ['Do not deploy on Fridays', 'Never deploy on a Friday'],
     ['Hire one engineer', 'Hire 1 engineer'],
+    ['do nothing', 'leave it as is'],
+    ['stop using jQuery', 'remove jQuery'],
+    ["Don't deploy today", 'wait until tomorrow'],
   ])('VO3 no contradiction is found between "%s" and "%s"', (a, b) => {
     expect(findContradiction(a, b)).toBeUndefined()
   })

@@ -1,9 +1,10 @@
 import { containAntonyms } from './antonyms.ts'
+import { toCommonForms } from './counterpart-phrases.ts'
 import { stripFiller } from './filler.ts'
 import { isNegationWord, negationsDiffer } from './negation.ts'
 import { properNamesDiffer } from './proper-names.ts'
 import { amountsDiffer } from './quantities.ts'
-import { affirmsRefused, toRefusal } from './refusal.ts'
+import { affirmsRefused } from './refusal.ts'
 import { areSynonyms } from './synonyms.ts'
 import type { Word } from './tokenizer.ts'
 import { contentStems, stem, tokenize, wordTexts } from './tokenizer.ts'
@@ -37,16 +38,10 @@ export function findContradiction(a: string, b: string): ContradictionKind | und
 export function contradictionBetween(a: ParsedStatement, b: ParsedStatement): ContradictionKind | undefined {
   if (a.normalized === b.normalized) return undefined
   const [statedA, statedB] = [a.words, b.words]
-  const [wordsA, wordsB] = negationsDiffer(statedA, statedB) ? toRefusals(statedA, statedB) : [statedA, statedB]
+  const [wordsA, wordsB] = negationsDiffer(statedA, statedB) ? toCommonForms(statedA, statedB) : [statedA, statedB]
   if (negationsDiffer(wordsA, wordsB)) return 'negation'
   if (amountsDiffer(wordTexts(wordsA), wordTexts(wordsB))) return 'numbers'
   return isContrary(wordsA.slice(0, MAX_COMPARED_WORDS), wordsB.slice(0, MAX_COMPARED_WORDS)) ? 'opposites' : undefined
-}
-
-/** Two refusals in a common form; other statements unchanged. */
-function toRefusals(a: readonly Word[], b: readonly Word[]): [readonly Word[], readonly Word[]] {
-  const [refusalA, refusalB] = [toRefusal(a), toRefusal(b)]
-  return refusalA && refusalB ? [refusalA, refusalB] : [a, b]
 }
 
 /** Bounds the quadratic comparison of words; longer texts are unreliable for embeddings anyway. */

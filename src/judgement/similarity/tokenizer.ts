@@ -22,6 +22,13 @@ const CONTRACTIONS: readonly [RegExp, string][] = [
   [/(\p{L})['’]s\b/giu, '$1'],
 ]
 
+/** Terms of several words that mean the same as their abbreviation in every context. */
+const ABBREVIATIONS: readonly [RegExp, string][] = [
+  [/\b(?:JSON web tokens?|JWTs)\b/gi, 'JWT'],
+  [/\b(?:two|2)[- ]factor auth(?:entication)?\b/gi, '2FA'],
+  [/\bmulti[- ]?factor auth(?:entication)?\b/gi, 'MFA'],
+]
+
 const INVISIBLE_CHARACTERS = /[\u200B-\u200D\u2060\uFEFF\u00AD]/g
 
 /** Splits a statement into words with normalised Unicode, case, punctuation, contractions, units and spelling. */
@@ -31,7 +38,8 @@ export function tokenize(text: string): Word[] {
     .replace(INVISIBLE_CHARACTERS, '')
     .replace(/[`´^~|]/g, ' ')
     .replace(/\s[+&]\s/g, ' and ')
-  for (const [pattern, expansion] of CONTRACTIONS) normalized = normalized.replace(pattern, expansion)
+  for (const [pattern, expansion] of [...CONTRACTIONS, ...ABBREVIATIONS])
+    normalized = normalized.replace(pattern, expansion)
   normalized = normalizeQuantities(normalized)
   return [...normalized.matchAll(TOKEN)].map(({ 0: token, index }) => {
     const lower = token.toLowerCase()

@@ -33,6 +33,11 @@ const PARAPHRASES: [string, string][] = [
   ['split the service in two', 'divide the service into 2 services'],
   ['Do not deploy on Friday', 'avoid Friday deployments'],
   ['delete the unused code', 'remove dead code'],
+  ['do nothing', 'leave it as is'],
+  ["Don't deploy today", 'wait until tomorrow'],
+  ['stop using jQuery', 'remove jQuery'],
+  ['use JWT', 'use JSON web tokens'],
+  ['require 2FA', 'require two-factor authentication'],
 ]
 
 /** Pairs that never merge, even if the judge calls every pair the same. */
@@ -42,6 +47,8 @@ const OPPOSITES: [string, string][] = [
   ['yes', 'no'],
   ['go ahead', 'wait'],
   ['merge it', 'do not merge it'],
+  ['stop using jQuery', 'use jQuery'],
+  ['deploy today', 'wait until tomorrow'],
   ['raise the limit to 30', 'raise the limit to 60'],
   ['use Redis', 'use Memcached'],
   ['enable caching', 'disable caching'],
