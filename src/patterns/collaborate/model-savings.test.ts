@@ -29,7 +29,7 @@ async function savingsOf(input: Record<string, unknown>, perToken: Record<string
 const agents = [{ name: 'a', config: { model: 'cheap' } }, { name: 'b' }]
 
 describe('savings by models of their own', () => {
-  test('CO106 the cost is compared with the same tokens at the price of the coordinator, and replays alike', async () => {
+  test('CO107 the cost is compared with the same tokens at the price of the coordinator, and replays alike', async () => {
     const { metadata, troupe, result } = await savingsOf({ agents }, { dear: 0.01, cheap: 0.001 })
     const { cost, savings, total_tokens } = metadata
     expect(savings).toEqual({ baseline_model: 'dear', baseline_cost: total_tokens / 100, saved: expect.any(Number) })
@@ -39,7 +39,7 @@ describe('savings by models of their own', () => {
     await expectReplayMatches(storeOf(troupe), result.run_id, { agents: [], ...replay })
   })
 
-  test('CO106 dearer models are reported, too', async () => {
+  test('CO107 dearer models are reported, too', async () => {
     const { metadata } = await savingsOf({ agents }, { dear: 0.001, cheap: 0.01 })
     expect(metadata.savings?.saved).toBeLessThan(0)
   })
@@ -47,22 +47,22 @@ describe('savings by models of their own', () => {
   test.each([
     [{ cheap: 0.001 }, { saved: null, reason: 'the price of a model that was used is unknown' }],
     [{ dear: 0.001 }, { saved: null, reason: 'the price of a model that was used is unknown' }],
-  ])('CO106 with an unknown price the saving is null, with the reason: %j', async (perToken, expected) => {
+  ])('CO107 with an unknown price the saving is null, with the reason: %j', async (perToken, expected) => {
     const { metadata } = await savingsOf({ agents }, perToken)
     expect(metadata.savings).toMatchObject(expected)
   })
 
-  test('CO106 the price of a coordinator that was not called may be unknown', async () => {
+  test('CO107 the price of a coordinator that was not called may be unknown', async () => {
     const cheap = ['a', 'b'].map((name) => ({ name, config: { model: 'cheap' } }))
     const { metadata } = await savingsOf({ agents: cheap, synthesis: 'merge' }, { cheap: 0.001 })
     expect(metadata.savings).toMatchObject({ baseline_cost: null, saved: null, reason: 'the price of dear is unknown' })
   })
 
-  test('CO106 nothing is reported where all use one model', async () => {
+  test('CO107 nothing is reported where all use one model', async () => {
     expect((await savingsOf({}, { dear: 0.001 })).metadata.savings).toBeUndefined()
   })
 
-  test('CO106 show prints the saving', () => {
+  test('CO107 show prints the saving', () => {
     const lines = (savings: ModelSavings) =>
       agreementFactLines(
         { contributions: [], metadata: { savings } },
