@@ -117,7 +117,7 @@ test.each([
   ['task', ['first']],
   ['team', ['first', 'second']],
 ])(
-  'TK40 TM67 a %s with files that is killed with SIGKILL resumes with the same files',
+  'TK40 TM69 a %s with files that is killed with SIGKILL resumes with the same files',
   async (pattern, agents) => {
     const { folder, write } = await createCliFixture()
     const text = { name: 'note.md', media_type: 'text/plain', data: Buffer.from('turquoise').toString('base64') }

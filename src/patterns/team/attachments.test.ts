@@ -36,7 +36,7 @@ async function runWithFiles(team: unknown, attachments: Attachment[]) {
 const files = ({ messages }: ModelRequest) =>
   messages.flatMap(({ content }) => content.flatMap((part) => (part.type === 'file' ? part.name : [])))
 
-test('TM67 every member sees the files of the request; a text file is JSON, and the history has the names', async () => {
+test('TM69 every member sees the files of the request; a text file is JSON, and the history has the names', async () => {
   const run = await runWithFiles(pair, [image, note])
   expect(run.route).toEqual(['a', 'b'])
   for (const request of run.model.requests) {
@@ -54,7 +54,7 @@ test('TM67 every member sees the files of the request; a text file is JSON, and 
   expect(JSON.stringify(ended.output)).not.toContain(note.data)
 })
 
-test('TM67 a reply and a message between two turns carry files', async () => {
+test('TM69 a reply and a message between two turns carry files', async () => {
   const run = await runWithFiles(pair, [image])
   const replied = await answerQuestion(run, { do: 'say', text: 'And this?', attachments: [second] })
   expect(files(requestsFrom(replied, 'b')[1] as ModelRequest)).toEqual(['screen.png', 'second.png'])
@@ -64,7 +64,7 @@ test('TM67 a reply and a message between two turns carry files', async () => {
   expect(JSON.stringify(replied.model.requests.at(-1)?.messages)).toContain('note.md')
 })
 
-test('TM67 sub-teams and consensus groups get the files', async () => {
+test('TM69 sub-teams and consensus groups get the files', async () => {
   const inner = { name: 'Inner', agents: [{ name: 'c' }] }
   const team = {
     name: 'Outer',
@@ -108,7 +108,7 @@ test('TM68 of files of earlier messages, the newest that fit are passed to a sub
   expect(files(requestsFrom(last, 'c')[0] as ModelRequest)).toEqual(['1', '2', '5'])
 })
 
-test('TM67 a file is stored once, however it was sent and however large the rest of the input is', async () => {
+test('TM69 a file is stored once, however it was sent and however large the rest of the input is', async () => {
   const store = mkdtempSync(join(tmpdir(), 'troupe-attachments-'))
   onTestFinished(() => rmSync(store, { recursive: true, force: true }))
   const troupe = await createTroupe({ store, model: teamModel(replies), embedder: false })
