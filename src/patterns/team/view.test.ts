@@ -52,7 +52,7 @@ function addTurn({ add }: Journal, { key, round, agent, session = `${key}/agent`
   add('session:end', { key: session, text: `{"response":"${agent} was here"}`, ...ended }, `s_${key}`)
 }
 
-test('TM69 the end of a run and show list the newest problems of handoffs', () => {
+test('TM67 the end of a run and show list the newest problems of handoffs', () => {
   const { events, add } = journal()
   for (let round = 1; round <= 7; round++) {
     const decision = { decision: { to: 'b', by: 'rule' }, rules: [] }
