@@ -1,8 +1,12 @@
-import { existsSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { requireSandbox } from '../support/require-program.ts'
 import { createCliFixture, questionScript, singleAnswerScript } from './cli-fixture.ts'
+
+const MAIN = fileURLToPath(new URL('../../src/surfaces/cli/main.ts', import.meta.url))
 
 describe('everyday use', () => {
   test('TK50 L1 run task needs no agent, and an unknown model is a usage error', async () => {
@@ -137,4 +141,30 @@ describe('everyday use', () => {
     expect(await cli.read('a-file')).toBe('text')
     expect(existsSync(join(cli.folder, '.troupe', 'troupe.db'))).toBe(false)
   })
+
+  test('ST24 a store in a read-only folder is an error at once, for new and for listed runs', async (context) => {
+    const cli = await createCliFixture()
+    const model = await cli.script('s.json', singleAnswerScript('Hello.'))
+    mkdirSync(join(cli.folder, 'store'), { mode: 0o555 })
+    chmodSync(cli.folder, 0o755)
+    const troupe = (...argv: string[]) => runAsOrdinaryUser(cli.folder, argv)
+    const version = troupe('--version')
+    if (version.status !== 0) return context.skip('another user cannot read this clone')
+    for (const argv of [
+      ['run', 'task', 'hi', '--model', model, '--no-tools', '--store', 'store'],
+      ['run', 'task', 'hi', '--model', model, '--no-tools', '--store', 'store/deeper'],
+      ['runs', '--store', 'store'],
+    ]) {
+      const { status, stdout, stderr } = troupe(...argv)
+      expect({ status, out: stdout }).toEqual({ status: 1, out: '' })
+      expect(stderr.replace(/\s+/g, ' ')).toMatch(/troupe\.db cannot be written hint: make the file and its folder/)
+    }
+  })
 })
+
+/** Root may write anywhere, so its commands run as another user. */
+function runAsOrdinaryUser(cwd: string, argv: readonly string[]) {
+  const user = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
+  const options = { cwd, encoding: 'utf8' as const, env: { ...process.env, HOME: cwd }, ...user }
+  return spawnSync(process.execPath, [MAIN, ...argv], options)
+}
