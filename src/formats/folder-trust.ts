@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { chmod, mkdir, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { TroupeError } from '../errors.ts'
+import { userConfigFolder } from './user-home.ts'
 
 /*
  * Folder trust. Files of a project can run code, start servers and grant permissions, and a stranger may have written them. They are used
@@ -23,8 +24,8 @@ export interface TrustChanges {
   removed: string[]
 }
 
-export function trustRecordPath(home: string): string {
-  return join(home, '.config', 'troupe', 'trust')
+export function trustRecordPath(): string {
+  return join(userConfigFolder(), 'trust')
 }
 
 /** Hashes files. Relative paths and names of scripts in code, such as `'./tools.ts'`, are followed; packages are not. */

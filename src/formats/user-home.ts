@@ -1,5 +1,5 @@
 import { homedir, userInfo } from 'node:os'
-import { isAbsolute } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 
 /**
  * The home folder of the user. With an empty or relative `HOME`, files of the working folder would pass for the user's own (untrusted
@@ -7,4 +7,9 @@ import { isAbsolute } from 'node:path'
  */
 export function userHome(): string {
   return isAbsolute(homedir()) ? homedir() : userInfo().homedir
+}
+
+/** The folder of the user's configuration, agent files and record of trust. */
+export function userConfigFolder(): string {
+  return join(userHome(), '.config', 'troupe')
 }

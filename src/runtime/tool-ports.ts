@@ -25,16 +25,19 @@ export async function redactorPort({ redact }: TroupeOptions): Promise<{ redacto
   return { redactor: { redact: (text, field) => redactField(text, field, known) } }
 }
 
-/** Opens the workspace tools. Agents must not read or change the store, wherever it is. */
-export async function openToolbox({ workspace, store = DEFAULT_STORE }: TroupeOptions): Promise<Toolbox | undefined> {
-  if (!workspace) return undefined
+/** Opens the workspace tools. Agents must not read or change the store, wherever it is, nor change the configuration of the user. */
+export async function openToolbox({ store = DEFAULT_STORE, ...options }: TroupeOptions): Promise<Toolbox | undefined> {
+  if (!options.workspace) return undefined
   const { createTools } = await import('../tools/tools.ts')
+  const { userConfigFolder } = await import('../formats/user-home.ts')
+  // In a workspace that is the home folder, an agent could make the next command execute its code (privilege escalation).
+  const workspace = { ...options.workspace, protect: [...(options.workspace.protect ?? []), userConfigFolder()] }
   if (typeof store !== 'string' || store === 'memory') return createTools(workspace)
   const { storePathsToHide } = await import('../tools/files/store-location.ts')
   const hidden = storePathsToHide(workspace.workspace, { path: store, isFile: databasePath(store) === store })
   return createTools({
     ...workspace,
-    protect: [...(workspace.protect ?? []), resolve(store)],
+    protect: [...workspace.protect, resolve(store)],
     hide: [...(workspace.hide ?? []), ...hidden],
   })
 }

@@ -12,7 +12,7 @@ export function missingPartsText({ missing, started_by }: Pick<NeedsReport, 'mis
 export function changedPartsText({ changed, unused }: NeedsReport): string {
   return [
     changed.length === 0 ? [] : [`changed since the run started: ${formatParts(changed)}`],
-    unused.length === 0 ? [] : [`removed since the run started, which has not used them: ${formatParts(unused)}`],
+    unused.length === 0 ? [] : [`removed, but not used by this run: ${formatParts(unused)}`],
   ]
     .flat()
     .join('; ')

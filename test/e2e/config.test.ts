@@ -187,14 +187,16 @@ test('FT2 FT3 on a terminal the command asks once, and again after a file it imp
 test('FT5 an agent cannot change the file nor what it imports, and cannot create one', async () => {
   const write = (name: string) => ({ name: 'Write', input: { file_path: name, content: 'stolen' } })
   const project = await createProject({ ...FILES, 'sub/x': '' })
-  const toolCalls = ['troupe.config.ts', 'ledger.ts', 'sub/troupe.config.json', 'notes.txt'].map(write)
+  const user = ['home/.config/troupe/trust', 'home/.config/troupe/config.js']
+  const toolCalls = ['troupe.config.ts', 'ledger.ts', 'sub/troupe.config.json', 'notes.txt', ...user].map(write)
   await project.script('script.json', [{ when: { turn: 1 }, reply: { toolCalls } }, { reply: { text: 'Tried.' } }])
   const argv = ['run', 'task', 'write', '--agent', 'default', '--trust-project', '--allow', 'Write']
   expect((await project.command(...argv)).code).toBe(0)
   expect(await project.read('troupe.config.ts')).toBe(CONFIG)
   expect(await project.read('ledger.ts')).toBe(LEDGER)
   expect(await project.read('notes.txt')).toBe('stolen')
-  await expect(stat(join(project.folder, 'sub/troupe.config.json'))).rejects.toThrow('ENOENT')
+  for (const name of ['sub/troupe.config.json', ...user])
+    await expect(stat(join(project.folder, name))).rejects.toThrow('ENOENT')
 }, 60_000)
 
 test('A18 the configuration that `troupe init` writes is valid and trusted', async () => {

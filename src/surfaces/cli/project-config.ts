@@ -1,8 +1,8 @@
-import { join, relative } from 'node:path'
+import { relative } from 'node:path'
 import { TroupeError } from '../../errors.ts'
 import type { ConfigFile } from '../../formats/config-file.ts'
 import type { FileHashes, TrustChanges } from '../../formats/folder-trust.ts'
-import { userHome } from '../../formats/user-home.ts'
+import { userConfigFolder } from '../../formats/user-home.ts'
 import type { LoadedConfig } from '../../index.ts'
 import { wrapText } from '../../views/text-width.ts'
 import type { Terminal } from './terminal.ts'
@@ -39,7 +39,7 @@ export async function findConfigFiles(): Promise<{
   projectFile: ConfigFile | undefined
 }> {
   const { configFileIn, findProjectConfig } = await import('../../formats/config-file.ts')
-  const userFile = await configFileIn(join(userHome(), '.config', 'troupe'), 'config')
+  const userFile = await configFileIn(userConfigFolder(), 'config')
   return { userFile, projectFile: await findProjectConfig(process.cwd()) }
 }
 
@@ -62,7 +62,7 @@ async function readTrust(file: ConfigFile): Promise<{ files: FileHashes; changes
   const { findTrustChanges, trustRecordPath } = await import('../../formats/folder-trust.ts')
   const { hashConfigFiles } = await import('../../formats/config-trust.ts')
   const files = await hashConfigFiles(file)
-  return { files, changes: await findTrustChanges(trustRecordPath(userHome()), file.folder, files) }
+  return { files, changes: await findTrustChanges(trustRecordPath(), file.folder, files) }
 }
 
 /** The reason why the operator has to be asked about a configuration; `undefined` if it is trusted. */
@@ -74,7 +74,7 @@ export async function findUntrustedReason(file: ConfigFile): Promise<string | un
 /** Records that the operator trusts the project. A home folder that cannot be written only means to be asked again. */
 export async function recordProjectTrust(terminal: Terminal, folder: string, files: FileHashes): Promise<void> {
   const { recordTrust, trustRecordPath } = await import('../../formats/folder-trust.ts')
-  const record = trustRecordPath(userHome())
+  const record = trustRecordPath()
   await recordTrust(record, folder, files).catch((thrown: Error) =>
     noteWrapped(terminal, `${record} cannot be written, so that the next command asks again: ${thrown.message}`),
   )
