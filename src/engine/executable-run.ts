@@ -34,7 +34,13 @@ export type CancellableRun = Omit<ExecutableRun, 'pattern'> & { pattern: Pattern
 export function requireCancellable(events: readonly Event[], ports: Ports, problem: unknown): CancellableRun {
   if (!['needs_missing', 'unknown_pattern'].includes(toTroupeError(problem).code)) throw problem
   const start = requireRunStart(events)
-  return { ports: applyForkToPorts(ports, start), pattern: ports.patterns.get(start.pattern) }
+  // Without its model or performer a session cannot be replayed up to the cancellation: it would end as failed, with no usage.
+  const { missing } = needsReportFrom(events, ports.host.provided)
+  const isReplayable = !missing.some(({ kind }) => kind === 'models' || kind === 'performers')
+  return {
+    ports: applyForkToPorts(ports, start),
+    pattern: isReplayable ? ports.patterns.get(start.pattern) : undefined,
+  }
 }
 
 export async function hasCancelCommand(store: Store, run_id: string): Promise<boolean> {

@@ -151,7 +151,7 @@ export class RunAttempt {
 
   /**
    * The parts that execute the run. A process that lacks some of them may still cancel it, since a cancelled execution performs
-   * nothing; without the pattern there is nothing to execute.
+   * nothing; without the pattern, or a model, nothing is executed.
    */
   async #executableRun(events: readonly Event[]): Promise<CancellableRun> {
     const { ports, created } = this.#deps
@@ -163,7 +163,7 @@ export class RunAttempt {
     }
   }
 
-  /** Ends a cancelled run whose pattern this process does not know. */
+  /** Ends a cancelled run that this process cannot replay. */
   async #endCancelled(journal: Journal, events: readonly Event[]): Promise<RunAttemptOutcome> {
     const commands = await this.#deps.store.commands(this.run_id, 0)
     const reason = commands.flatMap(({ body }) => (body.kind === 'cancel' ? body.reason : []))[0] ?? ''

@@ -278,3 +278,14 @@ test('ND9 an approved delegation is left to a process that has the agent', async
   const { status, missing } = await answerWithAgents(parked, { program, names: ['lead'] })
   expect([status, missing]).toEqual(['waiting', ['coder']])
 })
+
+test('ND6 a run can be cancelled in a process that has no model', async () => {
+  const { program } = await openHosts()
+  const parked = await program.run('task', { agent: 'lead', instruction: 'delegate' })
+  const other = await createTroupeWithStore({ store: storeOf(program), models: { config: {} }, agents })
+  onTestFinished(() => other.close())
+  await other.answer(parked.gates[0]?.gate_id ?? '', 'allow')
+  expect(await other.cancel(parked.run_id)).toMatchObject({ status: 'cancelled', error: { code: 'cancelled' } })
+  expect(verifyJournal(await program.events(parked.run_id).all())).toEqual([])
+  expect(payments).toEqual([])
+})
