@@ -153,18 +153,21 @@ test('FT4 `--trust-project` holds for one command, records nothing, and is repea
   await expect(stat(join(project.env.HOME ?? '', '.config/troupe/trust'))).rejects.toThrow('ENOENT')
 }, 60_000)
 
+/** At the end of the screen: an answered question of the command before may still be there. */
+const QUESTION = /Trust it\? \[y\/N\]\s*$/
+
 test('FT2 FT3 on a terminal the command asks once, and again after a file it imports has changed', async () => {
   const project = await createProject(FILES)
   const terminal = await openTerminal(project, project.env, 100)
   const run = './troupe run task pay --agent default -q; echo exit $?'
   await typeLine(terminal, run)
-  const question = await terminal.waitFor(/Trust it\? \[y\/N\]/)
+  const question = await terminal.waitFor(QUESTION)
   expect(question.join('\n')).toMatch(/that you have not used before:\n {2}troupe\.config\.ts\n {2}ledger\.ts\n/)
   await typeLine(terminal, 'n')
   await terminal.waitFor(/troupe\.config\.ts is not trusted(.|\n)*exit 2/)
   expect(await project.ledger()).toEqual([])
   await typeLine(terminal, `clear; ${run}`)
-  await terminal.waitFor(/Trust it\? \[y\/N\]/)
+  await terminal.waitFor(QUESTION)
   await typeLine(terminal, 'y')
   await terminal.waitFor(/exit 3/)
   const record = join(project.env.HOME ?? '', '.config/troupe/trust')
@@ -180,7 +183,7 @@ test('FT2 FT3 on a terminal the command asks once, and again after a file it imp
     expect.stringContaining('no longer trusted: changed since are ledger.ts'),
   ])
   await typeLine(terminal, `clear; ${run}`)
-  const changed = await terminal.waitFor(/Trust it\? \[y\/N\]/)
+  const changed = await terminal.waitFor(QUESTION)
   expect(changed.join('\n')).toMatch(/has changed since you trusted it:\n {2}changed {2}ledger\.ts\n/)
 }, 60_000)
 

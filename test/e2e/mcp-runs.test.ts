@@ -164,9 +164,7 @@ test('MC29 invalid input, schema violations and huge results of a server become 
     { name: 'missing', inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } },
   ]
   const { mcp } = singleServer({ tools })
-  const turns = ['refuse', 'mixed', 'mixed', 'flood', 'missing'].map((name) =>
-    callTool(`mcp__s__${name}`, { a: 'x' }),
-  )
+  const turns = ['refuse', 'mixed', 'mixed', 'flood', 'missing'].map((name) => callTool(`mcp__s__${name}`, { a: 'x' }))
   const { troupe, inputs } = await createSetup({ boss: turns }, { agents: [agent('boss')], ...(mcp ? { mcp } : {}) })
   const { status, run_id } = await start(troupe)
   expect(status).toBe('completed')
