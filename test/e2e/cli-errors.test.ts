@@ -154,6 +154,7 @@ describe('read-only commands', () => {
     const models = ['models', 'fast', 'general', 'reasoning']
     expect(checks.map(({ name }: { name: string }) => name)).toEqual([
       'node',
+      'config',
       ...models,
       'sandbox',
       'search',
