@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Event, ModelRequest } from '../../../src/index.ts'
+import { createTroupe } from '../../../src/index.ts'
 import { agentModel, contributionJson, lastInstruction, runCollaboration } from '../../support/collaboration.ts'
+import { agent, functionModel } from '../../support/test-troupe.ts'
 
 /* Specification 000 (collaboration of specialists), example by example. Every specialist gives its own name as its answer. */
 
@@ -134,6 +136,58 @@ describe('000 usage examples', () => {
 })
 
 describe('000 contract', () => {
+  const specialists = ['security-specialist', 'performance-specialist', 'maintainability-specialist']
+
+  /** The main session calls the tool of the document in its first turn and reports its result. */
+  async function callFromMainSession() {
+    const agents = specialists.map((name) => ({ name, role: name.split('-')[0], focus: 'its own field' }))
+    const model = functionModel((request) => {
+      const { agent: name, turn } = request.session
+      if (specialists.includes(name)) return { text: ownName(request) }
+      if (name === 'coordinator') return { text: 'One analysis.' }
+      const call = { name: 'collaborate', input: { task: 'Analyse the change.', agents } }
+      return turn === 1 ? { calls: [call] } : { text: 'Here is the comprehensive analysis.' }
+    })
+    const main = agent('main', { tools: ['collaborate'] })
+    const troupe = await createTroupe({ store: 'memory', embedder: false, model, agents: [main] })
+    const result = await troupe.run('task', { agent: 'main', instruction: 'Review it.' })
+    const events = await troupe.events(result.run_id).all()
+    await troupe.close()
+    return { model, result, events }
+  }
+
+  test('000 architecture: the main session calls the tool, specialists work in parallel, a coordinator synthesises', async () => {
+    const { model, result, events } = await callFromMainSession()
+    const order = model.requests.map(({ session }) => session.agent)
+    expect([order[0], new Set(order.slice(1, 4)), ...order.slice(4)]).toEqual([
+      ...['main', new Set(specialists), 'coordinator', 'main'],
+    ])
+    expect(result.output).toMatchObject({ response: 'Here is the comprehensive analysis.' })
+    const told = model.requests.at(-1)
+    expect(JSON.stringify(told?.messages.at(-1))).toContain('One analysis.')
+    expect(new Set(events.map(({ run_id }) => run_id)).size).toBe(1)
+  })
+
+  test('000 the tool contract: parameters, types, enum values and what is required', async () => {
+    const { model } = await callFromMainSession()
+    const schema = model.requests[0]?.tools.find(({ name }) => name === 'collaborate')?.input
+    const several = (...values: string[]) => ({ type: 'string', enum: expect.arrayContaining(values) })
+    expect(schema).toMatchObject({
+      type: 'object',
+      properties: {
+        task: { type: 'string' },
+        agents: { type: 'array' },
+        mode: several('parallel', 'sequential', 'hierarchical'),
+        synthesis: several('coordinator', 'vote', 'merge', 'best_of'),
+        coordinator_config: { type: 'object' },
+        context: { type: 'object' },
+      },
+    })
+    expect(new Set((schema as { required: string[] }).required)).toEqual(new Set(['task', 'agents']))
+    const { agents } = (schema as { properties: Record<string, unknown> }).properties
+    for (const field of ['name', 'role', 'config', 'focus']) expect(JSON.stringify(agents)).toContain(`"${field}":`)
+  })
+
   test('000 the output has result, contributions, consensus and metadata with the fields of the document', async () => {
     const { output } = await runCollaboration({ everybody: contributionJson('ship it'), coordinator: 'Ship it.' })
     expect(output).toMatchObject({

@@ -1,11 +1,17 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import type { ModelRequest } from '../../../src/index.ts'
 import { createTroupe, defineTool, isEvent } from '../../../src/index.ts'
-import { createTestTroupe, functionModel, lastMessageText, lastResultSessionId } from '../../support/test-troupe.ts'
+import {
+  agent,
+  createTestTroupe,
+  functionModel,
+  lastMessageText,
+  lastResultSessionId,
+} from '../../support/test-troupe.ts'
 
 /*
  * Specification 003 (task delegation), example by example, with the shipped agents and default settings. The caller is
@@ -130,6 +136,14 @@ describe('003 input', () => {
     expect(other.errors[0]?.error).toMatch(/architect/)
   })
 
+  test('003 a tool call has success and output, with response and session_id in it', async () => {
+    const { model, results } = await callTask({ agent: 'architect', instruction: 'Design.' })
+    const session_id = expect.stringMatching(/_architect$/)
+    expect(results[0]).toMatchObject({ status: 'ok', output: { response: 'architect: Design. (1)', session_id } })
+    const [result] = model.requests.at(-1)?.messages.at(-1)?.content ?? []
+    expect(result).toMatchObject({ type: 'tool-result', name: 'task', is_error: false })
+  })
+
   test('003 agent names may have a collection prefix', async () => {
     const name = 'developer-expertise:modular-builder'
     const builder = { name, description: 'Builds modules.', instructions: 'You build modules.' }
@@ -203,18 +217,44 @@ describe('003 errors', () => {
   })
 
   test('003 the recursion depth is limited to 1 by default', async () => {
-    const model = functionModel((request) => {
-      const { agent: caller, turn } = request.session
-      const agent = caller === 'default' ? 'architect' : 'reviewer'
-      return turn === 1
-        ? { calls: [{ name: 'task', input: { agent, instruction: 'Go.' } }] }
-        : { text: lastMessageText(request) }
-    })
-    const { task } = await createTestTroupe({ model })
+    const { task } = await createTestTroupe({ model: twoLevelModel() })
     const { output } = await task('default', 'Delegate.')
     expect((output as TaskOutput).response).toMatch(/depth/)
   })
 })
+
+describe('003 configuration', () => {
+  test('003 the configuration of the document sets the recursion depth, in a program and in the configuration file', async () => {
+    const delegating = [agent('lead'), agent('coder', { tools: ['task'] }), agent('critic')]
+    for (const max_recursion_depth of [1, 2]) {
+      const model = twoLevelModel(['lead', 'coder', 'critic'])
+      const { task } = await createTestTroupe({ model, agents: delegating, task: { max_recursion_depth } })
+      await task('lead', 'Delegate.')
+      const children = new Set(model.requests.map(({ session }) => session.agent)).size - 1
+      expect(children).toBe(max_recursion_depth)
+    }
+    const folder = await mkdtemp(join(tmpdir(), 'troupe-003-'))
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    const config = join(folder, 'troupe.config.yaml')
+    await writeFile(config, 'task:\n  max_recursion_depth: 2\n')
+    const model = twoLevelModel(['lead', 'coder', 'critic'])
+    const troupe = await createTroupe({ store: 'memory', config, model, agents: delegating })
+    await troupe.run('task', { agent: 'lead', instruction: 'Delegate.' })
+    await troupe.close()
+    expect(model.requests.some(({ session }) => session.agent === 'critic')).toBe(true)
+  })
+})
+
+/** Each agent delegates to the next one in its first turn and reports the result. */
+function twoLevelModel(chain = ['default', 'architect', 'reviewer']) {
+  return functionModel((request) => {
+    const { agent: caller, turn } = request.session
+    const next = chain[chain.indexOf(caller) + 1]
+    return turn === 1 && next
+      ? { calls: [{ name: 'task', input: { agent: next, instruction: 'Go.' } }] }
+      : { text: lastMessageText(request) }
+  })
+}
 
 describe('003 events', () => {
   test('003 tool:pre and tool:post have the fields of the document', async () => {

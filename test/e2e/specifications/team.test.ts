@@ -5,20 +5,15 @@ import { requestsFrom } from '../../support/team-harness.ts'
 import { lastMessageText } from '../../support/test-troupe.ts'
 import { createCliFixture } from '../cli-fixture.ts'
 import type { ScriptedReplies } from '../scripted-team.ts'
-import { runScriptedTeam } from '../scripted-team.ts'
 import { replyRule } from '../team-script.ts'
+import { exampleFile, runExample } from './team-example.ts'
 
-/* The examples of the specification of teams, word for word, with nothing but `name` and `agents` added. */
+/* Conditions (3.3), context variables (4.3), quality gates (5.3) and coordination (6.2) of the specification of teams. */
 
 const LONG = 60_000
 
-const runExample = (name: string, replies: ScriptedReplies, variables?: Record<string, number>) =>
-  runScriptedTeam(exampleFile(name), replies, variables)
-
-const exampleFile = (name: string) => `test/e2e/specifications/team/${name}.yaml`
-
 describe('3.3 condition types', () => {
-  test('TM44 simple completion', async () => {
+  test('TM44 3.3 simple completion', async () => {
     const run = await runExample('3.3-simple-completion', {
       researcher: [{ text: 'Sources.', holds: ['research is complete'] }],
       writer: [{ text: 'Draft.', holds: ['draft is finished'] }],
@@ -28,7 +23,7 @@ describe('3.3 condition types', () => {
     expect(run.route).toEqual(['researcher', 'writer', 'reviewer', 'publisher'])
   })
 
-  test('TM44 quality-based', async () => {
+  test('TM44 3.3 quality-based', async () => {
     const run = await runExample('3.3-quality-based', {
       writer: [{ text: 'Draft.', holds: ['content meets quality standards'] }],
       reviewer: [{ text: 'Read.', holds: ['all requirements are satisfied'] }],
@@ -38,7 +33,7 @@ describe('3.3 condition types', () => {
     expect(run.route).toEqual(['writer', 'reviewer', 'auditor', 'publisher'])
   })
 
-  test('TM44 context-aware: the speaker is asked for the variables in its conditions, typed by the comparisons', async () => {
+  test('TM44 3.3 context-aware: the speaker is asked for the variables in its conditions, typed by the comparisons', async () => {
     const run = await runExample('3.3-context-aware', {
       researcher: [{ text: 'Six.', holds: ['research batch complete'], sets: { source_count: 6, min_sources: 5 } }],
       analyst: [{ text: 'Sure.', holds: ['ready for review'], sets: { confidence_score: 0.9, threshold: 0.8 } }],
@@ -58,7 +53,7 @@ describe('3.3 condition types', () => {
     ])
   })
 
-  test('TM44 context-aware: a value from the caller is not asked for, and decides', async () => {
+  test('TM44 3.3 context-aware: a value from the caller is not asked for, and decides', async () => {
     const replies = (source_count: number): ScriptedReplies => ({
       researcher: [{ text: 'Some.', holds: ['research batch complete'], sets: { source_count } }],
       analyst: ['Unsure.'],
@@ -70,7 +65,7 @@ describe('3.3 condition types', () => {
     expect([few.route, few.result.status]).toEqual([['researcher'], 'waiting'])
   })
 
-  test('TM44 multi-condition: a variable that is not answered leaves the rule unknown, and that is reported', async () => {
+  test('TM44 3.3 multi-condition: a variable that is not answered leaves the rule unknown, and that is reported', async () => {
     const all = ['draft complete', 'all sections included']
     const counted = { text: 'Draft.', holds: all, sets: { word_count: 700, min_words: 500 } }
     const run = await runExample('3.3-multi-condition', { writer: [counted], reviewer: ['Read.'] })
@@ -124,7 +119,7 @@ test('TM44 5.3 quality gates: revisions until the score is reached, or until the
 })
 
 describe('6.2 collaboration coordination', () => {
-  test('TM45 synchronization points: both researchers work before the synthesizer', async () => {
+  test('TM45 6.2 synchronization points: both researchers work before the synthesizer', async () => {
     const run = await runExample('6.2-synchronization-points', {
       researcher_a: [{ text: 'A.', holds: ['research_a complete'] }],
       researcher_b: [{ text: 'B.', holds: ['research_a complete', 'research_b complete'] }],
@@ -141,7 +136,7 @@ describe('6.2 collaboration coordination', () => {
     expect([open.route, open.result.status]).toEqual([['researcher_a', 'researcher_b'], 'waiting'])
   })
 
-  test('TM44 dependency management: a fact that nobody sets is asked of the speaker as a boolean', async () => {
+  test('TM44 6.2 dependency management: a fact that nobody sets is asked of the speaker as a boolean', async () => {
     const replies = (requirements_complete: boolean): ScriptedReplies => ({
       requirements_analyst: [{ text: 'Wanted.', holds: ['requirements complete'] }],
       architect: [{ text: 'Designed.', holds: ['architecture approved'], sets: { requirements_complete } }],
