@@ -4,6 +4,8 @@ import { isContentWord, stem } from './tokenizer.ts'
 
 /** Above this share of capitalised words a text is a headline, in which capitals do not mark names. */
 const HEADLINE_SHARE = 0.5
+/** A shorter text of names, such as "Ask Ada Lovelace", is no headline. */
+const MIN_HEADLINE_WORDS = 6
 
 /** Whether each statement has a proper name that the other lacks, such as Redis and Memcached. */
 export function properNamesDiffer(a: readonly Word[], b: readonly Word[]): boolean {
@@ -20,7 +22,8 @@ function stemsFrom(words: readonly Word[]): string[] {
 
 function properNames(words: readonly Word[]): string[] {
   const isHeadline =
-    words.filter(({ raw }) => /^\p{Lu}/u.test(raw)).length > HEADLINE_SHARE * words.length && words.length > 2
+    words.length >= MIN_HEADLINE_WORDS &&
+    words.filter(({ raw }) => /^\p{Lu}/u.test(raw)).length > HEADLINE_SHARE * words.length
   return words
     .filter(({ raw, text }, index) => {
       if (!isContentWord(text)) return false

@@ -42,13 +42,28 @@ const NUMBER_WORDS: Readonly<Record<string, string>> = {
 }
 const NUMBER_WORD = new RegExp(`\\b(?:${Object.keys(NUMBER_WORDS).join('|')})\\b`, 'gi')
 
+const ORDINAL_WORDS: Readonly<Record<string, string>> = {
+  '1st': 'first',
+  '2nd': 'second',
+  '3rd': 'third',
+  '4th': 'fourth',
+  '5th': 'fifth',
+  '6th': 'sixth',
+  '7th': 'seventh',
+  '8th': 'eighth',
+  '9th': 'ninth',
+  '10th': 'tenth',
+}
+const ORDINAL = new RegExp(`\\b(?:${Object.keys(ORDINAL_WORDS).join('|')})\\b`, 'gi')
+
 const NUMBER = '(?<![\\w.])(?<sign>(?<!\\S)[-−])?(?<amount>\\d+(?:[.,]\\d+)*)'
 const QUANTITY = new RegExp(`${NUMBER}(?:\\s?(?<unit>[a-zA-Zµ]{1,12}(?!\\w)|%|per ?cent\\b))?(?!\\w|\\.\\d)`, 'gu')
 
 /** Rewrites numbers with their units as one word each: "30s", "30 seconds" and "0.5 min" become `30000ms`. */
 export function normalizeQuantities(text: string): string {
   const withDigits = text.replace(NUMBER_WORD, (word) => NUMBER_WORDS[word.toLowerCase()] ?? word)
-  const withVersions = withDigits.replace(/\b(?:version|ver\.?|v\.?)\s?(?=\d)/gi, 'v')
+  const withOrdinals = withDigits.replace(ORDINAL, (ordinal) => ORDINAL_WORDS[ordinal.toLowerCase()] ?? ordinal)
+  const withVersions = withOrdinals.replace(/\b(?:version|ver\.?|v\.?)\s?(?=\d)/gi, 'v')
   return withVersions.replace(QUANTITY, (whole: string, ...rest: unknown[]) => {
     const { sign = '', amount = '', unit = '' } = rest.at(-1) as Record<string, string | undefined>
     return (
@@ -82,7 +97,7 @@ function formatQuantity(amount: string, unit: string): string | undefined {
   return undefined
 }
 
-const ORDINALS = new Set(['first', 'second', 'third', 'fourth', 'fifth', 'last', '1st', '2nd', '3rd', '4th', '5th'])
+const ORDINALS = new Set(['last', ...Object.values(ORDINAL_WORDS)])
 
 /** Whether two statements mention different amounts, versions or ordinals. */
 export function amountsDiffer(a: readonly string[], b: readonly string[]): boolean {

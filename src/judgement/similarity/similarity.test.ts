@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DIFFERENT_PAIRS, EQUIVALENT_PAIRS } from '../../../test/support/statement-pairs.ts'
+import { clusterTexts } from './clustering.ts'
 import type { ContradictionKind } from './similarity.ts'
 import {
   contentStemSet,
@@ -35,6 +36,8 @@ describe('normalizeStatement', () => {
     ['80 percent', '80%'],
     ['two replicas', '2 replicas'],
     ['version 2', 'v2'],
+    ['take the 1st option', 'take the first option'],
+    ['the 10th request', 'the tenth request'],
     ['use Postgres', 'use PostgreSQL'],
     ['Use JWTs', 'use JSON web tokens'],
     ['Require 2FA', 'require two-factor authentication'],
@@ -113,13 +116,14 @@ describe('findContradiction', () => {
     ['opposites', 'Enable caching', 'Disable caching'],
     ['opposites', 'adding an index', 'removing an index'],
     ['opposites', 'Test before the release', 'Test after the release'],
-    ['opposites', 'Prefer A over B', 'Prefer B over A'],
+    ['opposites', 'Migrate to MySQL', 'Migrate from MySQL'],
+    ['opposites', 'Ask Ada Lovelace', 'Ask Alan Turing'],
+    ['opposites', 'France or Germany', 'Italy and Spain'],
+    ['opposites', 'A or B', 'C and D'],
     ['opposites', 'Lock the account', 'Unlock the account'],
     ['opposites', 'use postgres', 'use mysql'],
     ['opposites', 'Use Foo for this', 'Use Bar for this'],
-    ['opposites', 'The gateway calls the worker', 'The worker calls the gateway'],
     ['opposites', 'Raise the timeout and lower the limit', 'Lower the timeout and raise the limit'],
-    ['opposites', 'Keep Berlin and close Paris', 'Keep Paris and close Berlin'],
   ]
   test.each(reasons)('VO3 the contradiction "%s" is found between "%s" and "%s"', (reason, a, b) => {
     expect(findContradiction(a, b)).toBe(reason)
@@ -139,6 +143,8 @@ describe('findContradiction', () => {
     ['do nothing', 'leave it as is'],
     ['stop using jQuery', 'remove jQuery'],
     ["Don't deploy today", 'wait until tomorrow'],
+    ['Take the 1st option', 'Choose the first option'],
+    ['Move The Whole Service To Rust Now', 'Rewrite The Entire Backend In Rust Today'],
   ])('VO3 no contradiction is found between "%s" and "%s"', (a, b) => {
     expect(findContradiction(a, b)).toBeUndefined()
   })
@@ -193,6 +199,26 @@ describe('isEmbeddingUnreliable', () => {
     ['the text is longer than the embedder reads', `Use it ${'so that it is good '.repeat(50)}`, 'Use it'],
   ])('VO4 %s: "%s" and "%s"', (_, a, b) => {
     expect(isEmbeddingUnreliable(a, b)).toBe(true)
+  })
+
+  test.each([
+    ['Prefer A over B', 'Prefer B over A'],
+    ['The gateway calls the worker', 'The worker calls the gateway'],
+    ['Keep Berlin and close Paris', 'Keep Paris and close Berlin'],
+    ['On Monday the team ships the release', 'The team ships the release on Monday'],
+    ['Copy the files to the server from the laptop', 'From the server copy the files to the laptop'],
+  ])('VO31 rearranged words are unclear: "%s" and "%s"', (a, b) => {
+    expect(findContradiction(a, b)).toBeUndefined()
+    expect(clusterTexts([a, b], { similarity: () => 1 })).toEqual({ groups: [[0], [1]], unclear: [[0, 1]] })
+    expect(clusterTexts([a, b], { verdicts: [{ a: 0, b: 1, same: true }] }).groups).toEqual([[0, 1]])
+  })
+
+  test.each([
+    ['redis or memcached', 'redis and memcached'],
+    ['use redis or memcached', 'use postgres and kafka'],
+    ['john smith', 'mary jones'],
+  ])('VO31 embeddings alone never merge "%s" and "%s"', (a, b) => {
+    expect(clusterTexts([a, b], { similarity: () => 1 }).groups).toEqual([[0], [1]])
   })
 
   test('VO4 embeddings are reliable for the same words, synonyms and complete paraphrases', () => {

@@ -7,8 +7,8 @@ import { amountsDiffer } from './quantities.ts'
 import { affirmsRefused } from './refusal.ts'
 import { areSynonyms } from './synonyms.ts'
 import type { Word } from './tokenizer.ts'
-import { contentStems, stem, tokenize, wordTexts } from './tokenizer.ts'
-import { optionLettersDiffer, relationsSwapped, wordOrderDiffers } from './word-order.ts'
+import { contentStems, isContentWord, stem, tokenize, wordTexts } from './tokenizer.ts'
+import { optionLettersDiffer, relationReversed, relationsSwapped, wordOrderDiffers } from './word-order.ts'
 
 export type ContradictionKind = 'negation' | 'numbers' | 'opposites'
 
@@ -53,8 +53,7 @@ function isContrary(a: readonly Word[], b: readonly Word[]): boolean {
     affirmsRefused(a, b) ||
     optionLettersDiffer(a, b) ||
     properNamesDiffer(a, b) ||
-    relationsSwapped(a, b) ||
-    wordOrderDiffers(a, b)
+    relationReversed(a, b)
   )
 }
 
@@ -67,12 +66,26 @@ const MAX_RELIABLE_LENGTH = 800
  */
 export function isEmbeddingUnreliable(a: string, b: string): boolean {
   if (Math.max(a.length, b.length) > MAX_RELIABLE_LENGTH || isNonLatin(a) || isNonLatin(b)) return true
-  if (negationsDiffer(tokenize(a), tokenize(b))) return true
+  const [wordsA, wordsB] = [tokenize(a), tokenize(b)]
+  if (negationsDiffer(wordsA, wordsB) || wordsRearranged(wordsA, wordsB) || conjunctionsDiffer(wordsA, wordsB))
+    return true
   const [stemsOfA, stemsOfB] = [keyStems(a), keyStems(b)]
   const [onlyInA, onlyInB] = [unmatched(stemsOfA, stemsOfB), unmatched(stemsOfB, stemsOfA)]
   const [fewest, most] = [Math.min(onlyInA.length, onlyInB.length), Math.max(onlyInA.length, onlyInB.length)]
   if (most === 0) return hedgeWords(a) !== hedgeWords(b) || prepositionsDiffer(a, b)
-  return fewest <= 1 || Math.max(stemsOfA.size - onlyInA.length, stemsOfB.size - onlyInB.length) >= most
+  const shared = Math.max(stemsOfA.size - onlyInA.length, stemsOfB.size - onlyInB.length)
+  return fewest <= 1 || shared >= most || (shared === 0 && mayBeName(wordsA) && mayBeName(wordsB))
+}
+
+/** Up to three content words and no others: "john smith". Embeddings put names close together. */
+function mayBeName(words: readonly Word[]): boolean {
+  return words.length <= 3 && words.every(({ text }) => isContentWord(text))
+}
+
+/** The same words in another arrangement mostly mean the same, but not always: only a model can tell. */
+function wordsRearranged(a: readonly Word[], b: readonly Word[]): boolean {
+  const [firstOfA, firstOfB] = [a.slice(0, MAX_COMPARED_WORDS), b.slice(0, MAX_COMPARED_WORDS)]
+  return relationsSwapped(firstOfA, firstOfB) || wordOrderDiffers(firstOfA, firstOfB)
 }
 
 /** Cosine similarity; 0 when a vector is empty, not finite or of a different length. */
@@ -128,6 +141,12 @@ function prepositionsDiffer(a: string, b: string): boolean {
   const [prepositionsA, prepositionsB] = [prepositionsIn(wordsA), prepositionsIn(wordsB)]
   if ((prepositionsA === '') !== (prepositionsB === '')) return true
   return prepositionsA !== prepositionsB && contentStems(wordsA).join(' ') === contentStems(wordsB).join(' ')
+}
+
+/** "Redis or Memcached" is a choice, "Redis and Memcached" is both. */
+function conjunctionsDiffer(a: readonly Word[], b: readonly Word[]): boolean {
+  const has = (words: readonly Word[], conjunction: string) => words.some(({ text }) => text === conjunction)
+  return has(a, 'or') !== has(b, 'or')
 }
 
 /** Skips the adjective in "the pending review", and "instead of", which counts as a negation. */

@@ -39,6 +39,19 @@ export function relationsSwapped(a: readonly Word[], b: readonly Word[]): boolea
   )
 }
 
+/** Whether only the direction of a relation differs: "test before the release" and "test after the release". */
+export function relationReversed(a: readonly Word[], b: readonly Word[]): boolean {
+  if (a.length !== b.length) return false
+  const replaced = a.flatMap(({ text }, index) =>
+    text === b[index]?.text ? [] : [[text, b[index]?.text ?? ''] as const],
+  )
+  const isReversal = ([one, other]: readonly [string, string]) => {
+    const [relation, opposite] = [RELATIONS.get(one), RELATIONS.get(other)]
+    return relation !== undefined && relation.kind === opposite?.kind && relation.reversed !== opposite.reversed
+  }
+  return replaced.length > 0 && replaced.every(isReversal)
+}
+
 interface RelationSides {
   kind: string
   near: Set<string>

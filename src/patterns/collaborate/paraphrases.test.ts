@@ -38,6 +38,8 @@ const PARAPHRASES: [string, string][] = [
   ['stop using jQuery', 'remove jQuery'],
   ['use JWT', 'use JSON web tokens'],
   ['require 2FA', 'require two-factor authentication'],
+  ['On Monday the team ships the release', 'The team ships the release on Monday'],
+  ['take the 1st option', 'choose the first option'],
 ]
 
 /** Pairs that never merge, even if the judge calls every pair the same. */
@@ -54,6 +56,8 @@ const OPPOSITES: [string, string][] = [
   ['enable caching', 'disable caching'],
   ['microservices', 'monolith'],
   ['Option A', 'Option B'],
+  ['Ask Ada Lovelace', 'Ask Alan Turing'],
+  ['France or Germany', 'Italy and Spain'],
   ['deploy on Monday', 'do not deploy on Tuesday'],
   ['postpone the Monday release', 'do not release on Tuesday'],
   ['test before the release', 'test after the release'],
