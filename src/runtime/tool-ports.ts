@@ -1,4 +1,5 @@
-import { resolve } from 'node:path'
+import { readdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import type { Policy } from '../judgement/permission/permission-policy.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Redactor } from '../kernel/redactor.ts'
@@ -25,6 +26,24 @@ export async function redactorPort({ redact }: TroupeOptions): Promise<{ redacto
   return { redactor: { redact: (text, field) => redactField(text, field, known) } }
 }
 
+/**
+ * Checks the workspaces of commands whose process was killed, of this user and in any folder, before anything there is used. Returns
+ * notes about repairs.
+ */
+export async function recoverInterruptedCommands(): Promise<string[]> {
+  const folder = await commandRecords()
+  const names = await readdir(folder).catch(() => [])
+  if (names.length === 0) return []
+  const { recoverCommands } = await import('../tools/sandbox/interrupted-commands.ts')
+  return recoverCommands(folder)
+}
+
+/** In the folder that `openToolbox` protects from agents. */
+async function commandRecords(): Promise<string> {
+  const { userConfigFolder } = await import('../formats/user-home.ts')
+  return join(userConfigFolder(), 'commands')
+}
+
 /** Opens the workspace tools. Agents must not read or change the store, wherever it is, nor change the configuration of the user. */
 export async function openToolbox({ store = DEFAULT_STORE, ...options }: TroupeOptions): Promise<Toolbox | undefined> {
   if (!options.workspace) return undefined
@@ -32,14 +51,13 @@ export async function openToolbox({ store = DEFAULT_STORE, ...options }: TroupeO
   const { userConfigFolder } = await import('../formats/user-home.ts')
   // In a workspace that is the home folder, an agent could make the next command execute its code (privilege escalation).
   const workspace = { ...options.workspace, protect: [...(options.workspace.protect ?? []), userConfigFolder()] }
-  if (typeof store !== 'string' || store === 'memory') return createTools(workspace)
+  for (const note of await recoverInterruptedCommands()) process.emitWarning(note)
+  const records = await commandRecords()
+  if (typeof store !== 'string' || store === 'memory') return createTools(workspace, records)
   const { storePathsToHide } = await import('../tools/files/store-location.ts')
   const hidden = storePathsToHide(workspace.workspace, { path: store, isFile: databasePath(store) === store })
-  return createTools({
-    ...workspace,
-    protect: [...workspace.protect, resolve(store)],
-    hide: [...(workspace.hide ?? []), ...hidden],
-  })
+  const protect = [...workspace.protect, resolve(store)]
+  return createTools({ ...workspace, protect, hide: [...(workspace.hide ?? []), ...hidden] }, records)
 }
 
 /** The tools of the workspace that are enabled, and those of the options. */

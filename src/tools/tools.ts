@@ -61,12 +61,16 @@ export interface Toolbox {
   close(): Promise<void>
 }
 
-/** Creates the built-in tools for one workspace. Throws when the requested sandbox is not available. */
-export function createTools(options: ToolsOptions): Toolbox {
+/**
+ * Creates the built-in tools for one workspace. Throws when the requested sandbox is not available. `records` is a folder that agents
+ * cannot write, for records of commands in progress: with them, the checks after a command survive the death of this process.
+ */
+export function createTools(options: ToolsOptions, records?: string): Toolbox {
   const { network } = options
   const workspace = openWorkspace(options.workspace, options.protect, options.hide)
   const namedHosts = (network?.hosts ?? []).filter((host) => host !== '*')
-  const sandbox = openSandbox({ workspace, sandbox: options.sandbox ?? {}, hosts: namedHosts })
+  const recording = records === undefined ? undefined : { records }
+  const sandbox = openSandbox({ workspace, sandbox: options.sandbox ?? {}, hosts: namedHosts, ...recording })
   const { sleep } = options.world ?? wallClock
   const fileToolDeps = { workspace, seenFiles: new SeenFiles(workspace), mutex: new KeyedMutex() }
   const searcher = createSearcher(workspace, selectSearchEngine(options, workspace, sandbox))

@@ -29,6 +29,7 @@ export async function main(args: readonly string[], terminal: Terminal = realTer
   const context: ProgramContext = { terminal, code: 0 }
   const program = createProgram(context)
   try {
+    await reportInterruptedCommands(terminal)
     const words = command === 'run' ? await preparePatternCommands(program, context, argv) : [...argv]
     requireKnownCommand(program, words)
     await program.parseAsync(words, { from: 'user' })
@@ -39,6 +40,12 @@ export async function main(args: readonly string[], terminal: Terminal = realTer
     const error = usageError(thrown, commandPath(argv))
     return error ? reportError(error, { terminal, json, command }) : context.code
   }
+}
+
+/** Sandbox escape: before a configuration is loaded or git is used, what a killed command left behind is made harmless. */
+async function reportInterruptedCommands(terminal: Terminal): Promise<void> {
+  const { recoverInterruptedCommands } = await import('../../runtime/tool-ports.ts')
+  for (const note of await recoverInterruptedCommands()) terminal.note(`warning: ${note}`)
 }
 
 /** `troupe help chat` becomes `troupe chat --help`. */

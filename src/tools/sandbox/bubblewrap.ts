@@ -5,9 +5,12 @@ import type { Writable } from 'node:stream'
 import type { Workspace } from '../files/workspace.ts'
 import { findProgram } from '../search/ripgrep.ts'
 import { createCgroup } from './cgroup.ts'
+import { CommandWatchdog } from './command-watchdog.ts'
 import { EXEC_FROM_FD, encodeExecArguments } from './exec-arguments.ts'
+import type { FilePolicy } from './file-policy.ts'
 import { createFilePolicy } from './file-policy.ts'
 import { GitGuard } from './git-guard.ts'
+import { createRecordFolder, recordCommand } from './interrupted-commands.ts'
 import { killSandbox } from './kill-process.ts'
 import { ProtectedLinks } from './protected-links.ts'
 import { makeWritable } from './quarantine-file.ts'
@@ -28,6 +31,8 @@ export interface BubblewrapOptions extends SandboxOptions {
   /** Hosts that commands can reach through the proxy. */
   hosts: readonly string[]
   programs: HostPrograms
+  /** The folder for records of commands in progress. Default: none are written. */
+  records?: string
   /** The trusted `PATH`: without folders that an agent can write to. */
   path: string
 }
@@ -35,12 +40,19 @@ export interface BubblewrapOptions extends SandboxOptions {
 export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
   const limits: SandboxLimits = { ...DEFAULT_SANDBOX_LIMITS, ...options.limits }
   const partlyProtected = new PartlyProtectedFolders(options.workspace)
-  const links = new ProtectedLinks(options.workspace)
-  const gitGuard = new GitGuard(findProgram('git', options.path))
+  const releaseProxy = options.hosts.length > 0 ? acquireProxy() : async () => {}
+  // Before the first command: in a workspace that is the home folder, a missing folder would be masked by a file.
+  const records = options.records === undefined ? undefined : createRecordFolder(options.records)
+  const beginCommand = commandChecks(options, records)
+  const watchdog = records === undefined ? undefined : new CommandWatchdog(records, options.path)
   return {
     kind: 'bubblewrap',
-    close: options.hosts.length > 0 ? acquireProxy() : async () => {},
+    close() {
+      watchdog?.close()
+      return releaseProxy()
+    },
     async spawn(request) {
+      const marker = `troupe-command-${randomBytes(12).toString('hex')}`
       const id = randomBytes(24).toString('base64url')
       const write = (request.write ?? true) && !isFullyProtected(options.workspace)
       const undo: UndoStep[] = []
@@ -60,17 +72,14 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
         )
         const { programs, hosts } = options
         const wrapping = { files, programs, hosts, scratch_mb: limits.scratch_mb, id }
-        const wrapped = await wrapCommand(innerScript(limits), wrapping)
+        const wrapped = await wrapCommand(innerScript(limits, marker), wrapping)
         undo.unshift(() => {
           // The runtime removes its mount points by name, which needs a writable workspace root.
           if (write) restoreWritable(options.workspace.realPath)
           wrapped.cleanUp()
         })
-        const beginWork = () => {
-          const checkRepositories = gitGuard.begin(files)
-          const restoreLinks = links.beginCommand(files.denyWrite)
-          return () => [...restoreLinks(), ...checkRepositories()]
-        }
+        const beginWork = () => beginCommand(files, marker)
+        if (write) await watchdog?.start()
         if (write && !request.longRunning) undo.unshift(beginWork())
         const running = startProcess(options, request, { wrapped, encodedArguments, undo, limits, id })
         return request.longRunning && write ? { ...running, beginWork } : running
@@ -79,6 +88,23 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
         throw thrown
       }
     },
+  }
+}
+
+/** Returns a function that records what a command could tamper with; its result checks that afterwards and returns notes. */
+function commandChecks({ workspace, path }: BubblewrapOptions, records: string | undefined) {
+  const links = new ProtectedLinks(workspace)
+  const gitGuard = new GitGuard(findProgram('git', path))
+  return (files: FilePolicy, marker: string) => {
+    const repositories = gitGuard.record(files)
+    const restoreLinks = links.beginCommand(files.denyWrite)
+    const command = { workspace: workspace.realPath, marker, repositories, links: links.recorded() }
+    const removeRecord = records === undefined ? () => {} : recordCommand(records, command)
+    return () => {
+      const notes = [...restoreLinks(), ...gitGuard.check(repositories)]
+      removeRecord()
+      return notes
+    }
   }
 }
 
@@ -100,8 +126,10 @@ async function runUndoSteps(undo: UndoStep[]): Promise<string[]> {
 }
 
 /** The script that runs inside before the command: sets resource limits that cannot be raised, and a private home. */
-function innerScript({ cpu_s, memory_mb, processes, file_mb, open_files }: SandboxLimits): string {
+function innerScript(limits: SandboxLimits, marker: string): string {
+  const { cpu_s, memory_mb, processes, file_mb, open_files } = limits
   return [
+    `# ${marker}`,
     `ulimit -c 0 -t ${cpu_s} -d ${memory_mb * 1024} -f ${file_mb * 1024} -n ${open_files}`,
     // RLIMIT_NPROC does not apply to root; for root a cgroup limits processes.
     `ulimit -u ${processes} 2>/dev/null`,

@@ -16,8 +16,17 @@ import {
   pendingExecLines,
 } from './git-folder-check.ts'
 import { quarantineFile } from './quarantine-file.ts'
-
 import { findMarkedFolders, isBareRepository, submoduleFolders, worktreeFolders } from './workspace-guard.ts'
+
+/** The repositories of the writable folders before a command, by real path. Survives the process as JSON. */
+export interface RepositoryState {
+  roots: readonly string[]
+  /** Git folders with protected config and hooks. */
+  known: readonly string[]
+  fingerprints: readonly (readonly [git: string, fingerprint: string])[]
+  execLines: readonly (readonly [git: string, lines: readonly string[]])[]
+  commondirs: readonly string[]
+}
 
 /*
  * Prevents a sandbox escape by delayed execution through git: a repository that a command creates, even one that only a
@@ -26,6 +35,7 @@ import { findMarkedFolders, isBareRepository, submoduleFolders, worktreeFolders 
  *    when the command ends; config, hooks and redirections that are not known to be harmless are quarantined and reported.
  * 2. Gitlinks are followed at any depth, because git follows them. Their list is kept until the index changes.
  * 3. What a concurrent command creates is checked at its own end.
+ * 4. If this process is killed during a command, others check (interrupted-commands.ts).
  */
 export class GitGuard {
   private readonly git: string | undefined
@@ -36,31 +46,38 @@ export class GitGuard {
     this.git = git
   }
 
-  /** Records the repositories before a command. The returned function checks them afterwards and returns notes. */
-  begin(files: FilePolicy): () => string[] {
-    const roots = files.allowWrite
+  /** The repositories before a command. */
+  record(files: FilePolicy): RepositoryState {
     const known = new Set(files.denyWrite.filter((path) => basename(path) === 'config.worktree').map(dirname))
-    const before = this.#findGitFolders(roots)
-    const fingerprints = new Map(
-      before.filter((git) => !known.has(git)).map((git) => [git, gitFolderFingerprint(git)] as const),
-    )
-    const execLines = new Map(before.map((git) => [git, pendingExecLines(git)] as const))
-    const commondirs = new Set(before.filter((git) => existsSync(join(git, 'commondir'))))
-    return () => {
-      const notes: string[] = []
-      this.#findGitFolders(roots, (git) => {
-        const root = roots.map(resolveRealPath).find((writable) => isWithin(git, writable))
-        if (root === undefined) return
-        const isNew = !known.has(git) && fingerprints.get(git) !== gitFolderFingerprint(git)
-        const location = { git, root }
-        const check = (open: string): UnsafeEntry[] => [
-          ...(isNew ? checkNewGitFolder(open, location) : commondirs.has(git) ? [] : checkCommondir(open, location)),
-          ...checkUnfinishedOperation(open, execLines.get(git) ?? []),
-        ]
-        notes.push(...quarantineEntries(location, check))
-      })
-      return notes
+    const before = this.#findGitFolders(files.allowWrite)
+    return {
+      roots: files.allowWrite,
+      known: [...known],
+      fingerprints: before.filter((git) => !known.has(git)).map((git) => [git, gitFolderFingerprint(git)]),
+      execLines: before.map((git) => [git, pendingExecLines(git)]),
+      commondirs: before.filter((git) => existsSync(join(git, 'commondir'))),
     }
+  }
+
+  /** Checks the repositories after a command, given the state before it. Returns notes. */
+  check({ roots, ...before }: RepositoryState): string[] {
+    const known = new Set(before.known)
+    const commondirs = new Set(before.commondirs)
+    const fingerprints = new Map(before.fingerprints)
+    const execLines = new Map(before.execLines)
+    const notes: string[] = []
+    this.#findGitFolders(roots, (git) => {
+      const root = roots.map(resolveRealPath).find((writable) => isWithin(git, writable))
+      if (root === undefined) return
+      const isNew = !known.has(git) && fingerprints.get(git) !== gitFolderFingerprint(git)
+      const location = { git, root }
+      const check = (open: string): UnsafeEntry[] => [
+        ...(isNew ? checkNewGitFolder(open, location) : commondirs.has(git) ? [] : checkCommondir(open, location)),
+        ...checkUnfinishedOperation(open, execLines.get(git) ?? []),
+      ]
+      notes.push(...quarantineEntries(location, check))
+    })
+    return notes
   }
 
   /** The real paths of all git folders in the writable folders. Each is visited before its gitlinks are read. */

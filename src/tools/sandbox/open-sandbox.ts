@@ -12,10 +12,12 @@ export interface OpenSandboxOptions {
   /** `'none'` must be explicit: unsandboxed commands have all rights of this process. */
   sandbox: SandboxOptions | 'none'
   hosts: readonly string[]
+  /** The folder for records of commands in progress, with which they are checked even if this process is killed. */
+  records?: string
 }
 
 /** Opens the sandbox. Fails closed: throws when commands cannot be sandboxed, unless `sandbox` is `'none'`. */
-export function openSandbox({ workspace, sandbox, hosts }: OpenSandboxOptions): Sandbox {
+export function openSandbox({ workspace, sandbox, hosts, records }: OpenSandboxOptions): Sandbox {
   if (sandbox === 'none') return createUnsandboxed(workspace)
   const writable = [workspace.realPath, ...(sandbox.write ?? [])]
   preferTrustedPath(writable)
@@ -23,7 +25,8 @@ export function openSandbox({ workspace, sandbox, hosts }: OpenSandboxOptions): 
   const report = describeSandbox({ network: hosts.length > 0, path })
   const [bwrap, rg, socat] = ['bwrap', 'rg', 'socat'].map((name) => findProgram(name, path))
   if (report.available && bwrap !== undefined && rg !== undefined) {
-    return createBubblewrapSandbox({ workspace, hosts, ...sandbox, programs: { bwrap, rg, socat }, path })
+    const recording = records === undefined ? undefined : { records }
+    return createBubblewrapSandbox({ workspace, hosts, ...sandbox, ...recording, programs: { bwrap, rg, socat }, path })
   }
   throw new TroupeError('invalid_input', `commands cannot be sandboxed here: ${report.problems.join('; ')}`, {
     responsible: 'operator',

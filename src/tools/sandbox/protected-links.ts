@@ -36,8 +36,13 @@ export class ProtectedLinks {
       if (ended) return []
       ended = true
       this.activeCommands--
-      return [...this.links.values()].flatMap((link) => restoreLink(this.workspace, link))
+      return restoreProtectedLinks(this.workspace.realPath, this.recorded())
     }
+  }
+
+  /** The symlinks that the commands in progress must leave as they are. */
+  recorded(): ProtectedLink[] {
+    return [...this.links.values()]
   }
 }
 
@@ -60,7 +65,12 @@ export function findFirstLink(workspace: Workspace, path: string): ProtectedLink
   return undefined
 }
 
-function restoreLink({ realPath }: Workspace, { segments, target }: ProtectedLink): string[] {
+/** Restores symlinks below the real path of the workspace. Returns notes. */
+export function restoreProtectedLinks(workspace: string, links: readonly ProtectedLink[]): string[] {
+  return links.flatMap((link) => restoreLink(workspace, link))
+}
+
+function restoreLink(workspace: string, { segments, target }: ProtectedLink): string[] {
   const name = segments.at(-1) ?? ''
   const parent = segments.slice(0, -1)
   const repair = (folder: string) => {
@@ -73,7 +83,7 @@ function restoreLink({ realPath }: Workspace, { segments, target }: ProtectedLin
     return [`'${segments.join('/')}' is protected and was restored as a symlink to '${target}'${renamed}`]
   }
   try {
-    return withLinkFreeFolder(realPath, parent, repair) ?? []
+    return withLinkFreeFolder(workspace, parent, repair) ?? []
   } catch (thrown) {
     return [`'${segments.join('/')}' is protected and was changed; restoring it failed: ${(thrown as Error).message}`]
   }

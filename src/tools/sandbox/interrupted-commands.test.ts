@@ -1,0 +1,140 @@
+import type { ChildProcess } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { createToolWorkspace } from '../../../test/escape/tool-workspace.ts'
+import { recoverCommands } from './interrupted-commands.ts'
+
+const TIMEOUT = { timeout: 60_000 }
+const WAIT = { timeout: 30_000, interval: 20 }
+const URL_OF = (path: string) => JSON.stringify(new URL(path, import.meta.url).href)
+
+/** A process of Troupe that executes one command. */
+const PROGRAM = `
+  const { createTools } = await import(${URL_OF('../tools.ts')})
+  const [workspace, records, command] = process.argv.slice(1)
+  const { tools } = createTools({ workspace }, records)
+  const call = { run_id: 'r', session_id: 's', agent: 'a', tool_call_id: 'c', idempotency_key: 'k', signal: new AbortController().signal }
+  await tools.find(({ name }) => name === 'Bash').execute({ command }, call)
+`
+
+/** A repository where a command, still running, has planted a nested one that `git status` enters and executes. */
+async function plantRepository() {
+  const fixture = createToolWorkspace()
+  const git = (...args: string[]) => execFileSync('git', ['-C', fixture.workspace, ...args], { stdio: 'pipe' })
+  git('init', '-q', '.')
+  git('-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-q', '--allow-empty', '-m', 'first')
+  const [home, executed, planted] = [join(fixture.root, 'home'), join(fixture.outside, 'executed'), 'planted']
+  const records = join(home, '.config/troupe/commands')
+  mkdirSync(home)
+  const command = [
+    'git init -q sub && git -C sub commit -q --allow-empty -m x && git add sub 2>/dev/null',
+    `git -C sub config core.fsmonitor 'touch ${executed}; false'`,
+    `touch ${planted}; sleep 600`,
+  ].join('; ')
+  const args = ['--input-type=module', '-e', PROGRAM, fixture.workspace, records, command]
+  const owner = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
+  await vi.waitFor(() => expect(existsSync(join(fixture.workspace, planted))).toBe(true), WAIT)
+  const config = () => readFileSync(join(fixture.workspace, 'sub/.git/config'), 'utf8')
+  const statusExecutes = () => {
+    git('status')
+    const found = existsSync(executed)
+    rmSync(executed, { force: true })
+    return found
+  }
+  return { fixture, owner, records, home, config, statusExecutes }
+}
+
+async function kill(owner: ChildProcess): Promise<void> {
+  owner.kill('SIGKILL')
+  await once(owner, 'exit')
+}
+
+/** The processes whose command line contains a text, except this one. */
+function processesWith(text: string): number[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+  return pids.map(Number).filter((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(text)
+    } catch {
+      return false
+    }
+  })
+}
+
+test('SB34 when Troupe is killed during a command, a watchdog checks the repositories', TIMEOUT, async () => {
+  const { fixture, owner, records, config, statusExecutes } = await plantRepository()
+  expect(config()).toContain('fsmonitor')
+  expect(recoverCommands(records), 'a command in progress is left alone').toEqual([])
+  await kill(owner)
+  await vi.waitFor(() => expect(config()).not.toContain('fsmonitor'), WAIT)
+  await vi.waitFor(() => expect(processesWith(records), 'the watchdog ends').toEqual([]), WAIT)
+  expect(statusExecutes()).toBe(false)
+  expect(recoverCommands(records)).toEqual([
+    expect.stringMatching(/killed during a command in .*'sub\/\.git\/config' .*core\.fsmonitor.* was renamed to/),
+  ])
+  expect([recoverCommands(records), readdirSync(records)], 'notes are reported once').toEqual([[], []])
+  fixture[Symbol.dispose]()
+})
+
+test('SB34 when the watchdog is killed as well, any next command of Troupe checks first', TIMEOUT, async () => {
+  const { fixture, owner, records, home, config, statusExecutes } = await plantRepository()
+  const watchdogs = processesWith(records).filter((pid) => pid !== owner.pid)
+  expect(watchdogs).toHaveLength(1)
+  for (const pid of watchdogs) process.kill(pid, 'SIGKILL')
+  await kill(owner)
+  expect([config().includes('fsmonitor'), statusExecutes()], 'control: the attack works').toEqual([true, true])
+  const main = new URL('../../surfaces/cli/main.ts', import.meta.url).pathname
+  const runs = spawn(process.execPath, [main, 'runs'], {
+    cwd: fixture.workspace,
+    env: { ...process.env, HOME: home },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const [notes] = await Promise.all([runs.stderr.toArray(), once(runs, 'exit')])
+  expect(Buffer.concat(notes).toString()).toMatch(/warning: Troupe was killed.*sub\/\.git\/config/)
+  expect([config().includes('fsmonitor'), statusExecutes(), readdirSync(records)]).toEqual([false, false, []])
+  fixture[Symbol.dispose]()
+})
+
+test('SB34 no process of the command survives the check', TIMEOUT, async () => {
+  const { fixture, owner, records } = await plantRepository()
+  const [record = ''] = readdirSync(records)
+  const { marker } = JSON.parse(readFileSync(join(records, record), 'utf8')) as { marker: string }
+  expect(processesWith(marker).length).toBeGreaterThan(0)
+  await kill(owner)
+  recoverCommands(records)
+  expect(processesWith(marker)).toEqual([])
+  fixture[Symbol.dispose]()
+})
+
+test('SB34 a record that is incomplete, or that others can write, renames nothing', TIMEOUT, async () => {
+  const { fixture, owner, records } = await plantRepository()
+  const [record = ''] = readdirSync(records)
+  const text = readFileSync(join(records, record), 'utf8')
+  await kill(owner)
+  await vi.waitFor(() => expect(processesWith(records)).toEqual([]), WAIT)
+  recoverCommands(records)
+  const { workspace } = fixture
+  execFileSync('git', ['-C', workspace, 'config', 'alias.mine', '!true'])
+  execFileSync('git', ['-C', join(workspace, 'sub'), 'config', 'alias.mine', '!true'])
+  writeFileSync(join(records, 'a.command.json'), text.slice(0, 100))
+  writeFileSync(join(records, 'b.command.json'), text)
+  chmodSync(join(records, 'b.command.json'), 0o666)
+  expect([recoverCommands(records), readdirSync(records)]).toEqual([[], []])
+  expect(readFileSync(join(workspace, 'sub/.git/config'), 'utf8')).toContain('alias')
+  writeFileSync(join(records, 'c.command.json'), text, { mode: 0o600 })
+  expect(recoverCommands(records), 'control: a private record').toHaveLength(1)
+  fixture[Symbol.dispose]()
+})
+
+test('SB34 a command that ends by itself leaves neither record nor watchdog', TIMEOUT, async () => {
+  const fixture = createToolWorkspace()
+  const records = join(fixture.root, 'records')
+  const args = ['--input-type=module', '-e', PROGRAM, fixture.workspace, records, 'true']
+  execFileSync(process.execPath, args)
+  await vi.waitFor(() => expect(processesWith(records)).toEqual([]), WAIT)
+  expect(readdirSync(records)).toEqual([])
+  fixture[Symbol.dispose]()
+})
