@@ -1,5 +1,5 @@
-import type { LoopVerdict } from '../../judgement/loop.ts'
-import { resultFingerprint } from '../../judgement/loop.ts'
+import type { LoopVerdict } from '../../judgement/loop/handoff-loop.ts'
+import { resultFingerprint } from '../../judgement/loop/handoff-loop.ts'
 import { USER } from '../../judgement/team/team-schema.ts'
 import type { CompletedTurn, HandoffDecision } from './decide-handoff.ts'
 import type { HumanChoice } from './human-questions.ts'

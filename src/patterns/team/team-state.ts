@@ -1,6 +1,6 @@
 import type { VariableValue } from '../../judgement/condition/condition-tree.ts'
-import type { LoopDetector } from '../../judgement/loop.ts'
-import { createLoopDetector } from '../../judgement/loop.ts'
+import type { LoopDetector } from '../../judgement/loop/handoff-loop.ts'
+import { createLoopDetector } from '../../judgement/loop/handoff-loop.ts'
 import { USER } from '../../judgement/team/team-schema.ts'
 import { Thread } from '../../kernel/thread.ts'
 import type { TeamContext } from './events.ts'

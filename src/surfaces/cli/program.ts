@@ -192,6 +192,11 @@ function addInspectCommands(program: Command, add: AddCommand): void {
     .description('compare two runs')
     .argument('<a>', 'run id or unique prefix')
     .argument('<b>', 'run id or unique prefix')
+  add(program, 'loops', async (cli, [file = '']) =>
+    (await import('./commands/loops-command.ts')).loopsCommand(cli, file),
+  )
+    .description('find loops in a recorded conversation of agents')
+    .argument('<file>', 'a trace or a transcript, JSON or JSON Lines')
   add(program, 'cost', async (cli, [run]) => (await import('./commands/cost-command.ts')).costCommand(cli, run))
     .description('show usage and cost')
     .argument('[run]', 'run id or unique prefix (default: all runs)')
@@ -278,7 +283,7 @@ function createAddCommand(context: ProgramContext): AddCommand {
 }
 
 /** Commands that need no configuration, or report what is wrong with it. */
-const UNCONFIGURED = new Set(['init', 'demo', 'schema', 'doctor'])
+const UNCONFIGURED = new Set(['init', 'demo', 'schema', 'doctor', 'loops'])
 /** Commands that execute runs: without the tools and hooks of the project they would not do what was meant. */
 const EXECUTING = new Set(['chat', 'resume', 'fork', 'answer', 'pause', 'step', 'continue', 'next', 'set', 'say'])
 

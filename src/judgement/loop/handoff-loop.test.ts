@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { LoopLimits, LoopVerdict, Move } from './loop.ts'
-import { createLoopDetector, resultFingerprint } from './loop.ts'
+import type { LoopLimits, LoopVerdict, Move } from './handoff-loop.ts'
+import { createLoopDetector, resultFingerprint } from './handoff-loop.ts'
 
 const limits: LoopLimits = { max_rounds: 50, max_repeats_per_edge: 3, ping_pong: 4 }
 const wide: LoopLimits = { max_rounds: 1000, max_repeats_per_edge: 1000, ping_pong: 4 }

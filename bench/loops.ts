@@ -1,0 +1,145 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { parseTrace } from '../src/formats/trace-file.ts'
+import { resultFingerprint } from '../src/judgement/loop/handoff-loop.ts'
+import type { OrchestratorDecision, RepetitionThresholds } from '../src/judgement/loop/repeated-work.ts'
+import { createRepeatedWorkDetector, REPETITION_THRESHOLDS } from '../src/judgement/loop/repeated-work.ts'
+
+/* npm run bench:loops -- FOLDER, with FOLDER/labels.jsonl and FOLDER/traces: decisions of orchestrators, labelled as loops or not. */
+
+interface Label {
+  file: string
+  /** Index of the decision in the history. */
+  step: number
+  is_in_loop: boolean
+  instruction: string
+}
+
+interface LabelledRun {
+  decisions: OrchestratorDecision[]
+  labels: boolean[]
+}
+
+interface Score {
+  precision: number
+  recall: number
+  f1: number
+  /** The same with a tolerance of one decision. */
+  nearPrecision: number
+  nearRecall: number
+}
+
+/** Predictions for the decisions of a run. */
+type Detector = (decisions: readonly OrchestratorDecision[]) => boolean[]
+
+function loadRuns(folder: string): LabelledRun[] {
+  const lines = readFileSync(join(folder, 'labels.jsonl'), 'utf8').trim().split('\n')
+  const labels = lines.map((line) => JSON.parse(line) as Label)
+  return [...Map.groupBy(labels, ({ file }) => file)].map(([file, ofRun]) => {
+    const path = join(folder, 'traces', file)
+    const { messages, records } = parseTrace(readFileSync(path, 'utf8'), path)
+    let previous = -1
+    const decisions = ofRun.map(({ step, instruction }): OrchestratorDecision => {
+      const between = messages.filter((_, index) => {
+        const record = records[index] ?? 0
+        return record > previous && record < step
+      })
+      previous = step
+      return {
+        instruction: String(instruction ?? ''),
+        results: between.filter(({ kind, to }) => kind === 'message' && to === undefined).map(({ text }) => text),
+        freshStart: between.some(({ kind }) => kind === 'plan' || kind === 'person'),
+      }
+    })
+    return { decisions, labels: ofRun.map((label) => label.is_in_loop) }
+  })
+}
+
+function score(runs: readonly LabelledRun[], detect: Detector): Score {
+  const count = { hit: 0, falseAlarm: 0, miss: 0, nearHit: 0, nearFalse: 0, nearFound: 0, nearMiss: 0 }
+  for (const { decisions, labels } of runs) {
+    const predictions = detect(decisions)
+    labels.forEach((label, index) => {
+      const near = (values: readonly boolean[]) => values.slice(Math.max(0, index - 1), index + 2).some(Boolean)
+      if (predictions[index]) count[label ? 'hit' : 'falseAlarm']++
+      else if (label) count.miss++
+      if (predictions[index]) count[near(labels) ? 'nearHit' : 'nearFalse']++
+      if (label) count[near(predictions) ? 'nearFound' : 'nearMiss']++
+    })
+  }
+  const precision = ratio(count.hit, count.hit + count.falseAlarm)
+  const recall = ratio(count.hit, count.hit + count.miss)
+  return {
+    ...{ precision, recall, f1: ratio(2 * precision * recall, precision + recall) },
+    nearPrecision: ratio(count.nearHit, count.nearHit + count.nearFalse),
+    nearRecall: ratio(count.nearFound, count.nearFound + count.nearMiss),
+  }
+}
+
+function ratio(part: number, whole: number): number {
+  return whole === 0 ? 0 : part / whole
+}
+
+function repeatedWork(thresholds: RepetitionThresholds): Detector {
+  return (decisions) => {
+    const detector = createRepeatedWorkDetector(thresholds)
+    return decisions.map((decision) => detector.add(decision).isLoop)
+  }
+}
+
+/** The same instruction, word for word, for the third time. */
+const exactFingerprints: Detector = (decisions) => {
+  const seen = new Map<string, number>()
+  return decisions.map(({ instruction }) => {
+    const key = resultFingerprint({ text: instruction })
+    seen.set(key, (seen.get(key) ?? 0) + 1)
+    return (seen.get(key) ?? 0) >= 3
+  })
+}
+
+/** Thresholds that score best on some runs. */
+function tune(runs: readonly LabelledRun[]): RepetitionThresholds {
+  const grid = [0.35, 0.4, 0.45, 0.5, 0.55].flatMap((similarInstruction) =>
+    [0.3, 0.4, 0.5, 0.6].flatMap((maxNewWords) =>
+      [2, 3].flatMap((minSimilar) =>
+        [1, 2, 3].map((graceDecisions) => ({ similarInstruction, maxNewWords, minSimilar, graceDecisions })),
+      ),
+    ),
+  )
+  const scored = grid.map((thresholds) => ({ thresholds, f1: score(runs, repeatedWork(thresholds)).f1 }))
+  return scored.toSorted((a, b) => b.f1 - a.f1)[0]?.thresholds ?? REPETITION_THRESHOLDS
+}
+
+/** The mean score on each half of the runs with thresholds tuned on the other half only. */
+function crossValidate(runs: readonly LabelledRun[]): Score {
+  const halves = [0, 1].map((half) => runs.filter((_, index) => index % 2 === half))
+  const scores = [halves, halves.toReversed()].map(([train = [], test = []]) => score(test, repeatedWork(tune(train))))
+  const mean = (key: keyof Score) => scores.reduce((sum, each) => sum + each[key], 0) / scores.length
+  return {
+    ...{ precision: mean('precision'), recall: mean('recall'), f1: mean('f1') },
+    ...{ nearPrecision: mean('nearPrecision'), nearRecall: mean('nearRecall') },
+  }
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
+const { positionals } = parseArgs({ allowPositionals: true })
+const [folder] = positionals
+if (folder === undefined) throw new Error('usage: npm run bench:loops -- FOLDER (with labels.jsonl and traces/)')
+const runs = loadRuns(folder)
+const labels = runs.flatMap((run) => run.labels)
+print(`${runs.length} runs, ${labels.length} decisions, ${labels.filter(Boolean).length} labelled as a loop\n`)
+print(`${''.padEnd(44)}precision  recall     F1   within one decision: precision  recall`)
+const rows: [string, Score][] = [
+  ['the same instruction three times', score(runs, exactFingerprints)],
+  ['fifth decision and later', score(runs, (decisions) => decisions.map((_, index) => index >= 4))],
+  ['repeated work, as shipped', score(runs, repeatedWork(REPETITION_THRESHOLDS))],
+  ['repeated work, tuned on the other runs', crossValidate(runs)],
+]
+for (const [name, { precision, recall, f1, nearPrecision, nearRecall }] of rows) {
+  const [p, r, f, np, nr] = [precision, recall, f1, nearPrecision, nearRecall].map((value) => value.toFixed(3))
+  print(`${name.padEnd(44)}    ${p}   ${r}  ${f}                            ${np}   ${nr}`)
+}

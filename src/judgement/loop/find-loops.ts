@@ -1,0 +1,110 @@
+import { createLoopDetector, resultFingerprint } from './handoff-loop.ts'
+import { findRepeatedSteps } from './repeated-step.ts'
+import type { RepeatedWork } from './repeated-work.ts'
+import { createRepeatedWorkDetector } from './repeated-work.ts'
+import type { LoopFinding, TraceMessage } from './trace.ts'
+
+/** The suspected loops of a trace, in the order in which they show. */
+export function findLoops(messages: readonly TraceMessage[]): LoopFinding[] {
+  const findings = [
+    ...findRepeatedWork(messages),
+    ...findAlternation(messages),
+    ...findRepeatedCalls(messages),
+    ...findRepeatedSteps(messages),
+  ]
+  return findings.toSorted((a, b) => a.at - b.at)
+}
+
+/** Similar instructions without new results. An instruction is a message that names its addressee, or one that another agent follows. */
+function findRepeatedWork(messages: readonly TraceMessage[]): LoopFinding[] {
+  const detector = createRepeatedWorkDetector()
+  const isInstruction = instructionTest(messages)
+  const positions: number[] = []
+  let results: string[] = []
+  let freshStart = true
+  return messages.flatMap((message, at) => {
+    if (message.kind === 'plan' || message.kind === 'person') freshStart = true
+    if (message.kind !== 'message') return []
+    if (!isInstruction(message, at)) {
+      results.push(message.text)
+      return []
+    }
+    const repeated = detector.add({ instruction: message.text, results, freshStart })
+    positions.push(at)
+    results = []
+    freshStart = false
+    if (!repeated.isLoop) return []
+    const evidence = repeated.similar.flatMap((ordinal) => positions[ordinal] ?? [])
+    const agent = message.agent
+    return [{ kind: 'repeated_work' as const, at, evidence, agent, message: describe(agent, repeated) }]
+  })
+}
+
+function instructionTest(messages: readonly TraceMessage[]): (message: TraceMessage, at: number) => boolean {
+  if (messages.some(({ kind, to }) => kind === 'message' && to !== undefined)) return ({ to }) => to !== undefined
+  const lead = leadOf(messages)
+  return ({ agent }) => agent === lead
+}
+
+/** The agent that most messages of others follow: the one who gives the instructions if the trace names no addressees. */
+function leadOf(messages: readonly TraceMessage[]): string | undefined {
+  const spoken = messages.filter(({ kind }) => kind === 'message')
+  const followed = new Map<string, number>()
+  spoken.forEach(({ agent }, index) => {
+    const next = spoken[index + 1]
+    if (next && next.agent !== agent) followed.set(agent, (followed.get(agent) ?? 0) + 1)
+  })
+  return [...followed].toSorted(([, a], [, b]) => b - a)[0]?.[0]
+}
+
+function describe(agent: string, { similar, newWords, repeatedLine, withoutResult }: RepeatedWork): string {
+  const signs = [
+    ...(similar.length > 0 ? [`the instruction resembles ${similar.length} earlier ones`] : []),
+    ...(withoutResult
+      ? ['an instruction brought no result']
+      : [`${Math.round(newWords * 100)} % of a recent result is new`]),
+    ...(repeatedLine === undefined
+      ? []
+      : [`a recent result begins like an earlier one: “${repeatedLine.slice(0, 60)}”`]),
+  ]
+  return `${agent}: ${signs.join('; ')}`
+}
+
+const SPOKEN: ReadonlySet<TraceMessage['kind']> = new Set(['message', 'plan', 'person'])
+
+/** Agents that pass the same results back and forth. */
+function findAlternation(messages: readonly TraceMessage[]): LoopFinding[] {
+  const detector = createLoopDetector({ max_rounds: Infinity, max_repeats_per_edge: Infinity, ping_pong: 4 })
+  const spoken = messages.flatMap((message, at) => (SPOKEN.has(message.kind) ? [{ ...message, at }] : []))
+  return spoken.flatMap(({ agent, kind, text, at }, index) => {
+    if (kind === 'person') detector.reset()
+    const next = spoken[index + 1]
+    if (kind === 'person' || next === undefined || next.agent === agent) return []
+    const verdict = detector.add({ from: agent, to: next.agent, result: resultFingerprint({ text }) })
+    if (verdict.ok) return []
+    const evidence = spoken.slice(Math.max(0, index - verdict.moves.length + 1), index).map((earlier) => earlier.at)
+    return [{ kind: 'alternation' as const, at, evidence, agent, message: verdict.message }]
+  })
+}
+
+/** Tool calls that bring only results that are known: the same call with the same result, several times in a row. */
+function findRepeatedCalls(messages: readonly TraceMessage[]): LoopFinding[] {
+  const known = new Set<string>()
+  let pending: TraceMessage[] = []
+  let idle: number[] = []
+  return messages.flatMap((message, at) => {
+    if (message.kind === 'call') pending.push(message)
+    if (message.kind === 'person') idle = []
+    if (message.kind !== 'result') return []
+    const call = pending.find(({ to }) => to === message.agent)
+    pending = pending.filter((other) => other !== call)
+    const outcome = resultFingerprint({ text: `${call?.text} ${message.text}` })
+    idle = known.has(outcome) ? [...idle, at] : []
+    known.add(outcome)
+    if (idle.length < IDLE_CALLS || call === undefined) return []
+    const text = `${call.agent}: ${idle.length} tool calls in a row with results that it had before`
+    return [{ kind: 'repeated_call' as const, at, evidence: idle.slice(0, -1), agent: call.agent, message: text }]
+  })
+}
+
+const IDLE_CALLS = 3
