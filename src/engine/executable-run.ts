@@ -49,7 +49,15 @@ export async function hasCancelCommand(store: Store, run_id: string): Promise<bo
 
 /** Throws as `requireExecutable` does, before the run is leased: a process that cannot execute it changes nothing. */
 export async function checkExecutable(store: Store, ports: Ports, { run_id, head }: RunRow): Promise<void> {
-  requireExecutable(await readNeedsEvents(store, run_id, ports.host.provided), head, ports)
+  const check = async () => requireExecutable(await readNeedsEvents(store, run_id, ports.host.provided), head, ports)
+  try {
+    await check()
+  } catch (thrown) {
+    if (toTroupeError(thrown).code !== 'needs_missing' || !ports.roster.refresh) throw thrown
+    // The file of a missing agent may be there by now: a worker runs for weeks.
+    await ports.roster.refresh()
+    await check()
+  }
 }
 
 /** A fork without all the events that it inherits would repeat the actions whose outcomes it lacks. */

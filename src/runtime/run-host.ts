@@ -6,6 +6,7 @@ import type { Agent } from '../kernel/agent.ts'
 import { canonicalJson, shortHash } from '../kernel/hash.ts'
 import type { Hooks } from '../kernel/hook.ts'
 import type { Pattern } from '../kernel/pattern.ts'
+import type { Roster } from '../kernel/roster.ts'
 import type { HostParts, HostProgram, NeededPart, RunHost, RunNeeds } from '../kernel/run-needs.ts'
 import type { Tool } from '../kernel/tool.ts'
 import { detectModels } from '../models/detect.ts'
@@ -16,19 +17,26 @@ import type { TroupeOptions } from './troupe-options.ts'
 
 export interface HostSource {
   options: TroupeOptions
-  /** The agents of the roster, including the built-in ones, which every process has. */
-  agents: readonly Agent[]
+  /** Its agents include the built-in ones, which every process has. Agent files may add others at any time. */
+  roster: Roster
   /** The tools of the workspace that are enabled. */
   workspaceTools: readonly Tool[]
 }
 
-/** The parts that a troupe provides for its runs. Computed once for a troupe: it reads all schemas. */
+/** The parts that a troupe provides for its runs. Computed once for the agents that are known: it reads all schemas. */
 export function createRunHost(source: HostSource): RunHost {
-  const provided = providedParts(source)
-  const recorded = new Map<string | undefined, RunNeeds | undefined>()
+  let known: { names: readonly string[]; provided: HostParts; recorded: Map<string | undefined, RunNeeds | undefined> }
+  const current = () => {
+    const { names } = source.roster
+    if (known?.names !== names) known = { names, provided: providedParts(source), recorded: new Map() }
+    return known
+  }
   return {
-    provided,
+    get provided() {
+      return current().provided
+    },
     needsFor(model) {
+      const { provided, recorded } = current()
       if (!recorded.has(model)) recorded.set(model, runNeeds(provided, model))
       return recorded.get(model)
     },
@@ -43,7 +51,8 @@ function runNeeds(provided: HostParts, model: string | undefined): RunNeeds | un
   return needed.length === 0 ? undefined : { started_by: thisProgram(), ...Object.fromEntries(needed) }
 }
 
-function providedParts({ options, agents, workspaceTools }: HostSource): HostParts {
+function providedParts({ options, roster, workspaceTools }: HostSource): HostParts {
+  const agents = roster.names.map((name) => roster.get(name))
   const { tools = [], patterns = [], hooks = [], performers = {}, mcp, team } = options
   return {
     tools: tools.map(toolPart),

@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { patternFrom } from '../../test/support/manual-doubles.ts'
 import { submitOnlyEngine } from '../../test/support/submit-only-engine.ts'
@@ -139,4 +142,30 @@ test('WK5 a run whose commands cannot be read is reported by its id', async () =
   void back.work({ concurrency: 1, onError: (_error, run_id) => errors.push(run_id) })
   expect((await (await start(front, 'another')).result).status).toBe('waiting')
   expect(errors).toEqual([waiting.run_id])
+})
+
+test('WK4 a run whose agent file was missing is executed when the file is back, without a restart', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'troupe-work-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const definition = '---\nname: scout\ndescription: Looks around.\n---\nLook around.\n'
+  await writeFile(join(folder, 'scout.md'), definition)
+  const model = functionModel(() => ({ text: 'done' }))
+  const store = new MemoryStore()
+  const front = await createTroupeWithStore({ store, agents: [folder], model, engine: { create: submitOnlyEngine } })
+  await rm(join(folder, 'scout.md'))
+  const back = await createTroupeWithStore({ store, agents: [folder], model })
+  onTestFinished(async () => {
+    await back.close()
+    await front.close()
+  })
+  const skipped = Promise.withResolvers<string>()
+  void back.work({ onSkip: skipped.resolve })
+  const first = await front.stream('task', { agent: 'scout', instruction: 'look' })
+  expect(await skipped.promise).toBe(first.run_id)
+  await writeFile(join(folder, 'scout.md'), definition)
+  const second = await front.stream('task', { agent: 'scout', instruction: 'look again' })
+  expect((await Promise.all([first.result, second.result])).map(({ status }) => status)).toEqual([
+    'completed',
+    'completed',
+  ])
 })

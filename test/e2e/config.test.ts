@@ -136,6 +136,8 @@ test('FT1 without a terminal, an untrusted file is not executed: runs are refuse
       expect.stringMatching(/error: troupe\.config\.ts is not trusted.*--trust-project/),
     ])
   }
+  const answer = await project.command('answer', 'g_1', 'allow')
+  expect(answer.err.replaceAll(/\s+/g, ' ')).toContain('The answer is not stored; --no-wait only stores it.')
   const read = await project.command('runs')
   expect([read.code, read.err]).toEqual([0, expect.stringContaining('troupe.config.ts is not trusted')])
   const help = await project.command('run', '--help')
@@ -230,6 +232,9 @@ test.skipIf(process.getuid?.() !== 0)(
     const { err } = await project.program(join(project.folder, 'own/main.ts'), join(project.folder, 'own'))
     expect(err.replaceAll(/\s+/g, ' ')).toContain('troupe.config.ts is not read, because it belongs to another user')
     expect(err).not.toContain('executed')
+    await chown(join(project.folder, 'own/main.ts'), 12_345, 12_345)
+    const own = await project.program(join(project.folder, 'own/main.ts'), join(project.folder, 'own'))
+    expect(own.err, 'the owner of the program may configure it').toContain('executed')
   },
   60_000,
 )

@@ -116,6 +116,18 @@ test('ND2 ND3 a hook that denies stays in force: neither a program without it no
   expect(JSON.stringify(events)).not.toContain('xyzzy')
 })
 
+test('L54 a process that cannot continue a run does not say how to resume it there', async () => {
+  const fixture = await createFixture()
+  const { run_id, gate_id } = await startWaiting(fixture, 'task', INVOICE)
+  expect((await fixture.troupe('answer', gate_id, 'allow')).code).toBe(3)
+  for (const command of [['inbox'], ['show', run_id]]) {
+    const { out } = await fixture.troupe(...command)
+    expect.soft(out, command[0]).toContain('answered by user')
+    expect.soft(out.replaceAll(/\s+/g, ' '), command[0]).toContain('cannot be continued here')
+    expect.soft(out, command[0]).not.toContain('troupe resume')
+  }
+})
+
 test.each(['before payment', 'after payment'])(
   'ND3 a program killed %s is taken over by the same program only, which pays once',
   async (KILL) => {

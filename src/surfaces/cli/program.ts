@@ -295,6 +295,7 @@ async function loadConfigFor(command: Command, terminal: Terminal, options: Comm
     use: EXECUTING.has(name) && options.wait !== false ? 'execute' : 'read',
     trustProject: options.trustProject === true,
     quiet: options.quiet === true,
+    ...(name === 'answer' ? { withoutConfig: 'The answer is not stored; --no-wait only stores it.' } : undefined),
   })
 }
 

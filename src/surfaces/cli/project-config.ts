@@ -20,6 +20,8 @@ export interface ConfigRequest {
   /** Trusts the project for this command. */
   trustProject: boolean
   quiet: boolean
+  /** How to do a part of the command without the configuration; a sentence. */
+  withoutConfig?: string
 }
 
 /** The configuration of the current folder. Asks on a terminal if the project is not trusted with its content. */
@@ -52,7 +54,7 @@ async function isUsable(terminal: Terminal, file: ConfigFile, request: ConfigReq
     await recordProjectTrust(terminal, file.folder, files)
     return true
   }
-  if (request.use === 'execute') throw untrustedError(file, changes)
+  if (request.use === 'execute') throw untrustedError(file, changes, request)
   if (!request.quiet) noteWrapped(terminal, `${untrustedReason(file, changes)}; it is not used here. ${TRUST_HINT}`)
   return false
 }
@@ -107,9 +109,9 @@ function untrustedReason(file: ConfigFile, { wasTrusted, added, changed, removed
   return `${path} is no longer trusted: changed since are ${[...changed, ...added, ...removed].join(', ')}`
 }
 
-function untrustedError(file: ConfigFile, changes: TrustChanges): TroupeError {
+function untrustedError(file: ConfigFile, changes: TrustChanges, { withoutConfig = '' }: ConfigRequest): TroupeError {
   return new TroupeError('invalid_input', untrustedReason(file, changes), {
-    hint: `it can run code, start servers and grant permissions. ${TRUST_HINT}`,
+    hint: `it can run code, start servers and grant permissions. ${TRUST_HINT} ${withoutConfig}`.trim(),
     responsible: 'operator',
   })
 }

@@ -38,5 +38,5 @@ async function withMissingParts(troupe: Troupe, gate: GateRow): Promise<InboxGat
 
 function inboxLines({ missing, ...gate }: InboxGate, style: TerminalStyle): string[] {
   const text = missingPartsText({ missing, started_by: null })
-  return [...gateLines(gate, style), ...(text === '' ? [] : wrapText(`  the run ${text}`, style.width, 4))]
+  return [...gateLines(gate, style, text === ''), ...(text === '' ? [] : wrapText(`  the run ${text}`, style.width, 4))]
 }

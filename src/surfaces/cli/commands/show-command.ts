@@ -108,15 +108,15 @@ async function showTree(
     ...sectionLines(otherEventLines(view, style)),
     ...sectionLines(usageNotes(view, style)),
     ...sectionLines(needs ? needsLines(needs, style) : []),
-    ...sectionLines(live ? [] : hintLines(result, style)),
+    ...sectionLines(live ? [] : hintLines(result, style, needs === undefined || needs.missing.length === 0)),
   ]
   for (const line of lines) terminal.print(line)
 }
 
 /** Next steps without what `show` already prints. */
-function hintLines(result: RunResult, style: TerminalStyle): string[] {
-  if (result.status === 'waiting') return result.gates.flatMap((gate) => answerHintLines(gate, style))
-  return nextStepLines(result, style).filter((text) => !text.startsWith('see what happened'))
+function hintLines(result: RunResult, style: TerminalStyle, canContinue: boolean): string[] {
+  if (result.status === 'waiting') return result.gates.flatMap((gate) => answerHintLines(gate, style, canContinue))
+  return nextStepLines(result, style, canContinue).filter((text) => !text.startsWith('see what happened'))
 }
 
 function attachmentLines(input: unknown, style: TerminalStyle): string[] {

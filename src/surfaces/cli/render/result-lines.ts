@@ -28,18 +28,20 @@ export function formatUsage({ calls, input, output, usd }: RunResult['usage']): 
   return `${pluralize(calls, 'call')} · ${formatCount(input + output)} tokens${cost}`
 }
 
-/** Next steps for a run that has not completed. */
-export function nextStepLines(result: RunResult, style: TerminalStyle): string[] {
+/** Next steps for a run that has not completed. `canContinue` is false where this process lacks what the run needs. */
+export function nextStepLines(result: RunResult, style: TerminalStyle, canContinue = true): string[] {
   const { status, run_id, not_continued } = result
   if (not_continued) return notContinuedLines(not_continued, style)
   if (status === 'waiting') {
     return result.gates.flatMap((gate) => (isReplyGate(gate) ? replyLines(gate, style) : gateLines(gate, style)))
   }
-  if (status === 'pending' || status === 'running') return commandLines(`resume with: troupe resume ${run_id}`, style)
+  if (status === 'pending' || status === 'running')
+    return canContinue ? commandLines(`resume with: troupe resume ${run_id}`, style) : []
   if (status !== 'failed') return []
   const lines = result.error ? errorLines(withRunId(result.error, run_id), style) : []
   if (result.usage.calls === 0) return lines
-  return [...lines, ...commandLines(`inspect with: troupe show ${run_id}`, style), ...retryLines(result, style)]
+  const retry = canContinue ? retryLines(result, style) : []
+  return [...lines, ...commandLines(`inspect with: troupe show ${run_id}`, style), ...retry]
 }
 
 /** The answer of a process that lacks what the run needs is stored, and the run left to others. */
@@ -60,13 +62,11 @@ export function withRunId(error: ErrorRecord, run_id: string): ErrorRecord {
 }
 
 /** An open gate with its choices and the command to answer it. */
-export function gateLines(gate: GateRow, style: TerminalStyle): string[] {
-  if (isReplyGate(gate))
-    return replyLines(
-      gate,
-      style,
-      wrapText(`  ${truncateToWidth(toTerminalLine(gate.question), REPLY_PREVIEW_LENGTH)}`, style.width, 2),
-    )
+export function gateLines(gate: GateRow, style: TerminalStyle, canContinue = true): string[] {
+  if (isReplyGate(gate)) {
+    const preview = truncateToWidth(toTerminalLine(gate.question), REPLY_PREVIEW_LENGTH)
+    return replyLines(gate, style, { preview: wrapText(`  ${preview}`, style.width, 2), canContinue })
+  }
   const { as } = (gate.detail ?? {}) as { as?: unknown }
   const sender = gate.asked_by ? `${toTerminalLine(gate.asked_by)} asks` : 'question'
   const label = typeof as === 'string' ? `you answer as ${toTerminalLine(as)}` : sender
@@ -79,7 +79,7 @@ export function gateLines(gate: GateRow, style: TerminalStyle): string[] {
     ]),
     ...(call === undefined ? questionLines(gate.question, style) : permissionLines(gate, call, style)),
     ...(gate.choices ? wrapText(`  one of: ${gate.choices.map(toTerminalLine).join(', ')}`, style.width, 4) : []),
-    ...answerHintLines(gate, style),
+    ...answerHintLines(gate, style, canContinue),
   ]
 }
 
@@ -91,7 +91,14 @@ export function isReplyGate({ detail }: { detail?: unknown }): boolean {
 /** Characters of the last message that the inbox shows for a waiting team. */
 const REPLY_PREVIEW_LENGTH = 160
 
-function replyLines(gate: GateRow, style: TerminalStyle, preview: readonly string[] = []): string[] {
+interface ReplyDetails {
+  preview?: readonly string[]
+  canContinue?: boolean
+}
+
+function replyLines(gate: GateRow, style: TerminalStyle, details: ReplyDetails = {}): string[] {
+  const { preview = [], canContinue = true } = details
+  const chat = commandLines(`  or chat with it: troupe chat --resume ${gate.run_id}`, style)
   return [
     renderLine(style, [
       ['yellow', '? '],
@@ -99,12 +106,9 @@ function replyLines(gate: GateRow, style: TerminalStyle, preview: readonly strin
       ['dim', `  the team waits for you in ${gate.run_id}`],
     ]),
     ...preview,
-    ...answerHintLines(gate, style),
+    ...answerHintLines(gate, style, canContinue),
     ...(gate.pending_answer_by === undefined
-      ? [
-          ...commandLines(`  or chat with it: troupe chat --resume ${gate.run_id}`, style),
-          ...commandLines(`  or end it: troupe answer ${gate.gate_id} ''`, style),
-        ]
+      ? [...(canContinue ? chat : []), ...commandLines(`  or end it: troupe answer ${gate.gate_id} ''`, style)]
       : []),
   ]
 }
@@ -120,10 +124,11 @@ function questionLines(question: string, style: TerminalStyle): string[] {
 }
 
 /** The command to answer, or to resume the run if an answer is recorded that no process has applied yet. */
-export function answerHintLines(gate: GateRow, style: TerminalStyle): string[] {
+export function answerHintLines(gate: GateRow, style: TerminalStyle, canContinue = true): string[] {
   if (gate.pending_answer_by !== undefined) {
     const by = toTerminalLine(gate.pending_answer_by)
-    return commandLines(`  answered by ${by}; resume with: troupe resume ${gate.run_id}`, style)
+    const resume = canContinue ? `; resume with: troupe resume ${gate.run_id}` : ''
+    return commandLines(`  answered by ${by}${resume}`, style)
   }
   const [first = permissionCallFrom(gate) === undefined ? undefined : 'allow'] = gate.choices ?? []
   const example = first === undefined ? 'YOUR ANSWER' : quoteShellWord(first)
