@@ -10,6 +10,7 @@ import { createRoster } from '../kernel/roster.ts'
 import type { Tool, ToolKind } from '../kernel/tool.ts'
 import * as z from '../schema/zod.ts'
 import type { Store } from '../store/store.ts'
+import { recordedPermissions, recordedSubject } from './replay-permissions.ts'
 import type { ReplayWorld } from './replay-world.ts'
 import { sessionPorts } from './session-ports.ts'
 
@@ -42,6 +43,7 @@ export function replayPorts(
     retryPolicy: NO_RETRIES,
     roster: createRoster(recordedAgents(ports, events)),
     tools: recordedTools(ports, events),
+    permissions: recordedPermissions(ports.permissions, events),
     agentProvidedTools: (_agent, key) => recordedServerTools(ports, key, events),
     hooks: recordedHooks(events),
     ...replaySessionPorts(deps, events),
@@ -112,7 +114,7 @@ function recordedTools(
     [...names]
       .filter((name) => !patternTools.has(name) && kinds.get(name) !== 'pattern')
       .map((name) => {
-        const tool = inertTool(name, tools.get(name), kinds.get(name))
+        const tool = inertTool(tools.get(name) ?? missingTool(name, kinds.get(name), events))
         return [name, serverToolNames.isServerTool(name) ? { ...tool, agent_provided: true as const } : tool]
       }),
   )
@@ -136,15 +138,21 @@ function recordedServerTools(
   return open?.data.tools.filter((name) => serverToolNames.isServerTool(name)) ?? []
 }
 
-/** A tool that waits until it is aborted. */
-function inertTool(name: string, tool: Tool | undefined, kind: ToolKind = 'read'): Tool {
-  const { recover: _recover, ...definition } = tool ?? {
+/** A tool that this process lacks. */
+function missingTool(name: string, kind: ToolKind | undefined, events: readonly Event[]): Tool {
+  return {
     name,
     description: '',
     input: z.unknown(),
-    category: 'perception' as const,
-    kind: kind === 'pattern' ? ('read' as const) : kind,
+    category: 'perception',
+    kind: kind === undefined || kind === 'pattern' ? 'read' : kind,
+    ...recordedSubject(name, events),
+    execute: (_input: never, { signal }: { signal: AbortSignal }) => untilAborted(signal),
   }
+}
+
+/** A tool that waits until it is aborted. */
+function inertTool({ recover: _recover, ...definition }: Tool): Tool {
   const wait = (_input: never, { signal }: { signal: AbortSignal }) => untilAborted(signal)
   return { ...definition, execute: wait, recover: wait }
 }

@@ -211,6 +211,18 @@ test('ND7 a fork needs the parts of the process that forks, which must have thos
   await guarded.close()
 })
 
+test.each([
+  ['without a subject', {}],
+  ['with a subject', { subject: ({ amount }: { amount: number }) => `${amount} euros` }],
+])('ND7 a run that waits for permission is replayed without its tool (%s) and rules', async (_title, more) => {
+  const { program } = await openHosts({ tools: [{ ...payTool(), ...more } as Tool] })
+  const { run_id, status } = await program.run('task', { agent: 'coder', instruction: 'pay' })
+  expect(status).toBe('waiting')
+  const bare = await createTroupeWithStore({ store: storeOf(program), agents: [] })
+  onTestFinished(() => bare.close())
+  expect(await bare.replay(run_id)).toMatchObject({ same: true, differences: [] })
+})
+
 test('ND6 a run can be cancelled in a process that lacks its tool', async () => {
   const { program, other } = await openHosts()
   const parked = await program.run('task', { agent: 'lead', instruction: 'delegate' })
