@@ -67,7 +67,10 @@ export class EmbeddedEngine implements Engine {
       leases: () => [...this.#activeRuns.values()].flatMap(({ lease }) => lease ?? []),
       onLost: (lease) => this.#onLeaseLost(lease),
     })
-    this.#committer = new Committer(options.store, options.world, (events) => this.#onCommitted(events))
+    this.#committer = new Committer(options.store, options.world, (events) => {
+      this.#ports.onCommitted?.(events)
+      this.#onCommitted(events)
+    })
   }
 
   get #draining(): boolean {

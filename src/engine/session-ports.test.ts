@@ -1,6 +1,7 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { chunkModel, eventData, flushEventLoop, textChunks, toolCallChunks } from '../../test/support/manual-doubles.ts'
 import { agent, createTestTroupe, storeOf } from '../../test/support/test-troupe.ts'
+import type { Event } from '../kernel/event.ts'
 import { DEFAULT_LIMITS } from '../kernel/limits.ts'
 import type { SessionHistory } from '../kernel/ports.ts'
 import { NO_METADATA } from '../kernel/run-metadata.ts'
@@ -105,6 +106,58 @@ describe('a session as a chain of segments', () => {
     expect([after.segment, after.base.run_id, fourth.status]).toEqual([4, fourth.run_id, 'completed'])
     expect(view(await other.readSession(session_id, before.base))).toEqual(view(before))
     expect(await other.readSession(session_id, after.base)).toBe(after)
+  })
+
+  test('S13 a chat in one process reads neither segments nor events of its session', async () => {
+    const store = new MemoryStore()
+    const reads: string[] = []
+    for (const name of ['segments', 'sessionEvents', 'session'] as const) {
+      const read = store[name].bind(store) as (...given: unknown[]) => Promise<never>
+      Object.assign(store, { [name]: (...given: unknown[]) => reads.push(name) && read(...given) })
+    }
+    const model = chunkModel(({ session }) => textChunks(`answer ${session.turn}`))
+    const { troupe, task } = await createTestTroupe({ store, model, agents: [helper] })
+    const { output } = await task('helper', 'one')
+    const { session_id } = output as { session_id: string }
+    for (const instruction of ['two', 'three', 'four']) await troupe.run('task', { session_id, instruction })
+    expect(texts(model.requests[3]?.messages ?? [])).toEqual([
+      'one',
+      'answer 1',
+      'two',
+      'answer 2',
+      'three',
+      'answer 3',
+      'four',
+    ])
+    expect(reads).toEqual([])
+  })
+
+  test('S11 the history that a process extends equals the one that another process reads', async () => {
+    const { troupe, store, session_id } = await threeSegments()
+    const followed = new SessionHistoryCache(store)
+    const before = await followed.read(session_id)
+    const { run_id } = await troupe.run('task', { session_id, instruction: 'four' })
+    followed.recordCommitted(await store.events(run_id))
+    const [last] = await store.segments(session_id, { run_id, seq: 3 })
+    const events = vi.spyOn(store, 'sessionEvents')
+    const after = await followed.read(session_id, last)
+    expect(events).not.toHaveBeenCalled()
+    expect(view(after)).toEqual(view(await new SessionHistoryCache(store).read(session_id)))
+    expect(after.segment).toBe(before.segment + 1)
+  })
+
+  test('S11 a segment that a later attempt writes is read from the store, because another process may have begun it', async () => {
+    const { troupe, store, session_id } = await threeSegments()
+    const followed = new SessionHistoryCache(store)
+    await followed.read(session_id)
+    const { run_id } = await troupe.run('task', { session_id, instruction: 'four' })
+    const [start, attempt, ...rest] = await store.events(run_id)
+    // The instruction was committed by another process.
+    followed.recordCommitted([start, { ...attempt, seq: 5 }, ...rest.toSpliced(1, 1)] as Event[])
+    const [last] = await store.segments(session_id, { run_id, seq: 3 })
+    expect(view(await followed.read(session_id, last))).toEqual(
+      view(await new SessionHistoryCache(store).read(session_id)),
+    )
   })
 
   test('S9 a history with a segment that never ended is not cached', async () => {

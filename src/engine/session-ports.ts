@@ -2,28 +2,21 @@ import { TroupeError } from '../errors.ts'
 import type { RecalledRun, RecallQuery } from '../kernel/context.ts'
 import type { Event } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
-import type { Ports } from '../kernel/ports.ts'
+import type { HistoryPorts } from '../kernel/ports.ts'
 import type { SessionResult } from '../kernel/session-result.ts'
 import { toSessionResult } from '../kernel/session-result.ts'
 import { unknownSessionError } from '../store/preconditions.ts'
 import type { SessionRow, Store } from '../store/store.ts'
 import { SessionHistoryCache } from './session-history.ts'
 
-type SessionPorts = Pick<
-  Ports,
-  'claimSession' | 'readSession' | 'sessionResult' | 'cachedResult' | 'readArtifact' | 'listArtifacts' | 'recallRuns'
->
-
 /** The session ports of the kernel, backed by a store. A session is a chain of segments in the journals of runs. */
-export function sessionPorts(store: Store): SessionPorts {
+export function sessionPorts(store: Store): HistoryPorts {
   const histories = new SessionHistoryCache(store)
   return {
     async claimSession(session_id, run, agent) {
-      const row = await requireSession(store, run.project, session_id)
-      if (agent !== undefined && agent !== row.agent) throw otherAgentError(row, agent)
-      await store.claimSession(session_id, run.id)
-      return histories.read(session_id)
+      return histories.read(session_id, await store.claimSession(session_id, { run_id: run.id, agent }))
     },
+    onCommitted: (events) => histories.recordCommitted(events),
     async readSession(session_id, base) {
       if (await store.session(session_id)) return histories.readUpTo(session_id, base)
       throw new TroupeError('session_not_resumable', `session ${session_id} is not in the store`, {
@@ -42,13 +35,6 @@ export function sessionPorts(store: Store): SessionPorts {
     cachedResult: (project, cache_key, model) => findCachedResult(store, { project, cache_key }, model),
     recallRuns: (project, query) => recallRuns(store, project, query),
   }
-}
-
-function otherAgentError({ session_id, agent }: SessionRow, requested: string): TroupeError {
-  return new TroupeError('invalid_input', `session ${session_id} belongs to the agent '${agent}', not '${requested}'`, {
-    hint: 'omit `agent` to resume the session, or omit `session_id` to start a new one',
-    alternatives: [agent],
-  })
 }
 
 async function findCachedResult(

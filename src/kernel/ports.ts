@@ -2,6 +2,7 @@ import type { Agent } from './agent.ts'
 import type { Artifact, ArtifactVersion } from './artifact.ts'
 import type { RecalledRun, RecallQuery } from './context.ts'
 import type { Embedder } from './embedder.ts'
+import type { Event } from './event.ts'
 import type { Hooks } from './hook.ts'
 import type { Limits } from './limits.ts'
 import type { Models } from './model.ts'
@@ -80,6 +81,8 @@ export interface HistoryPorts {
    * when `agent` is given and the session belongs to another agent.
    */
   claimSession(session_id: string, run: RunInfo, agent: string | undefined): Promise<SessionHistory>
+  /** Called with the events that this process has committed: later claims need not read them. */
+  onCommitted?(events: readonly Event[]): void
   readSession(session_id: string, base: { run_id: string; seq: number }): Promise<SessionHistory>
   /** The result of a session that has ended, in whichever run. Throws `unknown_session`. */
   sessionResult(session_id: string, project: string): Promise<SessionResult | undefined>

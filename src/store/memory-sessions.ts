@@ -11,8 +11,9 @@ interface MemorySession {
 export class MemorySessions {
   readonly #sessions = new Map<string, MemorySession>()
 
-  get ids(): string[] {
-    return [...this.#sessions.keys()]
+  /** Newest first. */
+  idsOf(project: string): string[] {
+    return this.list({ project }).map(({ session_id }) => session_id)
   }
 
   /** The row itself, not a copy. */
@@ -72,6 +73,11 @@ export class MemorySessions {
     const segments = this.#sessions.get(session_id)?.segments ?? []
     const first = from === undefined ? 0 : segmentIndex(segments, from)
     return segments.slice(Math.max(first, 0)).map((segment) => ({ ...segment }))
+  }
+
+  newestSegment(session_id: string): Segment | undefined {
+    const newest = this.#sessions.get(session_id)?.segments.at(-1)
+    return newest && { ...newest }
   }
 
   /** The segments within a range, the first and the last one clipped to it. */

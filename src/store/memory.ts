@@ -10,6 +10,7 @@ import {
   appendFailure,
   duplicateRunError,
   isEnded,
+  otherAgentError,
   runEndedError,
   sessionBusyError,
   unknownRunError,
@@ -194,14 +195,16 @@ export class MemoryStore implements port.Store {
     )
   }
 
-  async claimSession(session_id: string, run_id: string): Promise<port.SessionRow> {
+  async claimSession(session_id: string, { run_id, agent }: port.SessionClaim): Promise<port.Segment> {
+    const { project } = this.#requireRun(run_id).identity
     const row = this.#sessions.row(session_id)
-    if (!row) throw unknownSessionError(session_id, this.#sessions.ids)
-    this.#requireRun(run_id)
+    const newest = this.#sessions.newestSegment(session_id)
+    if (row?.project !== project || !newest) throw unknownSessionError(session_id, this.#sessions.idsOf(project))
+    if (agent !== undefined && agent !== row.agent) throw otherAgentError(row, agent)
     const holder = this.#holder(row)
     if (holder !== null && holder !== run_id) throw sessionBusyError(session_id, holder)
     row.holder = run_id
-    return this.#toSessionRow(row)
+    return newest
   }
 
   async gate(gate_id: string): Promise<port.GateRow | undefined> {

@@ -120,6 +120,14 @@ export function sessionBusyError(session_id: string, holder: string): TroupeErro
   })
 }
 
+export function otherAgentError(session: { session_id: string; agent: string }, requested: string): TroupeError {
+  const { session_id, agent } = session
+  return new TroupeError('invalid_input', `session ${session_id} belongs to the agent '${agent}', not '${requested}'`, {
+    hint: 'omit `agent` to resume the session, or omit `session_id` to start a new one',
+    alternatives: [agent],
+  })
+}
+
 export function unknownGateError(gate_id: string, known: readonly string[]): TroupeError {
   return unknownNameError('unknown_gate', { kind: 'gate', name: gate_id, known })
 }

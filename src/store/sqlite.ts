@@ -6,6 +6,7 @@ import { ChangeFeed } from './changes.ts'
 import {
   gateAnsweredError,
   isEnded,
+  otherAgentError,
   runEndedError,
   sessionBusyError,
   unknownGateError,
@@ -233,15 +234,19 @@ class SqliteStore implements port.Store {
     return result
   }
 
-  claimSession(session_id: string, run_id: string): Promise<port.SessionRow> {
-    return this.#write('normal', ({ runs, sessions }) => {
-      const row = sessions.row(session_id)
-      if (!row) throw unknownSessionError(session_id, sessions.recentIds())
-      const run = runs.requireRun(run_id)
-      if (row.holder !== null && row.holder !== run_id) throw sessionBusyError(session_id, row.holder)
-      sessions.setHolder(session_id, run)
-      return { ...row, holder: isEnded(run.status) ? null : run_id }
+  async claimSession(session_id: string, { run_id, agent }: port.SessionClaim): Promise<port.Segment> {
+    const newest = await this.#writes.writeBatched(({ runs, sessions }) => {
+      const run = runs.requireKey(run_id)
+      const found = sessions.claimable(session_id, run.project)
+      if (!found) throw unknownSessionError(session_id, sessions.recentIds(run.project))
+      const owner = agent === undefined ? agent : sessions.agentOf(found)
+      if (agent !== undefined && owner !== agent) throw otherAgentError({ session_id, agent: owner ?? '' }, agent)
+      if (found.holder !== null && found.holder !== run_id) throw sessionBusyError(session_id, found.holder)
+      if (found.holder === null) sessions.setHolder(found, run)
+      return { run_id: found.run_id, from: found.from_seq, to: found.to_seq }
     })
+    this.#checkpoints.recordWrite(0)
+    return newest
   }
 
   gate(gate_id: string): Promise<port.GateRow | undefined> {

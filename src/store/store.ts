@@ -70,6 +70,13 @@ export interface Segment {
   to: number | null
 }
 
+/** A run that wants to continue a session. */
+export interface SessionClaim {
+  run_id: string
+  /** The agent that the session must belong to. */
+  agent?: string | undefined
+}
+
 /** The position of an event in the store. */
 export interface EventPosition {
   run_id: string
@@ -185,8 +192,11 @@ export interface SessionStore {
   segments(session_id: string, from?: EventPosition): Promise<Segment[]>
   /** The events of a session, segment by segment, across runs. */
   sessionEvents(session_id: string, range?: SessionRange): Promise<Event[]>
-  /** Makes the run the holder if the session is free, held by this run or by an ended run; otherwise `session_busy`. */
-  claimSession(session_id: string, run_id: string): Promise<SessionRow>
+  /**
+   * Makes the run the holder if the session is free, held by this run or by an ended run; otherwise `session_busy`. A session of
+   * another project is `unknown_session`, one of another agent than the given one `invalid_input`. Returns its newest segment.
+   */
+  claimSession(session_id: string, claim: SessionClaim): Promise<Segment>
 }
 
 export interface CommandStore {

@@ -111,6 +111,7 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
       withStore(session.continuesInterruptedSegment),
     )
     test('ST12 a session has one holder, even when two runs claim it at once', withStore(session.claimsSessions))
+    test('ST12 a session is claimed only in its project and for its agent', withStore(session.checksSessionClaims))
     test(
       'ST12 an ended run releases its sessions; a reopened run holds them again unless claimed',
       withStore(session.releasesSessions),

@@ -60,7 +60,7 @@ export function processStore(faults: StoreFaults, inner: () => Store, writes: St
     lease: (run_id, claimant) => write('lease', false, (store) => store.lease(run_id, claimant)),
     renew: (leases, ttl_ms) => write('renew', false, (store) => store.renew(leases, ttl_ms)),
     release: (lease) => write('release', false, (store) => store.release(lease)),
-    claimSession: (id, run_id) => write('claimSession', false, (store) => store.claimSession(id, run_id)),
+    claimSession: (id, claim) => write('claimSession', false, (store) => store.claimSession(id, claim)),
     enqueueCommand: (run_id, body, at) => write('command', true, (store) => store.enqueueCommand(run_id, body, at)),
     run: (run_id) => read('run', (store) => store.run(run_id)),
     runs: (filter) => read('runs', (store) => store.runs(filter)),

@@ -99,6 +99,11 @@ export class Journal {
     return this.#pending.length > 0 || this.#inFlight
   }
 
+  /** True if events of this session are not in the store yet, as far as this journal knows. */
+  hasUncommittedEvents(session_id: string): boolean {
+    return this.#inFlight || this.#pending.some((event) => event.session_id === session_id)
+  }
+
   /** @internal */
   get isFlushing(): boolean {
     return this.#inFlight

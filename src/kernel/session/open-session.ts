@@ -154,7 +154,8 @@ async function resumeSession(scope: SessionScope, id: string, agent: Agent | und
   execution.activeSessions.set(id, key)
   try {
     const history = await execution.runEffect(async () => {
-      await execution.journal.commit()
+      // The store does not have the session's own events of this run before they are committed.
+      if (execution.journal.hasUncommittedEvents(id)) await execution.journal.commit()
       return execution.ports.claimSession(id, execution.run, agent?.name)
     })
     const before = resumableOpening(history)

@@ -110,7 +110,7 @@ export class RunTable {
     return found
   }
 
-  /** Like `requireRun`, for reads that need only the keys. Not inside a transaction. */
+  /** Like `requireRun`, for callers that need only the keys. */
   requireKey(run_id: string): RunKey {
     const found = this.#sql.keyById.get(run_id) as RunKey | undefined
     if (!found) throw this.#unknownRun(run_id)

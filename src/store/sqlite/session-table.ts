@@ -24,10 +24,22 @@ interface SessionRecord {
   ended_event: number | null
 }
 
+/** The columns of a session that decide whether a run may continue it, and where its newest segment is. */
+interface ClaimableSession {
+  id: number
+  run_id: string
+  from_seq: number
+  to_seq: number | null
+  opened_event: number
+  holder: string | null
+}
+
+const HOLDER = 'CASE WHEN holding.ended_at IS NULL THEN holding.run_id END AS holder'
+const FROM = `FROM sessions JOIN runs AS newest ON newest.id = sessions.run
+  LEFT JOIN runs AS holding ON holding.id = sessions.holder`
 const SELECT = `
-  SELECT session_id, sessions.project, newest.run_id, segment, cache_key, opened_at, opened_event, ended_event,
-    CASE WHEN holding.ended_at IS NULL THEN holding.run_id END AS holder
-  FROM sessions JOIN runs AS newest ON newest.id = sessions.run LEFT JOIN runs AS holding ON holding.id = sessions.holder`
+  SELECT session_id, sessions.project, newest.run_id, segment, cache_key, opened_at, opened_event, ended_event, ${HOLDER}
+  ${FROM}`
 const NEWEST_FIRST = 'AND sessions.id < ? ORDER BY sessions.id DESC LIMIT ?'
 const IN_RUN = `sessions.id IN (
   SELECT session FROM events JOIN runs ON runs.id = events.run WHERE runs.run_id = ? AND type = 'session:open')`
@@ -53,8 +65,14 @@ function statements(db: Database) {
       `UPDATE sessions SET ended_event = ?, holder = NULL, to_seq = CASE WHEN run = ? THEN ? ELSE to_seq END
        WHERE id = ? AND opened_event IS NOT NULL`,
     ),
-    setHolder: db.prepare('UPDATE sessions SET holder = ? WHERE session_id = ?'),
-    recent: db.prepare('SELECT session_id FROM sessions WHERE opened_event IS NOT NULL ORDER BY id DESC LIMIT 100'),
+    claimable: db.prepare(
+      `SELECT sessions.id, newest.run_id, from_seq, to_seq, opened_event, ${HOLDER} ${FROM}
+       WHERE session_id = ? AND sessions.project = ? AND opened_event IS NOT NULL`,
+    ),
+    setHolder: db.prepare('UPDATE sessions SET holder = ? WHERE id = ?'),
+    recent: db.prepare(
+      'SELECT session_id FROM sessions WHERE project = ? AND opened_event IS NOT NULL ORDER BY id DESC LIMIT 100',
+    ),
     list: db.prepare(`${SELECT} WHERE sessions.project = ? ${NEWEST_FIRST}`),
     listByRun: db.prepare(`${SELECT} WHERE ${IN_RUN} AND sessions.project = ? ${NEWEST_FIRST}`),
     listByCacheKey: db.prepare(
@@ -95,16 +113,25 @@ export class SessionTable {
     if (session_id !== undefined) this.#sql.end.run(event, run.id, seq, this.#ids.intern(session_id))
   }
 
-  setHolder(session_id: string, run: RunKey): void {
-    this.#sql.setHolder.run(run.id, session_id)
+  claimable(session_id: string, project: string): ClaimableSession | undefined {
+    return this.#sql.claimable.get(session_id, project) as ClaimableSession | undefined
+  }
+
+  agentOf({ opened_event }: ClaimableSession): string | undefined {
+    const opened = this.#events.byId(opened_event)
+    return isEvent(opened, 'session:open') ? opened.data.agent.name : undefined
+  }
+
+  setHolder({ id }: ClaimableSession, run: RunKey): void {
+    this.#sql.setHolder.run(run.id, id)
   }
 
   list(filter: SessionFilter): SessionRow[] {
     return (this.#select(filter) as unknown as SessionRecord[]).map((record) => this.#toRow(record))
   }
 
-  recentIds(): string[] {
-    return this.#sql.recent.all().map((row) => String(row.session_id))
+  recentIds(project: string): string[] {
+    return this.#sql.recent.all(project).map((row) => String(row.session_id))
   }
 
   #select({ project, run_id, cache_key, before, limit = -1 }: SessionFilter) {

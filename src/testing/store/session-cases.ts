@@ -93,17 +93,33 @@ export async function claimsSessions(store: Store): Promise<void> {
   const two = await createLeasedRun(store, 'r2')
   const three = await createLeasedRun(store, 'r3')
   await one.append('session:open', sessionOpenData(1), 's1')
-  assert.equal((await store.claimSession('s1', 'r1')).holder, 'r1')
-  await expectRejection(store.claimSession('s1', 'r2'), 'session_busy', /in use by run r1/)
+  assert.deepEqual(await store.claimSession('s1', { run_id: 'r1' }), { run_id: 'r1', from: 2, to: null })
+  assert.equal((await store.session('s1'))?.holder, 'r1')
+  await expectRejection(store.claimSession('s1', { run_id: 'r2' }), 'session_busy', /in use by run r1/)
   await one.append('session:end', sessionEndData('done'), 's1')
-  const claims = await Promise.allSettled([store.claimSession('s1', 'r2'), store.claimSession('s1', 'r3')])
+  const claims = await Promise.allSettled(['r2', 'r3'].map((run_id) => store.claimSession('s1', { run_id })))
   assert.deepEqual(claims.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
   const winner = claims[0]?.status === 'fulfilled' ? two : three
   const loser = winner === two ? three : two
   assert.equal((await store.session('s1'))?.holder, winner.run_id)
-  await expectRejection(store.claimSession('s1', loser.run_id), 'session_busy')
-  await expectRejection(store.claimSession('s0', 'r1'), 'unknown_session', /s1/)
-  await expectRejection(store.claimSession('s1', 'r0'), 'unknown_run')
+  await expectRejection(store.claimSession('s1', { run_id: loser.run_id }), 'session_busy')
+  await expectRejection(store.claimSession('s0', { run_id: 'r1' }), 'unknown_session', /s1/)
+  await expectRejection(store.claimSession('s1', { run_id: 'r0' }), 'unknown_run')
+}
+
+/** A claim is checked before it changes anything. */
+export async function checksSessionClaims(store: Store): Promise<void> {
+  const one = await createLeasedRun(store, 'r1')
+  const other = await createLeasedRun(store, 'r2', 'other')
+  await one.append('session:open', sessionOpenData(1), 's1')
+  await one.append('session:end', sessionEndData('done'), 's1')
+  await other.append('session:open', sessionOpenData(1), 's2')
+  await expectRejection(store.claimSession('s1', { run_id: 'r2' }), 'unknown_session', /s2/)
+  await expectRejection(store.claimSession('s1', { run_id: 'r1', agent: 'bob' }), 'invalid_input', /agent 'ada'/)
+  assert.equal((await store.session('s1'))?.holder, null)
+  const claim = { run_id: 'r1', agent: 'ada' }
+  assert.deepEqual(await store.claimSession('s1', claim), { run_id: 'r1', from: 2, to: 3 })
+  assert.equal((await store.session('s1'))?.holder, 'r1')
 }
 
 export async function releasesSessions(store: Store): Promise<void> {
@@ -113,13 +129,14 @@ export async function releasesSessions(store: Store): Promise<void> {
   await one.append('session:open', sessionOpenData(1), 's2')
   await one.append('run:end', runEndData('failed'))
   assert.equal((await store.session('s1'))?.holder, null)
-  assert.equal((await store.claimSession('s1', 'r2')).holder, 'r2')
+  await store.claimSession('s1', { run_id: 'r2' })
+  assert.equal((await store.session('s1'))?.holder, 'r2')
   const start = (await store.events('r1'))[0]
   assert.ok(start?.type === 'run:start')
   await one.append('run:reopen', { key: null, limits: start.data.limits })
   assert.equal((await store.session('s1'))?.holder, 'r2')
   assert.equal((await store.session('s2'))?.holder, 'r1')
-  await expectRejection(store.claimSession('s2', 'r2'), 'session_busy')
+  await expectRejection(store.claimSession('s2', { run_id: 'r2' }), 'session_busy')
 }
 
 /** Appends one segment of three events, with an event of another session in between. */
