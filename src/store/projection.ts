@@ -72,6 +72,8 @@ export function runTitle({ input, pattern }: RunStart): string {
       .toWellFormed()
       .replace(WHITESPACE, ' ')
       .trim()
+    // At most as many characters as code units.
+    if (line !== '' && line.length <= MAX_TITLE_LENGTH) return line
     const characters = [...line]
     if (characters.length > MAX_TITLE_LENGTH)
       return `${characters

@@ -161,7 +161,8 @@ export function toolsFor(
     return !rules || mayDelegate(execution, placement, rules)
   }
   const forArtifacts = agent.artifacts && agent.origin?.by !== 'model' ? artifactTools(execution.ports) : []
-  const base = [...expand(inherited ?? firstTools(execution.ports, agent)), ...forArtifacts, ...agentProvided]
+  const first = inherited ? expand(inherited) : firstTools(execution.ports, agent).filter(isGrantable)
+  const base = [...first, ...forArtifacts, ...agentProvided]
   return effectiveTools(expandedAgent, base).filter((name) =>
     readOnly ? tools.get(name)?.kind === 'read' && !serverToolNames.isServerTool(name) : isReachable(name),
   )

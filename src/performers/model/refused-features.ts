@@ -17,12 +17,10 @@ interface Refusal {
 
 const refusedByExecution = new WeakMap<Execution, Map<string, Refusal[]>>()
 
-function refusedBy(execution: Execution, model: string): Refusal[] {
+function addRefusal(execution: Execution, model: string, refusal: Refusal): void {
   const byModel = refusedByExecution.get(execution) ?? new Map<string, Refusal[]>()
+  byModel.set(model, [...(byModel.get(model) ?? []), refusal])
   refusedByExecution.set(execution, byModel)
-  const refused = byModel.get(model) ?? []
-  byModel.set(model, refused)
-  return refused
 }
 
 /** Takes over what earlier attempts at a request found, which may have been made by another process. */
@@ -30,7 +28,7 @@ export function recallRefusals(execution: Execution, attempts: readonly Event[])
   // What a window leaves depends on the refused request, which is gone: the server counts the next one again.
   for (const { data } of refusals(attempts))
     if (data.refused && data.refused.feature !== 'window' && data.retry)
-      refusedBy(execution, data.retry.model).push({ refused: data.refused, size: 0 })
+      addRefusal(execution, data.retry.model, { refused: data.refused, size: 0 })
 }
 
 /** The attempts after which the request was sent again without a part of it. */
@@ -42,7 +40,7 @@ export function refusals(attempts: readonly Event[]): EventOf<'model:error'>[] {
 export function recordRefusal(execution: Execution, request: ModelRequest, refused: RefusedFeature): boolean {
   const refusal = { refused, size: requestSize(request) }
   if (!hasFeature(request, refusal)) return false
-  refusedBy(execution, request.model).push(refusal)
+  addRefusal(execution, request.model, refusal)
   return true
 }
 
@@ -66,7 +64,7 @@ function hasFeature(request: ModelRequest, refusal: Refusal): boolean {
 
 /** The request without what its model has refused in this run. */
 export function withoutRefused(execution: Execution, request: ModelRequest): ModelRequest {
-  return refusedBy(execution, request.model).reduce(withoutFeature, request)
+  return refusedByExecution.get(execution)?.get(request.model)?.reduce(withoutFeature, request) ?? request
 }
 
 /** The share of the remaining window to ask for: the conversation grows, and so does its count of tokens. */
