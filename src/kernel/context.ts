@@ -69,6 +69,8 @@ export interface SubRunOptions {
   parentName?: string
   /** Agents that take precedence over the roster's. */
   agents?: readonly Agent[]
+  /** Called when the pattern calls `setPartialOutput`, with what reads its partial output. */
+  onPartialOutput?: (read: PartialOutputReader) => void
 }
 
 export type SettledResult<T> = { ok: true; value: T } | { ok: false; error: TroupeError }
@@ -103,8 +105,11 @@ export interface RunContext {
   delegates(tool: string): boolean
 }
 
-/** The output of a run that ends, for this reason, before its pattern returns. */
-export type PartialOutput = (stop_reason: StopReason) => unknown
+/** The output of a run that ends, for this reason and with this spend, before its pattern returns. */
+export type PartialOutput = (stop_reason: StopReason, spent: Spend) => unknown
+
+/** Reads the partial output of a run or sub-run. */
+export type PartialOutputReader = (stop_reason: StopReason) => unknown
 
 /** Runs agents and other patterns. */
 export interface SessionContext {
@@ -159,7 +164,10 @@ export interface StepContext<Events extends EventDataByType = EventDataByType> {
   journalKey(key: string): string
   now(key: string): Promise<number>
   random(key: string): Promise<number>
-  /** Sets what a run that is cancelled, times out or fails keeps as its `output`. Has no effect in a tool call or sub-run. */
+  /**
+   * Sets what a run that is cancelled, times out or fails keeps as its `output`. In a sub-run, the caller of `run` gets it with
+   * `onPartialOutput`; in a tool call it has no effect.
+   */
   setPartialOutput(read: PartialOutput): void
 }
 

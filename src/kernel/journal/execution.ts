@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { TroupeError } from '../../errors.ts'
-import type { PartialOutput } from '../context.ts'
+import type { PartialOutputReader } from '../context.ts'
 import type { Event } from '../event.ts'
 import { isEvent } from '../event.ts'
 import type { GateAnswer, Question } from '../gate.ts'
@@ -48,7 +48,7 @@ export class Execution {
   /** Steering commands that a pattern has taken, by their position in the journal. */
   readonly takenSteering = new Set<number>()
   /** What the pattern of the run has so far, for an end before it returns. */
-  readPartialOutput: PartialOutput | undefined
+  readPartialOutput: PartialOutputReader | undefined
   /** Called when the execution can be parked. */
   onParkable: (() => void) | undefined
   /**

@@ -4,10 +4,12 @@ import type {
   ArtifactContext,
   Caller,
   Context,
+  PartialOutputReader,
   RunContext,
   SessionContext,
   SpendScope,
   StepContext,
+  SubRunOptions,
 } from '../context.ts'
 import type { Event, EventDataOf, PatternEventType } from '../event.ts'
 import { canonicalJson } from '../hash.ts'
@@ -40,6 +42,8 @@ export interface PatternScope extends RunScope {
   path: string
   caller: Caller | undefined
   signal: AbortSignal
+  /** For a sub-run: what its caller does with the reader of the partial output. */
+  onPartialOutput?: SubRunOptions['onPartialOutput'] | undefined
 }
 
 /** A pattern's view of its run. */
@@ -83,9 +87,9 @@ function sessionContext(scope: PatternScope): SessionContext {
     perform: (agent, request, { key }) => performSession(session(key), agent, request),
     startBackground: (agent, request, { key }) => startBackground(session(key), agent, request),
     collect: (key, session_id, wait) => collectResult(step(scope, key), session_id, wait),
-    run: async (name, input, { key, parentName, agents = [] }) => {
+    run: async (name, input, { key, parentName, agents = [], onPartialOutput }) => {
       const pattern = requirePattern(ports.patterns, name)
-      const context = createContext({ ...scope, pattern, path: under(scope, key) })
+      const context = createContext({ ...scope, pattern, path: under(scope, key), onPartialOutput })
       const roster = extendRoster(ports.roster, agents)
       return runPattern(pattern, input, { ...context, parentName, roster })
     },
@@ -134,7 +138,9 @@ function stepContext(scope: PatternScope): StepContext {
     now: (key) => recordValue(external(key), () => world.now()),
     random: (key) => recordValue(external(key), () => world.random()),
     setPartialOutput: (read) => {
-      if (scope.path === '') execution.readPartialOutput = read
+      const readHere: PartialOutputReader = (stop_reason) => read(stop_reason, execution.budget.spentUnder(scope.path))
+      if (scope.path === '') execution.readPartialOutput = readHere
+      else scope.onPartialOutput?.(readHere)
     },
   }
 }

@@ -13,6 +13,7 @@ import {
   toTeamMessage,
   writtenArtifacts,
 } from './member-turn.ts'
+import { createPartialOutputHolder, keepAnswersOfCancelledGroup, keepContributions } from './partial-sub-run.ts'
 import { formatTeamMessage, memberInstructions } from './prompts.ts'
 import { inheritedMessages } from './sub-team-context.ts'
 import type { TeamMember } from './team-plan.ts'
@@ -55,9 +56,11 @@ async function runParallelGroup(
     return conditions.filter((condition) => own.includes(condition))
   }
   const asked = members.map(({ name }) => conditionsOf(name))
+  const earlierResponse = state.record.response
   const settled = await context.parallel(members, plan.team.limits.max_parallel, (member, index) =>
     runMemberTurn(state, member, { key: `${key}/member/${member.name}`, conditions: asked[index] ?? [] }),
   )
+  keepAnswersOfCancelledGroup(state, earlierResponse, settled)
   const results = settled.map((outcome, index): MemberResult => {
     const { name } = members[index] as TeamMember
     const thrownAt = { key: `${key}/member/${name}` }
@@ -132,10 +135,15 @@ async function runConsensusGroup(state: TeamState, group: TeamGroup, key: string
   const { context, plan, record } = state
   const names = [...new Set(group.members)]
   const members = names.map((name) => toConsensusMember(plan.member(name)))
+  const partial = createPartialOutputHolder()
   try {
     const agents = members.map(({ agent }) => agent)
     const collaborateInput = toCollaborateInput(state, group, members)
-    const output = (await context.run('collaborate', collaborateInput, { key, agents })) as ConsensusOutput
+    const output = (await context.run('collaborate', collaborateInput, {
+      key,
+      agents,
+      onPartialOutput: partial.set,
+    })) as ConsensusOutput
     const problems = names.flatMap((name) => recordContribution(state, name, output))
     record.totals.tokens += output.metadata?.total_tokens ?? 0
     const artifacts = writtenArtifacts(state, key)
@@ -143,6 +151,7 @@ async function runConsensusGroup(state: TeamState, group: TeamGroup, key: string
     return { ...emptyTurnResult(), text: output.result, messages: [message], artifacts, problems, synthesized: true }
   } catch (thrown) {
     for (const name of names) recordTurnStart(state, name)
+    keepContributions(state, { names, key }, partial.read(thrown))
     return addSpentTokens(state, key, toFailedTurn(state, group.name, { key, thrown }))
   }
 }

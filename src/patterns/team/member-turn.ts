@@ -8,6 +8,7 @@ import { stopReasonFrom } from '../../kernel/session/budget.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
 import { askHuman } from './human-questions.ts'
 import type { TeamOutput } from './input.ts'
+import { createPartialOutputHolder, keepSubTeamOutput } from './partial-sub-run.ts'
 import type { MemberProfile, TeamMessage } from './prompts.ts'
 import { subTeamMessages, subTeamPath } from './sub-team-context.ts'
 import type { TeamMember } from './team-plan.ts'
@@ -156,8 +157,9 @@ async function runSubTeamTurn(state: TeamState, member: SubTeamMember, key: stri
   const { team, name, outputs } = member
   const variables = inheritedVariables(state, member)
   const subTeamInput = { team, message: input.message, variables, ...subTeamMessages(state) }
+  const partial = createPartialOutputHolder()
   try {
-    const options = { key, parentName: subTeamPath(context, name) }
+    const options = { key, parentName: subTeamPath(context, name), onPartialOutput: partial.set }
     const output = (await context.run('team', subTeamInput, options)) as TeamOutput
     record.totals.tokens += output.totals.tokens
     record.totals.router_calls += output.totals.router_calls
@@ -169,6 +171,7 @@ async function runSubTeamTurn(state: TeamState, member: SubTeamMember, key: stri
     const message = toTeamMessage(state, { from: name, text: output.response, artifacts })
     return { ...emptyTurnResult(), text: output.response, messages: [message], variables: new Map(returned), artifacts }
   } catch (thrown) {
+    keepSubTeamOutput(state, { name, key }, partial.read(thrown))
     return addSpentTokens(state, key, toFailedTurn(state, name, { key, thrown }))
   }
 }

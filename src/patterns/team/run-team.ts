@@ -31,9 +31,11 @@ export async function runTeam(context: TeamContext, input: TeamRunInput): Promis
   const filledRoles = await formTeam(context, input.team)
   const plan = createTeamPlan(input, context.roster, filledRoles)
   const state = createTeamState(context, plan, input)
-  context.setPartialOutput((stop_reason) => {
+  context.setPartialOutput((stop_reason, { input: inputTokens, output: outputTokens }) => {
     const status = stop_reason === 'cancelled' ? 'cancelled' : 'failed'
-    return toTeamOutput(state, { agent: state.turns.current, status, reason: status })
+    const partial = toTeamOutput(state, { agent: state.turns.current, status, reason: status })
+    // The totals of interrupted sessions and sub-runs are only in the ledger.
+    return { ...partial, totals: { ...partial.totals, tokens: inputTokens + outputTokens } }
   })
   // For a sub-team `before` is the progress on the request, for a top team an earlier conversation.
   if (!isSubTeam) appendPriorMessages(state)
