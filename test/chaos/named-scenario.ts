@@ -1,9 +1,10 @@
 import type { RunScenario } from './chaos-run.ts'
 import { collaborationScenario } from './collaborate-scenarios.ts'
-import { teamScenario } from './team-scenario.ts'
+import { calledTeamScenario, teamScenario } from './team-scenario.ts'
 
 /** The scenario that a child process executes; `undefined` for the reference run, a `task`. */
 export function namedScenario(name: string): RunScenario | undefined {
   if (name === '' || name === 'task') return undefined
+  if (name === 'called team') return calledTeamScenario
   return name === 'team' ? teamScenario : collaborationScenario(name)
 }

@@ -18,7 +18,10 @@ export interface ExpectedTeamRun {
 export async function expectedTeamRun(plan: ChaosPlan): Promise<ExpectedTeamRun> {
   // Warm-up: dynamic imports must be loaded before time is simulated.
   await runChaos(plan)
-  const undisturbed = await runChaos(plan)
+  return expectedFromTeam(await runChaos(plan))
+}
+
+export function expectedFromTeam(undisturbed: ChaosResult): ExpectedTeamRun {
   const { journal } = undisturbed
   return { run: expectedFrom(undisturbed), handoffs: handoffRows(journal), journal }
 }

@@ -1,3 +1,4 @@
+import { teamSchema } from '../../src/judgement/team/team-schema.ts'
 import type { Event } from '../../src/kernel/event.ts'
 import type { ModelRequest } from '../../src/kernel/model.ts'
 import { textFrom } from '../../src/kernel/model.ts'
@@ -5,7 +6,7 @@ import { teamInput } from '../../src/patterns/team/input.ts'
 import type { RunScenario } from './chaos-run.ts'
 import type { PlannedCall } from './reference-model.ts'
 import { formatResult, toolResultsFrom } from './reference-model.ts'
-import { limits, RUN_ID } from './reference-run.ts'
+import { limits, RUN_ID, startEvent } from './reference-run.ts'
 
 /*
  * A team for the crash tests: a handoff by verdict, a parallel group, a handoff decided by a router, a sub-team, a handoff
@@ -72,4 +73,17 @@ export const teamScenario: RunScenario = {
     const run = { format: 2 as const, project: 'default', pattern: 'team', version: 1, limits }
     return { run_id: RUN_ID, seq: 1, at, type: 'run:start', data: { ...run, input } }
   },
+}
+
+/** The same team, called by an agent of a `task` with the tool `team`. */
+export const calledTeamScenario: RunScenario = {
+  respond(request) {
+    const { agent, turn } = request.session
+    if (agent !== 'lead') return respond(request)
+    if (turn === 1) return { calls: [plannedCall('team', { team: team.name, message: 'begin' })] }
+    return { calls: [], text: `[lead: ${toolResultsFrom(request.messages).map(formatResult).join(', ')}]` }
+  },
+  commands: [],
+  options: { team: { teams: [teamSchema.parse(team)] } },
+  start: startEvent,
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -90,6 +90,21 @@ describe('a team that an agent calls', () => {
       expect(model.requestsFrom('lead')[0]?.tools.map(({ name }) => name)).not.toContain('team')
       expect(eventData(events, 'tool:error')[0]?.error).toContain("no tool 'team'")
     }
+  })
+
+  test('TM62 no folder is searched for team files', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'troupe-teams-'))
+    const source = 'name: Desk\nagents:\n  - name: writer\n  - name: checker\n'
+    for (const place of ['.troupe/teams', 'teams']) {
+      await mkdir(join(folder, place), { recursive: true })
+      await writeFile(join(folder, place, 'desk.yaml'), source)
+    }
+    const config = join(folder, 'troupe.config.json')
+    await writeFile(config, '{}')
+    const model = leadModel()
+    await using troupe = await createTroupe({ store: 'memory', config, agents: [agent('lead')], model })
+    await troupe.run('task', { agent: 'lead', instruction: 'x' })
+    expect(model.requestsFrom('lead')[0]?.tools.map(({ name }) => name)).not.toContain('team')
   })
 
   test('TM63 members have no more rights than their caller gives and their own list says', async () => {
