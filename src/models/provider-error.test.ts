@@ -134,6 +134,27 @@ describe('error responses', () => {
       'max_tokens is too large: 16384. This model supports at most 4096 completion tokens',
       { feature: 'max_output', max: 4096 },
     ],
+    [
+      'max_tokens: 128001 > 64000, which is the maximum allowed number of output tokens for claude-opus-4-5-20251101',
+      { feature: 'max_output', max: 64000 },
+    ],
+    [
+      'Unable to submit request because it has a maxOutputTokens value of 655360 but the supported range is from 1 (inclusive) to 8193 (exclusive). Update the value and try again.',
+      { feature: 'max_output', max: 8192 },
+    ],
+    ['Invalid max_tokens value, the valid range of max_tokens is [1, 8192]', { feature: 'max_output', max: 8192 }],
+    [
+      'input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease input length or `max_tokens` and try again',
+      { feature: 'window', tokens: 200000, input: 190000 },
+    ],
+    [
+      'This endpoint\'s maximum context length is 131072 tokens. However, you requested about 138956 tokens (7884 of text input, 131072 in the output). Please reduce the length of either one, or use the "middle-out" transform to compress your prompt automatically.',
+      { feature: 'window', tokens: 131072, input: 7884 },
+    ],
+    [
+      "This endpoint's maximum context length is 204800 tokens. However, you requested about 205432 tokens (81684 of text input, 3748 of tool input, 120000 in the output). Please reduce the length of either one",
+      { feature: 'window', tokens: 204800, input: 85432 },
+    ],
   ])('MO72 %s', (message, refused) => {
     const everything = { tools: true, output: true, temperature: true, effort: true, system: true }
     expect(responseError(400, { message, context: everything })).toMatchObject({ code: 'model_unsupported', refused })
@@ -142,9 +163,11 @@ describe('error responses', () => {
       expect(responseError(400, { message, context: nothing })).not.toHaveProperty('refused')
   })
 
-  test('MO72 a conversation that does not fit is context_too_long, whatever output is asked for', () => {
-    const message =
-      "This model's maximum context length is 4096 tokens. However, you requested 4200 tokens (4100 in the messages, 100 in the completion)."
+  test.each([
+    "This model's maximum context length is 4096 tokens. However, you requested 4200 tokens (4100 in the messages, 100 in the completion).",
+    'This endpoint\'s maximum context length is 16384 tokens. However, you requested about 94307 tokens (94307 of text input). Please reduce the length of either one, or use the "middle-out" transform to compress your prompt automatically.',
+    'input length and `max_tokens` exceed context limit: 199990 + 20000 > 200000, decrease input length or `max_tokens` and try again',
+  ])('MO72 a conversation that does not fit is context_too_long, whatever output is asked for: %s', (message) => {
     expect(responseError(400, { message })).toMatchObject({ code: 'context_too_long' })
   })
 

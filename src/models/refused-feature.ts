@@ -33,21 +33,42 @@ export function refusedFeature(text: string, context: ModelErrorContext): Refuse
 /** With less room than this a conversation is too long: a summary helps, a shorter answer does not. */
 const MIN_OUTPUT_TOKENS = 64
 
-/** The greatest `max_tokens` that a server accepts, from errors such as those of OpenAI, vLLM and Groq. */
+/** The greatest `max_tokens` that a server accepts, from errors such as those of OpenAI, Anthropic, Google, vLLM, Groq and OpenRouter. */
 function outputLimit(text: string): RefusedFeature | undefined {
+  const counts = windowCounts(text)
+  if (counts) return counts.tokens - counts.input < MIN_OUTPUT_TOKENS ? undefined : { feature: 'window', ...counts }
+  const asked = /max(?:_completion|_output)?_tokens|maxOutputTokens/i.test(text)
+  const max = asked ? outputCap(text) : undefined
+  return max === undefined ? undefined : { feature: 'max_output', max }
+}
+
+const CAP =
+  /(?:at most|less than or equal to|must be <=|supports? at most|maximum(?: value)?(?: allowed)? (?:for|of|is).{0,60}?) ?`?(\d{2,})/i
+/** Anthropic: "max_tokens: 128001 > 64000, which is the maximum allowed number of output tokens for …". */
+const EXCEEDED = /max_tokens: \d+ > (\d{2,}), which is the maximum/i
+/** Google: "the supported range is from 1 (inclusive) to 8193 (exclusive)". DeepSeek: "the valid range of max_tokens is [1, 8192]". */
+const RANGE =
+  /range (?:is from|of max_tokens is) ?\[?\d+(?: \(inclusive\) to|,) ?(\d{2,})(?<exclusive> \(exclusive\))?/i
+
+function outputCap(text: string): number | undefined {
+  const range = RANGE.exec(text)
+  if (range) return Number(range[1]) - (range.groups?.exclusive ? 1 : 0)
+  const cap = EXCEEDED.exec(text) ?? CAP.exec(text)
+  return cap ? Number(cap[1]) : undefined
+}
+
+/** The context window and the tokens of the input, if the error has both. */
+function windowCounts(text: string): { tokens: number; input: number } | undefined {
+  // Anthropic: "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000".
+  const sum = /exceed context limit: (\d+) \+ \d+ > (\d+)/i.exec(text)
+  if (sum) return { tokens: Number(sum[2]), input: Number(sum[1]) }
   const window = /maximum context length (?:is|of) (\d+)/i.exec(text)
   const input =
     /(\d+) in the (?:messages|prompt|input)|request has (\d+) input tokens|prompt contains (?:at least )?(\d+)/i.exec(
       text,
     )
-  if (window && input) {
-    const counts = { tokens: Number(window[1]), input: Number(input[1] ?? input[2] ?? input[3]) }
-    return counts.tokens - counts.input < MIN_OUTPUT_TOKENS ? undefined : { feature: 'window', ...counts }
-  }
-  const asked = /max(?:_completion|_output)?_tokens/i.test(text)
-  const cap =
-    /(?:at most|less than or equal to|must be <=|supports? at most|maximum(?: value)?(?: allowed)? (?:for|of|is).{0,60}?) ?`?(\d{2,})/i.exec(
-      text,
-    )
-  return asked && cap ? { feature: 'max_output', max: Number(cap[1]) } : undefined
+  if (window && input) return { tokens: Number(window[1]), input: Number(input[1] ?? input[2] ?? input[3]) }
+  // OpenRouter: "you requested about 138956 tokens (7884 of text input, 131072 in the output)".
+  const parts = /requested about (\d+) tokens \(.{0,200}?(\d+) in the output\)/i.exec(text)
+  return window && parts ? { tokens: Number(window[1]), input: Number(parts[1]) - Number(parts[2]) } : undefined
 }
