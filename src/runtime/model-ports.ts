@@ -20,7 +20,7 @@ export async function modelPorts(options: TroupeOptions, world: World): Promise<
   const retryPolicy = options.engine?.retryPolicy ?? createRetryPolicy({ world })
   if (!options.cassette) return { models, retryPolicy }
   const { withCassette } = await import('../models/cassette-file.ts')
-  const { findSecrets, secretEnvValues } = await import('../judgement/redaction.ts')
+  const { findSecrets, secretEnvValues } = await import('../judgement/redaction/redaction.ts')
   const secrets = secretEnvValues(process.env)
   return withCassette({ models, retryPolicy }, options.cassette, {
     findSecrets: (text) => findSecrets(text, secrets),

@@ -21,7 +21,7 @@ export async function sandboxReport(needs: { network: boolean }): Promise<Sandbo
 export async function redactorPort({ redact }: TroupeOptions): Promise<{ redactor?: Redactor }> {
   if (redact === false) return {}
   if (redact) return { redactor: redact }
-  const { redactField, secretEnvValues } = await import('../judgement/redaction.ts')
+  const { redactField, secretEnvValues } = await import('../judgement/redaction/redaction.ts')
   const known = secretEnvValues(process.env)
   return { redactor: { redact: (text, field) => redactField(text, field, known) } }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { redactorContract } from '../testing/redactor-contract.ts'
+import { redactorContract } from '../../testing/redactor-contract.ts'
 import { findSecrets, redact, redactField, secretEnvValues } from './redaction.ts'
 
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc_DEF-123'

@@ -1,3 +1,6 @@
+import { findNamedValues } from './named-values.ts'
+import { TOKEN_PATTERNS, TOKEN_TRIGGER } from './token-prefixes.ts'
+
 /*
  * Finds and redacts secrets in texts. Redaction is idempotent: a recorded text and a fresh one stay comparable,
  * whichever was redacted first.
@@ -19,39 +22,44 @@ const MIN_SECRET_LENGTH = 8
 
 /** When a pattern has a group, only the group is redacted. */
 const SECRET_PATTERNS: readonly (readonly [kind: string, pattern: RegExp])[] = [
-  ['private-key', /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$(?![\s\S]))/dg],
-  ['api-key', /\bsk-[A-Za-z0-9_-]{16,}/dg],
-  ['api-key', /\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}/dg],
-  ['api-key', /\b(?:gsk_|xai-|hf_|npm_|glpat-)[A-Za-z0-9_-]{20,}/dg],
-  ['github-token', /\bgh[opsur]_[A-Za-z0-9]{20,}/dg],
-  ['github-token', /\bgithub_pat_[A-Za-z0-9_]{20,}/dg],
-  ['aws-key', /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/dg],
-  ['google-key', /\bAIza[A-Za-z0-9_-]{30,}/dg],
+  [
+    'private-key',
+    /-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$(?![\s\S]))/dg,
+  ],
+  ...TOKEN_PATTERNS,
+  ['aws-key', /\b(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16}\b/dg],
   ['slack-token', /\bxox[a-z]-[A-Za-z0-9-]{10,}/dg],
+  ['token', /\bSK[0-9a-f]{32}\b/dg],
+  // Telegram bots; Azure client secrets; licence keys of MaxMind
+  ['token', /\b\d{8,10}:AA[\w-]{33}\b/dg],
+  ['token', /(?<![\w~.-])[\w~.]{3}\dQ~[\w~.-]{31,34}(?![\w~.-])/dg],
+  ['token', /\b[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk\b/dg],
   // Prevents quadratic time: without its bound, every `eyJ` of a long run of letters would scan the rest of the run.
   ['jwt', /\beyJ[A-Za-z0-9_-]{8,1000}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/dg],
-  ['authorization', /\b(?:bearer|basic)\s+([A-Za-z0-9._~+/-]{12,}=*)/dgi],
-  ['authorization', /\bauthorization["']?\s*[:=]\s*["']?(?:[a-z]+\s+)?([A-Za-z0-9._~+/-]{16,}=*)/dgi],
-  ['password', /\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@]{1,200}:([^\s/@]{1,200})@/dgi],
-  // NAME_KEY=value as in a shell or an .env file
+  ['authorization', /\b(?:bearer|basic)\s+((?=[A-Za-z._~+/-]{0,60}[\d=])[A-Za-z0-9._~+/-]{12,}=*)/dgi],
   [
-    'secret',
-    /(?<![\w-])(?:[\w-]{0,80}[_-])?(?:api_?key|key|token|secret|passw(?:or)?d|passphrase)=([^\s"'`,;&(){}[\]<>$]{6,})/dgi,
+    'authorization',
+    /\bauthorization["']?\s*[:=]\s*["']?(?:[a-z]+\s+)?((?=[A-Za-z._~+/-]{0,60}[\d=])[A-Za-z0-9._~+/-]{16,}=*)/dgi,
   ],
-  // name = "value" and "name": "value"
-  [
-    'secret',
-    /(?<![\w-])(?:[\w-]{0,80}[_-])?(?:api_?key|secret(?:_?key)?|access_?token|auth_?token|passw(?:or)?d|passphrase)["']?\s*[:=]\s*"([^"\n]{4,})"/dgi,
-  ],
-  [
-    'secret',
-    /(?<![\w-])(?:[\w-]{0,80}[_-])?(?:api_?key|secret(?:_?key)?|access_?token|auth_?token|passw(?:or)?d|passphrase)["']?\s*[:=]\s*'([^'\n]{4,})'/dgi,
-  ],
+  ['authorization', /\b(?:set-)?cookie\s*:\s*[\w.-]{1,80}=([^\s;"']{16,})/dgi],
+  // The user may be missing: redis://:password@host
+  ['password', /\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@"'`<>]{0,200}:([^\s/@"'`<>]{1,200})@/dgi],
+  ['password', /(?<=\s)(?:-u|--user)[ =]["']?[\w.@-]{1,80}:([^\s"'$]{3,200})/dg],
+  ['webhook', /hooks\.slack\.com\/(?:services|workflows|triggers)\/([\w+/-]{20,})/dg],
+  ['webhook', /discord(?:app)?\.com\/api\/(?:v\d+\/)?webhooks\/\d{15,}\/([\w-]{30,})/dg],
+  ['webhook', /webhook\.office\.com\/webhookb2\/([\w@/-]{60,})/dg],
+  ['webhook', /chat\.googleapis\.com\/v1\/spaces\/[\w-]{1,40}\/messages\?([\w%=&.-]{30,})/dg],
+  // Shared access signatures and account keys of storage services; signed URLs
+  ['secret', /[?&;]sig=([\w%+/=-]{20,})/dg],
+  ['secret', /[?&](?:X-Amz-Signature|X-Goog-Signature)=([a-f0-9]{32,})/dgi],
+  ['secret', /\b(?:AccountKey|SharedAccessKey)=([A-Za-z0-9+/]{20,}={0,2})/dg],
+  // host:port:database:user:password, a line of a .pgpass file
+  ['password', /^[\w.*-]{1,200}:(?:\d{2,5}|\*):[\w.*-]{1,80}:[\w.*-]{1,80}:([^\s:]{4,200})$/dgm],
 ]
 
-/** Matches every text that one of the patterns can match: most texts need only this one scan. */
+/** Matches every text that one of the patterns can match, besides the prefixes of tokens: most texts need only this one scan. */
 const SECRET_TRIGGER =
-  /-----BEGIN|sk-|[rs]k_|xai-|hf_|npm_|glpat-|gh[opsur]_|hub_pat|AKIA|ASIA|AIza|xox|eyJ|bearer|basic|authorization|:\/\/|key|token|secret|passw|passphrase/i
+  /-----BEGIN|AKIA|ASIA|ABIA|ACCA|A3T|xox|\bSK[0-9a-f]{8}|:AA|Q~|_mmk|eyJ|bearer|basic|authorization|cookie|:\/\/|-u |--user|hooks\.|webhook|sig=|Signature=|AccountKey|SharedAccessKey|:\d{2,5}:|:\*:|key|token|secret|passw|pwd|passphrase|passcode|credential|auth/i
 
 /** All secrets in a text, in order and without overlaps. `extra` has values that are known to be secret. */
 export function findSecrets(text: string, extra: readonly string[] = []): Secret[] {
@@ -86,7 +94,9 @@ export function redactField(text: string, field: string, extra: readonly string[
 
 function scanSecrets(text: string, extra: readonly string[]): Secret[] {
   const secrets: Secret[] = []
-  for (const [kind, pattern] of SECRET_TRIGGER.test(text) ? SECRET_PATTERNS : []) {
+  const mayHaveSecrets = SECRET_TRIGGER.test(text) || TOKEN_TRIGGER.test(text)
+  if (mayHaveSecrets) secrets.push(...findNamedValues(text).map(({ start, end }) => toSecret(start, end, 'secret')))
+  for (const [kind, pattern] of mayHaveSecrets ? SECRET_PATTERNS : []) {
     for (const match of text.matchAll(pattern)) {
       const [start, end] = match.indices?.[1] ?? match.indices?.[0] ?? [0, 0]
       if (end > start && !text.startsWith(PLACEHOLDER, start)) secrets.push(toSecret(start, end, kind))
