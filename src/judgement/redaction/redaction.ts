@@ -36,6 +36,10 @@ const SECRET_PATTERNS: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ['token', /\b[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk\b/dg],
   // Prevents quadratic time: without its bound, every `eyJ` of a long run of letters would scan the rest of the run.
   ['jwt', /\beyJ[A-Za-z0-9_-]{8,1000}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/dg],
+  [
+    'authorization',
+    /\bauthorization\\?["']?\s*[:=]\s*\\?["']?(?:bearer|basic|token|digest)\s+([A-Za-z0-9._~+/-]{12,}=*)/dgi,
+  ],
   ['authorization', /\b(?:bearer|basic)\s+((?=[A-Za-z._~+/-]{0,60}[\d=])[A-Za-z0-9._~+/-]{12,}=*)/dgi],
   [
     'authorization',
