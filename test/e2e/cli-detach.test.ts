@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { CliFixture } from './cli-fixture.ts'
 import { createCliFixture, questionScript } from './cli-fixture.ts'
 
@@ -12,12 +12,18 @@ const MAIN = fileURLToPath(new URL('../../src/surfaces/cli/main.ts', import.meta
 const slowScript = (cli: CliFixture, delayMs: number) =>
   cli.script('slow.json', [{ reply: { text: 'Done in the background.', delayMs } }])
 
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, 'SIGKILL')
-  } catch (thrown) {
-    expect(thrown).toMatchObject({ code: 'ESRCH' })
-  }
+/** The processes of a group that execute something; zombies that init has not reaped do not. */
+function liveProcesses(group: number): string[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  return pids.flatMap((pid) => {
+    try {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      const [state = '', , processGroup] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+      return Number(processGroup) === group && !'ZX'.includes(state) ? [stat] : []
+    } catch {
+      return []
+    }
+  })
 }
 
 describe('run --detach', () => {
@@ -40,8 +46,9 @@ describe('run --detach', () => {
     expect(run_id).toMatch(/^r_\w+$/)
     expect(written.err).toContain(`follow it with: troupe watch ${run_id}`)
     expect(written.err).toContain(`cancel it with: troupe cancel ${run_id}`)
-    // The run is not in the group that the terminal signals, so that this kills at most zombies which init has not reaped yet.
-    killGroup(parent.pid ?? 0)
+    // The run is not in the group that the terminal signals.
+    expect(parent.pid).toBeGreaterThan(1)
+    await vi.waitFor(() => expect(liveProcesses(parent.pid ?? 0)).toEqual([]))
     const watched = await cli.troupe('watch', run_id)
     expect(watched).toMatchObject({ code: 0, out: 'Done in the background.\n' })
     const log = join('.troupe', 'logs', `${run_id}.log`)

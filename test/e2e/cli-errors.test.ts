@@ -59,6 +59,23 @@ describe('usage errors', () => {
     })
   })
 
+  test('L1 a run without a usable model or script exits with 2, and says what to do', async () => {
+    const cli = await createCliFixture()
+    await cli.write('broken.json', '{"rules":')
+    const env = { ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '', GOOGLE_GENERATIVE_AI_API_KEY: '', OPENROUTER_API_KEY: '' }
+    const run = (...argv: string[]) => cli.troupeWith({ env }, 'run', 'task', 'hi', '--no-tools', ...argv)
+    const results = [
+      await run(),
+      await run('--model', 'scripted:missing.json'),
+      await run('--model', 'scripted:broken.json'),
+    ]
+    expect(results.map(({ code }) => code)).toEqual([2, 2, 2])
+    const [none, missing, broken] = results.map(({ err }) => err)
+    expect(none).toMatch(/no model is configured\s+hint: set ANTHROPIC_API_KEY/)
+    expect(missing).toMatch(/cannot read the script[\s\S]*missing\.json[\s\S]*hint: check the path/)
+    expect(broken).toMatch(/broken\.json: not JSON/)
+  })
+
   test('L1 L17 invalid input is rejected with the reason', async () => {
     const cli = await createCliFixture()
     const model = await cli.script('s.json', singleAnswerScript('Hello.'))

@@ -41,14 +41,17 @@ function* numberingProblems(db: Database): Iterable<string> {
   }
 }
 
+/** Events and commands: the answer of a person can be as large as any event. */
 function* missingBlobProblems(db: Database): Iterable<string> {
   const byHash = db.prepare('SELECT 1 FROM blobs WHERE project = ? AND hash = ?')
-  const events = db.prepare(
-    `SELECT run_id, project, seq, CASE WHEN json_valid(data) THEN data END AS data
-     FROM events JOIN runs ON runs.id = events.run WHERE instr(data, '"$blob"') OR NOT json_valid(data)`,
+  const rows = db.prepare(
+    `SELECT run_id, project, part, CASE WHEN json_valid(data) THEN data END AS data
+     FROM (SELECT run, 'event ' || seq AS part, data FROM events
+           UNION ALL SELECT run, 'command ' || id AS part, body AS data FROM commands) AS records
+     JOIN runs ON runs.id = records.run WHERE instr(data, '"$blob"') OR NOT json_valid(data)`,
   )
-  for (const { run_id, project, seq, data } of events.iterate()) {
-    const where = `run ${String(run_id)}, event ${String(seq)}`
+  for (const { run_id, project, part, data } of rows.iterate()) {
+    const where = `run ${String(run_id)}, ${String(part)}`
     if (data === null) yield `${where}: the data is not JSON`
     else
       for (const { marker, path } of blobMarkers(JSON.parse(String(data)))) {

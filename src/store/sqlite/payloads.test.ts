@@ -48,6 +48,16 @@ test('ST30 a value whose blob is missing reads as $missing with hash and size, a
   expect(await store.checkIntegrity()).toEqual([expect.stringMatching(`run r1, event 2: value is missing .*${hash}`)])
 })
 
+test('ST30 checkIntegrity names a command whose blob is missing', async () => {
+  await createLeasedRun(store, 'r1')
+  await store.enqueueCommand('r1', { kind: 'steer', by: 'user', action: { do: 'say', text: large.repeat(2) } }, 1)
+  expect(await store.checkIntegrity()).toEqual([])
+  side.exec('DELETE FROM blobs WHERE length(content) > 4096')
+  expect(await store.checkIntegrity()).toEqual([
+    expect.stringMatching(/run r1, command 1: action\.text is missing \(blob [\w-]{24}, 20002 bytes\)/),
+  ])
+})
+
 test('ST30 checkIntegrity names a blob with changed content', async () => {
   const writer = await createLeasedRun(store, 'r1')
   await writer.append('custom:note', { key: 'k', value: large })

@@ -4,7 +4,7 @@ import type { RunResult } from '../../index.ts'
 /** Exit codes of the process. */
 export const EXIT = { done: 0, failed: 1, usage: 2, waiting: 3, interrupted: 130, terminated: 143 } as const
 
-/** Errors in the command line itself: invalid input, an unknown name, or options that a run needs. Nothing was changed. */
+/** Errors in the command line or the configuration: invalid input, an unknown name, no model, or options that a run needs. No request was sent. */
 const USAGE_ERRORS = new Set<ErrorCode>([
   'invalid_input',
   'unknown_pattern',
@@ -14,6 +14,8 @@ const USAGE_ERRORS = new Set<ErrorCode>([
   'unknown_run',
   'unknown_gate',
   'needs_missing',
+  'no_model',
+  'invalid_script',
 ])
 
 export function exitCodeFromError({ code }: { code: ErrorCode }): number {
