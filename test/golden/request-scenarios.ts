@@ -135,6 +135,13 @@ export const scenarios: Readonly<Record<string, { scenario: Scenario; agent: str
     agent: 'evaluator',
     turn: 2,
   },
+  extraction: {
+    scenario: collaborate(
+      { synthesis: 'vote' },
+      { ops: ['I would wait until Monday.'], extractor: ['{"answers":[]}'] },
+    ),
+    agent: 'extractor',
+  },
   'pair-judge': { scenario: paraphrases(), agent: 'judge' },
   'team-member': { scenario: team({ writer: ['{"response":"Blue."}'] }), agent: 'writer' },
   'team-member-later': { scenario: team(approved()), agent: 'reviewer' },
@@ -195,7 +202,7 @@ function approved(): WireReplies {
 function hierarchy(first: string[] = []): Scenario {
   const plan = JSON.stringify({
     plan: 'dev checks the code',
-    assignments: [{ agent: 'dev', subtask: 'Check the code.' }],
+    assignments: [{ agent: 'dev', subtask: 'Check the code.', depends_on: [], model: null }],
   })
   return collaborate({ mode: 'hierarchical' }, { ops: [...first, plan, 'Wait.'] })
 }

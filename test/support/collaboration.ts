@@ -45,11 +45,16 @@ export function judgeReply(isSame: (one: string, other: string) => boolean): (re
   }
 }
 
-/** Replies by agent name; `everybody` is the default, and the judge finds all pairs different. An error fails the model request. */
+/**
+ * Replies by agent name; `everybody` is the default, the judge finds all pairs different, and the extractor finds nothing. An error fails
+ * the model request.
+ */
 export type AgentReplies = Record<
   string,
   string | Error | ((request: ModelRequest, signal: AbortSignal) => ChunkSource | string)
 >
+
+const systemReplies: AgentReplies = { judge: judgeReply(() => false), extractor: '{"answers":[]}' }
 
 /** Model that replies per agent; `requestsFrom` returns the requests of one agent. */
 export function agentModel(
@@ -57,7 +62,7 @@ export function agentModel(
 ): Model & { requests: ModelRequest[]; requestsFrom(agent: string): ModelRequest[] } {
   const model = chunkModel((request, signal) => {
     const { agent } = request.session
-    const reply = replies[agent] ?? (agent === 'judge' ? judgeReply(() => false) : replies.everybody)
+    const reply = replies[agent] ?? systemReplies[agent] ?? replies.everybody
     if (reply === undefined) throw permanentError(`no reply for ${agent}`)
     if (reply instanceof Error) throw reply
     const response = typeof reply === 'function' ? reply(request, signal) : reply

@@ -3,22 +3,16 @@ import type { Agent } from '../../kernel/agent.ts'
 import type { Context } from '../../kernel/context.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
 import { totalTokens } from '../../kernel/spend.ts'
-import * as z from '../../schema/zod.ts'
 import type { Ruling } from './escalate.ts'
+import type { Evaluation } from './evaluator-prompt.ts'
+import { evaluationPrompt, evaluationSchema, missingScoresPrompt, parseEvaluation } from './evaluator-prompt.ts'
 import { runInternalCall } from './internal-call.ts'
 import { isOutOfBudget } from './out-of-budget.ts'
 import type { BestOfEvaluation, Contribution } from './output.ts'
 import { contributionText } from './output.ts'
-import { evaluationPrompt, missingScoresPrompt } from './prompts.ts'
 import { quoteUntrusted, toSingleLine } from './quote-untrusted.ts'
 import type { SynthesisInput, SynthesisResult } from './synthesis.ts'
 import { mergeContributions, missingSection, partitionByContent } from './synthesis.ts'
-
-const evaluationSchema = z.object({
-  scores: z.array(z.object({ answer: z.int(), score: z.number().min(1).max(10), reason: z.string() })),
-  best: z.int(),
-  reason: z.string(),
-})
 
 /** Selects the answer with the highest score of an evaluator (LLM-as-a-judge), which does not see the authors. */
 export async function synthesizeByBestOf(
@@ -46,7 +40,7 @@ export async function synthesizeByBestOf(
   const tokens = totalTokens(session.usage)
   if (error && isOutOfBudget({ error })) return { ...toFailure(error.message, tokens), limitError: error }
   if (!session.object) return toFailure(error?.message ?? session.stop_reason, tokens)
-  const first = session.object as z.output<typeof evaluationSchema>
+  const first = parseEvaluation(session.object, answers.length)
   const completed = await requestMissingScores(context, { session, first, answers })
   const allTokens = completed.tokens ?? tokens
   if (completed.limitError)
@@ -66,16 +60,14 @@ export async function synthesizeByBestOf(
   return { result: formatBest(best, best_of, missing), best_of, tokens: allTokens, ...problem }
 }
 
-type EvaluationResponse = z.output<typeof evaluationSchema>
-
 /** The numbers of the answers without a score. */
-function unscoredAnswers({ scores }: EvaluationResponse, answers: readonly Contribution[]): number[] {
+function unscoredAnswers({ scores }: Evaluation, answers: readonly Contribution[]): number[] {
   return answers.flatMap((_, index) => (scores.some(({ answer }) => answer === index + 1) ? [] : [index + 1]))
 }
 
 interface FirstEvaluation {
   session: SessionResult
-  first: EvaluationResponse
+  first: Evaluation
   answers: readonly Contribution[]
 }
 
@@ -83,7 +75,7 @@ interface FirstEvaluation {
 async function requestMissingScores(
   context: Context,
   { session, first, answers }: FirstEvaluation,
-): Promise<{ response: EvaluationResponse; tokens?: number; limitError?: ErrorRecord }> {
+): Promise<{ response: Evaluation; tokens?: number; limitError?: ErrorRecord }> {
   const missing = unscoredAnswers(first, answers)
   if (missing.length === 0) return { response: first }
   const request = {
@@ -97,10 +89,10 @@ async function requestMissingScores(
   const tokens = totalTokens(second.usage)
   if (second.error && isOutOfBudget({ error: second.error }))
     return { response: first, tokens, limitError: second.error }
-  const addition = second.object as EvaluationResponse | undefined
-  if (!addition) return { response: first, tokens }
+  if (!second.object) return { response: first, tokens }
+  const addition = parseEvaluation(second.object, answers.length)
   const scores = [...first.scores, ...addition.scores.filter(({ answer }) => missing.includes(answer))]
-  return { response: { ...addition, scores }, tokens }
+  return { response: { ...addition, best: addition.best ?? first.best, scores }, tokens }
 }
 
 /** The answer unchanged, or quoted when sections about ties and missing contributions follow. */
@@ -124,22 +116,20 @@ function criteriaWithRuling(criteria: readonly string[], ruling: Ruling | undefi
 }
 
 /** The scores decide; `best` of the evaluator only breaks ties. */
-function toEvaluation(
-  response: z.output<typeof evaluationSchema>,
-  answers: readonly Contribution[],
-): BestOfEvaluation | undefined {
+function toEvaluation(response: Evaluation, answers: readonly Contribution[]): BestOfEvaluation | undefined {
   const scores = answers.flatMap(({ agent }, index) => {
     const entry = response.scores.find(({ answer }) => answer === index + 1)
     return entry ? [{ index, agent, score: entry.score, reason: entry.reason }] : []
   })
   const highest = Math.max(...scores.map(({ score }) => score))
   const top = scores.filter(({ score }) => score === highest)
-  const best = top.find(({ index }) => index === response.best - 1) ?? top[0]
+  const chosen = (response.best ?? 0) - 1
+  const best = top.find(({ index }) => index === chosen) ?? top[0]
   if (!best) return undefined
   return {
     index: best.index,
     agent: best.agent,
-    reason: best.index === response.best - 1 ? response.reason : best.reason,
+    reason: (best.index === chosen && response.reason) || best.reason,
     scores: scores.map(({ agent, score, reason }) => ({ agent, score, reason })),
     ...(top.length > 1 ? { tied: top.map(({ agent }) => agent) } : undefined),
   }

@@ -159,7 +159,7 @@ describe('agent_timeout', () => {
     expect(output.metadata).toMatchObject({ status: 'partial', duration_ms: 90_000 })
     expect(world.now() - started).toBe(90_000)
     const prompt = JSON.stringify(model.requestsFrom('coordinator')[0]?.messages)
-    expect(prompt).toContain('## a (specialist) [timeout: incomplete]')
+    expect(prompt).toContain('\\"agent\\":\\"a\\",\\"role\\":\\"specialist\\",\\"incomplete\\":\\"timeout\\"')
     expect(prompt).toContain('partial answer')
   })
 

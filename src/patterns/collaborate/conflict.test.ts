@@ -69,8 +69,8 @@ describe('mediate', () => {
     expect(output.consensus).toMatchObject({ has_consensus: true, agreement_score: 1 })
     const again = model.requestsFrom('b')[1] as ModelRequest
     expect(again.messages).toHaveLength(3)
-    expect(lastInstruction(again)).toContain('## a (role a)\n<<<data\nbecause of go\ndata>>>')
-    expect(lastInstruction(again)).not.toContain('## b (')
+    expect(lastInstruction(again)).toContain('<<<data\n{"agent":"a","role":"role a","response":"because of go"')
+    expect(lastInstruction(again)).not.toContain('"agent":"b"')
     const sessions = await troupe.sessions({ run_id: result.run_id }).all()
     expect(sessions).toHaveLength(4)
     expect(sessions.find(({ agent }) => agent === 'b')).toMatchObject({ segment: 2, turn_count: 2 })
@@ -103,8 +103,8 @@ describe('mediate', () => {
     const replies = { ...conflicting, c: contributionJson('go', 0.5) }
     const { model } = await runCollaboration(replies, { on_conflict: 'mediate', consensus_threshold: 0.9 })
     const toC = lastInstruction(model.requestsFrom('c')[1] as ModelRequest)
-    expect(toC).toContain('## b (role b)')
-    expect(toC).not.toContain('## a (role a)')
+    expect(toC).toContain('"agent":"b"')
+    expect(toC).not.toContain('"agent":"a"')
   })
 
   test('CO63 an agent with two subtasks has one vote, the most confident, including in mediation', async () => {
@@ -117,9 +117,7 @@ describe('mediate', () => {
       ],
     })
     const b = ({ messages }: ModelRequest) =>
-      JSON.stringify(messages).includes('# Your subtask\\nfirst')
-        ? contributionJson('go', 0.5)
-        : contributionJson('go', 0.6)
+      JSON.stringify(messages).includes('<subtask>\\nfirst') ? contributionJson('go', 0.5) : contributionJson('go', 0.6)
     const replies = {
       a: (request: ModelRequest) => (request.output ? division : 'done'),
       b,
@@ -167,7 +165,7 @@ describe('mediate', () => {
     const input = { synthesis: 'vote', on_conflict: 'mediate', vote: { strategy: 'veto' } }
     const { model, output } = await runCollaboration({ everybody: contributionJson('go'), c: objects }, input)
     expect(lastInstruction(model.requestsFrom('a')[1] as ModelRequest)).toContain('no way back')
-    expect(lastInstruction(model.requestsFrom('c')[1] as ModelRequest)).toContain('## a (role a)')
+    expect(lastInstruction(model.requestsFrom('c')[1] as ModelRequest)).toContain('"agent":"a"')
     expect(output.vote?.winner).toBe('go')
   })
 
@@ -205,7 +203,9 @@ describe('escalate', () => {
     const done = await (await troupe.answer(gate?.gate_id ?? '', '2')).result
     expect(done.status).toBe('completed')
     expect(done.output).toMatchObject({ ruling: { by: 'person', decision: 'wait' }, result: 'Final answer.' })
-    expect(lastInstruction(model.requestsFrom('coordinator')[0] as ModelRequest)).toContain('# Human decision\nwait\n')
+    expect(lastInstruction(model.requestsFrom('coordinator')[0] as ModelRequest)).toContain(
+      '<decision>\nwait\n</decision>',
+    )
     expect(model.requests).toHaveLength(4)
   })
 

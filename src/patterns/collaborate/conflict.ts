@@ -4,9 +4,9 @@ import { tallyUnclear } from '../../judgement/vote/unclear-votes.ts'
 import type { VoteStrategy } from '../../judgement/vote/vote.ts'
 import type { ConsensusState } from './consensus-state.ts'
 import { abstentions, ballotsFrom } from './contribution-votes.ts'
+import { mediationPrompt } from './mediation-prompt.ts'
 import { isOutOfBudget } from './out-of-budget.ts'
 import type { Contribution } from './output.ts'
-import { mediationPrompt } from './prompts.ts'
 import type { ContributionScope } from './request-contribution.ts'
 import { requestFollowUp } from './request-contribution.ts'
 import type { Specialist } from './specialists.ts'
@@ -62,7 +62,8 @@ export async function mediate(
     const { specialist, contribution: earlier, others } = participant
     // A key of its own: steps under the key of the first request count as completed with it.
     const key = `mediation/${index + 1}/${encodeURIComponent(specialist.name)}`
-    return requestFollowUp(scope, { specialist, earlier, key, instruction: mediationPrompt(others) })
+    const instruction = mediationPrompt(others, scope.schema ? 'object' : 'text')
+    return requestFollowUp(scope, { specialist, earlier, key, instruction })
   })
   const answers = settled.map((answer) => {
     if (answer.ok) return answer.value

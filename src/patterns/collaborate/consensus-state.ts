@@ -10,6 +10,7 @@ import { groupEquivalent } from './equivalence.ts'
 import type { OutcomeHistory } from './outcome-history.ts'
 import type { Contribution } from './output.ts'
 import type { PairJudge } from './pair-judge.ts'
+import { toSingleLine } from './quote-untrusted.ts'
 
 /** Weighting and grouping of votes. */
 export interface VoteGrouping {
@@ -79,7 +80,33 @@ export async function computeConsensus(
 const NOT_JUDGED =
   'recommendations in different words were not compared; `synthesis: vote` compares them, and `categories` avoids it'
 
-/** The consensus as text, for the result and for the coordinator's prompt. */
+/**
+ * The computed agreement for the coordinator's prompt, which trusts it. Prevents prompt injection: it has figures and names, and
+ * no text of a contribution.
+ */
+export function formatTally({ consensus }: ConsensusState): string {
+  const { clusters, tie, key_disagreements, agents_count, agreement_score, unclear } = consensus
+  if (clusters.length === 0) return 'No recommendation can be counted.'
+  const votes = clusters.reduce((sum, { agents }) => sum + agents.length, 0)
+  // The 100 % of a single vote would read as consensus.
+  const hasShares = agreement_score !== null && !unclear
+  const lines = clusters.map(
+    ({ agents, share }, index) =>
+      `- position ${index + 1}: ${hasShares ? `${Math.round(share * 100)} %, ` : ''}${agents.map(toSingleLine).join(', ')}`,
+  )
+  return [
+    `${count(votes, 'vote')} of ${count(agents_count, 'agent')}, ${count(clusters.length, 'position')}. ${formatAgreement(consensus)}`,
+    ...lines,
+    ...(tie ? ['It is a tie.'] : []),
+    ...key_disagreements.map(({ severity }) => `The disagreement is ${severity}.`),
+  ].join('\n')
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
+}
+
+/** The consensus as text, for the result. */
 export function formatConsensus({ consensus }: ConsensusState): string {
   const { clusters, tie, key_disagreements } = consensus
   if (clusters.length === 0) return 'No recommendation can be counted.'

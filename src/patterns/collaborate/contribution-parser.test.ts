@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import { contentFromPartialObject, contentFromText } from './contribution-parser.ts'
+import { contentFrom, contentFromText } from './contribution-parser.ts'
+import { contributionExample } from './specialist-prompt.ts'
 
-const parsePartial = (fields: object, categories?: string[]) =>
-  contentFromPartialObject(JSON.stringify(fields), categories)
+const parsePartial = (fields: object, categories?: string[]) => contentFrom(JSON.stringify(fields), categories)
 
 describe('answers that do not match the schema', () => {
   test('CO65 a category is recognised in any case and punctuation; other text is no recommendation', () => {
     const categories = ['approve', 'needs work']
-    expect(parsePartial({ recommendation: 'Approve!' }, categories)?.recommendation).toBe('approve')
-    expect(parsePartial({ recommendation: 'NEEDS WORK' }, categories)?.recommendation).toBe('needs work')
-    expect(parsePartial({ recommendation: 'Approve, because it works' }, categories)?.recommendation).toBe('approve')
-    expect(parsePartial({ recommendation: 'do not approve' }, categories)?.recommendation).toBeNull()
-    expect(parsePartial({ recommendation: ['approve'] }, categories)?.recommendation).toBeNull()
-    expect(parsePartial({ recommendation: ' go ' })?.recommendation).toBe('go')
+    expect(parsePartial({ recommendation: 'Approve!' }, categories).recommendation).toBe('approve')
+    expect(parsePartial({ recommendation: 'NEEDS WORK' }, categories).recommendation).toBe('needs work')
+    expect(parsePartial({ recommendation: 'Approve, because it works' }, categories).recommendation).toBe('approve')
+    expect(parsePartial({ recommendation: 'do not approve' }, categories).recommendation).toBeNull()
+    expect(parsePartial({ recommendation: ['approve'] }, categories).recommendation).toBeNull()
+    expect(parsePartial({ recommendation: ' go ' }).recommendation).toBe('go')
   })
 
   test.each([
@@ -29,13 +29,29 @@ describe('answers that do not match the schema', () => {
     ['very', null],
     [null, null],
   ])('CO65 a confidence of %j is parsed as %j', (value, expected) => {
-    expect(parsePartial({ response: 'x', confidence: value })?.confidence).toBe(expected)
+    expect(parsePartial({ response: 'x', confidence: value }).confidence).toBe(expected)
+  })
+
+  test('CO108 a confidence out of range is left out and noted; one that can be read is not', () => {
+    expect(parsePartial({ recommendation: 'go', confidence: 920 })).toMatchObject({
+      recommendation: 'go',
+      confidence: null,
+      notes: ['confidence 920 is not from 0 to 1'],
+    })
+    expect(parsePartial({ recommendation: 'go', confidence: '92%' })).not.toHaveProperty('notes')
+    expect(parsePartial({ recommendation: 'go' })).not.toHaveProperty('notes')
+  })
+
+  test('CO109 texts that a model copies from the example of its prompt are not an answer', () => {
+    const copied = { response: '', recommendation: null, concerns: [], questions: [] }
+    expect(parsePartial(contributionExample())).toMatchObject(copied)
+    expect(parsePartial(contributionExample(['yes', 'no']), ['yes', 'no'])).toMatchObject(copied)
   })
 
   test('CO65 synonyms of severities are recognised, and unknown ones are critical', () => {
     const severities = ['low', 'Medium', 'HIGH', 'blocker', 'critical', undefined, null]
     const concerns = severities.map((severity, index) => ({ concern: `c${index}`, severity }))
-    expect(parsePartial({ concerns })?.concerns.map(({ severity }) => severity)).toEqual([
+    expect(parsePartial({ concerns }).concerns.map(({ severity }) => severity)).toEqual([
       'minor',
       'moderate',
       'critical',
@@ -44,23 +60,22 @@ describe('answers that do not match the schema', () => {
       'minor',
       'minor',
     ])
-    expect(parsePartial({ concerns: { text: 'a hole', severity: 'critical' } })?.concerns).toEqual([
+    expect(parsePartial({ concerns: { text: 'a hole', severity: 'critical' } }).concerns).toEqual([
       { concern: 'a hole', severity: 'critical' },
     ])
-    expect(parsePartial({ concerns: [{ severity: 'critical' }] })?.concerns).toEqual([
+    expect(parsePartial({ concerns: [{ severity: 'critical' }] }).concerns).toEqual([
       { concern: 'no description', severity: 'critical' },
     ])
-    expect(parsePartial({ concerns: ['slow', '', 7, {}] })?.concerns.map(({ concern }) => concern)).toEqual([
+    expect(parsePartial({ concerns: ['slow', '', 7, {}] }).concerns.map(({ concern }) => concern)).toEqual([
       'slow',
       '7',
     ])
-    expect(parsePartial({ questions: 'when?' })?.questions).toEqual(['when?'])
+    expect(parsePartial({ questions: 'when?' }).questions).toEqual(['when?'])
   })
 
   test('CO65 an answer without any of the fields is plain text', () => {
-    expect(parsePartial({ error: 'x' })).toBeUndefined()
-    expect(contentFromPartialObject('I would wait.', undefined)).toBeUndefined()
-    expect(contentFromPartialObject('[1, 2]', undefined)).toBeUndefined()
+    for (const text of ['{"error":"x"}', 'I would wait.', '[1, 2]'])
+      expect(contentFrom(text, undefined)).toEqual(contentFromText(text, undefined))
     expect(contentFromText('Approve.', ['approve'])).toMatchObject({ response: 'Approve.', recommendation: 'approve' })
     expect(contentFromText('Approve.', undefined).recommendation).toBeNull()
   })

@@ -2,43 +2,35 @@ import { findCategory, parseChosenCategory } from '../../judgement/vote/category
 import type { Severity } from '../../judgement/vote/severity.ts'
 import { parseStructuredOutput } from '../../kernel/session/structured-output.ts'
 import * as z from '../../schema/zod.ts'
-import type { Concern, ContributionContent, contributionSchema } from './output.ts'
-
-type StructuredContribution = z.output<ReturnType<typeof contributionSchema>>
-
-/** Content of an answer that matches the requested schema. */
-export function contentFromObject(object: unknown): ContributionContent {
-  const { response, recommendation, confidence, concerns, questions } = object as StructuredContribution
-  return {
-    response,
-    recommendation: recommendation.trim() || null,
-    confidence,
-    concerns: concerns.map((each) => (typeof each === 'string' ? { concern: each, severity: 'minor' as const } : each)),
-    questions,
-  }
-}
+import type { Concern, ContributionContent } from './output.ts'
+import { isExampleText } from './specialist-prompt.ts'
 
 const anyObject = z.record(z.string(), z.unknown())
 const CONTENT_FIELDS = ['response', 'recommendation', 'confidence', 'concerns', 'questions']
 
-/**
- * Content of an object that does not match the schema, field by field: one invalid field must not lose the others, least of
- * all a critical concern. `undefined` if the text is no object with such fields.
- */
-export function contentFromPartialObject(
-  text: string,
-  categories: readonly string[] | undefined,
-): ContributionContent | undefined {
+/** Content of an answer: of the object in it, if it has one with such fields, else of its text. */
+export function contentFrom(text: string, categories: readonly string[] | undefined): ContributionContent {
   const parsed = parseStructuredOutput(anyObject, text)
-  if (!parsed.ok) return undefined
-  const fields = parsed.object as Record<string, unknown>
-  if (!CONTENT_FIELDS.some((field) => Object.hasOwn(fields, field))) return undefined
+  const fields = parsed.ok ? (parsed.object as Record<string, unknown>) : {}
+  return CONTENT_FIELDS.some((field) => Object.hasOwn(fields, field))
+    ? contentFromFields(fields, categories)
+    : contentFromText(text, categories)
+}
+
+/** Field by field: one invalid field must not lose the others, least of all a critical concern. */
+function contentFromFields(
+  fields: Readonly<Record<string, unknown>>,
+  categories: readonly string[] | undefined,
+): ContributionContent {
+  const confidence = toConfidence(fields.confidence)
+  const isOutOfRange = confidence === null && toText(fields.confidence).trim() !== ''
   return {
-    response: toText(fields.response),
-    recommendation: toRecommendation(toText(fields.recommendation), categories),
-    confidence: toConfidence(fields.confidence),
+    response: withoutExample(toText(fields.response)),
+    recommendation: toRecommendation(withoutExample(toText(fields.recommendation)), categories),
+    confidence,
     concerns: toList(fields.concerns).flatMap(toConcerns),
-    questions: toList(fields.questions).map(toText).filter(isNotBlank),
+    questions: toList(fields.questions).map(toText).map(withoutExample).filter(isNotBlank),
+    ...(isOutOfRange ? { notes: [`confidence ${toText(fields.confidence).trim()} is not from 0 to 1`] } : undefined),
   }
 }
 
@@ -88,6 +80,7 @@ function toConcerns(value: unknown): Concern[] {
   const { severity: rawSeverity, ...fields } = value as Record<string, unknown>
   const severity = toSeverity(rawSeverity)
   const concern = [fields.concern, ...Object.values(fields)].map(toText).find(isNotBlank)?.trim()
+  if (concern !== undefined && isExampleText(concern)) return []
   if (concern === undefined) return severity === 'critical' ? [{ concern: 'no description', severity }] : []
   return [{ concern, severity }]
 }
@@ -99,6 +92,11 @@ function toList(value: unknown): unknown[] {
 
 function toText(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+}
+
+/** Nothing for a text that the model copied from the example of its prompt. */
+function withoutExample(text: string): string {
+  return isExampleText(text) ? '' : text
 }
 
 function isNotBlank(text: string): boolean {

@@ -128,7 +128,7 @@ describe('events', () => {
     ])
     expect(output.contributions[1]?.error).toMatchObject({ message: expect.stringContaining('agent failed') })
     const [request] = model.requestsFrom('coordinator')
-    expect(JSON.stringify(request?.messages)).toContain('Missing contributions')
+    expect(JSON.stringify(request?.messages)).toContain('<not_heard>')
     expect(JSON.stringify(request?.messages)).toContain('- b (role b): ')
     const merged = await runCollaboration(
       { a: contributionJson('yes'), b: permanentError('agent failed') },

@@ -47,7 +47,7 @@ describe('decomposition', () => {
       ['infra', 'infra', 'because of rest', 'the host'],
     ])
     const [division, synthesis] = model.requestsFrom('lead')
-    expect(promptOf(division)).toContain('# Specialists\n- back; focus: back things\n- front; focus: front things')
+    expect(promptOf(division)).toContain('<specialists>\n- back; focus: back things\n- front; focus: front things')
     expect(promptOf(synthesis)).toContain('because of rest')
     expect(synthesis?.messages.length).toBe(3)
     expect(await troupe.sessions({ run_id: result.run_id }).all()).toHaveLength(4)
@@ -65,9 +65,11 @@ describe('decomposition', () => {
   test('CO36 independent subtasks run in parallel; a dependent one starts later and sees its dependencies', async () => {
     const { model } = await runCollaboration({ ...work, lead: divideInTurn(built) }, team)
     expect(model.requests.map(({ session }) => session.agent)).toEqual(['lead', 'back', 'front', 'infra', 'lead'])
-    expect(promptOf(model.requestsFrom('front')[0])).toContain('# Previous contributions\n## back (back)')
-    expect(promptOf(model.requestsFrom('back')[0])).not.toContain('Previous contributions')
-    expect(promptOf(model.requestsFrom('back')[0])).toContain('# Your subtask\nthe api')
+    expect(promptOf(model.requestsFrom('front')[0])).toMatch(
+      /<contributions>[^{]*\n<<<data\n\{"agent":"back","role":"back"/,
+    )
+    expect(promptOf(model.requestsFrom('back')[0])).not.toContain('<contributions>')
+    expect(promptOf(model.requestsFrom('back')[0])).toContain('<subtask>\nthe api\n</subtask>')
     const both = Promise.withResolvers<void>()
     let started = 0
     const waitForBoth = async () => {
@@ -185,7 +187,7 @@ describe('failed subtasks', () => {
     expect(output.contributions[2]?.error?.message).toBe('not started: it depends on the failed subtask of back')
     expect(output.metadata.status).toBe('partial')
     const prompt = promptOf(model.requestsFrom('lead')[1])
-    expect(prompt).toContain('Missing contributions')
+    expect(prompt).toContain('<not_heard>')
     expect(prompt).toContain('- front (front): not started')
   })
 

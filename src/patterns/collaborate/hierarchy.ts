@@ -3,32 +3,22 @@ import { TroupeError } from '../../errors.ts'
 import type { Context } from '../../kernel/context.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
 import { totalTokens } from '../../kernel/spend.ts'
-import * as z from '../../schema/zod.ts'
 import { specialistRequest } from './ask-specialists.ts'
-import type { Assignment, PlannedAssignment } from './assignments.ts'
+import type { PlannedAssignment } from './assignments.ts'
 import { planAssignments } from './assignments.ts'
+import type { Division } from './divider-prompt.ts'
+import {
+  correctionPrompt,
+  DIVIDER_SYSTEM,
+  decompositionPrompt,
+  divisionSchema,
+  parseDivision,
+} from './divider-prompt.ts'
 import { isOutOfBudget } from './out-of-budget.ts'
 import type { Contribution } from './output.ts'
-import { correctionPrompt, decompositionPrompt } from './prompts.ts'
 import type { ContributionScope } from './request-contribution.ts'
 import { emptyContribution, requestContribution } from './request-contribution.ts'
 import type { Specialist } from './specialists.ts'
-
-const divisionSchema = z.object({
-  plan: z.string().describe('How the task is divided, and why, in a few sentences.'),
-  assignments: z
-    .array(
-      z.object({
-        agent: z.string(),
-        subtask: z.string(),
-        depends_on: z.array(z.union([z.string(), z.int()])).optional(),
-        model: z.string().optional(),
-      }),
-    )
-    .min(1),
-})
-
-type Division = { plan: string; assignments: Assignment[] }
 
 export interface HierarchyResult {
   /** The coordinator's plan first, then the subtasks in plan order. */
@@ -76,8 +66,8 @@ async function requestDivision(
   const instruction = decompositionPrompt(shared, specialists, coordinator)
   const readOnly = coordinator.readOnly ? { readOnly: coordinator.readOnly } : undefined
   const request = { instruction, output: divisionSchema, ...readOnly }
-  const first = await context.perform(coordinator.agent, request, { key })
-  const division = await parseDivision(scope, first, { names, key: 'models/1' })
+  const first = await context.perform({ ...coordinator.agent, instructions: DIVIDER_SYSTEM }, request, { key })
+  const division = await checkDivision(scope, first, { names, key: 'models/1' })
   if (division.problems.length === 0 || first.status !== 'completed') return emitDivision(scope, coordinator, division)
   const correction = {
     instruction: correctionPrompt(division.problems, names),
@@ -86,7 +76,7 @@ async function requestDivision(
   }
   const correctionKey = `corrections/${encodeURIComponent(coordinator.name)}`
   const second = await context.perform(undefined, correction, { key: correctionKey })
-  const corrected = await parseDivision(scope, second, { names, key: 'models/2' })
+  const corrected = await checkDivision(scope, second, { names, key: 'models/2' })
   // Falling back to the first division would complete the run, and the correction could not be resumed.
   if (isOutOfBudget(second)) return emitDivision(scope, coordinator, corrected)
   const problems = [...new Set([...division.problems, ...corrected.problems])]
@@ -108,19 +98,19 @@ interface DivisionContext {
   key: string
 }
 
-async function parseDivision(
+async function checkDivision(
   { context }: ContributionScope,
   session: SessionResult,
   { names, key }: DivisionContext,
 ): Promise<DivisionResult> {
   const tokens = totalTokens(session.usage)
-  const division = session.object as Division | undefined
+  const division = parseDivision(session.object)
   const invalid = { session, tokens, division: undefined, parts: [] }
   if (!division) return { ...invalid, problems: [session.error?.message ?? 'the answer has no `assignments`'] }
   const models = [...new Set(division.assignments.flatMap(({ model }) => model ?? []))]
   const unavailable = models.length === 0 ? {} : await context.step(key, () => findUnavailableModels(context, models))
   const { parts, problems } = planAssignments(division.assignments, names, unavailable)
-  if (parts.length === 0) return { ...invalid, problems }
+  if (parts.length === 0) return { ...invalid, problems: problems.length > 0 ? problems : ['`assignments` is empty'] }
   return { session, tokens, division, parts, problems }
 }
 

@@ -67,21 +67,20 @@ describe('input and output', () => {
     expect(limits('90s').success).toBe(true)
   })
 
-  test('CO2 prompts start with the same task and context, and end with focus and role', async () => {
+  test('CO2 prompts start with the same task and context; role and focus come after them', async () => {
     const agents = [
       { name: 'a', role: 'security', focus: 'injection' },
       { name: 'b', role: 'speed' },
     ]
     const { model } = await runCollaboration(everybody, { agents, context: { team: 8, when: 'soon' } })
     const [a = '', b = ''] = ['a', 'b'].map((name) => lastInstruction(model.requestsFrom(name)[0] as ModelRequest))
-    const shared = '# Task\nWhat now?\n\n# Context\n- team: 8\n- when: soon\n\n'
+    const shared = '<task>\nWhat now?\n</task>\n<context>\n- team: 8\n- when: soon\n</context>\n'
     expect(a.startsWith(shared)).toBe(true)
     expect(b.startsWith(shared)).toBe(true)
-    expect(a).toContain('# Your focus\ninjection')
-    expect(a).toContain('You are a, the specialist for: security.')
-    expect(b).not.toContain('# Your focus')
+    expect(a).toContain('<you>\nName: a. Field: security. Focus: injection\n</you>')
+    expect(b).toContain('<you>\nName: b. Field: speed.\n</you>')
     expect(model.requestsFrom('a')[0]?.system).toBe(model.requestsFrom('b')[0]?.system)
-    expect(model.requestsFrom('coordinator')[0]?.system).toBe(model.requestsFrom('a')[0]?.system)
+    expect(lastInstruction(model.requestsFrom('coordinator')[0] as ModelRequest).startsWith(shared)).toBe(true)
   })
 
   test('CO2 the context of the input is never modified', async () => {
@@ -106,8 +105,10 @@ describe('agents and models', () => {
     ])
     const [first] = model.requestsFrom('designer')
     expect(first?.settings.temperature).toBe(0.7)
-    expect(lastInstruction(first as ModelRequest)).toContain('# Your instructions\nDraw boxes.')
-    expect(lastInstruction(model.requestsFrom('b')[0] as ModelRequest)).toContain('# Your instructions\nMeasure.')
+    expect(lastInstruction(first as ModelRequest)).toMatch(/<you>\nName: designer\.\nDraw boxes\.\n<\/you>/)
+    expect(lastInstruction(model.requestsFrom('b')[0] as ModelRequest)).toMatch(
+      /<you>\nName: b\. Field: speed\.\nMeasure\.\n<\/you>/,
+    )
     const object = { name: 'designer', role: 'critic', focus: 'lines', config: { temperature: 0.1 } }
     const again = await runCollaboration(
       everybody,
@@ -118,7 +119,7 @@ describe('agents and models', () => {
     expect(again.output.contributions[0]).toMatchObject({ agent: 'designer', role: 'critic' })
     expect(request.settings.temperature).toBe(0.1)
     expect(lastInstruction(request)).toContain('Draw boxes.')
-    expect(lastInstruction(request)).toContain('# Your focus\nlines')
+    expect(lastInstruction(request)).toContain('Focus: lines')
   })
 
   /** Runs a collaboration and records the model requested by each agent. */

@@ -16,6 +16,8 @@ export interface ContributionContent {
   confidence: number | null
   concerns: Concern[]
   questions: string[]
+  /** What was ignored in the answer, such as a confidence out of range. */
+  notes?: string[]
 }
 
 /** The answer of one specialist. */
@@ -32,6 +34,8 @@ export interface Contribution extends ContributionContent {
   /** Its position before mediation. */
   before?: { recommendation: string | null; confidence: number | null }
   cached?: true
+  /** Set when the recommendation was extracted from an answer in prose. */
+  extracted?: true
   /** The tokens of a cached answer. */
   saved_tokens?: number
   error?: ErrorRecord
@@ -60,43 +64,6 @@ export interface BestOfEvaluation {
   tied?: string[]
   /** The agents whose answers the evaluator did not score, even when asked again. */
   unscored?: string[]
-}
-
-const concernSchema = z.union([
-  z.object({ concern: z.string().min(1), severity: z.enum(severities) }),
-  // Some models write plain strings.
-  z.string().min(1),
-])
-
-const schemaCache = new Map<string, ReturnType<typeof buildContributionSchema>>()
-
-/** The requested output of a specialist. Memoised by categories: building the schema costs as much as several specialists. */
-export function contributionSchema(
-  categories: readonly string[] | undefined,
-): ReturnType<typeof buildContributionSchema> {
-  const cacheKey = JSON.stringify(categories ?? null)
-  let schema = schemaCache.get(cacheKey)
-  if (!schema) {
-    schema = buildContributionSchema(categories)
-    if (schemaCache.size > 100) schemaCache.clear()
-    schemaCache.set(cacheKey, schema)
-  }
-  return schema
-}
-
-function buildContributionSchema(categories: readonly string[] | undefined) {
-  return z.object({
-    response: z.string().describe('Your analysis, written for people.'),
-    recommendation: categories
-      ? z.enum([...categories]).describe('Your choice.')
-      : z.string().describe('What you recommend, in one short sentence.'),
-    confidence: z.number().min(0).max(1).describe('Your confidence from 0 to 1.'),
-    concerns: z
-      .array(concernSchema)
-      .default([])
-      .describe('Your concerns, each with severity minor, moderate or critical.'),
-    questions: z.array(z.string()).default([]).describe('Open questions you need answered.'),
-  })
 }
 
 const positionsSchema = z.array(z.object({ recommendation: z.string(), agents: z.array(z.string()) }))

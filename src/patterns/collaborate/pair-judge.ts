@@ -5,10 +5,10 @@ import type { Agent } from '../../kernel/agent.ts'
 import type { Context } from '../../kernel/context.ts'
 import { canonicalJson, sha256 } from '../../kernel/hash.ts'
 import { parseStructuredOutput } from '../../kernel/session/structured-output.ts'
-import * as z from '../../schema/zod.ts'
 import { runInternalCall } from './internal-call.ts'
+import type { PairAnswer } from './judge-prompt.ts'
+import { pairVerdictsSchema, parsePairVerdicts, sameMeaningPrompt } from './judge-prompt.ts'
 import { isOutOfBudget } from './out-of-budget.ts'
-import { sameMeaningPrompt } from './prompts.ts'
 
 /*
  * The judge: a model that decides whether two recommendations mean the same.
@@ -43,8 +43,6 @@ export interface JudgedPairs {
 
 /** Bounds one request: a vote of twenty agents in twenty wordings has 190 pairs. */
 const MAX_PAIRS_PER_REQUEST = 60
-
-const pairVerdictsSchema = z.object({ pairs: z.array(z.object({ number: z.int(), same: z.boolean() })) })
 
 /** Verdicts that are known without a request. */
 export function knownVerdicts({ verdicts }: PairJudge, { texts, unclear }: UnclearPairs): PairVerdict[] {
@@ -90,9 +88,9 @@ async function requestVerdicts(
   context: Context,
   judge: PairJudge,
   { texts, asked, key }: VerdictRequest,
-): Promise<z.output<typeof pairVerdictsSchema> | { problem: string; limitError?: ErrorRecord }> {
+): Promise<{ pairs: PairAnswer[] } | { problem: string; limitError?: ErrorRecord }> {
   const instruction = sameMeaningPrompt(asked.map(([a, b]) => [texts[a] ?? '', texts[b] ?? ''] as const))
-  const cache_key = sha256(canonicalJson({ judge: 1, model: judge.agent.model ?? null, instruction }))
+  const cache_key = sha256(canonicalJson({ judge: 2, model: judge.agent.model ?? null, instruction }))
   const cached = await context.cachedResult(`${key}/known`, cache_key, judge.agent.model)
   const request = { instruction, output: pairVerdictsSchema, internal: true as const, cache_key }
   const session = cached ?? (await runInternalCall(context, { agent: judge.agent, request, key }))
@@ -105,7 +103,7 @@ async function requestVerdicts(
   // A cached result has only its text.
   const parsed = parseStructuredOutput(pairVerdictsSchema, session.text)
   return parsed.ok
-    ? (parsed.object as z.output<typeof pairVerdictsSchema>)
+    ? { pairs: parsePairVerdicts(parsed.object) }
     : { problem: 'the judge failed: its answer has no verdicts' }
 }
 

@@ -7,13 +7,17 @@ import { checkModels } from './check-models.ts'
 import type { CollaborateConfig } from './collaborate-config.ts'
 import type { VoteGrouping } from './consensus-state.ts'
 import { createVoteWeigher } from './contribution-votes.ts'
+import { COORDINATOR_SYSTEM } from './coordinator-prompt.ts'
+import { EVALUATOR_SYSTEM } from './evaluator-prompt.ts'
 import type { CollaborateContext } from './events.ts'
+import { EXTRACTION_SYSTEM } from './extraction-prompt.ts'
 import type { CollaborateInput, collaborateModes, collaborateSyntheses } from './input.ts'
+import { JUDGE_SYSTEM } from './judge-prompt.ts'
 import type { OutcomeHistory } from './outcome-history.ts'
 import { loadOutcomeHistory } from './outcome-history.ts'
 import type { PairJudge } from './pair-judge.ts'
 import { createPairJudge } from './pair-judge.ts'
-import { taskSection } from './prompts.ts'
+import { taskSection } from './prompt-sections.ts'
 import type { ContributionScope } from './request-contribution.ts'
 import { createContributionScope } from './request-contribution.ts'
 import type { CollaborationLimits, Specialist } from './specialists.ts'
@@ -33,6 +37,8 @@ export interface Collaboration {
   /** Write and score the answers. */
   systemAgents: { coordinator: Agent; evaluator: Agent }
   judge: PairJudge
+  /** Reads the recommendations of answers in prose. */
+  extractor: Agent
   /** Ignored parts of the input. */
   warnings: string[]
 }
@@ -53,13 +59,14 @@ export async function prepareCollaboration(
   const specialists = await context.step('specialists', () => {
     checkCollaborateInput(context.roster, completeInput, limits)
     const origin = byModel ? { by: 'model' as const } : { by: 'user' as const }
-    return resolveSpecialists(context, input.agents, { timeout_ms, origin })
+    return resolveSpecialists(context, input.agents, { timeout_ms, origin, mode })
   })
   const coordinator = await coordinatorSettings(context, input)
   const systemAgents = createSystemAgents(config, coordinator.settings, timeout_ms)
   const judgeModel = await checkModels(context, { input: completeInput, systemAgents })
   const history = await loadOutcomeHistory(context)
   const { categories } = input
+  const judging = { ...judgeModel, temperature: 0, timeout_ms }
   return {
     context,
     input,
@@ -79,7 +86,8 @@ export async function prepareCollaboration(
       ...(categories ? { categories } : undefined),
     },
     systemAgents,
-    judge: createPairJudge(createSystemAgent('judge', { ...judgeModel, temperature: 0, timeout_ms })),
+    judge: createPairJudge(createSystemAgent('judge', { ...judging, system: JUDGE_SYSTEM })),
+    extractor: createSystemAgent('extractor', { ...judging, system: EXTRACTION_SYSTEM }),
     warnings: [...specialists.flatMap(({ warnings = [] }) => warnings), ...coordinator.warnings],
   }
 }
@@ -91,8 +99,14 @@ function createSystemAgents(
 ): Collaboration['systemAgents'] {
   const evaluatorDefaults = { ...config.coordinator, temperature: EVALUATOR_TEMPERATURE }
   return {
-    coordinator: createSystemAgent('coordinator', { ...config.coordinator, ...settings, timeout_ms }),
-    evaluator: createSystemAgent('evaluator', { ...evaluatorDefaults, ...settings, timeout_ms }),
+    coordinator: createSystemAgent('coordinator', {
+      ...{ ...config.coordinator, ...settings, timeout_ms },
+      system: COORDINATOR_SYSTEM,
+    }),
+    evaluator: createSystemAgent('evaluator', {
+      ...{ ...evaluatorDefaults, ...settings, timeout_ms },
+      system: EVALUATOR_SYSTEM,
+    }),
   }
 }
 

@@ -6,6 +6,7 @@ import type { PatternResult } from '../../kernel/pattern.ts'
 import type { EquivalenceVerdict } from './equivalence.ts'
 import { compareToReference } from './equivalence.ts'
 import type { Ruling } from './escalate.ts'
+import { JUDGE_SYSTEM } from './judge-prompt.ts'
 import type { OutcomeOutput } from './outcome-history.ts'
 import type { OutcomeInput } from './outcome-schemas.ts'
 import type { BestOfEvaluation, Contribution } from './output.ts'
@@ -129,7 +130,9 @@ async function outcomeFromAnswer(
   const voters = votersFrom(past)
   const texts = voters.map(({ recommendation }) => recommendation ?? '')
   const ruling = past.ruling ? [past.ruling.decision] : []
-  const judgeAgent = createSystemAgent('judge', { model: 'fast', temperature: 0, timeout_ms: JUDGE_TIMEOUT_MS })
+  const judgeAgent = createSystemAgent('judge', {
+    ...{ system: JUDGE_SYSTEM, model: 'fast', temperature: 0, timeout_ms: JUDGE_TIMEOUT_MS },
+  })
   const judge = createPairJudge(judgeAgent)
   const known = voters.map((voter) => comparisonInRun(past, voter, answer))
   const open = [...texts.filter((_, index) => known[index] === undefined), ...ruling]

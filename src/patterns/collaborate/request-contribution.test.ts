@@ -165,14 +165,16 @@ describe('modes', () => {
     const [a = '', b = '', c = ''] = ['a', 'b', 'c'].map((name) =>
       lastInstruction(model.requestsFrom(name)[0] as ModelRequest),
     )
-    expect(a).not.toContain('Previous contributions')
-    expect(b).toContain('# Previous contributions\n## a (role a)\n<<<data\nbecause of one\ndata>>>')
+    expect(a).not.toContain('<contributions>')
+    expect(b).toMatch(
+      /<contributions>[^{]*\n<<<data\n\{"agent":"a","role":"role a","response":"because of one".*\}\ndata>>>/,
+    )
     expect(b).not.toContain('because of two')
     expect(c).toContain('because of one')
     expect(c).toContain('because of two')
     expect(output.contributions.map(({ agent }) => agent)).toEqual(['a', 'b', 'c'])
     expect(output.metadata.mode).toBe('sequential')
     const without = await runCollaboration({ ...replies, a: permanentError('out') }, { ...merge, mode: 'sequential' })
-    expect(lastInstruction(without.model.requestsFrom('b')[0] as ModelRequest)).not.toContain('Previous contributions')
+    expect(lastInstruction(without.model.requestsFrom('b')[0] as ModelRequest)).not.toContain('<contributions>')
   })
 })

@@ -4,15 +4,13 @@ import type { Attachment } from '../../kernel/attachment.ts'
 import type { PerformRequest } from '../../kernel/context.ts'
 import { canonicalJson, sha256 } from '../../kernel/hash.ts'
 import { isFatal } from '../../kernel/journal/fatal-error.ts'
-import { parseStructuredOutput } from '../../kernel/session/structured-output.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
 import type * as z from '../../schema/zod.ts'
-import { contentFromObject, contentFromPartialObject, contentFromText } from './contribution-parser.ts'
+import { contentFrom, contentFromText } from './contribution-parser.ts'
 import type { CollaborateContext } from './events.ts'
 import type { Concern, Contribution, ContributionContent } from './output.ts'
-import { contributionSchema } from './output.ts'
-import type { SpecialistPromptInput } from './prompts.ts'
-import { specialistPrompt } from './prompts.ts'
+import type { SpecialistPromptInput } from './specialist-prompt.ts'
+import { contributionSchema, specialistPrompt } from './specialist-prompt.ts'
 import type { Specialist } from './specialists.ts'
 
 /** Shared by all requests of one collaboration. */
@@ -73,6 +71,7 @@ export async function requestContribution(
   const instruction = specialistPrompt({
     shared: scope.shared,
     specialist,
+    form: scope.schema ? { categories: scope.categories } : 'text',
     ...(previous ? { previous } : undefined),
     ...(subtask === undefined ? undefined : { subtask }),
   })
@@ -107,7 +106,7 @@ export async function requestFollowUp(
   const { context, schema } = scope
   context.emit(`${key}/asked`, 'tool:collaborative:agent:start', { agent: specialist.name, role: specialist.role })
   const resume = earlier.session_id ?? ''
-  const request = { instruction, resume, ...(schema ? { output: schema } : undefined) }
+  const request = { instruction, resume, ...(schema ? { output: schema, allowText: true as const } : undefined) }
   const revised = await performSpecialist(scope, specialist, { key, request })
   // The usage of a resumed session includes its earlier turns, even those of another run.
   const tokens_used = Math.max(earlier.tokens_used, revised.tokens_used - (earlier.saved_tokens ?? 0))
@@ -232,11 +231,6 @@ function toContribution(scope: ContributionScope, specialist: Specialist, sessio
   return { ...base, ...toContent(scope, session), status }
 }
 
-function toContent({ schema, categories }: ContributionScope, { object, text }: SessionResult): ContributionContent {
-  if (!schema) return contentFromText(text, categories)
-  // A cached result has only its text.
-  const parsed = object === undefined ? parseStructuredOutput(schema, text) : { ok: true as const, object }
-  return parsed.ok
-    ? contentFromObject(parsed.object)
-    : (contentFromPartialObject(text, categories) ?? contentFromText(text, categories))
+function toContent({ schema, categories }: ContributionScope, { text }: SessionResult): ContributionContent {
+  return schema ? contentFrom(text, categories) : contentFromText(text, categories)
 }

@@ -14,6 +14,7 @@ import { votesFrom } from './contribution-votes.ts'
 import type { Ruling } from './escalate.ts'
 import { escalateToHuman } from './escalate.ts'
 import type { CollaborateContext } from './events.ts'
+import { extractRecommendations } from './extract-recommendations.ts'
 import type { GatherResult } from './gather-contributions.ts'
 import { gatherContributions } from './gather-contributions.ts'
 import type { CollaborateInput } from './input.ts'
@@ -79,13 +80,16 @@ interface ConflictResolution {
 /** Computes the consensus and applies `on_conflict` to a disagreement. */
 async function resolveConflict(collaboration: Collaboration, gathered: GatherResult): Promise<ConflictResolution> {
   const { context, input } = collaboration
-  const { contributions } = gathered
   // The step keys are stored in journals: do not rename them.
   const isVote = synthesisStrategy(collaboration, gathered) === 'vote'
   const judged = isVote || input.on_conflict !== 'surface'
+  const extraction = judged
+    ? await extractRecommendations(collaboration, gathered.contributions)
+    : { contributions: gathered.contributions, problems: [] }
+  const { contributions } = extraction
   const consensusState = await computeConsensusState(collaboration, { key: 'stand', contributions, judged })
-  const limitErrors = judgeLimitErrors(consensusState)
-  const problems = judgeProblems(consensusState)
+  const limitErrors = [...(extraction.limitError ? [extraction.limitError] : []), ...judgeLimitErrors(consensusState)]
+  const problems = [...extraction.problems, ...judgeProblems(consensusState)]
   const unresolved = { contributions, consensusState, ruling: undefined, problems, limitErrors }
   const voteStrategy = isVote ? (input.vote?.strategy ?? 'weighted') : undefined
   const agreed = !hasConflict(consensusState, contributions, voteStrategy)
@@ -94,7 +98,7 @@ async function resolveConflict(collaboration: Collaboration, gathered: GatherRes
     const ruling = await escalateToHuman(context, { task: input.task, contributions }, consensusState)
     return { ...unresolved, ruling }
   }
-  return resolveByMediation(collaboration, unresolved)
+  return resolveByMediation(collaboration, { ...unresolved, problems: extraction.problems })
 }
 
 async function resolveByMediation(
@@ -116,7 +120,7 @@ async function resolveByMediation(
     contributions: mediated,
     consensusState: mediatedState,
     ruling: undefined,
-    problems: [...problems, ...judgeProblems(mediatedState)],
+    problems: [...unresolved.problems, ...problems, ...judgeProblems(mediatedState)],
     limitErrors: judgeLimitErrors(mediatedState),
   }
 }
@@ -219,7 +223,8 @@ async function completeCollaboration(
   const { agreement_score } = consensus
   const agents_count = specialists.length
   context.emit('end', 'tool:collaborative:complete', { agents_count, total_tokens, status, agreement_score })
-  const allProblems = [...problems, ...ignoredOptionWarnings(collaboration, strategy)]
+  const notes = contributions.flatMap(({ agent, notes = [] }) => notes.map((note) => `${agent}: ${note}`))
+  const allProblems = [...problems, ...notes, ...ignoredOptionWarnings(collaboration, strategy)]
   const output: CollaborateOutput = {
     result,
     contributions: contributions.map((contribution) => withVoteWeight(contribution, consensusState)),

@@ -4,8 +4,8 @@ import type { Roster } from '../../kernel/roster.ts'
 import { applyAgentConfig, configWarnings, findMissingModels } from './agent-config.ts'
 import type { CollaborateConfig } from './collaborate-config.ts'
 import { parseDuration } from './duration.ts'
-import type { CollaborateInput, SpecialistEntry } from './input.ts'
-import { PREAMBLE } from './prompts.ts'
+import type { CollaborateInput, collaborateModes, SpecialistEntry } from './input.ts'
+import { SPECIALIST_SYSTEM } from './specialist-prompt.ts'
 
 /** A participant of a collaboration. */
 export interface Specialist {
@@ -51,10 +51,10 @@ export function effectiveLimits(
 export async function resolveSpecialists(
   context: Context,
   entries: readonly SpecialistEntry[],
-  options: { timeout_ms: number; origin: AgentOrigin },
+  options: { timeout_ms: number; origin: AgentOrigin; mode: (typeof collaborateModes)[number] },
 ): Promise<Specialist[]> {
   const { roster } = context
-  const { origin, timeout_ms } = options
+  const { origin, timeout_ms, mode } = options
   const configs = entries.map((entry) => (typeof entry === 'string' ? undefined : entry.config))
   const missingModels = await findMissingModels(context, configs)
   return entries.map((entry, index) => {
@@ -72,7 +72,7 @@ export async function resolveSpecialists(
       // Prompt caching: the system prompt is the same for all, individual instructions come last.
       agent: {
         ...agent,
-        instructions: PREAMBLE,
+        instructions: SPECIALIST_SYSTEM[mode],
         timeout_ms: Math.min(agent.timeout_ms ?? Number.POSITIVE_INFINITY, timeout_ms),
       },
       ...(known || config?.tools ? undefined : { readOnly: true as const }),
@@ -81,15 +81,16 @@ export async function resolveSpecialists(
   })
 }
 
-/** A system agent (coordinator, evaluator, judge) without tools. Without a model it uses the run's, or the role general. */
+/** A system agent (coordinator, evaluator, judge, extractor) without tools. Without a model it uses the run's, or the role general. */
 export function createSystemAgent(
   name: string,
   {
+    system,
     systemPrompt,
     ...options
-  }: { model?: string; temperature: number; timeout_ms: number; systemPrompt?: string | undefined },
+  }: { system: string; model?: string; temperature: number; timeout_ms: number; systemPrompt?: string | undefined },
 ): Agent {
-  const instructions = systemPrompt === undefined ? PREAMBLE : `${PREAMBLE}\n\n${systemPrompt}`
+  const instructions = systemPrompt === undefined ? system : `${system}\n\n${systemPrompt}`
   return { name, description: `${name} of a collaboration`, instructions, ...options, tools: [] }
 }
 

@@ -24,7 +24,13 @@ describe('coordinator', () => {
     expect(output.best_of).toBeUndefined()
     expect(output.metadata).toMatchObject({ synthesis: 'coordinator', status: 'completed' })
     const prompt = lastInstruction(model.requestsFrom('coordinator')[0] as ModelRequest)
-    for (const part of ['# Task\nWhat now?', '## a (role a)', 'because of wait', 'Agreement 67 %.', '"Dissent"']) {
+    for (const part of [
+      '<task>\nWhat now?',
+      '"agent":"a","role":"role a"',
+      'because of wait',
+      'Agreement 67 %.',
+      '- dissent: ',
+    ]) {
       expect(prompt).toContain(part)
     }
     expect(model.requestsFrom('coordinator')[0]?.tools).toEqual([])
@@ -168,8 +174,8 @@ describe('best_of', () => {
       ],
     })
     const prompt = lastInstruction(model.requestsFrom('evaluator')[0] as ModelRequest)
-    expect(prompt).toContain('## Answer 1\n<<<data\nbecause of go')
-    expect(prompt).toContain('# Criteria\n- speed\n- safety')
+    expect(prompt).toContain('Answer 1:\n<<<data\n{"response":"because of go","recommendation":"go"')
+    expect(prompt).toContain('<criteria>\n- speed\n- safety\n</criteria>')
     expect(prompt).not.toContain('role a')
     expect(output.metadata.synthesis).toBe('best_of')
   })

@@ -5,14 +5,15 @@ import type { Agent } from '../../kernel/agent.ts'
 import type { Context } from '../../kernel/context.ts'
 import { totalTokens } from '../../kernel/spend.ts'
 import type { ConsensusState } from './consensus-state.ts'
-import { formatConsensus } from './consensus-state.ts'
+import { formatConsensus, formatTally } from './consensus-state.ts'
 import { abstentions, ballotsFrom } from './contribution-votes.ts'
+import { synthesisPrompt } from './coordinator-prompt.ts'
 import type { Ruling } from './escalate.ts'
 import { runInternalCall } from './internal-call.ts'
 import { isOutOfBudget } from './out-of-budget.ts'
 import type { BestOfEvaluation, Contribution } from './output.ts'
 import { contributionText, hasContent } from './output.ts'
-import { formatMissing, synthesisPrompt } from './prompts.ts'
+import { formatMissing } from './prompt-sections.ts'
 import { quoteUntrusted, toSingleLine } from './quote-untrusted.ts'
 
 /** The synthesized answer. `failed` is the reason why the contributions were merged instead. */
@@ -127,14 +128,15 @@ export async function synthesizeByCoordinator(
 ): Promise<SynthesisResult> {
   const { contributions, shared, ruling } = input
   const { answered, missing } = partitionByContent(contributions)
+  const { resume } = coordinator
   const instruction = synthesisPrompt({
-    shared,
+    // The session of a resumed coordinator begins with the task.
+    shared: resume === undefined ? shared : '',
     answered,
     missing,
-    agreement: formatConsensus(input.consensusState),
+    tally: formatTally(input.consensusState),
     ...(ruling ? { ruling: ruling.decision } : undefined),
   })
-  const { resume } = coordinator
   const request = resume === undefined ? { instruction, internal: true as const } : { instruction, resume }
   const agent = resume === undefined ? coordinator.agent : undefined
   const session = await runInternalCall(context, { agent, request, key: 'synthesis/coordinator' })

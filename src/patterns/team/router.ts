@@ -2,6 +2,8 @@ import type { ConditionVerdict } from '../../judgement/team/handoff-routing.ts'
 import type { Agent } from '../../kernel/agent.ts'
 import { canonicalJson, sha256 } from '../../kernel/hash.ts'
 import { parseStructuredOutput } from '../../kernel/session/structured-output.ts'
+import { withJsonSchema } from '../../schema/schema.ts'
+import { arrayOf, INTEGER, nullable, strictObject } from '../../schema/strict-schema.ts'
 import * as z from '../../schema/zod.ts'
 import type { TurnFailure } from './member-turn.ts'
 import { failureFrom } from './member-turn.ts'
@@ -19,9 +21,11 @@ const routerAgent: Agent = {
   tools: [],
 }
 
-const verdictsSchema = z.strictObject({
-  verdicts: z.array(z.strictObject({ condition: z.int(), holds: z.boolean().nullable() })),
-})
+/** Strict for the server; an entry that cannot be read leaves its condition open. */
+const verdictsSchema = withJsonSchema(
+  z.looseObject({ verdicts: z.array(z.unknown()) }),
+  strictObject({ verdicts: arrayOf(strictObject({ condition: INTEGER, holds: nullable('boolean') })) }),
+)
 
 /** Errors after which the conditions stay open and the team continues. */
 const NO_VERDICT_CODES = new Set(['model_invalid_response', 'model_refused'])

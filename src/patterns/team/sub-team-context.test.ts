@@ -55,7 +55,7 @@ describe('context of a sub-team or consensus group', () => {
     const done = await answerQuestion(await runTeam(team, replies, { message: 'Paint the house.' }), 'blue')
     const [request] = requestsFrom(done, 'one')
     const prompt = JSON.stringify(request?.messages)
-    expect(prompt).toMatch(/Task[^"]*Paint the house\./)
+    expect(prompt).toMatch(/<task>[^"]*Paint the house\./)
     expect(prompt.match(/blue/g)).not.toBeNull()
   })
 
