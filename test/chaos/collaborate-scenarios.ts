@@ -43,6 +43,7 @@ const evaluationReply = JSON.stringify({
 function defaultReply({ session, output }: ModelRequest): string {
   if (session.agent === 'evaluator') return evaluationReply
   if (session.agent === 'judge') return JSON.stringify({ pairs: [{ number: 1, same: true }] })
+  if (session.agent === 'extractor') return JSON.stringify({ answers: [{ answer: 1, recommendation: null }] })
   if (session.agent === 'lead') return output ? planReply('b') : 'The lead wrote the result.'
   return REPLIES[session.agent] ?? `${session.agent} wrote the result.`
 }

@@ -27,7 +27,7 @@ describe('the undisturbed collaborations', () => {
     ['solo_first that collaborates', { calls: 3, output: /"collaborated":true/ }],
     ['early stop', { calls: 2, output: /"why":"cannot_change"/ }],
     ['equivalence judge', { calls: 4, output: /"method":"model"/ }],
-    ['plain text reply', { calls: 3, output: /"recommendation":null/ }],
+    ['plain text reply', { calls: 4, output: /"recommendation":null/ }],
     ['invalid plan', { calls: 6 }],
     ['hierarchical conflict', { calls: 6, output: /"before"/ }],
     ['judge after a wave', { calls: 3, output: /"saved":\{"agents":\["c"\]/ }],

@@ -19,10 +19,10 @@ export function synthesisPrompt({ shared, answered, missing, tally, ruling }: Sy
     ...(shared === '' ? [] : [shared]),
     contributionsSection(answered),
     `<tally source="computed, reliable">\n${tally}\n</tally>`,
-    ...(missing.length > 0 ? [section('not_heard', [DATA_RULE, fenceData(formatMissing(missing))].join('\n'))] : []),
+    ...(missing.length > 0 ? [section('<not_heard>', [DATA_RULE, fenceData(formatMissing(missing))].join('\n'))] : []),
     ...(ruling === undefined
       ? []
-      : [section('decision', ruling), 'A person has made this decision. Write the answer according to it.']),
+      : [section('<decision>', ruling), 'A person has made this decision. Write the answer according to it.']),
     'Write for the person who asked. Begin with the answer in one or two sentences. Then:',
     '- why',
     '- where the specialists differ, and how you resolve it',

@@ -32,8 +32,8 @@ export function decompositionPrompt(
   })
   return [
     shared,
-    section('specialists', lines.join('\n')),
-    section('you', identity({ ...coordinator, role: 'coordinator' })),
+    section('<specialists>', lines.join('\n')),
+    section('<you>', identity({ ...coordinator, role: 'coordinator' })),
     'Divide the task into assignments for the specialists. Give each assignment to the specialist it fits; not every specialist',
     'needs one. A specialist sees the task and its own subtask, and the results it depends on; it does not see the other subtasks.',
     jsonAnswer(

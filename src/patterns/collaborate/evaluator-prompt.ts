@@ -26,9 +26,9 @@ export function evaluationPrompt(
   const listed = (criteria.length > 0 ? criteria : DEFAULT_CRITERIA).map((criterion) => `- ${criterion}`)
   return [
     shared,
-    section('answers', [DATA_RULE, ...quoted].join('\n')),
-    section('criteria', listed.join('\n')),
-    section('scale', SCALE.join('\n')),
+    section('<answers>', [DATA_RULE, ...quoted].join('\n')),
+    section('<criteria>', listed.join('\n')),
+    section('<scale>', SCALE.join('\n')),
     `Score each of the ${answers.length} answers from 1 to 10 by the criteria, with a reason. "best" is the number of the best answer.`,
     jsonAnswer([], evaluationExample(answers.length)),
   ].join('\n')

@@ -23,7 +23,7 @@ export interface ExtractedContributions {
 }
 
 export async function extractRecommendations(
-  { context, extractor, contributionScope, input: { categories } }: Collaboration,
+  { context, systemAgents, contributionScope, input: { categories } }: Collaboration,
   contributions: Contribution[],
 ): Promise<ExtractedContributions> {
   const open = contributions.filter(isUnreadProse)
@@ -34,7 +34,7 @@ export async function extractRecommendations(
     output: extractionSchema,
     internal: true as const,
   }
-  const session = await runInternalCall(context, { agent: extractor, request, key: 'extraction' })
+  const session = await runInternalCall(context, { agent: systemAgents.extractor, request, key: 'extraction' })
   const toFailure = (reason: string) => ({
     contributions,
     problems: [`recommendations in prose were not read: ${reason}`],

@@ -17,7 +17,7 @@ export function extractionPrompt(
     : '"recommendation" is what the answer recommends, in its own words, at most 15 of them.'
   return [
     shared,
-    section('answers', [DATA_RULE, ...quoted].join('\n')),
+    section('<answers>', [DATA_RULE, ...quoted].join('\n')),
     'Give the recommendation of each answer. Do not answer the task yourself, and add nothing.',
     jsonAnswer(
       [form, 'It is null if the answer recommends nothing, or you cannot tell.'],

@@ -10,7 +10,7 @@ export const JUDGE_SYSTEM =
 export function sameMeaningPrompt(pairs: readonly (readonly [string, string])[]): string {
   const lines = pairs.map(([a, b], index) => `${index + 1}. A: ${toSingleLine(a)}\n   B: ${toSingleLine(b)}`)
   return [
-    section('pairs', [DATA_RULE, fenceData(lines.join('\n'))].join('\n')),
+    section('<pairs>', [DATA_RULE, fenceData(lines.join('\n'))].join('\n')),
     'For each pair, by its number: would following A and following B lead to the same result? Different numbers, opposite directions or a negation mean no.',
     jsonAnswer(['"same" is true or false, or null if you cannot tell.'], pairVerdictsExample(pairs.length)),
   ].join('\n')

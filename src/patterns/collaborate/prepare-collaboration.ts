@@ -34,11 +34,9 @@ export interface Collaboration {
   contributionScope: ContributionScope
   history: OutcomeHistory
   voteGrouping: VoteGrouping & { threshold: number }
-  /** Write and score the answers. */
-  systemAgents: { coordinator: Agent; evaluator: Agent }
+  /** Write and score the answers, and read the recommendations of answers in prose. */
+  systemAgents: { coordinator: Agent; evaluator: Agent; extractor: Agent }
   judge: PairJudge
-  /** Reads the recommendations of answers in prose. */
-  extractor: Agent
   /** Ignored parts of the input. */
   warnings: string[]
 }
@@ -85,9 +83,11 @@ export async function prepareCollaboration(
       threshold: input.consensus_threshold ?? config.consensus_threshold,
       ...(categories ? { categories } : undefined),
     },
-    systemAgents,
+    systemAgents: {
+      ...systemAgents,
+      extractor: createSystemAgent('extractor', { ...judging, system: EXTRACTION_SYSTEM }),
+    },
     judge: createPairJudge(createSystemAgent('judge', { ...judging, system: JUDGE_SYSTEM })),
-    extractor: createSystemAgent('extractor', { ...judging, system: EXTRACTION_SYSTEM }),
     warnings: [...specialists.flatMap(({ warnings = [] }) => warnings), ...coordinator.warnings],
   }
 }
@@ -96,7 +96,7 @@ function createSystemAgents(
   config: CollaborateConfig,
   settings: { model?: string; temperature?: number; systemPrompt?: string },
   timeout_ms: number,
-): Collaboration['systemAgents'] {
+): Omit<Collaboration['systemAgents'], 'extractor'> {
   const evaluatorDefaults = { ...config.coordinator, temperature: EVALUATOR_TEMPERATURE }
   return {
     coordinator: createSystemAgent('coordinator', {

@@ -6,17 +6,18 @@ import { toSingleLine } from './quote-untrusted.ts'
  * answer, in named sections. Prompt caching: task and context come first and are the same bytes for all agents.
  */
 
-/** A named section. Its text cannot close it. */
-export function section(name: string, text: string): string {
-  return `<${name}>\n${text.replaceAll(`</${name}>`, `</ ${name}>`)}\n</${name}>`
+/** A named section, such as `<you>`. Its text cannot close it. */
+export function section(tag: `<${string}>`, text: string): string {
+  const end = tag.replace('<', '</')
+  return `${tag}\n${text.replaceAll(end, end.replace('/', '/ '))}\n${end}`
 }
 
 /** The shared part of all prompts. */
 export function taskSection(task: string, context: Readonly<Record<string, unknown>> | undefined): string {
   const facts = Object.entries(context ?? {})
-  if (facts.length === 0) return section('task', task)
+  if (facts.length === 0) return section('<task>', task)
   const lines = facts.map(([name, value]) => `- ${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
-  return `${section('task', task)}\n${section('context', lines.join('\n'))}`
+  return `${section('<task>', task)}\n${section('<context>', lines.join('\n'))}`
 }
 
 /** Prevents prompt injection: the rule stands where the data is, and names its fence. */
@@ -40,7 +41,7 @@ export function truncateData(text: string): string {
 /** Prevents prompt injection: one JSON object a line with its author, so that no text can pose as another contribution. */
 export function contributionsSection(contributions: readonly Contribution[]): string {
   const lines = contributions.map((contribution) => JSON.stringify(contributionFacts(contribution)))
-  return section('contributions', [DATA_RULE, fenceData(lines.join('\n'))].join('\n'))
+  return section('<contributions>', [DATA_RULE, fenceData(lines.join('\n'))].join('\n'))
 }
 
 function contributionFacts(contribution: Contribution) {

@@ -33,8 +33,8 @@ export function specialistPrompt(input: SpecialistPromptInput): string {
   return [
     shared,
     ...(previous.length > 0 ? [contributionsSection(previous)] : []),
-    ...(subtask === undefined ? [] : [section('subtask', subtask)]),
-    section('you', identity(specialist)),
+    ...(subtask === undefined ? [] : [section('<subtask>', subtask)]),
+    section('<you>', identity(specialist)),
     ...(subtask === undefined ? [] : ['Work on your subtask only.']),
     answerForm(form),
   ].join('\n')
