@@ -59,23 +59,6 @@ describe('usage errors', () => {
     })
   })
 
-  test('L1 a run without a usable model or script exits with 2, and says what to do', async () => {
-    const cli = await createCliFixture()
-    await cli.write('broken.json', '{"rules":')
-    const env = { ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '', GOOGLE_GENERATIVE_AI_API_KEY: '', OPENROUTER_API_KEY: '' }
-    const run = (...argv: string[]) => cli.troupeWith({ env }, 'run', 'task', 'hi', '--no-tools', ...argv)
-    const results = [
-      await run(),
-      await run('--model', 'scripted:missing.json'),
-      await run('--model', 'scripted:broken.json'),
-    ]
-    expect(results.map(({ code }) => code)).toEqual([2, 2, 2])
-    const [none, missing, broken] = results.map(({ err }) => err)
-    expect(none).toMatch(/no model is configured\s+hint: set ANTHROPIC_API_KEY/)
-    expect(missing).toMatch(/cannot read the script[\s\S]*missing\.json[\s\S]*hint: check the path/)
-    expect(broken).toMatch(/broken\.json: not JSON/)
-  })
-
   test('L1 L17 invalid input is rejected with the reason', async () => {
     const cli = await createCliFixture()
     const model = await cli.script('s.json', singleAnswerScript('Hello.'))
@@ -107,7 +90,7 @@ describe('usage errors', () => {
     expect(limit).toMatch(/--limit calls=none: expected NAME=NUMBER or NAME=null/)
   })
 
-  test('L17 a missing, malformed or incomplete script is reported with its location', async () => {
+  test('L1 L17 without a model, and with a missing or malformed script, the exit code is 2; an incomplete script fails the run', async () => {
     const cli = await createCliFixture()
     await cli.write('broken.json', '{"rules":[{"when":{"agnt":"x"},"reply":{"text":"hi"}}]}')
     await cli.script('other.json', [{ when: { agent: 'nobody' }, reply: { text: 'hi' } }])
@@ -119,13 +102,13 @@ describe('usage errors', () => {
       run('--model', 'scripted:broken.json'),
       run('--model', 'scripted:other.json'),
     ])
-    expect(none).toMatchObject({ code: 1 })
+    expect(none).toMatchObject({ code: 2 })
     expect(none?.err).toMatch(/no model is configured[\s\S]*--model/)
     expect(unknown?.err).toMatch(/acme/)
     expect(flat(missing?.err)).toMatch(/cannot read the script \S*nowhere\.json/)
     expect(flat(broken?.err)).toMatch(/rules\[0\]\.when: unknown key 'agnt'; did you mean 'agent'/)
     expect(flat(miss?.err)).toMatch(/has no rule for agent 'default'/)
-    expect([unknown, missing, broken, miss].map(({ code }) => code)).toEqual([2, 1, 1, 1])
+    expect([unknown, missing, broken, miss].map(({ code }) => code)).toEqual([2, 2, 2, 1])
   })
 
   test('L17 a stack trace is shown only with TROUPE_DEBUG=1', async () => {
