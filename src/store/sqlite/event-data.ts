@@ -181,8 +181,27 @@ export function encodedBytes(batch: readonly EncodedData[]): number {
 
 /** Reverses `encodeEvent`. `load` returns the content of a blob. */
 export function decodeData(data: string, load: (marker: BlobMarker, field: string) => unknown): unknown {
-  if (!data.includes('"$blob"')) return JSON.parse(data)
-  return JSON.parse(data, (field, value: unknown) => (isMarker(value) ? load(value, field) : value))
+  const value: unknown = JSON.parse(data)
+  return data.includes('"$blob"') ? restoreBlobs(value, '', load) : value
+}
+
+/** Puts the values of markers in place, in the value itself. A reviver of `JSON.parse` would call back for every field. */
+function restoreBlobs(value: unknown, field: string, load: (marker: BlobMarker, field: string) => unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (isMarker(value)) return load(value, field)
+  const fields = value as Record<string, unknown>
+  for (const name of Object.keys(fields)) {
+    const part = fields[name]
+    if (typeof part === 'object' && part !== null) setField(fields, name, restoreBlobs(part, name, load))
+  }
+  return value
+}
+
+/** Assigning a field named `__proto__` would set the prototype. */
+function setField(fields: Record<string, unknown>, name: string, value: unknown): void {
+  if (fields[name] === value) return
+  if (name !== '__proto__') fields[name] = value
+  else Object.defineProperty(fields, name, { value, writable: true, enumerable: true, configurable: true })
 }
 
 /** The markers in stored data, with their paths. */

@@ -104,8 +104,19 @@ export class EventTable {
     return (rows as unknown as EventRecord[]).map((record) => this.#decode(record, run))
   }
 
+  /** Runs share agents, tools and limits: their values are loaded once. */
   ofRuns(run_ids: readonly string[], types: readonly string[]): Event[] {
-    return this.decodeJoined(this.#sql.ofRuns.all(JSON.stringify(run_ids), JSON.stringify(types)))
+    const rows = this.#sql.ofRuns.all(JSON.stringify(run_ids), JSON.stringify(types)) as unknown as JoinedEventRecord[]
+    const loaded = new Map<string, unknown>()
+    return rows.map((record) => {
+      const load = (marker: BlobMarker) => {
+        const key = `${marker.$blob}${record.project}`
+        const value = loaded.has(key) ? loaded.get(key) : this.#blobs.load(record.project, marker)
+        loaded.set(key, value)
+        return value
+      }
+      return toEvent(record, record.run_id, load)
+    })
   }
 
   /** Decodes rows with `JOINED_COLUMNS`, which may belong to different runs. */
@@ -139,11 +150,18 @@ export class EventTable {
   }
 
   #decode(record: EventRecord, run: Omit<RunKey, 'id'>, omittedField?: string): Event {
-    const { seq, at, type, session_id } = record
     const load = (marker: BlobMarker, field: string) =>
       field === omittedField ? null : this.#blobs.load(run.project, marker)
-    const data = decodeData(record.data, load)
-    if (session_id === null) return { run_id: run.run_id, seq, at, type, data } as Event
-    return { run_id: run.run_id, seq, at, type, session_id, data } as Event
+    return toEvent(record, run.run_id, load)
   }
+}
+
+function toEvent(
+  { seq, at, type, session_id, data: json }: EventRecord,
+  run_id: string,
+  load: (marker: BlobMarker, field: string) => unknown,
+): Event {
+  const data = decodeData(json, load)
+  if (session_id === null) return { run_id, seq, at, type, data } as Event
+  return { run_id, seq, at, type, session_id, data } as Event
 }
