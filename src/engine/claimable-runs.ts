@@ -2,13 +2,19 @@ import { isEvent } from '../kernel/event.ts'
 import type { RunRow, Store } from '../store/store.ts'
 import { isOwnerDead } from './lease-owner.ts'
 
+const RUNS_PER_PAGE = 100
+
 /** The runs of a project that wait for a process, oldest first. Another process may take one of them at any time. */
 export async function* claimableRuns(store: Store, project: string): AsyncGenerator<RunRow, void> {
-  const unfinished = await store.runs({ project, status: ['pending', 'running', 'waiting'], limit: MAX_UNFINISHED })
-  for (const row of unfinished.reverse()) {
-    if (row.owner !== null && !isOwnerDead(row.owner)) continue
-    // A run whose commands cannot be read fails when it is claimed, by its name. Here it would hold up all others.
-    if (await needsExecution(store, row).catch(() => true)) yield row
+  for (let after: string | undefined; ; ) {
+    const page = await store.claimableRuns({ project, after, limit: RUNS_PER_PAGE })
+    for (const row of page) {
+      if (row.owner !== null && !isOwnerDead(row.owner)) continue
+      // A run whose commands cannot be read fails when it is claimed, by its name. Here it would hold up all others.
+      if (await needsExecution(store, row).catch(() => true)) yield row
+    }
+    after = page.at(-1)?.run_id
+    if (page.length < RUNS_PER_PAGE) return
   }
 }
 
@@ -17,9 +23,6 @@ export async function needsExecution(store: Store, { run_id, status }: RunRow): 
   if (status === 'waiting') return hasUnreadCommand(store, run_id)
   return status === 'pending' || status === 'running'
 }
-
-/** All unfinished runs: with a smaller number, the oldest would never be claimed while newer ones wait for people. */
-const MAX_UNFINISHED = 1_000_000
 
 /** True if a command was stored that no owner of the run has turned into an event yet. */
 export async function hasUnreadCommand(store: Store, run_id: string): Promise<boolean> {

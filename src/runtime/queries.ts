@@ -148,25 +148,17 @@ function gateQuery({ store, project }: QueryScope, query: GateQuery = {}): Paged
     scope: { project, ...filter },
     async read(position: unknown, limit: number) {
       if (filter.run_id !== undefined) await requireRun(store, project, filter.run_id)
-      const open = await store.openGates({ project, ...filter })
-      const after = position as GatePosition | undefined
-      const rest = after ? open.filter((gate) => compareGates(gatePosition(gate), after) > 0) : open
-      return rest.toSorted((a, b) => compareGates(gatePosition(a), gatePosition(b))).slice(0, limit)
+      return store.openGates({
+        project,
+        ...filter,
+        limit,
+        ...(position === undefined ? {} : { after: String(position) }),
+      })
     },
-    positionOf: gatePosition,
+    // A gate can be answered between two pages, so its place is its own and not a number of gates.
+    positionOf: ({ gate_id }: GateRow) => gate_id,
   }
   return pagedQuery(definition, query)
-}
-
-type GatePosition = readonly [opened_at: number, gate_id: string]
-
-/** A gate can be answered between two pages, so its place is its own and not a number of gates. */
-function gatePosition({ opened_at, gate_id }: GateRow): GatePosition {
-  return [opened_at, gate_id]
-}
-
-function compareGates([timeA, idA]: GatePosition, [timeB, idB]: GatePosition): number {
-  return timeA - timeB || (idA < idB ? -1 : Number(idA > idB))
 }
 
 function artifactQuery(

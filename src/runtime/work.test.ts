@@ -91,10 +91,10 @@ test('WK2 closing the troupe ends the work', async () => {
 
 test('WK3 an error of the store is reported, and the work goes on', async () => {
   const { store, front, back } = await createPair({ model: functionModel(() => ({ text: 'done' })) })
-  const runs = store.runs.bind(store)
+  const runs = store.claimableRuns.bind(store)
   let failures = 1
-  store.runs = (filter) =>
-    failures-- > 0 ? Promise.reject(new TroupeError('store_failed', 'disk on fire')) : runs(filter)
+  store.claimableRuns = (page) =>
+    failures-- > 0 ? Promise.reject(new TroupeError('store_failed', 'disk on fire')) : runs(page)
   const failed = Promise.withResolvers<TroupeError>()
   void back.work({ onError: failed.resolve })
   expect(await failed.promise).toMatchObject({ code: 'store_failed' })
@@ -135,6 +135,7 @@ test('WK5 a run whose commands cannot be read is reported by its id', async () =
   const waiting = await (await start(front, 'ask')).result
   stop.abort()
   await first
+  await front.answer(waiting.gates[0]?.gate_id ?? '', 'yes', { resume: false })
   const commands = store.commands.bind(store)
   store.commands = (run_id, after) =>
     run_id === waiting.run_id ? Promise.reject(new TroupeError('store_corrupt', 'no JSON')) : commands(run_id, after)

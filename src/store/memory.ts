@@ -162,6 +162,14 @@ export class MemoryStore implements port.Store {
       .map((run) => toRunRow(run, this.#now()))
   }
 
+  async claimableRuns({ project, after, limit }: port.ClaimableRunPage): Promise<port.RunRow[]> {
+    return valuesAfter(this.#runs, after)
+      .filter(({ identity, projection }) => identity.project === project && !isEnded(projection.status))
+      .filter(({ projection, commands }) => projection.status !== 'waiting' || commands.length > 0)
+      .slice(0, limit)
+      .map((run) => toRunRow(run, this.#now()))
+  }
+
   async events(run_id: string, range: port.EventRange = {}): Promise<Event[]> {
     const all = this.#requireRun(run_id).events.slice(range.after ?? 0, range.to)
     const { session_id } = range
@@ -212,11 +220,12 @@ export class MemoryStore implements port.Store {
     return found && toGateRow(found)
   }
 
-  async openGates(filter: { project?: string; run_id?: string }): Promise<port.GateRow[]> {
-    return [...this.#gates.values()]
+  async openGates(filter: port.GateFilter): Promise<port.GateRow[]> {
+    return valuesAfter(this.#gates, filter.after)
       .filter(({ row, run }) => row.answered_at === null && !isEnded(run.projection.status))
       .filter(({ row }) => filter.project === undefined || row.project === filter.project)
       .filter(({ row }) => filter.run_id === undefined || row.run_id === filter.run_id)
+      .slice(0, filter.limit)
       .map(toGateRow)
   }
 
@@ -372,4 +381,11 @@ export class MemoryStore implements port.Store {
     const run = holder === null ? undefined : this.#runs.get(holder)
     return run && !isEnded(run.projection.status) ? holder : null
   }
+}
+
+/** The values behind a key, in insertion order; all without a key, none behind an unknown one. */
+function valuesAfter<T>(map: ReadonlyMap<string, T>, key: string | undefined): T[] {
+  if (key === undefined) return [...map.values()]
+  const index = [...map.keys()].indexOf(key)
+  return index < 0 ? [] : [...map.values()].slice(index + 1)
 }

@@ -183,6 +183,10 @@ class SqliteStore implements port.Store {
     return this.#read(({ runs }) => runs.list(filter))
   }
 
+  claimableRuns(page: port.ClaimableRunPage): Promise<port.RunRow[]> {
+    return this.#read(({ runs }) => runs.listClaimable(page))
+  }
+
   async events(run_id: string, range: port.EventRange = {}): Promise<Event[]> {
     const run = await this.#read(({ runs }) => runs.requireKey(run_id))
     const total = range.limit ?? Number.POSITIVE_INFINITY
@@ -253,7 +257,7 @@ class SqliteStore implements port.Store {
     return this.#read(({ gates }) => gates.row(gate_id))
   }
 
-  openGates(filter: { project?: string; run_id?: string }): Promise<port.GateRow[]> {
+  openGates(filter: port.GateFilter): Promise<port.GateRow[]> {
     return this.#read(({ gates }) => gates.list(filter))
   }
 

@@ -41,6 +41,13 @@ export interface RunFilter {
   limit?: number
 }
 
+export interface ClaimableRunPage {
+  project: string
+  /** Runs created after this one. */
+  after?: string | undefined
+  limit: number
+}
+
 export interface SessionRow {
   session_id: string
   project: string
@@ -111,6 +118,14 @@ export interface GateRow extends Gate {
   pending_answer_by?: string
 }
 
+export interface GateFilter {
+  project?: string
+  run_id?: string
+  /** Gates opened after this one, which may be answered by now. */
+  after?: string
+  limit?: number
+}
+
 export interface ArtifactRow extends Artifact {
   project: string
   run_id: string
@@ -178,6 +193,8 @@ export interface RunStore {
   run(run_id: string): Promise<RunRow | undefined>
   /** Newest first. */
   runs(filter: RunFilter): Promise<RunRow[]>
+  /** Runs that may need a process, oldest first: those that have not ended and, if they wait for a person, have a command. */
+  claimableRuns(page: ClaimableRunPage): Promise<RunRow[]>
   /** In seq order. */
   events(run_id: string, range?: EventRange): Promise<Event[]>
   /** Events of these types of several runs, for reports: run by run as given, in seq order. Unknown runs have none. */
@@ -202,7 +219,7 @@ export interface SessionStore {
 export interface CommandStore {
   gate(gate_id: string): Promise<GateRow | undefined>
   /** The inbox: open gates, oldest first. */
-  openGates(filter: { project?: string; run_id?: string }): Promise<GateRow[]>
+  openGates(filter: GateFilter): Promise<GateRow[]>
   /** Stores a command, fully synced. Rejects with `gate_answered`, `unknown_gate`, `unknown_run` or `run_ended`. */
   enqueueCommand(run_id: string, body: CommandBody, at: number): Promise<Command>
   /** Commands of a run with a greater id, in order. */

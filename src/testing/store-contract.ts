@@ -61,6 +61,7 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
     test('ST4 renew returns the lost leases; releasing a lost lease changes nothing', withStore(run.renewsLeases))
     test('ST15 artifacts have versions; the highest is the newest', withStore(run.versionsArtifacts))
     test('ST16 runs are listed newest first, by project, status and tags', withStore(run.listsRuns))
+    test('ST65 runs that may need a process are listed oldest first', withStore(run.listsClaimableRuns))
   })
 
   describe(`${name} satisfies the store contract: deletion`, () => {

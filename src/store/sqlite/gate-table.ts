@@ -1,6 +1,6 @@
 import { isEvent } from '../../kernel/event.ts'
 import { gateRowFromOpen } from '../projection.ts'
-import type { GateRow } from '../store.ts'
+import type { GateFilter, GateRow } from '../store.ts'
 import type { EventTable, RunKey } from './event-table.ts'
 import type { Database } from './node-sqlite.ts'
 
@@ -17,6 +17,8 @@ const SELECT = `
   FROM gates JOIN runs ON runs.id = gates.run`
 const OPEN = `${SELECT} WHERE answered_event IS NULL AND runs.ended_at IS NULL`
 
+const PAGE = 'AND opened_event > ? ORDER BY opened_event LIMIT ?'
+
 function statements(db: Database) {
   return {
     insert: db.prepare(
@@ -24,9 +26,9 @@ function statements(db: Database) {
     ),
     answer: db.prepare('UPDATE gates SET answered_event = ? WHERE gate_id = ? AND answered_event IS NULL'),
     byId: db.prepare(`${SELECT} WHERE gate_id = ?`),
-    open: db.prepare(`${OPEN} ORDER BY opened_event`),
-    openInProject: db.prepare(`${OPEN} AND runs.project = ? ORDER BY opened_event`),
-    openInRun: db.prepare(`${OPEN} AND runs.run_id = ? ORDER BY opened_event`),
+    open: db.prepare(`${OPEN} ${PAGE}`),
+    openInProject: db.prepare(`${OPEN} AND runs.project = ? ${PAGE}`),
+    openInRun: db.prepare(`${OPEN} AND runs.run_id = ? AND runs.project = ifnull(?, runs.project) ${PAGE}`),
   }
 }
 
@@ -65,19 +67,20 @@ export class GateTable {
     return this.#find(gate_id)?.run_id
   }
 
-  list({ project, run_id }: { project?: string; run_id?: string }): GateRow[] {
-    return (this.#selectOpen(project, run_id) as unknown as GateRecord[])
-      .filter((record) => project === undefined || record.project === project)
-      .flatMap((record) => this.#toRow(record) ?? [])
+  list(filter: GateFilter): GateRow[] {
+    return (this.#selectOpen(filter) as unknown as GateRecord[]).flatMap((record) => this.#toRow(record) ?? [])
   }
 
   openGateIds(run_id: string): string[] {
-    return this.#sql.openInRun.all(run_id).map((row) => String(row.gate_id))
+    return this.#selectOpen({ run_id }).map((row) => String(row.gate_id))
   }
 
-  #selectOpen(project: string | undefined, run_id: string | undefined) {
-    if (run_id !== undefined) return this.#sql.openInRun.all(run_id)
-    return project === undefined ? this.#sql.open.all() : this.#sql.openInProject.all(project)
+  #selectOpen({ project, run_id, after, limit = -1 }: GateFilter) {
+    const afterEvent = after === undefined ? 0 : (this.#find(after)?.opened_event ?? Number.MAX_SAFE_INTEGER)
+    if (run_id !== undefined) return this.#sql.openInRun.all(run_id, project ?? null, afterEvent, limit)
+    return project === undefined
+      ? this.#sql.open.all(afterEvent, limit)
+      : this.#sql.openInProject.all(project, afterEvent, limit)
   }
 
   #find(gate_id: string): GateRecord | undefined {

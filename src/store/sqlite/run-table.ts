@@ -6,7 +6,7 @@ import type { RunLeaseState } from '../preconditions.ts'
 import { currentLease, duplicateRunError, isEnded, unknownRunError } from '../preconditions.ts'
 import type { RunProjection } from '../projection.ts'
 import { NEW_RUN_PROJECTION, runTitle } from '../projection.ts'
-import type { Claimant, Lease, RunFilter, RunRow } from '../store.ts'
+import type { ClaimableRunPage, Claimant, Lease, RunFilter, RunRow } from '../store.ts'
 import type { RunKey } from './event-table.ts'
 import type { Database } from './node-sqlite.ts'
 
@@ -64,6 +64,10 @@ function statements(db: Database) {
     recent: db.prepare('SELECT run_id FROM runs ORDER BY id DESC LIMIT 100'),
     list: db.prepare(`${SELECT_RUNS} ${NEWEST_FIRST}`),
     listTagged: db.prepare(`${SELECT_RUNS} ${WITH_TAGS} ${NEWEST_FIRST}`),
+    listClaimable: db.prepare(
+      `SELECT ${COLUMNS} FROM runs WHERE project = ? AND ended_at IS NULL AND id > ?
+       AND (status != 'waiting' OR EXISTS (SELECT 1 FROM commands WHERE commands.run = runs.id)) ORDER BY id LIMIT ?`,
+    ),
     listActive: db.prepare(`${SELECT_RUNS} AND ended_at IS NULL ${NEWEST_FIRST}`),
   }
 }
@@ -162,6 +166,13 @@ export class RunTable {
     const found =
       tags.length > 0 ? this.#sql.listTagged.all(...where, JSON.stringify(tags), limit) : untagged.all(...where, limit)
     const records = found as unknown as RunRecord[]
+    return records.map((record) => toRow(record, now))
+  }
+
+  listClaimable({ project, after, limit }: ClaimableRunPage): RunRow[] {
+    const now = this.now()
+    const afterId = after === undefined ? 0 : Number(this.#sql.keyById.get(after)?.id ?? Number.MAX_SAFE_INTEGER)
+    const records = this.#sql.listClaimable.all(project, afterId, limit) as unknown as RunRecord[]
     return records.map((record) => toRow(record, now))
   }
 

@@ -311,3 +311,21 @@ export async function describesOwners(store: Store): Promise<void> {
   const message = /another process \(pid 4711 on mill\) works on it until \d\d:\d\d:\d\d/
   await expectRejection(store.lease('r1', testClaimant('me')), 'run_busy', message)
 }
+
+export async function listsClaimableRuns(store: Store): Promise<void> {
+  const [ended, waiting, answered] = await Promise.all(['r1', 'r2', 'r3'].map((id) => createLeasedRun(store, id)))
+  await store.createRun(testRunStart('r4'))
+  await createLeasedRun(store, 'elsewhere', 'other')
+  assert.ok(ended && waiting && answered)
+  await ended.append('run:end', runEndData())
+  for (const run of [waiting, answered]) await run.append('run:park', { gates: [] })
+  await store.enqueueCommand('r3', { kind: 'cancel', reason: '', by: 'eve' }, NOW)
+  await createLeasedRun(store, 'r5')
+  const ids = async (page: Omit<Parameters<Store['claimableRuns']>[0], 'project'>) =>
+    (await store.claimableRuns({ project: 'default', ...page })).map(({ run_id }) => run_id)
+  assert.deepEqual(await ids({ limit: 9 }), ['r3', 'r4', 'r5'])
+  assert.deepEqual(await ids({ limit: 2 }), ['r3', 'r4'])
+  assert.deepEqual(await ids({ limit: 2, after: 'r4' }), ['r5'])
+  assert.deepEqual(await ids({ limit: 2, after: 'r1' }), ['r3', 'r4'])
+  assert.deepEqual(await ids({ limit: 2, after: 'none such' }), [])
+}
