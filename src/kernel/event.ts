@@ -2,6 +2,7 @@ import type { ErrorRecord } from '../errors.ts'
 import type { JsonSchema } from '../schema/standard-schema.ts'
 import type { Agent, AgentPermissions } from './agent.ts'
 import type { Artifact } from './artifact.ts'
+import type { Attachment } from './attachment.ts'
 import type { Gate, GateAnswer } from './gate.ts'
 import type { Limits } from './limits.ts'
 import type { AssistantMessage, ModelStop, RefusedFeature, Usage, UserMessage } from './model.ts'
@@ -167,6 +168,8 @@ export interface ToolPre extends ToolEventFields {
 export interface ToolPost extends ToolEventFields {
   status: 'ok'
   output: unknown
+  /** Images of the result. */
+  attachments?: readonly Attachment[]
   files?: string[]
   truncated?: number
   recovered?: true

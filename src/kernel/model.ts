@@ -59,6 +59,8 @@ export interface ToolResultPart {
   name: string
   text: string
   is_error: boolean
+  /** Images of the result, for models that take them. */
+  files?: FilePart[]
 }
 
 export interface UserMessage {
@@ -136,6 +138,8 @@ export type ModelChunk =
 /** A part of a request that a server does not accept: it is sent again without it, or with a smaller `max_output`. */
 export type RefusedFeature =
   | { feature: 'output' | 'tools' | 'temperature' | 'effort' | 'system' }
+  /** Images in tool results; their text stays. */
+  | { feature: 'result_files' }
   | { feature: 'max_output'; max: number }
   /** The context window, and the part of it that the messages take up: the rest is too small for `max_output`. */
   | { feature: 'window'; tokens: number; input: number }

@@ -1,6 +1,7 @@
 import { TroupeError } from '../errors.ts'
 import type { Schema } from '../schema/standard-schema.ts'
 import { schemaKind } from '../schema/standard-schema.ts'
+import type { Attachment } from './attachment.ts'
 import type { RunMetadata } from './run-metadata.ts'
 
 /**
@@ -15,6 +16,8 @@ export interface ToolResult {
   success: boolean
   output?: unknown
   error?: string
+  /** Images of the result, for models that take them; others get a line in the text instead. */
+  attachments?: readonly Attachment[]
   /** Paths that the call created or changed. */
   files?: string[]
   /** New content of text files among them; it becomes an artifact where the session asks for that. */

@@ -176,3 +176,29 @@ test('MO73 messages of the user that follow each other are sent as one; images s
   expect(sent.map(({ role }) => role)).toEqual(['user', 'assistant', 'user'])
   expect(sent[0]?.content).toMatchObject([{ type: 'text', text: 'One.\n\nTwo.' }, { type: 'file' }])
 })
+
+test('MO75 images of tool results follow in a message of the user; a model that takes none gets a line instead', () => {
+  const files = [{ type: 'file' as const, name: 'image-1', media_type: 'image/png', data: 'aGk=' }]
+  const messages: Message[] = [
+    userMessage('Look.'),
+    { role: 'assistant', content: [{ type: 'tool-call', id: 'a', name: 'look', input: {} }] },
+    { role: 'tool', content: [{ type: 'tool-result', id: 'a', name: 'look', text: 'here', is_error: false, files }] },
+  ]
+  const sent = (modelId: string) =>
+    callOptions({ messages }, { provider: 'other', modelId })
+      .prompt.slice(3)
+      .map(({ role, content }) => [role, content])
+  expect(sent('model')).toMatchObject([
+    ['tool', [{ output: { type: 'text', value: 'here' } }]],
+    [
+      'user',
+      [
+        { type: 'text', text: 'image-1 of the result of look:' },
+        { type: 'file', mediaType: 'image/png' },
+      ],
+    ],
+  ])
+  expect(sent('deepseek-chat')).toMatchObject([
+    ['tool', [{ output: { value: 'here\n[not shown: image-1; the model here/model does not take such files]' } }]],
+  ])
+})

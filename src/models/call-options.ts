@@ -4,10 +4,19 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4TextPart,
 } from '@ai-sdk/provider'
-import type { AssistantMessage, FilePart, Message, ModelRequest, ToolSpec, UserMessage } from '../kernel/model.ts'
+import type {
+  AssistantMessage,
+  FilePart,
+  Message,
+  ModelRequest,
+  ToolMessage,
+  ToolSpec,
+  UserMessage,
+} from '../kernel/model.ts'
 import { toolCallsFrom } from '../kernel/model.ts'
+import { withoutResultFiles } from '../kernel/result-files.ts'
 import type { JsonSchema } from '../schema/standard-schema.ts'
-import { supportsReasoningEffort } from './known-models.ts'
+import { isUnsupportedFile, supportsReasoningEffort } from './known-models.ts'
 import { providerMetadataFor } from './provider-metadata.ts'
 import type { ToolNameMap } from './tool-name-map.ts'
 
@@ -84,12 +93,13 @@ function withoutSchemaDialect({ $schema: _, ...schema }: JsonSchema): JsonSchema
 function toPrompt(target: CallTarget, { system, messages }: ModelRequest): Prompt {
   const prompt: Prompt = system === '' ? [] : [{ role: 'system', content: system }]
   for (const message of messages) {
-    const mapped = toPromptMessage(target, message)
-    const last = prompt.at(-1)
-    // Many chat templates accept only alternating roles. Claude's provider package joins messages itself, block by block.
-    if (mapped?.role === 'user' && last?.role === 'user' && !cachesByBreakpoint(target))
-      last.content = joinTexts([...last.content, ...mapped.content])
-    else if (mapped) prompt.push(mapped)
+    for (const mapped of toPromptMessages(target, message)) {
+      const last = prompt.at(-1)
+      // Many chat templates accept only alternating roles. Claude's provider package joins messages itself, block by block.
+      if (mapped.role === 'user' && last?.role === 'user' && !cachesByBreakpoint(target))
+        last.content = joinTexts([...last.content, ...mapped.content])
+      else prompt.push(mapped)
+    }
   }
   return prompt
 }
@@ -106,23 +116,37 @@ function joinTexts(parts: UserContent): UserContent {
   return joined
 }
 
-function toPromptMessage(target: CallTarget, message: Message): LanguageModelV4Message | undefined {
+function toPromptMessages(target: CallTarget, message: Message): LanguageModelV4Message[] {
   switch (message.role) {
     case 'user':
-      return { role: 'user', content: userContent(target, message) }
+      return [{ role: 'user', content: userContent(target, message) }]
     case 'assistant':
-      return assistantMessage(target, message)
+      return assistantMessage(target, message) ?? []
     case 'tool':
-      return {
-        role: 'tool',
-        content: message.content.map(({ id, name, text, is_error }) => ({
-          type: 'tool-result',
-          toolCallId: toProviderCallId(id),
-          toolName: target.toolNames.toWire(name),
-          output: { type: is_error ? 'error-text' : 'text', value: text },
-        })),
-      }
+      return toolMessages(target, message)
   }
+}
+
+/**
+ * The results as text, then their images in a message of the user: the chat interface takes no images in a tool message, and every
+ * other one takes them here.
+ */
+function toolMessages(target: CallTarget, { content }: ToolMessage): LanguageModelV4Message[] {
+  const isUnsupported = ({ media_type }: FilePart) => isUnsupportedFile(target.model, media_type)
+  const results = content.map((part) => withoutResultFiles(part, target.name, isUnsupported))
+  const images = results.flatMap(({ name, files = [] }) =>
+    files.flatMap((file) => [textPart(`${file.name ?? 'file'} of the result of ${name}:`), filePart(target, file)]),
+  )
+  const message: LanguageModelV4Message = {
+    role: 'tool',
+    content: results.map(({ id, name, text, is_error }) => ({
+      type: 'tool-result',
+      toolCallId: toProviderCallId(id),
+      toolName: target.toolNames.toWire(name),
+      output: { type: is_error ? 'error-text' : 'text', value: text },
+    })),
+  }
+  return images.length > 0 ? [message, { role: 'user', content: images }] : [message]
 }
 
 /** Providers reject empty texts and messages without content. */
@@ -152,7 +176,7 @@ function filePart({ model }: CallTarget, { name, media_type, data }: FilePart): 
 }
 
 /** Omits a response without text and tool calls: providers reject a message that holds only reasoning. */
-function assistantMessage(target: CallTarget, { content }: AssistantMessage): LanguageModelV4Message | undefined {
+function assistantMessage(target: CallTarget, { content }: AssistantMessage): [LanguageModelV4Message] | undefined {
   const parts: AssistantContent = []
   for (const part of content) {
     const provider = part.type === 'text' ? undefined : providerMetadataFor(target.name, part)
@@ -168,7 +192,7 @@ function assistantMessage(target: CallTarget, { content }: AssistantMessage): La
       parts.push({ type: 'tool-call', ...call, ...options })
     } else if (provider) parts.push({ type: 'reasoning', text: part.text, ...options })
   }
-  return parts.some(({ type }) => type !== 'reasoning') ? { role: 'assistant', content: parts } : undefined
+  return parts.some(({ type }) => type !== 'reasoning') ? [{ role: 'assistant', content: parts }] : undefined
 }
 
 /** Providers accept only objects as arguments, even when the model itself wrote something else. */

@@ -87,6 +87,7 @@ function errorContext({ name, options }: LanguageModelSource, request: ModelRequ
     secrets: options.secrets ?? [],
     tools: request.tools.length > 0,
     files: fileParts(request).length > 0,
+    result_files: request.messages.some(({ role, content }) => role === 'tool' && content.some(({ files }) => files)),
     output: request.output !== undefined,
     temperature: request.settings.temperature !== undefined,
     effort: request.settings.effort !== undefined,

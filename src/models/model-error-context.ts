@@ -7,6 +7,7 @@ export interface ModelErrorContext {
   /** What the request has. */
   tools: boolean
   files: boolean
+  result_files?: boolean
   output?: boolean
   temperature?: boolean
   effort?: boolean

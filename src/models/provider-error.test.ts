@@ -126,6 +126,11 @@ describe('error responses', () => {
     ["Unsupported value: 'temperature' does not support 0.3 with this model.", { feature: 'temperature' }],
     ["Unsupported parameter: 'reasoning_effort' is not supported with this model.", { feature: 'effort' }],
     ['System role not supported', { feature: 'system' }],
+    ['this model does not support image input', { feature: 'result_files' }],
+    ['Invalid content type. image_url is only supported by certain models.', { feature: 'result_files' }],
+    ['/models/a is not a multimodal model', { feature: 'result_files' }],
+    ['messages[3].content must be a string', { feature: 'result_files' }],
+    ['image input is not supported - hint: you may need to provide the mmproj', { feature: 'result_files' }],
     [
       "This model's maximum context length is 4096 tokens. However, you requested 16504 tokens (120 in the messages, 16384 in the completion).",
       { feature: 'window', tokens: 4096, input: 120 },
@@ -156,9 +161,16 @@ describe('error responses', () => {
       { feature: 'window', tokens: 204800, input: 85432 },
     ],
   ])('MO72 %s', (message, refused) => {
-    const everything = { tools: true, output: true, temperature: true, effort: true, system: true }
+    const everything = { tools: true, output: true, temperature: true, effort: true, system: true, result_files: true }
     expect(responseError(400, { message, context: everything })).toMatchObject({ code: 'model_unsupported', refused })
-    const nothing = { tools: false, output: false, temperature: false, effort: false, system: false }
+    const nothing = {
+      tools: false,
+      output: false,
+      temperature: false,
+      effort: false,
+      system: false,
+      result_files: false,
+    }
     if (refused.feature !== 'max_output' && refused.feature !== 'window')
       expect(responseError(400, { message, context: nothing })).not.toHaveProperty('refused')
   })

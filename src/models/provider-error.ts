@@ -9,7 +9,7 @@ import { similarModels } from './known-models.ts'
 import type { ModelErrorContext } from './model-error-context.ts'
 import { redactedExcerpt } from './model-error-context.ts'
 import { networkHint } from './network-error.ts'
-import { refusedFeature } from './refused-feature.ts'
+import { NO_FILES, refusedFeature } from './refused-feature.ts'
 
 /** Converts the error of a request that got no response. */
 export function toRequestError(thrown: unknown, context: ModelErrorContext): TroupeError {
@@ -69,8 +69,6 @@ const HTML_PAGE_STATUS = new Set([400, 404, 405])
 const BAD_KEY = /api[ _]?key not valid|API_KEY_INVALID|invalid (x-)?api[ _-]?key|incorrect api key/i
 const TOO_LONG =
   /context[ _]?(length|window|size|limit)|prompt is too long|too many (input )?tokens|input token count|maximum (number of )?tokens allowed|exceeds? the (available|model'?s) context|reduce the length/i
-const NO_FILES =
-  /(not|n['’]t) support (image|vision)|image (input|content).{0,40}not supported|no (vision|image) support/i
 const QUOTA = /insufficient_quota|exceeded your current quota|billing|credit balance/i
 
 /** Converts an HTTP error response of the provider. */

@@ -14,6 +14,9 @@ const TEMPERATURE = /\btemperature\b/i
 const EFFORT = /reasoning[_ ]?(effort|config)|\bthinking\b/i
 const SYSTEM =
   /system (role|message|prompt|instruction)s?\b.{0,40}(not (supported|enabled|allowed)|unsupported)|(not|n['’]t) support system/i
+/** The server or its model takes no images. */
+export const NO_FILES =
+  /(not|n['’]t) support (image|vision|multimodal)|image(_url|s)?( input| content)?s?.{0,40}(not|only) supported|no (vision|image) support|not a multimodal model|content must be a string|required for image input/i
 const REFUSED =
   /support|unavailable|invalid|not (allowed|permitted|enabled)|unknown|unrecognized|extra inputs|cannot be (used|combined)|deprecated|disabled/i
 
@@ -24,6 +27,8 @@ export function refusedFeature(text: string, context: ModelErrorContext): Refuse
   if (context.system && SYSTEM.test(text)) return { feature: 'system' }
   // A server that refuses tools together with a schema mentions both: without the schema the agent can still work.
   if (context.output && OUTPUT.test(text) && REFUSED.test(text)) return { feature: 'output' }
+  // Files of the user are not dropped: the answer would be about something that the model has not seen.
+  if (context.result_files && !context.files && NO_FILES.test(text)) return { feature: 'result_files' }
   if (context.tools && TOOLS.test(text)) return { feature: 'tools' }
   if (!REFUSED.test(text)) return undefined
   if (context.temperature && TEMPERATURE.test(text)) return { feature: 'temperature' }

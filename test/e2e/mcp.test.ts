@@ -171,7 +171,7 @@ test('MC24 tools have a stable order, whichever server started first', async () 
   const { run_id } = await troupe.run('task', { agent: 'worker', instruction: 'hello' })
   const names = toolNames(await troupe.events(run_id).all()).filter((name) => name.startsWith('mcp__'))
   expect(names).toEqual(names.toSorted())
-  expect(names).toHaveLength(27)
+  expect(names).toHaveLength(26)
 })
 
 /** Waits until the run starts a tool call. */

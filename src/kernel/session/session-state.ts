@@ -147,6 +147,9 @@ export function applyEvent(session: SessionState, event: Event): void {
         name: event.data.tool,
         text: formatOutput(event.data.output),
         is_error: false,
+        ...(event.data.attachments
+          ? { files: event.data.attachments.map((file) => ({ type: 'file' as const, ...file })) }
+          : undefined),
       })
       return
     case 'tool:error':
@@ -203,11 +206,11 @@ function appendMessage(session: SessionState, message: Message): void {
   session.unhashed.push(json)
 }
 
-function addToolResult(session: SessionState, { id, name, text, is_error }: Omit<ToolResultPart, 'type'>): void {
+function addToolResult(session: SessionState, result: Omit<ToolResultPart, 'type'>): void {
   const calls = lastToolCalls(session)
   // A performer's own calls are in its own conversation. The opening cannot tell: a fold has none.
-  if (!calls.some((call) => call.id === id)) return
-  session.toolResults.set(id, { type: 'tool-result', id, name, text, is_error })
+  if (!calls.some((call) => call.id === result.id)) return
+  session.toolResults.set(result.id, { type: 'tool-result', ...result })
   if (calls.some((call) => !session.toolResults.has(call.id))) return
   session.invalidCallTurns = session.invalidCalls > 0 ? session.invalidCallTurns + 1 : 0
   session.invalidCalls = 0
@@ -235,9 +238,10 @@ function applyCompression(session: SessionState, compression: SessionCompress): 
   session.unhashed.push(JSON.stringify(compression))
 }
 
-function omitResultText(part: ToolResultPart): ToolResultPart {
+function omitResultText({ files, ...part }: ToolResultPart): ToolResultPart {
   if (part.text.startsWith(OMITTED_PREFIX)) return part
-  const text = `${OMITTED_PREFIX} to save context: ${part.text.length} characters. Call the tool again if you need them.]`
+  const images = files ? ` and ${files.length} image${files.length === 1 ? '' : 's'}` : ''
+  const text = `${OMITTED_PREFIX} to save context: ${part.text.length} characters${images}. Call the tool again if you need them.]`
   return { ...part, text }
 }
 

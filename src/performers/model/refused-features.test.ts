@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import { agent, createTroupeWithStore, storeOf } from '../../../test/support/test-troupe.ts'
 import { TroupeError } from '../../errors.ts'
 import type { Model, ModelRequest, RefusedFeature } from '../../kernel/model.ts'
+import { defineTool } from '../../kernel/tool.ts'
 
 /** Refuses the features, in order, as long as a request has them; then answers with a JSON object. */
 function refusingModel(...features: RefusedFeature[]): Model & { requests: ModelRequest[] } {
@@ -41,6 +43,46 @@ test('RE11 each refused part is left out, and a refused schema is told in words'
     { feature: 'temperature' },
     { feature: 'output' },
   ])
+})
+
+test('RE11 a server that takes no images gets the results of tools without them', async () => {
+  const data = Buffer.from('\x89PNG\r\n', 'latin1').toString('base64')
+  const look = defineTool({
+    name: 'look',
+    description: 'Looks.',
+    input: z.object({}),
+    kind: 'read',
+    category: 'perception',
+    execute: () => ({
+      success: true,
+      output: 'A cat.',
+      attachments: [{ name: 'image-1', media_type: 'image/png', data }],
+    }),
+  })
+  const requests: ModelRequest[] = []
+  const model: Model = {
+    name: 'blind',
+    async *stream(request) {
+      requests.push(structuredClone(request))
+      const last = request.messages.at(-1)
+      const refused: RefusedFeature = { feature: 'result_files' }
+      if (last?.role === 'tool' && last.content.some(({ files }) => files))
+        throw Object.assign(new TroupeError('model_unsupported', 'no'), { status: 400, refused })
+      if (last?.role === 'tool') yield { type: 'text', text: 'Done.' }
+      else yield { type: 'tool-call', id: 'c', name: 'look', input: {} }
+      yield { type: 'finish', stop: last?.role === 'tool' ? 'end' : 'tool_calls' }
+    },
+  }
+  await using troupe = await createTroupeWithStore({ model, agents: [agent('judge')], tools: [look] })
+  const { status } = await troupe.run('task', { agent: 'judge', instruction: 'Look.' })
+  expect([status, requests.length]).toEqual(['completed', 3])
+  expect(requests[1]?.messages.at(-1)).toMatchObject({ content: [{ files: [{ media_type: 'image/png', data }] }] })
+  const last = requests.at(-1)?.messages.at(-1)
+  const [result] = last?.role === 'tool' ? last.content : []
+  expect(result).toMatchObject({
+    text: expect.stringMatching(/^A cat\.\n\[not shown: image-1; the model .* does not take/),
+  })
+  expect(result).not.toHaveProperty('files')
 })
 
 test('RE11 later requests of the run to the same model are sent without it', async () => {

@@ -3,6 +3,7 @@ import { isEvent } from '../../kernel/event.ts'
 import type { Execution } from '../../kernel/journal/execution.ts'
 import type { Message, ModelRequest, RefusedFeature } from '../../kernel/model.ts'
 import { userMessage } from '../../kernel/model.ts'
+import { withoutResultFiles } from '../../kernel/result-files.ts'
 
 /*
  * A server may refuse a part of a request: tools, a schema for the answer, a setting. The request is sent again without exactly
@@ -54,6 +55,8 @@ function hasFeature(request: ModelRequest, refusal: Refusal): boolean {
       return tools.length > 0
     case 'system':
       return system !== ''
+    case 'result_files':
+      return request.messages.some((message) => message.role === 'tool' && message.content.some(({ files }) => files))
     case 'max_output':
     case 'window':
       return settings.max_output !== undefined && maxOutput(refusal, request) < settings.max_output
@@ -95,6 +98,8 @@ function withoutFeature(request: ModelRequest, refusal: Refusal): ModelRequest {
     }
     case 'tools':
       return { ...request, tools: [] }
+    case 'result_files':
+      return { ...request, messages: request.messages.map((message) => withoutFiles(message, request.model)) }
     case 'system':
       return { ...request, system: '', messages: withFirstUserText(request.messages, request.system) }
     case 'max_output':
@@ -107,6 +112,11 @@ function withoutFeature(request: ModelRequest, refusal: Refusal): ModelRequest {
       return { ...request, settings: others }
     }
   }
+}
+
+function withoutFiles(message: Message, model: string): Message {
+  if (message.role !== 'tool') return message
+  return { ...message, content: message.content.map((part) => withoutResultFiles(part, model)) }
 }
 
 function shapeInWords(schema: object): string {

@@ -34,6 +34,7 @@ export function recordToolResult(scope: ToolCallScope, pre: ToolPre, result: Rec
       ...toolEventFields(scope, pre, result),
       status: 'ok',
       output,
+      ...(result.attachments?.length ? { attachments: result.attachments } : undefined),
       ...(result.files ? { files: result.files } : undefined),
       ...(cut > 0 ? { truncated: cut } : undefined),
       ...(result.recovered ? { recovered: true as const } : undefined),

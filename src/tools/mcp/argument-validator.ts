@@ -8,7 +8,6 @@ import type { JsonSchema } from '../../schema/standard-schema.ts'
 /** Returns an error message for invalid arguments. */
 export type ArgumentValidator = (args: unknown) => string | undefined
 
-const MAX_SCHEMA_CHARS = 64 * 1024
 const MAX_MESSAGE_CHARS = 500
 
 /** Keywords whose value maps names to schemas. */
@@ -16,17 +15,6 @@ const SCHEMA_MAP_KEYWORDS = new Set(['properties', '$defs', 'definitions', 'depe
 /** Keywords whose value is data, not a schema. */
 const DATA_KEYWORDS = new Set(['const', 'enum', 'default', 'examples', 'required', 'dependentRequired'])
 const UNSAFE_KEYWORDS = new Set(['pattern', 'format', 'propertyNames', '$id', 'contentEncoding', 'contentMediaType'])
-
-/** The schema as shown to the model. Throws on anything but an object schema of bounded size. */
-export function parseInputSchema(value: unknown): JsonSchema {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('`inputSchema` is missing')
-  const size = JSON.stringify(value).length
-  if (size > MAX_SCHEMA_CHARS)
-    throw new Error(`\`inputSchema\` has ${size} characters; the maximum is ${MAX_SCHEMA_CHARS}`)
-  const { type = 'object', ...rest } = value as JsonSchema
-  if (type !== 'object') throw new Error(`\`inputSchema.type\` must be "object", not ${JSON.stringify(type)}`)
-  return { type, ...rest }
-}
 
 /** Throws on an invalid JSON Schema. */
 export async function compileArgumentValidator(schema: JsonSchema): Promise<ArgumentValidator> {

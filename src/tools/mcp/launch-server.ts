@@ -35,6 +35,7 @@ export async function launchMcpServer(
     command: [spec.command, ...spec.args],
     env: spec.env,
     write,
+    access: spec.sandbox,
     ...(spec.cwd === undefined ? undefined : { cwd: spec.cwd }),
   })
 }

@@ -47,6 +47,8 @@ export interface ConnectContext extends LaunchContext {
   agentAccess: AgentServerAccess | undefined
   signal: AbortSignal
   onListChanged(): void
+  /** Called with the last lines that a server process wrote to stderr. */
+  onOutput?(tail: string): void
 }
 
 /** Starts or reaches a server and performs the MCP handshake. On failure, a started process is killed. */
@@ -72,7 +74,7 @@ interface OpenTransport {
 async function openTransport(sdk: Sdk, spec: ServerSpec, context: ConnectContext): Promise<OpenTransport> {
   if (spec.kind === 'http') return openHttpTransport(sdk, spec, context.agentAccess)
   const serverProcess = await launchMcpServer(spec, context)
-  const transport = createProcessTransport(serverProcess, sdk)
+  const transport = createProcessTransport(serverProcess, sdk, context.onOutput)
   return { transport, ended: transport.ended, endSession: async () => {}, beginWork: serverProcess.beginWork }
 }
 

@@ -1,50 +1,67 @@
-import { isDeepStrictEqual } from 'node:util'
+import type { Attachment } from '../../kernel/attachment.ts'
+import { attachmentBytes, attachmentMediaType, isWithinAttachmentLimits } from '../../kernel/attachment.ts'
 import type { ToolResult } from '../../kernel/tool.ts'
 import type { McpToolResult } from './mcp-connection.ts'
+import { needsStructuredContent } from './structured-content.ts'
 
-/** Converts an MCP result to a tool result: text, or the structured content. */
+/** Converts an MCP result to a tool result: its text or its structured content, and its images. */
 export function toolResultFromMcp({ content = [], structuredContent, isError }: McpToolResult): ToolResult {
-  const text = content.map(formatContent).join('\n')
+  const attachments: Attachment[] = []
+  const text = content.map((block) => formatContent(block, attachments)).join('\n')
+  const images = attachments.length > 0 ? { attachments } : undefined
   if (isError) {
     const error = text === '' ? 'the server reported an error without a message' : text
     return { success: false, error, ...(structuredContent === undefined ? {} : { output: structuredContent }) }
   }
-  if (structuredContent === undefined) return { success: true, output: text }
-  // Many servers repeat the structured content as text for older clients.
-  if (text === '' || isDeepStrictEqual(parseJson(text), structuredContent)) {
-    return { success: true, output: structuredContent }
-  }
-  return { success: true, output: `${text}\n${JSON.stringify(structuredContent)}` }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
+  if (structuredContent === undefined) return { success: true, output: text, ...images }
+  switch (needsStructuredContent(text, structuredContent)) {
+    case 'instead':
+      return { success: true, output: structuredContent, ...images }
+    case 'no':
+      return { success: true, output: text, ...images }
+    case 'too':
+      return { success: true, output: `${text}\n${JSON.stringify(structuredContent)}`, ...images }
   }
 }
 
 type ContentBlock = Record<string, unknown>
 
-/** One content block as text; a block that is not text is described by its media type and size. */
-function formatContent(block: unknown): string {
+/** One content block as text. An image is added to `attachments`; other data is described by its media type and size. */
+function formatContent(block: unknown, attachments: Attachment[]): string {
   if (!isBlock(block)) return JSON.stringify(block) ?? ''
   const { type, text, data, mimeType, resource } = block
   if (type === 'text') return typeof text === 'string' ? text : ''
-  if (type === 'image' || type === 'audio') return `[${type}: ${formatTypeAndSize(mimeType, data)}]`
+  if (type === 'image' || type === 'audio') return formatData(type, { mediaType: mimeType, data }, attachments)
   if (type === 'resource' && isBlock(resource)) {
     const { uri, text: content, blob, mimeType: mediaType } = resource
-    return typeof content === 'string' ? `[${uri}]\n${content}` : `[${uri}: ${formatTypeAndSize(mediaType, blob)}]`
+    return typeof content === 'string'
+      ? `[${uri}]\n${content}`
+      : formatData(String(uri), { mediaType, data: blob }, attachments)
   }
   if (type === 'resource_link')
     return `[link: ${[block.name, block.uri, block.description].filter(Boolean).join(' · ')}]`
   return JSON.stringify(block)
 }
 
-function formatTypeAndSize(mediaType: unknown, base64: unknown): string {
-  const bytes = typeof base64 === 'string' ? Math.floor((base64.length * 3) / 4) : 0
-  return `${typeof mediaType === 'string' ? mediaType : 'unknown type'}, ${bytes} bytes, not shown`
+/** The smallest limit of an image among the model providers. */
+const MAX_IMAGE_BYTES = 5 * 1024 * 1024
+
+function formatData(
+  label: string,
+  { mediaType, data }: { mediaType: unknown; data: unknown },
+  attachments: Attachment[],
+): string {
+  const base64 = typeof data === 'string' ? data.replaceAll(/\s/g, '') : ''
+  const size = attachmentBytes({ data: base64 })
+  const typeAndSize = `${typeof mediaType === 'string' ? mediaType : 'unknown type'}, ${size} bytes`
+  // The media type by the content: a provider rejects a request whose image is not what it says.
+  const detected = attachmentMediaType(Buffer.from(base64.slice(0, 64), 'base64'))
+  if (!detected?.startsWith('image/')) return `[${label}: ${typeAndSize}, not shown]`
+  const image: Attachment = { name: `image-${attachments.length + 1}`, media_type: detected, data: base64 }
+  if (size > MAX_IMAGE_BYTES || !isWithinAttachmentLimits([...attachments, image]))
+    return `[${label}: ${typeAndSize}, not shown: too large]`
+  attachments.push(image)
+  return `[${label}: ${typeAndSize}, attached as ${image.name}]`
 }
 
 function isBlock(value: unknown): value is ContentBlock {

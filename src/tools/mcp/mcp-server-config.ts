@@ -1,6 +1,7 @@
 import { canonicalJson } from '../../kernel/hash.ts'
 import { formatIssues } from '../../schema/schema.ts'
 import * as z from '../../schema/zod.ts'
+import type { SandboxAccess } from '../sandbox/sandbox.ts'
 
 /** A server process with the stdio transport. `${NAME}` is replaced by an environment variable. */
 export interface StdioServerConfig {
@@ -10,6 +11,8 @@ export interface StdioServerConfig {
   /** Environment variables, in addition to a few harmless ones such as `PATH`. */
   env?: Readonly<Record<string, string>>
   cwd?: string
+  /** What the process can reach beyond the workspace. Only in the configuration, not in agent files. */
+  sandbox?: SandboxAccess
   /** Timeout of one call in milliseconds. */
   timeout?: number
   /** Names of the tools to use. Default: all. */
@@ -46,6 +49,7 @@ export interface StdioSpec extends SharedSpec {
   args: readonly string[]
   env: Readonly<Record<string, string>>
   cwd: string | undefined
+  sandbox: SandboxAccess
 }
 
 export interface HttpSpec extends SharedSpec {
@@ -61,6 +65,8 @@ export type ServerSpec = StdioSpec | HttpSpec
 const textValue = z.union([z.string(), z.number(), z.boolean()]).transform(String)
 const textRecord = z.record(z.string(), textValue).default({})
 
+const paths = z.array(z.string().min(1)).optional()
+
 const sharedFields = {
   timeout: z.number().int().positive().max(86_400_000).optional(),
   tools: z.array(z.string()).optional(),
@@ -74,6 +80,7 @@ const stdioSchema = z.looseObject({
   args: z.array(textValue).default([]),
   env: textRecord,
   cwd: z.string().optional(),
+  sandbox: z.strictObject({ read: paths, write: paths, hosts: paths }).default({}),
   ...sharedFields,
 })
 
@@ -105,8 +112,9 @@ function parseStdio(entry: object): ParsedServerConfig {
   if (!success) return { problem: formatIssues(error) }
   if (data.disabled) return { off: true }
   const [command = '', ...firstArgs] = Array.isArray(data.command) ? data.command : [data.command]
-  const { env, cwd } = data
-  return { spec: { kind: 'stdio', command, args: [...firstArgs, ...data.args], env, cwd, ...toSharedSpec(data) } }
+  const { env, cwd, sandbox } = data
+  const args = [...firstArgs, ...data.args]
+  return { spec: { kind: 'stdio', command, args, env, cwd, sandbox: toAccess(sandbox), ...toSharedSpec(data) } }
 }
 
 function parseHttp(entry: object): ParsedServerConfig {
@@ -114,6 +122,10 @@ function parseHttp(entry: object): ParsedServerConfig {
   if (!success) return { problem: formatIssues(error) }
   if (data.disabled) return { off: true }
   return { spec: { kind: 'http', url: data.url, headers: data.headers, ...toSharedSpec(data) } }
+}
+
+function toAccess(given: { [Key in keyof SandboxAccess]?: string[] | undefined }): SandboxAccess {
+  return Object.fromEntries(Object.entries(given).filter(([, paths]) => paths !== undefined))
 }
 
 interface SharedFields {
@@ -137,4 +149,11 @@ export function serverLocation(spec: ServerSpec): string {
   if (!URL.canParse(spec.url)) return 'an invalid URL'
   const { origin, pathname } = new URL(spec.url)
   return `${origin}${pathname}`
+}
+
+/** Programs that fetch a package before they run it. */
+const PACKAGE_RUNNERS = /(^|\/)(npx|bunx|uvx|pipx|pnpm|yarn|docker|podman)$/
+
+export function isPackageRunner(spec: ServerSpec): boolean {
+  return spec.kind === 'stdio' && PACKAGE_RUNNERS.test(spec.command)
 }

@@ -7,7 +7,7 @@ import { operatorError } from '../tool-errors.ts'
 import type { AgentServerAccess } from './agent-server-access.ts'
 import type { McpConnection, McpToolResult } from './mcp-connection.ts'
 import type { ServerSpec } from './mcp-server-config.ts'
-import { serverLocation } from './mcp-server-config.ts'
+import { isPackageRunner, serverLocation } from './mcp-server-config.ts'
 import { expandVariables, notExposedMessage, redactSecrets } from './mcp-variables.ts'
 import { notifyIfSlow, SLOW_START_MS, withServerTimeout } from './server-timeout.ts'
 
@@ -23,6 +23,8 @@ import { notifyIfSlow, SLOW_START_MS, withServerTimeout } from './server-timeout
  */
 
 export interface McpLimits {
+  /** Timeout for installing the package of a server whose command is `npx`, in milliseconds. */
+  install_ms: number
   /** Timeout for starting or reaching a server, in milliseconds. */
   connect_ms: number
   /** Timeout for listing its tools, in milliseconds. */
@@ -31,7 +33,12 @@ export interface McpLimits {
   call_ms: number
 }
 
-export const DEFAULT_MCP_LIMITS: McpLimits = { connect_ms: 10_000, list_ms: 10_000, call_ms: 120_000 }
+export const DEFAULT_MCP_LIMITS: McpLimits = {
+  install_ms: 180_000,
+  connect_ms: 10_000,
+  list_ms: 10_000,
+  call_ms: 120_000,
+}
 
 export interface McpServerContext {
   world: Pick<World, 'sleep'>
@@ -73,6 +80,8 @@ export class McpServer {
   #deniedError: TroupeError | undefined
   #secrets: readonly string[] = []
   #refreshing = false
+  /** The last lines that the process wrote to stderr. */
+  #output = ''
 
   constructor(server: { key: string; spec: ServerSpec; agentProvided: boolean }, context: McpServerContext) {
     this.key = server.key
@@ -132,13 +141,25 @@ export class McpServer {
     const { limits, env, sandbox, unconfined } = this.#context
     const agentAccess = this.agentProvided ? this.#context.agentAccess : undefined
     const { connectMcpServer } = await import('./mcp-connection.ts')
+    const { prepareServer, startTimeout } = await import('./prepare-server.ts')
     let connection: McpConnection | undefined
     try {
-      const { spec, secrets, unexposed } = expandVariables(this.spec, env, agentAccess?.exposeEnv)
+      const { spec: expanded, secrets, unexposed } = expandVariables(this.spec, env, agentAccess?.exposeEnv)
       this.#secrets = secrets
       if (unexposed.length > 0) this.#report(`${notExposedMessage(unexposed)}; the default is used instead`)
       const onListChanged = () => void this.#refreshTools()
-      connection = await this.#withTimeout(limits.connect_ms, 'start', (signal) =>
+      this.#output = ''
+      const spec = await this.#withTimeout(limits.install_ms, 'be installed', (signal) =>
+        prepareServer(expanded, {
+          sandbox,
+          env,
+          agentAccess,
+          signal,
+          report: (problem) => this.#report(problem),
+          notify: (message) => this.#context.report(`MCP server '${this.key}': ${message}`),
+        }),
+      )
+      connection = await this.#withTimeout(startTimeout(spec, limits), 'start', (signal) =>
         connectMcpServer(spec, {
           signal,
           sandbox,
@@ -147,6 +168,9 @@ export class McpServer {
           agentAccess,
           env,
           onListChanged,
+          onOutput: (output) => {
+            this.#output = output
+          },
         }),
       )
       await this.#listTools(connection)
@@ -154,7 +178,7 @@ export class McpServer {
     } catch (thrown) {
       await connection?.close().catch(() => {})
       if (this.#closing.signal.aborted) throw this.#closing.signal.reason
-      throw this.#toStartError(thrown as Error)
+      throw await this.#toStartError(thrown as Error)
     }
     this.#connection = connection
     const live = connection
@@ -208,9 +232,11 @@ export class McpServer {
     this.#lossReason = redactSecrets(this.#secrets, reason)
   }
 
-  #toStartError(error: Error): TroupeError {
+  async #toStartError(error: Error): Promise<TroupeError> {
+    const { describeStartFailure } = await import('./start-failure.ts')
     this.#losses += 1
-    this.#lossReason = redactSecrets(this.#secrets, error.message)
+    const failure = { error, output: this.#output }
+    this.#lossReason = redactSecrets(this.#secrets, describeStartFailure(this.spec, failure, this.#context))
     const hint = error instanceof TroupeError && error.hint ? error.hint : `check ${serverLocation(this.spec)}`
     if (error instanceof TroupeError && error.code === 'denied') {
       const message = `the MCP server '${this.key}' was not started: ${this.#lossReason}`
@@ -225,8 +251,10 @@ export class McpServer {
   }
 
   #reportSlowStart(): void {
-    const { connect_ms, list_ms } = this.#context.limits
-    const message = `is not ready after ${SLOW_START_MS} ms; waiting up to ${connect_ms + list_ms} ms`
+    const { install_ms, connect_ms, list_ms } = this.#context.limits
+    // A package runner may download first.
+    const total_ms = (isPackageRunner(this.spec) ? install_ms : 0) + connect_ms + list_ms
+    const message = `is not ready after ${SLOW_START_MS} ms; waiting up to ${total_ms} ms`
     if (!this.#closing.signal.aborted) this.#context.report(`the MCP server '${this.key}' ${message}`)
   }
 

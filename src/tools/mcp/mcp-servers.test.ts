@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { createMcpHarness, TEST_AGENT } from '../../../test/support/mcp-harness.ts'
 import { createTestServer, isAlive, waitUntil } from '../../../test/support/mcp-test-server.ts'
 import { agent } from '../../../test/support/test-troupe.ts'
+import { toolResultFromMcp } from './mcp-result.ts'
 import type { McpServers } from './mcp-servers.ts'
 
 const kinds = ({ tools }: McpServers) => Object.fromEntries([...tools.values()].map(({ name, kind }) => [name, kind]))
@@ -47,7 +48,7 @@ test('MC45 readOnlyHint is trusted only for servers with trust: true', async () 
   expect(mcp.tools.get('mcp__own__look')?.category).toBe('action')
 })
 
-test('MC3 a result is its text, its structured content as JSON, and a description of other content', async () => {
+test('MC3 a result is its text, structured content that the text lacks, and a description of other content', async () => {
   const { mcp, call } = createMcpHarness({ s: createTestServer({ noise: true }).config })
   await mcp.prepare(TEST_AGENT)
   expect(await call('mcp__s__echo', { text: 'hello' })).toEqual({ success: true, output: 'hello' })
@@ -64,11 +65,48 @@ test('MC3 a result is its text, its structured content as JSON, and a descriptio
   ])
 })
 
+test('MC3 structured content that the text repeats arrives once', async () => {
+  const text = 'a "quoted" line\nand 33 more'
+  const graph = { entities: [{ name: text, count: 33, fresh: true }] }
+  for (const [result, output] of [
+    [{ text, structured: { content: text } }, text],
+    [{ text: JSON.stringify(graph, undefined, 2), structured: graph }, graph],
+    [{ text: JSON.stringify(graph.entities), structured: graph }, JSON.stringify(graph.entities)],
+    [{ text: '', structured: graph }, graph],
+    [{ text: 'It is 33 °C and cloudy.', structured: { degrees: 33, sky: 'cloudy' } }, 'It is 33 °C and cloudy.'],
+    [{ text: '133 found', structured: { count: 33 } }, '133 found\n{"count":33}'],
+  ] as const) {
+    const content = [{ type: 'text', text: result.text }]
+    expect(toolResultFromMcp({ content, structuredContent: result.structured })).toEqual({ success: true, output })
+  }
+})
+
+test('MC51 images of a result are attached; data of another kind, or too large, is described', () => {
+  const block = (data: string, mimeType = 'image/png') => ({ type: 'image', data, mimeType })
+  const png = Buffer.from('\x89PNG\r\n\x1a\n and more', 'latin1').toString('base64')
+  const large = Buffer.concat([Buffer.from(png, 'base64'), Buffer.alloc(5 * 1024 * 1024)]).toString('base64')
+  const resource = { type: 'resource', resource: { uri: 'a://b.png', blob: png } }
+  const { output, attachments } = toolResultFromMcp({
+    content: [block(png, 'image/jpeg'), block('bm90IGFuIGltYWdl'), block(large), resource],
+  })
+  expect(String(output).split('\n')).toEqual([
+    '[image: image/jpeg, 17 bytes, attached as image-1]',
+    '[image: image/png, 12 bytes, not shown]',
+    expect.stringContaining('not shown: too large'),
+    '[a://b.png: unknown type, 17 bytes, attached as image-2]',
+  ])
+  expect(attachments).toEqual([
+    { name: 'image-1', media_type: 'image/png', data: png },
+    { name: 'image-2', media_type: 'image/png', data: png },
+  ])
+})
+
 test('MC4 a tool with an invalid name or schema is reported and skipped; the others work', async () => {
   const fine = { type: 'object', properties: {} }
   const tools = [
     { name: 'echo', inputSchema: { type: 'object', properties: { text: { type: 'string' } } } },
-    { name: 'no schema' },
+    { name: 'no_schema' },
+    { name: 'research', inputSchema: fine, execution: { taskSupport: 'required' } },
     { name: 'unknown_type', inputSchema: { type: 'object', properties: { a: { type: 'strng' } } } },
     { name: 'no_object', inputSchema: { type: 'string' } },
     { name: 'huge', inputSchema: { ...fine, description: 'x'.repeat(70_000) } },
@@ -83,9 +121,10 @@ test('MC4 a tool with an invalid name or schema is reported and skipped; the oth
   await mcp.prepare(TEST_AGENT)
   expect([...mcp.tools.keys()]).toEqual(['mcp__s__echo', 'mcp__s__loose'])
   expect(await call('mcp__s__echo', { text: 'still here' })).toMatchObject({ output: 'still here' })
-  expect(warnings).toHaveLength(9)
+  expect(warnings).toHaveLength(10)
   for (const text of [
-    "'no schema'",
+    "'no_schema' is skipped: it has no `inputSchema`",
+    "'research' is skipped: it runs only as a task",
     "'unknown_type'",
     'not "string"',
     '70',

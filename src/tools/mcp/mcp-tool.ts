@@ -5,7 +5,9 @@ import type { JsonSchema } from '../../schema/standard-schema.ts'
 import * as z from '../../schema/zod.ts'
 import { invalidCallError } from '../tool-errors.ts'
 import type { ArgumentValidator } from './argument-validator.ts'
-import { compileArgumentValidator, parseInputSchema } from './argument-validator.ts'
+import { compileArgumentValidator } from './argument-validator.ts'
+import type { InputSchema } from './input-schema.ts'
+import { fillDefaults, parseInputSchema } from './input-schema.ts'
 import type { McpToolResult } from './mcp-connection.ts'
 import { toolResultFromMcp } from './mcp-result.ts'
 import { mcpToolName } from './mcp-tool-names.ts'
@@ -15,7 +17,7 @@ interface ListedTool {
   name: string
   description: string
   kind: 'read' | 'idempotent' | 'act'
-  schema: JsonSchema
+  schema: InputSchema
 }
 
 export interface McpToolContext {
@@ -43,7 +45,8 @@ const listedSchema = z.looseObject({
   name: z.string(),
   description: z.string().optional().catch(undefined),
   title: z.string().optional().catch(undefined),
-  inputSchema: z.unknown(),
+  inputSchema: z.unknown().optional(),
+  execution: z.looseObject({ taskSupport: z.unknown().optional() }).optional().catch(undefined),
   annotations: z
     .looseObject({ readOnlyHint: hint, idempotentHint: hint, destructiveHint: hint })
     .optional()
@@ -78,9 +81,11 @@ async function parseMcpTool(entry: unknown, context: McpToolContext): Promise<To
   const name = mcpToolName(context.server, data.name)
   if (name === undefined)
     throw new Error('its name is too long, or contains characters other than letters, digits and _ . : -')
+  if (data.execution?.taskSupport === 'required')
+    throw new Error('it runs only as a task (`execution.taskSupport: required`), and tasks are not supported')
   const kind = toolKind(data.annotations ?? {}, context.trusted)
   const schema = parseInputSchema(data.inputSchema)
-  const check = await compileValidator(schema)
+  const check = await compileValidator(schema.validated)
   const description = (data.description || data.title || data.name).slice(0, MAX_DESCRIPTION_CHARS)
   return toTool(name, { name: data.name, description, kind, schema }, { ...context, check })
 }
@@ -115,14 +120,15 @@ function toTool(name: string, listed: ListedTool, context: McpToolContext & { ch
   return {
     name,
     description: listed.description,
-    input: withJsonSchema(input, listed.schema),
+    input: withJsonSchema(input, listed.schema.shown),
     category: CATEGORY[listed.kind],
     kind: listed.kind,
     timeout_ms: context.timeout_ms,
     ...(context.agentProvided ? { agent_provided: true as const } : undefined),
     // A permission for one call covers exactly this input.
     subject: (args: Record<string, unknown>) => canonicalJson(args),
-    async execute(args: Record<string, unknown>, { signal }) {
+    async execute(given: Record<string, unknown>, { signal }) {
+      const args = fillDefaults(listed.schema.original, given)
       const problem = context.check(args)
       if (problem !== undefined) {
         throw invalidCallError(

@@ -56,7 +56,11 @@ function mapStrings(spec: ServerSpec, transform: (text: string) => string): Serv
   const mapRecord = (record: Readonly<Record<string, string>>) =>
     Object.fromEntries(Object.entries(record).map(([name, value]) => [name, transform(value)]))
   if (spec.kind === 'http') return { ...spec, url: transform(spec.url), headers: mapRecord(spec.headers) }
-  return { ...spec, command: transform(spec.command), args: spec.args.map(transform), env: mapRecord(spec.env) }
+  const sandbox = Object.fromEntries(
+    Object.entries(spec.sandbox).map(([name, paths]) => [name, (paths as readonly string[]).map(transform)]),
+  )
+  const { command, args, env } = spec
+  return { ...spec, command: transform(command), args: args.map(transform), env: mapRecord(env), sandbox }
 }
 
 function assertNoneMissing(missing: readonly string[], unexposed: ReadonlySet<string>): void {

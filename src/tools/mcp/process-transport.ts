@@ -21,6 +21,7 @@ export interface ProcessTransport extends Transport {
 export function createProcessTransport(
   serverProcess: SandboxedProcess,
   { ReadBuffer, serializeMessage }: Sdk,
+  onOutput: (tail: string) => void = () => {},
 ): ProcessTransport {
   const { stdin, stdout, stderr } = serverProcess.child
   const buffer = new ReadBuffer()
@@ -32,6 +33,7 @@ export function createProcessTransport(
   )
   stderr?.on('data', (chunk: Buffer) => {
     stderrTail = (stderrTail + chunk.toString('utf8')).slice(-STDERR_TAIL_CHARS)
+    onOutput(stderrTail)
   })
   for (const stream of [stdin, stdout, stderr]) stream?.on('error', () => {})
   void ended.then(() => transport.onclose?.())

@@ -2,8 +2,10 @@ import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
+import { isWithin, resolveRealPath } from '../files/protected-paths.ts'
 import type { Workspace } from '../files/workspace.ts'
 import { findProgram } from '../search/ripgrep.ts'
+import { operatorError } from '../tool-errors.ts'
 import { createCgroup } from './cgroup.ts'
 import { CommandWatchdog } from './command-watchdog.ts'
 import { EXEC_FROM_FD, encodeExecArguments } from './exec-arguments.ts'
@@ -51,12 +53,18 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
       watchdog?.close()
       return releaseProxy()
     },
+    isVisible(path, access) {
+      const { allowRead } = createFilePolicy(options.workspace, options, { helpers: [], write: false, access })
+      return allowRead.some((root) => isWithin(resolveRealPath(path), resolveRealPath(root)))
+    },
     async spawn(request) {
       const marker = `troupe-command-${randomBytes(12).toString('hex')}`
       const id = randomBytes(24).toString('base64url')
       const write = (request.write ?? true) && !isFullyProtected(options.workspace)
       const undo: UndoStep[] = []
+      const hosts = [...options.hosts, ...(request.access?.hosts ?? [])]
       try {
+        if (hosts.length > options.hosts.length) undo.unshift(acquireProxy())
         if (write) {
           partlyProtected.acquire()
           undo.unshift(() => partlyProtected.release())
@@ -65,12 +73,14 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
           helpers: runtimeFolders(),
           write,
           longRunning: request.longRunning === true,
+          access: request.access,
         })
         const encodedArguments = encodeExecArguments(
           request.command,
           sandboxEnvironment(files.allowRead, PRIVATE_FOLDERS, { ...options.env, ...request.env }),
         )
-        const { programs, hosts } = options
+        const { programs } = options
+        if (hosts.length > 0 && programs.socat === undefined) throw missingSocatError()
         const wrapping = { files, programs, hosts, scratch_mb: limits.scratch_mb, id }
         const wrapped = await wrapCommand(innerScript(limits, marker), wrapping)
         undo.unshift(() => {
@@ -106,6 +116,13 @@ function commandChecks({ workspace, path }: BubblewrapOptions, records: string |
       return notes
     }
   }
+}
+
+function missingSocatError() {
+  return operatorError(
+    'network in the sandbox (`hosts`) needs socat, which is missing',
+    'on Debian: apt-get install socat',
+  )
 }
 
 function restoreWritable(root: string): void {

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { TROUPE_FOLDER } from '../files/check-protected.ts'
 import { isWithin, resolveRealPath } from '../files/protected-paths.ts'
 import type { Workspace } from '../files/workspace.ts'
 import { findFirstLink } from './protected-links.ts'
-import type { SandboxOptions } from './sandbox.ts'
+import type { SandboxAccess, SandboxOptions } from './sandbox.ts'
 import { writeProtectedPaths } from './workspace-guard.ts'
 
 /** File system access of a command. Everything that is not listed is hidden. */
@@ -48,15 +48,27 @@ const ETC_PATHS = [
   'terminfo',
 ].map((name) => `/etc/${name}`)
 
+interface FilePolicyRequest {
+  helpers: readonly string[]
+  /** Whether the workspace is writable. */
+  write: boolean
+  longRunning?: boolean
+  access?: SandboxAccess | undefined
+}
+
 export function createFilePolicy(
   workspace: Workspace,
   options: SandboxOptions,
-  { helpers, write, longRunning }: { helpers: readonly string[]; write: boolean; longRunning?: boolean },
+  { helpers, write, longRunning, access = {} }: FilePolicyRequest,
 ): FilePolicy {
+  const [extraRead, extraWrite] = [access.read ?? [], access.write ?? []].map((paths) =>
+    paths.map((path) => resolve(workspace.realPath, path)),
+  ) as [string[], string[]]
   const hidden = [join(workspace.realPath, TROUPE_FOLDER), ...(workspace.hide ?? [])]
-  const readable = [...SYSTEM_FOLDERS, ...ETC_PATHS, ...nodeInstallation(), ...helpers, ...(options.read ?? [])]
-  const writable = write ? [workspace.realPath, ...(options.write ?? [])] : []
-  const writeProtected = write ? writeProtectedPaths(workspace, writable) : []
+  const own = [...SYSTEM_FOLDERS, ...ETC_PATHS, ...nodeInstallation(), ...helpers, ...(options.read ?? [])]
+  const readable = [...own, ...extraRead, ...extraWrite]
+  const writable = [...(write ? [workspace.realPath, ...(options.write ?? [])] : []), ...extraWrite]
+  const writeProtected = writable.length > 0 ? writeProtectedPaths(workspace, writable) : []
   return {
     denyRead: ['/', ...hidden],
     allowRead: [...readable.filter((path) => existsSync(path)), workspace.realPath, ...(options.write ?? [])],

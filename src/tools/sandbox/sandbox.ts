@@ -33,6 +33,16 @@ export interface SandboxOptions {
   limits?: Partial<SandboxLimits>
 }
 
+/** What one server can reach beyond the sandbox that it shares with commands. Paths are absolute or relative to the workspace. */
+export interface SandboxAccess {
+  /** Files and folders it can read. */
+  read?: readonly string[]
+  /** Folders it can write. */
+  write?: readonly string[]
+  /** Hosts it can reach through the proxy: names, or `*.name` for subdomains. */
+  hosts?: readonly string[]
+}
+
 export interface SpawnRequest {
   /** A shell command, or a program with its arguments. */
   command: string | readonly [program: string, ...args: string[]]
@@ -44,6 +54,7 @@ export interface SpawnRequest {
   /** For servers that run for hours: they get stricter write protection. */
   longRunning?: true
   stdin?: 'ignore' | 'pipe'
+  access?: SandboxAccess
 }
 
 export interface ProcessExit {
@@ -67,6 +78,8 @@ export interface SandboxedProcess {
 export interface Sandbox {
   kind: SandboxReport['kind']
   spawn(request: SpawnRequest): Promise<SandboxedProcess>
+  /** Whether a path of the machine can be read inside. */
+  isVisible?(path: string, access?: SandboxAccess): boolean
   /** Releases shared resources such as the proxy. */
   close(): Promise<void>
 }

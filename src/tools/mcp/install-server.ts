@@ -1,0 +1,184 @@
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { canonicalJson, shortHash } from '../../kernel/hash.ts'
+import type { EnvironmentVariables } from '../../kernel/world.ts'
+import { openWorkspace } from '../files/workspace.ts'
+import { openSandbox } from '../sandbox/open-sandbox.ts'
+import { findProgram } from '../search/ripgrep.ts'
+import { operatorError } from '../tool-errors.ts'
+import type { NpxCommand } from './npx-command.ts'
+import { packageName } from './npx-command.ts'
+
+/*
+ * Installs the package of a server whose command is npx, before the server starts in a sandbox that has neither network nor a home.
+ * 1. Supply chain: npm and the install scripts of packages run in a sandbox of their own. It reaches the registry and sees only the new
+ *    folder; no file of the project, no variable of this process.
+ * 2. A folder is complete or not there: it is filled under another name and renamed. A package that is installed is not fetched again.
+ * 3. The server can read the folder and not write it.
+ */
+
+const DEFAULT_REGISTRY = 'https://registry.npmjs.org/'
+const STDERR_CHARS = 400
+
+export interface InstallContext {
+  env: EnvironmentVariables
+  /** Variables of the server's entry. */
+  serverEnv: Readonly<Record<string, string>>
+  signal: AbortSignal
+  /** Called before a package is fetched. */
+  onInstall(message: string): void
+}
+
+export interface InstalledProgram {
+  folder: string
+  /** Path of the program. */
+  program: string
+}
+
+/** The registry of npm, as set for the server or for this process. */
+export function npmRegistry({ env, serverEnv }: Pick<InstallContext, 'env' | 'serverEnv'>): URL {
+  const value = serverEnv.npm_config_registry ?? env.npm_config_registry ?? DEFAULT_REGISTRY
+  const url = URL.parse(value)
+  if (url) return url
+  throw operatorError(
+    `\`npm_config_registry\` is not a URL: ${value}`,
+    'correct it in `env` of the entry, or in the environment',
+  )
+}
+
+/** Installs the packages of a command unless they are there, and finds the program. */
+export async function installServer(command: NpxCommand, context: InstallContext): Promise<InstalledProgram> {
+  const registry = npmRegistry(context)
+  const root = join(
+    context.env.XDG_CACHE_HOME || join(context.env.HOME || homedir(), '.cache'),
+    'troupe',
+    'mcp-servers',
+  )
+  const key = shortHash(canonicalJson([command.packages, registry.href, process.versions.modules]))
+  const label = packageName(command.packages[0] ?? '').replaceAll(/[^a-z0-9.-]+/gi, '_')
+  const folder = join(root, `${label}-${key}`)
+  if (!isFolder(folder)) {
+    context.onInstall(`npm installs ${command.packages.join(' and ')} into ${folder}, once`)
+    mkdirSync(root, { recursive: true })
+    await installInto(folder, { root, command, registry, context })
+  }
+  return { folder, program: join(folder, 'node_modules', '.bin', programName(command, folder)) }
+}
+
+function isFolder(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
+interface Installation {
+  root: string
+  command: NpxCommand
+  registry: URL
+  context: InstallContext
+}
+
+async function installInto(folder: string, { root, command, registry, context }: Installation): Promise<void> {
+  const staging = mkdtempSync(join(root, '.install-'))
+  try {
+    writeFileSync(join(staging, 'package.json'), '{ "private": true }\n')
+    await runNpm(staging, { command, registry, context })
+    try {
+      renameSync(staging, folder)
+    } catch (thrown) {
+      // Another process was faster.
+      if (!isFolder(folder)) throw thrown
+    }
+  } finally {
+    rmSync(staging, { recursive: true, force: true })
+  }
+}
+
+async function runNpm(staging: string, { command, registry, context }: Omit<Installation, 'root'>): Promise<void> {
+  const program = findProgram('npm', context.env.PATH ?? '')
+  if (program === undefined)
+    throw operatorError(
+      'npm is missing, which installs it',
+      'install npm, or set `command` to the program of the server',
+    )
+  const npm = realpathSync(program)
+  const workspace = openWorkspace(staging)
+  const certificates = certificateSettings(context.env)
+  const read = [dirname(dirname(npm)), ...Object.values(certificates)]
+  const sandbox = openSandbox({ workspace, sandbox: { read }, hosts: [registry.host] })
+  try {
+    const quiet = ['--no-audit', '--no-fund', '--no-progress', '--no-update-notifier', '--loglevel=error']
+    const options = [...quiet, '--fetch-retries=1', '--fetch-retry-mintimeout=1000']
+    const { child, ended, kill } = await sandbox.spawn({
+      // The Node that runs the server: npm on an older one picks older versions of packages.
+      command: [process.execPath, npm, 'install', ...options, '--', ...command.packages],
+      env: { ...nodePath(), ...certificates, ...npmSettings(context.serverEnv), npm_config_registry: registry.href },
+    })
+    context.signal.addEventListener('abort', kill, { once: true })
+    let stderr = ''
+    child.stderr?.on('data', (chunk: Buffer) => {
+      stderr = (stderr + chunk.toString('utf8')).slice(-4 * STDERR_CHARS)
+    })
+    child.stdout?.resume()
+    const { code } = await ended
+    context.signal.throwIfAborted()
+    if (code !== 0) throw installError(command, { registry, stderr, code })
+  } finally {
+    await sandbox.close()
+  }
+}
+
+/** The settings of npm in the entry of the server; its other variables are for the server only. */
+function npmSettings(serverEnv: InstallContext['serverEnv']): Record<string, string> {
+  return Object.fromEntries(Object.entries(serverEnv).filter(([name]) => /^npm_config_/i.test(name)))
+}
+
+/** `PATH` inside the sandbox, with the Node of this process first. */
+export function nodePath(): { PATH: string } {
+  return { PATH: `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin` }
+}
+
+/** Certificates of a network that inspects TLS. Without them nothing can be fetched there. */
+export function certificateSettings(env: EnvironmentVariables): Record<string, string> {
+  const names = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'REQUESTS_CA_BUNDLE']
+  return Object.fromEntries(names.flatMap((name) => (env[name] ? [[name, env[name]]] : [])))
+}
+
+function installError(
+  { packages }: NpxCommand,
+  { registry, stderr, code }: { registry: URL; stderr: string; code: number | null },
+): Error {
+  const output = stderr.trim().slice(0, STDERR_CHARS)
+  return operatorError(
+    `npm could not install ${packages.join(' and ')} from ${registry.host} (exit code ${code}): ${output || 'no output'}`,
+    `check the name and version of the package in \`args\`, and that ${registry.host} can be reached`,
+  )
+}
+
+/** The name of the program, as npx chooses it. */
+function programName({ packages, program }: NpxCommand, folder: string): string {
+  if (program !== undefined) return program
+  const name = packageName(packages[0] ?? '')
+  const file = join(folder, 'node_modules', name, 'package.json')
+  const bin = lstatSync(file, { throwIfNoEntry: false })?.isFile()
+    ? JSON.parse(readFileSync(file, 'utf8')).bin
+    : undefined
+  const short = name.replace(/^@[^/]*\//, '')
+  if (typeof bin === 'string') return short
+  const names = Object.keys(bin ?? {})
+  const [only] = names
+  if (names.length === 1 && only !== undefined) return only
+  if (names.includes(short)) return short
+  throw operatorError(
+    `the package ${name} has ${names.length === 0 ? 'no program' : `several programs: ${names.join(', ')}`}`,
+    'name package and program in `args`: ["-y", "-p", "PACKAGE", "PROGRAM"]',
+  )
+}
