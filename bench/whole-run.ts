@@ -2,21 +2,31 @@ import { join } from 'node:path'
 import { createTroupe } from '../src/runtime/troupe.ts'
 import { sdkContender } from './ai-sdk.ts'
 import { bareLoop } from './bare-loop.ts'
-import type { Bench } from './bench.ts'
-import { assertEqual } from './bench.ts'
+import type { Bench, Line } from './bench.ts'
+import { assertEqual, atMost } from './bench.ts'
 import { benchAgent, WIDE_LIMITS } from './bench-engine.ts'
 import { BARE, conversationLines, GENERATE, MEMORY, SQLITE, sequentialContender } from './conversation-rounds.ts'
 import { INSTRUCTION, planModel, planTool, RESPONSE, SINGLE_TURN } from './plan.ts'
 import type { Contender } from './rounds.ts'
 import { measureMs, runRounds } from './rounds.ts'
 
-function runContender(name: string, createStore: () => string, count: number): Contender {
+const RELAXED = `${SQLITE}, durability relaxed`
+/** In µs. */
+const TARGETS: Readonly<Record<string, number>> = { [MEMORY]: 70, [SQLITE]: 600, [RELAXED]: 250 }
+
+interface RunSeries {
+  store: () => string
+  durability?: 'relaxed'
+  count: number
+}
+
+function runContender(name: string, { store: createStore, count, ...storage }: RunSeries): Contender {
   return {
     name,
     async round() {
       const store = createStore()
       const model = planModel(SINGLE_TURN)
-      const troupe = await createTroupe({ store, model, agents: [benchAgent([])], limits: WIDE_LIMITS })
+      const troupe = await createTroupe({ store, model, agents: [benchAgent([])], limits: WIDE_LIMITS, ...storage })
       const ms = await measureMs(async () => {
         for (let index = 0; index < count; index++) {
           const { output } = await troupe.run('task', { agent: 'worker', instruction: INSTRUCTION })
@@ -38,6 +48,7 @@ export const wholeRun: Bench = {
     const sdk = sdkContender(SINGLE_TURN)
     const model = planModel(SINGLE_TURN)
     let files = 0
+    const createFile = () => join(folder, `whole-${files++}.db`)
     const contenders = [
       sequentialContender(BARE, {
         count: count * 10,
@@ -45,9 +56,14 @@ export const wholeRun: Bench = {
         respond: () => bareLoop(model, planTool(SINGLE_TURN)),
       }),
       sequentialContender(GENERATE, { count, expected: RESPONSE, respond: () => sdk.generate() }),
-      runContender(MEMORY, () => 'memory', count),
-      runContender(SQLITE, () => join(folder, `whole-${files++}.db`), count),
+      runContender(MEMORY, { store: () => 'memory', count }),
+      runContender(SQLITE, { store: createFile, count }),
+      runContender(RELAXED, { store: createFile, durability: 'relaxed', count }),
     ]
-    return conversationLines(await runRounds(contenders, { rounds: quick ? 2 : 5 }))
+    const lines = conversationLines(await runRounds(contenders, { rounds: quick ? 2 : 5 }))
+    return lines.map((line): Line => {
+      const target = TARGETS[line.label]
+      return target === undefined || !line.figure ? line : { ...line, target: atMost(line.figure.median, target, 'µs') }
+    })
   },
 }

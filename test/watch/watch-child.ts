@@ -14,6 +14,10 @@ store.events = (id, range) => {
   reads += 1
   return readEvents(id, range)
 }
+let notifications = 0
+store.changes.subscribe(() => {
+  notifications += 1
+})
 let peak = 0
 // Not alive by itself: a watcher that waits has to keep its process alive.
 setInterval(() => {
@@ -34,4 +38,5 @@ const watchers = Array.from({ length: Number(count) }, async () => {
 const seqs = await Promise.all(watchers)
 await troupe.close()
 const heap_mb = Math.round(peak / 1e6)
-process.stdout.write(`${JSON.stringify({ seqs: [...new Set(seqs)], watchers: seqs.length, reads, heap_mb })}\n`)
+const report = { seqs: [...new Set(seqs)], watchers: seqs.length, reads, notifications, heap_mb }
+process.stdout.write(`${JSON.stringify(report)}\n`)
