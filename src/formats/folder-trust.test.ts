@@ -51,6 +51,35 @@ test('FT2 the hashes cover what code requires without an extension and scripts t
   ])
 })
 
+test('FT2 the hashes cover `#imports` and names of the package itself, with the package.json that resolves them', async () => {
+  const manifest = {
+    name: 'my-app',
+    imports: {
+      '#tools': { development: './lib/tools.dev.ts', default: './lib/tools.ts' },
+      '#hooks/*': './hooks/*.ts',
+      '#package': 'zod',
+    },
+    exports: { '.': './index.ts', './models': ['./lib/models.ts'] },
+  }
+  const names = ['lib/tools.ts', 'lib/tools.dev.ts', 'hooks/guard.ts', 'hooks/other.ts', 'lib/models.ts', 'index.ts']
+  const folder = createFolder({
+    ...Object.fromEntries(names.map((name) => [name, ''])),
+    'package.json': JSON.stringify(manifest),
+    'troupe.config.ts': "import '#tools'\nimport '#hooks/guard'\nimport '#package'\nawait import('my-app/models')",
+    'hooks/guard.ts': "import { inner } from '#tools'",
+  })
+  const covered = ['hooks/guard.ts', 'lib/models.ts', 'lib/tools.dev.ts', 'lib/tools.ts', 'package.json']
+  expect(await coveredBy(folder, 'troupe.config.ts')).toEqual([...covered, 'troupe.config.ts'])
+})
+
+test('FT2 a package.json that resolves nothing is not covered, and a damaged one changes nothing', async () => {
+  const code = "import '#missing'\nimport 'zod'"
+  const folder = createFolder({ 'package.json': '{"name":"a","imports":{"#x":"./x.ts"}}', 'troupe.config.ts': code })
+  expect(await coveredBy(folder, 'troupe.config.ts')).toEqual(['troupe.config.ts'])
+  writeFileSync(join(folder, 'package.json'), '{"imports":')
+  expect(await coveredBy(folder, 'troupe.config.ts')).toEqual(['troupe.config.ts'])
+})
+
 test('FT2 the imports of a linked file are those beside its target, as in Node', async () => {
   const shared = createFolder({ 'config.ts': "import './tools.ts'", 'tools.ts': 'export const a = 1' })
   const folder = createFolder({})

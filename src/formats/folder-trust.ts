@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { chmod, mkdir, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { TroupeError } from '../errors.ts'
+import { packageImportFiles } from './package-imports.ts'
 import { userConfigFolder } from './user-home.ts'
 
 /*
@@ -28,7 +29,7 @@ export function trustRecordPath(): string {
   return join(userConfigFolder(), 'trust')
 }
 
-/** Hashes files. Relative paths and names of scripts in code, such as `'./tools.ts'`, are followed; packages are not. */
+/** Hashes files. Relative paths and names of scripts in code, such as `'./tools.ts'`, and `#imports` are followed; packages are not. */
 export async function hashFiles(folder: string, paths: readonly string[]): Promise<FileHashes> {
   const hashes: Record<string, string> = {}
   const queue = paths.map((path) => resolve(folder, path))
@@ -61,9 +62,11 @@ async function namedFiles(folder: string, path: string, code: string): Promise<s
   const bases = new Set([dirname(path), dirname(await realpath(path)), folder])
   const names = [...code.matchAll(NAMED_FILE)].map(([, , name = '']) => name)
   const endings = (name: string) => (/\.\w+$/.test(name) ? [''] : REQUIRED_ENDINGS)
-  return [...bases].flatMap((base) =>
+  const relativeFiles = [...bases].flatMap((base) =>
     names.flatMap((name) => endings(name).map((ending) => resolve(base, name + ending))),
   )
+  const packageFiles = await Promise.all([...bases].map((base) => packageImportFiles(base, code)))
+  return [...relativeFiles, ...packageFiles.flat()]
 }
 
 const NAMED_FILE = /(['"`])(\.{1,2}\/[^'"`\n$]{1,500}|[\w@][\w@./-]{0,300}\.(?:[cm]?[jt]sx?|py|rb|pl|sh))\1/g

@@ -88,6 +88,20 @@ test('CF11 a program parks a run; the command line answers and continues it with
   expect(await project.ledger()).toEqual(['loaded', 'loaded', 'pay'])
 }, 60_000)
 
+test('L8 `show` prints that a tool returned a wrong shape, and which', async () => {
+  const config = CONFIG.replace('return { success: true, output: name }', "return 'paid' as never").replace(
+    "'pay'],",
+    '],',
+  )
+  const project = await createProject({ ...FILES, 'troupe.config.ts': config })
+  const run = await project.command('run', 'task', 'pay', '--trust-project', '--allow', 'pay')
+  expect(run.code).toBe(0)
+  const { out } = await project.command('show', '--trust-project')
+  expect(out.replaceAll(/\s+/g, ' ')).toContain(
+    'tool_failed: pay did not return {success, output, error}, but a string',
+  )
+}, 60_000)
+
 const WORKER = `
 import { createTroupe } from ${JSON.stringify(INDEX)}
 await using troupe = await createTroupe()

@@ -15,10 +15,14 @@ type RecordableResult = PatternResult & { recovered?: true }
 /** Appends the result of a call. */
 export function recordToolResult(scope: ToolCallScope, pre: ToolPre, result: RecordableResult): Event {
   if (typeof result !== 'object' || result === null || typeof result.success !== 'boolean') {
-    throw new TroupeError('tool_failed', `${pre.tool} did not return {success, output, error}`, {
-      retry: false,
-      hint: 'return {success, output, error} from `execute` of the tool',
-    })
+    throw new TroupeError(
+      'tool_failed',
+      `${pre.tool} did not return {success, output, error}, but ${typeName(result)}`,
+      {
+        retry: false,
+        hint: 'return {success, output, error} from `execute` of the tool',
+      },
+    )
   }
   if (!result.success) {
     const message = result.error ?? `${pre.tool} failed without an error message`
@@ -44,6 +48,15 @@ export function recordToolResult(scope: ToolCallScope, pre: ToolPre, result: Rec
     },
     scope.session.id,
   )
+}
+
+/** The kind of a returned value, without its content: it was not redacted. */
+function typeName(value: unknown): string {
+  if (value === null || value === undefined) return String(value)
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value !== 'object') return `a ${typeof value}`
+  const keys = Object.keys(value).slice(0, 5)
+  return keys.length === 0 ? 'an empty object' : `an object with ${keys.join(', ')}`
 }
 
 /** Keeps text files that the call wrote as artifacts. Settled by key: a recovered call writes no second version. */
