@@ -40,6 +40,8 @@ export interface ToolCall {
   excluded_globs?: readonly string[]
   /** The agent has no tool that writes, so this call must not write either. */
   read_only?: true
+  /** Files that the call writes become artifacts: `files` and `contents` of the result are wanted. */
+  file_artifacts?: true
   signal: AbortSignal
 }
 

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { requireSandbox } from '../support/require-program.ts'
 import type { CliFixture } from './cli-fixture.ts'
 import { createCliFixture } from './cli-fixture.ts'
 
@@ -70,6 +71,24 @@ test('TM54 members have the artifact tools, and files they write are artifacts',
   ])
   const shown = await cli.troupe('show', run_id, '--events', '--json')
   expect(shown.out).toMatch(/"content":"First\.\\n"/)
+})
+
+test('TM54 files that a member writes with Bash are artifacts', { timeout: LONG }, async () => {
+  requireSandbox()
+  const cli = await createCliFixture()
+  await cli.write('desk.yaml', TEAM)
+  const command = 'mkdir -p docs && echo First. > docs/text.md'
+  const model = await cli.script('s.json', [
+    { when: { agent: 'writer', turn: 1 }, reply: { toolCalls: [{ name: 'Bash', input: { command } }] } },
+    { when: { agent: 'writer' }, reply: { text: 'Written.' } },
+    { when: { agent: 'editor' }, reply: { text: 'Read.' } },
+  ])
+  const flags = ['--team', 'desk.yaml', '--model', model, '--allow', 'Bash', '--json']
+  const { out, code } = await cli.troupe('run', 'team', 'Go.', ...flags)
+  expect(code).toBe(0)
+  const { run_id, output } = JSON.parse(out)
+  expect(output.artifacts).toEqual(['docs/text.md@1'])
+  expect((await cli.troupe('artifacts', run_id, 'docs/text.md')).out).toBe('First.\n')
 })
 
 test('L62 artifacts lists the artifacts of a run and prints one', { timeout: LONG }, async () => {

@@ -188,6 +188,8 @@ test('PM29 a search gets the globs of denied files, and a search in a denied fol
     evaluatePolicies([{ deny: ['Read(.env*)'], ask: ['Read(keys)'] }], { tool: 'Grep', subject, acts: false })
   expect(grep('.')).toMatchObject({ decision: 'allow', excludedGlobs: ['.env*', 'keys'] })
   expect(grep('.env')).toMatchObject({ decision: 'deny' })
+  const policies = [{ deny: ['Read(.env*)', 'Bash(rm:*)'], ask: ['Grep(x)'] }]
+  expect(evaluatePolicies(policies, { tool: 'Bash', subject: 'ls', acts: true }).excludedGlobs).toEqual(['.env*'])
   expect(grep('a/keys')).toMatchObject({ decision: 'ask' })
   expect(
     evaluatePolicies([{ deny: ['Read(.env*)'] }], { tool: 'Read', subject: 'x', acts: false }).excludedGlobs,

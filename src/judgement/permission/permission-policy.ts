@@ -14,7 +14,8 @@ import { matchesWildcard } from './wildcard.ts'
  * 2. When a policy has an allow rule for some calls of a tool, it denies the other calls of that tool.
  * 3. A shell line is allowed only if each of its commands is, and denied if any is. A line that cannot be parsed
  *    matches only an identical allow rule, and has to be approved by a person when a deny rule may apply.
- * 4. A search is not denied because of files it may find: those files are returned in `excludedGlobs`.
+ * 4. A search is not denied because of files it may find: those files are returned in `excludedGlobs`, and so are
+ *    files that a command may change and that may not be read.
  */
 
 /** The rules of one source: the configuration of a run, or an agent file. */
@@ -50,7 +51,7 @@ export interface PolicyDecision {
   allowedRules: string[]
   /** A deny rule may apply: only a person's approval of this exact call lets it pass. */
   needsExactApproval?: true
-  /** Globs of files that a search has to skip. */
+  /** Globs of files that a search, or the look at what a command has changed, has to skip. */
   excludedGlobs?: string[]
 }
 
@@ -64,16 +65,18 @@ export function evaluatePolicies(policies: readonly Policy[], call: CheckedCall)
       reason: 'no rule applies',
       allowedRules: [],
     }
-  const excludedGlobs = SEARCH_TOOLS.has(call.tool) ? policies.flatMap((policy) => searchExclusions(policy, call)) : []
+  const excludedGlobs = policies.flatMap((policy) => searchExclusions(policy, call))
   return excludedGlobs.length > 0 ? { ...strictest, excludedGlobs } : strictest
 }
 
 const SEARCH_TOOLS = new Set(['Grep', 'Glob'])
 
 function searchExclusions({ deny = [], ask = [] }: Policy, call: CheckedCall): string[] {
+  // The files that a command has changed are read afterwards, as if by `Read`.
+  const names = SEARCH_TOOLS.has(call.tool) ? toolNames(call) : call.tool === 'Bash' ? ['Read'] : []
   return [...deny, ...ask].flatMap((rule) => {
     const parsed = parsePermissionRule(rule)
-    const applies = toolNames(call).some((name) => deniesTool(parsed, name))
+    const applies = names.some((name) => deniesTool(parsed, name))
     return parsed.pattern !== undefined && applies ? parsed.pattern : []
   })
 }

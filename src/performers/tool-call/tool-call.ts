@@ -197,6 +197,7 @@ function toToolCall(scope: ToolCallScope, pre: ToolPre, abort: { signal: AbortSi
     ...(pre.subject === undefined ? undefined : { subject: pre.subject }),
     ...(pre.excluded_globs === undefined ? undefined : { excluded_globs: pre.excluded_globs }),
     ...(isReadOnlyCall(scope, pre.tool) ? { read_only: true as const } : undefined),
+    ...(session.opening.file_artifacts ? { file_artifacts: true as const } : undefined),
     get signal() {
       return abort.signal
     },

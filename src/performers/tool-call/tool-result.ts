@@ -24,13 +24,13 @@ export function recordToolResult(scope: ToolCallScope, pre: ToolPre, result: Rec
       },
     )
   }
+  recordFileArtifacts(scope, result)
   if (!result.success) {
     const message = result.error ?? `${pre.tool} failed without an error message`
     const hint = `correct the \`input\` of ${pre.tool}, or continue without it`
     const error = result.detail ? errorFromRecord(result.detail) : new TroupeError('tool_failed', message, { hint })
     return appendToolError(scope, pre, { error, result })
   }
-  recordFileArtifacts(scope, result)
   const { output, cut } = toRecordedOutput(result.output, scope.execution.ports.redactor)
   return scope.execution.journal.append(
     'tool:post',

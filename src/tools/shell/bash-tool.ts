@@ -7,6 +7,8 @@ import type { Workspace } from '../files/workspace.ts'
 import type { ProcessExit, Sandbox } from '../sandbox/sandbox.ts'
 import { invalidCallError } from '../tool-errors.ts'
 import { CapturedOutput } from './captured-output.ts'
+import type { ChangedFiles } from './changed-files.ts'
+import { createChangeTracker } from './changed-files.ts'
 
 const DEFAULT_TIMEOUT_MS = 120_000
 const MAX_TIMEOUT_MS = 600_000
@@ -34,6 +36,7 @@ export interface BashOptions {
 
 /** The `Bash` tool: runs a command in the sandbox and kills all its processes at the end. */
 export function bashTool(options: BashOptions): Tool {
+  const changes = createChangeTracker(options.workspace)
   return defineTool<Input>({
     name: 'Bash',
     description:
@@ -44,8 +47,19 @@ export function bashTool(options: BashOptions): Tool {
     input,
     timeout_ms: MAX_TIMEOUT_MS + 30_000,
     subject: ({ command }) => command,
-    execute: (request, call) => runCommand(options, request, call),
+    async execute(request, call) {
+      if (call.file_artifacts !== true || call.read_only === true) return runCommand(options, request, call)
+      const endComparison = await changes.start(call)
+      return withChangedFiles(await runCommand(options, request, call), await endComparison())
+    },
   })
+}
+
+/** Files count even if the command has failed: the agent has written them. */
+function withChangedFiles(result: ToolResult, { notes, ...changed }: ChangedFiles): ToolResult {
+  const note = notes.map((line) => `[${line}]\n`).join('')
+  if (result.success) return { ...result, ...changed, output: `${result.output}${note}` }
+  return { ...result, ...changed, ...(note === '' ? undefined : { error: `${result.error}\n${note}` }) }
 }
 
 async function runCommand(

@@ -1,0 +1,115 @@
+import { isUtf8 } from 'node:buffer'
+import { lstatSync } from 'node:fs'
+import type { ToolCall, ToolResult } from '../../kernel/tool.ts'
+import { readFileWithHash } from '../files/file-content.ts'
+import { withResolvedPath } from '../files/resolve-path.ts'
+import type { Workspace } from '../files/workspace.ts'
+import { parseWorkspacePath } from '../files/workspace-path.ts'
+import { createPermissionFilter } from '../search/permission-filter.ts'
+import { walkFiles } from '../search/walk-files.ts'
+
+/*
+ * The files that a command has changed: those whose size, modification time or inode differ after it.
+ * 1. Files that `.gitignore` excludes, links, and files that a permission rule hides are not compared.
+ * 2. The comparison is bounded; beyond a bound no file is kept, and the result says so.
+ * 3. Two commands at a time: a file belongs to the one that ends first after the change, never to both.
+ */
+
+/** Larger workspaces are not compared: each command would wait for it twice. */
+const MAX_FILES = 5_000
+/** More changed files are the work of a build or a checkout, not of a writer. */
+const MAX_CHANGED = 20
+/** As for `Write`: the journal holds every version. */
+const MAX_FILE_BYTES = 1_000_000
+const MAX_TOTAL_BYTES = 4_000_000
+
+/** The state of each file by its path, or `undefined` beyond the bounds. */
+type FileStates = ReadonlyMap<string, string> | undefined
+
+export interface ChangedFiles extends Pick<ToolResult, 'files' | 'contents'> {
+  /** Notes for the model. */
+  notes: string[]
+}
+
+export interface ChangeTracker {
+  /** Compares from here on; the returned function ends the comparison. */
+  start(call: ToolCall): Promise<() => Promise<ChangedFiles>>
+}
+
+const NOT_KEPT = 'not kept as artifacts; keep what matters with ArtifactWrite'
+
+export function createChangeTracker(workspace: Workspace): ChangeTracker {
+  /** States that a command has reported, by path. */
+  const reported = new Map<string, string>()
+  let isTooLarge = false
+  return {
+    async start(call) {
+      if (isTooLarge) return async () => ({ notes: [] })
+      const before = await readFileStates(workspace, call.signal)
+      return async () => {
+        const after = before && (await readFileStates(workspace, call.signal))
+        if (!before || !after) {
+          isTooLarge = true
+          return {
+            notes: [`the workspace has more than ${MAX_FILES} files: files that commands write are ${NOT_KEPT}`],
+          }
+        }
+        const { isDenied } = createPermissionFilter(call)
+        const changed = [...after].filter(
+          ([path, state]) => before.get(path) !== state && reported.get(path) !== state && !isDenied(path),
+        )
+        if (changed.length === 0) return { notes: [] }
+        for (const [path, state] of changed) reported.set(path, state)
+        if (changed.length > MAX_CHANGED) return { notes: [`${changed.length} files changed: ${NOT_KEPT}`] }
+        return readContents(
+          workspace,
+          changed.map(([path]) => path),
+        )
+      }
+    },
+  }
+}
+
+/** Synchronous `lstat` in the time slices of the walk: ten times faster than one promise for each file. */
+async function readFileStates(workspace: Workspace, signal: AbortSignal): Promise<FileStates> {
+  const states = new Map<string, string>()
+  const target = parseWorkspacePath(workspace, '.')
+  await withResolvedPath(workspace, { target, purpose: 'read' }, ({ path, segments }) =>
+    walkFiles({ folder: path, segments, ignoreRules: [], signal }, (file) => {
+      const stat = lstatSync(file.path, { bigint: true, throwIfNoEntry: false })
+      if (stat?.isFile()) states.set(file.relativePath, `${stat.ino} ${stat.size} ${stat.mtimeNs}`)
+      return states.size <= MAX_FILES
+    }),
+  )
+  return states.size > MAX_FILES ? undefined : states
+}
+
+async function readContents(workspace: Workspace, files: string[]): Promise<ChangedFiles> {
+  const contents: Record<string, string> = {}
+  const skipped: string[] = []
+  let total = 0
+  for (const file of files) {
+    const bytes = await readTextFile(workspace, file)
+    if (bytes === undefined || total + bytes.length > MAX_TOTAL_BYTES) skipped.push(file)
+    else {
+      total += bytes.length
+      contents[file] = bytes.toString('utf8')
+    }
+  }
+  const notes = skipped.length > 0 ? [`${skipped.join(', ')}: no text, or too large; ${NOT_KEPT}`] : []
+  return { files, contents, notes }
+}
+
+/** Opened like the file tools open it: another command may have put a link there meanwhile (symlink race). */
+async function readTextFile(workspace: Workspace, file: string): Promise<Buffer | undefined> {
+  try {
+    const target = parseWorkspacePath(workspace, file)
+    return await withResolvedPath(workspace, { target, purpose: 'read' }, async (resolved) => {
+      if (resolved.stat === undefined || resolved.stat.size > MAX_FILE_BYTES) return undefined
+      const { bytes } = (await readFileWithHash(resolved)) ?? {}
+      return bytes && bytes.length <= MAX_FILE_BYTES && isUtf8(bytes) && !bytes.includes(0) ? bytes : undefined
+    })
+  } catch {
+    return undefined
+  }
+}
