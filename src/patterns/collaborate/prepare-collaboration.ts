@@ -72,7 +72,7 @@ export async function prepareCollaboration(
     synthesis,
     limits,
     specialists,
-    contributionScope: createContributionScope(context, taskSection(input.task, input.context), input),
+    contributionScope: createContributionScope(context, taskSection(input), input),
     history,
     voteGrouping: {
       weightFor: createVoteWeigher(input, history),

@@ -1,3 +1,5 @@
+import type { Attachment } from '../../kernel/attachment.ts'
+import { describeAttachment } from '../../kernel/attachment.ts'
 import type { Contribution } from './output.ts'
 import { toSingleLine } from './quote-untrusted.ts'
 
@@ -13,11 +15,23 @@ export function section(tag: `<${string}>`, text: string): string {
 }
 
 /** The shared part of all prompts. */
-export function taskSection(task: string, context: Readonly<Record<string, unknown>> | undefined): string {
-  const facts = Object.entries(context ?? {})
-  if (facts.length === 0) return section('<task>', task)
-  const lines = facts.map(([name, value]) => `- ${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
-  return `${section('<task>', task)}\n${section('<context>', lines.join('\n'))}`
+export function taskSection({ task, context = {}, attachments = [] }: SharedTask): string {
+  const facts = Object.entries(context).map(
+    ([name, value]) => `- ${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  )
+  // Not all agents see the files: those that divide, judge or combine know of them from here.
+  const files = attachments.map((file) => `- ${toSingleLine(describeAttachment(file))}`)
+  return [
+    section('<task>', task),
+    ...(facts.length > 0 ? [section('<context>', facts.join('\n'))] : []),
+    ...(files.length > 0 ? [section('<files>', `The specialists see these files:\n${files.join('\n')}`)] : []),
+  ].join('\n')
+}
+
+interface SharedTask {
+  task: string
+  context?: Readonly<Record<string, unknown>> | undefined
+  attachments?: readonly Attachment[] | undefined
 }
 
 /** Prevents prompt injection: the rule stands where the data is, and names its fence. */

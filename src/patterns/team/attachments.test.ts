@@ -3,8 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
-import { answerQuestion, readTeamRun, requestsFrom, teamModel } from '../../../test/support/team-harness.ts'
-import { createTroupeWithStore } from '../../../test/support/test-troupe.ts'
+import {
+  answerQuestion,
+  readTeamRun,
+  requestsFrom,
+  routerVerdicts,
+  teamModel,
+} from '../../../test/support/team-harness.ts'
+import { createTroupeWithStore, lastMessageText } from '../../../test/support/test-troupe.ts'
 import type { Attachment, ModelRequest, SteerAction } from '../../index.ts'
 import { createTroupe } from '../../index.ts'
 
@@ -52,6 +58,29 @@ test('TM69 every member sees the files of the request; a text file is JSON, and 
   const ended = await answerQuestion(run, '')
   expect(ended.output.history[0]).toMatchObject({ agent_name: 'user', attachments: ['screen.png', 'note.md'] })
   expect(JSON.stringify(ended.output)).not.toContain(note.data)
+})
+
+test('TM71 the router is told the names and types of the files that the user has attached', async () => {
+  const team = {
+    ...pair,
+    handoffs: [
+      { from_agent: 'user', to_agent: 'b', condition: 'it is about an image' },
+      { from_agent: 'b', to_agent: 'a', condition: 'b has doubts' },
+    ],
+  }
+  const model = teamModel({ ...replies, router: routerVerdicts({ 'it is about an image': true }) })
+  const troupe = await createTroupeWithStore({ store: 'memory', model })
+  onTestFinished(() => troupe.close())
+  const input = { team, message: 'What is this?', attachments: [image, note] }
+  const run = await readTeamRun(troupe, model, await troupe.run('team' as string, input))
+  expect(run.route).toEqual(['b'])
+  const requests = requestsFrom(run, 'router').map((request) => JSON.parse(lastMessageText(request)))
+  expect(requests).toHaveLength(2)
+  for (const { files_of_user: told } of requests)
+    expect(told).toEqual([expect.stringMatching(/^screen\.png \(image\/png, /), 'note.md (text/markdown, 39 bytes)'])
+  const without = await readTeamRun(troupe, model, await troupe.run('team' as string, { team, message: 'And now?' }))
+  const last = requestsFrom(without, 'router').at(-1)
+  expect(last && JSON.parse(lastMessageText(last))).not.toHaveProperty('files_of_user')
 })
 
 test('TM69 a reply and a message between two turns carry files', async () => {

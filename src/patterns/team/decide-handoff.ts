@@ -135,9 +135,11 @@ async function evaluateRules(
 function routerContext(
   { conversation, variables }: TeamState,
   messages: readonly TeamMessage[],
-): Pick<RouterRequest, 'userMessages' | 'variables'> {
-  const earlier = conversation.messages.filter((message) => message.from === USER && !messages.includes(message))
-  return { userMessages: earlier.map(({ text = '' }) => text), variables }
+): Pick<RouterRequest, 'userMessages' | 'attachments' | 'variables'> {
+  const ofUser = conversation.messages.filter(({ from }) => from === USER)
+  const earlier = ofUser.filter((message) => !messages.includes(message))
+  const attachments = ofUser.flatMap((message) => message.attachments ?? [])
+  return { userMessages: earlier.map(({ text = '' }) => text), attachments, variables }
 }
 
 function fallbackHandoff(routing: RoutingResult, { to, reason }: FallbackTarget, problems: string[]): HandoffDecision {

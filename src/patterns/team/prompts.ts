@@ -2,7 +2,7 @@ import type { VariableType } from '../../judgement/condition/system-variables.ts
 import type { Team } from '../../judgement/team/team-schema.ts'
 import { shortDescription } from '../../kernel/agent-summary.ts'
 import type { Attachment } from '../../kernel/attachment.ts'
-import { attachmentText } from '../../kernel/attachment.ts'
+import { attachmentText, describeAttachment } from '../../kernel/attachment.ts'
 import type { FilePart, TextPart, UserMessage } from '../../kernel/model.ts'
 import { userMessage } from '../../kernel/model.ts'
 
@@ -165,15 +165,19 @@ export const ROUTER_PROMPT = [
 export interface RouterRequest {
   /** Earlier messages of the user, oldest first. */
   userMessages: readonly string[]
+  /** Files that messages of the user carry. */
+  attachments: readonly Attachment[]
   variables: Readonly<Record<string, number | string | boolean>>
   from: string
   messages: readonly TeamMessage[]
   conditions: readonly string[]
 }
 
-export function formatRouterRequest({ userMessages, variables, from, messages, conditions }: RouterRequest): string {
+export function formatRouterRequest(request: RouterRequest): string {
+  const { userMessages, attachments, variables, from, messages, conditions } = request
   return JSON.stringify({
     asked: userMessages,
+    ...(attachments.length > 0 ? { files_of_user: attachments.map(describeAttachment) } : undefined),
     variables: Object.fromEntries(Object.entries(variables).toSorted(([a], [b]) => (a < b ? -1 : 1))),
     from,
     said: messages.map(({ from: speaker, text = '', artifacts = [] }) => ({ from: speaker, text, artifacts })),
