@@ -1,8 +1,11 @@
-import { expect, test } from 'vitest'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../../../test/support/test-troupe.ts'
 import type { Agent } from '../../index.ts'
-import { defineTool, isEvent } from '../../index.ts'
+import { createTroupe, defineTool, isEvent } from '../../index.ts'
 
 const done: string[] = []
 const shell = defineTool({
@@ -59,7 +62,7 @@ test('PM9 a denial is final for the call, and the model gets the reason', async 
   expect(refused).toHaveLength(1)
 })
 
-test('PM45 a denied call stays denied in the run, for every agent and after a restart; another call is asked', async () => {
+test('PM45 a denied call stays denied in the run; another call is asked', async () => {
   const { troupe, result } = await runCommands(['rm x', 'rm x', 'rm y', 'rm x'], { ask: ['Bash'] })
   const asked = await (await troupe.answer(result.gates[0]?.gate_id ?? '', 'never')).result
   expect(asked.gates.map(({ question }) => question)).toEqual(['May worker call Bash(rm y)?'])
@@ -70,6 +73,51 @@ test('PM45 a denied call stays denied in the run, for every agent and after a re
   )
   const events = await troupe.events(ended.run_id).all()
   expect(events.filter((event) => isEvent(event, 'gate:open'))).toHaveLength(2)
+})
+
+test('PM45 a call that a person denied to one agent is denied to the other agents of the run', async () => {
+  done.length = 0
+  const names = ['worker', 'second', 'third']
+  const model = functionModel((request) => {
+    const { agent: name, turn } = request.session
+    const delegate = names[turn - 1]
+    if (name === 'lead' && delegate) return { calls: [{ name: 'task', input: { agent: delegate, instruction: 'go' } }] }
+    if (name !== 'lead' && turn === 1) return { calls: [{ name: 'Bash', input: { command: 'rm x' } }] }
+    return { text: lastMessageText(request) }
+  })
+  const agents = [agent('lead'), ...names.map((name) => agent(name))]
+  const { troupe, task } = await createTestTroupe({ model, agents, tools: [shell], permissions: { ask: ['Bash'] } })
+  const asked = await task('lead', 'go')
+  expect(asked.gates.map(({ question }) => question)).toEqual(['May worker call Bash(rm x)?'])
+  const ended = await (await troupe.answer(asked.gates[0]?.gate_id ?? '', 'never')).result
+  expect([ended.status, done]).toEqual(['completed', []])
+  const events = await troupe.events(ended.run_id).all()
+  expect(events.filter((event) => isEvent(event, 'gate:open'))).toHaveLength(1)
+  const reasons = events.flatMap((event) => (isEvent(event, 'tool:error') ? event.data.error : []))
+  expect(reasons).toHaveLength(3)
+  for (const reason of reasons.slice(1)) expect(reason).toContain('already said no to this call in this run: never')
+})
+
+test('PM45 a denied call stays denied after a restart, and not in a new run', async () => {
+  done.length = 0
+  const folder = await mkdtemp(join(tmpdir(), 'troupe-denied-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const open = () =>
+    createTroupe({
+      ...{ store: join(folder, 'troupe.db'), agents: [agent('worker')], tools: [shell] },
+      ...{ model: commandModel('rm x', 'rm y', 'rm x'), permissions: { ask: ['Bash'] } },
+    })
+  const first = await open()
+  const asked = await first.run('task', { agent: 'worker', instruction: 'go' })
+  const next = await (await first.answer(asked.gates[0]?.gate_id ?? '', 'never')).result
+  expect(next.gates.map(({ question }) => question)).toEqual(['May worker call Bash(rm y)?'])
+  await first.close()
+  await using second = await open()
+  const ended = await (await second.answer(next.gates[0]?.gate_id ?? '', 'allow')).result
+  expect([ended.status, done]).toEqual(['completed', ['rm y']])
+  expect(ended.output).toMatchObject({ response: expect.stringContaining('said no to this call in this run: never') })
+  const later = await second.run('task', { agent: 'worker', instruction: 'go' })
+  expect(later.gates.map(({ question }) => question)).toEqual(['May worker call Bash(rm x)?'])
 })
 
 test('PM10 always grants exactly this call for the run, a rule grants what it matches, and a new run asks again', async () => {
