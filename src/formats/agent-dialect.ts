@@ -12,7 +12,18 @@ export function normalizeKey(key: string): string {
 /** Keys of all dialects. In frontmatter that is not valid YAML, each starts a new entry. */
 export const AGENT_KEYS: readonly string[] = [
   ...['name', 'description', 'tools', 'disallowedTools', 'model', 'permissionMode', 'maxTurns', 'skills'],
-  ...['mcpServers', 'hooks', 'memory', 'background', 'effort', 'isolation', 'initialPrompt', 'color', 'temperature'],
+  ...[
+    'mcpServers',
+    'hooks',
+    'memory',
+    'background',
+    'effort',
+    'performer',
+    'isolation',
+    'initialPrompt',
+    'color',
+    'temperature',
+  ],
   ...['permissions', 'permission', 'agents', 'handoffs', 'argument-hint', 'target', 'user-invocable', 'infer', 'mode'],
   ...['user-invokable', 'disable-model-invocation', 'mcp-servers', 'hidden', 'allowed-tools', 'disallowed-tools'],
   ...[

@@ -44,6 +44,7 @@ const KEY_HANDLERS: Readonly<Record<string, KeyHandler>> = {
   timeoutms: applyCount('timeout_ms'),
   temperature: applyTemperature,
   effort: applyEffort,
+  performer: applyPerformer,
   background: applyBackground,
   initialprompt: applyInitialPrompt,
 }
@@ -142,6 +143,15 @@ function applyEffort({ agent }: AgentDraft, { key, value }: YamlEntry): string |
   const effort = EFFORTS.find((known): known is Effort => known === name)
   if (effort === undefined) return `'${key}' must be one of ${EFFORTS.join(', ')}; the default of the model is used`
   agent.effort = effort
+  return undefined
+}
+
+/** A file can only choose among the performers of the program. */
+function applyPerformer({ agent }: AgentDraft, { key, value }: YamlEntry): string | undefined {
+  const name = toText(value)
+  if (value === null || name === '')
+    return `'${key}' must be the name of a performer; the model loop carries out the turns`
+  agent.performer = name
   return undefined
 }
 

@@ -226,26 +226,34 @@ describe('rules', () => {
     expect(JSON.parse(JSON.stringify(agent.extra))).toEqual(agent.extra)
   })
 
-  test('A20 effort, background and initialPrompt are read; invalid values are reported and ignored', async () => {
+  test('A20 effort, performer, background and initialPrompt are read; invalid values are reported and ignored', async () => {
     const { agent, warnings } = await claude(
       'effort: HIGH',
+      'performer: claude-code',
       'background: "yes"',
       'initialPrompt: |',
       '  Look first.',
       '  Then do.',
     )
-    expect(agent).toMatchObject({ effort: 'high', background: true, initial_prompt: 'Look first.\nThen do.' })
+    expect(agent).toMatchObject({
+      effort: 'high',
+      performer: 'claude-code',
+      background: true,
+      initial_prompt: 'Look first.\nThen do.',
+    })
     expect(warnings).toEqual([])
-    const invalid = await claude('effort: enormous', 'background: 7', 'initialPrompt: [a]')
+    const invalid = await claude('effort: enormous', 'background: 7', 'initialPrompt: [a]', 'performer: [b]')
     expect(invalid.warnings).toEqual([
       "4: 'effort' must be one of none, minimal, low, medium, high, xhigh, max; the default of the model is used",
       "5: 'background' must be true or false",
       "6: 'initialPrompt' must be a string",
+      "7: 'performer' must be the name of a performer; the model loop carries out the turns",
     ])
     const defaults = await claude('effort: default', 'background: false', 'initialPrompt:')
     expect(defaults.warnings).toEqual([])
     for (const { agent } of [invalid, defaults]) {
       expect([agent.effort, agent.background, agent.initial_prompt]).toEqual([undefined, undefined, undefined])
+      expect(agent.performer).toBeUndefined()
     }
   })
 

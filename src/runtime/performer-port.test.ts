@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { agent, createTestTroupe } from '../../test/support/test-troupe.ts'
+import { agent, createTestTroupe, functionModel } from '../../test/support/test-troupe.ts'
 import { TroupeError } from '../errors.ts'
 import type { Performer, PerformerUpdate } from '../kernel/performer.ts'
 import { MemoryStore } from '../store/memory.ts'
@@ -14,6 +17,44 @@ test('PF11 an agent whose performer is not configured is rejected with the known
     alternatives: ['extrenal', 'other'],
     hint: "did you mean 'extrenal'?",
   })
+})
+
+test('PF11 a value in `performers` that is no performer is rejected by its name', async () => {
+  for (const external of [undefined, 'claude', {}, { perform: 'later' }]) {
+    await expect(createTestTroupe({ agents: [coder], performers: { external } as never })).rejects.toMatchObject({
+      code: 'invalid_input',
+      message: expect.stringContaining('`performers.external`'),
+    })
+  }
+})
+
+test('PF11 an agent in a file names a performer, which is looked up when the agent is used', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'troupe-performer-'))
+  writeFileSync(join(folder, 'coder.md'), '---\nname: coder\ndescription: Codes.\nperformer: external\n---\nCode.\n')
+  const external = scriptedPerformer({ actions: [{ do: 'finish', result: { stop: 'completed', text: 'Done.' } }] })
+  const { task } = await createTestTroupe({ agents: [folder], performers: { external } })
+  expect(await task('coder', 'go')).toMatchObject({ status: 'completed', output: { response: 'Done.' } })
+  const without = await createTestTroupe({
+    agents: [folder, agent('other')],
+    model: functionModel(() => ({ text: 'done' })),
+  })
+  expect(await without.task('other', 'go')).toMatchObject({ status: 'completed' })
+  expect(await without.task('coder', 'go')).toMatchObject({ status: 'failed', error: { code: 'unknown_performer' } })
+  rmSync(folder, { recursive: true })
+})
+
+test('E21 an `engine.create` that gives no engine is rejected', async () => {
+  const wrong: [unknown, string][] = [
+    ['embedded', 'is not a function'],
+    [() => undefined, 'start, submit, claim, execute, subscribe, drain'],
+    [async () => ({}), 'start, submit'],
+  ]
+  for (const [create, problem] of wrong) {
+    await expect(createTestTroupe({ engine: { create } as never })).rejects.toMatchObject({
+      code: 'invalid_input',
+      message: expect.stringContaining(problem),
+    })
+  }
 })
 
 test('H13 `beforeAnswer` denies or replaces the answer of a performer, once, and the turn is not performed again', async () => {

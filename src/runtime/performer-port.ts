@@ -1,16 +1,31 @@
+import { TroupeError } from '../errors.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Performer } from '../kernel/performer.ts'
 import { unknownPerformerError } from '../performers/external/unknown-performer.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
-/** The performers of the options. Throws `unknown_performer` if an agent names another. */
+/**
+ * The performers of the options. Throws `invalid_input` for one that is none, and `unknown_performer` if an agent of the program names
+ * another. An agent in a file is checked when it is used: the file may be for several programs.
+ */
 export function performerPort(
   { performers = {} }: TroupeOptions,
   agents: readonly Agent[],
 ): { performers: ReadonlyMap<string, Performer> } {
   const known = new Map(Object.entries(performers))
-  for (const { performer } of agents) {
-    if (performer !== undefined && !known.has(performer)) throw unknownPerformerError(performer, known)
+  for (const [name, performer] of known) checkPerformer(name, performer)
+  for (const { performer, origin } of agents) {
+    if (performer !== undefined && !origin && !known.has(performer)) throw unknownPerformerError(performer, known)
   }
   return { performers: known }
+}
+
+/** Programs without types, and configurations, may pass anything. */
+function checkPerformer(name: string, performer: unknown): void {
+  if (typeof performer === 'object' && performer !== null && 'perform' in performer) {
+    if (typeof performer.perform === 'function') return
+  }
+  throw new TroupeError('invalid_input', `\`performers.${name}\` is not a performer: it has no function \`perform\``, {
+    hint: 'pass an object with `perform(turn, host)`, see docs/guide/performers.md',
+  })
 }

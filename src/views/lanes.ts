@@ -103,6 +103,7 @@ export function newLanes(views: readonly LoadedView[] = []): LanesState {
   }
 }
 
+/** A journal as lanes over time, one per agent. With `loadPatternViews(await troupe.patterns())`, handoffs are arrows, too. */
 export function lanesFrom(events: Iterable<Event>, views: readonly LoadedView[] = []): Lanes {
   const state = newLanes(views)
   for (const event of events) reduceLanes(state, event)

@@ -6,6 +6,7 @@ import type { LoadedView, PatternState, RunView } from './run-view.ts'
 
 /* The views of patterns within the view of a run. Events of patterns that this process does not know are shown by their fields. */
 
+/** The views of these patterns, such as those of `troupe.patterns()`; some are loaded when they are needed. */
 export async function loadPatternViews(patterns: readonly Pattern[]): Promise<LoadedView[]> {
   const loaded = patterns.map(async ({ name, events = {}, view }): Promise<LoadedView[]> => {
     if (!view) return []
