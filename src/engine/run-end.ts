@@ -59,7 +59,7 @@ function runEndFromError(execution: Execution, thrown: unknown): RunEnd {
   }
 }
 
-/** What the pattern has so far. Its code must not keep the run from ending. */
+/** The output of the pattern so far. Its code must not keep the run from ending. */
 function partialOutput({ readPartialOutput }: Execution, stop_reason: StopReason): unknown {
   try {
     return toJsonValue(readPartialOutput?.(stop_reason))

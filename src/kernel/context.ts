@@ -154,7 +154,7 @@ export interface StepContext<Events extends EventDataByType = EventDataByType> {
   emit<T extends keyof Events & string>(key: string, type: T, data: Events[T]): void
   /** The spend of the run, of this pattern's subtree, or of everything under one of its keys. */
   readSpend(key: string, scope?: SpendScope): Promise<Spend>
-  /** What this usage would cost with another model, at today's prices; `usd` is `null` if the price is unknown. */
+  /** The cost of this usage with another model, at today's prices; `usd` is `null` if the price is unknown. */
   priceUsage(
     key: string,
     usage: Usage,

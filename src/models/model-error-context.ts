@@ -4,7 +4,7 @@ export interface ModelErrorContext {
   /** Environment variables that hold the key and the base URL. */
   variables: { key?: string; base?: string }
   secrets: readonly string[]
-  /** What the request has. */
+  /** The parts of the request. */
   tools: boolean
   files: boolean
   result_files?: boolean

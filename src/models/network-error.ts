@@ -43,7 +43,7 @@ function failureFrom(code: string, message: string): NetworkFailure | undefined 
   return WRONG_ADDRESS.test(message) ? { unsent: true, permanent: true } : undefined
 }
 
-/** What to do about a connection that failed. `base` names the variable of the base URL. */
+/** The hint for a connection that failed. `base` names the variable of the base URL. */
 export function networkHint({ code = '', permanent }: NetworkFailure, base: string | undefined): string {
   const url = base === undefined ? 'the base URL' : `the base URL (${base})`
   if (CERTIFICATE_CODE.test(code))

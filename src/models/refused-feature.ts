@@ -20,7 +20,7 @@ export const NO_FILES =
 const REFUSED =
   /support|unavailable|invalid|not (allowed|permitted|enabled)|unknown|unrecognized|extra inputs|cannot be (used|combined)|deprecated|disabled/i
 
-/** What the server refused of the request, if its error says so. */
+/** The part of the request that the server refused, if its error says so. */
 export function refusedFeature(text: string, context: ModelErrorContext): RefusedFeature | undefined {
   const limit = outputLimit(text)
   if (limit !== undefined) return limit

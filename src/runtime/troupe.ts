@@ -68,7 +68,7 @@ export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]
   steer(run_id: string, action: SteerAction, options?: SteerOptions): Promise<RunHandle>
   result(run_id: string): Promise<RunResult>
   /**
-   * What this process lacks to continue a run: tools, hooks, MCP servers, patterns, agents, performers and models that the program
+   * The parts that this process lacks to continue a run: tools, hooks, MCP servers, patterns, agents, performers and models that the program
    * which started it provides. With `missing` parts, `resume` and `fork` reject with `needs_missing`.
    */
   checkNeeds(run_id: string): Promise<NeedsReport>

@@ -113,7 +113,7 @@ function failedNow({ controller, failed }: Worker): ReadonlySet<string> {
   return new Set(failed.keys())
 }
 
-/** What is left after everything was claimed cannot be executed here, unless it has changed meanwhile. */
+/** Runs that are left after everything was claimed cannot be executed here, unless it has changed meanwhile. */
 async function reportSkipped(worker: Worker): Promise<void> {
   const { store, project, engine } = worker.controller.parts
   const left: string[] = []

@@ -114,7 +114,7 @@ export interface GateRow extends Gate {
   opened_at: number
   answered_at: number | null
   answer: unknown
-  /** Who has answered, while no process has applied the answer yet. */
+  /** The author of an answer that no process has applied yet. */
   pending_answer_by?: string
 }
 

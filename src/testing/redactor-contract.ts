@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Redactor } from '../kernel/redactor.ts'
 import type { TestRunner } from './test-runner.ts'
 
-/** What a redactor has to hide, and what it must leave alone. */
+/** Texts that a redactor has to hide, and others that it must leave alone. */
 export interface RedactorHarness {
   redactor: Redactor
   /** Texts with a secret in them, and the secret. */

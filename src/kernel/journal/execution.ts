@@ -47,7 +47,7 @@ export class Execution {
   readonly toolSpecs = new Map<string, readonly ToolSpec[]>()
   /** Steering commands that a pattern has taken, by their position in the journal. */
   readonly takenSteering = new Set<number>()
-  /** What the pattern of the run has so far, for an end before it returns. */
+  /** The output of the run's pattern so far, for an end before it returns. */
   readPartialOutput: PartialOutputReader | undefined
   /** Called when the execution can be parked. */
   onParkable: (() => void) | undefined

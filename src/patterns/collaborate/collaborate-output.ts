@@ -35,6 +35,6 @@ export interface CollaborateMetadata {
   saved?: Savings
   /** Set if agents or subtasks have models of their own that cost more or less than the coordinator's, or at an unknown price. */
   savings?: ModelSavings
-  /** What went wrong, and options that had no effect. */
+  /** Problems, and options that had no effect. */
   problems?: string[]
 }

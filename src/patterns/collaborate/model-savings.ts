@@ -2,7 +2,7 @@ import type { Spend } from '../../kernel/spend.ts'
 import { sumUsd } from '../../kernel/spend.ts'
 import type { Collaboration } from './prepare-collaboration.ts'
 
-/** What models of their own saved, compared with the coordinator's model for all agents. */
+/** The savings by agents' own models, compared with the coordinator's model for all agents. */
 export interface ModelSavings {
   /** The model of the coordinator; `null` if there is none. */
   baseline_model: string | null

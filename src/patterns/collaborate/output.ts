@@ -16,7 +16,7 @@ export interface ContributionContent {
   confidence: number | null
   concerns: Concern[]
   questions: string[]
-  /** What was ignored in the answer, such as a confidence out of range. */
+  /** Parts of the answer that were ignored, such as a confidence out of range. */
   notes?: string[]
 }
 

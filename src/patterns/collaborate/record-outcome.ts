@@ -107,7 +107,7 @@ function outcomeFromVerdict(past: PastCollaboration, correct: boolean): OutcomeF
   return { correct, voices: known.map(({ agent, role }) => ({ agent, role, right: isRight(agent) })) }
 }
 
-/** What the collaboration itself found, if the right answer is literally one of its recommendations. */
+/** The collaboration's own finding, if the right answer is literally one of its recommendations. */
 function comparisonInRun(past: PastCollaboration, voter: Contribution, answer: string): EquivalenceVerdict | undefined {
   const { clusters, unclear = [] } = past.consensus
   const clusterWith = (agent: string) => clusters.find(({ agents }) => agents.includes(agent))

@@ -52,7 +52,7 @@ function sharedInstructions(shared: PreambleMembers['shared']): string[] {
   ]
 }
 
-/** Whoever chooses the next member is told what each of them can do: role and description. */
+/** The abilities of each member, for the choice of the next one: role and description. */
 export function memberSummary(member: { name: string; role?: string | undefined }, description = ''): string {
   const { name, role } = member
   const facts = [role ?? '', shortDescription(description, MAX_SUMMARY_CHARS)].filter((fact) => fact !== '')

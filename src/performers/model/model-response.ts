@@ -16,7 +16,7 @@ import { totalTokens } from '../../kernel/spend.ts'
 
 export type ModelBegin = EventOf<'model:begin'>['data']
 
-/** What follows a failed request: a retry, perhaps without the part that the server refused, or nothing. */
+/** The consequence of a failed request: a retry, perhaps without the part that the server refused, or nothing. */
 interface NextAttempt {
   retry?: RetryAttempt
   refused?: RefusedFeature

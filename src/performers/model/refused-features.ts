@@ -26,7 +26,7 @@ function addRefusal(execution: Execution, model: string, refusal: Refusal): void
 
 /** Takes over what earlier attempts at a request found, which may have been made by another process. */
 export function recallRefusals(execution: Execution, attempts: readonly Event[]): void {
-  // What a window leaves depends on the refused request, which is gone: the server counts the next one again.
+  // The room that a window leaves depends on the refused request, which is gone: the server counts the next one again.
   for (const { data } of refusals(attempts))
     if (data.refused && data.refused.feature !== 'window' && data.retry)
       addRefusal(execution, data.retry.model, { refused: data.refused, size: 0 })

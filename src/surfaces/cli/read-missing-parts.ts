@@ -1,7 +1,7 @@
 import type { NeedsReport, RunRow, Troupe } from '../../index.ts'
 
 /**
- * What `answer` and `resume` would lack to continue a run that waits or was interrupted; `undefined` for any other run.
+ * The parts that `answer` and `resume` would lack to continue a run that waits or was interrupted; `undefined` for any other run.
  * Commands that only read have no workspace, but those two do.
  */
 export async function readMissingParts(troupe: Troupe, row: RunRow): Promise<NeedsReport | undefined> {

@@ -11,7 +11,7 @@ export interface StdioServerConfig {
   /** Environment variables, in addition to a few harmless ones such as `PATH`. */
   env?: Readonly<Record<string, string>>
   cwd?: string
-  /** What the process can reach beyond the workspace. Only in the configuration, not in agent files. */
+  /** Access of the process beyond the workspace. Only in the configuration, not in agent files. */
   sandbox?: SandboxAccess
   /** Timeout of one call in milliseconds. */
   timeout?: number

@@ -33,7 +33,7 @@ export interface SandboxOptions {
   limits?: Partial<SandboxLimits>
 }
 
-/** What one server can reach beyond the sandbox that it shares with commands. Paths are absolute or relative to the workspace. */
+/** Access of one server beyond the sandbox that it shares with commands. Paths are absolute or relative to the workspace. */
 export interface SandboxAccess {
   /** Files and folders it can read. */
   read?: readonly string[]

@@ -37,7 +37,7 @@ export function answerCommand(cli: Cli<AnswerOptions>, gateId: string, values: r
   })
 }
 
-/** Who continues a run that this command only answered. */
+/** Says how a run continues that this command only answered. */
 async function leftRunLine({ terminal }: Cli, troupe: Troupe, run_id: string): Promise<string> {
   const reason = missingPartsText(await troupe.checkNeeds(run_id))
   if (reason !== '') return wrapText(`answered; ${run_id} ${reason}`, terminal.out.width, 2).join('\n')
