@@ -181,7 +181,7 @@ describe('stable groups', () => {
       if (calls === 1) throw new Error('not yet')
       return later.embed(texts)
     }
-    const replies = { ...all('go', 1), b: contributionJson('wait', 0.1) }
+    const replies = { ...all('Cache the answers', 1), b: contributionJson('Keep replies in memory', 0.1) }
     const { output } = await runCollaboration(replies, vote({ wave: 4 }), { embedder: { ...later, embed: failing } })
     expect(output.contributions).toHaveLength(5)
   })

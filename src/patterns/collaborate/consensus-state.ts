@@ -66,7 +66,8 @@ export async function computeConsensus(
   const { agreement_score } = tallied
   const confidence = agreement_score === null ? undefined : calibrateAgreement(agreement_score, history.cases)
   const { method } = equivalence
-  const note = equivalence.problem ?? (tallied.unclear && !options.judge ? NOT_JUDGED : equivalence.note)
+  const notes = [tallied.unclear && !options.judge ? NOT_JUDGED : undefined, equivalence.note]
+  const note = equivalence.problem ?? (notes.filter((each) => each !== undefined).join('; ') || undefined)
   const consensus = {
     ...tallied,
     agents_count: options.agents_count,

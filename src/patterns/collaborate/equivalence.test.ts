@@ -39,6 +39,20 @@ describe('equivalent recommendations', () => {
     expect(output.consensus).toMatchObject({ method: 'text', has_consensus: true })
   })
 
+  test.each([
+    ['one word each', ['blue', 'red', 'green'], {}],
+    ['yes and no', ['Yes.', 'no', 'YES'], {}],
+    ['opposites', ['Enable caching', 'Disable caching', 'enable caching!'], {}],
+    ['one replaced word', ['Encrypt the database', 'Encrypt the backups', 'encrypt the database'], {}],
+    ['categories', ['approve it now', 'reject it', 'approve it now'], { categories: ['approve it now', 'reject it'] }],
+  ])('CO108 the embedding model is not loaded for %s', async (_, [one = '', other = '', third = ''], input) => {
+    const vectors = embedder(1)
+    const replies = { a: contributionJson(one), b: contributionJson(other), c: contributionJson(third) }
+    const { output } = await runCollaboration(replies, { ...vote, ...input }, { embedder: vectors })
+    expect(vectors.texts).toEqual([])
+    expect(output.consensus.clusters.flatMap(({ agents }) => agents)).toHaveLength(3)
+  })
+
   test('CO28 embeddings compare the meaning, unless a negation, number or opposite differs', async () => {
     const vectors = embedder(0.95, 'Cache the answers', 'Keep replies in memory')
     const { output } = await runCollaboration(caching, vote, { embedder: vectors })
@@ -105,11 +119,11 @@ describe('equivalent recommendations', () => {
   })
 
   test('CO30 without a working embedder recommendations are compared as text, with a note', async () => {
-    const contrary = { ...caching, b: contributionJson('Cache 2 answers', 0.9) }
-    const { output } = await runCollaboration(contrary, vote)
+    const merge = { synthesis: 'merge' }
+    const { output } = await runCollaboration(caching, merge)
     expect(output.consensus).toMatchObject({
       method: 'text',
-      note: 'no embedder is available, so recommendations were compared as text only',
+      note: expect.stringContaining('no embedder is available, so recommendations were compared as text only'),
     })
     const broken: Embedder = {
       id: 'x',
@@ -118,7 +132,7 @@ describe('equivalent recommendations', () => {
         throw new Error('no weights')
       },
     }
-    const failed = await runCollaboration(contrary, vote, { embedder: broken })
+    const failed = await runCollaboration(caching, merge, { embedder: broken })
     expect(failed.output.consensus.note).toContain('no weights')
   })
 

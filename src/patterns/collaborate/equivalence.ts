@@ -1,8 +1,8 @@
 import type { ErrorRecord } from '../../errors.ts'
 import { toTroupeError } from '../../errors.ts'
-import type { ClusterOptions } from '../../judgement/similarity/clustering.ts'
+import type { ClusterOptions, Clusters } from '../../judgement/similarity/clustering.ts'
 import { clusterTexts } from '../../judgement/similarity/clustering.ts'
-import { cosineSimilarity } from '../../judgement/similarity/similarity.ts'
+import { cosineSimilarity, isEmbeddingUnreliable } from '../../judgement/similarity/similarity.ts'
 import type { Context } from '../../kernel/context.ts'
 import type { JudgedPairs, PairJudge } from './pair-judge.ts'
 import { judgePairs, knownVerdicts } from './pair-judge.ts'
@@ -48,14 +48,16 @@ export async function groupEquivalent(
 ): Promise<Equivalence> {
   const byText = clusterTexts(texts, { wave })
   if (byText.groups.length < 2) return { groups: byText.groups, method: 'text', unclear: [] }
-  const matrix = await loadSimilarity(context, texts, key)
+  const matrix = needsEmbeddings(texts, byText) ? await loadSimilarity(context, texts, key) : NO_SIMILARITY
   const options = { wave, ...(matrix.by === null ? undefined : toSimilarityOptions(matrix)) }
   const byCode = matrix.by === null ? byText : clusterTexts(texts, options)
   const unjudged: Equivalence = {
     ...byCode,
     method: matrix.by === null ? 'text' : 'embeddings',
     ...(matrix.why === undefined ? undefined : { note: matrix.why }),
-    ...(matrix.by === null && context.embedder ? { embedderFailed: true as const } : undefined),
+    ...(matrix !== NO_SIMILARITY && matrix.by === null && context.embedder
+      ? { embedderFailed: true as const }
+      : undefined),
   }
   if (byCode.unclear.length === 0 || !judge) return unjudged
   const pairs = { texts, unclear: byCode.unclear }
@@ -82,6 +84,21 @@ function applyVerdicts(unjudged: Equivalence, { texts, options, judged }: Verdic
   return { ...base, ...clusterTexts(texts, { ...options, verdicts }), method: 'model', ...failure }
 }
 
+const NO_SIMILARITY: SimilarityMatrix = { by: null, threshold: 1, scores: [] }
+
+/**
+ * Whether embeddings could merge any pair. Loading the embedding model takes seconds, and for words or categories its result would
+ * be ignored.
+ */
+function needsEmbeddings(texts: readonly string[], { groups, unclear }: Clusters): boolean {
+  const groupWith = (index: number) => groups.find((group) => group.includes(index)) ?? []
+  return unclear.some(([a, b]) =>
+    groupWith(a).some((one) =>
+      groupWith(b).some((other) => !isEmbeddingUnreliable(texts[one] ?? '', texts[other] ?? '')),
+    ),
+  )
+}
+
 function loadSimilarity(context: Context, texts: readonly string[], key: string): Promise<SimilarityMatrix> {
   const compute = (signal: AbortSignal) => computeSimilarity(context.embedder, texts, signal)
   return context.step<SimilarityMatrix>(`${key}/similar`, compute, { input: texts })
@@ -96,7 +113,8 @@ export async function compareToReference(
   { key, judge }: Pick<EquivalenceOptions, 'key' | 'judge'>,
 ): Promise<EquivalenceVerdict[]> {
   const allTexts = [reference, ...texts]
-  const matrix = await loadSimilarity(context, allTexts, key)
+  const isNeeded = texts.some((text) => needsEmbeddings([reference, text], clusterTexts([reference, text])))
+  const matrix = isNeeded ? await loadSimilarity(context, allTexts, key) : NO_SIMILARITY
   const verdicts = texts.map((text, index) => {
     const score = matrix.scores[0]?.[index + 1] ?? 0
     const options = matrix.by === null ? {} : { similarity: () => score, threshold: matrix.threshold }
@@ -123,9 +141,8 @@ async function computeSimilarity(
   texts: readonly string[],
   signal: AbortSignal,
 ): Promise<SimilarityMatrix> {
-  const unavailable = { by: null, threshold: 1, scores: [] }
   if (!embedder)
-    return { ...unavailable, why: 'no embedder is available, so recommendations were compared as text only' }
+    return { ...NO_SIMILARITY, why: 'no embedder is available, so recommendations were compared as text only' }
   try {
     const vectors = await embedder.embed(texts, signal)
     const scores = vectors.map((one) =>
@@ -135,7 +152,7 @@ async function computeSimilarity(
   } catch (thrown) {
     signal.throwIfAborted()
     return {
-      ...unavailable,
+      ...NO_SIMILARITY,
       why: `the embedder failed, so recommendations were compared as text: ${toTroupeError(thrown).message}`,
     }
   }
