@@ -11,6 +11,7 @@ import { createTroupeWithStore } from './test-troupe.ts'
 /** Output of a `collaborate` run, as far as the tests read it. */
 export interface CollaborateRunOutput {
   result: string
+  decided: boolean
   contributions: Contribution[]
   consensus: Consensus & { method: string; note?: string; confidence?: { confidence: number; cases: number } }
   vote?: VoteResult

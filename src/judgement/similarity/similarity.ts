@@ -67,14 +67,21 @@ const MAX_RELIABLE_LENGTH = 800
 export function isEmbeddingUnreliable(a: string, b: string): boolean {
   if (Math.max(a.length, b.length) > MAX_RELIABLE_LENGTH || isNonLatin(a) || isNonLatin(b)) return true
   const [wordsA, wordsB] = [tokenize(a), tokenize(b)]
-  if (negationsDiffer(wordsA, wordsB) || wordsRearranged(wordsA, wordsB) || conjunctionsDiffer(wordsA, wordsB))
-    return true
+  return (
+    conjunctionsDiffer(wordsA, wordsB) ||
+    negationsDiffer(wordsA, wordsB) ||
+    fewWordsDiffer(wordsA, wordsB) ||
+    wordsRearranged(wordsA, wordsB)
+  )
+}
+
+function fewWordsDiffer(a: readonly Word[], b: readonly Word[]): boolean {
   const [stemsOfA, stemsOfB] = [keyStems(a), keyStems(b)]
   const [onlyInA, onlyInB] = [unmatched(stemsOfA, stemsOfB), unmatched(stemsOfB, stemsOfA)]
   const [fewest, most] = [Math.min(onlyInA.length, onlyInB.length), Math.max(onlyInA.length, onlyInB.length)]
   if (most === 0) return hedgeWords(a) !== hedgeWords(b) || prepositionsDiffer(a, b)
   const shared = Math.max(stemsOfA.size - onlyInA.length, stemsOfB.size - onlyInB.length)
-  return fewest <= 1 || shared >= most || (shared === 0 && mayBeName(wordsA) && mayBeName(wordsB))
+  return fewest <= 1 || shared >= most || (shared === 0 && mayBeName(a) && mayBeName(b))
 }
 
 /** Up to three content words and no others: "john smith". Embeddings put names close together. */
@@ -121,8 +128,8 @@ const HEDGES =
   /^(?:all|any|both|most|more|less|least|some|few|little|much|many|same|own|now|ever|even|still|yet|may|might|can|could|up|down|out|off|over|under|this|that|too|very|about)$/
 
 /** Quantifiers and modals that change how much, how often or how certainly something is stated. */
-function hedgeWords(text: string): string {
-  const words = tokenize(text).map(({ text: word }) => (word === 'each' || word === 'every' ? 'all' : word))
+function hedgeWords(statement: readonly Word[]): string {
+  const words = statement.map(({ text: word }) => (word === 'each' || word === 'every' ? 'all' : word))
   const hedges = words.flatMap((word, index) =>
     HEDGES.test(word) ? (words[index - 1] === 'a' ? `a ${word}` : word) : [],
   )
@@ -136,8 +143,7 @@ const PREPOSITIONS =
  * Whether the prepositions alone make the difference: "approve with changes" and "approve the change" have the same
  * content words, and so have "deploy with approval" and "deploy for approval".
  */
-function prepositionsDiffer(a: string, b: string): boolean {
-  const [wordsA, wordsB] = [tokenize(a), tokenize(b)]
+function prepositionsDiffer(wordsA: readonly Word[], wordsB: readonly Word[]): boolean {
   const [prepositionsA, prepositionsB] = [prepositionsIn(wordsA), prepositionsIn(wordsB)]
   if ((prepositionsA === '') !== (prepositionsB === '')) return true
   return prepositionsA !== prepositionsB && contentStems(wordsA).join(' ') === contentStems(wordsB).join(' ')
@@ -166,8 +172,8 @@ const EMPTY_VERBS = new Set(
 )
 
 /** Content stems without negations, which `findContradiction` compares, and without empty verbs. */
-function keyStems(text: string): Set<string> {
-  const words = tokenize(text).filter(({ text: word }) => !isNegationWord(word))
+function keyStems(statement: readonly Word[]): Set<string> {
+  const words = statement.filter(({ text: word }) => !isNegationWord(word))
   return new Set(contentStems(words).filter((word) => !EMPTY_VERBS.has(word)))
 }
 

@@ -11,6 +11,8 @@ export interface AgentVote {
   role: string
   recommendation: string
   confidence: number
+  /** The confidence is not stated: a later vote can lower it. */
+  isAssumed?: true
   weight: number
   concerns: readonly { concern: string; severity: Severity }[]
 }

@@ -50,7 +50,7 @@ function agreementFacts(consensus: NonNullable<AgreementView['consensus']>, dot:
   const facts = [
     `agreement ${formatPercent(agreement_score)} of ${pluralize(votes, 'vote')}`,
     has_consensus ? 'consensus' : 'no consensus',
-    ...(consensus_score === null ? [] : [`weighted ${formatPercent(consensus_score)}`]),
+    ...(consensus_score === null || !has_consensus ? [] : [`weighted ${formatPercent(consensus_score)}`]),
     ...(kappa === undefined ? [] : [`kappa ${kappa.toFixed(2)}`]),
     METHODS[method] ?? method,
   ]

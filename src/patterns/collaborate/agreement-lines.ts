@@ -57,22 +57,36 @@ function positionLines(agreement: AgreementView, style: LineLayout, symbols: Bar
   ]
 }
 
-function headingSpans({ vote, consensus, ruling }: AgreementView): TextSpan[] {
+function headingSpans({ vote, consensus, ruling, decided }: AgreementView): TextSpan[] {
   if (ruling) return ['  ', ['yellow', `decided by a person: ${toTerminalLine(ruling.decision)}`]]
   if (vote?.blocked_by) return ['  ', ['red', `BLOCKED by ${vote.blocked_by.map(toTerminalLine).join(', ')}`]]
   if (vote?.tie ?? consensus?.tie) return ['  ', ['yellow', 'TIE']]
-  if (vote && vote.winner === null) return ['  ', ['yellow', `NO DECISION: ${toTerminalLine(vote.reason)}`]]
-  return []
+  if (vote && (vote.winner === null || decided === false))
+    return ['  ', ['yellow', `NO DECISION: ${toTerminalLine(vote.reason)}`]]
+  return vote && !consensus?.has_consensus ? ['  ', ['yellow', 'NO CONSENSUS']] : []
 }
 
 /** The winning position, if any; a human decision overrides the count. */
-function winningCluster({ consensus, vote, ruling, best_of }: AgreementView): ClusterView | undefined {
+function winningCluster({ consensus, vote, ruling, best_of, decided }: AgreementView): ClusterView | undefined {
   const clusters = consensus?.clusters ?? []
   if (ruling) return clusters.find(({ recommendation }) => recommendation === ruling.decision)
   // The evaluator's choice, not the majority.
   if (best_of) return clusters.find(({ agents }) => agents.includes(best_of.agent))
   const isOpen = consensus?.unclear !== undefined && consensus.supporting.length === 0
-  return consensus?.tie || isOpen || vote?.winner === null ? undefined : clusters[0]
+  return consensus?.tie || isOpen || vote?.winner === null || decided === false ? undefined : clusters[0]
+}
+
+/** Without consensus the highest score gets no tick: it may be the confidence of one agent. */
+function isAgreed({ consensus, ruling, best_of }: AgreementView): boolean {
+  return consensus?.has_consensus === true || ruling !== undefined || best_of !== undefined
+}
+
+/** The share of the score; without consensus, of the agents, so that no position of a minority has 100 %. */
+function shownShare({ share, agents }: ClusterView, agreement: AgreementView): number {
+  const { consensus, contributions } = agreement
+  if (consensus?.has_consensus) return share
+  const votes = consensus?.clusters.reduce((sum, cluster) => sum + cluster.agents.length, 0) ?? 0
+  return agents.length / Math.max(1, votes, new Set(contributions.map(({ agent }) => agent)).size)
 }
 
 function isTied(cluster: ClusterView, { consensus }: AgreementView): boolean {
@@ -105,13 +119,15 @@ function clusterLines(cluster: ClusterView, context: ClusterContext): TextLine[]
   const { agreement, style, symbols, supporters, concerns } = context
   const won = cluster === winningCluster(agreement)
   const tied = !won && isTied(cluster, agreement)
+  const share = shownShare(cluster, agreement)
   const isDissent = !won && winningCluster(agreement) !== undefined && isCertainlyDifferent(cluster, agreement)
   const size = Math.max(6, Math.min(24, Math.floor(style.width / 4)))
-  const textStyle: TextStyle = won ? 'green' : tied ? 'yellow' : 'dim'
+  const agreed = won && isAgreed(agreement)
+  const textStyle: TextStyle = agreed ? 'green' : won || tied ? 'yellow' : 'dim'
   const bar: TextSpan[] = [
-    [textStyle, `${won ? symbols.won : tied ? symbols.tied : ' '} `],
-    [textStyle, formatBar(cluster.share, size, symbols)],
-    `  ${formatPercent(cluster.share).padStart(5)}`,
+    [textStyle, `${agreed ? symbols.won : tied ? symbols.tied : ' '} `],
+    [textStyle, formatBar(share, size, symbols)],
+    `  ${formatPercent(share).padStart(5)}`,
   ]
   const indent = style.width >= MIN_WIDE_WIDTH ? size + 11 : 2
   const recommendation: TextSpan = won

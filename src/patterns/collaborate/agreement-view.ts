@@ -4,6 +4,7 @@ import type { ModelSavings } from './model-savings.ts'
 /** The part of a collaboration's output that surfaces display. A failed collaboration has only `contributions`. */
 export interface AgreementView {
   result?: string
+  decided?: boolean
   contributions: ContributionView[]
   consensus?: {
     agreement_score: number | null

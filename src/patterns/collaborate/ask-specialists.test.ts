@@ -68,17 +68,33 @@ describe('early stop', () => {
     }
   })
 
-  test('CO24 a plain-text vote has confidence 0.5', async () => {
+  test('CO109 a vote without a readable confidence counts as the least confident one, and never stops a vote on its own', async () => {
     const replies = {
       a: contributionJson('go', 1),
       b: 'go',
       c: contributionJson('go', 1),
-      d: contributionJson('wait', 1),
+      d: contributionJson('wait', 0.4),
       e: contributionJson('wait', 1),
     }
     const { output } = await runCollaboration(replies, { ...vote(), categories: ['go', 'wait'] })
-    expect(output.contributions).toHaveLength(3)
-    expect(output.consensus.clusters[0]?.score).toBe(2.5)
+    expect(output.contributions).toHaveLength(4)
+    expect(output.consensus.clusters[0]).toMatchObject({ recommendation: 'go', score: 2.4 })
+  })
+
+  test.each([
+    ['an honest zero', { a: '{"recommendation":"go","confidence":"sure"}', b: contributionJson('wait', 0) }],
+    ['a low confidence', { a: 'go', b: contributionJson('wait', 0.1) }],
+  ])('CO109 an unreadable confidence never beats %s', async (_, replies) => {
+    const input = { ...vote(), categories: ['go', 'wait'], agents: five.slice(0, 2) }
+    const { output } = await runCollaboration(replies, input)
+    expect(output.vote).toMatchObject({ winner: null, tie: true })
+  })
+
+  test('CO109 votes without any confidence count equally', async () => {
+    const replies = { a: 'go', b: 'go', c: contributionJson('wait', 0) }
+    const input = { ...vote(), categories: ['go', 'wait'], agents: five.slice(0, 3) }
+    const { output } = await runCollaboration(replies, input)
+    expect(output.vote).toMatchObject({ winner: 'go', tie: false })
   })
 
   test('CO24 unclear pairs count as one group against the leader', () => {

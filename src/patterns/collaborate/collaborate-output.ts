@@ -7,8 +7,13 @@ import type { VoteResult } from './synthesis.ts'
 
 /** The result of a collaboration. */
 export interface CollaborateOutput {
-  /** The answer. */
+  /** The answer; it begins with the decision, or says that there is none. */
   result: string
+  /**
+   * False if there is no decision: a vote is tied, blocked, not unanimous or unclear, its winner has a single vote, or no agent gave an answer. The
+   * command line then exits with 4.
+   */
+  decided: boolean
   contributions: Contribution[]
   consensus: ConsensusState['consensus']
   /** Set after the synthesis `vote`. */
@@ -31,6 +36,8 @@ export interface CollaborateMetadata {
   total_tokens: number
   /** In US dollars; `null` if a price is unknown. */
   cost: number | null
+  /** The only possible recommendations: those of the input, or yes, no and unclear for a vote on a closed question. */
+  categories?: string[]
   /** The agents that were not asked, and why. */
   saved?: Savings
   /** Set if agents or subtasks have models of their own that cost more or less than the coordinator's, or at an unknown price. */

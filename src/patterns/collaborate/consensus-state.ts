@@ -3,6 +3,7 @@ import { calibrateAgreement } from '../../judgement/vote/calibration.ts'
 import type { AgentVote, Consensus } from '../../judgement/vote/consensus.ts'
 import { tallyConsensus } from '../../judgement/vote/consensus.ts'
 import type { Context } from '../../kernel/context.ts'
+import { pluralize } from '../../views/format-amount.ts'
 import type { ContributionVote } from './contribution-votes.ts'
 import { votesFrom } from './contribution-votes.ts'
 import type { Equivalence, EquivalenceOptions } from './equivalence.ts'
@@ -111,11 +112,14 @@ function count(number: number, noun: string): string {
 export function formatConsensus({ consensus }: ConsensusState): string {
   const { clusters, tie, key_disagreements } = consensus
   if (clusters.length === 0) return 'No recommendation can be counted.'
+  const counted = clusters.reduce((sum, { agents }) => sum + agents.length, 0)
+  // A share of the score would show 100 % for one confident agent among several.
+  const formatShare = (share: number, votes: number) =>
+    consensus.has_consensus ? `${Math.round(share * 100)} %` : `${votes} of ${pluralize(counted, 'vote')}`
   const lines = clusters.map(
     ({ recommendation, agents, share }) =>
-      `- ${Math.round(share * 100)} %: ${recommendation.replace(/\s+/g, ' ')} (${agents.join(', ')})`,
+      `- ${formatShare(share, agents.length)}: ${recommendation.replace(/\s+/g, ' ')} (${agents.join(', ')})`,
   )
-  const counted = clusters.reduce((sum, { agents }) => sum + agents.length, 0)
   const partial = counted < consensus.agents_count ? ` Counted: ${counted} of ${consensus.agents_count}.` : ''
   const agreement = formatAgreement(consensus) + partial
   const conflict = key_disagreements.map(({ severity }) => `The disagreement is ${severity}.`)

@@ -1,6 +1,7 @@
 import { findCategory, parseChosenCategory } from '../../judgement/vote/category.ts'
 import type { Severity } from '../../judgement/vote/severity.ts'
 import { parseStructuredOutput } from '../../kernel/session/structured-output.ts'
+import { hasWords } from '../../kernel/template-marks.ts'
 import * as z from '../../schema/zod.ts'
 import type { Concern, ContributionContent } from './output.ts'
 import { isExampleText } from './specialist-prompt.ts'
@@ -41,7 +42,7 @@ export function contentFromText(text: string, categories: readonly string[] | un
 }
 
 function toRecommendation(text: string, categories: readonly string[] | undefined): string | null {
-  if (!isNotBlank(text)) return null
+  if (!hasWords(text)) return null
   return categories ? (findCategory(text, categories) ?? parseChosenCategory(text, categories)) : text.trim()
 }
 

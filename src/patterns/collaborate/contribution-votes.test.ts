@@ -45,7 +45,7 @@ describe('votes', () => {
     ]
     const votes = votesFrom(parts, () => 1)
     expect(votes.map(({ agent, recommendation, confidence }) => [agent, recommendation, confidence])).toEqual([
-      ['c', 'go', 0.5],
+      ['c', 'go', 0.9],
       ['b', 'go', 0.9],
     ])
     expect(votes[1]?.concerns).toEqual(critical)

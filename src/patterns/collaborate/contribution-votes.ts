@@ -6,8 +6,6 @@ import type { CollaborateInput } from './input.ts'
 import type { OutcomeHistory } from './outcome-history.ts'
 import type { Contribution } from './output.ts'
 
-/** The confidence of a vote that states none. */
-const DEFAULT_CONFIDENCE = 0.5
 const ABSTAIN_GROUP = -1
 
 /** Weights a vote by `weights` (by name, else by role) and by the agent's accuracy in earlier outcomes. */
@@ -35,14 +33,30 @@ export function votesFrom(
   weightFor: (voter: Contribution) => number,
 ): ContributionVote[] {
   const counted = contributions.filter(({ recommendation }) => recommendation !== null)
-  return counted.flatMap((contribution) => {
+  const ownOf = (name: string) => counted.filter(({ agent }) => agent === name)
+  const cast = counted.filter((contribution) => mostConfident(ownOf(contribution.agent)) === contribution)
+  const confidenceFor = confidenceScale(cast)
+  return cast.flatMap((contribution) => {
     const { agent, role, recommendation } = contribution
-    const own = counted.filter((other) => other.agent === agent)
-    if (recommendation === null || mostConfident(own) !== contribution) return []
-    const concerns = own.flatMap((each) => each.concerns)
-    const confidence = confidenceOrDefault(contribution)
-    return [{ agent, role, recommendation, confidence, weight: weightFor(contribution), concerns, contribution }]
+    if (recommendation === null) return []
+    const concerns = ownOf(agent).flatMap((each) => each.concerns)
+    const weight = weightFor(contribution)
+    return [{ agent, role, recommendation, ...confidenceFor(contribution), weight, concerns, contribution }]
   })
+}
+
+/**
+ * A vote without a readable confidence counts as the least confident one that states any: it never beats a stated confidence, not
+ * even 0. When nobody is confident at all, the votes count equally. Both are assumptions that a later vote can change.
+ */
+function confidenceScale(cast: readonly Contribution[]) {
+  const stated = cast.flatMap(({ confidence }) => confidence ?? [])
+  const lowest = Math.min(1, ...stated)
+  const isInformative = stated.some((confidence) => confidence > 0)
+  return ({ confidence }: Contribution): Pick<AgentVote, 'confidence' | 'isAssumed'> =>
+    confidence !== null && isInformative
+      ? { confidence }
+      : { confidence: isInformative ? lowest : 1, isAssumed: true as const }
 }
 
 /** Contributions revised in mediation take precedence. */
@@ -50,13 +64,9 @@ function mostConfident(own: readonly Contribution[]): Contribution | undefined {
   const revised = own.filter(({ before }) => before)
   const candidates = revised.length > 0 ? revised : own
   return candidates.reduce(
-    (best, each) => (confidenceOrDefault(each) > confidenceOrDefault(best) ? each : best),
+    (best, each) => ((each.confidence ?? -1) > (best.confidence ?? -1) ? each : best),
     candidates[0] as Contribution,
   )
-}
-
-function confidenceOrDefault({ confidence }: Contribution): number {
-  return confidence ?? DEFAULT_CONFIDENCE
 }
 
 export function ballotsFrom(

@@ -20,15 +20,34 @@ export function earlyStopVerdict(
   { groups, unclear }: Pick<Equivalence, 'groups' | 'unclear'>,
   { remaining, stop_at }: StopOptions,
 ): StopVerdict {
-  const options = stopOptions(stop_at)
+  const { winner } = tally('weighted', ballotsFrom(votes, groups))
+  // A later vote can lower an assumed confidence down to 0.
+  const certain = winner === null ? votes : withoutAssumptions(votes, groups[winner] ?? [])
+  const options = { remaining, groups, unclear, winner }
+  const exact = worstCaseVerdict(certain, { ...options, stop_at: undefined })
+  return exact.stop || stop_at === undefined ? exact : worstCaseVerdict(votes, { ...options, stop_at })
+}
+
+function withoutAssumptions(votes: readonly AgentVote[], leading: readonly number[]): AgentVote[] {
+  return votes.map((vote, index) => (vote.isAssumed && leading.includes(index) ? { ...vote, confidence: 0 } : vote))
+}
+
+interface WorstCase extends StopOptions, Pick<Equivalence, 'groups' | 'unclear'> {
+  winner: number | null
+}
+
+function worstCaseVerdict(
+  votes: readonly AgentVote[],
+  { remaining, stop_at, groups, unclear, winner }: WorstCase,
+): StopVerdict {
+  const undecided: StopVerdict = { stop: false, why: null }
   const ballots = ballotsFrom(votes, groups)
-  const verdict = checkEarlyStop(ballots, remaining, options)
-  const { winner } = tally('weighted', ballots)
-  if (!verdict.stop || winner === null || unclear.length === 0) return verdict
-  const worstCase = ballotsFrom(votes, mergeAgainstLeader({ groups, unclear }, winner))
-  return tally('weighted', worstCase).winner === 0
-    ? checkEarlyStop(worstCase, remaining, options)
-    : { stop: false, why: null }
+  const verdict = checkEarlyStop(ballots, remaining, stopOptions(stop_at))
+  if (!verdict.stop || winner === null) return verdict
+  if (tally('weighted', ballots).winner !== winner) return undecided
+  if (unclear.length === 0) return verdict
+  const merged = ballotsFrom(votes, mergeAgainstLeader({ groups, unclear }, winner))
+  return tally('weighted', merged).winner === 0 ? checkEarlyStop(merged, remaining, stopOptions(stop_at)) : undecided
 }
 
 /**

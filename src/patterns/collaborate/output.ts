@@ -1,6 +1,7 @@
 import type { ErrorRecord } from '../../errors.ts'
 import type { Severity } from '../../judgement/vote/severity.ts'
 import { severities } from '../../judgement/vote/severity.ts'
+import { hasWords } from '../../kernel/template-marks.ts'
 import * as z from '../../schema/zod.ts'
 
 export interface Concern {
@@ -41,13 +42,14 @@ export interface Contribution extends ContributionContent {
   error?: ErrorRecord
 }
 
+/** Punctuation and chat-template marks alone, such as `<|system|>`, are no content. */
 export function hasContent({ response, recommendation, concerns }: Contribution): boolean {
-  return response.trim() !== '' || recommendation !== null || concerns.length > 0
+  return hasWords(response) || recommendation !== null || concerns.length > 0
 }
 
 /** The response, or the recommendation and concerns if there is no text. */
 export function contributionText({ response, recommendation, concerns }: Contribution): string {
-  if (response.trim() !== '') return response
+  if (hasWords(response)) return response
   return [
     ...(recommendation === null ? [] : [recommendation]),
     ...concerns.map(({ concern, severity }) => `- ${severity}: ${concern}`),
@@ -92,6 +94,7 @@ const metadataSchema = z.looseObject({
 
 export const collaborateOutput = z.looseObject({
   result: z.string(),
+  decided: z.boolean(),
   contributions: z.array(z.looseObject({ agent: z.string(), role: z.string(), response: z.string() })),
   consensus: consensusSchema,
   metadata: metadataSchema,

@@ -1,3 +1,4 @@
+import { closedQuestionAnswers } from '../../judgement/vote/closed-question.ts'
 import type { Agent } from '../../kernel/agent.ts'
 import type { Context } from '../../kernel/context.ts'
 import { configWarnings, findMissingModels, modelSettings } from './agent-config.ts'
@@ -63,16 +64,16 @@ export async function prepareCollaboration(
   const systemAgents = createSystemAgents(config, coordinator.settings, timeout_ms)
   const judgeModel = await checkModels(context, { input: completeInput, systemAgents })
   const history = await loadOutcomeHistory(context)
-  const { categories } = input
   const judging = { ...judgeModel, temperature: 0, timeout_ms }
+  const { input: votedInput, categories } = withClosedQuestion(completeInput)
   return {
     context,
-    input,
+    input: votedInput,
     mode,
     synthesis,
     limits,
     specialists,
-    contributionScope: createContributionScope(context, taskSection(input), input),
+    contributionScope: createContributionScope(context, taskSection(input), votedInput),
     history,
     voteGrouping: {
       weightFor: createVoteWeigher(input, history),
@@ -90,6 +91,13 @@ export async function prepareCollaboration(
     judge: createPairJudge(createSystemAgent('judge', { ...judging, system: JUDGE_SYSTEM })),
     warnings: [...specialists.flatMap(({ warnings = [] }) => warnings), ...coordinator.warnings],
   }
+}
+
+/** A vote on a closed question without `categories` has yes, no and unclear: "Yes, ship it" and "I would" are then one position. */
+function withClosedQuestion(input: ReturnType<typeof withDefaults>) {
+  const isVote = input.synthesis === 'vote' || (input.synthesis === 'auto' && input.structured)
+  const categories = input.categories ?? (isVote ? closedQuestionAnswers(input.task) : undefined)
+  return { input: { ...input, ...(categories ? { categories } : undefined) }, categories }
 }
 
 function createSystemAgents(

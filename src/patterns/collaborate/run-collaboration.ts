@@ -25,7 +25,13 @@ import { contributionText } from './output.ts'
 import type { Collaboration } from './prepare-collaboration.ts'
 import { prepareCollaboration, withDefaults } from './prepare-collaboration.ts'
 import type { SynthesisInput, SynthesisResult } from './synthesis.ts'
-import { mergeContributions, partitionByContent, synthesizeByCoordinator, synthesizeByVote } from './synthesis.ts'
+import {
+  mergeContributions,
+  noAnswer,
+  partitionByContent,
+  synthesizeByCoordinator,
+  synthesizeByVote,
+} from './synthesis.ts'
 
 export function checkConfiguredInput(config: CollaborateConfig, roster: Roster, input: CollaborateInput): void {
   const max_agents = input.limits?.max_agents ?? config.max_agents
@@ -184,6 +190,9 @@ async function synthesize(
   { context, input, systemAgents }: Collaboration,
   { strategy, synthesisInput, coordinator }: SynthesisRequest,
 ): Promise<SynthesisResult> {
+  const { answered, missing } = partitionByContent(synthesisInput.contributions)
+  // There is nothing to write, count or score, and no request to pay for.
+  if (answered.length === 0 && !synthesisInput.ruling && strategy !== 'vote') return noAnswer(missing)
   if (strategy === 'solo') return { result: synthesisInput.contributions.map(contributionText)[0] ?? '', tokens: 0 }
   if (strategy === 'merge') return { result: mergeContributions(synthesisInput), tokens: 0 }
   if (strategy === 'vote') return synthesizeByVote(synthesisInput, input.vote?.strategy ?? 'weighted')
@@ -205,7 +214,7 @@ async function completeCollaboration(
   collaboration: Collaboration,
   { gatherResult, resolution, strategy, synthesisResult, started }: CollaborationEnd,
 ): Promise<PatternResult> {
-  const { context, mode, specialists } = collaboration
+  const { context, input, mode, specialists } = collaboration
   const { contributions, consensusState, ruling } = resolution
   const { result, vote, best_of, failed, problem } = synthesisResult
   const problems = [
@@ -227,6 +236,7 @@ async function completeCollaboration(
   const allProblems = [...problems, ...notes, ...ignoredOptionWarnings(collaboration, strategy)]
   const output: CollaborateOutput = {
     result,
+    decided: !synthesisResult.undecided,
     contributions: contributions.map((contribution) => withVoteWeight(contribution, consensusState)),
     consensus,
     ...(vote ? { vote } : undefined),
@@ -241,6 +251,7 @@ async function completeCollaboration(
       duration_ms,
       total_tokens,
       cost: spent.usd,
+      ...(input.categories ? { categories: input.categories } : undefined),
       ...(gatherResult.saved ? { saved: gatherResult.saved } : undefined),
       ...(savings ? { savings } : undefined),
       ...(allProblems.length > 0 ? { problems: allProblems } : undefined),

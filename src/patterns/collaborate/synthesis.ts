@@ -1,9 +1,11 @@
 import type { ErrorRecord } from '../../errors.ts'
+import { isSupported } from '../../judgement/vote/support.ts'
 import { tallyUnclear } from '../../judgement/vote/unclear-votes.ts'
 import type { TallyResult, VoteStrategy } from '../../judgement/vote/vote.ts'
 import type { Agent } from '../../kernel/agent.ts'
 import type { Context } from '../../kernel/context.ts'
 import { totalTokens } from '../../kernel/spend.ts'
+import { hasWords } from '../../kernel/template-marks.ts'
 import type { ConsensusState } from './consensus-state.ts'
 import { formatConsensus, formatTally } from './consensus-state.ts'
 import { abstentions, ballotsFrom } from './contribution-votes.ts'
@@ -27,10 +29,13 @@ export interface SynthesisResult {
   /** The limit of the run that was reached; resume retries the synthesis. */
   limitError?: ErrorRecord
   tokens: number
+  /** Whether there is no decision, or no answer to write one from. */
+  undecided?: true
 }
 
 export interface VoteResult {
   strategy: VoteStrategy
+  /** The position with the highest score; whether that is a decision is in `decided` of the output. */
   winner: string | null
   tie: boolean
   tied?: string[]
@@ -75,12 +80,21 @@ export function synthesizeByVote(
     return cluster?.recommendation ?? texts[0] ?? ''
   }
   const { unclear = [] } = consensus
-  const vote = { ...toVoteResult(outcome, { strategy, formatGroup }), ...(outcome.unclear ? { unclear } : undefined) }
-  const sections = ruling ? rulingLines(ruling) : [headline(vote)]
-  const winners = outcome.winner === null ? [] : (equivalence.groups[outcome.winner] ?? [])
-  const [first] = winners.flatMap((index) => votes[index] ?? []).sort((a, b) => b.confidence - a.confidence)
+  const winning = (outcome.winner === null ? [] : (equivalence.groups[outcome.winner] ?? [])).flatMap(
+    (index) => votes[index] ?? [],
+  )
+  const isDecided = ruling !== undefined || isSupported(winning, votes, countVoters(contributions))
+  const support = { isDecided, votes: winning.length, of: votes.length, hasConsensus: consensus.has_consensus }
+  const counted = toVoteResult(outcome, { strategy, formatGroup })
+  const vote = {
+    ...counted,
+    ...(counted.winner === null || isDecided ? undefined : { reason: unsupportedReason(support) }),
+    ...(outcome.unclear ? { unclear } : undefined),
+  }
+  const sections = ruling ? rulingLines(ruling) : [headline(vote, support)]
+  const [first] = winning.sort((a, b) => b.confidence - a.confidence)
   const response = first?.contribution.response ?? ''
-  if (!ruling && response.trim() !== '') sections.push(quoteUntrusted(response))
+  if (!ruling && isDecided && hasWords(response)) sections.push(quoteUntrusted(response))
   sections.push(`## Votes\n${formatConsensus(consensusState)}`)
   const agreements = consensus.key_agreements.filter((agreement) => agreement !== vote.winner)
   if (agreements.length > 0) sections.push(`## Agreed\n${bulletList(agreements)}`)
@@ -92,7 +106,24 @@ export function synthesizeByVote(
   if (unclear.length > 0)
     sections.push(`## Unclear\n${bulletList(unclear.map(([one, other]) => `may be the same: ${one} / ${other}`))}`)
   sections.push(...uncountedSection(contributions), ...missingSection(partitionByContent(contributions).missing))
-  return { result: sections.join('\n\n'), vote, tokens: 0 }
+  return { result: sections.join('\n\n'), vote, tokens: 0, ...(isDecided ? undefined : { undecided: true as const }) }
+}
+
+/** In hierarchical mode the plan is no vote. */
+function countVoters(contributions: readonly Contribution[]): number {
+  const parts = contributions.filter(({ subtask }) => subtask !== undefined)
+  return new Set((parts.length > 0 ? parts : contributions).map(({ agent }) => agent)).size
+}
+
+interface WinnerSupport {
+  isDecided: boolean
+  votes: number
+  of: number
+  hasConsensus: boolean
+}
+
+function unsupportedReason({ votes, of }: WinnerSupport): string {
+  return of === 1 ? 'only one recommendation can be counted' : `the highest score has ${votes} of ${of} votes`
 }
 
 function toVoteResult(
@@ -114,8 +145,13 @@ function toVoteResult(
   }
 }
 
-function headline({ winner, tie, tied = [], blocked_by, reason }: VoteResult): string {
-  if (winner !== null) return `# ${toSingleLine(winner)}`
+/** The first line says what was decided, or that nothing was. */
+function headline({ winner, tie, tied = [], blocked_by, reason }: VoteResult, support: WinnerSupport): string {
+  if (winner !== null && !support.isDecided) return `# No decision: ${reason} (${toSingleLine(winner)})`
+  if (winner !== null) {
+    const { votes, of, hasConsensus } = support
+    return `# ${toSingleLine(winner)}${hasConsensus || of < 2 ? '' : ` (no consensus: ${votes} of ${of} votes)`}`
+  }
   if (blocked_by) return `# No decision: blocked by ${toSingleLine(blocked_by.join(', '))}`
   return tie ? `# Tie: ${tied.map(toSingleLine).join(' / ')}` : `# No decision: ${reason}`
 }
@@ -164,6 +200,13 @@ export function partitionByContent(contributions: readonly Contribution[]): {
     answered: contributions.filter(hasContent),
     missing: contributions.filter((contribution) => !hasContent(contribution)),
   }
+}
+
+/** The result if no agent gave an answer that has words. */
+export function noAnswer(missing: readonly Contribution[]): SynthesisResult {
+  const reason = 'no agent gave an answer'
+  const result = [`# No decision: ${reason}`, ...missingSection(missing)].join('\n\n')
+  return { result, tokens: 0, problem: reason, undecided: true }
 }
 
 function rulingLines(ruling: Ruling | undefined): string[] {

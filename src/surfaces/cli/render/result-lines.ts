@@ -3,6 +3,7 @@ import type { GateRow, RunResult, TextSpan } from '../../../index.ts'
 import { formatCount, formatDuration, formatUsd, pluralize } from '../../../views/format-amount.ts'
 import { STATUS_GLYPHS } from '../../../views/status-glyphs.ts'
 import { stripControlCharacters, toTerminalLine, truncateToWidth, wrapText } from '../../../views/text-width.ts'
+import { isUndecided } from '../exit-code.ts'
 import { quoteShellWord } from '../program-name.ts'
 import { errorLines, labelledLines } from './error-lines.ts'
 import { permissionCallFrom, permissionLines } from './permission-question.ts'
@@ -12,8 +13,9 @@ import { renderLine, withProgramName } from './styled-line.ts'
 /** Status, duration and usage in one line. */
 export function summaryLine(result: RunResult, style: TerminalStyle): string {
   const { status, stop_reason, usage } = result
-  const [textStyle, glyph] = STATUS_GLYPHS[status] ?? (['dim', ''] as const)
-  const label = status === 'pending' ? 'interrupted' : status
+  const isOpen = status === 'completed' && isUndecided(result)
+  const [textStyle, glyph] = isOpen ? (['yellow', '◐'] as const) : (STATUS_GLYPHS[status] ?? (['dim', ''] as const))
+  const label = status === 'pending' ? 'interrupted' : isOpen ? 'completed without a decision' : status
   const reason = stop_reason && stop_reason !== status ? ` (${stop_reason})` : ''
   const facts = [formatDuration(result.duration_ms), formatUsage(usage), result.run_id]
   const spans: TextSpan[] = [
