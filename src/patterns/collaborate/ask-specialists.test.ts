@@ -68,7 +68,7 @@ describe('early stop', () => {
     }
   })
 
-  test('CO109 a vote without a readable confidence counts as the least confident one, and never stops a vote on its own', async () => {
+  test('CO115 a vote without a readable confidence counts as the least confident one, and never stops a vote on its own', async () => {
     const replies = {
       a: contributionJson('go', 1),
       b: 'go',
@@ -84,13 +84,13 @@ describe('early stop', () => {
   test.each([
     ['an honest zero', { a: '{"recommendation":"go","confidence":"sure"}', b: contributionJson('wait', 0) }],
     ['a low confidence', { a: 'go', b: contributionJson('wait', 0.1) }],
-  ])('CO109 an unreadable confidence never beats %s', async (_, replies) => {
+  ])('CO115 an unreadable confidence never beats %s', async (_, replies) => {
     const input = { ...vote(), categories: ['go', 'wait'], agents: five.slice(0, 2) }
     const { output } = await runCollaboration(replies, input)
     expect(output.vote).toMatchObject({ winner: null, tie: true })
   })
 
-  test('CO109 votes without any confidence count equally', async () => {
+  test('CO115 votes without any confidence count equally', async () => {
     const replies = { a: 'go', b: 'go', c: contributionJson('wait', 0) }
     const input = { ...vote(), categories: ['go', 'wait'], agents: five.slice(0, 3) }
     const { output } = await runCollaboration(replies, input)

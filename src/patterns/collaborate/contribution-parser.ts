@@ -10,11 +10,15 @@ const anyObject = z.record(z.string(), z.unknown())
 const CONTENT_FIELDS = ['response', 'recommendation', 'confidence', 'concerns', 'questions']
 
 /** Content of an answer: of the object in it, if it has one with such fields, else of its text. */
-export function contentFrom(text: string, categories: readonly string[] | undefined): ContributionContent {
+export function contentFrom(
+  text: string,
+  categories: readonly string[] | undefined,
+  areSuggested = false,
+): ContributionContent {
   const parsed = parseStructuredOutput(anyObject, text)
   const fields = parsed.ok ? (parsed.object as Record<string, unknown>) : {}
   return CONTENT_FIELDS.some((field) => Object.hasOwn(fields, field))
-    ? contentFromFields(fields, categories)
+    ? contentFromFields(fields, categories, areSuggested)
     : contentFromText(text, categories)
 }
 
@@ -22,12 +26,13 @@ export function contentFrom(text: string, categories: readonly string[] | undefi
 function contentFromFields(
   fields: Readonly<Record<string, unknown>>,
   categories: readonly string[] | undefined,
+  areSuggested: boolean,
 ): ContributionContent {
   const confidence = toConfidence(fields.confidence)
   const isOutOfRange = confidence === null && toText(fields.confidence).trim() !== ''
   return {
     response: withoutExample(toText(fields.response)),
-    recommendation: toRecommendation(withoutExample(toText(fields.recommendation)), categories),
+    recommendation: toRecommendation(withoutExample(toText(fields.recommendation)), categories, areSuggested),
     confidence,
     concerns: toList(fields.concerns).flatMap(toConcerns),
     questions: toList(fields.questions).map(toText).map(withoutExample).filter(isNotBlank),
@@ -41,9 +46,15 @@ export function contentFromText(text: string, categories: readonly string[] | un
   return { response: text, recommendation, confidence: null, concerns: [], questions: [] }
 }
 
-function toRecommendation(text: string, categories: readonly string[] | undefined): string | null {
+/** Another recommendation than a suggested category is kept as it is. */
+function toRecommendation(
+  text: string,
+  categories: readonly string[] | undefined,
+  areSuggested: boolean,
+): string | null {
   if (!hasWords(text)) return null
-  return categories ? (findCategory(text, categories) ?? parseChosenCategory(text, categories)) : text.trim()
+  const chosen = categories && (findCategory(text, categories) ?? parseChosenCategory(text, categories))
+  return chosen ?? (categories && !areSuggested ? null : text.trim())
 }
 
 /** A number between 1 and this one is ambiguous: it could be on a scale of 5, 10 or 100. */

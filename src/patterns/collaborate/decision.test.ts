@@ -20,7 +20,7 @@ describe('decisions of votes', () => {
     c: contributionJson('use Valkey', 0.5),
   }
 
-  test('CO110 a position of one in three is no decision, however confident', async () => {
+  test('CO116 a position of one in three is no decision, however confident', async () => {
     const { output, result } = await runCollaboration(split, vote)
     expect(result.status).toBe('completed')
     expect(output).toMatchObject({ decided: false, vote: { winner: 'use Redis' } })
@@ -30,7 +30,7 @@ describe('decisions of votes', () => {
     expect(chart(output).join('\n')).not.toContain('✓')
   })
 
-  test('CO110 a single voter decides with more than half of the weight, and when nobody else was asked', async () => {
+  test('CO116 a single voter decides with more than half of the weight, and when nobody else was asked', async () => {
     const weighted = await runCollaboration(split, { ...vote, weights: { a: 10 } })
     expect(weighted.output).toMatchObject({ decided: true })
     expect(weighted.output.result).toMatch(/^# use Redis \(no consensus: 1 of 3 votes\)\n/)
@@ -39,14 +39,14 @@ describe('decisions of votes', () => {
     expect(alone.output.result).toMatch(/^# use Redis\n/)
   })
 
-  test('CO110 the only countable recommendation of three agents is no decision', async () => {
+  test('CO116 the only countable recommendation of three agents is no decision', async () => {
     const { output } = await runCollaboration({ a: contributionJson('go'), b: 'hm', c: '…' }, vote)
     expect(output).toMatchObject({ decided: false })
     expect(output.result).toMatch(/^# No decision: only one recommendation can be counted \(go\)\n/)
     expect(chart(output).join('\n')).not.toMatch(/✓|100 %/)
   })
 
-  test('CO110 a tie, a veto and a vote without unanimity are no decision; a majority is one', async () => {
+  test('CO116 a tie, a veto and a vote without unanimity are no decision; a majority is one', async () => {
     const tie = { a: contributionJson('yes', 0.5), b: contributionJson('no', 0.5) }
     expect((await runCollaboration(tie, { ...vote, agents: two })).output).toMatchObject({ decided: false })
     const concerns = [{ concern: 'a hole', severity: 'critical' }]
@@ -60,7 +60,7 @@ describe('decisions of votes', () => {
     expect(majority.output.result).toMatch(/^# yes\n/)
   })
 
-  test('CO113 beside an agreement of 50 % there is neither a tick nor 100 %', async () => {
+  test('CO119 beside an agreement of 50 % there is neither a tick nor 100 %', async () => {
     const replies = { a: contributionJson('use Redis', 1), b: contributionJson('use Memcached', 0) }
     const { output } = await runCollaboration(replies, { ...vote, agents: two })
     const lines = chart(output).join('\n')
@@ -70,7 +70,7 @@ describe('decisions of votes', () => {
     expect(output.result).not.toContain('100 %')
   })
 
-  test('CO113 a winner without consensus has no tick, and the heading says so', async () => {
+  test('CO119 a winner without consensus has no tick, and the heading says so', async () => {
     const agents = 'abcde'.split('').map((name) => ({ name }))
     const replies = {
       a: contributionJson('use Redis', 1),
@@ -96,7 +96,7 @@ describe('answers without words', () => {
     '{"response":"<|im_end|>","recommendation":"<|system|>"}',
   ]
 
-  test.each(GARBAGE)('CO111 best_of never chooses %j, whatever the evaluator says', async (garbage) => {
+  test.each(GARBAGE)('CO117 best_of never chooses %j, whatever the evaluator says', async (garbage) => {
     const evaluator = ({ messages: _, ...request }: ModelRequest) =>
       JSON.stringify({
         scores: [1, 2, 3].map((answer) => ({ answer, score: 9.5, reason: request.session.agent })),
@@ -113,7 +113,7 @@ describe('answers without words', () => {
   })
 
   test.each(['best_of', 'coordinator', 'merge', 'vote', 'auto'])(
-    'CO111 with synthesis %s, three answers of template marks are no decision and cost no further request',
+    'CO117 with synthesis %s, three answers of template marks are no decision and cost no further request',
     async (synthesis) => {
       const { output, model } = await runCollaboration({ everybody: '<|system|>' }, { synthesis })
       expect(output).toMatchObject({
@@ -129,13 +129,20 @@ describe('answers without words', () => {
 describe('closed questions', () => {
   const replies = { a: 'Yes, it should.', b: contributionJson('yes'), c: contributionJson('no') }
 
-  test('CO112 a vote on a closed question has the categories yes, no and unclear', async () => {
+  test('CO118 a vote on a closed question has the categories yes, no and unclear', async () => {
     const task = 'Should the release wait?'
     const { output, model } = await runCollaboration(replies, { ...vote, task })
     expect(output.metadata).toMatchObject({ categories: ['yes', 'no', 'unclear'] })
     expect(output.vote?.winner).toBe('yes')
     expect(output.consensus.kappa).toBeDefined()
     expect(model.requestsFrom('judge')).toEqual([])
+    const free = {
+      a: contributionJson('Wait until Monday'),
+      b: contributionJson('wait until Monday!'),
+      c: '{"recommendation":"yes"}',
+    }
+    const other = await runCollaboration(free, { ...vote, task })
+    expect(other.output.vote?.winner).toBe('Wait until Monday')
     const open = await runCollaboration(replies, { ...vote, task: 'What should wait?' })
     expect(open.output.metadata).not.toHaveProperty('categories')
     const written = await runCollaboration({ ...replies, coordinator: 'x' }, { task })

@@ -1,6 +1,7 @@
 import type { ErrorRecord } from '../../errors.ts'
 import { tokenize } from '../../judgement/similarity/tokenizer.ts'
 import { findCategory } from '../../judgement/vote/category.ts'
+import { hasWords } from '../../kernel/template-marks.ts'
 import { extractionPrompt, extractionSchema, parseExtraction } from './extraction-prompt.ts'
 import { runInternalCall } from './internal-call.ts'
 import { isOutOfBudget } from './out-of-budget.ts'
@@ -62,12 +63,7 @@ export async function extractRecommendations(
 function isUnreadProse({ role, status, error, response, recommendation, concerns, subtask }: Contribution): boolean {
   const isPlan = role === 'coordinator' && subtask === undefined
   return (
-    !error &&
-    !isPlan &&
-    status !== 'timeout' &&
-    recommendation === null &&
-    concerns.length === 0 &&
-    response.trim() !== ''
+    !error && !isPlan && status !== 'timeout' && recommendation === null && concerns.length === 0 && hasWords(response)
   )
 }
 

@@ -73,7 +73,10 @@ export async function prepareCollaboration(
     synthesis,
     limits,
     specialists,
-    contributionScope: createContributionScope(context, taskSection(input), votedInput),
+    contributionScope: createContributionScope(context, taskSection(input), {
+      ...votedInput,
+      suggested: input.categories === undefined,
+    }),
     history,
     voteGrouping: {
       weightFor: createVoteWeigher(input, history),
@@ -82,7 +85,7 @@ export async function prepareCollaboration(
         { input, mode, synthesis, max_parallel: limits.max_parallel },
       ),
       threshold: input.consensus_threshold ?? config.consensus_threshold,
-      ...(categories ? { categories } : undefined),
+      ...(categories ? { categories, areSuggested: input.categories === undefined } : undefined),
     },
     systemAgents: {
       ...systemAgents,
@@ -93,7 +96,7 @@ export async function prepareCollaboration(
   }
 }
 
-/** A vote on a closed question without `categories` has yes, no and unclear: "Yes, ship it" and "I would" are then one position. */
+/** A vote on a closed question without `categories` suggests yes, no and unclear. */
 function withClosedQuestion(input: ReturnType<typeof withDefaults>) {
   const isVote = input.synthesis === 'vote' || (input.synthesis === 'auto' && input.structured)
   const categories = input.categories ?? (isVote ? closedQuestionAnswers(input.task) : undefined)

@@ -20,6 +20,8 @@ export interface ContributionScope {
   /** The requested output; without it plain text. */
   schema: z.ZodType | undefined
   categories: readonly string[] | undefined
+  /** The categories are not those of the input: other recommendations count, too. */
+  areSuggested: boolean
   cache: boolean
   /** `attachments` of the first request to each specialist. */
   files: { attachments?: Attachment[] }
@@ -39,12 +41,13 @@ export function createContributionScope(
   shared: string,
   input: ContributionOptions,
 ): ContributionScope {
-  const { categories, structured, cache, attachments } = input
+  const { categories, suggested, structured, cache, attachments } = input
   return {
     context,
     shared,
     schema: structured ? contributionSchema(categories) : undefined,
     categories,
+    areSuggested: suggested === true,
     cache,
     files: attachments ? { attachments } : {},
     finished: [],
@@ -54,6 +57,7 @@ export function createContributionScope(
 interface ContributionOptions {
   attachments?: Attachment[] | undefined
   categories?: string[] | undefined
+  suggested?: boolean
   structured: boolean
   cache: boolean
 }
@@ -231,6 +235,9 @@ function toContribution(scope: ContributionScope, specialist: Specialist, sessio
   return { ...base, ...toContent(scope, session), status }
 }
 
-function toContent({ schema, categories }: ContributionScope, { text }: SessionResult): ContributionContent {
-  return schema ? contentFrom(text, categories) : contentFromText(text, categories)
+function toContent(
+  { schema, categories, areSuggested }: ContributionScope,
+  { text }: SessionResult,
+): ContributionContent {
+  return schema ? contentFrom(text, categories, areSuggested) : contentFromText(text, categories)
 }
