@@ -61,7 +61,7 @@ describe.each(Object.keys(scenarios).filter((kind) => !FROM_USER.includes(kind))
 
   test('has an example that is valid JSON and matches the schema, if it has one', async () => {
     const request = await recordRequest(kind)
-    const [, example] = /For example:\n(.*)/.exec(lastUserText(request)) ?? []
+    const [, example] = /for example:\n(.*)/i.exec(lastUserText(request)) ?? []
     if (example === undefined) return
     const { json_schema } = request.response_format as ResponseFormat
     const schema = kind === 'specialist-categories' ? withoutChoices(json_schema.schema) : json_schema.schema

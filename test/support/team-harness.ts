@@ -19,10 +19,19 @@ export function replyWithVerdicts(response: string, ...holds: (boolean | null)[]
 /** Router replies with a verdict per semantic condition; null where none is given. */
 export function routerVerdicts(verdicts: Record<string, boolean>): (turn: number, request: ModelRequest) => TeamReply {
   return (_turn, request) => {
-    const { conditions } = JSON.parse(lastMessageText(request)) as { conditions: { condition: number; text: string }[] }
-    const judged = conditions.map(({ condition, text }) => ({ condition, holds: verdicts[text] ?? null }))
+    const [, section = ''] = /<conditions>\n([\s\S]*)\n<\/conditions>/.exec(lastMessageText(request)) ?? []
+    const conditions = [...section.matchAll(/^(\d+)\. (.*)$/gm)]
+    const judged = conditions.map(([, number, text = '']) => ({
+      condition: Number(number),
+      holds: verdicts[text] ?? null,
+    }))
     return { verdicts: judged } as unknown as TeamReply
   }
+}
+
+/** The conversation that the router judges. */
+export function routedConversation(request: ModelRequest): unknown {
+  return JSON.parse(/^\{.*\}$/m.exec(lastMessageText(request))?.[0] ?? 'null')
 }
 
 export function teamModel(replies: TeamReplies): ReturnType<typeof agentModel> {

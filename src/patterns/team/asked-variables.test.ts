@@ -14,7 +14,7 @@ const teamOf = (agents: object[], handoffs: object[], more: object = {}) => ({
 })
 
 const askedOf = (run: Awaited<ReturnType<typeof runTeam>>, agent: string) =>
-  requestsFrom(run, agent).map((request) => /# Variables to set\n(.*)\. Leave/.exec(lastMessageText(request))?.[1])
+  requestsFrom(run, agent).map((request) => /\nVariables: (.*)\.\n/.exec(lastMessageText(request))?.[1])
 
 test('TM44 types come from comparisons with values, with other variables and with system variables', async () => {
   const condition = 'state == "final" and limit == {{ other }} and other > 3 and who == last_agent and ok == true'

@@ -7,10 +7,11 @@ import {
   answerQuestion,
   readTeamRun,
   requestsFrom,
+  routedConversation,
   routerVerdicts,
   teamModel,
 } from '../../../test/support/team-harness.ts'
-import { createTroupeWithStore, lastMessageText } from '../../../test/support/test-troupe.ts'
+import { createTroupeWithStore } from '../../../test/support/test-troupe.ts'
 import type { Attachment, ModelRequest, SteerAction } from '../../index.ts'
 import { createTroupe } from '../../index.ts'
 
@@ -74,13 +75,15 @@ test('TM71 the router is told the names and types of the files that the user has
   const input = { team, message: 'What is this?', attachments: [image, note] }
   const run = await readTeamRun(troupe, model, await troupe.run('team' as string, input))
   expect(run.route).toEqual(['b'])
-  const requests = requestsFrom(run, 'router').map((request) => JSON.parse(lastMessageText(request)))
+  const requests = requestsFrom(run, 'router').map(
+    (request) => routedConversation(request) as { files_of_user?: string[] },
+  )
   expect(requests).toHaveLength(2)
   for (const { files_of_user: told } of requests)
     expect(told).toEqual([expect.stringMatching(/^screen\.png \(image\/png, /), 'note.md (text/markdown, 39 bytes)'])
   const without = await readTeamRun(troupe, model, await troupe.run('team' as string, { team, message: 'And now?' }))
   const last = requestsFrom(without, 'router').at(-1)
-  expect(last && JSON.parse(lastMessageText(last))).not.toHaveProperty('files_of_user')
+  expect(last && routedConversation(last)).not.toHaveProperty('files_of_user')
 })
 
 test('TM69 a reply and a message between two turns carry files', async () => {

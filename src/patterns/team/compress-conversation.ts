@@ -1,9 +1,10 @@
 import { TEAM, USER } from '../../judgement/team/team-schema.ts'
 import type { Agent } from '../../kernel/agent.ts'
-import type { TeamMessage } from './prompts.ts'
-import { formatTeamMessage, SUMMARY_PROMPT, toUserMessage } from './prompts.ts'
 import { findRequestMessage } from './sub-team-context.ts'
+import { SUMMARY_PROMPT } from './summary-prompt.ts'
 import { runSystemAgent } from './system-agent.ts'
+import type { TeamMessage } from './team-message.ts'
+import { formatTeamMessage, toUserMessage } from './team-message.ts'
 import type { TeamState } from './team-state.ts'
 import { contextLimitBytes } from './team-state.ts'
 

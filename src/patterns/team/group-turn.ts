@@ -3,6 +3,7 @@ import type { ConditionVerdict } from '../../judgement/team/handoff-routing.ts'
 import type { TeamGroup } from '../../judgement/team/team-schema.ts'
 import type { Agent } from '../../kernel/agent.ts'
 import { dropOldestAttachments } from './carried-attachments.ts'
+import { memberInstructions } from './member-prompt.ts'
 import type { SingleMember, TurnFailure, TurnRequest, TurnResult } from './member-turn.ts'
 import {
   addSpentTokens,
@@ -14,8 +15,8 @@ import {
   writtenArtifacts,
 } from './member-turn.ts'
 import { createPartialOutputHolder, keepAnswersOfCancelledGroup, keepContributions } from './partial-sub-run.ts'
-import { formatTeamMessage, memberInstructions } from './prompts.ts'
 import { inheritedMessages } from './sub-team-context.ts'
+import { formatTeamMessage } from './team-message.ts'
 import type { TeamMember } from './team-plan.ts'
 import type { TeamState } from './team-state.ts'
 import { recordTurnEnd, recordTurnStart } from './team-state.ts'

@@ -2,7 +2,7 @@ import { toTroupeError } from '../../errors.ts'
 import type { PartialOutputReader, SettledResult } from '../../kernel/context.ts'
 import { stopReasonFrom } from '../../kernel/session/budget.ts'
 import type { TeamOutput } from './input.ts'
-import type { TeamMessage } from './prompts.ts'
+import type { TeamMessage } from './team-message.ts'
 import type { TeamState } from './team-state.ts'
 
 /*

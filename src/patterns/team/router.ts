@@ -2,13 +2,10 @@ import type { ConditionVerdict } from '../../judgement/team/handoff-routing.ts'
 import type { Agent } from '../../kernel/agent.ts'
 import { canonicalJson, sha256 } from '../../kernel/hash.ts'
 import { parseStructuredOutput } from '../../kernel/session/structured-output.ts'
-import { withJsonSchema } from '../../schema/schema.ts'
-import { arrayOf, INTEGER, nullable, strictObject } from '../../schema/strict-schema.ts'
-import * as z from '../../schema/zod.ts'
 import type { TurnFailure } from './member-turn.ts'
 import { failureFrom } from './member-turn.ts'
-import type { RouterRequest } from './prompts.ts'
-import { formatRouterRequest, ROUTER_PROMPT } from './prompts.ts'
+import type { RouterRequest } from './router-prompt.ts'
+import { formatRouterRequest, ROUTER_SYSTEM, verdictsSchema } from './router-prompt.ts'
 import { runSystemAgent } from './system-agent.ts'
 import type { TeamState } from './team-state.ts'
 import { parseVerdicts } from './turn-output.ts'
@@ -16,16 +13,10 @@ import { parseVerdicts } from './turn-output.ts'
 const routerAgent: Agent = {
   name: 'router',
   description: 'Judges open handoff conditions of a team',
-  instructions: ROUTER_PROMPT,
+  instructions: ROUTER_SYSTEM,
   temperature: 0,
   tools: [],
 }
-
-/** Strict for the server; an entry that cannot be read leaves its condition open. */
-const verdictsSchema = withJsonSchema(
-  z.looseObject({ verdicts: z.array(z.unknown()) }),
-  strictObject({ verdicts: arrayOf(strictObject({ condition: INTEGER, holds: nullable('boolean') })) }),
-)
 
 /** Errors after which the conditions stay open and the team continues. */
 const NO_VERDICT_CODES = new Set(['model_invalid_response', 'model_refused'])
@@ -37,7 +28,7 @@ export type RouterResult =
 /** Judges all open conditions in one model request. Identical requests are answered from the cache. */
 export async function judgeConditions(state: TeamState, key: string, judged: RouterRequest): Promise<RouterResult> {
   const instruction = formatRouterRequest(judged)
-  const cache_key = sha256(canonicalJson({ router: 2, instruction }))
+  const cache_key = sha256(canonicalJson({ router: 3, instruction }))
   const cachedSession = await state.context.cachedResult(`${key}/known`, cache_key, 'fast')
   const request = { key: `${key}/router`, instruction, output: verdictsSchema, cache_key }
   const session = cachedSession ?? (await runSystemAgent(state, routerAgent, request))
@@ -51,7 +42,7 @@ export async function judgeConditions(state: TeamState, key: string, judged: Rou
   // A cached result has only its text.
   const parsed = parseStructuredOutput(verdictsSchema, session.text)
   const problems: string[] = []
-  const list = parsed.ok ? (parsed.object as z.output<typeof verdictsSchema>).verdicts : undefined
+  const list = parsed.ok ? (parsed.object as { verdicts: unknown[] }).verdicts : undefined
   const verdicts = [...parseVerdicts(list, judged.conditions, problems)].map(
     ([condition, { value }]) => [condition, { value, by: 'model' }] as [string, ConditionVerdict],
   )

@@ -1,7 +1,7 @@
 import { USER } from '../../judgement/team/team-schema.ts'
 import { dropOldestAttachments } from './carried-attachments.ts'
 import { MAX_PRIOR_MESSAGES } from './input.ts'
-import type { TeamMessage } from './prompts.ts'
+import type { TeamMessage } from './team-message.ts'
 import type { TeamState } from './team-state.ts'
 import { appendMessage } from './team-state.ts'
 

@@ -6,12 +6,12 @@ import {
   handoffsFrom,
   historyRows,
   requestsFrom,
+  routedConversation,
   routerVerdicts,
   runSteeredTeam,
   runTeam,
   trio,
 } from '../../../test/support/team-harness.ts'
-import { lastMessageText } from '../../../test/support/test-troupe.ts'
 
 const broken = () => Object.assign(new Error('broke'), { status: 404 })
 
@@ -80,7 +80,7 @@ describe('router request', () => {
     const router = routerVerdicts({ 'all requirements are satisfied': true })
     const run = await runTeam(team, { ...replies, router }, { message: 'Three pages.' })
     const [request] = requestsFrom(run, 'router')
-    expect(request && JSON.parse(lastMessageText(request))).toMatchObject({
+    expect(request && routedConversation(request)).toMatchObject({
       asked: ['Three pages.'],
       variables: { pages: 3 },
     })

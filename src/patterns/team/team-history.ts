@@ -2,7 +2,7 @@ import { USER } from '../../judgement/team/team-schema.ts'
 import type { HandoffDecision } from './decide-handoff.ts'
 import type { HistoryEntry } from './input.ts'
 import type { TurnResult } from './member-turn.ts'
-import type { TeamMessage } from './prompts.ts'
+import type { TeamMessage } from './team-message.ts'
 import type { TeamState } from './team-state.ts'
 
 interface MessageRecord {

@@ -16,8 +16,8 @@ import { systemVariableTypes } from '../../judgement/team/team-variables.ts'
 import type { Agent } from '../../kernel/agent.ts'
 import type { Roster } from '../../kernel/roster.ts'
 import type { TeamRunInput } from './input.ts'
-import type { MemberProfile, PreambleMembers } from './prompts.ts'
-import { formatTurnPrompt, isInPreamble, memberSummary, teamPreamble } from './prompts.ts'
+import type { MemberProfile, PreambleMembers } from './member-prompt.ts'
+import { formatTurnPrompt, isInPreamble, memberSummary, teamPreamble } from './member-prompt.ts'
 
 type Outputs = Readonly<Record<string, VariableType>>
 

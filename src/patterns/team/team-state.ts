@@ -5,8 +5,8 @@ import { USER } from '../../judgement/team/team-schema.ts'
 import { Thread } from '../../kernel/thread.ts'
 import type { TeamContext } from './events.ts'
 import type { HandoffRecord, HistoryEntry, TeamRunInput } from './input.ts'
-import type { TeamMessage } from './prompts.ts'
-import { toUserMessage } from './prompts.ts'
+import type { TeamMessage } from './team-message.ts'
+import { toUserMessage } from './team-message.ts'
 import type { TeamPlan } from './team-plan.ts'
 
 /*

@@ -4,11 +4,14 @@ import {
   handoffsFrom,
   replyWithVerdicts,
   requestsFrom,
+  routedConversation,
   routerVerdicts,
   runTeam,
 } from '../../../test/support/team-harness.ts'
 import { lastMessageText } from '../../../test/support/test-troupe.ts'
 import type { ModelRequest } from '../../index.ts'
+import { turnExample } from './member-prompt.ts'
+import { parseTurnOutput } from './turn-output.ts'
 
 const team = {
   name: 'Desk',
@@ -80,13 +83,13 @@ describe('the output of a turn', () => {
     expect([run.route, run.output.totals.router_calls]).toEqual([['writer', 'reviewer'], 1])
     expect(run.output.history[1]?.parts[0]?.text).toBe('My draft: “x”')
     const [modelRequest] = requestsFrom(run, 'router')
-    expect(JSON.parse(modelRequest ? lastMessageText(modelRequest) : '')).toEqual({
+    expect(modelRequest && routedConversation(modelRequest)).toEqual({
       asked: ['Please do it.'],
       variables: {},
       from: 'writer',
       said: [{ from: 'writer', text: 'My draft: “x”', artifacts: [] }],
-      conditions: [{ condition: 1, text: 'draft is complete' }],
     })
+    expect(modelRequest && lastMessageText(modelRequest)).toContain('<conditions>\n1. draft is complete\n</conditions>')
     expect(modelRequest?.tools).toEqual([])
   })
 
@@ -159,6 +162,29 @@ describe('the output of a turn', () => {
   })
 })
 
+test('TM72 words are read as verdicts, and null as unknown; a copied example decides nothing', () => {
+  const requested = { conditions: ['done', 'late'], outputs: { score: 'number' as const } }
+  const words = {
+    verdicts: [
+      { condition: 1, holds: 'Yes' },
+      { condition: 2, holds: ' false ' },
+    ],
+    variables: [],
+  }
+  const read = parseTurnOutput('', { response: 'x', ...words }, requested)
+  expect([...read.verdicts].map(([condition, { value }]) => [condition, value])).toEqual([
+    ['done', true],
+    ['late', false],
+  ])
+  const copied = parseTurnOutput('', turnExample(2, ['score']), requested)
+  expect([copied.verdicts.size, copied.variables.size, copied.suggestedNext, copied.problems]).toEqual([
+    0,
+    0,
+    undefined,
+    [],
+  ])
+})
+
 test('TM2 requests share a common prefix, and the part for one agent comes last', async () => {
   const names = Array.from({ length: 12 }, (_, n) => `agent_${n}`)
   const chain = {
@@ -206,10 +232,10 @@ test('TM43 the shared preamble describes the members; those with `uses` as the r
   }
   const { model } = await runTeam(team, { lead: [replyWithVerdicts('done')], router: routerVerdicts({}) })
   const [request] = model.requests
-  expect(request?.system).toContain('lead (leads); checker (QA: Reviews code for defects, security and clarity.')
+  expect(request?.system).toContain('- lead (leads)\n- checker (QA: Reviews code for defects, security and clarity.')
   expect(request?.system).not.toContain('extra_10')
   const prompt = lastMessageText(request as ModelRequest)
-  expect(prompt).toMatch(/# Possible handoffs\nchecker; extra_0; .*extra_11 \(Does part extra_11\.\)/)
+  expect(prompt).toMatch(/You may hand over to: checker; extra_0; .*extra_11 \(Does part extra_11\.\)/)
 })
 
 test('TM53 with share_instructions at least 85 % of each request of a small team repeats an earlier one', async () => {

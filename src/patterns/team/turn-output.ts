@@ -3,6 +3,7 @@ import type { VariableValue } from '../../judgement/condition/condition-tree.ts'
 import type { VariableType } from '../../judgement/condition/system-variables.ts'
 import type { ConditionVerdict } from '../../judgement/team/handoff-routing.ts'
 import { withJsonSchema } from '../../schema/schema.ts'
+import { arrayOf, INTEGER, nullable, strictObject, TEXT } from '../../schema/strict-schema.ts'
 import * as z from '../../schema/zod.ts'
 
 /*
@@ -19,25 +20,15 @@ export const turnOutputSchema = withJsonSchema(
     variables: z.unknown().optional(),
     next: z.unknown().optional(),
   }),
-  strictObjectSchema({
-    response: { type: 'string' },
-    verdicts: {
-      type: 'array',
-      items: strictObjectSchema({ condition: { type: 'integer' }, holds: { type: ['boolean', 'null'] } }),
-    },
-    variables: {
-      type: 'array',
-      items: strictObjectSchema({ name: { type: 'string' }, value: { type: ['number', 'string', 'boolean'] } }),
-    },
-    next: { type: ['string', 'null'] },
+  strictObject({
+    response: TEXT,
+    verdicts: arrayOf(strictObject({ condition: INTEGER, holds: nullable('boolean') })),
+    variables: arrayOf(strictObject({ name: TEXT, value: { type: ['number', 'string', 'boolean', 'null'] } })),
+    next: nullable('string'),
   }),
 )
 
 const OUTPUT_FIELDS = new Set(['response', 'verdicts', 'variables', 'next'])
-
-function strictObjectSchema(properties: Record<string, unknown>) {
-  return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false }
-}
 
 export interface RequestedOutput {
   conditions: readonly string[]
@@ -93,7 +84,7 @@ export function parseVerdicts(
   const contradicted = new Set<string>()
   for (const entry of list as { condition?: unknown; holds?: unknown }[]) {
     const condition = findCondition(entry?.condition, conditions)
-    const holds = entry?.holds
+    const holds = toVerdict(entry?.holds)
     if (condition === undefined) problems.push(`\`verdicts\` has an unknown condition: ${truncate(entry?.condition)}`)
     else if (typeof holds === 'boolean') {
       const earlier = verdicts.get(condition)
@@ -107,6 +98,21 @@ export function parseVerdicts(
     problems.push(`the verdicts on '${condition}' contradict each other`)
   }
   return verdicts
+}
+
+/** Words for a verdict, as weak models write them. */
+const VERDICT_WORDS = new Map<unknown, boolean | null>([
+  ['true', true],
+  ['yes', true],
+  ['false', false],
+  ['no', false],
+  ['null', null],
+  ['unknown', null],
+])
+
+function toVerdict(holds: unknown): unknown {
+  const word = typeof holds === 'string' ? VERDICT_WORDS.get(holds.trim().toLowerCase()) : undefined
+  return word === undefined ? holds : word
 }
 
 function findCondition(reference: unknown, conditions: readonly string[]): string | undefined {
@@ -129,6 +135,8 @@ function parseVariables(
   const variables = new Map<string, VariableValue>()
   for (const [name, value] of toEntries(list)) {
     const type = Object.hasOwn(outputs, name) ? outputs[name] : undefined
+    // The agent does not know the value.
+    if (value === null) continue
     if (type === undefined) problems.push(`'${truncate(name)}' is not in \`outputs\`${declaredHint(name, outputs)}`)
     else if (typeof value !== type)
       problems.push(`'${name}' is a ${type}, not the ${typeof value} ${truncate(value)}; ignored`)
