@@ -60,6 +60,7 @@ test('TM70 a team cancelled inside a sub-team keeps the answers of that sub-team
     ['planner', 'The plan.'],
     ['legal/drafter', 'The draft.'],
   ])
+  expect((result.output as TeamOutput).history.at(-1)?.handoff_target).toBe('legal/checker')
   const steps = (result.output as TeamOutput).history.map(({ step_id }) => step_id)
   expect(new Set(steps).size).toBe(steps.length)
   expectTrueTotals(result)

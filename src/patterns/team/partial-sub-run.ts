@@ -32,13 +32,10 @@ export function keepSubTeamOutput(
   const { history, response, totals } = partial as TeamOutput
   // The first entry is the request, which the history of this team has already.
   const answers = history.slice(1)
-  record.history.push(
-    ...answers.map((entry) => ({
-      ...entry,
-      step_id: `${key}/${entry.step_id}`,
-      agent_name: `${name}/${entry.agent_name}`,
-    })),
-  )
+  for (const { step_id, agent_name, handoff_target: target, ...entry } of answers) {
+    const handoff_target = target === null ? null : `${name}/${target}`
+    record.history.push({ ...entry, step_id: `${key}/${step_id}`, agent_name: `${name}/${agent_name}`, handoff_target })
+  }
   record.totals.router_calls += totals.router_calls
   if (response !== '') record.response = response
 }
