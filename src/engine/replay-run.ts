@@ -129,6 +129,8 @@ function createReplay(deps: ReplayDeps, { stored, history, pattern, recordings }
     return 0
   }
   const budget = new Budget({ ...run.limits, calls: null, tokens: null, usd: null, concurrency: 1_000_000 })
+  // Recorded responses are not charged again; a partial output may contain what the run has used.
+  for (const event of stored) budget.recordEvent(event)
   const execution = new Execution({ run, ports, journal, scheduler: committer, recorded, budget })
   // The clock stands still: time spent waiting for a person must not extend a recorded time limit.
   execution.gateWaitMs = () => 0

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { AgentReplies } from '../../../test/support/collaboration.ts'
 import { agentModel, contributionJson } from '../../../test/support/collaboration.ts'
-import { createTroupeWithStore } from '../../../test/support/test-troupe.ts'
+import { expectReplayMatches } from '../../../test/support/replay-harness.ts'
+import { createTroupeWithStore, storeOf } from '../../../test/support/test-troupe.ts'
 import type { RunResult } from '../../index.ts'
 import type { TeamOutput } from './input.ts'
 
@@ -41,7 +42,9 @@ async function cancelDuring(team: unknown, agent: string, replies: AgentReplies)
   const troupe = await createTroupeWithStore({ store: 'memory', embedder: false, model })
   const { run_id } = await troupe.stream('team' as string, { team, message: 'Go.' })
   await reached.promise
-  return troupe.cancel(run_id, 'enough')
+  const result = await troupe.cancel(run_id, 'enough')
+  await expectReplayMatches(storeOf(troupe), run_id)
+  return result
 }
 
 const speakers = ({ output }: RunResult) =>
@@ -128,6 +131,7 @@ test('TM70 a team that reaches a limit inside a sub-team keeps the answers of th
   expect(result).toMatchObject({ status: 'failed', stop_reason: 'budget', output: { response: 'The draft.' } })
   expect(speakers(result).map(([name]) => name)).toEqual(['user', 'planner', 'legal/drafter', 'legal/checker', 'legal'])
   expectTrueTotals(result)
+  await expectReplayMatches(storeOf(troupe), result.run_id)
   const done = await (await troupe.resume(result.run_id, { limits: { calls: 9 } })).result
   expect(done.status).toBe('waiting')
 })
