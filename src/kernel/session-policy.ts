@@ -15,8 +15,10 @@ export interface CompactionPolicy {
 }
 
 export interface SessionPrompts {
-  /** After an empty final message. */
+  /** After a final message without text. */
   emptyResponse: string
+  /** After a final message that has a tool call as text. */
+  toolCallInText: string
   /** After the last turn that the agent's `max_turns` allows. */
   outOfTurns: string
   /** After the same tool calls failed with the same errors several times in a row. */

@@ -21,6 +21,9 @@ export const DEFAULT_SESSION_POLICY: SessionPolicy = {
   prompts: {
     emptyResponse:
       'Your last message was empty. State your result now, in words: what you found or did, what is open, and what failed.',
+    toolCallInText:
+      'Your last message has a tool call written as text, so nothing was called. Call the tool through the tool interface if you ' +
+      'have it; otherwise answer in words.',
     outOfTurns:
       'You have used all your turns for this task and cannot call any more tools. State your results now, and what is open.',
     repeatedFailures:

@@ -126,7 +126,8 @@ const STATUS_BY_STOP_REASON: Record<StopReason, SessionEnd['status']> = {
 function toSessionEnd(key: string, session: SessionState, end: TurnEnd): SessionEnd {
   return {
     key,
-    status: STATUS_BY_STOP_REASON[end.stop_reason],
+    // A session that used its turns, or ended early, has failed if it has no answer.
+    status: end.error && end.stop_reason !== 'cancelled' ? 'failed' : STATUS_BY_STOP_REASON[end.stop_reason],
     stop_reason: end.stop_reason,
     text: end.text,
     ...(end.object === undefined ? undefined : { object: end.object }),

@@ -68,6 +68,25 @@ describe('SO4 parsing JSON', () => {
     expect(parseStructuredOutput(schema, text)).toEqual({ ok: true, object: { verdict: 'yes', score: 1 } })
   })
 
+  test.each([
+    ['SO4 as a JSON string', JSON.stringify('{"verdict":"yes","score":1}')],
+    ['SO4 as a JSON string with a fence', JSON.stringify('```json\n{"verdict":"yes","score":1}\n```')],
+    ['SO4 in the second of two fences', '```ts\nlet x = {}\n```\nand\n```json\n{"verdict":"yes","score":1}\n```'],
+  ])('%s', (_title, text) => {
+    expect(parseStructuredOutput(schema, text)).toEqual({ ok: true, object: { verdict: 'yes', score: 1 } })
+  })
+
+  test('a string that the schema accepts is not decoded', () => {
+    expect(parseStructuredOutput(z.string(), '"{}"')).toEqual({ ok: true, object: '{}' })
+  })
+
+  test.each(['{'.repeat(1_000_000), '```\n'.repeat(300_000), `\`\`\`${'\n'.repeat(1_000_000)}`])(
+    'a long text of braces, fences or line breaks is rejected in linear time',
+    (text) => {
+      expect(parseStructuredOutput(schema, text)).toEqual({ ok: false, reason: 'it is not JSON' })
+    },
+  )
+
   test('SO4 text without JSON is rejected with a reason', () => {
     expect(parseStructuredOutput(schema, 'yes')).toEqual({ ok: false, reason: 'it is not JSON' })
   })

@@ -3,17 +3,43 @@ import type { Schema } from '../../schema/standard-schema.ts'
 
 export type ParsedOutput = { ok: true; object: unknown } | { ok: false; reason: string }
 
-/** Structured output: parses a model's text against a schema. Accepts bare JSON, fenced JSON and JSON surrounded by prose. */
+/**
+ * Structured output: parses a model's text against a schema. Accepts bare JSON, fenced JSON, JSON surrounded by prose, and each
+ * of them as a JSON string (double encoding).
+ */
 export function parseStructuredOutput(schema: Schema, text: string): ParsedOutput {
   const found = parseJson(text) ?? parseEmbeddedJson(text)
   if (!found) return { ok: false, reason: 'it is not JSON' }
   const parsed = validateValue(schema, found.value)
-  return parsed.ok ? { ok: true, object: parsed.value } : { ok: false, reason: parsed.problem }
+  if (parsed.ok) return { ok: true, object: parsed.value }
+  const decoded = decodeJsonString(found.value)
+  const second = decoded && validateValue(schema, decoded.value)
+  return second?.ok ? { ok: true, object: second.value } : { ok: false, reason: parsed.problem }
 }
 
+/** The object of a text that is JSON and nothing else, perhaps encoded twice. */
+export function parseJsonObject(text: string): object | undefined {
+  const value = parseJson(text)?.value
+  const object = decodeJsonString(value)?.value ?? value
+  return typeof object === 'object' && object !== null ? object : undefined
+}
+
+/** The object or list that a string holds as JSON. */
+export function decodeJsonString(value: unknown): { value: unknown } | undefined {
+  if (typeof value !== 'string' || !/^\s*[{["`]/.test(value)) return undefined
+  const decoded = parseJson(value) ?? parseEmbeddedJson(value)
+  return typeof decoded?.value === 'object' && decoded.value !== null ? decoded : undefined
+}
+
+/** JSON in a code fence, or from the first brace to the last. Searches by index: a regular expression could take quadratic time (ReDoS). */
 function parseEmbeddedJson(text: string): { value: unknown } | undefined {
-  const fenced = /```(?:json)?\s*\n([\s\S]*?)```/.exec(text)?.[1]
-  return parseJson(fenced) ?? parseJson(/[{[][\s\S]*[}\]]/.exec(text)?.[0])
+  const fenced = text.split('```').find((part, index) => index % 2 === 1 && /^(?:json)?\s*?\n/i.test(part))
+  const start = text.search(/[{[]/)
+  const end = Math.max(text.lastIndexOf('}'), text.lastIndexOf(']'))
+  return (
+    parseJson(fenced?.replace(/^json/i, '')) ??
+    (start < 0 || end < start ? undefined : parseJson(text.slice(start, end + 1)))
+  )
 }
 
 function parseJson(text: string | undefined): { value: unknown } | undefined {

@@ -21,6 +21,7 @@ describe('answers that do not match the schema', () => {
     [95, 0.95],
     ['95 %', 0.95],
     ['5%', 0.05],
+    ['０.９', 0.9],
     [1, 1],
     // Ambiguous: of 5, 10 or 100.
     [4, null],
@@ -46,6 +47,26 @@ describe('answers that do not match the schema', () => {
     const copied = { response: '', recommendation: null, concerns: [], questions: [] }
     expect(parsePartial(contributionExample())).toMatchObject(copied)
     expect(parsePartial(contributionExample(['yes', 'no']), ['yes', 'no'])).toMatchObject(copied)
+  })
+
+  test('CO65 fields and answers that are JSON strings are decoded', () => {
+    const answer = {
+      response: 'x',
+      recommendation: 'go',
+      confidence: 0.5,
+      concerns: '[{"concern":"c","severity":"critical"}]',
+    }
+    const expected = { response: 'x', recommendation: 'go', concerns: [{ concern: 'c', severity: 'critical' }] }
+    expect(parsePartial({ ...answer, questions: '[]' })).toMatchObject({ ...expected, questions: [] })
+    expect(parsePartial({ response: JSON.stringify(answer) })).toMatchObject(expected)
+    expect(contentFrom(JSON.stringify(JSON.stringify(answer)), undefined)).toMatchObject(expected)
+    expect(parsePartial({ response: '{"a":1}', recommendation: 'go' }).response).toBe('{"a":1}')
+  })
+
+  test('CO65 marks of a chat template are no text and no recommendation', () => {
+    const content = parsePartial({ response: '<|system|>', recommendation: '<|system|>', confidence: 0.9 })
+    expect([content.response, content.recommendation]).toEqual(['', null])
+    expect(parsePartial({ response: 'x', recommendation: '<|user|></s>' }).recommendation).toBeNull()
   })
 
   test('CO65 synonyms of severities are recognised, and unknown ones are critical', () => {

@@ -1,6 +1,6 @@
 import { findCategory, parseChosenCategory } from '../../judgement/vote/category.ts'
 import type { Severity } from '../../judgement/vote/severity.ts'
-import { parseStructuredOutput } from '../../kernel/session/structured-output.ts'
+import { decodeJsonString, parseStructuredOutput } from '../../kernel/session/structured-output.ts'
 import { hasWords } from '../../kernel/template-marks.ts'
 import * as z from '../../schema/zod.ts'
 import type { Concern, ContributionContent } from './output.ts'
@@ -16,8 +16,8 @@ export function contentFrom(
   areSuggested = false,
 ): ContributionContent {
   const parsed = parseStructuredOutput(anyObject, text)
-  const fields = parsed.ok ? (parsed.object as Record<string, unknown>) : {}
-  return CONTENT_FIELDS.some((field) => Object.hasOwn(fields, field))
+  const fields = parsed.ok ? unwrapResponse(parsed.object as Record<string, unknown>) : {}
+  return hasContentField(fields)
     ? contentFromFields(fields, categories, areSuggested)
     : contentFromText(text, categories)
 }
@@ -38,6 +38,17 @@ function contentFromFields(
     questions: toList(fields.questions).map(toText).map(withoutExample).filter(isNotBlank),
     ...(isOutOfRange ? { notes: [`confidence ${toText(fields.confidence).trim()} is not from 0 to 1`] } : undefined),
   }
+}
+
+/** The fields of an answer whose `response` is the whole answer once more, as a JSON string. */
+function unwrapResponse(fields: Record<string, unknown>): Record<string, unknown> {
+  const inner = decodeJsonString(fields.response)?.value as Record<string, unknown> | undefined
+  const isWhole = inner !== undefined && Object.hasOwn(inner, 'response') && hasContentField(inner)
+  return isWhole && !isNotBlank(toText(fields.recommendation)) ? inner : fields
+}
+
+function hasContentField(fields: Readonly<Record<string, unknown>>): boolean {
+  return CONTENT_FIELDS.some((field) => Object.hasOwn(fields, field))
 }
 
 /** Content of a plain text, with a recommendation if the text starts with a category. */
@@ -61,7 +72,7 @@ function toRecommendation(
 const MIN_PERCENT = 10
 
 function toConfidence(value: unknown): number | null {
-  const [, digits, percent] = /^\s*(\d+(?:\.\d+)?)\s*(%?)\s*$/.exec(String(value ?? '')) ?? []
+  const [, digits, percent] = /^\s*(\d+(?:\.\d+)?)\s*(%?)\s*$/.exec(String(value ?? '').normalize('NFKC')) ?? []
   const number = Number(digits)
   if (digits === undefined || number > 100) return null
   if (percent === '%' || number > MIN_PERCENT) return number / 100
@@ -97,7 +108,8 @@ function toConcerns(value: unknown): Concern[] {
   return [{ concern, severity }]
 }
 
-function toList(value: unknown): unknown[] {
+function toList(given: unknown): unknown[] {
+  const value = decodeJsonString(given)?.value ?? given
   if (value === undefined || value === null) return []
   return Array.isArray(value) ? value : [value]
 }
@@ -108,7 +120,7 @@ function toText(value: unknown): string {
 
 /** Nothing for a text that the model copied from the example of its prompt. */
 function withoutExample(text: string): string {
-  return isExampleText(text) ? '' : text
+  return isExampleText(text) || !hasWords(text) ? '' : text
 }
 
 function isNotBlank(text: string): boolean {

@@ -113,9 +113,9 @@ describe('answers without words', () => {
   })
 
   test.each(['best_of', 'coordinator', 'merge', 'vote', 'auto'])(
-    'CO117 with synthesis %s, three answers of template marks are no decision and cost no further request',
+    'CO117 with synthesis %s, three answers without a word are no decision and cost no further request',
     async (synthesis) => {
-      const { output, model } = await runCollaboration({ everybody: '<|system|>' }, { synthesis })
+      const { output, model } = await runCollaboration({ everybody: '- - -' }, { synthesis })
       expect(output).toMatchObject({
         decided: false,
         metadata: { status: synthesis === 'vote' ? 'completed' : 'partial' },

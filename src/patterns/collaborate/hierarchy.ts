@@ -121,7 +121,11 @@ async function findUnavailableModels(context: Context, models: readonly string[]
 }
 
 function divisionError({ session, problems }: DivisionResult): ErrorRecord {
-  if (session.error) return session.error
+  const { error } = session
+  if (error) {
+    const isInvalid = error.code === 'model_invalid_response'
+    return isInvalid ? { ...error, message: `the division of the task failed: ${error.message}` } : error
+  }
   const message = `the coordinator gave no usable \`assignments\`: ${problems.join('; ')}`
   return new TroupeError('model_invalid_response', message, {
     hint: 'use a stronger model for the coordinator',

@@ -224,14 +224,13 @@ export function emptyContribution({ name, role }: Pick<Specialist, 'name' | 'rol
 function toContribution(scope: ContributionScope, specialist: Specialist, session: SessionResult): Contribution {
   const { session_id, usage, text, error, stop_reason } = session
   const base = { ...emptyContribution(specialist), session_id, tokens_used: usage.input + usage.output }
-  const isUnstructured = error?.code === 'model_invalid_response' && text.trim() !== ''
-  if (session.status !== 'completed' && !isUnstructured) {
+  if (session.status !== 'completed') {
     const status = stop_reason === 'timeout' ? ('timeout' as const) : ('failed' as const)
     const message = `the session of ${specialist.name} ended with stop_reason ${stop_reason}`
     const fallback = () => new TroupeError('model_failed', message, { hint: 'resume the run to repeat it' }).toJSON()
     return { ...base, response: text, status, error: error ?? fallback() }
   }
-  const status = isUnstructured || stop_reason === 'completed' ? ('completed' as const) : ('partial' as const)
+  const status = stop_reason === 'completed' ? ('completed' as const) : ('partial' as const)
   return { ...base, ...toContent(scope, session), status }
 }
 

@@ -5,6 +5,7 @@ import {
   permanentError,
   runCollaboration,
 } from '../../../test/support/collaboration.ts'
+import { textChunks } from '../../../test/support/manual-doubles.ts'
 import type { ModelRequest } from '../../index.ts'
 
 const replies = {
@@ -46,6 +47,15 @@ describe('coordinator', () => {
     const { output: empty } = await runCollaboration({ ...replies, coordinator: ' ' })
     expect(empty.metadata.status).toBe('partial')
     expect(empty.result).toContain('because of wait')
+  })
+
+  test('CO16 an answer of the coordinator that is cut off is kept, with status partial', async () => {
+    const { output } = await runCollaboration({
+      ...replies,
+      coordinator: () => textChunks('Go, bec', { stop: 'length' }),
+    })
+    expect([output.result, output.metadata.status]).toEqual(['Go, bec', 'partial'])
+    expect(output.metadata.problems).toEqual(['the answer of the coordinator is incomplete: stop_reason partial'])
   })
 })
 

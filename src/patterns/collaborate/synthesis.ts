@@ -186,7 +186,10 @@ export async function synthesizeByCoordinator(
   const earlierTokens = contributions.find(({ session_id }) => session_id === resume)?.tokens_used ?? 0
   const tokens = totalTokens(session.usage) - (resume === undefined ? 0 : earlierTokens)
   const { status, text, error, stop_reason } = session
-  if (status === 'completed' && text.trim() !== '') return { result: text, tokens }
+  if (status === 'completed' && text.trim() !== '') {
+    const problem = `the answer of the coordinator is incomplete: stop_reason ${stop_reason}`
+    return { result: text, tokens, ...(stop_reason === 'completed' ? undefined : { problem }) }
+  }
   const failure = toFailure(error?.message ?? stop_reason, tokens)
   return error && isOutOfBudget({ error }) ? { ...failure, limitError: error } : failure
 }

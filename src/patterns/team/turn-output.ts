@@ -2,6 +2,7 @@ import { nearestNames } from '../../errors.ts'
 import type { VariableValue } from '../../judgement/condition/condition-tree.ts'
 import type { VariableType } from '../../judgement/condition/system-variables.ts'
 import type { ConditionVerdict } from '../../judgement/team/handoff-routing.ts'
+import { parseJsonObject } from '../../kernel/session/structured-output.ts'
 import { withJsonSchema } from '../../schema/schema.ts'
 import { arrayOf, INTEGER, nullable, strictObject, TEXT } from '../../schema/strict-schema.ts'
 import * as z from '../../schema/zod.ts'
@@ -60,13 +61,8 @@ export function parseTurnOutput(text: string, object: unknown, requested: Reques
 
 /** Unwraps the object of a model that sends it unrequested. An object with other keys is the answer itself. */
 function parseUnrequestedObject(text: string): unknown {
-  if (!text.startsWith('{')) return undefined
-  try {
-    const parsed = turnOutputSchema.safeParse(JSON.parse(text))
-    return parsed.success && Object.keys(parsed.data).every((key) => OUTPUT_FIELDS.has(key)) ? parsed.data : undefined
-  } catch {
-    return undefined
-  }
+  const parsed = turnOutputSchema.safeParse(parseJsonObject(text))
+  return parsed.success && Object.keys(parsed.data).every((key) => OUTPUT_FIELDS.has(key)) ? parsed.data : undefined
 }
 
 /** Verdicts by the text of the condition. Contradictory verdicts on one condition are dropped. */

@@ -108,7 +108,13 @@ async function attemptRequest(
     ...(execution.run.limits.usd !== null && isUnpriced(scope) ? { unpriced: true as const } : undefined),
   }
   const request = withoutRefused(execution, plan.buildRequest(modelName, reservation))
-  const event = await streamResponse(scope, { begin, request, failures: attempt - refused, started })
+  const event = await streamResponse(scope, {
+    begin,
+    request,
+    maxOutput: reservation.output,
+    failures: attempt - refused,
+    started,
+  })
   execution.budget.settle(reservation, event)
   if (isEvent(event, 'model:end') || isEvent(event, 'model:error'))
     execution.ports.rateLimiter?.recordTokens(modelName, totalTokens(event.data.usage))
@@ -173,6 +179,8 @@ function limitUsage(execution: Execution, limit: string): number {
 interface SentRequest {
   begin: ModelBegin
   request: ModelRequest
+  /** The reserved output in tokens. */
+  maxOutput: number
   /** How often the model has failed if this attempt fails. */
   failures: number
   started: number
@@ -181,11 +189,11 @@ interface SentRequest {
 /** Sends the request and streams the response. Appends and returns its outcome; after an abort that is `model:lost`. */
 async function streamResponse(
   scope: ModelRequestScope,
-  { begin, request, failures, started }: SentRequest,
+  { begin, request, maxOutput, failures, started }: SentRequest,
 ): Promise<Event> {
   const { execution, session, signal } = scope
   const { journal, ports } = execution
-  const response = new ModelResponseBuilder(scope, begin)
+  const response = new ModelResponseBuilder(scope, begin, maxOutput)
   await execution.beginEffect()
   try {
     journal.append('model:begin', begin, session.id)
@@ -195,6 +203,7 @@ async function streamResponse(
     const onChunk = (chunk: ModelChunk) => {
       const delta = response.add(chunk)
       if (delta && !begin.phase) ports.publish(delta)
+      return response.isCutOff ? 'stop' : undefined
     }
     await readModelStream(scope.model, request, { world: ports.world, signal, onChunk })
     return response.end()

@@ -14,6 +14,13 @@ import type { Delta } from '../../kernel/ports.ts'
 import type { RetryAttempt } from '../../kernel/retry-policy.ts'
 import { totalTokens } from '../../kernel/spend.ts'
 
+/**
+ * Bounds the text of a response by its reserved output. A server that ignores `max_tokens` can stream without end; text that needs
+ * fewer tokens than this is not text that anybody reads.
+ */
+const MAX_CHARS_PER_TOKEN = 64
+const MIN_MAX_CHARS = 100_000
+
 export type ModelBegin = EventOf<'model:begin'>['data']
 
 /** The consequence of a failed request: a retry, perhaps without the part that the server refused, or nothing. */
@@ -34,19 +41,26 @@ export class ModelResponseBuilder {
   readonly #begin: ModelBegin
   readonly #content: AssistantMessage['content'] = []
   readonly #toolCallIds = new Set<string>()
+  readonly #maxChars: number
   #offset = 0
   #finish: { stop: ModelStop; usage?: Usage; mark?: string } | undefined
 
-  constructor(scope: ModelResponseScope, begin: ModelBegin) {
+  /** `maxOutput` is the reserved output in tokens. */
+  constructor(scope: ModelResponseScope, begin: ModelBegin, maxOutput: number) {
     this.#scope = scope
     this.#begin = begin
+    this.#maxChars = Math.max(MIN_MAX_CHARS, maxOutput * MAX_CHARS_PER_TOKEN)
   }
 
   add(chunk: ModelChunk): Delta | undefined {
     switch (chunk.type) {
       case 'text':
-      case 'reasoning':
-        return this.#appendText(chunk)
+      case 'reasoning': {
+        const rest = this.#maxChars - this.#offset
+        if (chunk.text.length <= rest) return this.#appendText(chunk)
+        this.#finish = { stop: 'length' }
+        return this.#appendText({ ...chunk, text: chunk.text.slice(0, rest).toWellFormed() })
+      }
       case 'tool-call':
         this.#content.push({ ...chunk, id: this.#uniqueId(chunk.id) })
         return undefined
@@ -60,6 +74,11 @@ export class ModelResponseBuilder {
           { hint: 'correct `stream` of the model: its chunks are text, reasoning, tool-call and finish' },
         )
     }
+  }
+
+  /** Whether the model has sent more than a server that obeys `max_output` can send: the rest is not read. */
+  get isCutOff(): boolean {
+    return this.#offset >= this.#maxChars && this.#finish?.stop === 'length'
   }
 
   /** The text received so far. */

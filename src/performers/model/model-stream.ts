@@ -8,7 +8,8 @@ export const STREAM_IDLE_TIMEOUT_MS = 10 * 60 * 1000
 export interface StreamOptions {
   world: World
   signal: AbortSignal
-  onChunk(chunk: ModelChunk): void
+  /** Takes a chunk; `stop` ends the stream as if it were the last. */
+  onChunk(chunk: ModelChunk): 'stop' | undefined
 }
 
 /**
@@ -38,7 +39,7 @@ export async function readModelStream(model: Model, request: ModelRequest, optio
     for await (const chunk of model.stream(request, controller.signal)) {
       if (stopped) return
       lastChunkAt = world.now()
-      onChunk(chunk)
+      if (onChunk(chunk) === 'stop') return controller.abort()
     }
   }
   try {

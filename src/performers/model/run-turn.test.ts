@@ -71,6 +71,73 @@ describe('the end of a session', () => {
     expect(model.requests).toHaveLength(3)
   })
 
+  test.each(['', '\u200b\n', '<|system|>', '<|im_start|>assistant\n<|im_end|></s>'])(
+    'U7 a session without any answer fails (%j), and resume asks again',
+    async (text) => {
+      let calls = 0
+      const model = chunkModel(() => textChunks(++calls > 2 ? 'A tree.' : text))
+      const { troupe, result, response } = await runTurns([], { model })
+      expect(result).toMatchObject({
+        status: 'failed',
+        error: { code: 'model_invalid_response', responsible: 'model' },
+      })
+      expect([result.error?.message, response]).toEqual([
+        expect.stringMatching(/^worker gave (an empty|no) answer/),
+        '',
+      ])
+      const resumed = await (await troupe.resume(result.run_id)).result
+      expect([resumed.status, (resumed.output as { response: string }).response]).toEqual(['completed', 'A tree.'])
+    },
+  )
+
+  test('U7 an earlier text is no answer where an object was requested', async () => {
+    const textAndCall: ModelChunk[] = [{ type: 'text', text: 'Let me look.' }, ...toolCallChunks({ name: 'look' })]
+    const { troupe } = await runTurns([textAndCall, textChunks(''), textChunks('')])
+    const output = { type: 'object', properties: { kind: { type: 'string' } }, required: ['kind'] }
+    const result = await troupe.run('task', { agent: 'worker', instruction: 'go', output })
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'model_invalid_response' } })
+  })
+
+  test('U32 after a tool call as text the model is told once, and can call the tool', async () => {
+    const { model, result, response } = await runTurns([
+      textChunks('I will look.\n<tool_call>{"name":"look","arguments":{}}</tool_call>'),
+      toolCallChunks({ name: 'look' }),
+      textChunks('A tree.'),
+    ])
+    expect([result.stop_reason, response]).toEqual(['completed', 'A tree.'])
+    expect(model.requests[1] && lastMessageText(model.requests[1])).toContain('nothing was called')
+    expect(model.requests[1]?.settings.tool_choice).toBeUndefined()
+  })
+
+  test('U32 a second tool call as text fails, and no tool is called', async () => {
+    const { model, result, troupe } = await runTurns([textChunks('```json\n{"tool":"look","arguments":{}}\n```')])
+    expect([result.status, result.error?.code, model.requests.length]).toEqual(['failed', 'model_invalid_response', 2])
+    expect(result.error?.message).toMatch(
+      /^worker wrote a tool call as text instead of an answer: ```json \{"tool":"look"/,
+    )
+    expect(eventData(await troupe.events(result.run_id).all(), 'tool:pre')).toHaveLength(0)
+  })
+
+  test('U33 a response without end is cut off, and its stream is closed', async () => {
+    let chunks = 0
+    let isClosed = false
+    const model = chunkModel(async function* () {
+      try {
+        for (;;) {
+          chunks += 1
+          yield { type: 'text', text: 'and so on '.repeat(1000) } as const
+        }
+      } finally {
+        isClosed = true
+      }
+    })
+    const { result, response, troupe } = await runTurns([], { model })
+    expect([result.status, result.stop_reason, response?.length]).toEqual(['completed', 'partial', 16_384 * 64])
+    expect([chunks, isClosed]).toEqual([105, true])
+    const [end] = eventData(await troupe.events(result.run_id).all(), 'model:end')
+    expect(end).toMatchObject({ stop: 'length', estimated: true })
+  })
+
   test('U8 a session out of turns gets one last turn without tools and ends max_turns', async () => {
     const busy = agent('worker', { max_turns: 2 })
     const { model, result, response } = await runTurns(

@@ -5,6 +5,8 @@ import { shortHash } from '../../kernel/hash.ts'
 import { settleOnce } from '../../kernel/journal/step.ts'
 import type { AssistantMessage, Model, ToolSpec } from '../../kernel/model.ts'
 import { textFrom, toolCallsFrom, userMessage } from '../../kernel/model.ts'
+import type { MissingAnswer } from '../../kernel/session/missing-answer.ts'
+import { missingAnswer } from '../../kernel/session/missing-answer.ts'
 import { toolSpecsFor } from '../../kernel/session/prepare-tools.ts'
 import type { SessionState } from '../../kernel/session/session-state.ts'
 import { applyEvent, lastText } from '../../kernel/session/session-state.ts'
@@ -13,6 +15,7 @@ import type { RunTurn, TurnEnd, TurnScope } from '../../kernel/session/turn-scop
 import { toJsonSchema } from '../../schema/schema.ts'
 import { judgeAnswer, toRejectedEnd } from '../judge-answer.ts'
 import { runToolCall } from '../tool-call/tool-call.ts'
+import { toMissingAnswerEnd } from './missing-answer-end.ts'
 import { runModelTurn } from './model-turn.ts'
 import { identicalFailures, MAX_IDENTICAL_FAILURES } from './repeated-failures.ts'
 
@@ -59,6 +62,7 @@ async function runTurn(scope: ModelTurnScope): Promise<TurnEnd> {
   let finalTurn = false
   let isStuck = false
   let hasRepaired = false
+  let hasCalledInText = false
   let rejections = 0
   for (let turn = 1; ; turn++) {
     const outOfTurns = turn > maxTurns
@@ -86,10 +90,14 @@ async function runTurn(scope: ModelTurnScope): Promise<TurnEnd> {
     }
     const isPartial = isStuck || stop === 'length'
     const end = finalResponse(scope, textFrom(message), outOfTurns ? 'max_turns' : isPartial ? 'partial' : 'completed')
-    if (end === 'empty') {
-      if (finalTurn) return toEmptyEnd(session, turnKey, outOfTurns ? 'max_turns' : 'partial')
-      finalTurn = true
-      addPrompt(scope, 'salvage', prompts.emptyResponse)
+    if ('missing' in end) {
+      const { missing } = end
+      if (finalTurn || (missing === 'tool-call' && hasCalledInText))
+        return toMissingAnswerEnd(scope, { turnKey, missing, stop_reason: outOfTurns ? 'max_turns' : 'partial' })
+      // A call in the wrong notation may be repeated in the right one.
+      if (missing === 'tool-call') hasCalledInText = true
+      else finalTurn = true
+      addPrompt(scope, 'salvage', missing === 'tool-call' ? prompts.toolCallInText : prompts.emptyResponse)
     } else if ('problem' in end) {
       if (hasRepaired || outOfTurns) return toInvalidOutputEnd(session, turnKey, end.problem)
       hasRepaired = true
@@ -103,16 +111,21 @@ async function runTurn(scope: ModelTurnScope): Promise<TurnEnd> {
   }
 }
 
-/** The end that a final message gives, unless it is empty or does not match the output schema. */
+/** The end that a final message gives, unless it has no answer or does not match the output schema. */
 function finalResponse(
   scope: ModelTurnScope,
   text: string,
   stop_reason: StopReason,
-): TurnEnd | 'empty' | { problem: string } {
-  if (text.trim() === '') return 'empty'
-  if (!scope.output) return { stop_reason, text, error: null }
-  const parsed = parseStructuredOutput(scope.output, text)
-  if (parsed.ok) return { stop_reason, text, object: parsed.object, error: null }
+): TurnEnd | { missing: MissingAnswer } | { problem: string } {
+  const parsed = scope.output && parseStructuredOutput(scope.output, text)
+  const missing = missingAnswer(
+    text,
+    scope.tools().map(({ name }) => name),
+  )
+  // A schema that also allows text may match any object; a strict one may ask for an object that looks like a call.
+  if (parsed?.ok && !(missing && scope.allowText)) return { stop_reason, text, object: parsed.object, error: null }
+  if (missing) return { missing }
+  if (!parsed) return { stop_reason, text, error: null }
   return scope.allowText ? { stop_reason, text, error: null } : { problem: parsed.reason }
 }
 
@@ -150,16 +163,6 @@ function toFailedEnd(session: SessionState, event: Event): TurnEnd {
   if (isEvent(event, 'limit:hit')) return { stop_reason: 'budget', text, error: errorFromRecord(event.data.error) }
   if (!isEvent(event, 'model:error')) throw new TroupeError('internal', `a model request ended with ${event.type}`)
   return { stop_reason: 'failed', text: event.data.partial_text || text, error: errorFromRecord(event.data.error) }
-}
-
-function toEmptyEnd(session: SessionState, turnKey: string, stop_reason: StopReason): TurnEnd {
-  const text = lastText(session)
-  return {
-    stop_reason,
-    text,
-    error: null,
-    ...(text.trim() === '' ? { empty_response_key: `${turnKey}/model` } : undefined),
-  }
 }
 
 function toRefusedEnd(session: SessionState, turnKey: string): TurnEnd {
