@@ -123,9 +123,9 @@ function finalResponse(
     scope.tools().map(({ name }) => name),
   )
   // A schema that also allows text may match any object; a strict one may ask for an object that looks like a call.
-  if (parsed?.ok && !(missing && scope.allowText)) return { stop_reason, text, object: parsed.object, error: null }
-  if (missing) return { missing }
+  if (missing && (scope.allowText || !parsed?.ok)) return { missing }
   if (!parsed) return { stop_reason, text, error: null }
+  if (parsed.ok) return { stop_reason, text, object: parsed.object, error: null }
   return scope.allowText ? { stop_reason, text, error: null } : { problem: parsed.reason }
 }
 
