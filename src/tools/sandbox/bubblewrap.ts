@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { isWithin, resolveRealPath } from '../files/protected-paths.ts'
@@ -12,7 +13,8 @@ import { EXEC_FROM_FD, encodeExecArguments } from './exec-arguments.ts'
 import type { FilePolicy } from './file-policy.ts'
 import { createFilePolicy } from './file-policy.ts'
 import { GitGuard } from './git-guard.ts'
-import { createRecordFolder, recordCommand } from './interrupted-commands.ts'
+import type { CommandRecord } from './interrupted-commands.ts'
+import { createMarker, createRecordFolder, recordCommand } from './interrupted-commands.ts'
 import { killSandbox } from './kill-process.ts'
 import { ProtectedLinks } from './protected-links.ts'
 import { makeWritable } from './quarantine-file.ts'
@@ -58,7 +60,7 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
       return allowRead.some((root) => isWithin(resolveRealPath(path), resolveRealPath(root)))
     },
     async spawn(request) {
-      const marker = `troupe-command-${randomBytes(12).toString('hex')}`
+      const marker = createMarker()
       const id = randomBytes(24).toString('base64url')
       const write = (request.write ?? true) && !isFullyProtected(options.workspace)
       const undo: UndoStep[] = []
@@ -88,7 +90,8 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
           if (write) restoreWritable(options.workspace.realPath)
           wrapped.cleanUp()
         })
-        const beginWork = () => beginCommand(files, marker)
+        const mountPoints = [...absentMountPoints(wrapped.argv, options.workspace), ...partlyProtected.createdFolders]
+        const beginWork = () => beginCommand(files, { marker, mountPoints })
         if (write) await watchdog?.start()
         if (write && !request.longRunning) undo.unshift(beginWork())
         const running = startProcess(options, request, { wrapped, encodedArguments, undo, limits, id })
@@ -101,14 +104,20 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
   }
 }
 
+/** The paths in the workspace that bubblewrap creates, as empty files and folders, to mount over them. */
+function absentMountPoints(argv: readonly string[], { realPath }: Workspace): string[] {
+  const paths = argv.slice(0, argv.indexOf('--')).filter((word) => word.startsWith(`${realPath}/`))
+  return [...new Set(paths)].filter((path) => lstatSync(path, { throwIfNoEntry: false }) === undefined)
+}
+
 /** Returns a function that records what a command could tamper with; its result checks that afterwards and returns notes. */
 function commandChecks({ workspace, path }: BubblewrapOptions, records: string | undefined) {
   const links = new ProtectedLinks(workspace)
   const gitGuard = new GitGuard(findProgram('git', path))
-  return (files: FilePolicy, marker: string) => {
+  return (files: FilePolicy, traces: Pick<CommandRecord, 'marker' | 'mountPoints'>) => {
     const repositories = gitGuard.record(files)
     const restoreLinks = links.beginCommand(files.denyWrite)
-    const command = { workspace: workspace.realPath, marker, repositories, links: links.recorded() }
+    const command = { workspace: workspace.realPath, ...traces, repositories, links: links.recorded() }
     const removeRecord = records === undefined ? () => {} : recordCommand(records, command)
     return () => {
       const notes = [...restoreLinks(), ...gitGuard.check(repositories)]

@@ -68,10 +68,12 @@ test('SB34 when Troupe is killed during a command, a watchdog checks the reposit
   const { fixture, owner, records, config, statusExecutes } = await plantRepository()
   expect(config()).toContain('fsmonitor')
   expect(recoverCommands(records), 'a command in progress is left alone').toEqual([])
+  expect(readdirSync(fixture.workspace), 'control: mount points').toContain('.mcp.json')
   await kill(owner)
   await vi.waitFor(() => expect(config()).not.toContain('fsmonitor'), WAIT)
   await vi.waitFor(() => expect(processesWith(records), 'the watchdog ends').toEqual([]), WAIT)
   expect(statusExecutes()).toBe(false)
+  expect(readdirSync(fixture.workspace).sort(), 'no mount point is left').toEqual(['.git', '.troupe', 'planted', 'sub'])
   expect(recoverCommands(records)).toEqual([
     expect.stringMatching(/killed during a command in .*'sub\/\.git\/config' .*core\.fsmonitor.* was renamed to/),
   ])
@@ -126,6 +128,24 @@ test('SB34 a record that is incomplete, or that others can write, renames nothin
   expect(readFileSync(join(workspace, 'sub/.git/config'), 'utf8')).toContain('alias')
   writeFileSync(join(records, 'c.command.json'), text, { mode: 0o600 })
   expect(recoverCommands(records), 'control: a private record').toHaveLength(1)
+  fixture[Symbol.dispose]()
+})
+
+test('SB34 a record that cannot be checked is reported and stops nothing', () => {
+  const fixture = createToolWorkspace()
+  const records = join(fixture.root, 'records')
+  mkdirSync(records)
+  const owner = { pid: 1, start: '', boot: 'another', pidNamespace: '' }
+  writeFileSync(
+    join(records, 'a.command.json'),
+    JSON.stringify({ owner, workspace: fixture.workspace, marker: '', repositories: { roots: [] } }),
+    {
+      mode: 0o600,
+    },
+  )
+  expect(recoverCommands(records)).toEqual([
+    expect.stringMatching(/cannot be checked: TypeError: .*no valid marker.*a\.command\.json/),
+  ])
   fixture[Symbol.dispose]()
 })
 

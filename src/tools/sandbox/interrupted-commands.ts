@@ -8,10 +8,15 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmdirSync,
   rmSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { isWithin } from '../files/protected-paths.ts'
+import { withLinkFreeFolder } from '../files/resolve-path.ts'
+import { pathSegments } from '../files/workspace-path.ts'
 import { findProgram } from '../search/ripgrep.ts'
 import type { RepositoryState } from './git-guard.ts'
 import { GitGuard } from './git-guard.ts'
@@ -39,10 +44,18 @@ export interface CommandRecord {
   owner: ProcessIdentity
   repositories: RepositoryState
   links: readonly ProtectedLink[]
+  /** Paths in the workspace that the sandbox creates, empty, and removes after the command. */
+  mountPoints: readonly string[]
 }
 
+const MARKER = /^troupe-command-[0-9a-f]{24}$/
 const RECORD = '.command.json'
 const NOTES = '.notes.json'
+
+/** A text that no other command line contains. */
+export function createMarker(): string {
+  return `troupe-command-${randomBytes(12).toString('hex')}`
+}
 
 /** Creates the folder; `undefined` where that fails, such as in a home folder that cannot be written. */
 export function createRecordFolder(folder: string): string | undefined {
@@ -68,36 +81,62 @@ export function recordCommand(folder: string, command: Omit<CommandRecord, 'owne
   return () => rmSync(path, { force: true })
 }
 
-/** Checks the workspaces of commands whose process was killed. Returns notes about repairs, each once. */
+/** Checks the workspaces of commands whose process was killed. Returns notes about repairs, each once, and problems. */
 export function recoverCommands(folder: string): string[] {
-  checkInterruptedCommands(folder)
-  return listFiles(folder, NOTES).flatMap((path) => {
-    const notes = readPrivate<string[]>(path)
+  const problems = checkInterruptedCommands(folder)
+  const notes = listFiles(folder, NOTES).flatMap((path) => {
+    const read = readPrivate<string[]>(path)
     rmSync(path, { force: true })
-    return notes ?? []
+    return read ?? []
   })
+  return [...notes, ...problems]
 }
 
-/** Leaves the notes for the next start: the watchdog has nobody to tell. */
-export function checkInterruptedCommands(folder: string): void {
-  for (const path of listFiles(folder, RECORD)) {
-    const record = readPrivate<CommandRecord>(path)
-    if (record && isAlive(record.owner)) continue
-    const notes = record ? checkCommand(record) : []
-    if (notes.length > 0) writeDurably(path.slice(0, -RECORD.length) + NOTES, notes)
-    rmSync(path, { force: true })
-  }
+/** Leaves the notes for the next start: the watchdog has nobody to tell. Returns problems; a failure must not stop any command. */
+export function checkInterruptedCommands(folder: string): string[] {
+  return listFiles(folder, RECORD).flatMap((path) => {
+    try {
+      const record = readPrivate<CommandRecord>(path)
+      if (record && isAlive(record.owner)) return []
+      const notes = record ? checkCommand(record) : []
+      if (notes.length > 0) writeDurably(path.slice(0, -RECORD.length) + NOTES, notes)
+      rmSync(path, { force: true })
+      return []
+    } catch (thrown) {
+      return [`Troupe was killed during a command, which cannot be checked: ${String(thrown)}; see ${path}`]
+    }
+  })
 }
 
 function checkCommand(record: CommandRecord): string[] {
   const { workspace, repositories, links, marker } = record
   const guard = new GitGuard(findProgram('git', trustedPath([workspace, ...repositories.roots])))
   const check = () => [...restoreProtectedLinks(workspace, links), ...guard.check(repositories)]
-  endProcesses(marker)
+  endProcesses(String(marker))
+  removeMountPoints(record)
   const notes = check()
   // A killed process may be inside a last system call, which no longer shows to whom it belongs.
   sleep(SETTLE_MS)
   return [...notes, ...check()].map((note) => `Troupe was killed during a command in ${workspace}: ${note}`)
+}
+
+/** The deepest first, and only what is still empty: anything else is somebody's work. */
+function removeMountPoints({ workspace, mountPoints }: CommandRecord): void {
+  const inside = mountPoints.filter((path) => isWithin(path, workspace))
+  for (const path of inside.toSorted((a, b) => b.length - a.length)) {
+    const segments = pathSegments(path.slice(workspace.length))
+    try {
+      withLinkFreeFolder(workspace, segments.slice(0, -1), (folder) => removeIfEmpty(`${folder}/${segments.at(-1)}`))
+    } catch {
+      // Gone, or not ours to remove.
+    }
+  }
+}
+
+function removeIfEmpty(path: string): void {
+  const stat = lstatSync(path)
+  if (stat.isDirectory()) rmdirSync(path)
+  else if (stat.isFile() && stat.size === 0) unlinkSync(path)
 }
 
 const SETTLE_MS = 200
@@ -105,6 +144,8 @@ const MAX_WAIT_MS = 5_000
 
 /** Kills processes with the marker in their command line, among them the first of the pid namespace, with which all others end. */
 function endProcesses(marker: string): void {
+  // An empty or short text would match processes of others.
+  if (!MARKER.test(marker)) throw new TypeError('the record has no valid marker')
   for (let waited = 0; waited < MAX_WAIT_MS; waited += 10) {
     const pids = processesWith(marker)
     if (pids.length === 0) return

@@ -60,6 +60,11 @@ export class PartlyProtectedFolders {
     this.folders = partlyProtectedFolders(realPath)
   }
 
+  /** The folders that are there only because of commands in progress. */
+  get createdFolders(): string[] {
+    return [...this.created]
+  }
+
   acquire(): void {
     this.activeCommands++
     for (const folder of this.folders) if (succeeds(() => mkdirSync(folder))) this.created.add(folder)
