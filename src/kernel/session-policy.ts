@@ -1,3 +1,5 @@
+import type { JsonSchema } from '../schema/standard-schema.ts'
+
 /** Policy of the session loop: when a conversation is compacted, and what the loop tells the agent. */
 export interface SessionPolicy {
   compaction: CompactionPolicy
@@ -24,7 +26,7 @@ export interface SessionPrompts {
   /** After the same tool calls failed with the same errors several times in a row. */
   repeatedFailures: string
   /** After structured output that does not match its schema. */
-  invalidOutput(problem: string): string
+  invalidOutput(problem: string, schema: JsonSchema): string
   /** After a hook rejected the final answer. */
   rejectedAnswer(reason: string): string
   /** Before the results of background sessions that the agent did not collect. */

@@ -8,10 +8,10 @@ import { definePattern } from '../../kernel/pattern.ts'
 import type { Roster } from '../../kernel/roster.ts'
 import { agentSlug } from '../../kernel/session/session-state.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
+import { instructionWithContext, quoteConversation } from './delegation-prompt.ts'
 import type { TaskInput, TaskOutput } from './input.ts'
 import { runSchemas, taskInputFor, taskOutput, taskResultInput } from './input.ts'
 import { refuseRegularExpressions } from './output-schema.ts'
-import { instructionWithContext, quoteConversation } from './prompts.ts'
 import { parseTaskConfig, taskConfigSchema } from './task-config.ts'
 
 const DEFAULT_AGENT = 'default'
@@ -24,9 +24,8 @@ export const task = definePattern({
   name: 'task',
   version: 1,
   description:
-    'Delegate a subtask to another agent. The agent works in its own session and returns its result and a session_id. ' +
-    'To continue that conversation, call task with the session_id and a new instruction. Several calls in one turn run ' +
-    'in parallel.',
+    'Delegate a self-contained subtask to another agent; it sees only your instruction. Calls in one turn run in parallel. The result ' +
+    'has a session_id: pass it with a new instruction to continue that conversation.',
   category: 'task_management',
   delegation: { self: 'count', cycles: 'refuse' },
   aliases: ['Task', 'Agent'],

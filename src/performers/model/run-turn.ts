@@ -101,7 +101,7 @@ async function runTurn(scope: ModelTurnScope): Promise<TurnEnd> {
     } else if ('problem' in end) {
       if (hasRepaired || outOfTurns) return toInvalidOutputEnd(session, turnKey, end.problem)
       hasRepaired = true
-      addPrompt(scope, 'repair', prompts.invalidOutput(end.problem))
+      addPrompt(scope, 'repair', prompts.invalidOutput(end.problem, output ?? {}))
     } else {
       const judged = await judgeAnswer(scope, `${turnKey}/answer`, end)
       if (!('rejection' in judged)) return judged
