@@ -11,7 +11,7 @@ import type { RetryAttempt } from './retry-policy.ts'
 import type { RunContextData } from './run-metadata.ts'
 import type { RunNeeds } from './run-needs.ts'
 import type { SteeringCommand } from './steer-action.ts'
-import type { ToolCategory, ToolKind } from './tool.ts'
+import type { ToolCategory, ToolKind, ToolProgress } from './tool.ts'
 
 export type Status = 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled'
 
@@ -180,6 +180,13 @@ export interface ToolPost extends ToolEventFields {
   plan_mode?: boolean
 }
 
+/** A call that takes long is at work; recorded from time to time. */
+export interface ToolProgressData extends ToolProgress {
+  key: string
+  tool: string
+  tool_call_id: string
+}
+
 export interface ToolError extends ToolEventFields {
   error: string
   detail: ErrorRecord
@@ -265,6 +272,7 @@ export interface EventData {
   'tool:pre': ToolPre
   'tool:post': ToolPost
   'tool:error': ToolError
+  'tool:progress': ToolProgressData
   'step:begin': { key: string; kind: ToolKind }
   'step:end': { key: string; v: number; input_hash: string | null; result: unknown }
   'step:error': { key: string; v: number; input_hash: string | null; error: ErrorRecord }
@@ -303,6 +311,7 @@ const EVENT_ROLES: Readonly<Record<keyof EventData, 'opens' | 'settles' | 'notes
   'tool:pre': 'opens',
   'tool:post': 'settles',
   'tool:error': 'settles',
+  'tool:progress': 'notes',
   'step:begin': 'opens',
   'step:end': 'settles',
   'step:error': 'settles',

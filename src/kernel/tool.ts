@@ -24,6 +24,13 @@ export interface ToolResult {
   contents?: Readonly<Record<string, string>>
 }
 
+/** How far a call is. */
+export interface ToolProgress {
+  progress?: number | undefined
+  total?: number | undefined
+  message?: string | undefined
+}
+
 /** The call that a tool executes. */
 export interface ToolCall {
   run_id: string
@@ -43,6 +50,8 @@ export interface ToolCall {
   /** Files that the call writes become artifacts: `files` and `contents` of the result are wanted. */
   file_artifacts?: true
   signal: AbortSignal
+  /** Tells that the call is at work: `timeout_ms` starts again, and those who watch the run see it. */
+  reportProgress?(progress: ToolProgress): void
 }
 
 export interface ToolMetadata {
@@ -55,6 +64,8 @@ export interface ToolMetadata {
   edits?: true
   /** After this the call fails with `tool_timeout` and its signal aborts. */
   timeout_ms?: number
+  /** The longest a call may take that reports progress. Default: `timeout_ms`. */
+  max_timeout_ms?: number
   /** Provided by an agent's own MCP server: only for that agent and the agents it calls. */
   agent_provided?: true
 }

@@ -95,7 +95,7 @@ export async function openMcp(
     world,
     env: process.env,
     hosts: options.workspace?.network?.hosts ?? [],
-    ...(toolbox ? { sandbox: toolbox.sandbox } : undefined),
+    ...(toolbox ? { sandbox: toolbox.sandbox, workspace: toolbox.workspace } : undefined),
     ...mcp,
     warn: (problem) => process.emitWarning(problem),
   })

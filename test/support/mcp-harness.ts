@@ -38,7 +38,7 @@ export function createMcpHarness(
     warnings,
     async call(name, input = {}, signal = new AbortController().signal) {
       const tool = mcp.tools.get(name) as Tool
-      return tool.execute(parseValue(tool.input, input) as never, { signal } as never)
+      return tool.execute(parseValue(tool.input, input) as never, { signal, idempotency_key: 'test' } as never)
     },
   }
 }

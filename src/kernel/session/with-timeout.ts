@@ -6,6 +6,10 @@ export interface TimeoutOptions {
   signal: AbortSignal
   ms: number
   timeoutError(): TroupeError
+  /** The longest wait when `lastBusyAt` keeps it going. Default: `ms`. */
+  max_ms?: number
+  /** When the work last showed that it is busy; the timeout counts from then. */
+  lastBusyAt?(): number
   /** Called with the reason when the timeout or an abort ends the wait. */
   onStop?(reason: unknown): void
 }
@@ -22,7 +26,15 @@ export async function withTimeout<T>(options: TimeoutOptions, work: Promise<T>):
     reject(reason)
   }
   const onAbort = () => stop(signal.reason)
-  const cancelTimer = world.after(ms, () => stop(options.timeoutError()))
+  const startedAt = world.now()
+  const checkTimeout = () => {
+    const now = world.now()
+    const idle_ms = now - (options.lastBusyAt?.() ?? startedAt)
+    const left_ms = Math.min(ms - idle_ms, (options.max_ms ?? ms) - (now - startedAt))
+    if (left_ms <= 0) stop(options.timeoutError())
+    else cancelTimer = world.after(left_ms, checkTimeout)
+  }
+  let cancelTimer = world.after(ms, checkTimeout)
   signal.addEventListener('abort', onAbort, { once: true })
   try {
     work.then(resolve, reject)

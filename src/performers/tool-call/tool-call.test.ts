@@ -10,7 +10,7 @@ import {
 } from '../../../test/support/manual-doubles.ts'
 import { agent, createTestTroupe, lastMessageText } from '../../../test/support/test-troupe.ts'
 import type { ToolMessage } from '../../kernel/model.ts'
-import type { Tool, ToolResult } from '../../kernel/tool.ts'
+import type { Tool, ToolCall, ToolResult } from '../../kernel/tool.ts'
 import { defineTool } from '../../kernel/tool.ts'
 import type { TroupeOptions } from '../../runtime/troupe-options.ts'
 import { simulatedWorld } from '../../testing/simulated-world.ts'
@@ -169,6 +169,36 @@ describe('timeouts and long output', () => {
     expect(results.map(({ is_error }) => is_error)).toEqual([true, false])
     expect(world.now() - began).toBe(120_000)
     expect(eventData(events, 'tool:post')).toHaveLength(1)
+  })
+
+  test('U32 progress starts the timeout again, up to max_timeout_ms, and is recorded now and then', async () => {
+    const world = simulatedWorld(1)
+    const began = world.now()
+    const busy = (name: string, seconds: number) =>
+      readTool(name, () => undefined, {
+        timeout_ms: 3000,
+        max_timeout_ms: 60_000,
+        async execute(_input: never, { reportProgress }: ToolCall) {
+          for (let progress = 1; progress <= seconds; progress++) {
+            await world.sleep(1000)
+            reportProgress?.({ progress, total: seconds, message: `second ${progress}` })
+          }
+          return { success: true, output: name }
+        },
+      })
+    const { results, events } = await world.runUntil(
+      runToolCalls(toolCallChunks({ name: 'long' }, { name: 'endless' }), {
+        tools: [busy('long', 30), busy('endless', 100)],
+        engine: { world },
+      }),
+    )
+    expect(results[0]).toMatchObject({ text: 'long', is_error: false })
+    expect(results[1]?.text).toContain('endless reported progress but did not return within 60000 ms')
+    expect(world.now() - began).toBe(60_000)
+    const recorded = eventData(events, 'tool:progress').filter(({ tool }) => tool === 'long')
+    expect(recorded[0]).toMatchObject({ key: 'session/turn/1/tool/0', progress: 1, total: 30, message: 'second 1' })
+    expect(recorded.length).toBeGreaterThan(5)
+    expect(recorded.length).toBeLessThan(16)
   })
 
   test('U5 long output is truncated, and the text says by how much', async () => {

@@ -7,13 +7,14 @@ import { settleOnce } from '../../kernel/journal/step.ts'
 import type { ToolCallPart } from '../../kernel/model.ts'
 import type { PatternTool } from '../../kernel/pattern.ts'
 import { withTimeout } from '../../kernel/session/with-timeout.ts'
-import type { Tool, ToolCall, ToolResult } from '../../kernel/tool.ts'
+import type { Tool, ToolCall, ToolProgress, ToolResult } from '../../kernel/tool.ts'
 import { validateValue } from '../../schema/schema.ts'
 import type { AnyTool, ResolvedToolCall } from './resolve-tool-call.ts'
 import { requireDelegationDepth, resolveToolCall } from './resolve-tool-call.ts'
 import type { ToolCallScope } from './tool-call-scope.ts'
 import type { ToolAction } from './tool-permission.ts'
 import { requirePermission } from './tool-permission.ts'
+import { ProgressRecorder } from './tool-progress.ts'
 import type { PartialToolCall } from './tool-result.ts'
 import { recordToolError, recordToolResult } from './tool-result.ts'
 
@@ -147,16 +148,28 @@ async function executeTool(scope: ToolCallScope, tool: Tool, pre: ToolPre): Prom
   const { execution, signal } = scope
   // The run may have been cancelled while `tool:pre` was committed.
   signal.throwIfAborted()
+  const { world } = execution.ports
   const lazySignal = new LazyAbortSignal()
+  let recorder: ProgressRecorder | undefined
+  let busyAt = world.now()
+  const reportProgress = (progress: ToolProgress) => {
+    busyAt = world.now()
+    recorder ??= new ProgressRecorder(scope, pre)
+    recorder.record(progress)
+  }
   try {
-    const result = tool.execute(parsedInput(tool, pre) as never, toToolCall(scope, pre, lazySignal))
+    const call = Object.assign(toToolCall(scope, pre, lazySignal), { reportProgress })
+    const result = tool.execute(parsedInput(tool, pre) as never, call)
     if (!(result instanceof Promise)) return result
     const ms = tool.timeout_ms ?? DEFAULT_TOOL_TIMEOUT_MS
-    const timeoutError = () => toolTimeoutError(tool, ms)
+    const max_ms = tool.max_timeout_ms ?? ms
+    const timeoutError = () => toolTimeoutError(tool, world.now() - busyAt < ms ? { max_ms } : { ms })
     const onStop = (reason: unknown) => lazySignal.abort(reason)
-    return await withTimeout({ world: execution.ports.world, signal, ms, timeoutError, onStop }, result)
+    return await withTimeout({ world, signal, ms, max_ms, lastBusyAt: () => busyAt, timeoutError, onStop }, result)
   } catch (thrown) {
     throw toUserCodeError(thrown, 'tool_failed')
+  } finally {
+    recorder?.end()
   }
 }
 
@@ -179,8 +192,12 @@ class LazyAbortSignal {
   }
 }
 
-function toolTimeoutError(tool: Tool, ms: number): TroupeError {
-  return new TroupeError('tool_timeout', `${tool.name} did not return within ${ms} ms (\`timeout_ms\`)`, {
+function toolTimeoutError(tool: Tool, { ms, max_ms }: { ms?: number; max_ms?: number }): TroupeError {
+  const message =
+    max_ms === undefined
+      ? `${tool.name} did not return within ${ms} ms (\`timeout_ms\`)`
+      : `${tool.name} reported progress but did not return within ${max_ms} ms (\`max_timeout_ms\`)`
+  return new TroupeError('tool_timeout', message, {
     hint: tool.kind === 'act' ? 'it may have taken effect; check before you call it again' : 'try a smaller request',
   })
 }

@@ -1,5 +1,6 @@
 import type { Client, Transport } from '@modelcontextprotocol/client'
 import { PACKAGE_VERSION } from '../../kernel/package-version.ts'
+import type { ToolCall, ToolProgress } from '../../kernel/tool.ts'
 import * as z from '../../schema/zod.ts'
 import type { SandboxedProcess } from '../sandbox/sandbox.ts'
 import type { AgentServerAccess } from './agent-server-access.ts'
@@ -31,10 +32,13 @@ const resultSchema = z.looseObject({
 
 export type McpToolResult = z.infer<typeof resultSchema>
 
+/** The call of an agent. */
+export type McpCall = Pick<ToolCall, 'signal' | 'reportProgress'>
+
 export interface McpConnection {
   /** All tools, unvalidated. */
   list(signal: AbortSignal): Promise<unknown[]>
-  call(tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<McpToolResult>
+  call(tool: string, args: Record<string, unknown>, call: McpCall): Promise<McpToolResult>
   /** Resolves with the reason when the server process exits; never for an HTTP server. */
   readonly ended: Promise<string>
   /** Marks the start of a call. The returned function ends it and returns notes about repairs in the workspace. */
@@ -149,8 +153,12 @@ function toConnection(client: Client, { ended, endSession, beginWork }: OpenTran
       }
       return tools
     },
-    call: (name, args, signal) =>
-      client.request({ method: 'tools/call', params: { name, arguments: args } }, resultSchema, options(signal)),
+    call(name, args, { signal, reportProgress }) {
+      // Asking for progress also lets a server know that someone waits.
+      const onprogress = (progress: ToolProgress) => reportProgress?.(progress)
+      const params = { name, arguments: args }
+      return client.request({ method: 'tools/call', params }, resultSchema, { ...options(signal), onprogress })
+    },
     beginWork: () => beginWork?.() ?? (() => []),
     async close() {
       await endSession().catch(() => {})

@@ -2,10 +2,11 @@ import { TroupeError } from '../../errors.ts'
 import type { Tool } from '../../kernel/tool.ts'
 import type { EnvironmentVariables, World } from '../../kernel/world.ts'
 import { withAbort } from '../../kernel/world.ts'
+import type { Workspace } from '../files/workspace.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { operatorError } from '../tool-errors.ts'
 import type { AgentServerAccess } from './agent-server-access.ts'
-import type { McpConnection, McpToolResult } from './mcp-connection.ts'
+import type { McpCall, McpConnection, McpToolResult } from './mcp-connection.ts'
 import type { ServerSpec } from './mcp-server-config.ts'
 import { isPackageRunner, serverLocation } from './mcp-server-config.ts'
 import { expandVariables, notExposedMessage, redactSecrets } from './mcp-variables.ts'
@@ -29,8 +30,10 @@ export interface McpLimits {
   connect_ms: number
   /** Timeout for listing its tools, in milliseconds. */
   list_ms: number
-  /** Timeout for one call, in milliseconds, unless the entry of the server has a `timeout`. */
+  /** Timeout for one call without progress, in milliseconds, unless the entry of the server has a `timeout`. */
   call_ms: number
+  /** The longest a call may take that reports progress, which starts `call_ms` again, in milliseconds. */
+  call_max_ms: number
 }
 
 export const DEFAULT_MCP_LIMITS: McpLimits = {
@@ -38,12 +41,14 @@ export const DEFAULT_MCP_LIMITS: McpLimits = {
   connect_ms: 10_000,
   list_ms: 10_000,
   call_ms: 120_000,
+  call_max_ms: 3_600_000,
 }
 
 export interface McpServerContext {
   world: Pick<World, 'sleep'>
   sandbox: Sandbox | undefined
   unconfined: boolean
+  workspace: Workspace | undefined
   /** Limits of agent-provided servers. */
   agentAccess: AgentServerAccess
   env: EnvironmentVariables
@@ -114,12 +119,13 @@ export class McpServer {
     return connecting
   }
 
-  async call(tool: CalledTool, args: Record<string, unknown>, signal: AbortSignal): Promise<McpToolResult> {
+  async call(tool: CalledTool, args: Record<string, unknown>, call: McpCall): Promise<McpToolResult> {
+    const { signal } = call
     signal.throwIfAborted()
     const connection = await withAbort(this.ready(), signal)
     const endWork = connection.beginWork()
     try {
-      const result = await withAbort(connection.call(tool.name, args, signal), signal)
+      const result = await withAbort(connection.call(tool.name, args, call), signal)
       if (this.spec.kind === 'http') this.#losses = 0
       return withNotes(result, endWork())
     } catch (thrown) {
@@ -194,10 +200,12 @@ export class McpServer {
     const { tools, problems } = await parseMcpTools(listed, {
       server: this.key,
       timeout_ms,
+      max_timeout_ms: Math.max(timeout_ms, limits.call_max_ms),
       agentProvided: this.agentProvided,
       trusted: !this.agentProvided && this.spec.trust,
       allowedTools: this.spec.allowedTools,
-      call: (tool, args, signal) => this.call(tool, args, signal),
+      workspace: this.#context.workspace,
+      call: (tool, args, call) => this.call(tool, args, call),
     })
     for (const problem of problems) this.#report(problem)
     this.#context.registerTools(this, tools)

@@ -1,7 +1,11 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createMcpHarness, TEST_AGENT } from '../../../test/support/mcp-harness.ts'
-import { createTestServer, isAlive, waitUntil } from '../../../test/support/mcp-test-server.ts'
+import { createTestServer, isAlive, temporaryFolder, waitUntil } from '../../../test/support/mcp-test-server.ts'
 import { agent } from '../../../test/support/test-troupe.ts'
+import { openWorkspace } from '../files/workspace.ts'
+import { limitResult } from './long-result.ts'
 import { toolResultFromMcp } from './mcp-result.ts'
 import type { McpServers } from './mcp-servers.ts'
 
@@ -17,7 +21,7 @@ test('MC1 a server is started on demand, and once for several sessions', async (
   expect(mcp.prepare(TEST_AGENT)).toBeUndefined()
   await Promise.all([call('mcp__s__look'), call('mcp__s__echo', { text: 'a' })])
   expect(server.pids()).toHaveLength(1)
-  expect(mcp.status()).toMatchObject([{ name: 's', state: 'ready', tools: 13 }])
+  expect(mcp.status()).toMatchObject([{ name: 's', state: 'ready', tools: 14 }])
 })
 
 test('MC2 the kind of a tool follows the annotations of a trusted server; without or with contradictory ones it acts', async () => {
@@ -189,7 +193,7 @@ test('MC7 a server that is lost twice is not restarted, and its tools say what t
   })
   expect(server.pids()).toHaveLength(2)
   expect(mcp.prepare(TEST_AGENT)).toBeUndefined()
-  expect(mcp.status()).toMatchObject([{ state: 'lost', tools: 13 }])
+  expect(mcp.status()).toMatchObject([{ state: 'lost', tools: 14 }])
 })
 
 test('MC8 a server that exceeds the timeout for starting or listing is killed and reported', async () => {
@@ -256,4 +260,36 @@ test('MC17 a server whose message exceeds the size limit is killed', async () =>
   await expect(call('mcp__s__torrent')).rejects.toThrow(/lost during torrent: .*(size|exceed)/i)
   expect(await call('mcp__s__echo', { text: 'anew' })).toMatchObject({ output: 'anew' })
   expect(isAlive(server.pids()[0] ?? 0)).toBe(false)
+})
+
+test('MC55 a call asks for progress and passes it on', async () => {
+  const { mcp } = createMcpHarness({ s: createTestServer().config })
+  await mcp.prepare(TEST_AGENT)
+  const tool = mcp.tools.get('mcp__s__work')
+  expect(tool).toMatchObject({ timeout_ms: 120_000, max_timeout_ms: 3_600_000 })
+  const reported: unknown[] = []
+  const call = { signal: new AbortController().signal, reportProgress: (update: unknown) => reported.push(update) }
+  expect(await tool?.execute({ steps: 3 } as never, call as never)).toMatchObject({ output: '3 steps' })
+  // The client drops a report that arrives together with the result.
+  expect(reported.slice(0, 2)).toEqual(
+    [1, 2].map((progress) => ({ progress, total: 3, message: `step ${progress}` })),
+  )
+})
+
+test('MC56 of a long result about 25,000 tokens go to the model, and the whole is in a file that Read can open', async () => {
+  const workspace = openWorkspace(temporaryFolder())
+  const { mcp, call } = createMcpHarness({ s: createTestServer().config }, { workspace })
+  await mcp.prepare(TEST_AGENT)
+  const output = String((await call('mcp__s__flood')).output)
+  expect(output.length).toBeLessThan(100_200)
+  const [, path = ''] =
+    /\[the first 100000 of 400000 characters; read the rest with Read: (\.troupe\/[^\]]+)\]$/.exec(output) ?? []
+  const kept = readFileSync(join(workspace.realPath, path), 'utf8')
+  expect(kept.replaceAll('\n', '')).toBe('x'.repeat(400_000))
+  expect(Math.max(...kept.split('\n').map(({ length }) => length))).toBeLessThan(2000)
+})
+
+test('MC56 without a workspace a long result says that the rest is missing, and splits no character', async () => {
+  const result = await limitResult({ success: true, output: '€'.repeat(50_000) }, { idempotency_key: 'k' }, undefined)
+  expect(result.output).toBe(`${'€'.repeat(33_333)}\n[the first 33333 of 50000 characters; request a smaller part]`)
 })

@@ -2,6 +2,7 @@ import { TroupeError } from '../../errors.ts'
 import type { Agent } from '../../kernel/agent.ts'
 import type { Tool } from '../../kernel/tool.ts'
 import type { EnvironmentVariables, World } from '../../kernel/world.ts'
+import type { Workspace } from '../files/workspace.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { AddressPolicy } from '../web/ssrf-guard.ts'
 import { PUBLIC_ADDRESSES } from '../web/ssrf-guard.ts'
@@ -22,6 +23,8 @@ import { matchesServer, mcpServerKey } from './mcp-tool-names.ts'
 export interface McpServersOptions {
   /** The servers of the configuration, by name. */
   servers: Readonly<Record<string, McpServerConfig>>
+  /** Long results are kept in its `.troupe` folder. */
+  workspace?: Workspace
   /** The sandbox for server processes. */
   sandbox?: Sandbox
   /** Allows server processes to run without a sandbox. Default: false. */
@@ -122,6 +125,7 @@ function createServerContext(options: McpServersOptions, tools: Map<string, Tool
     world: options.world,
     sandbox: options.sandbox,
     unconfined: options.unconfined ?? false,
+    workspace: options.workspace,
     agentAccess: {
       exposeEnv: options.exposeEnv ?? [],
       hosts: options.hosts ?? [],

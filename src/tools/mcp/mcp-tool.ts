@@ -3,12 +3,14 @@ import type { Tool, ToolCategory } from '../../kernel/tool.ts'
 import { withJsonSchema } from '../../schema/schema.ts'
 import type { JsonSchema } from '../../schema/standard-schema.ts'
 import * as z from '../../schema/zod.ts'
+import type { Workspace } from '../files/workspace.ts'
 import { invalidCallError } from '../tool-errors.ts'
 import type { ArgumentValidator } from './argument-validator.ts'
 import { compileArgumentValidator } from './argument-validator.ts'
 import type { InputSchema } from './input-schema.ts'
 import { fillDefaults, parseInputSchema } from './input-schema.ts'
-import type { McpToolResult } from './mcp-connection.ts'
+import { limitResult } from './long-result.ts'
+import type { McpCall, McpToolResult } from './mcp-connection.ts'
 import { toolResultFromMcp } from './mcp-result.ts'
 import { mcpToolName } from './mcp-tool-names.ts'
 
@@ -24,16 +26,15 @@ export interface McpToolContext {
   /** The server key, as used in tool names. */
   server: string
   timeout_ms: number
+  max_timeout_ms: number
   /** True when an agent file declares the server: the tools are only for that agent and the agents it calls. */
   agentProvided: boolean
   /** Whether `readOnlyHint` is trusted. */
   trusted: boolean
   allowedTools: readonly string[] | undefined
-  call(
-    tool: Pick<ListedTool, 'name' | 'kind'>,
-    args: Record<string, unknown>,
-    signal: AbortSignal,
-  ): Promise<McpToolResult>
+  /** Keeps long results. */
+  workspace: Workspace | undefined
+  call(tool: Pick<ListedTool, 'name' | 'kind'>, args: Record<string, unknown>, call: McpCall): Promise<McpToolResult>
 }
 
 const CATEGORY: Record<ListedTool['kind'], ToolCategory> = { read: 'perception', idempotent: 'action', act: 'action' }
@@ -124,10 +125,11 @@ function toTool(name: string, listed: ListedTool, context: McpToolContext & { ch
     category: CATEGORY[listed.kind],
     kind: listed.kind,
     timeout_ms: context.timeout_ms,
+    max_timeout_ms: context.max_timeout_ms,
     ...(context.agentProvided ? { agent_provided: true as const } : undefined),
     // A permission for one call covers exactly this input.
     subject: (args: Record<string, unknown>) => canonicalJson(args),
-    async execute(given: Record<string, unknown>, { signal }) {
+    async execute(given: Record<string, unknown>, call) {
       const args = fillDefaults(listed.schema.original, given)
       const problem = context.check(args)
       if (problem !== undefined) {
@@ -136,7 +138,7 @@ function toTool(name: string, listed: ListedTool, context: McpToolContext & { ch
           'the server was not called; correct the arguments to match `inputSchema`',
         )
       }
-      return toolResultFromMcp(await context.call(listed, args, signal))
+      return limitResult(toolResultFromMcp(await context.call(listed, args, call)), call, context.workspace)
     },
   }
 }

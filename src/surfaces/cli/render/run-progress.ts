@@ -79,6 +79,8 @@ function sessionProgress(event: Event, view: RunView): ProgressLine | undefined 
       return event.data.kind === 'pattern'
         ? undefined
         : { speaker, spans: [`${toTerminalLine(event.data.tool)}  `, ['dim', formatToolInput(event.data.input)]] }
+    case 'tool:progress':
+      return { speaker, spans: [['dim', `${toTerminalLine(event.data.tool)}  ${formatProgress(event.data)}`]] }
     case 'tool:error':
       return {
         speaker,
@@ -100,6 +102,20 @@ function sessionProgress(event: Event, view: RunView): ProgressLine | undefined 
     default:
       return undefined
   }
+}
+
+/** `3 of 5: downloading` */
+function formatProgress({
+  progress,
+  total,
+  message,
+}: {
+  progress?: number | undefined
+  total?: number | undefined
+  message?: string | undefined
+}): string {
+  const amount = progress === undefined ? '' : total === undefined ? `${progress}` : `${progress} of ${total}`
+  return [amount, toTerminalLine(message ?? '')].filter((part) => part !== '').join(': ') || 'is at work'
 }
 
 /** The line that a pattern shows for the start or the end of its session. */
