@@ -50,7 +50,14 @@ export function stepKey(event: Event): string {
 }
 
 /** Events about attempts, not about the work. */
-const BOOKKEEPING = new Set<EventType>(['run:attempt', 'run:park', 'run:interrupt', 'run:reopen', 'model:lost', 'tool:progress'])
+const BOOKKEEPING = new Set<EventType>([
+  'run:attempt',
+  'run:park',
+  'run:interrupt',
+  'run:reopen',
+  'model:lost',
+  'tool:progress',
+])
 /** Outcomes that a resumed run may have replaced: only the last one counts. */
 const SUPERSEDABLE = new Set<EventType>(['run:end', 'session:end', 'tool:post', 'tool:error', 'limit:hit'])
 

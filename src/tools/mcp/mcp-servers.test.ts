@@ -271,9 +271,7 @@ test('MC55 a call asks for progress and passes it on', async () => {
   const call = { signal: new AbortController().signal, reportProgress: (update: unknown) => reported.push(update) }
   expect(await tool?.execute({ steps: 3 } as never, call as never)).toMatchObject({ output: '3 steps' })
   // The client drops a report that arrives together with the result.
-  expect(reported.slice(0, 2)).toEqual(
-    [1, 2].map((progress) => ({ progress, total: 3, message: `step ${progress}` })),
-  )
+  expect(reported.slice(0, 2)).toEqual([1, 2].map((progress) => ({ progress, total: 3, message: `step ${progress}` })))
 })
 
 test('MC56 of a long result about 25,000 tokens go to the model, and the whole is in a file that Read can open', async () => {
