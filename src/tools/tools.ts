@@ -4,6 +4,7 @@ import type { World } from '../kernel/world.ts'
 import { editTool } from './files/edit-tool.ts'
 import { KeyedMutex } from './files/keyed-mutex.ts'
 import { readTool } from './files/read-tool.ts'
+import { ReportedChanges } from './files/reported-changes.ts'
 import { SeenFiles } from './files/seen-files.ts'
 import type { Workspace } from './files/workspace.ts'
 import { openWorkspace } from './files/workspace.ts'
@@ -72,7 +73,8 @@ export function createTools(options: ToolsOptions, records?: string): Toolbox {
   const recording = records === undefined ? undefined : { records }
   const sandbox = openSandbox({ workspace, sandbox: options.sandbox ?? {}, hosts: namedHosts, ...recording })
   const { sleep } = options.world ?? wallClock
-  const fileToolDeps = { workspace, seenFiles: new SeenFiles(workspace), mutex: new KeyedMutex() }
+  const reportedChanges = new ReportedChanges()
+  const fileToolDeps = { workspace, seenFiles: new SeenFiles(workspace), mutex: new KeyedMutex(), reportedChanges }
   const searcher = createSearcher(workspace, selectSearchEngine(options, workspace, sandbox))
   const languageServers = new LanguageServerHost({
     workspace,
@@ -87,7 +89,7 @@ export function createTools(options: ToolsOptions, records?: string): Toolbox {
     editTool(fileToolDeps),
     globTool(searcher, workspace),
     grepTool(searcher, workspace),
-    bashTool({ workspace, sandbox, sleep }),
+    bashTool({ workspace, sandbox, sleep, reportedChanges }),
     lspTool(workspace, languageServers),
     ...taskTools(new TaskLists(workspace)),
     webFetchTool(web),

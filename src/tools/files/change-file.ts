@@ -5,6 +5,7 @@ import type { ToolCall, ToolResult } from '../../kernel/tool.ts'
 import { accessDeniedError, invalidCallError } from '../tool-errors.ts'
 import { readFileWithHash, replaceFileAtomically } from './file-content.ts'
 import type { FileToolDeps } from './file-tool-deps.ts'
+import { readFileState } from './reported-changes.ts'
 import type { ResolvedPath } from './resolve-path.ts'
 import { resolveRelativePath, withResolvedPath } from './resolve-path.ts'
 import { parseWorkspacePath } from './workspace-path.ts'
@@ -32,7 +33,7 @@ export async function changeFile(
   { file_path, call }: ChangeRequest,
   makeChange: (before: PreviousContent) => FileChange,
 ): Promise<ToolResult> {
-  const { workspace, seenFiles, mutex } = deps
+  const { workspace, seenFiles, mutex, reportedChanges } = deps
   const target = parseWorkspacePath(workspace, file_path)
   // Checked before `create` makes folders on an unapproved path; the check on the resolved path below is the binding one.
   if (call.subject !== undefined) assertPermittedPath(call, resolveRelativePath(workspace, file_path))
@@ -49,6 +50,7 @@ export async function changeFile(
       const after = sha256(change.content)
       await seenFiles.recordPendingChange(call.session_id, { path, key: call.idempotency_key, before, after })
       await replaceFileAtomically({ ...resolved, stat: current?.stat }, change.content)
+      reportedChanges.add(path, readFileState(resolved.path))
       await seenFiles.recordSeen(call.session_id, path, after)
       const hardLinks = (current?.stat.nlink ?? 1) - 1
       const note = hardLinks > 0 ? ` The file had ${hardLinks} more hard link(s); they keep the old content.` : ''

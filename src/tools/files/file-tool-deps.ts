@@ -1,4 +1,5 @@
 import type { KeyedMutex } from './keyed-mutex.ts'
+import type { ReportedChanges } from './reported-changes.ts'
 import type { SeenFiles } from './seen-files.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -8,4 +9,5 @@ export interface FileToolDeps {
   seenFiles: SeenFiles
   /** Keyed by path: one change of a file at a time. */
   mutex: KeyedMutex
+  reportedChanges: ReportedChanges
 }

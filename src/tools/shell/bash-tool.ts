@@ -2,6 +2,7 @@ import { shortHash } from '../../kernel/hash.ts'
 import type { Tool, ToolCall, ToolResult } from '../../kernel/tool.ts'
 import { defineTool } from '../../kernel/tool.ts'
 import * as z from '../../schema/zod.ts'
+import type { ReportedChanges } from '../files/reported-changes.ts'
 import { toFileName } from '../files/tool-state.ts'
 import type { Workspace } from '../files/workspace.ts'
 import type { ProcessExit, Sandbox } from '../sandbox/sandbox.ts'
@@ -32,11 +33,12 @@ export interface BashOptions {
   sandbox: Sandbox
   /** Rejects when the signal aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>
+  reportedChanges: ReportedChanges
 }
 
 /** The `Bash` tool: runs a command in the sandbox and kills all its processes at the end. */
 export function bashTool(options: BashOptions): Tool {
-  const changes = createChangeTracker(options.workspace)
+  const changes = createChangeTracker(options.workspace, options.reportedChanges)
   return defineTool<Input>({
     name: 'Bash',
     description:

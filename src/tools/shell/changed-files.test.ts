@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ToolWorkspace } from '../../../test/escape/tool-workspace.ts'
@@ -69,4 +69,13 @@ test('TO82 of two commands at the same time, one reports a change', async () => 
   ])
   const reported = results.flatMap(({ files = [] }) => files.filter((file) => file.endsWith('.md')))
   expect(reported.sort()).toEqual(['one.md', 'two.md'])
+})
+
+test('TO82 a file that Write changes while a command runs is not reported by the command', async () => {
+  const running = bash('touch .begun; until [ -e .go ]; do sleep 0.01; done; echo own > own.md')
+  while (!existsSync(join(fixture.workspace, '.begun'))) await new Promise((resolve) => setImmediate(resolve))
+  const written = await fixture.call('Write', { file_path: 'other.md', content: 'other' })
+  fixture.writeFile('.go', '')
+  expect(written.files).toEqual(['other.md'])
+  expect((await running).files).toEqual(['.begun', '.go', 'own.md'])
 })

@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer'
-import { lstatSync } from 'node:fs'
 import type { ToolCall, ToolResult } from '../../kernel/tool.ts'
 import { readFileWithHash } from '../files/file-content.ts'
+import type { ReportedChanges } from '../files/reported-changes.ts'
+import { readFileState } from '../files/reported-changes.ts'
 import { withResolvedPath } from '../files/resolve-path.ts'
 import type { Workspace } from '../files/workspace.ts'
 import { parseWorkspacePath } from '../files/workspace-path.ts'
@@ -12,7 +13,7 @@ import { walkFiles } from '../search/walk-files.ts'
  * The files that a command has changed: those whose size, modification time or inode differ after it.
  * 1. Files that `.gitignore` excludes, links, and files that a permission rule hides are not compared.
  * 2. The comparison is bounded; beyond a bound no file is kept, and the result says so.
- * 3. Two commands at a time: a file belongs to the one that ends first after the change, never to both.
+ * 3. Two calls at a time: a change is reported by the one that ends first after it, never by both.
  */
 
 /** Larger workspaces are not compared: each command would wait for it twice. */
@@ -38,9 +39,7 @@ export interface ChangeTracker {
 
 const NOT_KEPT = 'not kept as artifacts; keep what matters with ArtifactWrite'
 
-export function createChangeTracker(workspace: Workspace): ChangeTracker {
-  /** States that a command has reported, by path. */
-  const reported = new Map<string, string>()
+export function createChangeTracker(workspace: Workspace, reported: ReportedChanges): ChangeTracker {
   let isTooLarge = false
   return {
     async start(call) {
@@ -56,10 +55,10 @@ export function createChangeTracker(workspace: Workspace): ChangeTracker {
         }
         const { isDenied } = createPermissionFilter(call)
         const changed = [...after].filter(
-          ([path, state]) => before.get(path) !== state && reported.get(path) !== state && !isDenied(path),
+          ([path, state]) => before.get(path) !== state && !reported.has(path, state) && !isDenied(path),
         )
         if (changed.length === 0) return { notes: [] }
-        for (const [path, state] of changed) reported.set(path, state)
+        for (const [path, state] of changed) reported.add(path, state)
         if (changed.length > MAX_CHANGED) return { notes: [`${changed.length} files changed: ${NOT_KEPT}`] }
         return readContents(
           workspace,
@@ -76,8 +75,8 @@ async function readFileStates(workspace: Workspace, signal: AbortSignal): Promis
   const target = parseWorkspacePath(workspace, '.')
   await withResolvedPath(workspace, { target, purpose: 'read' }, ({ path, segments }) =>
     walkFiles({ folder: path, segments, ignoreRules: [], signal }, (file) => {
-      const stat = lstatSync(file.path, { bigint: true, throwIfNoEntry: false })
-      if (stat?.isFile()) states.set(file.relativePath, `${stat.ino} ${stat.size} ${stat.mtimeNs}`)
+      const state = readFileState(file.path)
+      if (state !== undefined) states.set(file.relativePath, state)
       return states.size <= MAX_FILES
     }),
   )
