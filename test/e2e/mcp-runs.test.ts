@@ -170,7 +170,7 @@ test('MC29 invalid input, schema violations and huge results of a server become 
   expect(status).toBe('completed')
   expect(inputs.boss?.[1]).toContain('expected numbers, whatever the schema says')
   for (const turn of [2, 3]) expect(inputs.boss?.[turn]).toContain('do not match its schema')
-  expect(inputs.boss?.[4]).toContain('more characters; request a smaller part')
+  expect(inputs.boss?.[4]).toContain('of 400000 characters; request a smaller part')
   expect(inputs.boss?.[5]).toContain('no tool missing')
   expect(toolEvents(await troupe.events(run_id).all(), 'tool:error')).toHaveLength(4)
   expect(troupe.mcpServers()[0]?.problems).toEqual([expect.stringContaining("tool 'broken' is skipped")])
@@ -243,7 +243,7 @@ function waitForToolChange(troupe: () => Troupe): NonNullable<TroupeOptions['hoo
         await waitUntil(() =>
           troupe()
             .mcpServers()
-            .some(({ tools }) => tools === 14),
+            .some(({ tools }) => tools === 15),
         )
       return undefined
     },

@@ -22,7 +22,9 @@ test('MC12 a server gets harmless variables and its own env; secrets are redacte
     { env },
   )
   await mcp.prepare(TEST_AGENT)
-  expect(warnings).toEqual(["the MCP server 't' could not be started: the environment variable MISSING is not set"])
+  expect(warnings).toEqual([
+    "the MCP server 't' could not be started: the environment variable MISSING is not set; set MISSING and start again",
+  ])
   const { output } = await call('mcp__s__environment')
   expect(String(output).split(' ')).toEqual(['HOME', 'PATH', 'REGION', 'TEST_SERVER', 'TOKEN'])
   const message = await call('mcp__s__blurt').catch((error: Error) => error.message)

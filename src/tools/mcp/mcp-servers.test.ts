@@ -269,9 +269,8 @@ test('MC55 a call asks for progress and passes it on', async () => {
   expect(tool).toMatchObject({ timeout_ms: 120_000, max_timeout_ms: 3_600_000 })
   const reported: unknown[] = []
   const call = { signal: new AbortController().signal, reportProgress: (update: unknown) => reported.push(update) }
-  expect(await tool?.execute({ steps: 3 } as never, call as never)).toMatchObject({ output: '3 steps' })
-  // The client drops a report that arrives together with the result.
-  expect(reported.slice(0, 2)).toEqual([1, 2].map((progress) => ({ progress, total: 3, message: `step ${progress}` })))
+  expect(await tool?.execute({ steps: 20 } as never, call as never)).toMatchObject({ output: '20 steps' })
+  expect(reported[0]).toEqual({ progress: 1, total: 20, message: 'step 1' })
 })
 
 test('MC56 of a long result about 25,000 tokens go to the model, and the whole is in a file that Read can open', async () => {
