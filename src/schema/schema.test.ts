@@ -151,6 +151,16 @@ describe('schemas that cannot be used', () => {
     expect(() => compiled.jsonSchema).toThrow(/`input` of the tool lookup cannot be used: Date/)
   })
 
+  test('SC4 the JSON Schema of an integer has only the bounds that its schema sets', () => {
+    const schema = z.object({ any: z.int(), page: z.int().min(1), list: z.array(z.int().max(9)) })
+    expect(JSON.stringify(compileSchema(schema).jsonSchema)).not.toContain('9007199254740991')
+    expect(compileSchema(schema).jsonSchema.properties).toMatchObject({
+      page: { type: 'integer', minimum: 1 },
+      list: { items: { type: 'integer', maximum: 9 } },
+    })
+    expect(compileSchema(schema).validate({ any: 2 ** 60, page: 1, list: [] }).ok).toBe(false)
+  })
+
   test('SC3 asynchronous validation is rejected', () => {
     const refined = z.object({ city: z.string().refine(async () => true) })
     expect(() => compileSchema(refined, '`input`').validate({ city: 'x' })).toThrow('`input` validates asynchronously')

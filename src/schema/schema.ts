@@ -66,7 +66,10 @@ function zodSchema(schema: z.ZodType, option: string): CompiledSchema {
   return {
     // Generated when first read: most schemas of a program are never sent to a model.
     get jsonSchema() {
-      json ??= orUnsupported(option, () => z.toJSONSchema(schema, { io: 'input' }) as JsonSchema)
+      json ??= orUnsupported(
+        option,
+        () => z.toJSONSchema(schema, { io: 'input', override: dropIntegerBounds }) as JsonSchema,
+      )
       return json
     },
     validate(value) {
@@ -74,6 +77,12 @@ function zodSchema(schema: z.ZodType, option: string): CompiledSchema {
       return parsed.success ? { ok: true, value: parsed.data } : { ok: false, problem: formatIssues(parsed.error) }
     },
   }
+}
+
+/** The bounds of every integer are those of safe integers: they tell a model nothing, and some servers reject them. */
+function dropIntegerBounds({ jsonSchema }: { jsonSchema: { minimum?: unknown; maximum?: unknown } }): void {
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
 }
 
 function parseZod(schema: z.ZodType, value: unknown, option: string) {

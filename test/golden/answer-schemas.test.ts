@@ -1,8 +1,13 @@
-import { describe, expect, test } from 'vitest'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { JsonSchema } from '../../src/index.ts'
+import { createTroupe } from '../../src/index.ts'
 import { compileSchema } from '../../src/schema/schema.ts'
 import { recordRequest, scenarios } from './request-scenarios.ts'
 import type { WireRequest } from './wire-recorder.ts'
+import { createWireRecorder } from './wire-recorder.ts'
 
 /*
  * The schemas and examples of structured answers, as they go over the wire. Every provider has to accept them in strict mode,
@@ -92,4 +97,17 @@ test('the walk finds every loose part', () => {
     '$.properties.b has 0 types',
     '$.properties.c has 2 types',
   ])
+})
+
+test('the schemas of tools have no bounds of safe integers', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'troupe-schemas-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const model = createWireRecorder({})
+  const options = { store: 'memory', embedder: false, config: false, model, workspace: { workspace: folder } } as const
+  const troupe = await createTroupe(options)
+  onTestFinished(() => troupe.close())
+  await troupe.run('task', { agent: 'default', instruction: 'Say hello.' })
+  const { tools = [] } = model.requestOf('default')
+  expect(tools.map(({ function: { name } }) => name)).toEqual(expect.arrayContaining(['Read', 'Bash', 'task']))
+  expect(JSON.stringify(tools)).not.toContain('9007199254740991')
 })
