@@ -42,13 +42,13 @@ describe('3.3 condition types', () => {
     })
     expect(run.route).toEqual(['researcher', 'analyst', 'reviewer', 'reviser'])
     const prompts = ['researcher', 'analyst', 'reviewer', 'reviser'].map((agent) =>
-      requestsFrom(run, agent).map((request) => /# Variables to set\n.*/.exec(lastMessageText(request))?.[0]),
+      requestsFrom(run, agent).map((request) => /^Variables: .*$/m.exec(lastMessageText(request))?.[0]),
     )
     expect(prompts).toEqual([
-      ['# Variables to set\nsource_count (number), min_sources (number). Leave out those you do not know.'],
-      ['# Variables to set\nconfidence_score (number), threshold (number). Leave out those you do not know.'],
+      ['Variables: source_count (number), min_sources (number).'],
+      ['Variables: confidence_score (number), threshold (number).'],
       // `iteration_count` is a system variable.
-      ['# Variables to set\nmax_iterations (number). Leave out those you do not know.'],
+      ['Variables: max_iterations (number).'],
       [undefined],
     ])
   })
