@@ -124,10 +124,10 @@ const MIN_REPEATED = 0.85
 export async function teamCacheLines(brief: string): Promise<Line[]> {
   const cases: CacheCase[] = [
     { label: 'one-line task, 490 characters of instructions each', message: TASK, agent: {}, target: true },
-    { label: 'the same without tools', message: TASK, agent: { tools: [] }, target: false },
+    { label: 'the same without tools', message: TASK, agent: { tools: [] }, target: true },
     {
-      ...{ label: 'the same with share_instructions', message: TASK, agent: { tools: [] }, target: true },
-      team: { share_instructions: true },
+      ...{ label: 'the same with share_instructions: false', message: TASK, agent: { tools: [] }, target: false },
+      team: { share_instructions: false },
     },
     { label: 'a task of 7 KB', message: brief, agent: {}, target: true },
   ]

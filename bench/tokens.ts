@@ -6,9 +6,10 @@ import type { Troupe } from '../src/index.ts'
 import { createTroupe } from '../src/index.ts'
 import type { ProviderResponse } from '../test/e2e/provider-responses.ts'
 import { assertEqual } from './bench.ts'
+import { countCached } from './cached-share.ts'
 import { commonPrefixLength } from './common-prefix.ts'
-import type { WireDialect, WireRequest } from './wire-requests.ts'
-import { DIALECTS, loadWireModel, parseWireRequest, toTokens } from './wire-requests.ts'
+import type { SentRequest, WireDialect, WireRequest } from './wire-requests.ts'
+import { DIALECTS, loadWireModel, toTokens } from './wire-requests.ts'
 
 /* npm run bench:tokens [-- --requests] [--dialect NAME] [--json FILE] */
 
@@ -44,7 +45,7 @@ const TEAM = {
   description: 'answers questions of readers',
   agents: [member('writer', 'drafts'), member('editor', 'edits'), member('checker', 'checks facts')],
   handoffs: [
-    { from_agent: 'writer', to_agent: 'editor', condition: 'the draft is complete' },
+    { from_agent: 'writer', to_agent: 'editor' },
     { from_agent: 'editor', to_agent: 'checker' },
   ],
   after_work_behavior: 'terminate',
@@ -66,6 +67,23 @@ function delegate({ tools, messages }: WireRequest): ProviderResponse {
     : { text: PROSE }
 }
 
+const BRIEF = 'The archive holds letters, maps and accounts of the city. '.repeat(145)
+
+function readFourTimes({ messages }: WireRequest): ProviderResponse {
+  const results = messages.filter((message) =>
+    /tool_result|function_call_output|"role":"tool"|functionResponse/.test(message),
+  )
+  if (results.length >= 4) return { text: PROSE }
+  return { call: { name: 'Read', arguments: JSON.stringify({ file_path: 'README.md', offset: results.length + 1 }) } }
+}
+
+/** One request reads the recommendations of all answers in prose. */
+function extract({ schema, tools }: WireRequest): ProviderResponse {
+  if (![schema, ...tools].some((text) => text.includes('"answers"'))) return { text: PROSE }
+  const answers = SPECIALISTS.map((_, index) => ({ answer: index + 1, recommendation: 'Paris' }))
+  return { text: JSON.stringify({ answers }) }
+}
+
 /** The coordinator divides the task; the specialists answer in prose. */
 function divide({ schema, tools }: WireRequest): ProviderResponse {
   if (![schema, ...tools].some((text) => text.includes('"assignments"'))) return { text: PROSE }
@@ -85,8 +103,18 @@ const SCENARIOS: readonly Scenario[] = [
     run: collaborate({ mode: 'hierarchical', synthesis: 'coordinator' }),
     respond: divide,
   },
-  { name: 'collaborate, vote', calls: 3, run: collaborate({ synthesis: 'vote', categories: ['Paris', 'Lyon'] }) },
+  {
+    ...{ name: 'collaborate, vote', calls: 4, run: collaborate({ synthesis: 'vote', categories: ['Paris', 'Lyon'] }) },
+    respond: extract,
+  },
   { name: 'team of 3', calls: 3, run: start('team', { team: TEAM, message: QUESTION }) },
+  { name: 'task, 4 tool calls', calls: 5, run: start('task', { instruction: QUESTION }), respond: readFourTimes },
+  {
+    name: 'sequential, 8 KB of context',
+    calls: 4,
+    run: collaborate({ mode: 'sequential', context: { brief: BRIEF } }),
+  },
+  { name: 'team of 3, task of 8 KB', calls: 3, run: start('team', { team: TEAM, message: BRIEF }) },
 ]
 
 interface RequestTokens {
@@ -98,10 +126,13 @@ interface RequestTokens {
   /** The messages of this request alone. */
   own: number
   total: number
+  /** The part of it that the provider bills as cached. */
+  cached: number
   toolCount: number
 }
 
-function countTokens(requests: readonly WireRequest[]): RequestTokens[] {
+function countTokens(requests: readonly SentRequest[], { name }: WireDialect): RequestTokens[] {
+  const cacheCounts = countCached(requests, name === 'Anthropic')
   const texts = requests.map(({ messages }) => messages.join('\n'))
   return requests.map(({ tools, instructions, schema }, index) => {
     const text = texts[index] ?? ''
@@ -115,7 +146,8 @@ function countTokens(requests: readonly WireRequest[]): RequestTokens[] {
       own: toTokens(text.length) - shared,
     }
     const total = Object.values(counts).reduce((sum, count) => sum + count, 0)
-    return { ...counts, total, toolCount: tools.length }
+    const { chars = 0, cached = 0 } = cacheCounts[index] ?? {}
+    return { ...counts, total, cached: chars === 0 ? 0 : Math.round((total * cached) / chars), toolCount: tools.length }
   })
 }
 
@@ -126,11 +158,11 @@ async function measure(
   const folder = mkdtempSync(join(tmpdir(), 'troupe-tokens-'))
   writeFileSync(join(folder, 'README.md'), '# A project\n')
   try {
-    const { model, bodies } = await loadWireModel(dialect, respond)
+    const { model, sent } = await loadWireModel(dialect, respond)
     const troupe = await createTroupe({ store: 'memory', model, embedder: false, workspace: { workspace: folder } })
     await run(troupe)
     await troupe.close()
-    return countTokens(bodies.map(parseWireRequest))
+    return countTokens(sent, dialect)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -150,7 +182,7 @@ function formatRow(label: string, requests: readonly RequestTokens[]): string {
     return `${String(sum(column)).padStart(6)} ${`${share.toFixed(0)} %`.padStart(5)}`
   })
   const toolCount = Math.max(...requests.map((request) => request.toolCount))
-  return `${label.padEnd(28)}${String(requests.length).padStart(5)}${String(total).padStart(8)}${shares.join('')}${String(toolCount).padStart(6)}`
+  return `${label.padEnd(28)}${String(requests.length).padStart(5)}${String(total).padStart(8)}${shares.join('')}${String(toolCount).padStart(6)}${`${((100 * sum('cached')) / total).toFixed(0)} %`.padStart(8)}`
 }
 
 const { values } = parseArgs({
@@ -161,9 +193,12 @@ if (dialects.length === 0)
   throw new Error(`unknown dialect '${values.dialect}'; known: ${DIALECTS.map(({ name }) => name).join(', ')}`)
 print('Input tokens of each pattern with default settings and a workspace, one token per four characters of JSON.')
 print('The model answers in prose. shared: messages that another request of the run begins with, too.')
+print('cached: the share that the provider bills as cached, from 1,024 tokens on.')
 const results: Record<string, Record<string, RequestTokens[]>> = {}
 for (const dialect of dialects) {
-  print(`\n${dialect.name.padEnd(28)}calls   total       tools instructions      schema      shared         own tools`)
+  print(
+    `\n${dialect.name.padEnd(28)}calls   total       tools instructions      schema      shared         own tools  cached`,
+  )
   const byScenario: Record<string, RequestTokens[]> = {}
   for (const scenario of SCENARIOS) {
     const requests = await measure(scenario, dialect)

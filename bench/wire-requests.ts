@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Model } from '../src/kernel/model.ts'
 import { loadProviderModel } from '../src/models/providers.ts'
 import type { ProviderResponse } from '../test/e2e/provider-responses.ts'
@@ -55,7 +56,7 @@ export interface WireRequest {
   messages: string[]
 }
 
-export function parseWireRequest(body: WireBody): WireRequest {
+function parseWireRequest(body: WireBody): WireRequest {
   const all = body.messages ?? body.input ?? body.contents ?? []
   const isSystem = ({ role }: WireMessage) => role === 'system' || role === 'developer'
   const instructions = [body.system, body.instructions, body.systemInstruction, ...all.filter(isSystem)]
@@ -83,21 +84,66 @@ function toText(part: unknown): string {
   return JSON.stringify(part, (key, value: unknown) => (key === 'cache_control' ? undefined : value))
 }
 
-/** A model whose requests go nowhere: `respond` answers, `bodies` collects what was sent. */
+/** A block of a request, with the text of the request up to its end. */
+export interface WireBlock {
+  end: string
+  /** Followed by a cache breakpoint. */
+  marked: boolean
+}
+
+/** The blocks in the order that providers cache. */
+function toBlocks(body: WireBody): WireBlock[] {
+  const all = body.messages ?? body.input ?? body.contents ?? []
+  const isSystem = ({ role }: WireMessage) => role === 'system' || role === 'developer'
+  const parts = (message: WireMessage): unknown[] =>
+    Array.isArray(message.content)
+      ? message.content.map((part: object) => ({ role: message.role, ...part }))
+      : [message]
+  const system = [body.system ?? body.instructions ?? body.systemInstruction ?? []].flat()
+  const blocks: unknown[] = [
+    ...(body.tools ?? []),
+    parseWireRequest(body).schema,
+    ...system,
+    ...all.filter(isSystem),
+    ...all.filter((message) => !isSystem(message)).flatMap(parts),
+  ]
+  let text = ''
+  return blocks.map((block) => {
+    text += `${toText(block)}\n`
+    return { end: text, marked: (block as { cache_control?: unknown }).cache_control !== undefined }
+  })
+}
+
+export interface SentRequest extends WireRequest {
+  text: string
+  blocks: WireBlock[]
+  /** The positions of the requests that had a response when this one was sent. */
+  answered: readonly number[]
+}
+
+/** Requests that are sent at the same time overlap, as those to a real server do. */
+const RESPONSE_DELAY_MS = 20
+
+/** A model whose requests go nowhere: `respond` answers, `sent` collects the requests. */
 export async function loadWireModel(
   { name, model, env }: WireDialect,
   respond: (request: WireRequest) => ProviderResponse,
-): Promise<{ model: Model; bodies: WireBody[] }> {
-  const bodies: WireBody[] = []
+): Promise<{ model: Model; sent: SentRequest[] }> {
+  const sent: SentRequest[] = []
+  const answered: number[] = []
   const encode = RESPONSE_ENCODERS[name]
   if (!encode) throw new Error(`no responses in the protocol '${name}'`)
   const fetch: typeof globalThis.fetch = async (_address, init) => {
     const body = JSON.parse(String(init?.body)) as WireBody
-    bodies.push(body)
+    const request = parseWireRequest(body)
+    const blocks = toBlocks(body)
+    const position = sent.push({ ...request, blocks, text: blocks.at(-1)?.end ?? '', answered: [...answered] }) - 1
+    await delay(RESPONSE_DELAY_MS)
+    answered.push(position)
     const headers = { 'content-type': 'text/event-stream' }
-    return new Response(encode(inDialect(body, respond(parseWireRequest(body)))), { headers })
+    return new Response(encode(inDialect(body, respond(request))), { headers })
   }
-  return { model: await loadProviderModel(model, { env, fetch }), bodies }
+  return { model: await loadProviderModel(model, { env, fetch }), sent }
 }
 
 /** Gemini has no schema for the answer next to tools: it has to call a function that takes the answer. */

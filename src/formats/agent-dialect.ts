@@ -35,6 +35,10 @@ export const AGENT_KEYS: readonly string[] = [
     'max_turns',
     'timeout_ms',
     'metadata',
+    'top_p',
+    'seed',
+    'tool_choice',
+    'provider_options',
   ],
 ]
 

@@ -1,5 +1,5 @@
 import { closestName } from '../judgement/similarity/typo.ts'
-import type { Effort } from '../kernel/model.ts'
+import type { Effort, ProviderOptions } from '../kernel/model.ts'
 import { EFFORTS } from '../kernel/model.ts'
 import { AGENT_KEYS, normalizeKey } from './agent-dialect.ts'
 import type { AgentDraft } from './agent-draft.ts'
@@ -43,6 +43,10 @@ const KEY_HANDLERS: Readonly<Record<string, KeyHandler>> = {
   maxsteps: applyCount('max_turns'),
   timeoutms: applyCount('timeout_ms'),
   temperature: applyTemperature,
+  topp: applyTopP,
+  seed: applySeed,
+  toolchoice: applyToolChoice,
+  provideroptions: applyProviderOptions,
   effort: applyEffort,
   performer: applyPerformer,
   background: applyBackground,
@@ -135,6 +139,46 @@ function applyTemperature({ agent }: AgentDraft, { key, value }: YamlEntry): str
   if (!(number >= 0 && number <= 2)) return `'${key}' must be a number from 0 to 2`
   agent.temperature = number
   return undefined
+}
+
+function applyTopP({ agent }: AgentDraft, { key, value }: YamlEntry): string | undefined {
+  const number = toNumber(value)
+  if (!(number >= 0 && number <= 1)) return `'${key}' must be a number from 0 to 1`
+  agent.top_p = number
+  return undefined
+}
+
+function applySeed({ agent }: AgentDraft, { key, value }: YamlEntry): string | undefined {
+  const number = toNumber(value)
+  if (!Number.isSafeInteger(number)) return `'${key}' must be an integer`
+  agent.seed = number
+  return undefined
+}
+
+const TOOL_CHOICES = ['auto', 'required', 'none'] as const
+
+/** One of the choices, or the name of a tool that the first response has to call. */
+function applyToolChoice({ agent }: AgentDraft, { key, value }: YamlEntry): string | undefined {
+  const named = isFields(value) ? value.tool : undefined
+  if (typeof named === 'string' && named !== '') {
+    agent.tool_choice = { tool: named }
+    return undefined
+  }
+  const choice = TOOL_CHOICES.find((known) => known === value)
+  if (choice === undefined) return `'${key}' must be ${TOOL_CHOICES.join(', ')} or {tool: NAME}`
+  agent.tool_choice = choice
+  return undefined
+}
+
+function applyProviderOptions({ agent }: AgentDraft, { key, value }: YamlEntry): string | undefined {
+  if (!isFields(value) || !Object.values(value).every(isFields))
+    return `'${key}' must have options by provider, such as {anthropic: {sendReasoning: false}}`
+  agent.provider_options = value as ProviderOptions
+  return undefined
+}
+
+function isFields(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function applyEffort({ agent }: AgentDraft, { key, value }: YamlEntry): string | undefined {

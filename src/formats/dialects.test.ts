@@ -257,6 +257,26 @@ describe('rules', () => {
     }
   })
 
+  test('A20 top_p, seed, tool_choice and provider_options are read; invalid values are reported and ignored', async () => {
+    const { agent, warnings } = await claude(
+      ...[
+        'top_p: 0.9',
+        'seed: 7',
+        'tool_choice: {tool: Read}',
+        'provider_options: {anthropic: {sendReasoning: false}}',
+      ],
+    )
+    expect(agent).toMatchObject({ top_p: 0.9, seed: 7, tool_choice: { tool: 'Read' } })
+    expect(agent.provider_options).toEqual({ anthropic: { sendReasoning: false } })
+    expect(warnings).toEqual([])
+    expect((await claude('tool_choice: required')).agent.tool_choice).toBe('required')
+    const invalid = await claude('top_p: 3', 'seed: 1.5', 'tool_choice: always', 'provider_options: {anthropic: 1}')
+    expect(invalid.warnings.map((warning) => warning.slice(0, 14))).toEqual([
+      ...["4: 'top_p' mus", "5: 'seed' must", "6: 'tool_choic", "7: 'provider_o"],
+    ])
+    expect(invalid.agent.tool_choice).toBeUndefined()
+  })
+
   test('A20 unsupported keys are reported with the reason', async () => {
     const { warnings } = await claude('skills: [a]', 'hooks: {Stop: []}', 'memory: user', 'isolation: worktree')
     expect(warnings).toHaveLength(4)

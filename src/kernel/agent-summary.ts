@@ -4,7 +4,7 @@ import type { Agent } from './agent.ts'
 const MAX_DESCRIPTION_CHARS = 240
 const MAX_LIST_CHARS = 12_000
 const MIN_DESCRIPTION_CHARS = 40
-const MAX_NAMED_TOOLS = 8
+const MAX_NAMED_TOOLS = 5
 
 /**
  * The agents that a model can choose from, one per line: name, description, own tools, and a model role such as `fast` as

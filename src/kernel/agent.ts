@@ -1,4 +1,4 @@
-import type { Effort } from './model.ts'
+import type { Effort, ProviderOptions, ToolChoice } from './model.ts'
 
 /** The author of an agent definition. Only a user's can grant tools; a model's can only narrow the inherited ones. */
 export type AgentOrigin = { by: 'user'; path?: string; dialect?: string; collection?: string } | { by: 'model' }
@@ -21,6 +21,10 @@ export interface Agent {
   /** Carries out its turns instead of the model loop: a name of `performers`. */
   performer?: string
   temperature?: number
+  top_p?: number
+  seed?: number
+  tool_choice?: ToolChoice
+  provider_options?: ProviderOptions
   /** Reasoning effort, for models that support it. */
   effort?: Effort
   /** Default: the caller's tools. */

@@ -93,14 +93,31 @@ export interface ToolSpec {
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 export type Effort = (typeof EFFORTS)[number]
 
-export interface ModelSettings {
+/**
+ * Whether a model has to call tools. `required` and a named tool apply to the first response to a message: afterwards the model may
+ * answer. `none` shows the tools but forbids calling them.
+ */
+export type ToolChoice = 'auto' | 'required' | 'none' | { tool: string }
+
+/** Options of provider packages, by provider: `{ anthropic: { thinking: { type: 'adaptive' } } }`. */
+export type ProviderOptions = Readonly<Record<string, Readonly<Record<string, unknown>>>>
+
+/** Settings of model requests: of one agent, or of all requests to a model. */
+export interface SamplingSettings {
   temperature?: number
+  top_p?: number
+  /** For repeatable responses, where the provider supports it. */
+  seed?: number
+  tool_choice?: ToolChoice
+  /** Sent as they are to the provider that they name. */
+  provider_options?: ProviderOptions
+}
+
+export interface ModelSettings extends SamplingSettings {
   /** Ignored by models without a reasoning effort. */
   effort?: Effort
   /** Output token cap that the budget granted. */
   max_output?: number
-  /** Shows the tools but forbids calling them: the agent has to write its final text. */
-  tool_choice?: 'none'
 }
 
 export interface ModelRequest {
@@ -137,7 +154,7 @@ export type ModelChunk =
 
 /** A part of a request that a server does not accept: it is sent again without it, or with a smaller `max_output`. */
 export type RefusedFeature =
-  | { feature: 'output' | 'tools' | 'temperature' | 'effort' | 'system' }
+  | { feature: 'output' | 'tools' | 'temperature' | 'top_p' | 'seed' | 'tool_choice' | 'effort' | 'system' }
   /** Images in tool results; their text stays. */
   | { feature: 'result_files' }
   | { feature: 'max_output'; max: number }
@@ -170,6 +187,8 @@ export interface Models {
   resolve(name: string | undefined): Model | Promise<Model>
   /** Fallback models, in order. */
   fallbacks?(name: string | undefined): readonly string[]
+  /** Settings of all requests to a model; those of an agent take precedence. */
+  settings?(model: string): SamplingSettings | undefined
 }
 
 export function textFrom(message: { content: readonly { type: string }[] } | undefined): string {

@@ -33,8 +33,13 @@ export interface PermissionDecision {
   excludedGlobs?: readonly string[]
 }
 
+/** The rules that apply to an agent's calls of a tool. */
+export interface ToolRules extends Pick<PermissionRequest, 'agent' | 'inheritedRules' | 'tool' | 'runRules'> {}
+
 export interface Permissions {
   decide(call: PermissionRequest): PermissionDecision
+  /** A sentence for the description of the tool that says which calls are allowed; `undefined` if all are. */
+  describe?(rules: ToolRules): string | undefined
 }
 
 /** Allows every call outside plan mode. */

@@ -66,6 +66,10 @@ export interface ToolMetadata {
   timeout_ms?: number
   /** The longest a call may take that reports progress. Default: `timeout_ms`. */
   max_timeout_ms?: number
+  /** Only for agents whose file lists it. */
+  on_request?: true
+  /** The reason why it cannot work here, such as a missing program. A session that opens now is not offered it. */
+  unavailable?(): string | undefined
   /** Provided by an agent's own MCP server: only for that agent and the agents it calls. */
   agent_provided?: true
 }

@@ -9,6 +9,7 @@ import type {
   FilePart,
   Message,
   ModelRequest,
+  ProviderOptions,
   ToolMessage,
   ToolSpec,
   UserMessage,
@@ -20,7 +21,7 @@ import { isUnsupportedFile, supportsReasoningEffort } from './known-models.ts'
 import { providerMetadataFor } from './provider-metadata.ts'
 import type { ToolNameMap } from './tool-name-map.ts'
 
-export type ProviderOptions = NonNullable<LanguageModelV4CallOptions['providerOptions']>
+type CallProviderOptions = NonNullable<LanguageModelV4CallOptions['providerOptions']>
 
 /** The model that a request is converted for. */
 export interface CallTarget {
@@ -41,7 +42,7 @@ export function toCallOptions(
   request: ModelRequest,
   signal: AbortSignal,
 ): LanguageModelV4CallOptions {
-  const { temperature, max_output, effort } = request.settings
+  const { temperature, top_p, seed, max_output, effort } = request.settings
   const prompt = toPrompt(target, request)
   const withoutTools = request.tools.length === 0
   const tools = (withoutTools ? toolsFromHistory(request.messages) : request.tools).map((tool) =>
@@ -54,9 +55,11 @@ export function toCallOptions(
     abortSignal: signal,
     includeRawChunks: false,
     ...(tools.length > 0
-      ? { tools, toolChoice: { type: withoutTools || request.settings.tool_choice === 'none' ? 'none' : 'auto' } }
+      ? { tools, toolChoice: withoutTools ? { type: 'none' as const } : toToolChoice(target, request) }
       : undefined),
     ...(temperature === undefined ? undefined : { temperature }),
+    ...(top_p === undefined ? undefined : { topP: top_p }),
+    ...(seed === undefined ? undefined : { seed }),
     ...(effort === undefined || !supportsReasoningEffort(target.model.modelId) ? undefined : { reasoning: effort }),
     ...(max_output === undefined ? undefined : { maxOutputTokens: max_output }),
     ...(request.output
@@ -64,6 +67,19 @@ export function toCallOptions(
       : undefined),
     ...(Object.keys(providerOptions).length > 0 ? { providerOptions } : undefined),
   }
+}
+
+type ProviderToolChoice = NonNullable<LanguageModelV4CallOptions['toolChoice']>
+
+/** A model that has to call a tool in every turn would never answer: once it has called one, it may. */
+function toToolChoice({ toolNames }: CallTarget, { settings, messages, tools }: ModelRequest): ProviderToolChoice {
+  const { tool_choice: choice = 'auto' } = settings
+  if (choice === 'auto' || choice === 'none') return { type: choice }
+  if (messages.at(-1)?.role !== 'user') return { type: 'auto' }
+  if (choice === 'required') return { type: 'required' }
+  // An agent without the tool, such as one that inherits the setting, may answer.
+  if (!tools.some(({ name }) => name === choice.tool)) return { type: 'auto' }
+  return { type: 'tool', toolName: toolNames.toWire(choice.tool) }
 }
 
 function toFunctionTool(
@@ -208,8 +224,9 @@ function toProviderCallId(id: string): string {
 /** Claude models that sign their reasoning together with the prefix and reject a request whose prefix changed. */
 const BINDS_REASONING_TO_PREFIX = /claude-(opus-5-5|sonnet-5-5|fable-5-[12])/
 
-function providerOptionsFor({ model, providerOptions = {} }: CallTarget, request: ModelRequest): ProviderOptions {
-  const defaults: ProviderOptions = {}
+function providerOptionsFor(target: CallTarget, request: ModelRequest): CallProviderOptions {
+  const { model } = target
+  const defaults: CallProviderOptions = {}
   // Conversations live in the journal only: OpenAI deletes stored responses after a month.
   if (model.provider.startsWith('openai') && model.provider.includes('responses')) defaults.openai = { store: false }
   if (model.provider.includes('anthropic') && BINDS_REASONING_TO_PREFIX.test(model.modelId)) {
@@ -220,8 +237,9 @@ function providerOptionsFor({ model, providerOptions = {} }: CallTarget, request
     defaults.openai = { ...defaults.openai, strictJsonSchema }
     defaults.openaiCompatible = { strictJsonSchema }
   }
-  const keys = new Set([...Object.keys(defaults), ...Object.keys(providerOptions)])
-  return Object.fromEntries([...keys].map((key) => [key, { ...defaults[key], ...providerOptions[key] }]))
+  const layers: ProviderOptions[] = [defaults, target.providerOptions ?? {}, request.settings.provider_options ?? {}]
+  const keys = new Set(layers.flatMap(Object.keys))
+  return Object.fromEntries([...keys].map((key) => [key, Object.assign({}, ...layers.map((layer) => layer[key]))]))
 }
 
 /*

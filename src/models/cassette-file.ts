@@ -26,7 +26,10 @@ export function withCassette(
   const cassette = readCassette(options.replay)
   if (cassette.truncatedLine !== undefined)
     deps.warn(`${options.replay}:${cassette.truncatedLine}: the last line is incomplete`)
-  return replayModels(cassette, deps)
+  const replayed = replayModels(cassette, deps)
+  // Requests are found by their content, and settings are a part of it.
+  const { settings } = ports.models
+  return settings ? { ...replayed, models: { ...replayed.models, settings: (model) => settings(model) } } : replayed
 }
 
 export function readCassette(path: string): Cassette {

@@ -30,7 +30,10 @@ export interface RecordingOptions {
 export function recordModels(ports: CassettePorts, write: CassetteSink, options: RecordingOptions): CassettePorts {
   const recorder = new CassetteRecorder(write, options)
   return {
-    models: { resolve: (name) => recorder.resolve(ports.models, name) },
+    models: {
+      resolve: (name) => recorder.resolve(ports.models, name),
+      settings: (model) => ports.models.settings?.(model),
+    },
     retryPolicy: {
       ready: (model, signal) => ports.retryPolicy.ready(model, signal),
       next(failed) {

@@ -60,7 +60,7 @@ export const CASSETTE_HEADER = JSON.stringify({ troupe_cassette: CASSETTE_VERSIO
 
 const errorRecord = z.looseObject({ code: z.string(), message: z.string() })
 const refusedFeature = z.discriminatedUnion('feature', [
-  z.object({ feature: z.enum(['output', 'tools', 'temperature', 'effort', 'system']) }),
+  z.object({ feature: z.enum(['output', 'tools', 'temperature', 'top_p', 'seed', 'tool_choice', 'effort', 'system']) }),
   z.object({ feature: z.literal('max_output'), max: z.number() }),
   z.object({ feature: z.literal('window'), tokens: z.number(), input: z.number() }),
 ])

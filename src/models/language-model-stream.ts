@@ -89,8 +89,7 @@ function errorContext({ name, options }: LanguageModelSource, request: ModelRequ
     files: fileParts(request).length > 0,
     result_files: request.messages.some(({ role, content }) => role === 'tool' && content.some(({ files }) => files)),
     output: request.output !== undefined,
-    temperature: request.settings.temperature !== undefined,
-    effort: request.settings.effort !== undefined,
+    settings: request.settings,
     system: request.system !== '',
     now: options.now ?? Date.now,
   }

@@ -1,5 +1,5 @@
 import type { LanguageModelV2, LanguageModelV3, LanguageModelV4 } from '@ai-sdk/provider'
-import type { ProviderOptions } from './call-options.ts'
+import type { ProviderOptions } from '../kernel/model.ts'
 
 /** A model of any provider package that implements the AI SDK's provider interface, version 2, 3 or 4. */
 export type LanguageModel = LanguageModelV4 | LanguageModelV3 | LanguageModelV2

@@ -1,3 +1,5 @@
+import type { ModelSettings } from '../kernel/model.ts'
+
 /** Facts about a request that error messages and hints use. */
 export interface ModelErrorContext {
   name: string
@@ -9,8 +11,7 @@ export interface ModelErrorContext {
   files: boolean
   result_files?: boolean
   output?: boolean
-  temperature?: boolean
-  effort?: boolean
+  settings?: ModelSettings
   system?: boolean
   now(): number
 }

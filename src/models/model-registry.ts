@@ -5,6 +5,8 @@ import type { DetectedModels, ModelConfig } from './detect.ts'
 import { bareModelCandidates, detectModels } from './detect.ts'
 import type { ModelRole } from './known-models.ts'
 import { MODEL_ROLES, providersWithModel, ROLE_MODELS } from './known-models.ts'
+import type { SettingsByModel } from './model-settings.ts'
+import { settingsFor } from './model-settings.ts'
 
 export interface ModelRegistryOptions {
   world: World
@@ -15,6 +17,7 @@ export interface ModelRegistryOptions {
   fallback?: Model | string
   /** Models that the program provides, looked up by their names. */
   customModels?: readonly Model[]
+  settings?: SettingsByModel
 }
 
 /** Models by name, with their fallbacks. */
@@ -72,6 +75,7 @@ export function createModelRegistry(options: ModelRegistryOptions): ModelRegistr
       })
     },
     fallbacks: (name) => modelNames(name).slice(1),
+    settings: (model) => (options.settings ? settingsFor(options.settings, model) : undefined),
   }
 }
 

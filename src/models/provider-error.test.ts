@@ -161,7 +161,8 @@ describe('error responses', () => {
       { feature: 'window', tokens: 204800, input: 85432 },
     ],
   ])('MO72 %s', (message, refused) => {
-    const everything = { tools: true, output: true, temperature: true, effort: true, system: true, result_files: true }
+    const settings = { temperature: 0.3, effort: 'low' as const }
+    const everything = { tools: true, output: true, settings, system: true, result_files: true }
     expect(responseError(400, { message, context: everything })).toMatchObject({ code: 'model_unsupported', refused })
     const nothing = {
       tools: false,

@@ -10,8 +10,13 @@ const OUTPUT =
   /response[_ ]?(format|mime[_ ]?type|schema)|json[_ -]?(schema|mode|object)|output_(format|config)|structured[_ ]outputs?|guided[_ ](json|decoding)|\bgrammar\b/i
 const TOOLS =
   /(tool|function)[ _-]?(use|call(ing|s)?|choice)?s?\b.{0,60}(not (supported|enabled|available)|unsupported|requires? --)|(not|n['’]t) support (tools?|function|tool use)|support tool use|unsupported.{0,30}\btools?\b/i
-const TEMPERATURE = /\btemperature\b/i
-const EFFORT = /reasoning[_ ]?(effort|config)|\bthinking\b/i
+const TOOL_CHOICE = /\btool[_ ]?choice\b/i
+const REFUSED_SETTINGS = [
+  ['top_p', /\btop[_ ]?p\b/i],
+  ['seed', /\bseed\b/i],
+  ['temperature', /\btemperature\b/i],
+  ['effort', /reasoning[_ ]?(effort|config)|\bthinking\b/i],
+] as const
 const SYSTEM =
   /system (role|message|prompt|instruction)s?\b.{0,40}(not (supported|enabled|allowed)|unsupported)|(not|n['’]t) support system/i
 /** The server or its model takes no images. */
@@ -22,6 +27,7 @@ const REFUSED =
 
 /** The part of the request that the server refused, if its error says so. */
 export function refusedFeature(text: string, context: ModelErrorContext): RefusedFeature | undefined {
+  const { settings = {} } = context
   const limit = outputLimit(text)
   if (limit !== undefined) return limit
   if (context.system && SYSTEM.test(text)) return { feature: 'system' }
@@ -29,10 +35,12 @@ export function refusedFeature(text: string, context: ModelErrorContext): Refuse
   if (context.output && OUTPUT.test(text) && REFUSED.test(text)) return { feature: 'output' }
   // Files of the user are not dropped: the answer would be about something that the model has not seen.
   if (context.result_files && !context.files && NO_FILES.test(text)) return { feature: 'result_files' }
+  if (settings.tool_choice !== undefined && TOOL_CHOICE.test(text) && REFUSED.test(text))
+    return { feature: 'tool_choice' }
   if (context.tools && TOOLS.test(text)) return { feature: 'tools' }
   if (!REFUSED.test(text)) return undefined
-  if (context.temperature && TEMPERATURE.test(text)) return { feature: 'temperature' }
-  return context.effort && EFFORT.test(text) ? { feature: 'effort' } : undefined
+  const refused = REFUSED_SETTINGS.find(([name, pattern]) => settings[name] !== undefined && pattern.test(text))
+  return refused && { feature: refused[0] }
 }
 
 /** With less room than this a conversation is too long: a summary helps, a shorter answer does not. */

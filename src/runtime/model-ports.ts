@@ -5,6 +5,7 @@ import type { Ports } from '../kernel/ports.ts'
 import type { PriceBook } from '../kernel/price.ts'
 import type { World } from '../kernel/world.ts'
 import { createModelRegistry } from '../models/model-registry.ts'
+import { checkModelSettings } from '../models/model-settings.ts'
 import { loadPrices } from '../models/pricing.ts'
 import { checkRateLimits, createRateLimiter } from '../models/rate-limiter.ts'
 import { createRetryPolicy } from '../models/retry.ts'
@@ -14,6 +15,7 @@ import type { TroupeOptions } from './troupe-options.ts'
 /** Models and retry policy; with a cassette, both record or replay. */
 export async function modelPorts(options: TroupeOptions, world: World): Promise<Pick<Ports, 'models' | 'retryPolicy'>> {
   checkRateLimits(options.models?.rateLimits ?? {})
+  checkModelSettings(options.models?.settings ?? {})
   if (options.model !== undefined && typeof options.model !== 'string') checkModel('model', options.model)
   for (const model of options.models?.custom ?? []) checkModel('models.custom', model)
   const models = options.models?.resolver ?? modelRegistry(options, world)
@@ -45,6 +47,7 @@ function modelRegistry({ model, models }: TroupeOptions, world: World): Models {
     env: process.env,
     customModels: models?.custom ?? [],
     ...(models?.config ? { config: models.config } : undefined),
+    ...(models?.settings ? { settings: models.settings } : undefined),
     ...(model === undefined ? undefined : { fallback: model }),
   })
 }

@@ -14,6 +14,7 @@ import type { Tool } from '../kernel/tool.ts'
 import type { World } from '../kernel/world.ts'
 import type { CassetteOptions } from '../models/cassette-file.ts'
 import type { ModelConfig } from '../models/detect.ts'
+import type { SettingsByModel } from '../models/model-settings.ts'
 import type { RateLimits } from '../models/rate-limiter.ts'
 import type { CollaborateSettings } from '../patterns/collaborate/collaborate-config.ts'
 import type { TaskConfig } from '../patterns/task/task-config.ts'
@@ -139,6 +140,11 @@ export interface ModelOptions {
    * share them. Default: none; a provider's own limits are respected by waiting and retrying.
    */
   rateLimits?: RateLimits
+  /**
+   * `temperature`, `top_p`, `seed`, `tool_choice` and `provider_options` of all requests to a provider (`anthropic`) or model
+   * (`openai/gpt-5.5`). Settings of an agent take precedence.
+   */
+  settings?: SettingsByModel
   /** Resolves model names instead of the built-in registry. */
   resolver?: Models
 }

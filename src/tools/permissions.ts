@@ -3,7 +3,7 @@ import { evaluatePolicies } from '../judgement/permission/permission-policy.ts'
 import type { RuleLintContext } from '../judgement/permission/rule-lint.ts'
 import { lintRules, UNKNOWN_TOOL_REASON, validateRules } from '../judgement/permission/rule-lint.ts'
 import type { Agent } from '../kernel/agent.ts'
-import type { PermissionRequest, Permissions } from '../kernel/permission.ts'
+import type { PermissionRequest, Permissions, ToolRules } from '../kernel/permission.ts'
 import { agentSlug } from '../kernel/session/session-state.ts'
 
 /** The tool and agent names that rules can refer to. */
@@ -41,7 +41,38 @@ export function createPermissions(policy: Policy, names: KnownNames): Permission
       const isGranted = granted.decision === 'allow' && granted.allowedRules.length > 0
       return isGranted ? { ...granted, ...exclusions } : decision
     },
+    describe: (rules) => describeRules(policy, rules),
   }
+}
+
+/** Names of rules in a description: the rest is found out by asking. */
+const MAX_DESCRIBED_RULES = 20
+
+/** A model that does not know its allowed calls tries others, and pays for each in a turn. */
+function describeRules(policy: Policy, { agent, inheritedRules, tool, runRules }: ToolRules): string | undefined {
+  const restrictions = [agent.permissions ?? {}, ...inheritedRules].map(({ allow = [] }) =>
+    allowedPatterns(allow, tool),
+  )
+  const own = restrictions.find((patterns) => patterns.length > 0)
+  if (own) return `Only these are allowed: ${formatPatterns(own)}.`
+  const start = (runRules ?? {}) as Policy
+  const free = [policy, start].flatMap(({ allow = [] }) => allowedPatterns(allow, tool))
+  const asks = policy.mode === 'ask' || start.mode === 'ask'
+  return free.length > 0 && asks ? `Without approval by a person: ${formatPatterns(free)}.` : undefined
+}
+
+/** The patterns of rules such as `Bash(npm test:*)`; none if a rule allows every call. */
+function allowedPatterns(rules: readonly string[], tool: string): string[] {
+  const patterns = rules
+    .map((rule) => /^([^()\s]+)(?:\((.*)\))?$/s.exec(rule.trim()))
+    .flatMap((parts) => (parts?.[1] === tool ? (parts[2] ?? '*').trim() : []))
+  return patterns.some((pattern) => ['', '*', ':*'].includes(pattern)) ? [] : patterns
+}
+
+function formatPatterns(patterns: readonly string[]): string {
+  const unique = [...new Set(patterns.map((pattern) => pattern.replace(/:\*$/, ' *')))]
+  const rest = unique.length > MAX_DESCRIBED_RULES ? ', and more' : ''
+  return `${unique.slice(0, MAX_DESCRIBED_RULES).join(', ')}${rest}`
 }
 
 /** The call with all names that rules can match. */

@@ -89,7 +89,7 @@ export function createTools(options: ToolsOptions, records?: string): Toolbox {
     editTool(fileToolDeps),
     globTool(searcher, workspace),
     grepTool(searcher, workspace),
-    bashTool({ workspace, sandbox, sleep, reportedChanges }),
+    bashTool({ workspace, sandbox, hosts: namedHosts, sleep, reportedChanges }),
     lspTool(workspace, languageServers),
     ...taskTools(new TaskLists(workspace)),
     webFetchTool(web),

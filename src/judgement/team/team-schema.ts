@@ -118,7 +118,8 @@ export const teamSchema = z.strictObject({
     .boolean()
     .optional()
     .describe(
-      'All agents read the instructions of all, so that a prompt cache serves nearly all of each request. Default: only their own.',
+      'All agents read the instructions of all, so that a prompt cache serves nearly all of each request. Default: for up to 10 agents ' +
+        'with long instructions, the same model and the same tools. false: only their own, for instructions that others must not know.',
     ),
   limits: limitsSchema.prefault({}).describe('Limits of the team.'),
   supervisor: text.optional().describe('The agent, usually a human one, to ask when the team is stuck.'),

@@ -215,9 +215,11 @@ function expandToolNames(names: readonly string[], registry: ToolRegistry): stri
   })
 }
 
-/** The tools of an agent without a `tools` list: all but patterns that have to be listed by name. */
+/** The tools of an agent without a `tools` list: all but those that have to be listed by name. */
 function defaultTools(registry: ToolRegistry): string[] {
-  const own = [...registry.tools.keys()].filter((name) => !registry.serverToolNames.isServerTool(name))
+  const own = [...registry.tools.values()]
+    .filter(({ name, on_request }) => !on_request && !registry.serverToolNames.isServerTool(name))
+    .map(({ name }) => name)
   const common = [...registry.patternTools.values()].filter(({ pattern }) => !pattern.on_request)
   const patterns = new Set(common.map((tool) => tool.name))
   return [...own, ...serverTools(registry), ...patterns]
@@ -226,7 +228,9 @@ function defaultTools(registry: ToolRegistry): string[] {
 /** The tools of the first agent of a run: the common ones, and those that only agents who ask for them get. */
 function firstTools(registry: ToolRegistry, { extra_tools = [], origin }: Agent): string[] {
   const requested = origin?.by === 'model' ? [] : expandToolNames(extra_tools, registry)
-  return [...defaultTools(registry), ...requested.filter((name) => registry.patternTools.get(name)?.pattern.on_request)]
+  const isOnRequest = (name: string) =>
+    registry.tools.get(name)?.on_request ?? registry.patternTools.get(name)?.pattern.on_request
+  return [...defaultTools(registry), ...requested.filter(isOnRequest)]
 }
 
 function artifactTools({ patternTools }: ToolRegistry): string[] {

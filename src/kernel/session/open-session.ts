@@ -111,7 +111,7 @@ function beginSession(
   const opening: SessionOpen = {
     key,
     agent: { ...agent, ...inheritedSettings(agent, caller, request) },
-    tools: toolsFor(execution, agent, { key, placement, inherited, readOnly }),
+    tools: offeredTools(execution, toolsFor(execution, agent, { key, placement, inherited, readOnly })),
     ...placement,
     segment: 1,
     ...(model === undefined ? undefined : { model }),
@@ -127,19 +127,26 @@ function beginSession(
   return newSession(id, opening, thread)
 }
 
+/** Without the tools that cannot work here: their definitions cost input tokens in every turn, and calling them costs turns. */
+function offeredTools({ ports }: Execution, names: readonly string[]): string[] {
+  return names.filter((name) => ports.tools.get(name)?.unavailable?.() === undefined)
+}
+
+const INHERITED_SETTINGS = ['temperature', 'top_p', 'seed', 'provider_options', 'effort'] as const
+
 /** An agent without settings of its own, such as `default`, uses those of its caller, like its tools and model. */
 function inheritedSettings(
-  { tools, model, temperature, effort }: Agent,
+  agent: Agent,
   caller: Caller | undefined,
   request: PerformRequest,
-): Pick<Agent, 'temperature' | 'effort'> {
-  const hasOwn = [tools, model, temperature, effort, request.model].some((setting) => setting !== undefined)
+): Pick<Agent, (typeof INHERITED_SETTINGS)[number]> {
+  const own = INHERITED_SETTINGS.map((name) => agent[name])
+  const hasOwn = [agent.tools, agent.model, request.model, ...own].some((setting) => setting !== undefined)
   if (!caller || hasOwn) return {}
-  const { agent } = caller.opening
-  return {
-    ...(agent.temperature === undefined ? undefined : { temperature: agent.temperature }),
-    ...(agent.effort === undefined ? undefined : { effort: agent.effort }),
-  }
+  const { agent: parent } = caller.opening
+  return Object.fromEntries(
+    INHERITED_SETTINGS.flatMap((name) => (parent[name] === undefined ? [] : [[name, parent[name]]])),
+  )
 }
 
 /** Resumes a session that ended earlier, in this run or another, with its prompt, model, tools, depth and conversation. */

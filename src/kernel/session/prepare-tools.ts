@@ -1,4 +1,5 @@
 import { toJsonSchema } from '../../schema/schema.ts'
+import { toCompactSchema } from '../../schema/tool-schema.ts'
 import type { Agent } from '../agent.ts'
 import type { Context } from '../context.ts'
 import type { SessionOpen } from '../event.ts'
@@ -41,9 +42,12 @@ export function toolSpecsFor(
   opening: SessionOpen,
   contextFor: (pattern: Pattern, key: string) => Context,
 ): readonly ToolSpec[] {
-  const { tools, patternTools, serverToolNames, roster } = execution.ports
+  const { tools, patternTools, serverToolNames, roster, permissions } = execution.ports
   const level = opening.depth < opening.max_depth ? '' : '|self'
-  const cacheKey = `${opening.tools.join()}|${opening.agent.agents?.join() ?? '*'}${level}|${roster.names.length}`
+  const { agent, inherited_rules: inheritedRules = [] } = opening
+  const rules =
+    agent.permissions || inheritedRules.length > 0 ? JSON.stringify([agent.permissions, inheritedRules]) : ''
+  const cacheKey = `${opening.tools.join()}|${agent.agents?.join() ?? '*'}${level}|${roster.names.length}|${rules}`
   // Not cached with server tools: a server may change their descriptions.
   const cacheable = !opening.tools.some((name) => serverToolNames.isServerTool(name))
   const cached = cacheable ? execution.toolSpecs.get(cacheKey) : undefined
@@ -52,7 +56,15 @@ export function toolSpecsFor(
     const tool = tools.get(name) ?? patternTools.get(name)
     if (!tool) return []
     const callerSchema = tool.kind === 'pattern' ? tool.pattern.inputFor?.(contextFor(tool.pattern, '')) : undefined
-    return { name: tool.name, description: tool.description, input: toJsonSchema(callerSchema ?? tool.input) }
+    const allowed = permissions.describe?.({
+      agent,
+      inheritedRules,
+      tool: tool.name,
+      runRules: execution.run.permissions,
+    })
+    const description = allowed === undefined ? tool.description : `${tool.description} ${allowed}`
+    const input = toJsonSchema(callerSchema ?? tool.input)
+    return { name: tool.name, description, input: serverToolNames.isServerTool(name) ? input : toCompactSchema(input) }
   })
   if (cacheable) execution.toolSpecs.set(cacheKey, specs)
   return specs

@@ -3,13 +3,8 @@ import { definePattern } from '../../kernel/pattern.ts'
 import * as z from '../../schema/zod.ts'
 
 const input = z.strictObject({
-  question: z.string().describe('The question, with everything a person needs to know to answer it.'),
-  choices: z
-    .array(z.string().min(1))
-    .min(2)
-    .max(10)
-    .optional()
-    .describe('The possible answers, if only some make sense.'),
+  question: z.string().describe('With everything a person needs to know to answer it.'),
+  choices: z.array(z.string().min(1)).min(2).max(10).optional(),
 })
 
 /** Human-in-the-loop: asks the user from any depth. The question opens a gate, and the run waits without cost. */
@@ -19,8 +14,7 @@ export const askUser = definePattern({
   only: 'tool',
   version: 1,
   description:
-    'Ask the user a question. Use it only for what you cannot find out or decide yourself: the answer may take long. ' +
-    'The answer of the user is final.',
+    'Ask the user a question, only about what you cannot find out or decide yourself: the answer may take long. It is final.',
   category: 'interaction',
   input,
   output: z.object({ answer: z.unknown() }),

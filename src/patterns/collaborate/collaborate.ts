@@ -20,8 +20,8 @@ export function createCollaboratePattern(config: CollaborateConfig): Collaborate
     name: 'collaborate',
     version: 1,
     description:
-      'Let several specialists work on one task and get one answer that reports their agreement and dissent. Use it where ' +
-      'one opinion may be wrong: reviews, decisions, plans. It costs one conversation per specialist.',
+      'Let several specialists work on one task; the answer reports their agreement and dissent. Use it where one opinion may ' +
+      'be wrong: reviews, decisions, plans. It costs one conversation per specialist.',
     category: 'task_management',
     delegation: { self: 'count', cycles: 'refuse' },
     aliases: ['tool-collaborative'],

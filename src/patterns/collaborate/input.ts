@@ -27,9 +27,9 @@ export const agentConfigSchema = z.looseObject({
 export type AgentConfig = z.output<typeof agentConfigSchema>
 
 const specialistSchema = z.strictObject({
-  name: z.string().min(1).describe('An identifier. The name of a known agent refers to that agent.'),
-  role: z.string().min(1).optional().describe('The role of the specialist, such as security.'),
-  focus: z.string().optional().describe('What this specialist should look at.'),
+  name: z.string().min(1).describe('An identifier, or the name of a known agent.'),
+  role: z.string().min(1).optional().describe('Such as security.'),
+  focus: z.string().optional().describe('What to look at.'),
   config: agentConfigSchema.optional().describe('Model, temperature, tools, system_prompt.'),
 })
 
@@ -38,18 +38,16 @@ export type SpecialistEntry = string | z.output<typeof specialistSchema>
 const weightSchema = z.number().min(0).max(1000)
 
 const fields = {
-  task: z.string().describe('The question or task for all specialists, with everything they need to know.'),
+  task: z.string().describe('For all specialists, with everything they need to know.'),
   mode: z
     .enum(collaborateModes)
     .optional()
-    .describe(
-      'parallel: independently; sequential: each sees the contributions before it; hierarchical: the first divides the work.',
-    ),
+    .describe('sequential: each sees the contributions before it; hierarchical: the first divides the work.'),
   synthesis: z
     .enum(collaborateSyntheses)
     .optional()
     .describe(
-      'coordinator: one agent writes the answer; vote; merge: all answers; best_of: the best one; auto: vote or coordinator.',
+      'coordinator: one agent writes the answer; merge: all answers; best_of: the best one; auto: vote or coordinator.',
     ),
   coordinator_config: agentConfigSchema.optional().describe('For the agent that writes or scores the answers.'),
   context: z.record(z.string(), z.unknown()).optional().describe('Facts for all specialists.'),
@@ -119,15 +117,21 @@ export type CollaborateInput = z.output<typeof collaborateInput>
 
 const inputSchemaCache = new Map<string, typeof collaborateInput>()
 
-/** The input schema with the agents the caller may use as an enum. Cached per list of names. */
+/**
+ * The input schema that an agent sees, with the agents it may use as an enum. Every turn of every agent that has the tool pays for
+ * it, so that it has only what a model chooses; the other fields are accepted, too. Cached per list of names.
+ */
 export function collaborateInputFor(names: readonly string[]): typeof collaborateInput {
   const cacheKey = names.join('\n')
   let schema = inputSchemaCache.get(cacheKey)
   if (!schema) {
-    const entry = names.length > 0 ? z.union([z.enum([...names]), specialistSchema]) : specialistSchema
+    const { name, role, focus } = specialistSchema.shape
+    const newSpecialist = z.strictObject({ name, role, focus })
+    const entry = names.length > 0 ? z.union([z.enum([...names]), newSpecialist]) : newSpecialist
+    const { task, mode, synthesis, categories } = fields
     schema = z.strictObject({
-      agents: z.array(entry).describe(AGENTS_DESCRIPTION),
-      ...fields,
+      agents: z.array(entry).describe('Two to five: known agents, or new specialists.'),
+      ...{ task, mode, synthesis, categories },
     }) as unknown as typeof collaborateInput
     if (inputSchemaCache.size > 100) inputSchemaCache.clear()
     inputSchemaCache.set(cacheKey, schema)

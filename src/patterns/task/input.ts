@@ -10,12 +10,12 @@ export const contextScopes = ['conversation', 'agents', 'full'] as const
 export type ContextScope = (typeof contextScopes)[number]
 
 const fields = {
-  instruction: z.string().describe('What the agent has to do, with everything it needs to know.'),
-  session_id: z.string().optional().describe('Continue this earlier session instead of starting a new one.'),
+  instruction: z.string().describe('What to do, with everything the agent needs to know.'),
+  session_id: z.string().optional().describe('Continue this earlier session.'),
   context_depth: z
     .enum(['none', 'recent', 'all'])
     .default('none')
-    .describe('How much of this conversation the agent sees: nothing, the most recent turns, or all of it.'),
+    .describe('How much of this conversation the agent sees.'),
   context_turns: z.int().min(1).max(10).default(5).describe('The number of turns that `recent` includes.'),
   context_scope: z
     .enum(contextScopes)
@@ -23,13 +23,8 @@ const fields = {
     .describe(
       'Which parts of those turns it sees: messages only, messages and agent results, or all tool results too.',
     ),
-  model: z.string().optional().describe('The model or model role to use instead of the one configured for the agent.'),
-  background: z
-    .boolean()
-    .optional()
-    .describe(
-      'Return the session_id at once and collect the result later with task_result. Default: the setting of the agent.',
-    ),
+  model: z.string().optional().describe('A model or model role, instead of the one of the agent.'),
+  background: z.boolean().optional().describe('Return the session_id at once; get the result later with task_result.'),
   cache: z
     .boolean()
     .default(false)
@@ -37,7 +32,7 @@ const fields = {
   output: z
     .preprocess(toOutputSchema, z.record(z.string(), z.unknown()))
     .optional()
-    .describe('JSON Schema of an object. The agent answers with JSON that matches it; the result has it as `object`.'),
+    .describe('JSON Schema that the answer has to match, of an object; the result has it as `object`.'),
 }
 
 export const taskInput = z.strictObject({
@@ -95,16 +90,16 @@ export const runSchemas = {
 }
 
 export const taskResultInput = z.strictObject({
-  session_id: z.string().describe('The session_id returned by task.'),
-  wait: z
-    .boolean()
-    .default(true)
-    .describe('Wait until the task has ended. If false, return at once, with status running if it has not ended.'),
+  session_id: z.string(),
+  wait: z.boolean().default(true).describe('Wait for its end. If false, status may be running.'),
 })
 
 const inputSchemaCache = new Map<string, typeof taskInput>()
 
-/** The input schema with the agents the caller may use: names as an enum, descriptions as text. Cached per list. */
+/**
+ * The input schema that an agent sees, with the agents it may use: names as an enum, descriptions as text. Every turn of every agent
+ * that has the tool pays for it, so that it has only what a model chooses; the other fields are accepted, too. Cached per list.
+ */
 export function taskInputFor(agents: readonly Agent[]): typeof taskInput {
   const list = agentList(agents)
   const names = agents.map(({ name }) => name)
@@ -115,10 +110,11 @@ export function taskInputFor(agents: readonly Agent[]): typeof taskInput {
       .enum([...names, 'self'])
       .optional()
       .describe(
-        'The agent to delegate to. Required to start a new session. Choose by description:\n' +
-          `${list}\n- self: yourself, in a new session without this conversation`,
+        `For a new session. Choose by description:\n${list}\n- self: yourself, in a new session without this conversation`,
       )
-    schema = z.strictObject({ agent, ...fields }) as unknown as typeof taskInput
+    const { instruction, session_id, context_depth, model, background, output } = fields
+    const advertised = { agent, instruction, session_id, context_depth, model, background, output }
+    schema = z.strictObject(advertised) as unknown as typeof taskInput
     if (inputSchemaCache.size > 100) inputSchemaCache.clear()
     inputSchemaCache.set(cacheKey, schema)
   }

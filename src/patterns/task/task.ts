@@ -79,8 +79,7 @@ export const taskResult = definePattern({
   aliases: ['TaskOutput'],
   only: 'tool',
   version: 1,
-  description:
-    'Get the result of a task by its session_id: of a task that runs in the background, or again of an earlier one.',
+  description: 'Get the result of a task by its session_id: of one in the background, or again of an earlier one.',
   category: 'task_management',
   delegation: { self: 'count', cycles: 'refuse' },
   input: taskResultInput,

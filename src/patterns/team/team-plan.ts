@@ -79,7 +79,8 @@ export function createTeamPlan(
   ])
   const positions = new Map([...entries.keys()].map((name, position) => [name, position]))
   const summaries = [...entries.values()].map((entry) => memberSummary(entry, memberDescription(entry, roster)))
-  const shared = team.share_instructions ? sharedMembers([...entries.values()], roster) : []
+  const members = agentMembers([...entries.values()], roster)
+  const shared = (team.share_instructions ?? paysToShare(members)) ? members.map(({ profile }) => profile) : []
   const preamble = teamPreamble(team, { summaries, shared })
   const groupsByName = new Map(team.groups.map((group) => [group.name, group]))
   const formatTarget = (name: string) => {
@@ -166,16 +167,39 @@ function entryInstructions({ uses, instructions }: TeamAgent, roster: Roster): s
   return [base, instructions].filter((text) => text !== undefined && text !== '').join('\n')
 }
 
-/** The agents with instructions, for a team with `share_instructions`. */
-function sharedMembers(entries: readonly TeamAgent[], roster: Roster): PreambleMembers['shared'] {
+interface AgentMember {
+  entry: TeamAgent
+  profile: PreambleMembers['shared'][number]
+}
+
+/** The agents that have instructions. */
+function agentMembers(entries: readonly TeamAgent[], roster: Roster): AgentMember[] {
   return entries
     .filter(({ kind, team }) => kind === 'agent' && team === undefined)
-    .map((entry) => ({
-      name: entry.name,
-      expertise: entry.expertise ?? [],
-      instructions: entryInstructions(entry, roster),
-    }))
-    .filter(({ expertise, instructions }) => expertise.length > 0 || instructions !== '')
+    .map((entry) => {
+      const { name, expertise = [] } = entry
+      return { entry, profile: { name, expertise, instructions: entryInstructions(entry, roster) } }
+    })
+    .filter(({ profile: { expertise, instructions } }) => expertise.length > 0 || instructions !== '')
+}
+
+/** A cached token costs a tenth: with more agents, reading the instructions of all costs more than reading one's own anew. */
+const MAX_SHARING_AGENTS = 10
+/** Shorter instructions are a small part of each request anyway. */
+const MIN_MEAN_CHARS = 200
+const MAX_SHARED_CHARS = 16_000
+
+/**
+ * Prompt caching: instructions of one agent are new in each request, unless all read them in the shared part. That pays for a few
+ * agents with long instructions, the same model and the same tools; providers cache per model, and tools first.
+ */
+function paysToShare(members: readonly AgentMember[]): boolean {
+  const chars = members.reduce((sum, { profile }) => sum + profile.instructions.length, 0)
+  const settings = ({ uses, model, tools, exclude_tools }: TeamAgent) =>
+    JSON.stringify([uses, model, tools, exclude_tools])
+  const isAlike = new Set(members.map(({ entry }) => settings(entry))).size === 1
+  const isFew = members.length > 1 && members.length <= MAX_SHARING_AGENTS
+  return isAlike && isFew && chars >= MIN_MEAN_CHARS * members.length && chars <= MAX_SHARED_CHARS
 }
 
 interface MemberContext {

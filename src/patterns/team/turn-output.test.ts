@@ -238,11 +238,10 @@ test('TM43 the shared preamble describes the members; those with `uses` as the r
   expect(prompt).toMatch(/You may hand over to: checker; extra_0; .*extra_11 \(Does part extra_11\.\)/)
 })
 
-test('TM53 with share_instructions at least 85 % of each request of a small team repeats an earlier one', async () => {
+test('TM53 in a small team with long instructions, at least 85 % of each request repeats an earlier one', async () => {
   const names = Array.from({ length: 10 }, (_, n) => `agent_${n}`)
   const chain = {
     name: 'Chain',
-    share_instructions: true,
     agents: names.map((name) => ({
       ...{ name, expertise: [`field of ${name}`], tools: [] },
       instructions: `Secret of ${name}. `.repeat(25),
@@ -272,4 +271,24 @@ test('TM53 with share_instructions at least 85 % of each request of a small team
     const end = [...text].findIndex((character, at) => character !== before[at])
     expect(end / text.length).toBeGreaterThan(0.85)
   }
+})
+
+test.each([
+  { reason: 'share_instructions is false', team: { share_instructions: false } },
+  { reason: 'their tools differ', b: { tools: ['Read'] } },
+  { reason: 'the instructions are short', b: { instructions: 'Secret of b.' }, a: { instructions: 'Secret of a.' } },
+  { reason: 'the instructions are too long', b: { instructions: 'Secret of b. '.repeat(2000) } },
+])('TM53 agents read only their own instructions when $reason', async ({ team = {}, a = {}, b = {} }) => {
+  const member = (name: string) => ({ name, tools: [] as string[], instructions: `Secret of ${name}. `.repeat(25) })
+  const pair = {
+    ...{ name: 'Pair', after_work_behavior: 'terminate', ...team },
+    agents: [
+      { ...member('a'), ...a },
+      { ...member('b'), ...b },
+    ],
+    handoffs: [{ from_agent: 'a', to_agent: 'b' }],
+  }
+  const { model } = await runTeam(pair, { a: ['A.'], b: ['B.'] })
+  const texts = model.requests.map(({ system, messages }) => [system, JSON.stringify(messages)].join('\n'))
+  expect(texts.map((text) => ['a', 'b'].filter((name) => text.includes(`Secret of ${name}.`)))).toEqual([['a'], ['b']])
 })

@@ -107,7 +107,7 @@ async function attemptRequest(
     ...(phase ? { phase } : undefined),
     ...(execution.run.limits.usd !== null && isUnpriced(scope) ? { unpriced: true as const } : undefined),
   }
-  const request = withoutRefused(execution, plan.buildRequest(modelName, reservation))
+  const request = withoutRefused(execution, withModelSettings(scope, plan.buildRequest(modelName, reservation)))
   const event = await streamResponse(scope, {
     begin,
     request,
@@ -119,6 +119,18 @@ async function attemptRequest(
   if (isEvent(event, 'model:end') || isEvent(event, 'model:error'))
     execution.ports.rateLimiter?.recordTokens(modelName, totalTokens(event.data.usage))
   return event
+}
+
+/** Settings of the model apply where the agent sets none; options of a provider are merged. */
+function withModelSettings({ execution, modelName }: ModelRequestScope, request: ModelRequest): ModelRequest {
+  const defaults = execution.ports.models.settings?.(modelName)
+  if (!defaults) return request
+  const { settings } = request
+  const providers = { ...defaults.provider_options }
+  for (const [name, options] of Object.entries(settings.provider_options ?? {}))
+    providers[name] = { ...providers[name], ...options }
+  const provider_options = Object.keys(providers).length === 0 ? undefined : { provider_options: providers }
+  return { ...request, settings: { ...defaults, ...settings, ...provider_options } }
 }
 
 /** Waits for the retry delay and switches to the model that the retry policy chose. */

@@ -1,9 +1,10 @@
 import { TroupeError } from '../../errors.ts'
+import type { Agent } from '../../kernel/agent.ts'
 import type { Event } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
 import type { AddedContext } from '../../kernel/hook.ts'
 import { settleOnce } from '../../kernel/journal/step.ts'
-import type { ModelRequest, ToolSpec, UserMessage } from '../../kernel/model.ts'
+import type { ModelRequest, ModelSettings, ToolSpec, UserMessage } from '../../kernel/model.ts'
 import { userMessage } from '../../kernel/model.ts'
 import type { Reservation } from '../../kernel/session/budget.ts'
 import { applyEvent, inputHash, inputTokenBound } from '../../kernel/session/session-state.ts'
@@ -106,9 +107,8 @@ function toModelRequest(
     tools,
     settings: {
       max_output: reservation.output,
+      ...agentSettings(agent),
       ...(finalTurn ? { tool_choice: 'none' as const } : undefined),
-      ...(agent.temperature === undefined ? undefined : { temperature: agent.temperature }),
-      ...(agent.effort === undefined ? undefined : { effort: agent.effort }),
     },
     ...(output ? { output } : undefined),
     session: {
@@ -119,6 +119,12 @@ function toModelRequest(
       marks: session.marks,
     },
   }
+}
+
+const SETTING_NAMES = ['temperature', 'top_p', 'seed', 'tool_choice', 'provider_options', 'effort'] as const
+
+function agentSettings(agent: Agent): ModelSettings {
+  return Object.fromEntries(SETTING_NAMES.flatMap((name) => (agent[name] === undefined ? [] : [[name, agent[name]]])))
 }
 
 function toolSpecBytes(tools: readonly ToolSpec[]): number {

@@ -103,10 +103,19 @@ function findTool({ execution, session }: ToolCallScope, name: string): AnyTool 
   if (tool && granted.includes(tool.name)) return tool
   // The model may know the tool from its instructions: `requireDelegationDepth` tells it about the limit.
   if (tool?.kind === 'pattern' && delegationDepthError(execution, session.opening, tool)) return tool
+  const unavailable = tool?.kind === 'pattern' ? undefined : tool?.unavailable?.()
+  if (tool && unavailable !== undefined) throw withheldToolError(tool.name, unavailable)
   const available = granted.filter((each) => execution.ports.tools.get(each) ?? execution.ports.patternTools.get(each))
   throw granted.includes(name)
     ? toolUnavailableError(name, { available, isServerTool: execution.ports.serverToolNames.isServerTool(name) })
     : unknownNameError('unknown_tool', { kind: 'tool', name, known: available })
+}
+
+/** The model may know the tool from its instructions. */
+function withheldToolError(name: string, reason: string): TroupeError {
+  return new TroupeError('unknown_tool', `the tool '${name}' cannot be used here: ${reason}`, {
+    hint: 'do without it, or say in your answer what you could not do and why',
+  })
 }
 
 /** The session was opened with this tool, but this run does not have it. */

@@ -14,6 +14,14 @@ const text = z.string().min(1)
 const texts = z.array(text)
 const modules = texts.describe('Modules that export them, relative to this file.')
 
+const modelSettings = z.strictObject({
+  temperature: z.number().min(0).max(2).optional(),
+  top_p: z.number().min(0).max(1).optional(),
+  seed: z.int().optional(),
+  tool_choice: z.union([z.enum(['auto', 'required', 'none']), z.strictObject({ tool: text })]).optional(),
+  provider_options: z.record(z.string(), z.record(z.string(), z.unknown())).optional(),
+})
+
 const blocks = {
   workspace: {
     workspace: text.describe('The folder that the tools of agents are confined to. Default: the folder of this file.'),
@@ -40,6 +48,9 @@ const blocks = {
     }),
     summary: text.describe('The model that summarises long conversations.'),
     rateLimits: z.record(z.string(), z.record(z.string(), z.number())),
+    settings: z
+      .record(z.string(), modelSettings)
+      .describe('Settings of all requests to a provider or model, such as { "openai/gpt-5.5": { "top_p": 0.9 } }.'),
     custom: 'code',
     prices: 'code',
     resolver: 'code',

@@ -9,10 +9,10 @@ import type { FileToolDeps } from './file-tool-deps.ts'
 import { resolveRelativePath } from './resolve-path.ts'
 
 const input = z.object({
-  file_path: z.string().min(1).describe('Path of the file, relative to the workspace.'),
-  old_string: z.string().min(1).describe('The text to replace, exactly as in the file, without line numbers.'),
-  new_string: z.string().describe('The replacement text.'),
-  replace_all: z.boolean().optional().describe('Replace every occurrence. Default: false.'),
+  file_path: z.string().min(1).describe('Relative to the workspace.'),
+  old_string: z.string().min(1).describe('Exactly as in the file, without line numbers.'),
+  new_string: z.string(),
+  replace_all: z.boolean().optional(),
 })
 
 type Input = z.output<typeof input>
@@ -22,8 +22,7 @@ export function editTool(deps: FileToolDeps): Tool {
   return defineTool<Input>({
     name: 'Edit',
     description:
-      'Replace text in a workspace file that you have read. old_string must occur exactly once, unless replace_all is ' +
-      'true: add surrounding lines until it is unique.',
+      'Replace text in a file that you have read. old_string must occur exactly once, unless replace_all is true.',
     category: 'action',
     kind: 'act',
     edits: true,

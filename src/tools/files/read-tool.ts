@@ -19,9 +19,9 @@ const MAX_LINE_CHARS = 2000
 const MAX_CHARS = 100_000
 
 const input = z.object({
-  file_path: z.string().min(1).describe('Path of the file, relative to the workspace.'),
-  offset: z.number().int().min(1).optional().describe('Number of the first line to read, from 1.'),
-  limit: z.number().int().min(1).max(20_000).optional().describe(`Number of lines. Default: ${DEFAULT_LINES}.`),
+  file_path: z.string().min(1).describe('Relative to the workspace.'),
+  offset: z.number().int().min(1).optional().describe('First line, from 1.'),
+  limit: z.number().int().min(1).max(20_000).optional().describe(`Default: ${DEFAULT_LINES}.`),
 })
 
 type Input = z.output<typeof input>
@@ -30,9 +30,7 @@ type Input = z.output<typeof input>
 export function readTool({ workspace, seenFiles }: FileToolDeps): Tool {
   return defineTool<Input>({
     name: 'Read',
-    description:
-      `Read a file in the workspace. Returns up to ${DEFAULT_LINES} numbered lines; use offset and limit for the rest of a ` +
-      'long file. Read a file before you change it.',
+    description: `Read a workspace file as numbered lines, ${DEFAULT_LINES} at a time. Read a file before you change it.`,
     category: 'perception',
     kind: 'read',
     input,

@@ -6,17 +6,15 @@ import type { FileToolDeps } from './file-tool-deps.ts'
 import { resolveRelativePath } from './resolve-path.ts'
 
 const input = z.object({
-  file_path: z.string().min(1).describe('Path of the file, relative to the workspace. Missing folders are created.'),
-  content: z.string().describe('The whole content of the file.'),
+  file_path: z.string().min(1).describe('Relative to the workspace.'),
+  content: z.string(),
 })
 
 /** The `Write` tool: creates or replaces a whole file. An existing file must have been read first. */
 export function writeTool(deps: FileToolDeps): Tool {
   return defineTool<z.output<typeof input>>({
     name: 'Write',
-    description:
-      'Create or replace a whole file in the workspace. Read an existing file first; to change a part of it, ' +
-      'prefer Edit.',
+    description: 'Create or replace a whole file. Read an existing file first; to change a part of it, use Edit.',
     category: 'action',
     kind: 'act',
     edits: true,

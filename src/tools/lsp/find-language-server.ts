@@ -14,19 +14,45 @@ export type LanguageServerCommand = readonly [program: string, ...args: string[]
  * `typescript-language-server` in the workspace, then the one on a trusted `PATH`.
  */
 export function findTypescriptServer(workspace: Workspace): LanguageServerCommand {
+  const found = workspaceServer(workspace) ?? installedServer(workspace)
+  if (found) return found
+  throw operatorError(NO_SERVER, INSTALL_HINT)
+}
+
+const NO_SERVER = 'no TypeScript language server is installed'
+const INSTALL_HINT =
+  'install typescript 7 or typescript-language-server in the workspace, or set `lsp: [program, ...args]`'
+
+/**
+ * Why a workspace has no use for the language server: none is installed, or the one on `PATH` is for a project of another kind. Every
+ * session asks, hence `PATH` is searched once.
+ */
+export function createServerCheck(workspace: Workspace): () => string | undefined {
+  let onPath: boolean | undefined
+  return () => {
+    if (workspaceServer(workspace)) return undefined
+    onPath ??= installedServer(workspace) !== undefined
+    if (!onPath) return `${NO_SERVER}; the operator can ${INSTALL_HINT}`
+    const isProject = PROJECT_FILES.some((name) => existsSync(join(workspace.realPath, name)))
+    return isProject ? undefined : `the workspace has none of ${PROJECT_FILES.join(', ')}`
+  }
+}
+
+const PROJECT_FILES = ['tsconfig.json', 'jsconfig.json', 'package.json']
+
+function workspaceServer(workspace: Workspace): LanguageServerCommand | undefined {
   const modules = join(workspace.realPath, 'node_modules')
   const compiler = join(modules, 'typescript', 'bin', 'tsc')
   if (existsSync(compiler) && majorVersion(join(modules, 'typescript', 'package.json')) >= 7) {
     return [process.execPath, compiler, '--lsp', '--stdio']
   }
   const serverScript = join(modules, 'typescript-language-server', 'lib', 'cli.mjs')
-  if (existsSync(serverScript)) return [process.execPath, serverScript, '--stdio']
+  return existsSync(serverScript) ? [process.execPath, serverScript, '--stdio'] : undefined
+}
+
+function installedServer(workspace: Workspace): LanguageServerCommand | undefined {
   const installed = findProgram('typescript-language-server', trustedPath([workspace.realPath]))
-  if (installed !== undefined) return [installed, '--stdio']
-  throw operatorError(
-    'no TypeScript language server is installed',
-    'install typescript 7 or typescript-language-server in the workspace, or set `lsp: [program, ...args]`',
-  )
+  return installed === undefined ? undefined : [installed, '--stdio']
 }
 
 /** Denial of service: a command may have replaced the manifest by a pipe or a device, hence `readSmallFile`. */

@@ -8,7 +8,7 @@ import { spawnSandboxedServer } from '../sandbox/open-sandbox.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { javascriptEngine } from '../search/javascript-search.ts'
 import type { LanguageServerCommand } from './find-language-server.ts'
-import { findTypescriptServer } from './find-language-server.ts'
+import { createServerCheck, findTypescriptServer } from './find-language-server.ts'
 import type { LanguageServerLimits } from './language-server.ts'
 import { DEFAULT_LANGUAGE_SERVER_LIMITS, LanguageServer } from './language-server.ts'
 
@@ -26,6 +26,8 @@ const IDLE_MS = 10 * 60_000
 
 /** Starts the language server on demand, restarts it after a failure, and stops it when idle. */
 export class LanguageServerHost {
+  /** The reason why there is no server to start. */
+  readonly unavailable: () => string | undefined
   private readonly options: LanguageServerHostOptions
   private current: Promise<LanguageServer> | undefined
   private modifiedTimes = new Map<string, number>()
@@ -33,6 +35,7 @@ export class LanguageServerHost {
 
   constructor(options: LanguageServerHostOptions) {
     this.options = options
+    this.unavailable = options.command ? () => undefined : createServerCheck(options.workspace)
   }
 
   /** A running server that has been notified of all file changes. */

@@ -15,15 +15,11 @@ import { formatDiagnostics, formatHover, formatLocations, formatSymbols } from '
 
 const input = z.object({
   operation: z.enum(['definition', 'references', 'hover', 'symbols', 'diagnostics']),
-  file_path: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('Path of the TypeScript or JavaScript file, relative to the workspace.'),
-  line: z.number().int().min(1).optional().describe('For definition, references and hover: the line number, from 1.'),
-  character: z.number().int().min(1).optional().describe('The column of the name, from 1.'),
+  file_path: z.string().min(1).optional().describe('Relative to the workspace.'),
+  line: z.number().int().min(1).optional().describe('For definition, references and hover; from 1.'),
+  character: z.number().int().min(1).optional().describe('From 1.'),
   symbol: z.string().min(1).optional().describe('Instead of character: the name as written in that line.'),
-  query: z.string().optional().describe('For symbols without file_path: the name to find in the whole workspace.'),
+  query: z.string().optional().describe('For symbols of the workspace, instead of file_path.'),
 })
 
 type Input = z.output<typeof input>
@@ -51,11 +47,12 @@ export function lspTool(workspace: Workspace, servers: LanguageServerHost): Tool
   return defineTool<Input>({
     name: 'LSP',
     description:
-      'Query the language server for TypeScript and JavaScript: definition, references and hover of a name, symbols of a ' +
-      'file or of the workspace, and diagnostics of a file.',
+      'Query the TypeScript language server: definition, references and hover of a name, symbols of a file or the workspace, ' +
+      'diagnostics of a file.',
     category: 'perception',
     kind: 'read',
     input,
+    unavailable: () => servers.unavailable(),
     timeout_ms: 180_000,
     subject: ({ file_path, query }) =>
       file_path === undefined ? (query ?? '') : resolveRelativePath(workspace, file_path),

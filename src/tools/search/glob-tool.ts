@@ -12,28 +12,17 @@ import type { Searcher } from './searcher.ts'
 const DEFAULT_LIMIT = 1000
 
 const input = z.object({
-  pattern: z
-    .string()
-    .min(1)
-    .describe('A glob, for example `**/*.test.ts`. A pattern without a slash matches file names at any depth.'),
-  path: z.string().optional().describe('The folder to search. Default: the workspace.'),
-  offset: z.number().int().min(0).optional().describe('Number of paths to skip.'),
-  head_limit: z
-    .number()
-    .int()
-    .min(1)
-    .max(20_000)
-    .optional()
-    .describe(`Maximum number of paths. Default: ${DEFAULT_LIMIT}.`),
+  pattern: z.string().min(1).describe('Such as `**/*.test.ts`. Without a slash it matches names at any depth.'),
+  path: z.string().optional().describe('The folder to search.'),
+  offset: z.number().int().min(0).optional(),
+  head_limit: z.number().int().min(1).max(20_000).optional().describe(`Default: ${DEFAULT_LIMIT}.`),
 })
 
 /** The `Glob` tool: finds files by name. */
 export function globTool(searcher: Searcher, workspace: Workspace): Tool {
   return defineTool<z.output<typeof input>>({
     name: 'Glob',
-    description:
-      'Find files in the workspace by name, with * ? ** [abc] {a,b}. Skips files that .gitignore excludes. Returns paths ' +
-      'in alphabetical order.',
+    description: 'Find workspace files by name, except those that .gitignore excludes.',
     category: 'perception',
     kind: 'read',
     input,

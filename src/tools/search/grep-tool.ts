@@ -15,22 +15,19 @@ const INCOMPLETE_NOTE = 'the results are incomplete; narrow the search with path
 const contextLines = z.number().int().min(0).max(100).optional()
 
 const input = z.object({
-  pattern: z.string().min(1).max(2000).describe('A regular expression in ripgrep syntax.'),
-  path: z.string().optional().describe('The file or folder to search. Default: the workspace.'),
-  glob: z.string().optional().describe('Search only files that match this glob, for example `*.{ts,tsx}` or `src/**`.'),
-  type: z.string().optional().describe('Search only files of this type: ts, js, py, rust, go, md, …'),
-  output_mode: z
-    .enum(['content', 'files_with_matches', 'count'])
-    .optional()
-    .describe('Matching lines, file paths (default), or counts.'),
-  '-i': z.boolean().optional().describe('Ignore case.'),
-  '-n': z.boolean().optional().describe('Show line numbers with content. Default: true.'),
-  '-A': contextLines.describe('Lines to show after each match.'),
-  '-B': contextLines.describe('Lines to show before each match.'),
-  '-C': contextLines.describe('Lines to show before and after each match.'),
-  multiline: z.boolean().optional().describe('Allow matches to span lines.'),
-  head_limit: z.number().int().min(1).max(20_000).optional().describe('Maximum number of output lines.'),
-  offset: z.number().int().min(0).optional().describe('Number of output lines to skip.'),
+  pattern: z.string().min(1).max(2000),
+  path: z.string().optional().describe('The file or folder to search.'),
+  glob: z.string().optional().describe('Only files such as `*.{ts,tsx}`.'),
+  type: z.string().optional().describe('Only files of this type, such as ts.'),
+  output_mode: z.enum(['content', 'files_with_matches', 'count']).optional().describe('Default: files_with_matches.'),
+  '-i': z.boolean().optional(),
+  '-n': z.boolean().optional(),
+  '-A': contextLines,
+  '-B': contextLines,
+  '-C': contextLines,
+  multiline: z.boolean().optional(),
+  head_limit: z.number().int().min(1).max(20_000).optional(),
+  offset: z.number().int().min(0).optional(),
 })
 
 type Input = z.output<typeof input>
@@ -40,8 +37,8 @@ export function grepTool(searcher: Searcher, workspace: Workspace): Tool {
   return defineTool<Input>({
     name: 'Grep',
     description:
-      'Search the contents of workspace files with a regular expression. Skips binary files and files that .gitignore ' +
-      'excludes. Look-around and backreferences are not supported.',
+      'Search workspace files with a regular expression, without look-around and backreferences. Skips binary files and those ' +
+      'that .gitignore excludes. -A, -B, -C and -i as in grep.',
     category: 'perception',
     kind: 'read',
     input,

@@ -15,15 +15,15 @@ const DEFAULT_TIMEOUT_MS = 120_000
 const MAX_TIMEOUT_MS = 600_000
 
 const input = z.object({
-  command: z.string().min(1).max(100_000).describe('The bash command to run.'),
+  command: z.string().min(1).max(100_000),
   timeout: z
     .number()
     .int()
     .min(1)
     .max(MAX_TIMEOUT_MS)
     .optional()
-    .describe(`Timeout in milliseconds. Default: ${DEFAULT_TIMEOUT_MS}.`),
-  description: z.string().optional().describe('A short description of the command for the user.'),
+    .describe(`Milliseconds. Default: ${DEFAULT_TIMEOUT_MS}.`),
+  description: z.string().optional().describe('What it does, for the user.'),
 })
 
 type Input = z.output<typeof input>
@@ -31,6 +31,8 @@ type Input = z.output<typeof input>
 export interface BashOptions {
   workspace: Workspace
   sandbox: Sandbox
+  /** The hosts that sandboxed commands can reach. */
+  hosts: readonly string[]
   /** Rejects when the signal aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>
   reportedChanges: ReportedChanges
@@ -41,9 +43,7 @@ export function bashTool(options: BashOptions): Tool {
   const changes = createChangeTracker(options.workspace, options.reportedChanges)
   return defineTool<Input>({
     name: 'Bash',
-    description:
-      'Run a bash command in the workspace. It runs in a sandbox: it can write only to the workspace and to /tmp, which is ' +
-      'empty for each command. No process survives the command. Use Read, Grep and Glob to look at files.',
+    description: describeBash(options),
     category: 'action',
     kind: 'act',
     input,
@@ -62,6 +62,16 @@ function withChangedFiles(result: ToolResult, { notes, ...changed }: ChangedFile
   const note = notes.map((line) => `[${line}]\n`).join('')
   if (result.success) return { ...result, ...changed, output: `${result.output}${note}` }
   return { ...result, ...changed, ...(note === '' ? undefined : { error: `${result.error}\n${note}` }) }
+}
+
+function describeBash({ sandbox, hosts }: BashOptions): string {
+  const look = 'To look at files, use Read, Grep and Glob.'
+  if (sandbox.kind === 'none') return `Run a bash command in the workspace. ${look}`
+  const network = hosts.length === 0 ? 'There is no network.' : `Only these hosts can be reached: ${hosts.join(', ')}.`
+  return (
+    'Run a bash command in the workspace, in a sandbox. Only the workspace and /tmp, which is empty each time, can be written; ' +
+    `no process outlives the command. ${network} ${look}`
+  )
 }
 
 async function runCommand(

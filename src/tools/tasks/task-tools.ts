@@ -24,7 +24,7 @@ const updateInput = z.object({
   addBlocks: z.array(z.string()).max(100).optional().describe('Tasks that wait for this one.'),
 })
 
-/** The tools `TaskCreate`, `TaskGet`, `TaskUpdate` and `TaskList`. */
+/** The tools `TaskCreate`, `TaskGet`, `TaskUpdate` and `TaskList`, for agents that list them. */
 export function taskTools(lists: TaskLists): Tool[] {
   return [taskCreateTool(lists), taskGetTool(lists), taskUpdateTool(lists), taskListTool(lists)]
 }
@@ -34,6 +34,7 @@ function taskCreateTool(lists: TaskLists): Tool {
     name: 'TaskCreate',
     description: 'Add a task to the task list of this run. All agents of the run share the list.',
     category: 'task_management',
+    on_request: true,
     kind: 'idempotent',
     input: createInput,
     subject: ({ subject }) => subject,
@@ -53,6 +54,7 @@ function taskGetTool(lists: TaskLists): Tool {
     name: 'TaskGet',
     description: 'Read one task of the task list, with its description.',
     category: 'task_management',
+    on_request: true,
     kind: 'read',
     input: z.object({ taskId }),
     execute: async (request, call) => ({
@@ -67,6 +69,7 @@ function taskUpdateTool(lists: TaskLists): Tool {
     name: 'TaskUpdate',
     description: 'Update a task: its status, owner or dependencies. The status `deleted` removes it.',
     category: 'task_management',
+    on_request: true,
     kind: 'idempotent',
     input: updateInput,
     async execute({ taskId: id, status, activeForm, addBlockedBy, addBlocks, ...fields }, call) {
@@ -93,6 +96,7 @@ function taskListTool(lists: TaskLists): Tool {
     name: 'TaskList',
     description: 'List the tasks of this run with status, owner and open blockers.',
     category: 'task_management',
+    on_request: true,
     kind: 'read',
     input: z.object({}),
     async execute(_request, call) {

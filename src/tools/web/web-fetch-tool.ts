@@ -11,9 +11,9 @@ const MAX_CHARS = 50_000
 const TIMEOUT_MS = 60_000
 
 const input = z.object({
-  url: z.string().min(1).max(4000).describe('The URL of a public page.'),
-  prompt: z.string().optional().describe('What you want to know from the page. It is only repeated in the result.'),
-  offset: z.number().int().min(0).optional().describe('Number of characters to skip.'),
+  url: z.string().min(1).max(4000),
+  prompt: z.string().optional().describe('What you want to know; repeated in the result.'),
+  offset: z.number().int().min(0).optional().describe('Characters to skip.'),
 })
 
 /**
@@ -27,6 +27,7 @@ export function webFetchTool(network: NetworkPolicy | undefined): Tool {
     category: 'perception',
     kind: 'read',
     input,
+    ...(network ? undefined : { unavailable: () => NETWORK_DISABLED }),
     timeout_ms: TIMEOUT_MS,
     subject: ({ url }) => (URL.canParse(url) ? normalizeHost(url) : url),
     async execute({ url, prompt, offset = 0 }, call) {
@@ -65,11 +66,11 @@ function redirectOutput({ url, status, redirect_url }: FetchedPage): object {
   }
 }
 
+const NETWORK_HINT = 'the operator can allow hosts with `network.hosts` or --allow-host'
+export const NETWORK_DISABLED = `network access is disabled; ${NETWORK_HINT}`
+
 export function networkDisabledError(): Error {
-  return accessDeniedError(
-    'network access is disabled',
-    'the operator can allow hosts with `network.hosts` or --allow-host',
-  )
+  return accessDeniedError('network access is disabled', NETWORK_HINT)
 }
 
 async function pageText(page: FetchedPage): Promise<{ title: string; text: string }> {

@@ -4,7 +4,7 @@ import * as z from '../../schema/zod.ts'
 import { accessDeniedError, operatorError } from '../tool-errors.ts'
 import type { NetworkPolicy } from './fetch-page.ts'
 import { isHostAllowed } from './ssrf-guard.ts'
-import { networkDisabledError } from './web-fetch-tool.ts'
+import { NETWORK_DISABLED, networkDisabledError } from './web-fetch-tool.ts'
 
 export interface SearchHit {
   title: string
@@ -32,9 +32,9 @@ const domains = z.array(z.string().min(1)).max(50).optional()
 
 const input = z.object({
   query: z.string().min(2).max(500),
-  allowed_domains: domains.describe('Return only results from these domains.'),
-  blocked_domains: domains.describe('Omit results from these domains.'),
-  limit: z.number().int().min(1).max(50).optional().describe('Maximum number of results. Default: 10.'),
+  allowed_domains: domains,
+  blocked_domains: domains,
+  limit: z.number().int().min(1).max(50).optional().describe('Default: 10.'),
 })
 
 /** The `WebSearch` tool. Disabled until `network.hosts` allows the host of the search provider. */
@@ -45,6 +45,7 @@ export function webSearchTool(network: NetworkPolicy | undefined, provider: Sear
     category: 'perception',
     kind: 'read',
     input,
+    unavailable: () => unavailableReason(network, provider),
     timeout_ms: 60_000,
     subject: ({ query }) => query,
     async execute({ query, allowed_domains, blocked_domains = [], limit = 10 }, call) {
@@ -72,6 +73,16 @@ export function webSearchTool(network: NetworkPolicy | undefined, provider: Sear
       return { success: true, output: { query, provider: provider.name, results } }
     },
   })
+}
+
+function unavailableReason(
+  network: NetworkPolicy | undefined,
+  provider: SearchProvider | undefined,
+): string | undefined {
+  if (!network) return NETWORK_DISABLED
+  if (!provider) return `no search provider is configured; the operator can ${SETUP_HINT}`
+  if (provider.host === undefined || isHostAllowed(network.hosts, provider.host)) return undefined
+  return `the host of the search provider is not allowed; the operator can allow it with --allow-host ${provider.host}`
 }
 
 function matchesDomain(names: readonly string[], host: string): boolean {
