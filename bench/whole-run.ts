@@ -42,7 +42,7 @@ function runContender(name: string, { store: createStore, count, ...storage }: R
 /** The cost of `troupe.run` beyond its single turn: the run is created, leased, ended and read. */
 export const wholeRun: Bench = {
   name: 'run',
-  title: 'A whole run with one turn through troupe.run: created, leased, ended with a full sync, read back',
+  title: 'A whole run with one turn through troupe.run: created, leased, ended with a full sync',
   async run({ quick, folder }) {
     const count = quick ? 50 : 200
     const sdk = sdkContender(SINGLE_TURN)

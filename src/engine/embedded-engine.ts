@@ -4,7 +4,7 @@ import type { Ports } from '../kernel/ports.ts'
 import type { Command, RunRow } from '../store/store.ts'
 import { claimableRuns, needsExecution } from './claimable-runs.ts'
 import { CommandReader } from './command-reader.ts'
-import type { ClaimedRun, Engine, EngineParts, ReopenOptions, RunEndEvent, StartedRun, StreamItem } from './engine.ts'
+import type { ClaimedRun, EndedRun, Engine, EngineParts, ReopenOptions, StartedRun, StreamItem } from './engine.ts'
 import { checkExecutable, hasCancelCommand } from './executable-run.ts'
 import { Committer } from './group-commit.ts'
 import { LeaseHeartbeat } from './lease-heartbeat.ts'
@@ -27,7 +27,7 @@ interface ActiveRun {
   missedCommands: boolean
   attempt: RunAttempt | undefined
   lease: HeldLease | undefined
-  done: Promise<RunEndEvent | undefined>
+  done: Promise<EndedRun | undefined>
   /** Called when this process has got the lease. */
   onLeased: (() => void) | undefined
 }
@@ -104,7 +104,7 @@ export class EmbeddedEngine implements Engine {
     return { done: run.done }
   }
 
-  execute(run_id: string, reopen?: ReopenOptions): Promise<RunEndEvent | undefined> {
+  execute(run_id: string, reopen?: ReopenOptions): Promise<EndedRun | undefined> {
     const running = this.#activeRuns.get(run_id)
     if (running) {
       running.joined = true
@@ -113,7 +113,7 @@ export class EmbeddedEngine implements Engine {
     return this.#executeLater(run_id, { reopen })
   }
 
-  submit(run_id: string, reopen?: ReopenOptions): Promise<RunEndEvent | undefined> {
+  submit(run_id: string, reopen?: ReopenOptions): Promise<EndedRun | undefined> {
     return this.execute(run_id, reopen)
   }
 
@@ -152,7 +152,7 @@ export class EmbeddedEngine implements Engine {
   }
 
   /** Executes a queued run here, or waits while a process that claimed it does. */
-  async #executeOrFollow(run_id: string): Promise<RunEndEvent | undefined> {
+  async #executeOrFollow(run_id: string): Promise<EndedRun | undefined> {
     const { store } = this.#options
     for (;;) {
       try {
@@ -224,7 +224,7 @@ export class EmbeddedEngine implements Engine {
     await Promise.allSettled(runs.map(({ done }) => done))
   }
 
-  async #executeRun(run_id: string, run: ActiveRun, first: FirstAttempt): Promise<RunEndEvent | undefined> {
+  async #executeRun(run_id: string, run: ActiveRun, first: FirstAttempt): Promise<EndedRun | undefined> {
     const { store } = this.#options
     try {
       if (this.#draining && first.created) await store.release(first.created.lease).catch(() => {})

@@ -2,6 +2,7 @@ import type { Event, EventOf } from '../kernel/event.ts'
 import type { Limits } from '../kernel/limits.ts'
 import type { Delta, Ports } from '../kernel/ports.ts'
 import type { StartTurns } from '../kernel/session/turn-scope.ts'
+import type { Spend } from '../kernel/spend.ts'
 import type { World } from '../kernel/world.ts'
 import type { Store } from '../store/store.ts'
 
@@ -16,18 +17,23 @@ export interface ReopenOptions {
   force: boolean
 }
 
-export type RunEndEvent = EventOf<'run:end'>
+/** A run that ended in this process, with everything that its result needs. */
+export interface EndedRun {
+  end: EventOf<'run:end'>
+  created_at: number
+  usage: Spend
+}
 
 export interface StartedRun {
   /** As `submit`. */
-  readonly done: Promise<RunEndEvent | undefined>
+  readonly done: Promise<EndedRun | undefined>
 }
 
 /** A run that an engine has taken. */
 export interface ClaimedRun {
   run_id: string
   /** As `execute`. */
-  done: Promise<RunEndEvent | undefined>
+  done: Promise<EndedRun | undefined>
 }
 
 /** Everything that an engine works with. */
@@ -52,7 +58,7 @@ export interface Engine {
    * Has a stored run executed, by this process or another one. Resolves when the run has ended, waits for a person, or was
    * interrupted; rejects as `execute` does. Troupes start, resume and continue their runs with it.
    */
-  submit(run_id: string, reopen?: ReopenOptions): Promise<RunEndEvent | undefined>
+  submit(run_id: string, reopen?: ReopenOptions): Promise<EndedRun | undefined>
   /**
    * Takes the oldest run of the project that nobody executes (submitted, interrupted, left by a dead process, or answered while
    * it waited) and begins to execute it here. `undefined` if there is none or all slots are taken. A run is claimed once. Runs in
@@ -61,10 +67,10 @@ export interface Engine {
   claim(project: string, passOver?: ReadonlySet<string>): Promise<ClaimedRun | undefined>
   /**
    * Executes a run until it ends, waits for a person, or is interrupted. Joins the execution if the run is already
-   * active here. Resolves with `run:end` if the run ended here. Rejects with `run_busy`, `unknown_run` or the store's error
+   * active here. Resolves with the end if the run ended here. Rejects with `run_busy`, `unknown_run` or the store's error
    * if the run cannot be executed.
    */
-  execute(run_id: string, reopen?: ReopenOptions): Promise<RunEndEvent | undefined>
+  execute(run_id: string, reopen?: ReopenOptions): Promise<EndedRun | undefined>
   /** Ids of the runs that this engine executes or has queued. */
   readonly active: readonly string[]
   /** Returns the function that unsubscribes. A listener that throws does not affect runs. */

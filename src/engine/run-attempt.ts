@@ -13,7 +13,7 @@ import { settleLostModelCalls } from '../kernel/session/lost-model-calls.ts'
 import { resumeBackgroundSessions } from '../kernel/session/pattern-context.ts'
 import type { StartTurns } from '../kernel/session/turn-scope.ts'
 import type { Command, GateRow, Lease, Store } from '../store/store.ts'
-import type { ReopenOptions, RunEndEvent } from './engine.ts'
+import type { EndedRun, ReopenOptions } from './engine.ts'
 import type { CancellableRun } from './executable-run.ts'
 import { hasCancelCommand, requireCancellable, requireExecutable } from './executable-run.ts'
 import type { Committer } from './group-commit.ts'
@@ -81,8 +81,8 @@ export class RunAttempt {
   #cancelWallClock: (() => void) | undefined
   #pausing = false
   #hasReleased = false
-  /** Set when the run has ended in this attempt. */
-  end: RunEndEvent | undefined
+  /** Set when the pattern has ended the run in this attempt. */
+  end: EndedRun | undefined
 
   constructor(deps: RunAttemptDeps) {
     this.#deps = deps
@@ -143,7 +143,7 @@ export class RunAttempt {
     this.#enforceWallClock(execution, recorded.activeMs)
     resumeBackgroundSessions({ execution, startTurns: this.#deps.startTurns })
     try {
-      return await this.#execute(execution, pattern, history.start.input)
+      return await this.#execute(execution, pattern, { input: history.start.input, created_at: events[0]?.at ?? 0 })
     } finally {
       this.#markDone()
     }
@@ -169,9 +169,8 @@ export class RunAttempt {
     const reason = commands.flatMap(({ body }) => (body.kind === 'cancel' ? body.reason : []))[0] ?? ''
     if (!events.some((event) => isEvent(event, 'run:cancel'))) journal.append('run:cancel', { reason })
     const error = cancelledError(reason).toJSON()
-    const end = journal.append('run:end', { status: 'cancelled', stop_reason: 'cancelled', output: null, error })
+    journal.append('run:end', { status: 'cancelled', stop_reason: 'cancelled', output: null, error })
     await this.#commitLast(journal)
-    if (isEvent(end, 'run:end')) this.end = end
     return 'ended'
   }
 
@@ -193,7 +192,11 @@ export class RunAttempt {
     return execution
   }
 
-  async #execute(execution: Execution, pattern: Pattern, input: unknown): Promise<RunAttemptOutcome> {
+  async #execute(
+    execution: Execution,
+    pattern: Pattern,
+    { input, created_at }: { input: unknown; created_at: number },
+  ): Promise<RunAttemptOutcome> {
     const fatal = fatalAbort(execution.signal)
     const end = executePattern({ execution, startTurns: this.#deps.startTurns }, pattern, input)
     end.catch(() => {})
@@ -204,7 +207,7 @@ export class RunAttempt {
     const event = execution.journal.append('run:end', outcome)
     execution.journal.close()
     await this.#commitLast(execution.journal)
-    if (isEvent(event, 'run:end')) this.end = event
+    if (isEvent(event, 'run:end')) this.end = { end: event, created_at, usage: execution.budget.spent }
     return 'ended'
   }
 

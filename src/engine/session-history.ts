@@ -20,6 +20,7 @@ import type { EventPosition, Segment, SessionRange, Store } from '../store/store
 
 /** Bounds the memory. Bytes, not events or sessions: one tool result may have 256 KB. */
 const MAX_CACHED_BYTES = 64 * 1024 * 1024
+const ATTEMPT_BOUNDARIES: ReadonlySet<string> = new Set(['run:attempt', 'run:end', 'run:park', 'run:interrupt'])
 /** After `run:start`. */
 const FIRST_ATTEMPT_SEQ = 2
 const MAX_UNFOLDED_BYTES = 8 * 1024 * 1024
@@ -81,7 +82,7 @@ export class SessionHistoryCache {
 
   #followRun({ type, run_id, seq }: Event): void {
     if (type === 'run:attempt' && seq === FIRST_ATTEMPT_SEQ) this.#growing.set(run_id, new Map())
-    else if (['run:attempt', 'run:end', 'run:park', 'run:interrupt'].includes(type)) this.#growing.delete(run_id)
+    else if (ATTEMPT_BOUNDARIES.has(type)) this.#growing.delete(run_id)
   }
 
   #followSession(event: Event, session_id: string): void {
@@ -119,9 +120,7 @@ export class SessionHistoryCache {
   #keepUnfolded(session_id: string, events: readonly Event[]): void {
     if (events.length > MAX_UNFOLDED_EVENTS) return
     this.#unfolded.set(session_id, events)
-    // Openings share the agent and the tools of other sessions.
-    for (const event of events)
-      this.#unfoldedBytes += EVENT_OVERHEAD_BYTES + (event.type === 'session:open' ? 0 : textLength(event.data))
+    for (const event of events) this.#unfoldedBytes += EVENT_OVERHEAD_BYTES + eventTextLength(event)
     if (this.#unfoldedBytes <= MAX_UNFOLDED_BYTES / 2) return
     this.#olderUnfolded = this.#unfolded
     this.#unfolded = new Map()
@@ -186,6 +185,11 @@ function extendHistory(history: SessionHistory, later: readonly Event[]): Sessio
 /** The first segment of a session that a later run can resume by itself. A fork has a `base`, a turn of a team a `thread`. */
 function isFirstSegment({ segment, base, thread, parent_session_id }: SessionOpen): boolean {
   return segment === 1 && base === undefined && thread === undefined && parent_session_id === null
+}
+
+/** The characters of what an event adds to the conversation. Everything else is short, or shared with other sessions. */
+function eventTextLength({ data }: Event): number {
+  return 'message' in data ? textLength(data.message) : 'output' in data ? textLength(data.output) : 0
 }
 
 /** The characters of all texts in a value. */

@@ -1,4 +1,4 @@
-import type { ReopenOptions, RunEndEvent } from '../engine/engine.ts'
+import type { EndedRun, ReopenOptions } from '../engine/engine.ts'
 import { checkGateAnswer } from '../engine/gate-answer.ts'
 import type { ReplayReport } from '../engine/replay-run.ts'
 import { streamRun } from '../engine/run-stream.ts'
@@ -11,7 +11,7 @@ import { parseRunContext, parseTags } from '../kernel/run-metadata.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
 import { startTurns } from '../performers/start-turns.ts'
 import type { AnswerOptions, RunHandle, RunOptions, RunResult, SteerOptions } from './run-handle.ts'
-import { readRunResult, requireGate, requireRun } from './run-lookup.ts'
+import { endedRunResult, readRunResult, requireGate, requireRun } from './run-lookup.ts'
 import type { RunReader } from './run-reader.ts'
 import type { ExecutionParts, RuntimeParts } from './runtime-parts.ts'
 
@@ -148,10 +148,10 @@ export async function sendSteering(
   return { ...(continues ? continueRun(controller, run_id) : idleHandle(controller, run_id)), ...answered }
 }
 
-function createHandle(controller: RunController, run_id: string, work: Promise<RunEndEvent | undefined>): RunHandle {
+function createHandle(controller: RunController, run_id: string, work: Promise<EndedRun | undefined>): RunHandle {
   const { parts, tails, pendingResults } = controller
   const { engine, store, world } = parts
-  const result = work.then((end) => readRunResult({ store, world }, run_id, end))
+  const result = work.then((ended) => (ended ? endedRunResult(ended) : readRunResult({ store, world }, run_id)))
   const settled = result.then(
     () => undefined,
     () => undefined,
@@ -196,7 +196,7 @@ function continueRun(controller: RunController, run_id: string): RunHandle {
 }
 
 /** Ignores `run_busy`: the process that executes the run will read the command. */
-function executeUnlessBusy({ engine }: RunParts, run_id: string): Promise<RunEndEvent | undefined> {
+function executeUnlessBusy({ engine }: RunParts, run_id: string): Promise<EndedRun | undefined> {
   return engine.submit(run_id).catch((error: unknown) => {
     if (!(error instanceof TroupeError) || error.code !== 'run_busy') throw error
     return undefined

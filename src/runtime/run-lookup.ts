@@ -1,32 +1,43 @@
+import type { EndedRun } from '../engine/engine.ts'
 import { TroupeError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
+import type { Spend } from '../kernel/spend.ts'
 import type { World } from '../kernel/world.ts'
 import { unknownGateError, unknownRunError } from '../store/preconditions.ts'
 import type { GateRow, RunRow, Store } from '../store/store.ts'
 import type { RunResult } from './run-handle.ts'
 
-/** The current status and result of a run. `known` is its end, if the caller has it: it need not be read then. */
+/** The current status and result of a run. */
 export async function readRunResult(
   { store, world }: { store: Store; world: World },
   run_id: string,
-  known?: Event,
 ): Promise<RunResult> {
   const row = await store.run(run_id)
   if (!row) throw unknownRunError(run_id, [])
-  const last = row.ended_at === null || known?.seq === row.head ? known : await readLastEvent(store, row)
-  const end = row.ended_at !== null && isEvent(last, 'run:end') ? last.data : undefined
-  const { calls, input, output, cache_read, cache_write, usd } = row.usage
+  const last = row.ended_at === null ? undefined : await readLastEvent(store, row)
+  const end = isEvent(last, 'run:end') ? last.data : undefined
   return {
     run_id,
     status: row.status,
     stop_reason: row.stop_reason,
     output: end?.output ?? null,
     error: end?.error ?? null,
-    usage: { calls, input, output, cache_read, cache_write, usd },
+    usage: toResultUsage(row.usage),
     duration_ms: (row.ended_at ?? world.now()) - row.created_at,
     gates: row.open_gates === 0 ? [] : await store.openGates({ run_id }),
   }
+}
+
+/** The result of a run that has just ended here, without a read. */
+export function endedRunResult({ end, created_at, usage }: EndedRun): RunResult {
+  const { status, stop_reason, output, error } = end.data
+  const duration_ms = end.at - created_at
+  return { run_id: end.run_id, status, stop_reason, output, error, usage: toResultUsage(usage), duration_ms, gates: [] }
+}
+
+function toResultUsage({ calls, input, output, cache_read, cache_write, usd }: Spend): RunResult['usage'] {
+  return { calls, input, output, cache_read, cache_write, usd }
 }
 
 async function readLastEvent(store: Store, { run_id, head }: RunRow): Promise<Event | undefined> {

@@ -10,7 +10,7 @@ import { openSqlite } from '../sqlite.ts'
 
 /* The statements of a whole run are most of its cost besides the disk; each transaction costs a write to the log. */
 
-const MAX_STATEMENTS = 18
+const MAX_STATEMENTS = 17
 const MAX_TRANSACTIONS = 3
 
 afterEach(() => vi.restoreAllMocks())

@@ -36,8 +36,10 @@ export async function startsRun(harness: EngineHarness): Promise<void> {
   const ends = await harness.runUntil(Promise.all(starts.map(async (started) => (await started).done)))
   for (const [index, end] of ends.entries()) {
     const run_id = `r_${index + 1}`
-    assert.deepEqual((await readRunEvents(harness, run_id)).at(-1), end)
-    assert.equal(end?.data.output, 1)
+    assert.deepEqual((await readRunEvents(harness, run_id)).at(-1), end?.end)
+    const row = await harness.store.run(run_id)
+    assert.deepEqual([end?.created_at, end?.usage], [row?.created_at, row?.usage])
+    assert.equal(end?.end.data.output, 1)
     assert.equal((await readRunEvents(harness, run_id, 'run:attempt')).length, 1)
     assert.equal((await harness.store.run(run_id))?.owner, null)
   }
@@ -53,7 +55,7 @@ export async function rejectsDuplicateRun(harness: EngineHarness): Promise<void>
   assert.deepEqual([engine.active, await readStatus(harness, 'r_adds')], [[], 'pending'])
   // The slot is free again.
   const { done } = await harness.runUntil(engine.start(contractRunStart('adds', 'r_next')))
-  assert.equal((await harness.runUntil(done))?.data.status, 'completed')
+  assert.equal((await harness.runUntil(done))?.end.data.status, 'completed')
 }
 
 export async function rejectsUnknownRun(harness: EngineHarness): Promise<void> {

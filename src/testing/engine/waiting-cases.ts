@@ -131,5 +131,5 @@ export async function cancelsStartedRun(harness: EngineHarness): Promise<void> {
     void store.enqueueCommand('r_hangs', { kind: 'cancel', reason: '', by: 'me' }, 1)
   })
   const { done } = await harness.runUntil(engine.start(contractRunStart('hangs')))
-  assert.equal((await harness.runUntil(done))?.data.status, 'cancelled')
+  assert.equal((await harness.runUntil(done))?.end.data.status, 'cancelled')
 }
