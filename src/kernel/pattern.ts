@@ -49,7 +49,7 @@ export interface PatternDefinition<Schemas extends PatternSchemas = PatternSchem
   /** The settings that `createTroupe` and configuration files take under its name. */
   settings?: Schema
   /** The pattern with these settings; throws `invalid_input`. */
-  configure?(options: unknown): Pattern
+  configure?(options: unknown): Pattern | Promise<Pattern>
   /** Limits that its settings change for all runs; `limits` of `createTroupe` wins. */
   limits?: Partial<Limits>
   /** The view that people see of it; without one, the fields of its events. */

@@ -25,10 +25,11 @@ export async function loadPatternRegistry(options: TroupeOptions): Promise<Patte
   const custom = options.patterns ?? []
   for (const pattern of custom) checkSchemas(pattern)
   const configs: Readonly<Record<string, unknown>> = { ...options }
-  const builtIn = (await loadBuiltInPatterns()).map((pattern): Pattern => {
+  const configured = (await loadBuiltInPatterns()).map((pattern) => {
     const config = configs[pattern.name]
     return config === undefined ? pattern : configure(pattern, config)
   })
+  const builtIn = await Promise.all(configured)
   const all = [...builtIn, ...custom]
   requireUniqueNames('patterns', custom, new Set(builtIn.flatMap(patternNames)))
   requireUniqueEvents(all)
@@ -42,7 +43,7 @@ export async function loadPatternRegistry(options: TroupeOptions): Promise<Patte
   }
 }
 
-function configure(pattern: Pattern, config: unknown): Pattern {
+function configure(pattern: Pattern, config: unknown): Pattern | Promise<Pattern> {
   if (pattern.configure) return pattern.configure(config)
   throw new TroupeError('invalid_input', `option \`${pattern.name}\`: the pattern takes no settings`, {
     hint: 'remove the option; limits of runs are set with `limits`',

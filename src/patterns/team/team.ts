@@ -2,8 +2,7 @@ import type { Pattern } from '../../kernel/pattern.ts'
 import { definePattern } from '../../kernel/pattern.ts'
 import { teamEvents } from './events.ts'
 import { teamInput, teamOutput } from './input.ts'
-import { parseTeamSettings, teamSettings } from './team-settings.ts'
-import { createTeamTool } from './team-tool.ts'
+import { teamSettings } from './team-settings.ts'
 
 const importExecution = () => import('./run-team.ts')
 
@@ -31,8 +30,8 @@ export const team = definePattern({
   execute: async (context, input) => (await importExecution()).runTeam(context, input),
 })
 
-/** With named teams, agents have a tool that calls them. */
-function configureTeam(options: unknown): Pattern {
-  const teams = parseTeamSettings(options)
-  return teams.length === 0 ? team : { ...team, tool: createTeamTool(teams) }
+/** With named teams, agents have a tool that calls them. Validating teams is a lot of code, and most programs have none. */
+async function configureTeam(options: unknown): Promise<Pattern> {
+  const teams = (await import('./parse-team-settings.ts')).parseTeamSettings(options)
+  return teams.length === 0 ? team : { ...team, tool: (await import('./team-tool.ts')).createTeamTool(teams) }
 }
