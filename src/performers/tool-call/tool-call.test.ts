@@ -171,7 +171,7 @@ describe('timeouts and long output', () => {
     expect(eventData(events, 'tool:post')).toHaveLength(1)
   })
 
-  test('U32 progress starts the timeout again, up to max_timeout_ms, and is recorded now and then', async () => {
+  test('U35 progress starts the timeout again, up to max_timeout_ms, and is recorded now and then', async () => {
     const world = simulatedWorld(1)
     const began = world.now()
     const busy = (name: string, seconds: number) =>
