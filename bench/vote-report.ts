@@ -37,6 +37,14 @@ export function sizeRows(
     ['exact stop, waves of 3', (question, order) => countVotesUntilSettled(question, order, { wave: 3 })],
     [`Beta stop at ${BETA}`, (question, order) => countVotesUntilSettled(question, order, { wave: 1, beta: BETA })],
     [
+      `Beta stop at ${BETA}, waves of 2`,
+      (question, order) => countVotesUntilSettled(question, order, { wave: 2, beta: BETA }),
+    ],
+    [
+      `Beta stop at ${BETA}, 4, then 2`,
+      (question, order) => countVotesUntilSettled(question, order, { first: 4, wave: 2, beta: BETA }),
+    ],
+    [
       `Beta stop at ${BETA}, waves of 3`,
       (question, order) => countVotesUntilSettled(question, order, { wave: 3, beta: BETA }),
     ],

@@ -49,12 +49,14 @@ export function countVotes(
 export function countVotesUntilSettled(
   question: GroupedQuestion,
   voters: readonly number[],
-  options: { wave: number; beta?: number },
+  options: { wave: number; first?: number; beta?: number },
 ): VoteOutcome {
-  const { wave, beta } = options
+  const { wave, beta, first = wave } = options
   const ballots: Ballot[] = []
-  for (let asked = wave; asked < voters.length; asked += wave) {
-    ballots.push(...voters.slice(asked - wave, asked).flatMap((voter) => toBallots(question.groups, voter)))
+  let counted = 0
+  for (let asked = first; asked < voters.length; asked += wave) {
+    ballots.push(...voters.slice(counted, asked).flatMap((voter) => toBallots(question.groups, voter)))
+    counted = asked
     const rest = voters.slice(asked).map(() => 1)
     const { stop } = checkEarlyStop(ballots, rest, { strategy: 'weighted', ...(beta === undefined ? {} : { beta }) })
     if (stop) return countVotes(question, voters.slice(0, asked))

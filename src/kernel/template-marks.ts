@@ -35,6 +35,14 @@ export function unescapeTemplateMarks(text: string): string {
   return text.replace(MARK, (mark) => (mark[1] === '\\' ? mark.slice(0, 1) + mark.slice(2) : mark))
 }
 
+/** Reverts the escapes in all strings of a JSON value. */
+export function unescapeTemplateMarksIn(value: unknown): unknown {
+  if (typeof value === 'string') return unescapeTemplateMarks(value)
+  if (Array.isArray(value)) return value.map(unescapeTemplateMarksIn)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, unescapeTemplateMarksIn(each)]))
+}
+
 /** Whether a text has a word or number besides marks. */
 export function hasWords(text: string): boolean {
   return /[\p{L}\p{N}\p{So}]/u.test(text.replace(MARK, ''))

@@ -71,6 +71,16 @@ export function checkEarlyStop(
   return { stop, why: stop ? 'beta' : null, probability }
 }
 
+/** The least number of equal votes for one position that stops a vote with this `beta`: 4 for 0.95. */
+export function leastStoppingVotes(beta: number): number {
+  let votes = 1
+  while (votes < MAX_FIRST_WAVE && leadProbability(votes, 0) < beta) votes++
+  return votes
+}
+
+/** A `beta` close to 1 needs more votes than it saves. */
+const MAX_FIRST_WAVE = 10
+
 /** Scores by group; `top` has all groups that share the highest score, in ascending order. */
 function rankGroups(ballots: readonly Ballot[]): { scores: (number | undefined)[]; top: number[]; tie: boolean } {
   const scoresByGroup: number[][] = []

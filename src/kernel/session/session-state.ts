@@ -4,6 +4,7 @@ import { sha256, shortHash } from '../hash.ts'
 import { messageTokenBound } from '../message-size.ts'
 import type { Message, ToolResultPart, Usage } from '../model.ts'
 import { addUsage, NO_USAGE, textFrom, toolCallsFrom, userMessage } from '../model.ts'
+import { escapeTemplateMarksInCode } from '../template-marks.ts'
 import type { Thread } from '../thread.ts'
 
 /*
@@ -210,7 +211,9 @@ function addToolResult(session: SessionState, result: Omit<ToolResultPart, 'type
   const calls = lastToolCalls(session)
   // A performer's own calls are in its own conversation. The opening cannot tell: a fold has none.
   if (!calls.some((call) => call.id === result.id)) return
-  session.toolResults.set(result.id, { type: 'tool-result', ...result })
+  // Prevents prompt injection: a file or page must not begin a message of the system.
+  const text = escapeTemplateMarksInCode(result.text)
+  session.toolResults.set(result.id, { type: 'tool-result', ...result, text })
   if (calls.some((call) => !session.toolResults.has(call.id))) return
   session.invalidCallTurns = session.invalidCalls > 0 ? session.invalidCallTurns + 1 : 0
   session.invalidCalls = 0

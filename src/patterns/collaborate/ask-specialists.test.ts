@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { AgentReplies, CollaborateRunOutput } from '../../../test/support/collaboration.ts'
 import { contributionJson, judgeReply as pairReply, runCollaboration } from '../../../test/support/collaboration.ts'
 import type { Embedder } from '../../kernel/embedder.ts'
+import { waveSizes } from './ask-specialists.ts'
 import { earlyStopVerdict } from './early-stop.ts'
 
 const five = ['a', 'b', 'c', 'd', 'e'].map((name) => ({ name, role: name }))
@@ -41,6 +42,27 @@ describe('early stop', () => {
     expect(output.metadata.saved?.agents).toEqual(['e'])
     const three = await runCollaboration(all('go', 1), { ...vote(), limits: { max_parallel: 3 } })
     expect(three.model.requests).toHaveLength(3)
+  })
+
+  test.each([
+    [0.95, 3, { first: 4, next: 2 }],
+    [0.8, 3, { first: 2, next: 2 }],
+    [0.999999, 1, { first: 10, next: 1 }],
+  ])('CO121 with stop_at %d and max_parallel %d the waves are %j', (stop_at, max_parallel, sizes) => {
+    const plan = { mode: 'parallel' as const, synthesis: 'vote' as const, max_parallel }
+    const input = { structured: true, solo_first: false }
+    expect(waveSizes({ ...plan, input: { ...input, vote: { strategy: 'weighted', stop_at } } })).toEqual(sizes)
+    const given = { strategy: 'weighted' as const, stop_at, wave: 3 }
+    expect(waveSizes({ ...plan, input: { ...input, vote: given } })).toEqual({ first: 3, next: 3 })
+    expect(waveSizes({ ...plan, input })).toEqual({ first: max_parallel, next: max_parallel })
+  })
+
+  test('CO121 four equal votes of ten agents stop a vote with stop_at 0.95 after the first wave', async () => {
+    const agents = 'abcdefghij'.split('').map((name) => ({ name }))
+    const input = { synthesis: 'vote', agents, vote: { stop_at: 0.95 }, limits: { max_agents: 10 } }
+    const { output } = await runCollaboration({ everybody: contributionJson('go', 0.8) }, input)
+    expect(output.contributions).toHaveLength(4)
+    expect(output.metadata.saved).toMatchObject({ calls: 6, why: 'beta' })
   })
 
   test('CO25 stop_at stops at this probability that the leader wins, and reports it', async () => {

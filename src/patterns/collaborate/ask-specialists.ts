@@ -1,4 +1,5 @@
 import type { ErrorRecord } from '../../errors.ts'
+import { leastStoppingVotes } from '../../judgement/vote/vote.ts'
 import type { VoteGrouping } from './consensus-state.ts'
 import { groupVotes } from './consensus-state.ts'
 import { votesFrom } from './contribution-votes.ts'
@@ -19,23 +20,41 @@ interface WavePlan {
   max_parallel: number
 }
 
-/** The number of agents per wave; `undefined` if all agents are asked in any case. */
-export function waveSize({ input, mode, synthesis, max_parallel }: WavePlan): number | undefined {
-  const { strategy = 'weighted', wave = max_parallel } = input.vote ?? {}
+/** The number of agents in the first wave and in each later one. */
+export interface WaveSizes {
+  first: number
+  next: number
+}
+
+/** With `stop_at`, small later waves ask fewer agents; one at a time would double the rounds and save little. */
+const NEXT_WAVE = 2
+
+/**
+ * The sizes of the waves; `undefined` if all agents are asked in any case. With `stop_at`, the first wave has the least number of
+ * equal votes that can stop, such as 4 for 0.95: fewer would only be slower.
+ */
+export function waveSizes({ input, mode, synthesis, max_parallel }: WavePlan): WaveSizes | undefined {
+  const { strategy = 'weighted', wave, stop_at } = input.vote ?? {}
   const isVote = synthesis === 'vote' || (synthesis === 'auto' && input.structured)
-  return mode === 'parallel' && isVote && strategy === 'weighted' ? wave : undefined
+  if (mode !== 'parallel' || !isVote || strategy !== 'weighted') return undefined
+  if (wave !== undefined || stop_at === undefined) return { first: wave ?? max_parallel, next: wave ?? max_parallel }
+  return { first: leastStoppingVotes(stop_at), next: Math.min(NEXT_WAVE, max_parallel) }
 }
 
 /** The wave of each agent. Votes of a later wave must not change the groups of earlier ones. */
 export function waveOrder(names: readonly string[], plan: WavePlan): (agent: string) => number {
-  const size = waveSize(plan)
+  const sizes = waveSizes(plan)
   // The agent of `solo_first` belongs to the first wave.
   const soloCount = plan.input.solo_first ? 1 : 0
   return (agent) => {
     const position = Math.max(0, names.indexOf(agent))
     if (plan.mode === 'sequential') return position
-    return size === undefined ? 0 : Math.floor(Math.max(0, position - soloCount) / size)
+    return sizes === undefined ? 0 : waveAt(Math.max(0, position - soloCount), sizes)
   }
+}
+
+function waveAt(position: number, { first, next }: WaveSizes): number {
+  return position < first ? 0 : 1 + Math.floor((position - first) / next)
 }
 
 /** The agents that were not asked, and the reason. */
@@ -70,7 +89,7 @@ export async function askInParallel(
 
 export interface WaveOptions {
   max_parallel: number
-  wave: number
+  waves: WaveSizes
   stop_at?: number
   grouping: VoteGrouping
   judge: PairJudge
@@ -82,12 +101,14 @@ export interface WaveOptions {
 export async function askInWaves(
   scope: ContributionScope,
   specialists: readonly Specialist[],
-  { max_parallel, wave, stop_at, grouping, judge, earlier }: WaveOptions,
+  { max_parallel, waves, stop_at, grouping, judge, earlier }: WaveOptions,
 ): Promise<WaveResult> {
   const contributions = [...earlier]
-  for (let from = 0; from < specialists.length; from += wave) {
-    const rest = specialists.slice(from + wave)
-    contributions.push(...(await askInParallel(scope, specialists.slice(from, from + wave), max_parallel)))
+  const count = specialists.length === 0 ? 0 : waveAt(specialists.length - 1, waves) + 1
+  for (let wave = 0; wave < count; wave++) {
+    const asked = specialists.filter((_, position) => waveAt(position, waves) === wave)
+    const rest = specialists.filter((_, position) => waveAt(position, waves) > wave)
+    contributions.push(...(await askInParallel(scope, asked, max_parallel)))
     if (rest.length === 0 || contributions.some(isOutOfBudget)) break
     const votes = votesFrom(contributions, grouping.weightFor)
     const stopOptions = {
@@ -96,7 +117,7 @@ export async function askInWaves(
     }
     const equivalence = await groupVotes(scope.context, votes, {
       ...grouping,
-      key: `waves/${from / wave + 1}`,
+      key: `waves/${wave + 1}`,
       judge,
       worthJudging: (unjudged) =>
         !unjudged.embedderFailed &&

@@ -1,7 +1,7 @@
 import type { ErrorRecord } from '../../errors.ts'
 import { shouldCollaborate } from '../../judgement/vote/should-collaborate.ts'
 import type { Savings } from './ask-specialists.ts'
-import { askInParallel, askInWaves, askSequentially, specialistRequest, waveSize } from './ask-specialists.ts'
+import { askInParallel, askInWaves, askSequentially, specialistRequest, waveSizes } from './ask-specialists.ts'
 import { runHierarchy } from './hierarchy.ts'
 import { isOutOfBudget } from './out-of-budget.ts'
 import type { Contribution } from './output.ts'
@@ -52,8 +52,8 @@ async function askSpecialists(
   if (mode === 'sequential')
     return { contributions: await askSequentially(contributionScope, specialists, earlier), saved: null }
   const { stop_at } = input.vote ?? {}
-  const wave = waveSize({ ...collaboration, max_parallel: limits.max_parallel })
-  if (wave === undefined) {
+  const waves = waveSizes({ ...collaboration, max_parallel: limits.max_parallel })
+  if (waves === undefined) {
     return {
       contributions: [...earlier, ...(await askInParallel(contributionScope, specialists, limits.max_parallel))],
       saved: null,
@@ -61,7 +61,7 @@ async function askSpecialists(
   }
   return askInWaves(contributionScope, specialists, {
     max_parallel: limits.max_parallel,
-    wave,
+    waves,
     grouping: voteGrouping,
     judge: collaboration.judge,
     earlier,

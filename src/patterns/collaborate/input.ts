@@ -73,7 +73,9 @@ const fields = {
         .int()
         .min(1)
         .optional()
-        .describe('The number of agents asked before votes are counted. Default: max_parallel.'),
+        .describe(
+          'The number of agents asked before votes are counted. Default: max_parallel; with stop_at as many as can stop.',
+        ),
     })
     .optional(),
   weights: z

@@ -1,5 +1,6 @@
 import type { Attachment } from '../../kernel/attachment.ts'
 import { describeAttachment } from '../../kernel/attachment.ts'
+import { escapeTemplateMarks } from '../../kernel/template-marks.ts'
 import type { Contribution } from './output.ts'
 import { toSingleLine } from './quote-untrusted.ts'
 
@@ -42,9 +43,10 @@ export const DATA_RULE =
 /** One long contribution must not push the others out of the context window. */
 const MAX_QUOTED_CHARS = 50_000
 
-/** Quotes text of others as data. It cannot close the fence. */
+/** Quotes text of others as data. It can neither close the fence nor begin a message with the marks of a chat template. */
 export function fenceData(text: string): string {
-  return `<<<data\n${text.replace(/data>>>/gi, 'data> > >').replace(/<<<data/gi, '< < <data')}\ndata>>>`
+  const escaped = escapeTemplateMarks(text)
+  return `<<<data\n${escaped.replace(/data>>>/gi, 'data> > >').replace(/<<<data/gi, '< < <data')}\ndata>>>`
 }
 
 export function truncateData(text: string): string {

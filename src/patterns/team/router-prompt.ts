@@ -4,6 +4,7 @@ import { withJsonSchema } from '../../schema/schema.ts'
 import { arrayOf, INTEGER, nullable, strictObject } from '../../schema/strict-schema.ts'
 import * as z from '../../schema/zod.ts'
 import type { TeamMessage } from './team-message.ts'
+import { quoteJson } from './team-message.ts'
 
 export const ROUTER_SYSTEM = 'You judge whether conditions hold after a member of a team has spoken.'
 
@@ -21,7 +22,7 @@ export interface RouterRequest {
 /** Prevents prompt injection: messages are quoted as one JSON object, and the conditions stand outside of it. */
 export function formatRouterRequest(request: RouterRequest): string {
   const { userMessages, attachments, variables, from, messages, conditions } = request
-  const quoted = JSON.stringify({
+  const quoted = quoteJson({
     asked: userMessages,
     ...(attachments.length > 0 ? { files_of_user: attachments.map(describeAttachment) } : undefined),
     variables: Object.fromEntries(Object.entries(variables).toSorted(([a], [b]) => (a < b ? -1 : 1))),

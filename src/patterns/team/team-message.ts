@@ -2,6 +2,7 @@ import type { Attachment } from '../../kernel/attachment.ts'
 import { attachmentText } from '../../kernel/attachment.ts'
 import type { FilePart, TextPart, UserMessage } from '../../kernel/model.ts'
 import { userMessage } from '../../kernel/model.ts'
+import { escapeTemplateMarks } from '../../kernel/template-marks.ts'
 
 /** A message of the conversation. Prevents prompt injection: it is sent as JSON, so that no text can impersonate a speaker. */
 export interface TeamMessage {
@@ -20,9 +21,14 @@ export interface TeamMessage {
   decisions?: readonly string[]
 }
 
+/** Prevents prompt injection: neither quotes nor the marks of a chat template end the quotation. */
+export function quoteJson(value: unknown): string {
+  return escapeTemplateMarks(JSON.stringify(value))
+}
+
 /** The message as text, with the names of its attachments. */
 export function formatTeamMessage({ artifacts = [], attachments = [], ...message }: TeamMessage): string {
-  return JSON.stringify({
+  return quoteJson({
     ...message,
     ...(artifacts.length > 0 ? { artifacts } : undefined),
     ...(attachments.length > 0 ? { attachments: attachments.map(({ name }) => name) } : undefined),
@@ -38,5 +44,5 @@ export function toUserMessage(message: TeamMessage): UserMessage {
 function toMessagePart(attachment: Attachment): TextPart | FilePart {
   const text = attachmentText(attachment)
   if (text === undefined) return { type: 'file', ...attachment }
-  return { type: 'text', text: JSON.stringify({ attachment: attachment.name, text }) }
+  return { type: 'text', text: quoteJson({ attachment: attachment.name, text }) }
 }

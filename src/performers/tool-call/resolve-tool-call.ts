@@ -7,6 +7,7 @@ import type { ToolCallPart } from '../../kernel/model.ts'
 import type { PatternTool } from '../../kernel/pattern.ts'
 import { delegationDepthError } from '../../kernel/session/delegation.ts'
 import { withTimeout } from '../../kernel/session/with-timeout.ts'
+import { unescapeTemplateMarksIn } from '../../kernel/template-marks.ts'
 import type { Tool } from '../../kernel/tool.ts'
 import { validateValue } from '../../schema/schema.ts'
 import type { ToolCallScope } from './tool-call-scope.ts'
@@ -32,9 +33,11 @@ const TOOL_HOOK_TIMEOUT_MS = 120_000
 export async function resolveToolCall(scope: ToolCallScope, call: ToolCallPart): Promise<ResolvedToolCall> {
   const tool = findTool(scope, call.name)
   if (call.invalid !== undefined) throw invalidInputError(tool.name, `the arguments are not JSON: ${call.invalid}`)
-  const checked = validateValue(tool.input, call.input)
+  // Results are quoted with escaped marks; a file that has them can only be edited with the original text.
+  const input = unescapeTemplateMarksIn(call.input)
+  const checked = validateValue(tool.input, input)
   if (!checked.ok) throw invalidInputError(tool.name, checked.problem)
-  const proposal = { tool, input: call.input, parsed: checked.value }
+  const proposal = { tool, input, parsed: checked.value }
   const { ports, journalIndex } = scope.execution
   const isRecorded = journalIndex.outcome(`${scope.key}/hooks`) !== undefined
   if (!isRecorded && !ports.hooks.some((hooks) => hooks.beforeTool)) return proposal
