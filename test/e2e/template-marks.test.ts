@@ -61,7 +61,7 @@ test('TM73 a member of a team sees no template mark of another member', async ()
   expect(text).not.toMatch(MARK)
 })
 
-test('U34 results of tools have no template mark, HTML stays as it is, and arguments have the original marks again', async () => {
+test('U36 results of tools have no template mark, HTML stays as it is, and arguments have the original marks again', async () => {
   const seen: unknown[] = []
   const page = defineTool({
     name: 'page',
