@@ -1,7 +1,7 @@
 import type { Event } from '../../src/kernel/event.ts'
 import type { ModelRequest } from '../../src/kernel/model.ts'
 import { textFrom } from '../../src/kernel/model.ts'
-import { collaborateInput } from '../../src/patterns/collaborate/input.ts'
+import { collaborateInput } from '../../src/patterns/collaborate/input/input.ts'
 import { wordEmbedder } from '../../src/testing/word-embedder.ts'
 import { contributionJson } from '../support/collaboration.ts'
 import { agent } from '../support/test-troupe.ts'

@@ -3,7 +3,7 @@ import type { AgentReplies, CollaborateRunOutput } from '../../../test/support/c
 import { contributionJson, judgeReply as pairReply, runCollaboration } from '../../../test/support/collaboration.ts'
 import type { Embedder } from '../../kernel/embedder.ts'
 import { waveSizes } from './ask-specialists.ts'
-import { earlyStopVerdict } from './early-stop.ts'
+import { earlyStopVerdict } from './decision/early-stop.ts'
 
 const five = ['a', 'b', 'c', 'd', 'e'].map((name) => ({ name, role: name }))
 const vote = (more: object = {}) => ({ agents: five, synthesis: 'vote', limits: { max_parallel: 1 }, vote: more })

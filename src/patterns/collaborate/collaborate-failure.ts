@@ -2,8 +2,8 @@ import type { ErrorRecord } from '../../errors.ts'
 import { TroupeError } from '../../errors.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
 import { stopReasonFrom } from '../../kernel/session/budget.ts'
+import type { Collaboration } from './input/prepare-collaboration.ts'
 import type { Contribution } from './output.ts'
-import type { Collaboration } from './prepare-collaboration.ts'
 
 /**
  * Fails the collaboration because all agents failed or a limit of the run was reached. Contributions are kept, and resume

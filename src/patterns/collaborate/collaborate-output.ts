@@ -1,9 +1,9 @@
 import type { Savings } from './ask-specialists.ts'
-import type { ConsensusState } from './consensus-state.ts'
-import type { Ruling } from './escalate.ts'
+import type { ConsensusState } from './decision/consensus-state.ts'
+import type { Ruling } from './decision/escalate.ts'
+import type { VoteResult } from './decision/synthesis.ts'
 import type { ModelSavings } from './model-savings.ts'
 import type { BestOfEvaluation, Contribution } from './output.ts'
-import type { VoteResult } from './synthesis.ts'
 
 /** The result of a collaboration. */
 export interface CollaborateOutput {

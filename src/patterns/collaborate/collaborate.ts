@@ -2,11 +2,11 @@ import type { Pattern } from '../../kernel/pattern.ts'
 import { definePattern } from '../../kernel/pattern.ts'
 import type { StandardSchema } from '../../schema/standard-schema.ts'
 import type * as z from '../../schema/zod.ts'
-import type { CollaborateConfig, CollaborateSettings } from './collaborate-config.ts'
-import { collaborateSettings, DEFAULT_COLLABORATE_CONFIG, parseCollaborateConfig } from './collaborate-config.ts'
 import type { CollaborateOutput } from './collaborate-output.ts'
 import { collaborateEvents } from './events.ts'
-import { collaborateInput, collaborateInputFor } from './input.ts'
+import type { CollaborateConfig, CollaborateSettings } from './input/collaborate-config.ts'
+import { collaborateSettings, DEFAULT_COLLABORATE_CONFIG, parseCollaborateConfig } from './input/collaborate-config.ts'
+import { collaborateInput, collaborateInputFor } from './input/input.ts'
 import { collaborateOutput } from './output.ts'
 
 /** The pattern with its types for programs. */
@@ -31,7 +31,7 @@ export function createCollaboratePattern(config: CollaborateConfig): Collaborate
     input: collaborateInput,
     output: collaborateOutput as unknown as StandardSchema<CollaborateOutput>,
     events: collaborateEvents,
-    view: async () => (await import('./view.ts')).collaborateView,
+    view: async () => (await import('./view/view.ts')).collaborateView,
     inputFor: (context) => collaborateInputFor(context.caller?.opening.agent.agents ?? context.roster.names),
     agents: ({ agents }) => agents.map((entry) => (typeof entry === 'string' ? entry : entry.name)),
     load: importExecution,

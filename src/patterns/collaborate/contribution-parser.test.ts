@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { contentFrom, contentFromText } from './contribution-parser.ts'
-import { contributionExample } from './specialist-prompt.ts'
+import { contributionExample } from './prompts/specialist-prompt.ts'
 
 const parsePartial = (fields: object, categories?: string[]) => contentFrom(JSON.stringify(fields), categories)
 

@@ -4,7 +4,7 @@ import { decodeJsonString, parseStructuredOutput } from '../../kernel/session/st
 import { hasWords } from '../../kernel/template-marks.ts'
 import * as z from '../../schema/zod.ts'
 import type { Concern, ContributionContent } from './output.ts'
-import { isExampleText } from './specialist-prompt.ts'
+import { isExampleText } from './prompts/specialist-prompt.ts'
 
 const anyObject = z.record(z.string(), z.unknown())
 const CONTENT_FIELDS = ['response', 'recommendation', 'confidence', 'concerns', 'questions']

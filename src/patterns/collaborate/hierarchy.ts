@@ -6,16 +6,16 @@ import { totalTokens } from '../../kernel/spend.ts'
 import { specialistRequest } from './ask-specialists.ts'
 import type { PlannedAssignment } from './assignments.ts'
 import { planAssignments } from './assignments.ts'
-import type { Division } from './divider-prompt.ts'
+import { isOutOfBudget } from './out-of-budget.ts'
+import type { Contribution } from './output.ts'
+import type { Division } from './prompts/divider-prompt.ts'
 import {
   correctionPrompt,
   DIVIDER_SYSTEM,
   decompositionPrompt,
   divisionSchema,
   parseDivision,
-} from './divider-prompt.ts'
-import { isOutOfBudget } from './out-of-budget.ts'
-import type { Contribution } from './output.ts'
+} from './prompts/divider-prompt.ts'
 import type { ContributionScope } from './request-contribution.ts'
 import { emptyContribution, requestContribution } from './request-contribution.ts'
 import type { Specialist } from './specialists.ts'

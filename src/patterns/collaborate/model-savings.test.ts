@@ -4,7 +4,7 @@ import { agentModel, contributionJson, runCollaboration } from '../../../test/su
 import { expectReplayMatches } from '../../../test/support/replay-harness.ts'
 import { storeOf } from '../../../test/support/test-troupe.ts'
 import type { Model, PriceBook } from '../../index.ts'
-import { agreementFactLines } from './agreement-facts.ts'
+import { agreementFactLines } from './decision/agreement-facts.ts'
 import type { ModelSavings } from './model-savings.ts'
 
 const replies: AgentReplies = { everybody: contributionJson('ship it'), coordinator: 'Ship it.' }

@@ -1,6 +1,6 @@
 import type { Spend } from '../../kernel/spend.ts'
 import { sumUsd } from '../../kernel/spend.ts'
-import type { Collaboration } from './prepare-collaboration.ts'
+import type { Collaboration } from './input/prepare-collaboration.ts'
 
 /** The savings by agents' own models, compared with the coordinator's model for all agents. */
 export interface ModelSavings {

@@ -9,8 +9,8 @@ import type * as z from '../../schema/zod.ts'
 import { contentFrom, contentFromText } from './contribution-parser.ts'
 import type { CollaborateContext } from './events.ts'
 import type { Concern, Contribution, ContributionContent } from './output.ts'
-import type { SpecialistPromptInput } from './specialist-prompt.ts'
-import { contributionSchema, specialistPrompt } from './specialist-prompt.ts'
+import type { SpecialistPromptInput } from './prompts/specialist-prompt.ts'
+import { contributionSchema, specialistPrompt } from './prompts/specialist-prompt.ts'
 import type { Specialist } from './specialists.ts'
 
 /** Shared by all requests of one collaboration. */

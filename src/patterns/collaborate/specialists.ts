@@ -1,11 +1,11 @@
 import type { Agent, AgentOrigin } from '../../kernel/agent.ts'
 import type { Context } from '../../kernel/context.ts'
 import type { Roster } from '../../kernel/roster.ts'
-import { applyAgentConfig, configWarnings, findMissingModels } from './agent-config.ts'
-import type { CollaborateConfig } from './collaborate-config.ts'
-import { parseDuration } from './duration.ts'
-import type { CollaborateInput, collaborateModes, SpecialistEntry } from './input.ts'
-import { SPECIALIST_SYSTEM } from './specialist-prompt.ts'
+import { applyAgentConfig, configWarnings, findMissingModels } from './input/agent-config.ts'
+import type { CollaborateConfig } from './input/collaborate-config.ts'
+import type { CollaborateInput, collaborateModes, SpecialistEntry } from './input/input.ts'
+import { SPECIALIST_SYSTEM } from './prompts/specialist-prompt.ts'
+import { parseDuration } from './view/duration.ts'
 
 /** A participant of a collaboration. */
 export interface Specialist {

@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest'
+import {
+  contributionJson,
+  lastInstruction,
+  permanentError,
+  runCollaboration,
+} from '../../../../test/support/collaboration.ts'
+import type { ModelRequest } from '../../../index.ts'
+
+const replies = { a: contributionJson('go', 0.9), b: contributionJson('go', 0.7), c: contributionJson('wait', 0.5) }
+const evaluation = (best: number, ...given: number[]) =>
+  JSON.stringify({
+    scores: given.map((score, index) => ({ answer: index + 1, score, reason: 'r' })),
+    best,
+    reason: 'n',
+  })
+
+describe('best_of', () => {
+  test('CO85 missing contributions are listed after the best answer; without any it is unchanged', async () => {
+    const whole = await runCollaboration({ ...replies, evaluator: evaluation(3, 1, 2, 3) }, { synthesis: 'best_of' })
+    expect(whole.output.result).toBe('because of wait')
+    const one = { ...replies, a: permanentError('asleep'), evaluator: evaluation(2, 1, 2) }
+    const { output } = await runCollaboration(one, { synthesis: 'best_of' })
+    expect(output.result).toMatch(/^because of wait\n\n## No answer\n- a \(role a\): .*asleep/)
+  })
+
+  test('CO85 equal scores are listed, with the chosen answer', async () => {
+    const { output } = await runCollaboration(
+      { ...replies, evaluator: evaluation(3, 8, 2, 8) },
+      { synthesis: 'best_of' },
+    )
+    expect(output.best_of).toMatchObject({ agent: 'c', tied: ['a', 'c'] })
+    expect(output.result).toBe('because of wait\n\n## Equal scores\n- a, c: the answer of c was chosen')
+    const clear = await runCollaboration({ ...replies, evaluator: evaluation(3, 8, 2, 9) }, { synthesis: 'best_of' })
+    expect(clear.output.best_of?.tied).toBeUndefined()
+  })
+
+  test('CO104 missing scores are asked for once, in the same session', async () => {
+    const later = JSON.stringify({ scores: [{ answer: 3, score: 9, reason: 'late' }], best: 3, reason: 'all' })
+    const evaluator = ({ session }: ModelRequest) => (session.turn === 1 ? evaluation(1, 5, 6) : later)
+    const { output, model, result } = await runCollaboration({ ...replies, evaluator }, { synthesis: 'best_of' })
+    expect(output.best_of).toMatchObject({ agent: 'c', reason: 'all' })
+    expect(output.best_of?.scores.map(({ score }) => score)).toEqual([5, 6, 9])
+    expect(output.metadata.status).toBe('completed')
+    expect(lastInstruction(model.requestsFrom('evaluator')[1] as ModelRequest)).toMatch(
+      /no score .* for these answers: 3\./,
+    )
+    const { usage } = result
+    expect(output.metadata.total_tokens).toBe(usage.input + usage.output)
+  })
+
+  test('CO104 a score that stays missing is reported, never counted as 0', async () => {
+    const { output, model } = await runCollaboration(
+      { ...replies, evaluator: evaluation(1, 5, 6) },
+      { synthesis: 'best_of' },
+    )
+    expect(model.requestsFrom('evaluator')).toHaveLength(2)
+    expect(output.best_of).toMatchObject({ agent: 'b', unscored: ['c'], scores: [{ agent: 'a' }, { agent: 'b' }] })
+    expect(output.metadata).toMatchObject({ status: 'partial', problems: ['the evaluator gave no score to: c'] })
+    expect(output.result).toContain('## Not scored\n- c')
+  })
+})

@@ -1,0 +1,141 @@
+import type { ErrorRecord } from '../../../errors.ts'
+import type { Agent } from '../../../kernel/agent.ts'
+import type { Context } from '../../../kernel/context.ts'
+import type { SessionResult } from '../../../kernel/session-result.ts'
+import { totalTokens } from '../../../kernel/spend.ts'
+import { runInternalCall } from '../internal-call.ts'
+import { isOutOfBudget } from '../out-of-budget.ts'
+import type { BestOfEvaluation, Contribution } from '../output.ts'
+import { contributionText } from '../output.ts'
+import type { Evaluation } from '../prompts/evaluator-prompt.ts'
+import {
+  evaluationPrompt,
+  evaluationSchema,
+  missingScoresPrompt,
+  parseEvaluation,
+} from '../prompts/evaluator-prompt.ts'
+import { quoteUntrusted, toSingleLine } from '../prompts/quote-untrusted.ts'
+import type { Ruling } from './escalate.ts'
+import type { SynthesisInput, SynthesisResult } from './synthesis.ts'
+import { mergeContributions, missingSection, partitionByContent } from './synthesis.ts'
+
+/** Selects the answer with the highest score of an evaluator (LLM-as-a-judge), which does not see the authors. */
+export async function synthesizeByBestOf(
+  context: Context,
+  input: SynthesisInput,
+  { evaluator, criteria }: { evaluator: Agent; criteria: readonly string[] },
+): Promise<SynthesisResult> {
+  const { answered, missing } = partitionByContent(input.contributions)
+  // In hierarchical mode the plan is not an answer.
+  const parts = answered.filter(({ subtask }) => subtask !== undefined)
+  const answers = parts.length > 0 ? parts : answered
+  const request = {
+    instruction: evaluationPrompt(input.shared, answers, criteriaWithRuling(criteria, input.ruling)),
+    output: evaluationSchema,
+    internal: true as const,
+  }
+  const session = await runInternalCall(context, { agent: evaluator, request, key: 'synthesis/evaluator' })
+  const toFailure = (reason: string, tokens: number) => ({
+    result: mergeContributions(input),
+    failed: `the evaluator failed: ${reason}`,
+    tokens,
+  })
+  if ('failure' in session) return toFailure(session.failure, 0)
+  const { error } = session
+  const tokens = totalTokens(session.usage)
+  if (error && isOutOfBudget({ error })) return { ...toFailure(error.message, tokens), limitError: error }
+  if (!session.object) return toFailure(error?.message ?? session.stop_reason, tokens)
+  const first = parseEvaluation(session.object, answers.length)
+  const completed = await requestMissingScores(context, { session, first, answers })
+  const allTokens = completed.tokens ?? tokens
+  if (completed.limitError)
+    return { ...toFailure(completed.limitError.message, allTokens), limitError: completed.limitError }
+  const evaluation = toEvaluation(completed.response, answers)
+  if (!evaluation) return toFailure('it scored no answer', allTokens)
+  const best = answers[evaluation.index] as Contribution
+  const unscored = unscoredAnswers(completed.response, answers).map((number) => answers[number - 1]?.agent ?? '')
+  // The index refers to all contributions, not only to the scored ones.
+  const best_of = {
+    ...evaluation,
+    index: input.contributions.indexOf(best),
+    ...(unscored.length > 0 ? { unscored } : undefined),
+  }
+  const problem =
+    unscored.length > 0 ? { problem: `the evaluator gave no score to: ${unscored.join(', ')}` } : undefined
+  return { result: formatBest(best, best_of, missing), best_of, tokens: allTokens, ...problem }
+}
+
+/** The numbers of the answers without a score. */
+function unscoredAnswers({ scores }: Evaluation, answers: readonly Contribution[]): number[] {
+  return answers.flatMap((_, index) => (scores.some(({ answer }) => answer === index + 1) ? [] : [index + 1]))
+}
+
+interface FirstEvaluation {
+  session: SessionResult
+  first: Evaluation
+  answers: readonly Contribution[]
+}
+
+/** Asks once, in the same session, for the scores that are missing. Scores that stay missing are reported, never 0. */
+async function requestMissingScores(
+  context: Context,
+  { session, first, answers }: FirstEvaluation,
+): Promise<{ response: Evaluation; tokens?: number; limitError?: ErrorRecord }> {
+  const missing = unscoredAnswers(first, answers)
+  if (missing.length === 0) return { response: first }
+  const request = {
+    instruction: missingScoresPrompt(missing),
+    resume: session.session_id,
+    output: evaluationSchema,
+  }
+  const second = await runInternalCall(context, { agent: undefined, request, key: 'synthesis/evaluator/missing' })
+  if ('failure' in second) return { response: first }
+  // The usage of a resumed session includes its earlier turns.
+  const tokens = totalTokens(second.usage)
+  if (second.error && isOutOfBudget({ error: second.error }))
+    return { response: first, tokens, limitError: second.error }
+  if (!second.object) return { response: first, tokens }
+  const addition = parseEvaluation(second.object, answers.length)
+  const scores = [...first.scores, ...addition.scores.filter(({ answer }) => missing.includes(answer))]
+  return { response: { ...addition, best: addition.best ?? first.best, scores }, tokens }
+}
+
+/** The answer unchanged, or quoted when sections about ties and missing contributions follow. */
+function formatBest(
+  best: Contribution,
+  { tied, agent, unscored = [] }: BestOfEvaluation,
+  missing: readonly Contribution[],
+): string {
+  const ties = tied
+    ? [`## Equal scores\n- ${toSingleLine(`${tied.join(', ')}: the answer of ${agent} was chosen`)}`]
+    : []
+  const open = unscored.length > 0 ? [`## Not scored\n- ${toSingleLine(unscored.join(', '))}`] : []
+  const sections = [...ties, ...open, ...missingSection(missing)]
+  return sections.length === 0
+    ? contributionText(best)
+    : [quoteUntrusted(contributionText(best)), ...sections].join('\n\n')
+}
+
+function criteriaWithRuling(criteria: readonly string[], ruling: Ruling | undefined): readonly string[] {
+  return ruling ? [`agreement with the human decision: ${ruling.decision}`, ...criteria] : criteria
+}
+
+/** The scores decide; `best` of the evaluator only breaks ties. */
+function toEvaluation(response: Evaluation, answers: readonly Contribution[]): BestOfEvaluation | undefined {
+  const scores = answers.flatMap(({ agent }, index) => {
+    const entry = response.scores.find(({ answer }) => answer === index + 1)
+    return entry ? [{ index, agent, score: entry.score, reason: entry.reason }] : []
+  })
+  const highest = Math.max(...scores.map(({ score }) => score))
+  const top = scores.filter(({ score }) => score === highest)
+  const chosen = (response.best ?? 0) - 1
+  const best = top.find(({ index }) => index === chosen) ?? top[0]
+  if (!best) return undefined
+  return {
+    index: best.index,
+    agent: best.agent,
+    reason: (best.index === chosen && response.reason) || best.reason,
+    scores: scores.map(({ agent, score, reason }) => ({ agent, score, reason })),
+    ...(top.length > 1 ? { tied: top.map(({ agent }) => agent) } : undefined),
+  }
+}

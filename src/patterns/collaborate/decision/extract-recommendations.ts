@@ -1,0 +1,83 @@
+import type { ErrorRecord } from '../../../errors.ts'
+import { tokenize } from '../../../judgement/similarity/tokenizer.ts'
+import { findCategory } from '../../../judgement/vote/category.ts'
+import { hasWords } from '../../../kernel/template-marks.ts'
+import type { Collaboration } from '../input/prepare-collaboration.ts'
+import { runInternalCall } from '../internal-call.ts'
+import { isOutOfBudget } from '../out-of-budget.ts'
+import type { Contribution } from '../output.ts'
+import { extractionPrompt, extractionSchema, parseExtraction } from '../prompts/extraction-prompt.ts'
+
+/*
+ * Reads the recommendations of answers in prose, where a vote or `on_conflict` depends on them.
+ * 1. One model request for all of them, to the model role `fast`.
+ * 2. A recommendation that could be read is never changed.
+ * 3. An extracted recommendation is in the words of its answer, or one of the categories; otherwise it counts as none.
+ */
+
+export interface ExtractedContributions {
+  contributions: Contribution[]
+  /** Why recommendations stayed unread. */
+  problems: string[]
+  /** The limit of the run that stopped the extraction; resume retries it. */
+  limitError?: ErrorRecord
+}
+
+export async function extractRecommendations(
+  { context, systemAgents, contributionScope, input: { categories } }: Collaboration,
+  contributions: Contribution[],
+): Promise<ExtractedContributions> {
+  const open = contributions.filter(isUnreadProse)
+  if (open.length === 0) return { contributions, problems: [] }
+  const texts = open.map(({ response }) => response)
+  const request = {
+    instruction: extractionPrompt(contributionScope.shared, texts, categories),
+    output: extractionSchema,
+    internal: true as const,
+  }
+  const session = await runInternalCall(context, { agent: systemAgents.extractor, request, key: 'extraction' })
+  const toFailure = (reason: string) => ({
+    contributions,
+    problems: [`recommendations in prose were not read: ${reason}`],
+  })
+  if ('failure' in session) return toFailure(session.failure)
+  const { error, object } = session
+  if (error && isOutOfBudget({ error })) return { ...toFailure(error.message), limitError: error }
+  if (error || object === undefined) return toFailure(error?.message ?? session.stop_reason)
+  const found = parseExtraction(object)
+  const extracted = new Map(
+    open.flatMap((contribution, index) => {
+      const text = found.get(index + 1)
+      const recommendation = text === undefined ? null : supportedRecommendation(text, contribution, categories)
+      return recommendation === null ? [] : [[contribution, recommendation] as const]
+    }),
+  )
+  const withExtracted = contributions.map((contribution) => {
+    const recommendation = extracted.get(contribution)
+    return recommendation === undefined ? contribution : { ...contribution, recommendation, extracted: true as const }
+  })
+  return { contributions: withExtracted, problems: [] }
+}
+
+/** An answer with text and nothing that could be read from it. The plan of a hierarchy is no answer. */
+function isUnreadProse({ role, status, error, response, recommendation, concerns, subtask }: Contribution): boolean {
+  const isPlan = role === 'coordinator' && subtask === undefined
+  return (
+    !error && !isPlan && status !== 'timeout' && recommendation === null && concerns.length === 0 && hasWords(response)
+  )
+}
+
+/** Prevents votes that nobody cast: at least two thirds of the words have to be in the answer. */
+const MIN_SUPPORT = 2 / 3
+
+function supportedRecommendation(
+  text: string,
+  { response }: Contribution,
+  categories: readonly string[] | undefined,
+): string | null {
+  if (categories) return findCategory(text, categories)
+  const known = new Set(tokenize(response).map((word) => word.text))
+  const words = tokenize(text).map((word) => word.text)
+  const supported = words.filter((word) => known.has(word)).length
+  return words.length > 0 && supported / words.length >= MIN_SUPPORT ? text : null
+}

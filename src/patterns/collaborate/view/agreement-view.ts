@@ -1,0 +1,70 @@
+import type { ErrorRecord } from '../../../errors.ts'
+import type { ModelSavings } from '../model-savings.ts'
+
+/** The part of a collaboration's output that surfaces display. A failed collaboration has only `contributions`. */
+export interface AgreementView {
+  result?: string
+  decided?: boolean
+  contributions: ContributionView[]
+  consensus?: {
+    agreement_score: number | null
+    consensus_score: number | null
+    has_consensus: boolean
+    clusters: ClusterView[]
+    tie: boolean
+    supporting: string[]
+    unclear?: [string, string][]
+    minority_report: { agents: string[]; concerns: string[] }[]
+    kappa?: number
+    method: string
+    note?: string
+    confidence?: { confidence: number; cases: number }
+  }
+  vote?: { strategy: string; winner: string | null; tie: boolean; reason: string; blocked_by?: string[] }
+  best_of?: { agent: string; reason: string; scores: { agent: string; score: number }[]; tied?: string[] }
+  ruling?: { decision: string }
+  decision?: { collaborated: boolean; reason: string }
+  metadata?: {
+    mode?: string
+    saved?: { agents: string[]; calls: number; why: string; probability?: number }
+    cost?: number | null
+    savings?: ModelSavings
+    problems?: string[]
+  }
+}
+
+export interface ContributionView {
+  agent: string
+  role: string
+  response: string
+  recommendation: string | null
+  confidence: number | null
+  /** Weight of the vote, before confidence is applied. */
+  weight?: number
+  status: string
+  subtask?: string
+  before?: { recommendation: string | null }
+  cached?: true
+  error?: Pick<ErrorRecord, 'code' | 'message'>
+}
+
+export interface ClusterView {
+  recommendation: string
+  agents: string[]
+  score: number
+  share: number
+}
+
+/** The agreement view of a run's output; `undefined` when the run was not a collaboration. */
+export function agreementViewFrom(output: unknown): AgreementView | undefined {
+  if (typeof output !== 'object' || output === null) return undefined
+  const { contributions } = output as { contributions?: unknown }
+  if (!Array.isArray(contributions) || !contributions.every(isContribution)) return undefined
+  return output as AgreementView
+}
+
+function isContribution(value: unknown): value is ContributionView {
+  if (typeof value !== 'object' || value === null) return false
+  const { agent, response, status } = value as Partial<ContributionView>
+  return typeof agent === 'string' && typeof response === 'string' && typeof status === 'string'
+}
