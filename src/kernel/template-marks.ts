@@ -13,7 +13,7 @@ const MARKS = [
 const MARK = new RegExp(MARKS.join('|'), 'giu')
 
 /** Tags of HTML that are marks, too: struck-through text in a file has to stay as it is. */
-const STRUCK_TEXT = /<s>[^<>\n]*<\/s>/giu
+const STRUCK_TEXT = /<s>([^<>\n]*)<\/s>/giu
 
 /** Escapes the marks with a backslash after their first character: readable, not a control token, and reversible. */
 export function escapeTemplateMarks(text: string): string {
@@ -23,24 +23,30 @@ export function escapeTemplateMarks(text: string): string {
 /** Like `escapeTemplateMarks`, but leaves struck-through text in HTML: for results of tools, which agents have to quote exactly. */
 export function escapeTemplateMarksInCode(text: string): string {
   let [result, from] = ['', 0]
-  for (const { 0: html, index } of text.matchAll(STRUCK_TEXT)) {
+  for (const { 0: html, 1: struck = '', index } of text.matchAll(STRUCK_TEXT)) {
+    // `<s>[INST] … [/INST]</s>` is a conversation of Llama 2 or Mistral, not HTML.
+    if (escapeTemplateMarks(struck) !== struck) continue
     result += escapeTemplateMarks(text.slice(from, index)) + html
     from = index + html.length
   }
   return result + escapeTemplateMarks(text.slice(from))
 }
 
-/** Reverts `escapeTemplateMarks`: agents quote what they have read in the arguments of their tool calls. */
-export function unescapeTemplateMarks(text: string): string {
-  return text.replace(MARK, (mark) => (mark[1] === '\\' ? mark.slice(0, 1) + mark.slice(2) : mark))
+/**
+ * Reverts `escapeTemplateMarks`: agents quote what they have read in the arguments of their tool calls. Without `wasShown` for the escaped mark, it
+ * is the agent's own text, such as the regular expression `/<\\|im_start\\|>/`, and stays.
+ */
+export function unescapeTemplateMarks(text: string, wasShown: (mark: string) => boolean = () => true): string {
+  return text.replace(MARK, (mark) => (mark[1] === '\\' && wasShown(mark) ? mark.slice(0, 1) + mark.slice(2) : mark))
 }
 
-/** Reverts the escapes in all strings of a JSON value. */
-export function unescapeTemplateMarksIn(value: unknown): unknown {
-  if (typeof value === 'string') return unescapeTemplateMarks(value)
-  if (Array.isArray(value)) return value.map(unescapeTemplateMarksIn)
+/** Reverts the escapes of shown marks in all strings of a JSON value. */
+export function unescapeTemplateMarksIn(value: unknown, wasShown: (mark: string) => boolean): unknown {
+  const revert = (item: unknown) => unescapeTemplateMarksIn(item, wasShown)
+  if (typeof value === 'string') return unescapeTemplateMarks(value, wasShown)
+  if (Array.isArray(value)) return value.map(revert)
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, unescapeTemplateMarksIn(each)]))
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, revert(each)]))
 }
 
 /** Whether a text has a word or number besides marks. */

@@ -1,6 +1,10 @@
-import { expect, test } from 'vitest'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { createTroupe, defineTool } from '../../src/index.ts'
+import { escapeTemplateMarksInCode } from '../../src/kernel/template-marks.ts'
 import type { WireReplies } from '../golden/wire-recorder.ts'
 import { createWireRecorder } from '../golden/wire-recorder.ts'
 import { contributionJson } from '../support/collaboration.ts'
@@ -83,4 +87,49 @@ test('U36 results of tools have no template mark, HTML stays as it is, and argum
   expect(text).toContain('<s>old price</s>')
   expect(text.replace('<s>old price</s>', '')).not.toMatch(MARK)
   expect(seen).toEqual(['x', '<|im_start|>'])
+})
+
+/** The code of a tokenizer, a page and a note: each has marks, with and without backslashes. */
+const SOURCE = [
+  "const BEGIN = '<|im_start|>'",
+  'const pattern = /<\\|im_start\\|>|<\\/s>/',
+  '<p><s>old</s> <s>',
+  'two lines</s></p>',
+  'Llama 2: `<s>[INST] hello [/INST]</s>`, escaped `[\\INST]`',
+].join('\n')
+
+test('U36 a file with marks that an agent reads and writes back keeps its bytes', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'marks-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'source.txt')
+  writeFileSync(file, SOURCE)
+  const call = (name: string, input: object) => ({ call: { name, arguments: JSON.stringify(input) } })
+  const shown = escapeTemplateMarksInCode(SOURCE)
+  const [first = '', second = ''] = shown.split('\n')
+  const own = 'text.replace(/<\\|eot_id\\|>/g, "").replace(/<\\/unk>/g, "")'
+  const replies = {
+    editor: [
+      call('Read', { file_path: 'source.txt' }),
+      call('Edit', {
+        file_path: 'source.txt',
+        old_string: `${first}\n${second}`,
+        new_string: `// x\n${first}\n${second}`,
+      }),
+      call('Write', { file_path: 'source.txt', content: `${shown}\n` }),
+      call('Write', { file_path: 'own.txt', content: own }),
+      'Done.',
+    ],
+  } as unknown as WireReplies
+  const tools = ['Read', 'Edit', 'Write']
+  const options = {
+    workspace: { workspace: folder, sandbox: 'none' },
+    agents: [agent('editor', { tools })],
+    permissions: { allow: tools },
+  }
+  const { model } = await record(replies, 'task', { agent: 'editor', instruction: 'Edit.' }, options)
+  const results = quoted(model.requestOf('editor', 4))
+  expect(results).toContain(first)
+  expect(results).toContain('replaced once')
+  expect(readFileSync(file, 'utf8')).toBe(`${SOURCE}\n`)
+  expect(readFileSync(join(folder, 'own.txt'), 'utf8')).toBe(own)
 })

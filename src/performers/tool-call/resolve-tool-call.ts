@@ -3,7 +3,7 @@ import type { HookVerdict } from '../../kernel/hook.ts'
 import { checkVerdict } from '../../kernel/hook.ts'
 import { callUserCode } from '../../kernel/journal/fatal-error.ts'
 import { recordValue } from '../../kernel/journal/step.ts'
-import type { ToolCallPart } from '../../kernel/model.ts'
+import type { Message, ToolCallPart } from '../../kernel/model.ts'
 import type { PatternTool } from '../../kernel/pattern.ts'
 import { delegationDepthError } from '../../kernel/session/delegation.ts'
 import { withTimeout } from '../../kernel/session/with-timeout.ts'
@@ -28,13 +28,20 @@ export interface ResolvedToolCall {
   parsed: unknown
 }
 
+/** Whether the agent has read a text. */
+function wasShown(messages: readonly Message[], text: string): boolean {
+  return messages.some(
+    ({ role, content }) => role !== 'assistant' && content.some((part) => 'text' in part && part.text.includes(text)),
+  )
+}
+
 const TOOL_HOOK_TIMEOUT_MS = 120_000
 
 export async function resolveToolCall(scope: ToolCallScope, call: ToolCallPart): Promise<ResolvedToolCall> {
   const tool = findTool(scope, call.name)
   if (call.invalid !== undefined) throw invalidInputError(tool.name, `the arguments are not JSON: ${call.invalid}`)
   // Results are quoted with escaped marks; a file that has them can only be edited with the original text.
-  const input = unescapeTemplateMarksIn(call.input)
+  const input = unescapeTemplateMarksIn(call.input, (mark) => wasShown(scope.session.messages, mark))
   const checked = validateValue(tool.input, input)
   if (!checked.ok) throw invalidInputError(tool.name, checked.problem)
   const proposal = { tool, input, parsed: checked.value }

@@ -5,6 +5,7 @@ import type { ToolCall, ToolResult } from '../../kernel/tool.ts'
 import { accessDeniedError, invalidCallError } from '../tool-errors.ts'
 import { readFileWithHash, replaceFileAtomically } from './file-content.ts'
 import type { FileToolDeps } from './file-tool-deps.ts'
+import { assertValuesKept } from './redacted-values.ts'
 import { readFileState } from './reported-changes.ts'
 import type { ResolvedPath } from './resolve-path.ts'
 import { resolveRelativePath, withResolvedPath } from './resolve-path.ts'
@@ -46,6 +47,7 @@ export async function changeFile(
       const current = await readFileWithHash(await refreshStat(resolved))
       await assertUnchangedSinceRead(deps, { session: call.session_id, path, hash: current?.hash })
       const change = makeChange(current && { bytes: current.bytes, path })
+      assertValuesKept(path, current?.bytes, change.content)
       const before = current?.hash ?? null
       const after = sha256(change.content)
       await seenFiles.recordPendingChange(call.session_id, { path, key: call.idempotency_key, before, after })

@@ -6,6 +6,7 @@ import type { FileChange, PreviousContent } from './change-file.ts'
 import { changeFile, recoverChange } from './change-file.ts'
 import { decodeUtf8Strict } from './detect-content.ts'
 import type { FileToolDeps } from './file-tool-deps.ts'
+import { findPlaceholder } from './redacted-values.ts'
 import { resolveRelativePath } from './resolve-path.ts'
 
 const input = z.object({
@@ -49,12 +50,7 @@ function applyEdit(request: Input, before: PreviousContent): FileChange {
   const [oldText, newText] = withFileLineEndings(text, request)
   const parts = text.split(oldText)
   const count = parts.length - 1
-  if (count === 0) {
-    throw invalidCallError(
-      `\`old_string\` was not found in '${file_path}'`,
-      'read the file again and copy the text exactly',
-    )
-  }
+  if (count === 0) throw notFoundError(request)
   if (count > 1 && !replace_all) {
     const hint = 'add surrounding lines until it is unique, or set `replace_all`'
     throw invalidCallError(
@@ -64,6 +60,19 @@ function applyEdit(request: Input, before: PreviousContent): FileChange {
   }
   const times = count === 1 ? 'once' : `${count} times`
   return { content: Buffer.from(parts.join(newText)), summary: `Edited ${file_path}: replaced ${times}.` }
+}
+
+function notFoundError({ file_path, old_string }: Input): Error {
+  const placeholder = findPlaceholder(old_string)
+  if (placeholder === undefined)
+    return invalidCallError(
+      `\`old_string\` was not found in '${file_path}'`,
+      'read the file again and copy the text exactly',
+    )
+  return invalidCallError(
+    `\`old_string\` was not found in '${file_path}': it has ${placeholder}, which stands for a value that you cannot see`,
+    'leave out the value: put only the text before or after it into `old_string` and `new_string`',
+  )
 }
 
 /** `Read` strips carriage returns, so the model's text has none; in a CRLF file both texts are converted. */

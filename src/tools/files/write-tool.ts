@@ -3,6 +3,7 @@ import { defineTool } from '../../kernel/tool.ts'
 import * as z from '../../schema/zod.ts'
 import { changeFile, recoverChange } from './change-file.ts'
 import type { FileToolDeps } from './file-tool-deps.ts'
+import { placeholderNote } from './redacted-values.ts'
 import { resolveRelativePath } from './resolve-path.ts'
 
 const input = z.object({
@@ -23,7 +24,7 @@ export function writeTool(deps: FileToolDeps): Tool {
     execute: ({ file_path, content }, call) =>
       changeFile(deps, { file_path, call }, (before) => ({
         content: Buffer.from(content),
-        summary: `${before ? 'Replaced' : 'Wrote'} ${file_path}: ${Buffer.byteLength(content)} bytes.`,
+        summary: `${before ? 'Replaced' : 'Wrote'} ${file_path}: ${Buffer.byteLength(content)} bytes.${before ? '' : placeholderNote(content)}`,
       })),
     recover: ({ file_path }, call) => recoverChange(deps, { file_path, call }),
   })
