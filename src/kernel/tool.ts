@@ -97,5 +97,26 @@ export function defineTool<Input>(tool: ToolDefinition<Input>): Tool {
     })
   }
   schemaKind(tool.input, `\`input\` of the tool '${tool.name}'`)
+  checkToolFields(tool)
   return tool
+}
+
+const TOOL_KINDS: readonly unknown[] = ['read', 'idempotent', 'act'] satisfies ToolKind[]
+
+/** Prevents a tool that fails open in a program without types: a `kind` that nobody knows is never asked for, and repeated after a crash. */
+export function checkToolFields({ name, kind, execute }: Pick<Tool, 'name' | 'kind' | 'execute'>): void {
+  if (!TOOL_KINDS.includes(kind)) {
+    throw new TroupeError(
+      'invalid_input',
+      `\`kind\` of the tool '${name}' is ${JSON.stringify(kind)}; known: ${TOOL_KINDS.join(', ')}`,
+      {
+        hint: "use 'act' for a tool that changes something; see docs/guide/tools.md",
+      },
+    )
+  }
+  if (typeof execute !== 'function') {
+    throw new TroupeError('invalid_input', `\`execute\` of the tool '${name}' is not a function`, {
+      hint: 'pass execute(input, call), which returns { success, output } or { success: false, error }',
+    })
+  }
 }

@@ -2,6 +2,7 @@ import { BUILT_IN_TOOLS } from '../formats/tool-aliases.ts'
 import { UNKNOWN_TOOL_REASON } from '../judgement/permission/rule-lint.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Tool } from '../kernel/tool.ts'
+import { checkToolFields } from '../kernel/tool.ts'
 import { compileSchema } from '../schema/schema.ts'
 import { mcpServerKey } from '../tools/mcp/mcp-tool-names.ts'
 import { agentNames, checkAgentRules, checkPolicy } from '../tools/permissions.ts'
@@ -10,13 +11,16 @@ import { requireUniqueNames } from './pattern-registry.ts'
 import { permissionPolicy } from './tool-ports.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
-/** Throws `invalid_input` for a name that is used twice and for a tool whose schema cannot be compiled. */
+/** Throws `invalid_input` for a name that is used twice for a tool without `kind` or `execute`, and for one whose schema cannot be compiled. */
 export function checkTools(options: TroupeOptions, enabled: readonly Tool[], patterns: PatternRegistry): void {
   const { tools = [] } = options
   const patternTools = [...patterns.tools.keys(), ...patterns.patterns.map(({ name }) => name)]
   requireUniqueNames('patterns', options.patterns, new Set([...enabled, ...tools].map(({ name }) => name)))
   requireUniqueNames('tools', tools, new Set([...patternTools, ...enabled.map(({ name }) => name)]))
-  for (const { name, input } of tools) compileSchema(input, `\`input\` of the tool '${name}'`)
+  for (const tool of tools) {
+    checkToolFields(tool)
+    compileSchema(tool.input, `\`input\` of the tool '${tool.name}'`)
+  }
 }
 
 /** Throws on invalid rules, and warns of rules that do not work as written. */

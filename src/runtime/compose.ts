@@ -11,6 +11,7 @@ import { createRoster } from '../kernel/roster.ts'
 import type { Tool } from '../kernel/tool.ts'
 import type { Toolbox } from '../tools/tools.ts'
 import { BUILT_IN_PATTERNS } from './built-in-patterns.ts'
+import { checkOptionNames } from './check-option-names.ts'
 import type { Lazy } from './lazy.ts'
 import { lazy } from './lazy.ts'
 import { customPricesPort, modelPorts, rateLimiterPort, summaryModelPort } from './model-ports.ts'
@@ -27,6 +28,7 @@ import type { TroupeOptions } from './troupe-options.ts'
  * are needed: they and their schema library are most of the code.
  */
 export async function compose(given: TroupeOptions, folder?: string): Promise<RuntimeParts> {
+  checkOptionNames(given)
   checkStoreAddress(given)
   const world = given.engine?.world ?? realWorld()
   const ownAgents = await loadAgents(given.agents ?? [], folder)

@@ -101,3 +101,52 @@ test('PM32 a rule for a built-in tool that is not enabled gets no warning, one f
   expect(warning.mock.calls).toEqual([[expect.stringContaining('the rule Bsh(npm test:*) does not do')]])
   warning.mockRestore()
 })
+
+const act = { ...toolNamed('pay'), kind: 'act' }
+
+test.each<[string, object, string]>([
+  [
+    'an option',
+    { permission: { deny: ['Bash'] } },
+    "unknown key 'permission' in the options of `createTroupe`; known: permissions,",
+  ],
+  ['a permission rule', { permissions: { dney: ['Bash'] } }, "unknown key 'dney' in `permissions`; known: deny,"],
+  ['an option of models', { models: { setting: {} } }, "unknown key 'setting' in `models`; known: settings,"],
+  [
+    'a hook',
+    { hooks: [{ name: 'a', beforeTools: () => ({ deny: 'no' }) }] },
+    "unknown key 'beforeTools' in `hooks[0]`",
+  ],
+  ['a key of an agent', { agents: [{ ...agent('scout'), tool: ['Read'] }] }, "unknown key 'tool' in `agents[0]`"],
+])('P44 the misspelt name of %s is rejected with the nearest one', async (_title, options, message) => {
+  const creating = createTroupe({ store: 'memory', ...options })
+  await expect(creating).rejects.toMatchObject({
+    code: 'invalid_input',
+    message: expect.stringContaining(message),
+    hint: expect.stringContaining('did you mean'),
+  })
+})
+
+test.each<[string, object, string]>([
+  ['hooks that are no list', { hooks: { beforeTool: () => ({ deny: 'no' }) } }, '`hooks` is not a list'],
+  ['an object without a hook', { hooks: [{ name: 'audit' }] }, '`hooks[0]` has no hook'],
+  ['a hook that is no function', { hooks: [{ beforeTool: 'deny' }] }, '`beforeTool` of `hooks[0]` is not a function'],
+  ['a group that is no object', { permissions: ['Bash'] }, '`permissions` is not an object'],
+  ['a tool of an unknown kind', { tools: [{ ...act, kind: 'write' }] }, '`kind` of the tool \'pay\' is "write"'],
+  ['a tool without kind', { tools: [{ ...act, kind: undefined }] }, "`kind` of the tool 'pay' is undefined"],
+  ['a tool without execute', { tools: [{ ...act, execute: undefined }] }, "`execute` of the tool 'pay' is not"],
+])('P44 %s is rejected', async (_title, options, message) => {
+  const creating = createTroupe({ store: 'memory', ...options })
+  await expect(creating).rejects.toMatchObject({ code: 'invalid_input', message: expect.stringContaining(message) })
+})
+
+test('P44 hooks may be an instance of a class, and keep state', async () => {
+  class Audit {
+    count = 0
+    onEvent() {
+      this.count++
+    }
+  }
+  const troupe = await createTroupe({ store: 'memory', hooks: [new Audit()] })
+  await troupe.close()
+})
