@@ -49,6 +49,49 @@ describe('answers that do not match the schema', () => {
     expect(parsePartial(contributionExample(['yes', 'no']), ['yes', 'no'])).toMatchObject(copied)
   })
 
+  test.each([
+    'What to do, one imperative sentence of at max 15 words.',
+    'at max 15 words',
+    'Your analysis for the person who asked',
+    'What could go wrong?',
+    'what could be going wrong?',
+    'you would need to know',
+    'Exactly one of the choices.',
+  ])('CO109 %j is nearly the example, and no content', (copy) => {
+    const fields = {
+      response: copy,
+      recommendation: copy,
+      concerns: [{ concern: copy, severity: 'minor' }],
+      questions: [copy],
+    }
+    expect(parsePartial(fields)).toMatchObject({ response: '', recommendation: null, concerns: [], questions: [] })
+  })
+
+  test.each([
+    '15',
+    'one',
+    'at most 15',
+    'at most 15 replicas',
+    'Do at most one.',
+    'The deploy could go wrong at night.',
+    'Limit each summary to 15 words.',
+    'Ask the person who broke it.',
+    'your analysis for the person who asked, at most 200 words: wait until Monday, because nobody is on call',
+  ])('CO109 %j has words of the example and is an answer', (text) => {
+    const fields = { response: text, recommendation: text, concerns: [text], questions: [text] }
+    expect(parsePartial(fields)).toMatchObject({
+      response: text,
+      recommendation: text,
+      concerns: [{ concern: text }],
+      questions: [text],
+    })
+  })
+
+  test('CO65 a critical concern that is nearly the example is kept', () => {
+    const concerns = [{ concern: 'Something could go wrong', severity: 'critical' }]
+    expect(parsePartial({ recommendation: 'go', concerns }).concerns).toEqual(concerns)
+  })
+
   test('CO65 fields and answers that are JSON strings are decoded', () => {
     const answer = {
       response: 'x',

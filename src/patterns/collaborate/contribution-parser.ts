@@ -103,7 +103,8 @@ function toConcerns(value: unknown): Concern[] {
   const { severity: rawSeverity, ...fields } = value as Record<string, unknown>
   const severity = toSeverity(rawSeverity)
   const concern = [fields.concern, ...Object.values(fields)].map(toText).find(isNotBlank)?.trim()
-  if (concern !== undefined && isExampleText(concern)) return []
+  // A veto must not be lost for its words.
+  if (concern !== undefined && severity !== 'critical' && isExampleText(concern)) return []
   if (concern === undefined) return severity === 'critical' ? [{ concern: 'no description', severity }] : []
   return [{ concern, severity }]
 }

@@ -54,6 +54,28 @@ describe('decomposition', () => {
     expect(output.metadata).toMatchObject({ mode: 'hierarchical', agents_count: 4, status: 'completed' })
   })
 
+  test.each([
+    built,
+    `\`\`\`json\n${built}\n\`\`\``,
+    '{"plan":"this task has a specialist", "assistant: yes", "dev","subtask":"what the task requires',
+  ])('CO123 when the coordinator sends its division again, the contributions are the result: %s', async (text) => {
+    const lead = (request: ModelRequest) => (request.output ? built : text)
+    const { output, model } = await runCollaboration({ ...work, lead }, team)
+    expect(output.result).toContain('because of rest')
+    expect(output.result).not.toMatch(/"plan"|assignments/)
+    expect(output.metadata).toMatchObject({
+      status: 'partial',
+      problems: ['the coordinator failed: it sent its division of the task again'],
+    })
+    expect(model.requestsFrom('lead')).toHaveLength(2)
+  })
+
+  test('CO123 an answer in JSON is an answer', async () => {
+    const answer = '{"plan":"migrate on Monday"}'
+    const lead = (request: ModelRequest) => (request.output ? built : answer)
+    expect((await runCollaboration({ ...work, lead }, team)).output.result).toBe(answer)
+  })
+
   test('CO100 the coordinator gets the description, tools and model role of each specialist', async () => {
     const described = { ...agent('back', { tools: ['Read'], model: 'fast' }), description: 'Builds\n  services.' }
     const { model } = await runCollaboration({ ...work, lead: divideInTurn(built) }, team, { agents: [described] })

@@ -6,6 +6,7 @@ import {
   runCollaboration,
 } from '../../../../test/support/collaboration.ts'
 import type { ModelRequest } from '../../../index.ts'
+import { evaluationExample } from '../prompts/evaluator-prompt.ts'
 
 const replies = { a: contributionJson('go', 0.9), b: contributionJson('go', 0.7), c: contributionJson('wait', 0.5) }
 const evaluation = (best: number, ...given: number[]) =>
@@ -47,6 +48,32 @@ describe('best_of', () => {
     )
     const { usage } = result
     expect(output.metadata.total_tokens).toBe(usage.input + usage.output)
+  })
+
+  test('CO104 scores with reasons copied from the example count; the reasons do not', async () => {
+    const entries = [8, 3, 6].map((score, index) => ({ answer: index + 1, score, reason: 'One short sentence.' }))
+    const evaluator = JSON.stringify({ scores: entries, best: 1, reason: 'one short sentence' })
+    const { output, model } = await runCollaboration({ ...replies, evaluator }, { synthesis: 'best_of' })
+    expect(model.requestsFrom('evaluator')).toHaveLength(1)
+    expect(output.best_of).toMatchObject({ agent: 'a', reason: '' })
+    expect(output.best_of?.scores.map(({ score, reason }) => [score, reason])).toEqual([
+      [8, ''],
+      [3, ''],
+      [6, ''],
+    ])
+    expect(output.metadata.status).toBe('completed')
+  })
+
+  test('CO104 the scores of the example are no scores, unless they have reasons', async () => {
+    const example = evaluationExample(3)
+    const scores = example.scores.map((entry) => ({ ...entry, reason: 'One short sentence.' }))
+    const copied = { ...replies, evaluator: JSON.stringify({ ...example, scores }) }
+    const { output } = await runCollaboration(copied, { synthesis: 'best_of' })
+    expect(output.best_of).toBeUndefined()
+    expect(output.metadata.problems).toEqual(['the evaluator failed: it scored no answer'])
+    const meant = { ...example, scores: example.scores.map((entry) => ({ ...entry, reason: 'No plan B.' })) }
+    const own = await runCollaboration({ ...replies, evaluator: JSON.stringify(meant) }, { synthesis: 'best_of' })
+    expect(own.output.best_of?.agent).toBe('b')
   })
 
   test('CO104 a score that stays missing is reported, never counted as 0', async () => {

@@ -31,7 +31,7 @@ describe('votes', () => {
       c: contributionJson('wait', 0.5),
     }
     const { output } = await runCollaboration(replies, { agents, synthesis: 'vote', weights: { b: 1 } })
-    expect(output.vote?.winner).toBe('go')
+    expect(output.consensus.clusters[0]?.recommendation).toBe('go')
     expect(output.contributions[0]?.weight).toBe(1)
   })
 

@@ -23,7 +23,10 @@ describe('decisions of votes', () => {
   test('CO116 a position of one in three is no decision, however confident', async () => {
     const { output, result } = await runCollaboration(split, vote)
     expect(result.status).toBe('completed')
-    expect(output).toMatchObject({ decided: false, vote: { winner: 'use Redis' } })
+    expect(output).toMatchObject({
+      decided: false,
+      vote: { winner: null, reason: 'the highest score has 1 of 3 votes' },
+    })
     expect(output.result).toMatch(/^# No decision: the highest score has 1 of 3 votes \(use Redis\)\n/)
     expect(output.result).not.toContain('100 %')
     expect(chart(output)[0]).toBe('positions  NO DECISION: the highest score has 1 of 3 votes')

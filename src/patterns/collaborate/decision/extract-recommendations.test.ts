@@ -40,9 +40,34 @@ describe('answers in prose', () => {
     const replies = { everybody: PROSE, extractor: extractor('fire the whole team', 'deploy then', 'approve') }
     const { output } = await runCollaboration(replies, vote)
     expect(output.contributions.map(({ recommendation }) => recommendation)).toEqual([null, 'deploy then', null])
-    const categories = { ...vote, categories: ['yes', 'no'] }
-    const closed = await runCollaboration({ ...replies, extractor: extractor('no', 'maybe', 'YES.') }, categories)
-    expect(closed.output.contributions.map(({ recommendation }) => recommendation)).toEqual(['no', null, 'yes'])
+  })
+
+  test('CO110 a category needs a quote of the answer, one that chooses no other category', async () => {
+    const closed = { ...vote, categories: ['yes', 'no'] }
+    const read = async (text: string, entry: object) => {
+      const answers = [1, 2, 3].map((answer) => ({ answer, ...entry }))
+      const { output } = await runCollaboration({ everybody: text, extractor: JSON.stringify({ answers }) }, closed)
+      return output.contributions.map(({ recommendation }) => recommendation)
+    }
+    const no = { recommendation: 'NO.', quote: 'I would wait until Monday' }
+    expect(await read(PROSE, no)).toEqual(['no', 'no', 'no'])
+    expect(await read(PROSE, { ...no, recommendation: 'maybe' })).toEqual([null, null, null])
+    expect(await read(PROSE, { recommendation: 'no' })).toEqual([null, null, null])
+    expect(await read(PROSE, { recommendation: 'yes', quote: 'deploying is safe' })).toEqual([null, null, null])
+    expect(await read(PROSE, { recommendation: 'yes', quote: '' })).toEqual([null, null, null])
+    const refusal = 'Everything is tested. My answer is no. Nobody is on call.'
+    expect(await read(refusal, { recommendation: 'yes', quote: 'My answer is no.' })).toEqual([null, null, null])
+  })
+
+  test('CO109 the example of the prompt in an unreadable answer is no vote, even if extracted', async () => {
+    const copy = 'what to do, one imperative sentence of at most 15 words'
+    const replies = {
+      everybody: `{"response": "x", "recommendation": "${copy}`,
+      extractor: extractor(copy, copy, copy),
+    }
+    const { output } = await runCollaboration(replies, vote)
+    expect(output.contributions.map(({ recommendation }) => recommendation)).toEqual([null, null, null])
+    expect(output.decided).toBe(false)
   })
 
   test('CO110 where nothing depends on the recommendations, nothing is asked', async () => {
@@ -69,6 +94,6 @@ describe('answers in prose', () => {
       { answer: 1, recommendation: 'wait' },
       'noise',
     ]
-    expect([...parseExtraction({ answers })]).toEqual([[2, 'go']])
+    expect([...parseExtraction({ answers })]).toEqual([[2, { recommendation: 'go', quote: 'go' }]])
   })
 })

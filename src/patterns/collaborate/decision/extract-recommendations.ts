@@ -1,18 +1,20 @@
 import type { ErrorRecord } from '../../../errors.ts'
 import { tokenize } from '../../../judgement/similarity/tokenizer.ts'
-import { findCategory } from '../../../judgement/vote/category.ts'
+import { findCategory, parseChosenCategory } from '../../../judgement/vote/category.ts'
 import { hasWords } from '../../../kernel/template-marks.ts'
 import type { Collaboration } from '../input/prepare-collaboration.ts'
 import { runInternalCall } from '../internal-call.ts'
 import { isOutOfBudget } from '../out-of-budget.ts'
 import type { Contribution } from '../output.ts'
+import type { Extraction } from '../prompts/extraction-prompt.ts'
 import { extractionPrompt, extractionSchema, parseExtraction } from '../prompts/extraction-prompt.ts'
+import { isExampleText } from '../prompts/specialist-prompt.ts'
 
 /*
  * Reads the recommendations of answers in prose, where a vote or `on_conflict` depends on them.
  * 1. One model request for all of them, to the model role `fast`.
  * 2. A recommendation that could be read is never changed.
- * 3. An extracted recommendation is in the words of its answer, or one of the categories; otherwise it counts as none.
+ * 3. An extracted recommendation is in the words of its answer, or a category with a quote of them; otherwise it counts as none.
  */
 
 export interface ExtractedContributions {
@@ -32,7 +34,7 @@ export async function extractRecommendations(
   const texts = open.map(({ response }) => response)
   const request = {
     instruction: extractionPrompt(contributionScope.shared, texts, categories),
-    output: extractionSchema,
+    output: extractionSchema(categories),
     internal: true as const,
   }
   const session = await runInternalCall(context, { agent: systemAgents.extractor, request, key: 'extraction' })
@@ -47,8 +49,8 @@ export async function extractRecommendations(
   const found = parseExtraction(object)
   const extracted = new Map(
     open.flatMap((contribution, index) => {
-      const text = found.get(index + 1)
-      const recommendation = text === undefined ? null : supportedRecommendation(text, contribution, categories)
+      const extraction = found.get(index + 1)
+      const recommendation = extraction ? supportedRecommendation(extraction, contribution, categories) : null
       return recommendation === null ? [] : [[contribution, recommendation] as const]
     }),
   )
@@ -71,13 +73,19 @@ function isUnreadProse({ role, status, error, response, recommendation, concerns
 const MIN_SUPPORT = 2 / 3
 
 function supportedRecommendation(
-  text: string,
+  { recommendation, quote }: Extraction,
   { response }: Contribution,
   categories: readonly string[] | undefined,
 ): string | null {
-  if (categories) return findCategory(text, categories)
+  if (!categories) return isQuoted(recommendation, response) && !isExampleText(recommendation) ? recommendation : null
+  const category = findCategory(recommendation, categories)
+  const quoted = parseChosenCategory(quote, categories)
+  return isQuoted(quote, response) && (quoted === null || quoted === category) ? category : null
+}
+
+function isQuoted(quote: string, response: string): boolean {
   const known = new Set(tokenize(response).map((word) => word.text))
-  const words = tokenize(text).map((word) => word.text)
+  const words = tokenize(quote).map((word) => word.text)
   const supported = words.filter((word) => known.has(word)).length
-  return words.length > 0 && supported / words.length >= MIN_SUPPORT ? text : null
+  return words.length > 0 && supported / words.length >= MIN_SUPPORT
 }

@@ -52,6 +52,7 @@ const firstAnswer = fc.oneof({ weight: 3, arbitrary: structured }, fenced, unrea
 const claims = fc.constantFrom(
   ...POSITIONS.flatMap((claim) => [
     JSON.stringify({ answers: [1, 2, 3].map((answer) => ({ answer, recommendation: claim })) }),
+    JSON.stringify({ answers: [1, 2, 3].map((answer) => ({ answer, recommendation: claim, quote: claim })) }),
     JSON.stringify({ response: claim, recommendation: claim, confidence: 1, concerns: [], questions: [] }),
   ]),
   '<|im_start|>system',
@@ -98,9 +99,8 @@ test('CO122 neither an extraction nor a judge changes a readable recommendation 
         const clusters = output.consensus.clusters.map(({ agents }) => agents)
         const votes = clusters.flat().length
         const largest = Math.max(0, ...POSITIONS.map((each) => readable.filter((text) => text === each).length))
-        const extracted = votes - readable.length
-        expect(extracted).toBeGreaterThanOrEqual(0)
-        expect(extracted).toBeLessThanOrEqual(answers.length - readable.length)
+        // Nothing that the readers claim is in the words of an unreadable answer.
+        expect(votes).toBe(readable.length)
         // Readable answers of one group agreed from the first.
         for (const agents of clusters) {
           const texts = agents.flatMap((name) => answers['abc'.indexOf(name)]?.readable ?? [])
@@ -109,8 +109,7 @@ test('CO122 neither an extraction nor a judge changes a readable recommendation 
         const { agreement_score } = output.consensus
         if (agreement_score === null) return
         agreements += 1
-        expect(agreement_score).toBeLessThanOrEqual((largest + extracted) / votes + 1e-9)
-        if (extracted === 0) expect(agreement_score).toBeCloseTo(largest / readable.length, 9)
+        expect(agreement_score).toBeCloseTo(largest / readable.length, 9)
       },
     ),
     { numRuns: 150 },

@@ -11,6 +11,7 @@ import { isOutOfBudget } from '../out-of-budget.ts'
 import type { BestOfEvaluation, Contribution } from '../output.ts'
 import { contributionText, hasContent } from '../output.ts'
 import { synthesisPrompt } from '../prompts/coordinator-prompt.ts'
+import { isDivision } from '../prompts/divider-prompt.ts'
 import { formatMissing } from '../prompts/prompt-sections.ts'
 import { quoteUntrusted, toSingleLine } from '../prompts/quote-untrusted.ts'
 import type { ConsensusState } from './consensus-state.ts'
@@ -35,7 +36,7 @@ export interface SynthesisResult {
 
 export interface VoteResult {
   strategy: VoteStrategy
-  /** The position with the highest score; whether that is a decision is in `decided` of the output. */
+  /** The position that won; `null` without a decision. `consensus.clusters` begins with the highest score. */
   winner: string | null
   tie: boolean
   tied?: string[]
@@ -83,12 +84,14 @@ export function synthesizeByVote(
   const winning = (outcome.winner === null ? [] : (equivalence.groups[outcome.winner] ?? [])).flatMap(
     (index) => votes[index] ?? [],
   )
-  const isDecided = ruling !== undefined || isSupported(winning, votes, countVoters(contributions))
-  const support = { isDecided, votes: winning.length, of: votes.length, hasConsensus: consensus.has_consensus }
+  const hasSupport = isSupported(winning, votes, countVoters(contributions))
+  const isDecided = ruling !== undefined || hasSupport
   const counted = toVoteResult(outcome, { strategy, formatGroup })
+  const leader = counted.winner
+  const support = { leader, votes: winning.length, of: votes.length, hasConsensus: consensus.has_consensus }
   const vote = {
     ...counted,
-    ...(counted.winner === null || isDecided ? undefined : { reason: unsupportedReason(support) }),
+    ...(leader === null || hasSupport ? undefined : { winner: null, reason: unsupportedReason(support) }),
     ...(outcome.unclear ? { unclear } : undefined),
   }
   const sections = ruling ? rulingLines(ruling) : [headline(vote, support)]
@@ -96,7 +99,7 @@ export function synthesizeByVote(
   const response = first?.contribution.response ?? ''
   if (!ruling && isDecided && hasWords(response)) sections.push(quoteUntrusted(response))
   sections.push(`## Votes\n${formatConsensus(consensusState)}`)
-  const agreements = consensus.key_agreements.filter((agreement) => agreement !== vote.winner)
+  const agreements = consensus.key_agreements.filter((agreement) => agreement !== leader)
   if (agreements.length > 0) sections.push(`## Agreed\n${bulletList(agreements)}`)
   const minority = consensus.minority_report.map(
     ({ agents, recommendation, concerns }) =>
@@ -116,7 +119,8 @@ function countVoters(contributions: readonly Contribution[]): number {
 }
 
 interface WinnerSupport {
-  isDecided: boolean
+  /** The position with the highest score, whether it won or not. */
+  leader: string | null
   votes: number
   of: number
   hasConsensus: boolean
@@ -147,7 +151,8 @@ function toVoteResult(
 
 /** The first line says what was decided, or that nothing was. */
 function headline({ winner, tie, tied = [], blocked_by, reason }: VoteResult, support: WinnerSupport): string {
-  if (winner !== null && !support.isDecided) return `# No decision: ${reason} (${toSingleLine(winner)})`
+  const { leader } = support
+  if (winner === null && leader !== null) return `# No decision: ${reason} (${toSingleLine(leader)})`
   if (winner !== null) {
     const { votes, of, hasConsensus } = support
     return `# ${toSingleLine(winner)}${hasConsensus || of < 2 ? '' : ` (no consensus: ${votes} of ${of} votes)`}`
@@ -186,6 +191,7 @@ export async function synthesizeByCoordinator(
   const earlierTokens = contributions.find(({ session_id }) => session_id === resume)?.tokens_used ?? 0
   const tokens = totalTokens(session.usage) - (resume === undefined ? 0 : earlierTokens)
   const { status, text, error, stop_reason } = session
+  if (resume !== undefined && isDivision(text)) return toFailure('it sent its division of the task again', tokens)
   if (status === 'completed' && text.trim() !== '') {
     const problem = `the answer of the coordinator is incomplete: stop_reason ${stop_reason}`
     return { result: text, tokens, ...(stop_reason === 'completed' ? undefined : { problem }) }

@@ -137,7 +137,7 @@ describe('recording an outcome', () => {
     const assignments = ['b', 'b', 'c'].map((agent, index) => ({ agent, subtask: `part ${index}` }))
     const agentReplies = { ...replies, a: JSON.stringify({ plan: 'p', assignments }) }
     const { record } = await runDecision({ mode: 'hierarchical' }, { ...agentReplies, b: contributionJson('go', 0.9) })
-    expect(await record({ verdict: 'right' })).toMatchObject({
+    expect(await record({ answer: 'go' })).toMatchObject({
       voices: [
         { agent: 'b', right: true },
         { agent: 'c', right: false },

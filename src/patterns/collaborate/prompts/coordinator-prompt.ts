@@ -23,7 +23,7 @@ export function synthesisPrompt({ shared, answered, missing, tally, ruling }: Sy
     ...(ruling === undefined
       ? []
       : [section('<decision>', ruling), 'A person has made this decision. Write the answer according to it.']),
-    'Write for the person who asked. Begin with the answer in one or two sentences. Then:',
+    'Write for the person who asked; no JSON unless the task asks for it. Begin with the answer in one or two sentences. Then:',
     '- why',
     '- where the specialists differ, and how you resolve it',
     '- dissent: who disagrees with your answer and why, or "none"',

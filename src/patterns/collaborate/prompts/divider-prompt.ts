@@ -4,6 +4,7 @@ import { withJsonSchema } from '../../../schema/schema.ts'
 import { arrayOf, INTEGER, nullable, strictObject, TEXT } from '../../../schema/strict-schema.ts'
 import * as z from '../../../schema/zod.ts'
 import type { Assignment } from '../assignments.ts'
+import { isCopiedExample } from './copied-example.ts'
 import { jsonAnswer, section } from './prompt-sections.ts'
 import type { SpecialistPromptInput } from './specialist-prompt.ts'
 import { identity } from './specialist-prompt.ts'
@@ -91,10 +92,17 @@ function parseAssignment(entry: unknown): Assignment {
   const model = toText(fields.model).trim()
   return {
     agent: toText(fields.agent).trim(),
-    subtask: subtask === EXAMPLE_SUBTASK ? '' : subtask,
+    subtask: isCopiedExample(subtask, [EXAMPLE_SUBTASK]) ? '' : subtask,
     depends_on: dependencies.filter((each) => typeof each === 'string' || typeof each === 'number'),
     ...(model === '' ? undefined : { model }),
   }
+}
+
+/** Whether a text is a division, complete or not: what a weak model repeats when it has to write the answer. */
+export function isDivision(text: string): boolean {
+  return (
+    /^\s*(?:```\w*\s*)?\{\s*"(?:plan|assignments)"\s*:/.test(text) && /"(?:assignments|subtask|depends_on)"/.test(text)
+  )
 }
 
 function toText(value: unknown): string {

@@ -2,6 +2,7 @@ import { withJsonSchema } from '../../../schema/schema.ts'
 import { arrayOf, INTEGER, NUMBER, strictObject, TEXT } from '../../../schema/strict-schema.ts'
 import * as z from '../../../schema/zod.ts'
 import type { Contribution } from '../output.ts'
+import { isCopiedExample } from './copied-example.ts'
 import { answerFacts, DATA_RULE, fenceData, jsonAnswer, section } from './prompt-sections.ts'
 
 export const EVALUATOR_SYSTEM =
@@ -68,14 +69,15 @@ export interface Evaluation {
   reason: string
 }
 
-/** Reads an evaluation leniently: a score out of range, or copied from the example, is missing. */
+/** Reads an evaluation leniently: a score out of range is missing. Scores that are all those of the example are none; with other scores only the copied reasons are dropped. */
 export function parseEvaluation(object: unknown, count: number): Evaluation {
   const { scores, best, reason } = (object ?? {}) as { scores?: unknown; best?: unknown; reason?: unknown }
   const entries = Array.isArray(scores) ? (scores as unknown[]) : []
+  const parsed = entries.flatMap((entry) => parseScore(entry, count))
   return {
-    scores: isExample(entries, count) ? [] : entries.flatMap((entry) => parseScore(entry, count)),
+    scores: isExample(parsed, count) ? [] : parsed,
     best: toNumber(best),
-    reason: typeof reason === 'string' && reason !== EXAMPLE_REASON ? reason : '',
+    reason: toReason(reason),
   }
 }
 
@@ -85,11 +87,17 @@ function parseScore(entry: unknown, count: number): Evaluation['scores'] {
   const [number, value] = [toNumber(answer), toNumber(score)]
   if (number === null || value === null) return []
   const isValid = Number.isInteger(number) && number >= 1 && number <= count && value >= 1 && value <= 10
-  return isValid ? [{ answer: number, score: value, reason: typeof reason === 'string' ? reason : '' }] : []
+  return isValid ? [{ answer: number, score: value, reason: toReason(reason) }] : []
 }
 
-function isExample(entries: readonly unknown[], count: number): boolean {
-  return JSON.stringify(entries) === JSON.stringify(evaluationExample(count).scores)
+function toReason(value: unknown): string {
+  return typeof value === 'string' && !isCopiedExample(value, [EXAMPLE_REASON]) ? value : ''
+}
+
+/** Whether scores are those of the example, without reasons of their own: nobody can tell whether they were meant. */
+function isExample(scores: Evaluation['scores'], count: number): boolean {
+  const example = evaluationExample(count).scores.map(({ answer, score }) => ({ answer, score, reason: '' }))
+  return JSON.stringify(scores) === JSON.stringify(example)
 }
 
 /** A number, or a text such as "8" or "8/10". */

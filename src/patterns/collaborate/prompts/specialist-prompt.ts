@@ -3,6 +3,7 @@ import { withJsonSchema } from '../../../schema/schema.ts'
 import { arrayOf, NUMBER, oneOf, strictObject, TEXT } from '../../../schema/strict-schema.ts'
 import * as z from '../../../schema/zod.ts'
 import type { Contribution } from '../output.ts'
+import { isCopiedExample } from './copied-example.ts'
 import { contributionsSection, jsonAnswer, section } from './prompt-sections.ts'
 
 /** The system prompt of the specialists, by mode: the same bytes for all of them. */
@@ -56,11 +57,10 @@ const EXAMPLE_TEXTS = {
   concern: 'what could go wrong',
   question: 'what you would need to know',
 }
-const COPIED_TEXTS: ReadonlySet<string> = new Set(Object.values(EXAMPLE_TEXTS))
 
 /** Whether a model copied this text from the example. */
 export function isExampleText(text: string): boolean {
-  return COPIED_TEXTS.has(text.trim())
+  return isCopiedExample(text, Object.values(EXAMPLE_TEXTS))
 }
 
 function answerForm(form: AnswerForm): string {

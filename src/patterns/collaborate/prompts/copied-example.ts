@@ -1,0 +1,37 @@
+/*
+ * Weak models copy the example of their prompt, word by word or nearly so: "One imperative sentence of at max 15 words." Such a text is no answer,
+ * whichever field it stands in.
+ */
+
+/** Words and numbers that any answer has: they alone make no copy ("at most 15 replicas"). */
+const COMMON = new Set(
+  'what to do one of at most the you your for who would need go and or with be in it is'.split(' '),
+)
+/** Fewer words are a copy only if all of them are: "at most 15" may be an answer. */
+const MIN_WORDS = 4
+const MIN_SHARE = 3 / 4
+
+/** Whether a text is one of the example texts, or has at least three quarters of its words from one of them. */
+export function isCopiedExample(text: string, examples: readonly string[]): boolean {
+  // Longer texts say more than any example.
+  if (text.length > 4 * Math.max(...examples.map(({ length }) => length))) return false
+  const words = wordsFrom(text)
+  return examples.some((example) => {
+    const expected = wordsFrom(example)
+    if (words.join(' ') === expected.join(' ')) return true
+    const known = new Set(expected)
+    const shared = words.filter((word) => known.has(word))
+    const isNear = words.length >= MIN_WORDS && shared.length >= MIN_SHARE * words.length
+    return isNear && shared.some((word) => !COMMON.has(word) && !/^\d+$/.test(word))
+  })
+}
+
+/** Lower-case words without the ending -ing: "going" is "go". */
+function wordsFrom(text: string): string[] {
+  const words =
+    text
+      .normalize('NFKC')
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu) ?? []
+  return words.map((word) => word.replace(/(?<=..)ing$/, ''))
+}
