@@ -29,14 +29,22 @@ const handoffTrace = z.strictObject({
 })
 export type HandoffTrace = z.output<typeof handoffTrace>
 
+const filledRole = z.strictObject({
+  name: z.string(),
+  uses: z.string(),
+  method: z.enum(['embeddings', 'words']),
+  by: z.array(z.string()),
+  similarity: z.number().optional(),
+})
+
 /** Events of a team. */
 export const teamEvents = {
   'team:start': z.strictObject({
     team: z.string(),
     agents: z.int(),
     first: z.string(),
-    /** Agents chosen for open roles, and the role terms that matched. */
-    filled_roles: z.array(z.strictObject({ name: z.string(), uses: z.string(), by: z.array(z.string()) })).optional(),
+    /** Agents chosen for open roles: by embeddings, with the similarity, or by words, with the role terms that matched. */
+    filled_roles: z.array(filledRole).optional(),
     /** Warnings of `troupe team check`. */
     warnings: z.array(z.string()).optional(),
   }),

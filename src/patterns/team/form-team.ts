@@ -1,19 +1,115 @@
-import { TroupeError } from '../../errors.ts'
+import { TroupeError, toTroupeError } from '../../errors.ts'
+import { cosineSimilarity } from '../../judgement/similarity/similarity.ts'
 import type { Team } from '../../judgement/team/team-schema.ts'
 import type { Context } from '../../kernel/context.ts'
+import type { Embedder } from '../../kernel/embedder.ts'
 import type { Roster } from '../../kernel/roster.ts'
 import type { FilledRole } from './team-plan.ts'
 
+export interface FormedTeam {
+  roles: FilledRole[]
+  /** The reason why roles were matched by words although there is an embedder. */
+  problem?: string
+}
+
 /** Fills the open roles of a team with agents of the roster. The choice is a recorded step. */
-export async function formTeam(context: Context, team: Team): Promise<FilledRole[]> {
-  if (!team.form) return []
-  return context.step('form', () => matchRoles(team, context.roster), { input: team.form })
+export async function formTeam(context: Context, team: Team): Promise<FormedTeam> {
+  if (!team.form) return { roles: [] }
+  const { roster, embedder } = context
+  return context.step('form', (signal) => fillRoles(team, roster, { embedder, signal }), { input: team.form })
+}
+
+interface EmbeddingOptions {
+  embedder: Embedder | undefined
+  signal: AbortSignal
+}
+
+/** Ranks by the meaning of role and description; without an embedder that works, by the words they share. */
+export async function fillRoles(
+  team: Team,
+  roster: Roster,
+  { embedder, signal }: EmbeddingOptions,
+): Promise<FormedTeam> {
+  const byWords = matchRoles(team, roster)
+  const candidates = freeAgents(team, roster)
+  if (!embedder || candidates.length < 2) return { roles: byWords }
+  const roleTexts = team.form?.roles.map(roleText) ?? []
+  const agentTexts = candidates.map((name) => agentText(name, roster))
+  try {
+    const agentVectors = await embedAgents(embedder, agentTexts, signal)
+    const roleVectors = await embedder.embed(roleTexts, signal)
+    const scores = roleVectors.map((role) => agentVectors.map((agent) => cosine(role, agent)))
+    return { roles: assignBySimilarity(team, candidates, scores) }
+  } catch (thrown) {
+    signal.throwIfAborted()
+    const problem = `the embedder failed, so open roles were filled by words: ${toTroupeError(thrown).message}`
+    return { roles: byWords, problem }
+  }
+}
+
+/** Vectors of the latest roster, by text: embedding takes up to 80 ms per agent, and most runs have the agents of the run before. */
+const agentVectorCache = new WeakMap<Embedder, ReadonlyMap<string, Float32Array>>()
+
+async function embedAgents(embedder: Embedder, texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]> {
+  const cached = agentVectorCache.get(embedder)
+  const missing = texts.filter((text) => !cached?.has(text))
+  const added = missing.length === 0 ? [] : await embedder.embed(missing, signal)
+  const addedByText = new Map(missing.map((text, index) => [text, added[index] ?? new Float32Array()]))
+  const vectors = texts.map((text) => cached?.get(text) ?? addedByText.get(text) ?? new Float32Array())
+  agentVectorCache.set(embedder, new Map(texts.map((text, index) => [text, vectors[index] ?? new Float32Array()])))
+  return vectors
+}
+
+function assignBySimilarity(
+  { form }: Team,
+  candidates: readonly string[],
+  scores: readonly (readonly number[])[],
+): FilledRole[] {
+  const assigned = new Set<string>()
+  return (form?.roles ?? []).map(({ name, role, expertise = [] }, index) => {
+    const [best] = candidates
+      .map((uses, candidate) => ({ uses, similarity: scores[index]?.[candidate] ?? 0 }))
+      .filter(({ uses }) => !assigned.has(uses))
+      .sort((a, b) => b.similarity - a.similarity)
+    // Unreachable: matching by words found a different agent for each role.
+    if (!best) throw unfilledRoleError({ name, role }, candidates)
+    assigned.add(best.uses)
+    return { name, role, expertise, method: 'embeddings', by: [], ...best }
+  })
+}
+
+/** Rounded: the last digits of a similarity differ between processors. */
+function cosine(a: Float32Array, b: Float32Array): number {
+  return Math.round(cosineSimilarity(a, b) * 10_000) / 10_000
+}
+
+/** Long descriptions continue with examples, whose subject is not the agent's. */
+const MAX_DESCRIPTION_LENGTH = 500
+
+function agentText(name: string, roster: Roster): string {
+  return `${toWords(name)}: ${roster.get(name).description.slice(0, MAX_DESCRIPTION_LENGTH)}`
+}
+
+type OpenRole = NonNullable<Team['form']>['roles'][number]
+
+function roleText({ name, role, expertise = [] }: OpenRole): string {
+  return `${toWords(name)}: ${[role, ...expertise].join(', ')}`
+}
+
+function toWords(name: string): string {
+  return name.replaceAll(/[_-]/g, ' ')
+}
+
+/** The agents that no member of the team uses already, in roster order. */
+function freeAgents({ agents }: Team, roster: Roster): string[] {
+  const used = new Set(agents.flatMap(({ uses }) => uses ?? []))
+  return roster.names.filter((name) => !used.has(name))
 }
 
 /** Matches each role to the agent with the most words in common; ties go to the first agent of the roster. */
-export function matchRoles({ form, agents }: Team, roster: Roster): FilledRole[] {
-  const roles = form?.roles ?? []
-  const limit = form?.max_agents ?? 0
+export function matchRoles(team: Team, roster: Roster): FilledRole[] {
+  const roles = team.form?.roles ?? []
+  const limit = team.form?.max_agents ?? 0
   if (roles.length > limit) {
     throw new TroupeError(
       'invalid_input',
@@ -23,29 +119,33 @@ export function matchRoles({ form, agents }: Team, roster: Roster): FilledRole[]
       },
     )
   }
-  const assigned = new Set(agents.flatMap(({ uses }) => uses ?? []))
-  return roles.map(({ name, role, expertise = [] }) => {
-    const roleStems = wordStems([role, name.replaceAll(/[_-]/g, ' '), ...expertise].join(' '))
-    const [best] = roster.names
+  const candidates = freeAgents(team, roster)
+  const assigned = new Set<string>()
+  return roles.map((open) => {
+    const { name, role, expertise = [] } = open
+    const roleStems = wordStems([role, toWords(name), ...expertise].join(' '))
+    const [best] = candidates
       .filter((candidate) => !assigned.has(candidate))
-      .map((candidate, order) => ({ candidate, order, ...matchScore(roleStems, candidate, roster) }))
+      .map((candidate) => ({ candidate, ...matchScore(roleStems, candidate, roster) }))
       .filter(({ score }) => score > 0)
-      .sort((a, b) => b.score - a.score || a.order - b.order)
-    if (!best) {
-      throw new TroupeError('unknown_agent', `no agent of the roster fits the role '${role}' (${name})`, {
-        alternatives: [...roster.names],
-        hint: `the roster has: ${roster.names.join(', ')}; name one with \`uses\`, or describe the role in its words`,
-      })
-    }
+      .sort((a, b) => b.score - a.score)
+    if (!best) throw unfilledRoleError(open, roster.names)
     assigned.add(best.candidate)
-    return { name, role, uses: best.candidate, expertise, by: best.by }
+    return { name, role, uses: best.candidate, expertise, method: 'words', by: best.by }
+  })
+}
+
+function unfilledRoleError({ name, role }: Pick<OpenRole, 'name' | 'role'>, names: readonly string[]): TroupeError {
+  return new TroupeError('unknown_agent', `no agent of the roster fits the role '${role}' (${name})`, {
+    alternatives: [...names],
+    hint: `the roster has: ${names.join(', ')}; name one with \`uses\`, or describe the role in its words`,
   })
 }
 
 const NAME_MATCH_WEIGHT = 3
 
 function matchScore(roleStems: ReadonlySet<string>, name: string, roster: Roster): { score: number; by: string[] } {
-  const nameStems = wordStems(name.replaceAll(/[_-]/g, ' '))
+  const nameStems = wordStems(toWords(name))
   const descriptionStems = wordStems(roster.get(name).description)
   const by = [...roleStems].filter((stem) => nameStems.has(stem) || descriptionStems.has(stem))
   const score = by.reduce(

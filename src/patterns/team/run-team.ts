@@ -28,7 +28,7 @@ import { handleUserMessages, overrideHandoff, recordUserMessages } from './user-
 export async function runTeam(context: TeamContext, input: TeamRunInput): Promise<PatternResult> {
   const isSubTeam = context.parentName !== undefined
   const missingTools = isSubTeam ? [] : await runPreflight(context, input.team)
-  const filledRoles = await formTeam(context, input.team)
+  const { roles: filledRoles, problem } = await formTeam(context, input.team)
   const plan = createTeamPlan(input, context.roster, filledRoles)
   const state = createTeamState(context, plan, input)
   context.setPartialOutput((stop_reason, { input: inputTokens, output: outputTokens }) => {
@@ -43,8 +43,12 @@ export async function runTeam(context: TeamContext, input: TeamRunInput): Promis
   const first = await handleUserMessages(state, { key: 'start', said: [requestMessage(input)], fallback })
   if ('error' in first) return failTeam(state, first, { agent: '', where: '' })
   if (isSubTeam) appendPriorMessages(state)
-  const warnings = isSubTeam ? [] : [...teamWarnings(input), ...missingTools]
-  const filled_roles = filledRoles.map(({ name, uses, by = [] }) => ({ name, uses, by }))
+  const warnings = [
+    ...(isSubTeam ? [] : teamWarnings(input)),
+    ...missingTools,
+    ...(problem === undefined ? [] : [problem]),
+  ]
+  const filled_roles = filledRoles.map(({ role: _role, expertise: _expertise, ...filled }) => filled)
   context.emit('start', 'team:start', {
     ...{ team: input.team.name, agents: state.plan.names.length, first: first.to },
     ...(filled_roles.length > 0 ? { filled_roles } : undefined),

@@ -8,9 +8,7 @@ import {
   runTeam,
   teamModel,
 } from '../../../test/support/team-harness.ts'
-import { agent, lastMessageText } from '../../../test/support/test-troupe.ts'
 import { createTroupe } from '../../index.ts'
-import { isEvent } from '../../kernel/event.ts'
 import type { ModelRequest } from '../../kernel/model.ts'
 
 const inner = (name: string, worker: string, more = {}) => ({
@@ -142,51 +140,6 @@ describe('artifacts', () => {
       ['draft@1'],
       ['draft@2'],
     ])
-  })
-})
-
-describe('open roles', () => {
-  const roster = [
-    agent('poet', { description: 'Writes poems and songs' }),
-    agent('db-expert', { description: 'Knows databases, indexes and queries', instructions: 'Think in tables.' }),
-    agent('sql-reviewer', { description: 'Reviews SQL queries' }),
-  ]
-  const team = {
-    name: 'Formed',
-    form: {
-      roles: [
-        { name: 'designer', role: 'designs databases' },
-        { name: 'checker', role: 'reviewing of queries' },
-      ],
-    },
-    handoffs: [{ from_agent: 'designer', to_agent: 'checker' }],
-    after_work_behavior: 'terminate',
-  }
-
-  test('TM14 open roles are filled from the roster by matching words, and the choice is recorded', async () => {
-    const run = await runTeam(team, { designer: ['tables'], checker: ['checked'] }, { agents: roster })
-    expect(run.route).toEqual(['designer', 'checker'])
-    const start = run.events.find((event) => isEvent(event, 'team:start'))
-    expect(start?.data).toMatchObject({
-      filled_roles: [
-        { name: 'designer', uses: 'db-expert', by: expect.arrayContaining(['databas']) },
-        { name: 'checker', uses: 'sql-reviewer', by: expect.arrayContaining(['review']) },
-      ],
-    })
-    expect(run.events.some((event) => isEvent(event, 'step:end') && event.data.key === 'form')).toBe(true)
-    const [request] = requestsFrom(run, 'designer')
-    expect(request && lastMessageText(request)).toContain('Think in tables.')
-  })
-
-  test('TM14 a role that no agent fits, or more roles than max_agents, is rejected', async () => {
-    const roles = [{ name: 'pilot', role: 'flies aeroplanes' }]
-    const noMatch = runTeam({ ...team, handoffs: [], form: { roles } }, {}, { agents: roster })
-    await expect(noMatch).rejects.toMatchObject({
-      code: 'unknown_agent',
-      alternatives: expect.arrayContaining(['poet', 'db-expert']),
-    })
-    const many = runTeam({ ...team, form: { ...team.form, max_agents: 1 } }, {}, { agents: roster })
-    await expect(many).rejects.toThrow(/`form.roles` has 2 roles, but `form.max_agents` is 1/)
   })
 })
 

@@ -60,8 +60,11 @@ export interface FilledRole {
   role: string
   uses: string
   expertise: string[]
-  /** The word stems that matched. */
-  by?: string[]
+  method: 'embeddings' | 'words'
+  /** With `words`, the word stems that matched. */
+  by: string[]
+  /** With `embeddings`, the cosine similarity of role and agent. */
+  similarity?: number
 }
 
 export function createTeamPlan(

@@ -65,9 +65,10 @@ function teamProgress(event: TeamEvent): ProgressLine | undefined {
 function teamStartSpans({
   data: { team, first, filled_roles = [], warnings = [] },
 }: TeamEventOf<'team:start'>): TextSpan[] {
-  const assignments = filled_roles.map(
-    ({ name, uses, by = [] }) => `${name} is ${uses}${by.length > 0 ? ` (${by.join(', ')})` : ''}`,
-  )
+  const assignments = filled_roles.map(({ name, uses, by, similarity }) => {
+    const reason = similarity === undefined ? by.join(', ') : `similarity ${similarity.toFixed(2)}`
+    return `${name} is ${uses} (${reason})`
+  })
   return [
     `${toTerminalLine(team)}: `,
     ['bold', toTerminalLine(first)],

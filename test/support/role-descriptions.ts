@@ -1,0 +1,131 @@
+/**
+ * Open roles of teams and the agents that fit them, for bench/roles.ts: agents of test/fixtures/agents and the built-in ones. Written before any
+ * matching was measured; do not adjust them to a result.
+ */
+export interface RoleDescription {
+  name: string
+  role: string
+  expertise?: string[]
+  /** The agents that a person would accept. */
+  fits: string[]
+}
+
+export const ROLE_DESCRIPTIONS: RoleDescription[] = [
+  {
+    name: 'upgrader',
+    role: 'brings a ten-year-old codebase up to date',
+    fits: ['framework-migration-legacy-modernizer'],
+  },
+  {
+    name: 'teacher',
+    role: 'writes a beginner guide that explains our library',
+    fits: ['documentation-generation-tutorial-engineer'],
+  },
+  {
+    name: 'backend',
+    role: 'builds the Python web backend with models and views',
+    fits: ['python-development-django-pro'],
+  },
+  {
+    name: 'critic',
+    role: 'looks for bugs in a pull request',
+    fits: ['codebase-cleanup-code-reviewer', 'reviewer', 'code-review-preshipment'],
+  },
+  { name: 'detective', role: 'finds out why the service crashes', fits: ['team-debugger'] },
+  { name: 'coordinator', role: 'splits the work among several people and merges it', fits: ['team-lead'] },
+  { name: 'gatekeeper', role: 'last look at everything before we release', fits: ['code-review-preshipment'] },
+  { name: 'firmware', role: 'programs the chip of our sensor board', fits: ['arm-cortex-expert'] },
+  {
+    name: 'builder',
+    role: 'implements one part of the feature while others do theirs',
+    fits: ['team-implementer', 'implementer'],
+  },
+  {
+    name: 'visual_checker',
+    role: 'compares pictures of the pages with the design',
+    fits: ['ui-visual-validator'],
+  },
+  { name: 'collector', role: 'finds datasets and cleans them', fits: ['data-researcher'] },
+  { name: 'statistician', role: 'says whether variant B of the experiment really won', fits: ['ab-test-analysis'] },
+  { name: 'retention', role: 'explains when customers stop coming back', fits: ['cohort-analysis'] },
+  { name: 'windows_developer', role: 'maintains an old C# program', fits: ['dotnet-framework-4.8-expert'] },
+  { name: 'administrator', role: 'scripts user accounts in Active Directory', fits: ['powershell-5.1-expert'] },
+  {
+    name: 'infrastructure',
+    role: 'keeps Terraform of all environments free of repetition',
+    fits: ['terragrunt-expert'],
+  },
+  {
+    name: 'planner',
+    role: 'chooses which agents should do which piece of the job',
+    fits: ['agent-organizer', 'team-lead'],
+  },
+  {
+    name: 'fact_checker',
+    role: 'verifies the claims of a generated text against sources',
+    fits: ['Doublecheck'],
+  },
+  {
+    name: 'outage_watch',
+    role: 'tells whether the fault is ours or the provider of the cloud is down',
+    fits: ['Cloud and SaaS Outage Triage'],
+  },
+  { name: 'observer', role: 'reads New Relic to explain a slow endpoint', fits: ['New Relic Incident Response Agent'] },
+  { name: 'on_call', role: 'investigates alarms in AWS at night', fits: ['AWS Incident Triage'] },
+  { name: 'migrator', role: 'moves class components to React 18', fits: ['react18-commander'] },
+  { name: 'frontend_lead', role: 'leads the upgrade to React 19', fits: ['react19-commander'] },
+  { name: 'app_developer', role: 'writes the iPhone and Android app', fits: ['gem-implementer-mobile'] },
+  { name: 'scout', role: 'maps where things are in an unknown repository', fits: ['explorer'] },
+  { name: 'editor', role: 'changes a few lines in known files', fits: ['file-ops'] },
+  { name: 'committer', role: 'commits the result and opens a pull request', fits: ['git-ops'] },
+  { name: 'runner', role: 'runs the build and the tests in a terminal', fits: ['shell-exec'] },
+  { name: 'amplifier_advisor', role: 'answers questions on Amplifier', fits: ['amplifier-expert', 'ecosystem-expert'] },
+  { name: 'release_train', role: 'aligns changes over many Amplifier repositories', fits: ['ecosystem-expert'] },
+  {
+    name: 'designer',
+    role: 'decides the structure of the system before anyone codes',
+    fits: ['architect', 'troupe:architect'],
+  },
+  {
+    name: 'programmer',
+    role: 'writes the code',
+    fits: ['implementer', 'team-implementer'],
+  },
+  { name: 'librarian', role: 'looks things up on the internet', fits: ['researcher', 'data-researcher'] },
+  {
+    name: 'quality',
+    role: 'judges whether the code is safe and readable',
+    fits: ['reviewer', 'codebase-cleanup-code-reviewer', 'code-review-preshipment'],
+  },
+  { name: 'generalist', role: 'helps with whatever comes up', fits: ['default'] },
+  {
+    name: 'hypothesis_tester',
+    role: 'takes one suspected cause and proves or refutes it',
+    fits: ['team-debugger'],
+  },
+  {
+    name: 'driver_author',
+    role: 'writes low-level drivers',
+    expertise: ['interrupts', 'DMA'],
+    fits: ['arm-cortex-expert'],
+  },
+  { name: 'api', role: 'adds endpoints', expertise: ['ORM', 'Celery'], fits: ['python-development-django-pro'] },
+  {
+    name: 'debt_collector',
+    role: 'replaces outdated libraries step by step without breaking callers',
+    fits: ['framework-migration-legacy-modernizer'],
+  },
+  {
+    name: 'onboarding',
+    role: 'prepares exercises for new colleagues',
+    fits: ['documentation-generation-tutorial-engineer'],
+  },
+  { name: 'experimenter', role: 'evaluates our split test and recommends whether to ship', fits: ['ab-test-analysis'] },
+  { name: 'growth', role: 'compares how groups of users behave month after month', fits: ['cohort-analysis'] },
+  { name: 'project_auditor', role: 'checks that the Conductor files are complete', fits: ['conductor-validator'] },
+  { name: 'screenshots', role: 'proves that the layout did not shift', fits: ['ui-visual-validator'] },
+  { name: 'domain_controller', role: 'manages DNS and DHCP on Windows servers', fits: ['powershell-5.1-expert'] },
+  { name: 'tracer', role: 'follows how a value flows through the code', fits: ['explorer'] },
+  { name: 'historian', role: 'resolves merge conflicts and rebases branches', fits: ['git-ops'] },
+  { name: 'packager', role: 'installs packages and compiles', fits: ['shell-exec'] },
+]
