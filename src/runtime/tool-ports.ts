@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises'
+import { mkdir, readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Policy } from '../judgement/permission/permission-policy.ts'
 import type { Agent } from '../kernel/agent.ts'
@@ -50,7 +50,8 @@ export async function openToolbox({ store = DEFAULT_STORE, ...options }: TroupeO
   const { createTools } = await import('../tools/tools.ts')
   const { userConfigFolder } = await import('../formats/user-home.ts')
   // In a workspace that is the home folder, an agent could make the next command execute its code (privilege escalation).
-  const workspace = { ...options.workspace, protect: [...(options.workspace.protect ?? []), userConfigFolder()] }
+  const own = [userConfigFolder(), ...(await packagesInWorkspace(options.workspace.workspace))]
+  const workspace = { ...options.workspace, protect: [...(options.workspace.protect ?? []), ...own] }
   for (const note of await recoverInterruptedCommands()) process.emitWarning(note)
   const records = await commandRecords()
   if (typeof store !== 'string' || store === 'memory') return createTools(workspace, records)
@@ -58,6 +59,17 @@ export async function openToolbox({ store = DEFAULT_STORE, ...options }: TroupeO
   const hidden = storePathsToHide(workspace.workspace, { path: store, isFile: databasePath(store) === store })
   const protect = [...workspace.protect, resolve(store)]
   return createTools({ ...workspace, protect, hide: [...(workspace.hide ?? []), ...hidden] }, records)
+}
+
+/** The folder of installed MCP servers where it is inside of the workspace: an agent could change servers of other projects (cache poisoning). */
+async function packagesInWorkspace(workspace: string): Promise<string[]> {
+  const { serverCacheFolder } = await import('../tools/mcp/install-server.ts')
+  const { isWithin, resolveRealPath } = await import('../tools/files/protected-paths.ts')
+  const folder = serverCacheFolder(process.env)
+  if (!isWithin(resolveRealPath(folder), resolveRealPath(workspace))) return []
+  // The sandbox would protect the first missing folder of the path with an empty file.
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch(() => {})
+  return [folder]
 }
 
 /** The tools of the workspace that are enabled, and those of the options. */

@@ -2,18 +2,21 @@ import {
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { homedir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { userInfo } from 'node:os'
+import { delimiter, dirname, isAbsolute, join } from 'node:path'
 import { canonicalJson, shortHash } from '../../kernel/hash.ts'
 import type { EnvironmentVariables } from '../../kernel/world.ts'
+import { isWithin, resolveRealPath } from '../files/protected-paths.ts'
 import { openWorkspace } from '../files/workspace.ts'
 import { openSandbox } from '../sandbox/open-sandbox.ts'
+import { trustedPath } from '../sandbox/trusted-path.ts'
 import { findProgram } from '../search/ripgrep.ts'
 import { operatorError } from '../tool-errors.ts'
 import type { NpxCommand } from './npx-command.ts'
@@ -22,9 +25,11 @@ import { packageName } from './npx-command.ts'
 /*
  * Installs the package of a server whose command is npx, before the server starts in a sandbox that has neither network nor a home.
  * 1. Supply chain: npm and the install scripts of packages run in a sandbox of their own. It reaches the registry and sees only the new
- *    folder; no file of the project, no variable of this process.
+ *    folder and npm itself; no file of the project, no variable of this process.
  * 2. A folder is complete or not there: it is filled under another name and renamed. A package that is installed is not fetched again.
  * 3. The server can read the folder and not write it.
+ * 4. Cache poisoning: a folder is shared only by entries that would install the same: packages, registry and all settings of npm are in its name. No
+ *    npm of a project is used, and nobody else may write the cache.
  */
 
 const DEFAULT_REGISTRY = 'https://registry.npmjs.org/'
@@ -34,6 +39,8 @@ export interface InstallContext {
   env: EnvironmentVariables
   /** Variables of the server's entry. */
   serverEnv: Readonly<Record<string, string>>
+  /** Folders that agents can write: no program in them is executed. */
+  writable: readonly string[]
   signal: AbortSignal
   /** Called before a package is fetched. */
   onInstall(message: string): void
@@ -47,7 +54,8 @@ export interface InstalledProgram {
 
 /** The registry of npm, as set for the server or for this process. */
 export function npmRegistry({ env, serverEnv }: Pick<InstallContext, 'env' | 'serverEnv'>): URL {
-  const value = serverEnv.npm_config_registry ?? env.npm_config_registry ?? DEFAULT_REGISTRY
+  const value =
+    npmSettings(serverEnv).npm_config_registry ?? env.npm_config_registry ?? env.NPM_CONFIG_REGISTRY ?? DEFAULT_REGISTRY
   const url = URL.parse(value)
   if (url) return url
   throw operatorError(
@@ -59,21 +67,51 @@ export function npmRegistry({ env, serverEnv }: Pick<InstallContext, 'env' | 'se
 /** Installs the packages of a command unless they are there, and finds the program. */
 export async function installServer(command: NpxCommand, context: InstallContext): Promise<InstalledProgram> {
   const registry = npmRegistry(context)
-  const root = join(
-    context.env.XDG_CACHE_HOME || join(context.env.HOME || homedir(), '.cache'),
-    'troupe',
-    'mcp-servers',
-  )
-  const key = shortHash(canonicalJson([command.packages, registry.href, process.versions.modules]))
+  const root = serverCacheFolder(context.env)
+  const settings = npmSettings(context.serverEnv)
+  const key = shortHash(canonicalJson([command.packages, registry.href, settings, process.versions.modules]))
   const label = packageName(command.packages[0] ?? '').replaceAll(/[^a-z0-9.-]+/gi, '_')
   const folder = join(root, `${label}-${key}`)
+  mkdirSync(root, { recursive: true, mode: 0o700 })
+  assertPrivate(root)
   if (!isFolder(folder)) {
     context.onInstall(`npm installs ${command.packages.join(' and ')} into ${folder}, once`)
-    mkdirSync(root, { recursive: true })
+    removeAbandoned(root)
     await installInto(folder, { root, command, registry, context })
   }
   return { folder, program: join(folder, 'node_modules', '.bin', programName(command, folder)) }
 }
+
+/** The folder of installed packages. */
+export function serverCacheFolder({ XDG_CACHE_HOME, HOME }: EnvironmentVariables): string {
+  // A relative folder would be one of the project.
+  const cache = XDG_CACHE_HOME && isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : undefined
+  const home = HOME && isAbsolute(HOME) ? HOME : userInfo().homedir
+  return join(cache ?? join(home, '.cache'), 'troupe', 'mcp-servers')
+}
+
+/** Another user who can write the folder could plant a package there. */
+function assertPrivate(folder: string): void {
+  const { uid, mode } = lstatSync(folder)
+  if (isFolder(folder) && uid === process.getuid?.() && (mode & 0o022) === 0) return
+  throw operatorError(
+    `${folder} is not a folder that only you can write`,
+    `delete it, or set \`XDG_CACHE_HOME\` to another folder; packages of MCP servers are installed there`,
+  )
+}
+
+const ABANDONED_MS = 24 * 3_600_000
+
+/** Removes what killed installations left. */
+function removeAbandoned(root: string): void {
+  for (const name of readdirSync(root)) {
+    const path = join(root, name)
+    if (!name.startsWith(STAGING) || Date.now() - lstatSync(path).mtimeMs < ABANDONED_MS) continue
+    rmSync(path, { recursive: true, force: true })
+  }
+}
+
+const STAGING = '.install-'
 
 function isFolder(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true
@@ -87,7 +125,7 @@ interface Installation {
 }
 
 async function installInto(folder: string, { root, command, registry, context }: Installation): Promise<void> {
-  const staging = mkdtempSync(join(root, '.install-'))
+  const staging = mkdtempSync(join(root, STAGING))
   try {
     writeFileSync(join(staging, 'package.json'), '{ "private": true }\n')
     await runNpm(staging, { command, registry, context })
@@ -103,13 +141,7 @@ async function installInto(folder: string, { root, command, registry, context }:
 }
 
 async function runNpm(staging: string, { command, registry, context }: Omit<Installation, 'root'>): Promise<void> {
-  const program = findProgram('npm', context.env.PATH ?? '')
-  if (program === undefined)
-    throw operatorError(
-      'npm is missing, which installs it',
-      'install npm, or set `command` to the program of the server',
-    )
-  const npm = realpathSync(program)
+  const npm = findNpm(context)
   const workspace = openWorkspace(staging)
   const certificates = certificateSettings(context.env)
   const read = [dirname(dirname(npm)), ...Object.values(certificates)]
@@ -123,6 +155,8 @@ async function runNpm(staging: string, { command, registry, context }: Omit<Inst
       env: { ...nodePath(), ...certificates, ...npmSettings(context.serverEnv), npm_config_registry: registry.href },
     })
     context.signal.addEventListener('abort', kill, { once: true })
+    // The start took a moment.
+    if (context.signal.aborted) kill()
     let stderr = ''
     child.stderr?.on('data', (chunk: Buffer) => {
       stderr = (stderr + chunk.toString('utf8')).slice(-4 * STDERR_CHARS)
@@ -136,9 +170,28 @@ async function runNpm(staging: string, { command, registry, context }: Omit<Inst
   }
 }
 
-/** The settings of npm in the entry of the server; its other variables are for the server only. */
+/**
+ * The script of npm. Information leak: its folder is visible to install scripts, and the folder of a wrapper such as `~/bin/npm` is the home
+ * folder; so only a real npm counts.
+ */
+function findNpm({ env, writable }: InstallContext): string {
+  const path = trustedPath(writable, env.PATH ?? '')
+  for (const folder of path.split(delimiter)) {
+    const program = findProgram('npm', folder)
+    const npm = program === undefined ? undefined : realpathSync(program)
+    if (npm?.endsWith('/npm/bin/npm-cli.js') && !writable.some((root) => isWithin(npm, resolveRealPath(root))))
+      return npm
+  }
+  throw operatorError(
+    'npm is missing, which installs it; a wrapper of npm, or one inside of the workspace, is not used',
+    'install npm, or set `command` to the program of the server',
+  )
+}
+
+/** The settings of npm in the entry of the server, in lower case as npm reads them, except those of one registry; its other variables are for the server only. */
 function npmSettings(serverEnv: InstallContext['serverEnv']): Record<string, string> {
-  return Object.fromEntries(Object.entries(serverEnv).filter(([name]) => /^npm_config_/i.test(name)))
+  const settings = Object.entries(serverEnv).filter(([name]) => /^npm_config_/i.test(name))
+  return Object.fromEntries(settings.map(([name, value]) => [name.includes('//') ? name : name.toLowerCase(), value]))
 }
 
 /** `PATH` inside the sandbox, with the Node of this process first. */

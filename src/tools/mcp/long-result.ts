@@ -28,7 +28,10 @@ export async function limitResult(
 }
 
 function firstBytes(text: string, bytes: number): string {
-  return new TextDecoder().decode(Buffer.from(text.slice(0, bytes)).subarray(0, bytes)).replace(/\ufffd+$/, '')
+  const part = new TextDecoder().decode(Buffer.from(text.slice(0, bytes)).subarray(0, bytes)).replace(/\ufffd+$/, '')
+  const tail = part.slice(-MAX_WORD_CHARS)
+  const end = tail.match(LAST_END)?.[0].length ?? tail.length
+  return part.slice(0, part.length - tail.length + end)
 }
 
 async function keepResult(workspace: Workspace, key: string, text: string): Promise<string> {
@@ -44,4 +47,10 @@ function wrapLines(text: string): string {
     .join('\n')
 }
 
-const LINE_PART = new RegExp(`.{1,${MAX_LINE_CHARS}}`, 'gsu')
+/*
+ * Secrets are recognised when a result becomes a message, and only as a whole: a text is not cut within a word, nor between a name and its value.
+ */
+const MAX_WORD_CHARS = 4096
+const END = '(?:[,;}\\])>]|(?<![:=])\\s)'
+const LAST_END = new RegExp(`^.*${END}`, 'su')
+const LINE_PART = new RegExp(`.{1,${MAX_LINE_CHARS}}$|.{0,${MAX_LINE_CHARS - 1}}${END}|.{1,${MAX_LINE_CHARS}}`, 'gsu')

@@ -7,6 +7,7 @@ import type { AgentServerAccess } from './agent-server-access.ts'
 import { checkServerHost, createPinnedFetch } from './agent-server-access.ts'
 import type { LaunchContext } from './launch-server.ts'
 import { launchMcpServer } from './launch-server.ts'
+import { limitMessages } from './limit-response.ts'
 import type { HttpSpec, ServerSpec } from './mcp-server-config.ts'
 import { createProcessTransport } from './process-transport.ts'
 
@@ -86,7 +87,7 @@ function openHttpTransport(sdk: Sdk, { url, headers }: HttpSpec, access: AgentSe
   if (access) checkServerHost(access, url)
   const transport = new sdk.StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers },
-    ...(access ? { fetch: createPinnedFetch(access) } : undefined),
+    fetch: limitMessages(access ? createPinnedFetch(access) : fetch),
   })
   const send = transport.send.bind(transport)
   // Without this, the client waits forever for a response whose stream has ended.

@@ -144,7 +144,7 @@ export class McpServer {
   }
 
   async #start(): Promise<McpConnection> {
-    const { limits, env, sandbox, unconfined } = this.#context
+    const { limits, env, sandbox, unconfined, workspace } = this.#context
     const agentAccess = this.agentProvided ? this.#context.agentAccess : undefined
     const { connectMcpServer } = await import('./mcp-connection.ts')
     const { prepareServer, startTimeout } = await import('./prepare-server.ts')
@@ -159,6 +159,7 @@ export class McpServer {
         prepareServer(expanded, {
           sandbox,
           env,
+          workspace,
           agentAccess,
           signal,
           report: (problem) => this.#report(problem),

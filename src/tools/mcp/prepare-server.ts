@@ -1,5 +1,6 @@
 import { homedir } from 'node:os'
 import type { EnvironmentVariables } from '../../kernel/world.ts'
+import type { Workspace } from '../files/workspace.ts'
 import type { Sandbox, SandboxAccess } from '../sandbox/sandbox.ts'
 import { accessDeniedError } from '../tool-errors.ts'
 import { isHostAllowed } from '../web/ssrf-guard.ts'
@@ -11,6 +12,7 @@ import { parseNpxCommand } from './npx-command.ts'
 export interface PrepareContext {
   sandbox: Sandbox | undefined
   env: EnvironmentVariables
+  workspace: Workspace | undefined
   /** Limits of an agent-provided server; `undefined` for servers of the configuration. */
   agentAccess: AgentServerAccess | undefined
   signal: AbortSignal
@@ -22,7 +24,7 @@ export interface PrepareContext {
 /** The command to start: for `npx` in the sandbox, the program of the package, which is installed first. */
 export async function prepareServer(spec: ServerSpec, context: PrepareContext): Promise<ServerSpec> {
   if (spec.kind === 'http') return spec
-  const { sandbox, env, agentAccess, signal, report, notify } = context
+  const { sandbox, env, workspace, agentAccess, signal, report, notify } = context
   if (agentAccess && Object.keys(spec.sandbox).length > 0)
     report('`sandbox` in an agent file is ignored; only the configuration can extend what a server reaches')
   const access = agentAccess ? {} : expandHome(spec.sandbox, env)
@@ -33,7 +35,8 @@ export async function prepareServer(spec: ServerSpec, context: PrepareContext): 
   const serverEnv = { ...certificates, ...spec.env }
   const read = [...(access.read ?? []), ...Object.values(certificates)]
   if (!npx) return { ...spec, env: serverEnv, sandbox: { ...access, read } }
-  const installation = { env, serverEnv: spec.env, signal, onInstall: notify }
+  const writable = workspace ? [workspace.realPath] : []
+  const installation = { env, serverEnv: spec.env, writable, signal, onInstall: notify }
   const { hostname } = npmRegistry(installation)
   if (agentAccess && !isHostAllowed(agentAccess.hosts, hostname))
     throw accessDeniedError(
