@@ -1,5 +1,6 @@
 import {
   accessSync,
+  chmodSync,
   closeSync,
   constants,
   existsSync,
@@ -51,7 +52,10 @@ export function prepareStoreFile(path: string, getType: FileSystemType = fileSys
     accessSync(folder, constants.W_OK)
     if (created || basename(folder) === TROUPE_FOLDER) ignoreInGit(folder)
     if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK)
-    else closeSync(openSync(path, 'wx', 0o600))
+    else {
+      closeSync(openSync(path, 'wx', 0o600))
+      if (basename(folder) === TROUPE_FOLDER) restrictToOwner(folder)
+    }
   } catch (thrown) {
     const code = (thrown as NodeJS.ErrnoException).code
     // Another process creates the same store.
@@ -85,6 +89,11 @@ function createFolder(folder: string): boolean {
     if ((thrown as NodeJS.ErrnoException).code === 'EEXIST' && existsSync(folder)) return false
     throw thrown
   }
+}
+
+/** A folder that `init`, git or an editor created for agent files is open to other users. The folder of another user is left alone. */
+function restrictToOwner(folder: string): void {
+  if (statSync(folder).uid === process.getuid?.()) chmodSync(folder, 0o700)
 }
 
 function notAFolderError(path: string): TroupeError {

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import {
+  chmodSync,
   linkSync,
   lstatSync,
   mkdirSync,
@@ -95,6 +96,13 @@ test('ST51 a new store is for this user only and ignored by git; agent files are
   const status = execFileSync('git', ['-C', folder, 'status', '--porcelain', '-uall'], { encoding: 'utf8' })
   expect(status.trim().split('\n')).toEqual(['?? .troupe/.gitignore', '?? .troupe/agents/a.md'])
   await store.close()
+})
+
+test('ST51 a folder .troupe that held only agent files is for this user only from the first run on', async () => {
+  mkdirSync(join(folder, '.troupe/agents'), { recursive: true, mode: 0o755 })
+  chmodSync(join(folder, '.troupe'), 0o755)
+  await createStore()
+  expect((lstatSync(join(folder, '.troupe')).mode & 0o777).toString(8)).toBe('700')
 })
 
 test('ST51 a .gitignore of a person, and existing folders other than .troupe, are left alone', async () => {
