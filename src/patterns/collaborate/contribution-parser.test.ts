@@ -92,6 +92,18 @@ describe('answers that do not match the schema', () => {
     expect(parsePartial({ recommendation: 'go', concerns }).concerns).toEqual(concerns)
   })
 
+  test('CO124 an answer that was cut off keeps the fields before the cut, and half a recommendation is none', () => {
+    const answer =
+      '{"response":"It is late.","recommendation":"Do not deploy","confidence":0.7,"concerns":[{"concern":"no'
+    expect(contentFrom(answer, undefined)).toEqual({
+      ...{ response: 'It is late.', recommendation: 'Do not deploy', confidence: 0.7, questions: [] },
+      concerns: [{ concern: 'no', severity: 'minor' }],
+    })
+    const half = contentFrom('{"response":"It is late.","recommendation":"Do', undefined)
+    expect([half.response, half.recommendation]).toEqual(['It is late.', null])
+    expect(contentFrom('{"response":"It is l', ['yes', 'no']).response).toBe('It is l')
+  })
+
   test('CO65 fields and answers that are JSON strings are decoded', () => {
     const answer = {
       response: 'x',

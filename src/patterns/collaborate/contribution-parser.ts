@@ -1,5 +1,6 @@
 import { findCategory, parseChosenCategory } from '../../judgement/vote/category.ts'
 import type { Severity } from '../../judgement/vote/severity.ts'
+import { parseCutOffObject } from '../../kernel/session/cut-off-object.ts'
 import { decodeJsonString, parseStructuredOutput } from '../../kernel/session/structured-output.ts'
 import { hasWords } from '../../kernel/template-marks.ts'
 import * as z from '../../schema/zod.ts'
@@ -16,10 +17,18 @@ export function contentFrom(
   areSuggested = false,
 ): ContributionContent {
   const parsed = parseStructuredOutput(anyObject, text)
-  const fields = parsed.ok ? unwrapResponse(parsed.object as Record<string, unknown>) : {}
+  const fields = parsed.ok ? unwrapResponse(parsed.object as Record<string, unknown>) : cutOffFields(text)
   return hasContentField(fields)
     ? contentFromFields(fields, categories, areSuggested)
     : contentFromText(text, categories)
+}
+
+/** The fields before the place where an answer was cut off. Half a recommendation may say the opposite of the whole one. */
+function cutOffFields(text: string): Record<string, unknown> {
+  const { fields = {}, cut } = parseCutOffObject(text) ?? {}
+  if (cut !== 'recommendation') return fields
+  const { recommendation: _incomplete, ...rest } = fields
+  return rest
 }
 
 /** Field by field: one invalid field must not lose the others, least of all a critical concern. */

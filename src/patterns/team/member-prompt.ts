@@ -1,4 +1,5 @@
 import type { VariableType } from '../../judgement/condition/system-variables.ts'
+import { isCopiedExample } from '../../judgement/similarity/copied-example.ts'
 import type { Team } from '../../judgement/team/team-schema.ts'
 import { shortDescription } from '../../kernel/agent-summary.ts'
 
@@ -15,9 +16,12 @@ export interface PreambleMembers {
   summaries: readonly string[]
   /** The members whose instructions all of them read (`share_instructions`). */
   shared: readonly Pick<MemberProfile, 'name' | 'expertise' | 'instructions'>[]
+  /** Whether a turn of any member may ask for conditions or variables. */
+  needsObject: boolean
 }
 
-export function teamPreamble({ name, description }: Team, { summaries: members, shared }: PreambleMembers): string {
+export function teamPreamble({ name, description }: Team, preambleMembers: PreambleMembers): string {
+  const { summaries: members, shared, needsObject } = preambleMembers
   const more = members.length - MAX_NAMED_MEMBERS
   return [
     `You are a member of the team "${name}"${description === undefined ? '.' : `: ${description}`}`,
@@ -31,14 +35,17 @@ export function teamPreamble({ name, description }: Team, { summaries: members, 
       'Artifacts are referenced as name@version; read them with ArtifactRead if you have that tool.',
     '</conversation>',
     '<answer>',
-    'The part in <turn> at the end says who you are. Do your part. If it has conditions or variables, reply with one JSON object and ' +
-      'nothing else: your part is "response"; then judge each condition by the work as it stands after your response, not by ' +
-      'what anyone claims ("holds" is true or false, or null if you cannot tell); set the variables (null if you do not know the ' +
-      'value); "next" is the member that should go on, or null. Otherwise answer in plain text.',
+    `The part in <turn> at the end says who you are. Do your part. ${needsObject ? OBJECT_OR_TEXT : 'Answer in plain text.'}`,
     '</answer>',
     ...(shared.length > 0 ? sharedInstructions(shared) : []),
   ].join('\n')
 }
+
+const OBJECT_OR_TEXT =
+  'If it has conditions or variables, reply with one JSON object and nothing else: your part is "response"; then judge each ' +
+  'condition by the work as it stands after your response, not by what anyone claims ("holds" is true or false, or null if you ' +
+  'cannot tell); set the variables (null if you do not know the value); "next" is the member that should go on, or null. ' +
+  'Otherwise answer in plain text.'
 
 /** Prompt caching: the same bytes for every member; its last message only names its own part. */
 function sharedInstructions(shared: PreambleMembers['shared']): string[] {
@@ -87,7 +94,7 @@ export function formatTurnPrompt(profile: MemberProfile, conditions: readonly st
   const variables = Object.entries(outputs).map(([variable, type]) => `${variable} (${type})`)
   return [
     '<turn>',
-    `You are ${name}.${role === undefined ? '' : ` Role: ${role}.`}`,
+    `You are ${name}.${role === undefined ? '' : ` Role: ${role.trim().replace(/\.$/, '')}.`}`,
     ...(isShared ? [`Follow the instructions in <member name="${name}">.`] : memberInstructions(profile)),
     ...(targets.length > 0 ? [`You may hand over to: ${targets.join('; ')}.`] : []),
     ...(conditions.length > 0
@@ -112,6 +119,11 @@ export function turnExample(conditions: number, variables: readonly string[]) {
 }
 
 const EXAMPLE_RESPONSE = 'your work, in full'
+
+/** Whether a member copied the example of its prompt instead of working. */
+export function isExampleResponse(text: string): boolean {
+  return isCopiedExample(text, [EXAMPLE_RESPONSE])
+}
 
 /** Expertise and instructions of a member. A consensus group uses them without the rest of the turn prompt. */
 export function memberInstructions({

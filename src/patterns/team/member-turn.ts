@@ -9,6 +9,7 @@ import type { SessionResult } from '../../kernel/session-result.ts'
 import { askHuman } from './human-questions.ts'
 import type { TeamOutput } from './input.ts'
 import type { MemberProfile } from './member-prompt.ts'
+import { isExampleResponse } from './member-prompt.ts'
 import { createPartialOutputHolder, keepSubTeamOutput } from './partial-sub-run.ts'
 import { subTeamMessages, subTeamPath } from './sub-team-context.ts'
 import type { TeamMessage } from './team-message.ts'
@@ -84,12 +85,12 @@ async function runAgentTurn(
   record.totals.tokens += session.usage.input + session.usage.output
   // Token counts of different models are not comparable.
   if (session.usage.calls === 1 && plan.sharesOneModel) thread.setTokenCount(session.usage.input)
-  const { text, verdicts, variables, suggestedNext, problems } = parseTurnOutput(session.text, session.object, {
-    conditions,
-    outputs: profile.outputs,
-  })
+  const turnOutput = parseTurnOutput(session.text, session.object, { conditions, outputs: profile.outputs })
+  const { verdicts, variables, suggestedNext, problems } = turnOutput
+  const copied = wantsObject && isExampleResponse(turnOutput.text) ? copiedExampleFailure(name) : undefined
+  const text = copied ? '' : turnOutput.text
   const artifacts = writtenArtifacts(state, key)
-  const failure = session.status === 'completed' ? emptyAnswerFailure(name, session) : failureFrom(session)
+  const failure = session.status === 'completed' ? (copied ?? emptyAnswerFailure(name, session)) : failureFrom(session)
   const message = toTeamMessage(state, { from: name, text, artifacts, ...partialStopReason(session) }, failure)
   // Verdicts and variables of a failed turn may be incomplete: drop them.
   if (failure) return { ...emptyTurnResult(), text, messages: [message], artifacts, failure }
@@ -135,6 +136,16 @@ function emptyAnswerFailure(
     step,
   })
   return { stop_reason, error: error.toJSON() }
+}
+
+/** Treats the copied example of the prompt as a failure, like an empty answer: it would pass for the work of the member. */
+function copiedExampleFailure(name: string): TurnFailure {
+  const error = new TroupeError(
+    'model_invalid_response',
+    `${name} copied the example of its prompt instead of an answer`,
+    { hint: 'choose another `model` for this member, or a handoff without a condition in words' },
+  )
+  return { stop_reason: 'failed', error: error.toJSON() }
 }
 
 async function runHumanTurn(

@@ -17,7 +17,7 @@ import type { Agent } from '../../kernel/agent.ts'
 import type { Roster } from '../../kernel/roster.ts'
 import type { TeamRunInput } from './input.ts'
 import type { MemberProfile, PreambleMembers } from './member-prompt.ts'
-import { formatTurnPrompt, isInPreamble, memberSummary, teamPreamble } from './member-prompt.ts'
+import { formatTurnPrompt, isInPreamble, memberSummary, nameWithRole, teamPreamble } from './member-prompt.ts'
 
 type Outputs = Readonly<Record<string, VariableType>>
 
@@ -84,11 +84,12 @@ export function createTeamPlan(
   const summaries = [...entries.values()].map((entry) => memberSummary(entry, memberDescription(entry, roster)))
   const members = agentMembers([...entries.values()], roster)
   const shared = (team.share_instructions ?? paysToShare(members)) ? members.map(({ profile }) => profile) : []
-  const preamble = teamPreamble(team, { summaries, shared })
+  const needsObject = asksForObject(team, [...asked.values()], allRules)
+  const preamble = teamPreamble(team, { summaries, shared, needsObject })
   const groupsByName = new Map(team.groups.map((group) => [group.name, group]))
   const formatTarget = (name: string) => {
     const position = positions.get(name)
-    if (position === undefined) return name
+    if (position === undefined) return nameWithRole(name, groupsByName.get(name)?.members.join(', '))
     // Prompt caching: what the shared preamble says of a member is not repeated in the part of one turn.
     return isInPreamble(position) ? name : (summaries[position] ?? name)
   }
@@ -115,6 +116,13 @@ export function createTeamPlan(
     ownConditions: createConditionLookup(createRuleLookup(allRules)),
     turnPrompt: createPromptCache(),
   }
+}
+
+/** Whether a turn of any member may ask for variables or for verdicts on conditions in words. */
+function asksForObject(team: Team, asked: readonly AskedVariables[], rules: readonly HandoffRule[]): boolean {
+  const outputs = [...team.agents.map((agent) => agent.outputs ?? {}), ...asked]
+  if (outputs.some((variables) => Object.keys(variables).length > 0)) return true
+  return rules.some(({ condition }) => conditionLeaves(condition).some(isSemantic))
 }
 
 /** Conditions without variables are the same list in every turn, so that the turn prompt can be cached. */

@@ -2,6 +2,7 @@ import { nearestNames } from '../../errors.ts'
 import type { VariableValue } from '../../judgement/condition/condition-tree.ts'
 import type { VariableType } from '../../judgement/condition/system-variables.ts'
 import type { ConditionVerdict } from '../../judgement/team/handoff-routing.ts'
+import { parseCutOffObject } from '../../kernel/session/cut-off-object.ts'
 import { parseJsonObject } from '../../kernel/session/structured-output.ts'
 import { withJsonSchema } from '../../schema/schema.ts'
 import { arrayOf, INTEGER, nullable, strictObject, TEXT } from '../../schema/strict-schema.ts'
@@ -49,7 +50,10 @@ export interface TurnOutput {
 export function parseTurnOutput(text: string, object: unknown, requested: RequestedOutput): TurnOutput {
   const fields = (object ?? parseUnrequestedObject(text)) as z.output<typeof turnOutputSchema> | undefined
   const problems: string[] = []
-  if (!fields) return { text, verdicts: new Map(), variables: new Map(), suggestedNext: undefined, problems }
+  if (!fields) {
+    const answer = textFromObject(text)
+    return { text: answer, verdicts: new Map(), variables: new Map(), suggestedNext: undefined, problems }
+  }
   return {
     text: fields.response,
     verdicts: parseVerdicts(fields.verdicts, requested.conditions, problems),
@@ -63,6 +67,22 @@ export function parseTurnOutput(text: string, object: unknown, requested: Reques
 function parseUnrequestedObject(text: string): unknown {
   const parsed = turnOutputSchema.safeParse(parseJsonObject(text))
   return parsed.success && Object.keys(parsed.data).every((key) => OUTPUT_FIELDS.has(key)) ? parsed.data : undefined
+}
+
+const LINE_FIELDS = new Set(['from', 'round', 'text', 'stop_reason'])
+
+/**
+ * The text of an answer that was cut off within its object, or that has the form of a line of the conversation, which weak models
+ * imitate. Any other text is the answer itself.
+ */
+function textFromObject(text: string): string {
+  const cutOff = parseCutOffObject(text)
+  const fields = cutOff?.fields ?? (parseJsonObject(text) as Record<string, unknown> | undefined) ?? {}
+  const { response, from, text: line } = fields
+  const names = Object.keys(fields)
+  if (cutOff && typeof response === 'string' && names.every((name) => OUTPUT_FIELDS.has(name))) return response
+  const isLine = typeof from === 'string' && typeof line === 'string' && names.every((name) => LINE_FIELDS.has(name))
+  return isLine ? line : text
 }
 
 /** Verdicts by the text of the condition. Contradictory verdicts on one condition are dropped. */

@@ -1,8 +1,8 @@
+import { isCopiedExample } from '../../../judgement/similarity/copied-example.ts'
 import { withJsonSchema } from '../../../schema/schema.ts'
 import { arrayOf, INTEGER, NUMBER, strictObject, TEXT } from '../../../schema/strict-schema.ts'
 import * as z from '../../../schema/zod.ts'
 import type { Contribution } from '../output.ts'
-import { isCopiedExample } from './copied-example.ts'
 import { answerFacts, DATA_RULE, fenceData, jsonAnswer, section } from './prompt-sections.ts'
 
 export const EVALUATOR_SYSTEM =

@@ -1,9 +1,9 @@
+import { isCopiedExample } from '../../../judgement/similarity/copied-example.ts'
 import { severities } from '../../../judgement/vote/severity.ts'
 import { withJsonSchema } from '../../../schema/schema.ts'
 import { arrayOf, NUMBER, oneOf, strictObject, TEXT } from '../../../schema/strict-schema.ts'
 import * as z from '../../../schema/zod.ts'
 import type { Contribution } from '../output.ts'
-import { isCopiedExample } from './copied-example.ts'
 import { contributionsSection, jsonAnswer, section } from './prompt-sections.ts'
 
 /** The system prompt of the specialists, by mode: the same bytes for all of them. */
@@ -42,7 +42,7 @@ export function specialistPrompt(input: SpecialistPromptInput): string {
 }
 
 export function identity({ name, role, focus, instructions }: SpecialistPromptInput['specialist']): string {
-  const field = role === name ? '' : ` Field: ${role}.`
+  const field = role === name ? '' : ` Field: ${role.trim().replace(/\.$/, '')}.`
   return [
     `Name: ${name}.${field}${focus.trim() === '' ? '' : ` Focus: ${focus.trim()}`}`,
     ...(instructions.trim() === '' ? [] : [instructions.trim()]),
