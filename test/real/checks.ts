@@ -17,6 +17,28 @@ export function markProblems(calls: readonly WireCall[]): string[] {
   )
 }
 
+const MIN_EXAMPLE_CHARS = 12
+
+/** Texts of the example in a prompt that an agent gave as its answer and that are in the result. */
+export function copiedExampleProblems(calls: readonly WireCall[], result: string): string[] {
+  const examples = calls.flatMap(({ messages }) => messages.flatMap(({ content }) => exampleTexts(content)))
+  const words = ` ${normalize(result)} `
+  const copied = [...new Set(examples)].filter((text) => words.includes(` ${normalize(text)} `))
+  return copied.map((text) => `the result has the example of a prompt in it: "${text}"`)
+}
+
+/** The texts in the JSON on the line after "for example:". */
+function exampleTexts(prompt: string): string[] {
+  const json = /for example:\s*\n?(\{.*\})/i.exec(prompt)?.[1] ?? '{}'
+  const texts = [...json.matchAll(/:"([^"\\]+)"|\["([^"\\]+)"/g)].map(([, value, item]) => value ?? item ?? '')
+  return texts.filter((text) => text.length >= MIN_EXAMPLE_CHARS)
+}
+
+/** A result in JSON: no case asks for it. */
+export function rawJsonProblems(result: string): string[] {
+  return /^\s*(?:```\w*\s*)?\{\s*"/.test(result) ? ['the result is JSON that nobody asked for'] : []
+}
+
 /**
  * The fewest requests that lead to this result: one for each agent that had to answer, and one for a synthesis that a model writes. A
  * failed run needed no more than one for each agent that was asked.

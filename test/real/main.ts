@@ -9,7 +9,14 @@ import { createTroupe } from '../../src/index.ts'
 import { loadProviderModel } from '../../src/models/providers.ts'
 import type { RealCase } from './cases.ts'
 import { REAL_CASES } from './cases.ts'
-import { consensusProblems, formatOutcome, markProblems, minimumCalls } from './checks.ts'
+import {
+  consensusProblems,
+  copiedExampleProblems,
+  formatOutcome,
+  markProblems,
+  minimumCalls,
+  rawJsonProblems,
+} from './checks.ts'
 import { openModelServer } from './model-server.ts'
 import type { WireLog } from './wire-log.ts'
 import { startWireLog } from './wire-log.ts'
@@ -38,6 +45,8 @@ interface CaseReport {
 interface CaseOutcome {
   minimum: number
   outcome: string
+  /** The text that the user gets. */
+  text: string
   problems: string[]
 }
 
@@ -45,7 +54,7 @@ async function runCase(real: RealCase, wire: WireLog): Promise<CaseReport> {
   const started = performance.now()
   wire.calls.length = 0
   const outcome = await (real.pattern === 'chat' ? runChat(real, wire) : runPattern(real, wire)).catch(
-    (error: unknown): CaseOutcome => ({ minimum: 0, outcome: 'error', problems: [String(error)] }),
+    (error: unknown): CaseOutcome => ({ minimum: 0, outcome: 'error', text: '', problems: [String(error)] }),
   )
   const calls = wire.calls.length
   const extra = calls - outcome.minimum
@@ -61,6 +70,9 @@ async function runCase(real: RealCase, wire: WireLog): Promise<CaseReport> {
     problems: [
       ...outcome.problems,
       ...markProblems(wire.calls),
+      ...copiedExampleProblems(wire.calls, outcome.text),
+      ...rawJsonProblems(outcome.text),
+      ...(extra < 0 ? [`${calls} calls, fewer than the ${outcome.minimum} that the result needs`] : []),
       ...(extra > MAX_EXTRA_CALLS ? [`${calls} calls where ${outcome.minimum} are the minimum`] : []),
     ],
   }
@@ -74,7 +86,9 @@ async function runPattern(real: RealCase, wire: WireLog): Promise<CaseOutcome> {
     const events = await troupe.events(result.run_id).all()
     const findings = verifyJournal(events).map((finding) => `journal: ${JSON.stringify(finding)}`)
     const problems = [...findings, ...(real.pattern === 'collaborate' ? consensusProblems(result, events) : [])]
-    return { minimum: minimumCalls(real, result, events), outcome: formatOutcome(result), problems }
+    const { result: decided, response } = (result.output ?? {}) as { result?: string; response?: string }
+    const text = decided ?? response ?? ''
+    return { minimum: minimumCalls(real, result, events), outcome: formatOutcome(result), text, problems }
   } finally {
     await troupe.close()
   }
@@ -111,6 +125,7 @@ async function runChat({ input }: RealCase, wire: WireLog): Promise<CaseOutcome>
   return {
     minimum: lines.length,
     outcome: `exit ${code}; ${text}`,
+    text: out.replace(/^\w+: /, ''),
     problems: code === 0 ? [] : [`exit ${code}: ${err}`],
   }
 }

@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync } from 'node:fs'
@@ -37,27 +38,45 @@ async function startModelServer(program: string, env: NodeJS.ProcessEnv): Promis
     stdio: ['ignore', 'ignore', 'inherit'],
     detached: true,
   })
+  const failed = once(child, 'error').then(([error]) => {
+    throw new Error(`REAL_MODEL_START cannot be started: ${(error as Error).message}`)
+  })
   const kill = () => {
-    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL')
+    if (child.pid !== undefined && isRunning(child)) process.kill(-child.pid, 'SIGKILL')
   }
+  // A group of its own gets no Ctrl-C of the terminal, and `exit` does not follow a signal: the model would run on.
+  const interrupt = () => process.exit(130)
   process.once('exit', kill)
+  for (const signal of SIGNALS) process.once(signal, interrupt)
   const baseUrl = `http://127.0.0.1:${port}/v1`
-  await waitUntilReady(baseUrl, child)
-  return {
-    baseUrl,
-    async stop() {
-      const exited = child.exitCode === null ? once(child, 'exit') : Promise.resolve()
-      kill()
-      process.off('exit', kill)
-      await exited
-    },
+  const stop = async () => {
+    const exited = isRunning(child) ? once(child, 'exit') : undefined
+    kill()
+    process.off('exit', kill)
+    for (const signal of SIGNALS) process.off(signal, interrupt)
+    await exited
   }
+  try {
+    if (child.pid === undefined) await failed
+    await Promise.race([waitUntilReady(baseUrl, child), failed])
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return { baseUrl, stop }
 }
 
-async function waitUntilReady(baseUrl: string, child: { exitCode: number | null }): Promise<void> {
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+function isRunning({ pid, exitCode, signalCode }: ChildProcess): boolean {
+  return pid !== undefined && exitCode === null && signalCode === null
+}
+
+async function waitUntilReady(baseUrl: string, child: ChildProcess): Promise<void> {
   const deadline = Date.now() + START_TIMEOUT_MS
   while (Date.now() < deadline) {
-    if (child.exitCode !== null) throw new Error(`REAL_MODEL_START exited with ${child.exitCode} before it served`)
+    if (!isRunning(child))
+      throw new Error(`REAL_MODEL_START exited with ${child.exitCode ?? child.signalCode} before it served`)
     const response = await fetch(`${baseUrl}/models`).catch(() => undefined)
     if (response?.ok) return
     await new Promise((resolve) => setTimeout(resolve, 500))

@@ -9,6 +9,7 @@ export interface WireCall {
   /** The fields of the requested JSON; empty for plain text. */
   fields: string[]
   tools: number
+  /** 0 for a request without a reply. */
   status: number
   reply: string
   input: number
@@ -62,19 +63,19 @@ async function forward(baseUrl: string, calls: WireCall[], { request, response }
   response.on('close', () => aborted.abort())
   const init = request.method === 'POST' ? { method: 'POST', body } : { method: 'GET' }
   const headers = { 'content-type': 'application/json' }
+  const { messages = [], tools = [], response_format } = (body === '' ? {} : JSON.parse(body)) as RequestBody
+  const call: WireCall = {
+    messages: messages.map(({ role, content }) => ({ role, content: toText(content) })),
+    fields: Object.keys(response_format?.json_schema?.schema?.properties ?? {}),
+    tools: tools.length,
+    ...{ status: 0, reply: '', input: 0, output: 0, seconds: 0 },
+  }
+  // Before the reply: a request that is aborted or fails was sent, too.
+  if (request.method === 'POST') calls.push(call)
   const forwarded = await fetch(`${baseUrl}${path}`, { ...init, headers, signal: aborted.signal })
   const reply = await forwarded.text()
-  const { messages = [], tools = [], response_format } = (body === '' ? {} : JSON.parse(body)) as RequestBody
-  if (request.method === 'POST') {
-    calls.push({
-      messages: messages.map(({ role, content }) => ({ role, content: toText(content) })),
-      fields: Object.keys(response_format?.json_schema?.schema?.properties ?? {}),
-      tools: tools.length,
-      status: forwarded.status,
-      ...parseReply(reply),
-      seconds: (performance.now() - started) / 1000,
-    })
-  }
+  const seconds = (performance.now() - started) / 1000
+  Object.assign(call, { status: forwarded.status, ...parseReply(reply), seconds })
   response.writeHead(forwarded.status, { 'content-type': forwarded.headers.get('content-type') ?? 'application/json' })
   response.end(reply)
 }
