@@ -11,7 +11,7 @@ import { commonPrefixLength } from './common-prefix.ts'
 import type { SentRequest, WireDialect, WireRequest } from './wire-requests.ts'
 import { DIALECTS, loadWireModel, toTokens } from './wire-requests.ts'
 
-/* npm run bench:tokens [-- --requests] [--dialect NAME] [--json FILE] */
+/* npm run bench:tokens [-- --requests] [--tools] [--dialect NAME] [--json FILE] */
 
 const QUESTION = 'What is the capital of France?'
 const PROSE = 'The capital of France is Paris. It has been the seat of government for centuries.'
@@ -131,7 +131,12 @@ interface RequestTokens {
   toolCount: number
 }
 
-function countTokens(requests: readonly SentRequest[], { name }: WireDialect): RequestTokens[] {
+interface CountedRequest extends RequestTokens {
+  /** The tokens of each definition, by the name of the tool. */
+  definitions: Record<string, number>
+}
+
+function countTokens(requests: readonly SentRequest[], { name }: WireDialect): CountedRequest[] {
   const cacheCounts = countCached(requests, name === 'Anthropic')
   const texts = requests.map(({ messages }) => messages.join('\n'))
   return requests.map(({ tools, instructions, schema }, index) => {
@@ -147,14 +152,18 @@ function countTokens(requests: readonly SentRequest[], { name }: WireDialect): R
     }
     const total = Object.values(counts).reduce((sum, count) => sum + count, 0)
     const { chars = 0, cached = 0 } = cacheCounts[index] ?? {}
-    return { ...counts, total, cached: chars === 0 ? 0 : Math.round((total * cached) / chars), toolCount: tools.length }
+    const definitions = Object.fromEntries(
+      tools.map((tool) => [/"name":"([^"]*)"/.exec(tool)?.[1] ?? '?', toTokens(tool.length)]),
+    )
+    const share = chars === 0 ? 0 : cached / chars
+    return { ...counts, total, cached: Math.round(total * share), toolCount: tools.length, definitions }
   })
 }
 
 async function measure(
   { respond = () => ({ text: PROSE }), run }: Scenario,
   dialect: WireDialect,
-): Promise<RequestTokens[]> {
+): Promise<CountedRequest[]> {
   const folder = mkdtempSync(join(tmpdir(), 'troupe-tokens-'))
   writeFileSync(join(folder, 'README.md'), '# A project\n')
   try {
@@ -186,7 +195,10 @@ function formatRow(label: string, requests: readonly RequestTokens[]): string {
 }
 
 const { values } = parseArgs({
-  options: { requests: { type: 'boolean' }, dialect: { type: 'string' }, json: { type: 'string' } },
+  options: {
+    ...{ requests: { type: 'boolean' }, tools: { type: 'boolean' } },
+    ...{ dialect: { type: 'string' }, json: { type: 'string' } },
+  },
 })
 const dialects = DIALECTS.filter(({ name }) => values.dialect === undefined || name === values.dialect)
 if (dialects.length === 0)
@@ -194,12 +206,12 @@ if (dialects.length === 0)
 print('Input tokens of each pattern with default settings and a workspace, one token per four characters of JSON.')
 print('The model answers in prose. shared: messages that another request of the run begins with, too.')
 print('cached: the share that the provider bills as cached, from 1,024 tokens on.')
-const results: Record<string, Record<string, RequestTokens[]>> = {}
+const results: Record<string, Record<string, CountedRequest[]>> = {}
 for (const dialect of dialects) {
   print(
     `\n${dialect.name.padEnd(28)}calls   total       tools instructions      schema      shared         own tools  cached`,
   )
-  const byScenario: Record<string, RequestTokens[]> = {}
+  const byScenario: Record<string, CountedRequest[]> = {}
   for (const scenario of SCENARIOS) {
     const requests = await measure(scenario, dialect)
     byScenario[scenario.name] = requests
@@ -207,6 +219,8 @@ for (const dialect of dialects) {
     print(formatRow(scenario.name, requests) + target)
     if (values.requests)
       for (const [index, request] of requests.entries()) print(formatRow(`  request ${index + 1}`, [request]))
+    const definitions = Object.entries(Object.assign({}, ...requests.map((request) => request.definitions)))
+    if (values.tools) print(`  ${definitions.map(([tool, tokens]) => `${tool} ${tokens}`).join(', ')}`)
   }
   results[dialect.name] = byScenario
 }

@@ -7,13 +7,16 @@ const MIN_DESCRIPTION_CHARS = 40
 const MAX_NAMED_TOOLS = 5
 
 /**
- * The agents that a model can choose from, one per line: name, description, own tools, and a model role such as `fast` as
- * their cost. Prompt caching: in the given order, and the same text for the same agents.
+ * The agents that a model can choose from, one per line: name, description, and a model role such as `fast` as their cost. Every
+ * request of the caller repeats the list, so that tools stand only for a missing description. Prompt caching: in the given order,
+ * and the same text for the same agents.
  */
 export function agentList(agents: readonly Agent[]): string {
   const max = Math.floor(MAX_LIST_CHARS / Math.max(agents.length, 1))
   const chars = Math.min(MAX_DESCRIPTION_CHARS, Math.max(MIN_DESCRIPTION_CHARS, max))
-  return agents.map((agent) => `- ${agentSummary(agent, chars)}`).join('\n')
+  const withoutTools = ({ tools: _tools, ...agent }: Agent) => agent
+  const isDescribed = ({ description }: Agent) => description.trim() !== ''
+  return agents.map((agent) => `- ${agentSummary(isDescribed(agent) ? withoutTools(agent) : agent, chars)}`).join('\n')
 }
 
 /** One line about an agent. */

@@ -20,7 +20,7 @@ export function toCompactSchema(schema: JsonSchema): JsonSchema {
 function compactNode(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(compactNode)
   if (typeof node !== 'object' || node === null) return node
-  const kept = Object.entries(node).filter(([key, value]) => !isNoise(key, value))
+  const kept = Object.entries(node).filter(([key, value]) => !isNoise(node as JsonSchema, key, value))
   return Object.fromEntries(kept.map(([key, value]) => [key, compactValue(key, value)]))
 }
 
@@ -31,13 +31,16 @@ function compactValue(key: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, property]) => [name, compactNode(property)]))
 }
 
-function isNoise(key: string, value: unknown): boolean {
+function isNoise(node: JsonSchema, key: string, value: unknown): boolean {
   switch (key) {
     case '$schema':
       return true
     case 'minimum':
+      return (
+        isUnbounded(value) || (isUnbounded(node.maximum) && node.type === 'integer' && (value === 0 || value === 1))
+      )
     case 'maximum':
-      return Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER
+      return isUnbounded(value)
     case 'minLength':
       return value === 1
     case 'maxLength':
@@ -45,7 +48,14 @@ function isNoise(key: string, value: unknown): boolean {
       return typeof value === 'number'
     case 'propertyNames':
       return JSON.stringify(value) === '{"type":"string"}'
+    case 'additionalProperties':
+      return value === false || JSON.stringify(value) === '{}'
     default:
       return false
   }
+}
+
+/** No bound, or the one that every safe integer has. A count or a position from 0 or 1 on is no scale: its minimum goes without saying. */
+function isUnbounded(bound: unknown): boolean {
+  return bound === undefined || Math.abs(Number(bound)) === Number.MAX_SAFE_INTEGER
 }

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createTestTroupe, functionModel } from '../../test/support/test-troupe.ts'
 import type { Agent, TroupeOptions } from '../index.ts'
 import type { ToolSpec } from '../kernel/model.ts'
+import { defineTool } from '../kernel/tool.ts'
 import type { ToolsOptions } from './tools.ts'
 
 interface Settings extends Omit<TroupeOptions, 'workspace'> {
@@ -25,7 +26,7 @@ async function offerTools(agent: string, { call, files = {}, workspace = {}, ...
   let offered: readonly ToolSpec[] = []
   const model = functionModel(({ tools, session }) => {
     offered = tools
-    return call && session.turn === 1 ? { calls: [call] } : { text: 'end' }
+    return call && session.agent === agent && session.turn === 1 ? { calls: [call] } : { text: 'end' }
   })
   const { troupe, task } = await createTestTroupe({
     ...options,
@@ -36,7 +37,8 @@ async function offerTools(agent: string, { call, files = {}, workspace = {}, ...
   const { run_id } = await task(agent, 'go')
   const events = await troupe.events(run_id).all()
   const errors = events.flatMap((event) => (event.type === 'tool:error' ? [event.data.error] : []))
-  return { names: offered.map(({ name }) => name), offered, errors }
+  const results = events.flatMap((event) => (event.type === 'tool:post' ? [event.data.output] : []))
+  return { names: offered.map(({ name }) => name), offered, errors, results }
 }
 
 const SEARCH = { name: 'fake', host: 'search.example', search: async () => [] }
@@ -98,21 +100,56 @@ test('TO85 an agent sees the fields of task and collaborate that a model chooses
   const { offered } = await offerTools('default')
   const fields = (tool: string) =>
     Object.keys(offered.find(({ name }) => name === tool)?.input.properties as object).sort()
-  expect(fields('task')).toEqual([
-    'agent',
-    'background',
-    'context_depth',
-    'instruction',
-    'model',
-    'output',
-    'session_id',
-  ])
+  expect(fields('task')).toEqual(['agent', 'background', 'context_depth', 'instruction', 'output', 'session_id'])
+  expect(fields('task_result')).toEqual(['session_id'])
   expect(fields('collaborate')).toEqual(['agents', 'categories', 'mode', 'synthesis', 'task'])
 })
 
 test('TO85 schemas of tools have no bounds that tell a model nothing', async () => {
   const { offered } = await offerTools('default')
   const text = JSON.stringify(offered)
-  expect(text).not.toMatch(/9007199254740991|"minLength":1|propertyNames|\$schema/)
-  expect(text).toContain('"maximum":20000')
+  expect(text).not.toMatch(/9007199254740991|"minLength":1|propertyNames|\$schema|additionalProperties|"minimum":0/)
+  expect(text).toContain('"maximum":600000')
+})
+
+test('TO85 bounds that tell a model something are kept', async () => {
+  const input = {
+    type: 'object',
+    properties: {
+      stars: { type: 'integer', minimum: 1, maximum: 5 },
+      page: { type: 'integer', minimum: 1 },
+      year: { type: 'integer', minimum: 1900 },
+      share: { type: 'number', minimum: 0 },
+      minimum: { type: 'string' },
+      labels: { type: 'object', additionalProperties: { type: 'string' } },
+    },
+    additionalProperties: false,
+  }
+  const execute = async () => ({ success: true as const, output: '' })
+  const rate = defineTool({ name: 'rate', description: 'Rates.', category: 'action', kind: 'read', input, execute })
+  const { offered } = await offerTools('default', { tools: [rate] })
+  expect(offered.find(({ name }) => name === 'rate')?.input).toEqual({
+    type: 'object',
+    properties: { ...input.properties, page: { type: 'integer' } },
+  })
+})
+
+test('TO85 a call may use the fields that models do not see', async () => {
+  const call = { name: 'task', input: { agent: 'researcher', instruction: 'go', model: 'fast', cache: true } }
+  expect((await offerTools('planner', { agents: [planner], call })).errors).toEqual([])
+  const unknown = { name: 'task', input: { agent: 'researcher', instruction: 'go', colour: 'red' } }
+  expect((await offerTools('planner', { agents: [planner], call: unknown })).errors).toEqual([
+    expect.stringContaining('colour'),
+  ])
+})
+
+test('TO88 a limit of Grep or Read above what a result may have is no error', async () => {
+  const files = { 'a.txt': `1\n${'line\n'.repeat(300)}`, 'empty.txt': '\n'.repeat(20_100) }
+  const results = async (name: string, input: object) =>
+    (await offerTools('default', { files, call: { name, input } })).results
+  const grep = { pattern: '1', path: 'a.txt', output_mode: 'content' }
+  const [context] = await results('Grep', { ...grep, '-A': 5000 })
+  expect(String(context).split('\n')).toHaveLength(101)
+  const [read] = await results('Read', { file_path: 'empty.txt', limit: 1_000_000 })
+  expect(String(read).length).toBeLessThan(120_000)
 })

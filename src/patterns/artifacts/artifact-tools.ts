@@ -11,12 +11,12 @@ const artifactName = z
     /^[\p{L}\p{N}][\p{L}\p{N} ._/-]*$/u,
     'must start with a letter or digit; then letters, digits, space and . _ - / are allowed',
   )
-  .describe('The name of the artifact, for example `design/api.md`.')
+  .describe('Such as `design/api.md`.')
 
 const writeInput = z.object({
   name: artifactName,
-  content: z.string().max(1_000_000).describe('The whole content. Every write creates a new version.'),
-  media_type: z.string().max(100).optional().describe('For example text/markdown. Default: text/plain.'),
+  content: z.string().max(1_000_000).describe('The whole text.'),
+  media_type: z.string().max(100).optional().describe('Default: text/plain.'),
 })
 
 /** Stores a new version of an artifact that all agents of the run can read. */
@@ -25,8 +25,7 @@ export const artifactWrite = definePattern({
   only: 'tool',
   version: 1,
   description:
-    'Store an artifact (a report, a design, a list) under a name, for other agents in this run. Writing the same name ' +
-    'again creates a new version; older versions stay readable.',
+    'Store a text (a report, a design, a list) for other agents of this run. Writing the same name again creates a new version.',
   category: 'action',
   on_request: 'or for artifacts',
   input: writeInput,
@@ -41,14 +40,9 @@ const PAGE_CHARS = 50_000
 
 const readInput = z.object({
   // Files become artifacts under their paths, which have no restrictions.
-  name: z.string().min(1).describe('The name of the artifact, for example `design/api.md`, or the path of a file.'),
+  name: z.string().min(1).describe('Or the path of a file.'),
   version: z.number().int().min(1).optional().describe('Default: the newest version.'),
-  offset: z
-    .number()
-    .int()
-    .min(0)
-    .optional()
-    .describe('The number of characters to skip. Use it to read the next page.'),
+  offset: z.number().int().min(0).optional().describe('Characters to skip.'),
 })
 
 /** Reads an artifact of the run, one page at a time. */
@@ -56,7 +50,7 @@ export const artifactRead = definePattern({
   name: 'ArtifactRead',
   only: 'tool',
   version: 1,
-  description: 'Read an artifact of this run by name: the newest version or an older one.',
+  description: 'Read an artifact of this run.',
   category: 'perception',
   on_request: 'or for artifacts',
   input: readInput,

@@ -3,7 +3,7 @@ import { definePattern } from '../../kernel/pattern.ts'
 import * as z from '../../schema/zod.ts'
 
 const input = z.strictObject({
-  question: z.string().describe('With everything a person needs to know to answer it.'),
+  question: z.string(),
   choices: z.array(z.string().min(1)).min(2).max(10).optional(),
 })
 
@@ -14,7 +14,7 @@ export const askUser = definePattern({
   only: 'tool',
   version: 1,
   description:
-    'Ask the user a question, only about what you cannot find out or decide yourself: the answer may take long. It is final.',
+    'Ask the user, in a self-contained question, what you cannot find out or decide yourself. The answer may take long.',
   category: 'interaction',
   input,
   output: z.object({ answer: z.unknown() }),

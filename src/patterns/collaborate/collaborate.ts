@@ -20,8 +20,7 @@ export function createCollaboratePattern(config: CollaborateConfig): Collaborate
     name: 'collaborate',
     version: 1,
     description:
-      'Let several specialists work on one task; the answer reports their agreement and dissent. Use it where one opinion may ' +
-      'be wrong: reviews, decisions, plans. It costs one conversation per specialist.',
+      'Let two to five specialists, who know only `task`, work on it where one opinion may be wrong: reviews, decisions, plans. Costs a conversation each.',
     category: 'task_management',
     delegation: { self: 'count', cycles: 'refuse' },
     aliases: ['tool-collaborative'],

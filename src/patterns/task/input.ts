@@ -24,7 +24,7 @@ const fields = {
       'Which parts of those turns it sees: messages only, messages and agent results, or all tool results too.',
     ),
   model: z.string().optional().describe('A model or model role, instead of the one of the agent.'),
-  background: z.boolean().optional().describe('Return the session_id at once; get the result later with task_result.'),
+  background: z.boolean().optional().describe('Return the session_id at once; task_result gets the result.'),
   cache: z
     .boolean()
     .default(false)
@@ -94,6 +94,9 @@ export const taskResultInput = z.strictObject({
   wait: z.boolean().default(true).describe('Wait for its end. If false, status may be running.'),
 })
 
+/** The input that models see; see `taskInputFor`. */
+export const advertisedTaskResultInput = taskResultInput.omit({ wait: true }) as unknown as typeof taskResultInput
+
 const inputSchemaCache = new Map<string, typeof taskInput>()
 
 /**
@@ -109,11 +112,14 @@ export function taskInputFor(agents: readonly Agent[]): typeof taskInput {
     const agent = z
       .enum([...names, 'self'])
       .optional()
-      .describe(
-        `For a new session. Choose by description:\n${list}\n- self: yourself, in a new session without this conversation`,
-      )
-    const { instruction, session_id, context_depth, model, background, output } = fields
-    const advertised = { agent, instruction, session_id, context_depth, model, background, output }
+      .describe(`For a new session:\n${list}\n- self: yourself, without this conversation`)
+    const { background } = fields
+    const context_depth = fields.context_depth.unwrap().optional().describe('How much of this conversation it sees.')
+    const output = fields.output.describe('JSON Schema of the answer.')
+    const advertised = {
+      ...{ agent, instruction: z.string(), session_id: z.string().optional() },
+      ...{ context_depth, background, output },
+    }
     schema = z.strictObject(advertised) as unknown as typeof taskInput
     if (inputSchemaCache.size > 100) inputSchemaCache.clear()
     inputSchemaCache.set(cacheKey, schema)

@@ -117,10 +117,11 @@ describe('starting a session', () => {
     const model = delegatingModel({ agent: 'helper', instruction: 'x' })
     const cheap = { ...agent('cheap', { tools: ['Read', 'Grep'], model: 'fast' }), description: 'Looks\n things up.' }
     const wordy = { ...agent('wordy'), description: 'word '.repeat(1000) }
-    const chooser = { ...lead, agents: ['helper', 'wordy', 'cheap', 'missing'] }
+    const bare = { ...agent('bare', { tools: ['Read', 'Grep'] }), description: ' ' }
+    const chooser = { ...lead, agents: ['helper', 'wordy', 'cheap', 'bare', 'missing'] }
     const { task } = await createTestTroupe({
       model,
-      agents: [cheap, chooser, { ...helper, description: 'Helps.' }, wordy],
+      agents: [bare, cheap, chooser, { ...helper, description: 'Helps.' }, wordy],
     })
     await task('lead', 'go')
     const [first, second] = model.requests.filter(({ session }) => session.agent === 'lead')
@@ -130,7 +131,8 @@ describe('starting a session', () => {
     expect(lines.slice(1)).toEqual([
       '- helper: Helps.',
       expect.stringMatching(/^- wordy: word .*…$/),
-      '- cheap: Looks things up. (tools: Read, Grep; model: fast)',
+      '- cheap: Looks things up. (model: fast)',
+      '- bare (tools: Read, Grep)',
       '- missing',
       expect.stringMatching(/^- self: /),
     ])

@@ -10,7 +10,7 @@ import { agentSlug } from '../../kernel/session/session-state.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
 import { instructionWithContext, quoteConversation } from './delegation-prompt.ts'
 import type { TaskInput, TaskOutput } from './input.ts'
-import { runSchemas, taskInputFor, taskOutput, taskResultInput } from './input.ts'
+import { advertisedTaskResultInput, runSchemas, taskInputFor, taskOutput, taskResultInput } from './input.ts'
 import { refuseRegularExpressions } from './output-schema.ts'
 import { parseTaskConfig, taskConfigSchema } from './task-config.ts'
 
@@ -24,8 +24,8 @@ export const task = definePattern({
   name: 'task',
   version: 1,
   description:
-    'Delegate a self-contained subtask to another agent; it sees only your instruction. Calls in one turn run in parallel. The result ' +
-    'has a session_id: pass it with a new instruction to continue that conversation.',
+    'Delegate a self-contained subtask to another agent; it knows only your instruction. Calls in one turn run in parallel. To continue ' +
+    'a session, pass the session_id of its result.',
   category: 'task_management',
   delegation: { self: 'count', cycles: 'refuse' },
   aliases: ['Task', 'Agent'],
@@ -79,10 +79,11 @@ export const taskResult = definePattern({
   aliases: ['TaskOutput'],
   only: 'tool',
   version: 1,
-  description: 'Get the result of a task by its session_id: of one in the background, or again of an earlier one.',
+  description: 'Get the result of a background task, or again of an earlier one.',
   category: 'task_management',
   delegation: { self: 'count', cycles: 'refuse' },
   input: taskResultInput,
+  inputFor: () => advertisedTaskResultInput,
   output: taskOutput,
   async execute(context, { session_id, wait }) {
     const result = await context.collect('result', session_id, wait)

@@ -10,7 +10,7 @@ import { findPlaceholder } from './redacted-values.ts'
 import { resolveRelativePath } from './resolve-path.ts'
 
 const input = z.object({
-  file_path: z.string().min(1).describe('Relative to the workspace.'),
+  file_path: z.string().min(1),
   old_string: z.string().min(1).describe('Exactly as in the file, without line numbers.'),
   new_string: z.string(),
   replace_all: z.boolean().optional(),
@@ -22,8 +22,7 @@ type Input = z.output<typeof input>
 export function editTool(deps: FileToolDeps): Tool {
   return defineTool<Input>({
     name: 'Edit',
-    description:
-      'Replace text in a file that you have read. old_string must occur exactly once, unless replace_all is true.',
+    description: 'Replace text in a file that you have read. old_string must occur exactly once, or set replace_all.',
     category: 'action',
     kind: 'act',
     edits: true,

@@ -19,9 +19,9 @@ const MAX_LINE_CHARS = 2000
 const MAX_CHARS = 100_000
 
 const input = z.object({
-  file_path: z.string().min(1).describe('Relative to the workspace.'),
+  file_path: z.string().min(1),
   offset: z.number().int().min(1).optional().describe('First line, from 1.'),
-  limit: z.number().int().min(1).max(20_000).optional().describe(`Default: ${DEFAULT_LINES}.`),
+  limit: z.number().int().min(1).optional(),
 })
 
 type Input = z.output<typeof input>
@@ -30,7 +30,7 @@ type Input = z.output<typeof input>
 export function readTool({ workspace, seenFiles }: FileToolDeps): Tool {
   return defineTool<Input>({
     name: 'Read',
-    description: `Read a workspace file as numbered lines, ${DEFAULT_LINES} at a time. Read a file before you change it.`,
+    description: `Read a workspace file (relative path) as numbered lines, ${DEFAULT_LINES} at a time.`,
     category: 'perception',
     kind: 'read',
     input,

@@ -7,7 +7,7 @@ import { placeholderNote } from './redacted-values.ts'
 import { resolveRelativePath } from './resolve-path.ts'
 
 const input = z.object({
-  file_path: z.string().min(1).describe('Relative to the workspace.'),
+  file_path: z.string().min(1),
   content: z.string(),
 })
 
@@ -15,7 +15,7 @@ const input = z.object({
 export function writeTool(deps: FileToolDeps): Tool {
   return defineTool<z.output<typeof input>>({
     name: 'Write',
-    description: 'Create or replace a whole file. Read an existing file first; to change a part of it, use Edit.',
+    description: 'Create or replace a whole workspace file. Read an existing file first; to change a part, use Edit.',
     category: 'action',
     kind: 'act',
     edits: true,

@@ -12,17 +12,17 @@ import type { Searcher } from './searcher.ts'
 const DEFAULT_LIMIT = 1000
 
 const input = z.object({
-  pattern: z.string().min(1).describe('Such as `**/*.test.ts`. Without a slash it matches names at any depth.'),
-  path: z.string().optional().describe('The folder to search.'),
+  pattern: z.string().min(1).describe('Such as `**/*.test.ts`.'),
+  path: z.string().optional().describe('Folder to search.'),
   offset: z.number().int().min(0).optional(),
-  head_limit: z.number().int().min(1).max(20_000).optional().describe(`Default: ${DEFAULT_LIMIT}.`),
+  head_limit: z.number().int().min(1).optional(),
 })
 
 /** The `Glob` tool: finds files by name. */
 export function globTool(searcher: Searcher, workspace: Workspace): Tool {
   return defineTool<z.output<typeof input>>({
     name: 'Glob',
-    description: 'Find workspace files by name, except those that .gitignore excludes.',
+    description: 'Find workspace files by name, except those in .gitignore.',
     category: 'perception',
     kind: 'read',
     input,

@@ -12,13 +12,15 @@ import type { Searcher } from './searcher.ts'
 
 const INCOMPLETE_NOTE = 'the results are incomplete; narrow the search with path, glob or type'
 
-const contextLines = z.number().int().min(0).max(100).optional()
+const MAX_CONTEXT_LINES = 100
+
+const contextLines = z.number().int().min(0).optional()
 
 const input = z.object({
   pattern: z.string().min(1).max(2000),
-  path: z.string().optional().describe('The file or folder to search.'),
-  glob: z.string().optional().describe('Only files such as `*.{ts,tsx}`.'),
-  type: z.string().optional().describe('Only files of this type, such as ts.'),
+  path: z.string().optional().describe('File or folder.'),
+  glob: z.string().optional().describe('Such as `*.{ts,tsx}`.'),
+  type: z.string().optional().describe('Such as ts.'),
   output_mode: z.enum(['content', 'files_with_matches', 'count']).optional().describe('Default: files_with_matches.'),
   '-i': z.boolean().optional(),
   '-n': z.boolean().optional(),
@@ -26,7 +28,7 @@ const input = z.object({
   '-B': contextLines,
   '-C': contextLines,
   multiline: z.boolean().optional(),
-  head_limit: z.number().int().min(1).max(20_000).optional(),
+  head_limit: z.number().int().min(1).optional(),
   offset: z.number().int().min(0).optional(),
 })
 
@@ -37,8 +39,7 @@ export function grepTool(searcher: Searcher, workspace: Workspace): Tool {
   return defineTool<Input>({
     name: 'Grep',
     description:
-      'Search workspace files with a regular expression, without look-around and backreferences. Skips binary files and those ' +
-      'that .gitignore excludes. -A, -B, -C and -i as in grep.',
+      'Search workspace files, except those in .gitignore, with a regular expression without look-around and backreferences.',
     category: 'perception',
     kind: 'read',
     input,
@@ -70,8 +71,8 @@ function toSearchQuery(request: Input): SearchQuery {
     ignoreCase: request['-i'] ?? false,
     multiline: request.multiline ?? false,
     mode: request.output_mode ?? 'files_with_matches',
-    before: request['-B'] ?? request['-C'] ?? 0,
-    after: request['-A'] ?? request['-C'] ?? 0,
+    before: Math.min(request['-B'] ?? request['-C'] ?? 0, MAX_CONTEXT_LINES),
+    after: Math.min(request['-A'] ?? request['-C'] ?? 0, MAX_CONTEXT_LINES),
     // An optimisation: a plain glob narrows the search. The exact glob filter runs on the results.
     fileGlobs: request.type === undefined ? plainGlob : globsForFileType(request.type),
   }

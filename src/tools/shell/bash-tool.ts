@@ -23,7 +23,6 @@ const input = z.object({
     .max(MAX_TIMEOUT_MS)
     .optional()
     .describe(`Milliseconds. Default: ${DEFAULT_TIMEOUT_MS}.`),
-  description: z.string().optional().describe('What it does, for the user.'),
 })
 
 type Input = z.output<typeof input>
@@ -67,10 +66,10 @@ function withChangedFiles(result: ToolResult, { notes, ...changed }: ChangedFile
 function describeBash({ sandbox, hosts }: BashOptions): string {
   const look = 'To look at files, use Read, Grep and Glob.'
   if (sandbox.kind === 'none') return `Run a bash command in the workspace. ${look}`
-  const network = hosts.length === 0 ? 'There is no network.' : `Only these hosts can be reached: ${hosts.join(', ')}.`
+  const network = hosts.length === 0 ? 'No network.' : `Only these hosts can be reached: ${hosts.join(', ')}.`
   return (
-    'Run a bash command in the workspace, in a sandbox. Only the workspace and /tmp, which is empty each time, can be written; ' +
-    `no process outlives the command. ${network} ${look}`
+    'Run a bash command in the workspace, in a sandbox. It can write only to the workspace and /tmp, empty each time; ' +
+    `no process outlives it. ${network} ${look}`
   )
 }
 

@@ -127,12 +127,18 @@ export function collaborateInputFor(names: readonly string[]): typeof collaborat
   const cacheKey = names.join('\n')
   let schema = inputSchemaCache.get(cacheKey)
   if (!schema) {
-    const { name, role, focus } = specialistSchema.shape
-    const newSpecialist = z.strictObject({ name, role, focus })
+    const newSpecialist = z.strictObject({
+      name: z.string(),
+      role: z.string().optional(),
+      focus: z.string().optional(),
+    })
     const entry = names.length > 0 ? z.union([z.enum([...names]), newSpecialist]) : newSpecialist
-    const { task, mode, synthesis, categories } = fields
+    const categories = fields.categories.describe('Of a vote, such as approve and reject.')
+    const task = z.string()
+    const mode = z.enum(collaborateModes).optional()
+    const synthesis = z.enum(collaborateSyntheses).exclude(['auto']).optional()
     schema = z.strictObject({
-      agents: z.array(entry).describe('Two to five: known agents, or new specialists.'),
+      agents: z.array(entry).describe('Known agents, or new ones with a role.'),
       ...{ task, mode, synthesis, categories },
     }) as unknown as typeof collaborateInput
     if (inputSchemaCache.size > 100) inputSchemaCache.clear()
