@@ -102,7 +102,9 @@ test('TO85 an agent sees the fields of task and collaborate that a model chooses
     Object.keys(offered.find(({ name }) => name === tool)?.input.properties as object).sort()
   expect(fields('task')).toEqual(['agent', 'background', 'context_depth', 'instruction', 'output', 'session_id'])
   expect(fields('task_result')).toEqual(['session_id'])
-  expect(fields('collaborate')).toEqual(['agents', 'categories', 'mode', 'synthesis', 'task'])
+  expect(fields('collaborate')).toEqual([
+    ...['agents', 'categories', 'context', 'coordinator_config', 'mode', 'synthesis', 'task'],
+  ])
 })
 
 test('TO85 schemas of tools have no bounds that tell a model nothing', async () => {

@@ -13,7 +13,7 @@ const DEFAULT_LIMIT = 1000
 
 const input = z.object({
   pattern: z.string().min(1).describe('Such as `**/*.test.ts`.'),
-  path: z.string().optional().describe('Folder to search.'),
+  path: z.string().optional(),
   offset: z.number().int().min(0).optional(),
   head_limit: z.number().int().min(1).optional(),
 })

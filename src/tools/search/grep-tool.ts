@@ -18,8 +18,8 @@ const contextLines = z.number().int().min(0).optional()
 
 const input = z.object({
   pattern: z.string().min(1).max(2000),
-  path: z.string().optional().describe('File or folder.'),
-  glob: z.string().optional().describe('Such as `*.{ts,tsx}`.'),
+  path: z.string().optional(),
+  glob: z.string().optional(),
   type: z.string().optional().describe('Such as ts.'),
   output_mode: z.enum(['content', 'files_with_matches', 'count']).optional().describe('Default: files_with_matches.'),
   '-i': z.boolean().optional(),

@@ -127,19 +127,18 @@ export function collaborateInputFor(names: readonly string[]): typeof collaborat
   const cacheKey = names.join('\n')
   let schema = inputSchemaCache.get(cacheKey)
   if (!schema) {
-    const newSpecialist = z.strictObject({
-      name: z.string(),
-      role: z.string().optional(),
-      focus: z.string().optional(),
-    })
+    const text = z.string().optional()
+    const object = z.record(z.string(), z.unknown()).optional()
+    const newSpecialist = z.strictObject({ name: z.string(), role: text, focus: text, config: object })
     const entry = names.length > 0 ? z.union([z.enum([...names]), newSpecialist]) : newSpecialist
-    const categories = fields.categories.describe('Of a vote, such as approve and reject.')
-    const task = z.string()
-    const mode = z.enum(collaborateModes).optional()
-    const synthesis = z.enum(collaborateSyntheses).exclude(['auto']).optional()
     schema = z.strictObject({
       agents: z.array(entry).describe('Known agents, or new ones with a role.'),
-      ...{ task, mode, synthesis, categories },
+      task: z.string(),
+      mode: z.enum(collaborateModes).optional(),
+      synthesis: z.enum(collaborateSyntheses).exclude(['auto']).optional(),
+      categories: fields.categories.describe('Of a vote, such as approve and reject.'),
+      coordinator_config: object,
+      context: object,
     }) as unknown as typeof collaborateInput
     if (inputSchemaCache.size > 100) inputSchemaCache.clear()
     inputSchemaCache.set(cacheKey, schema)
