@@ -74,7 +74,7 @@ function weightFacts({ contributions }: AgreementView): string[] {
 function formatScores({ agent, reason, scores, tied }: NonNullable<AgreementView['best_of']>): string {
   const ranking = [...scores].sort((a, b) => b.score - a.score).map((each) => `${each.agent} ${each.score}`)
   const tie = tied ? `, TIE of ${tied.join(' and ')}` : ''
-  return toTerminalLine(`best: ${agent} (of 10: ${ranking.join(', ')}${tie}): ${reason}`)
+  return toTerminalLine(`best: ${agent} (of 10: ${ranking.join(', ')}${tie})${reason === '' ? '' : `: ${reason}`}`)
 }
 
 const SAVING_REASONS: Record<string, string> = {

@@ -228,6 +228,8 @@ describe('agreement lines', () => {
     expect(lines.find((line) => line.startsWith('✓'))).toMatch(/25 % {2}approve$/)
     expect(lines[2]).toMatch(/dissent: sec 95 %, test 85 %$/)
     expect(lines.at(-1)).toBe('best: quality (of 10: quality 9, sec 9, TIE of quality and sec): clear')
+    const unexplained = agreementLines({ ...review, best_of: { ...best_of, reason: '' } }, plainStyle(80))
+    expect(unexplained.at(-1)).toMatch(/ and sec\)$/)
   })
 
   test('CO96 subtasks that were voted on are listed together with the positions', () => {

@@ -69,6 +69,7 @@ const SYSTEM_AGENT_PURPOSES: Record<string, string> = {
   'synthesis/coordinator': 'writes the answer',
   'synthesis/evaluator': 'scores the answers',
   judge: 'compares recommendations',
+  extraction: 'reads recommendations in prose',
 }
 
 /** The purpose of a session in its collaboration; `undefined` for sessions outside one. */

@@ -225,6 +225,7 @@ describe('collaboration in the run tree', () => {
       contribution: { recommendation: 'wait', confidence: 0.9 },
     })
     addContribution(written, { key: 'agents/bob', agent: 'bob', contribution: { plan: 'y' } })
+    written.session('extraction', 'extractor', '{"answers":[]}')
     written.session('stand/judge', 'judge', '{"pairs":[]}')
     written.session('synthesis/coordinator', 'coordinator', '{not json')
     const lines = runTreeLines(runViewFrom(written.events, views), { style: plainStyle(60), now: 0, live: false })
@@ -233,6 +234,8 @@ describe('collaboration in the run tree', () => {
       '  → 90 % sure: wait',
       '  bob role',
       '  → x',
+      '  reads recommendations in prose',
+      '  → {"answers":[]}',
       '  compares recommendations',
       '  → {"pairs":[]}',
       '  writes the answer',
