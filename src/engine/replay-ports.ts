@@ -146,9 +146,18 @@ function missingTool(name: string, kind: ToolKind | undefined, events: readonly 
     input: z.unknown(),
     category: 'perception',
     kind: kind === undefined || kind === 'pattern' ? 'read' : kind,
+    ...(wasOnRequest(name, events) && { on_request: true as const }),
     ...recordedSubject(name, events),
     execute: (_input: never, { signal }: { signal: AbortSignal }) => untilAborted(signal),
   }
+}
+
+/** Whether agents without a list of tools did not get the tool: only those that list it have it then. */
+function wasOnRequest(name: string, events: readonly Event[]): boolean {
+  const unlisted = sessionOpenEvents(events).filter(
+    ({ data: { agent } }) => agent.tools === undefined && !agent.extra_tools?.includes(name),
+  )
+  return unlisted.length > 0 && unlisted.every(({ data }) => !data.tools.includes(name))
 }
 
 /** A tool that waits until it is aborted. */

@@ -79,7 +79,7 @@ describe('collaboration examples', () => {
     const done = await cli.troupe(...example('review'), '--json')
     expect(done).toMatchObject({ code: 0, err: '' })
     const { output, run_id } = JSON.parse(done.out)
-    expect(Object.keys(output)).toEqual(['result', 'contributions', 'consensus', 'metadata'])
+    expect(Object.keys(output)).toEqual(['result', 'decided', 'contributions', 'consensus', 'metadata'])
     expect(output.consensus).toMatchObject({ supporting: ['security', 'testing'], dissenting: ['code-quality'] })
     const shown = JSON.parse((await cli.troupe('show', run_id, '--json')).out)
     expect(shown.output).toEqual(output)

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Event, ModelRequest } from '../../../src/index.ts'
 import { createTroupe } from '../../../src/index.ts'
+import { collaborate } from '../../../src/patterns/collaborate/collaborate.ts'
+import { toJsonSchema } from '../../../src/schema/schema.ts'
 import { agentModel, contributionJson, lastInstruction, runCollaboration } from '../../support/collaboration.ts'
 import { agent, functionModel } from '../../support/test-troupe.ts'
 
@@ -140,12 +142,14 @@ describe('000 contract', () => {
 
   /** The main session calls the tool of the document in its first turn and reports its result. */
   async function callFromMainSession() {
-    const agents = specialists.map((name) => ({ name, role: name.split('-')[0], focus: 'its own field' }))
+    const config = { temperature: 0.4 }
+    const agents = specialists.map((name) => ({ name, role: name.split('-')[0], focus: 'its own field', config }))
+    const facts = { context: { language: 'TypeScript' }, coordinator_config: { temperature: 0.1 } }
     const model = functionModel((request) => {
       const { agent: name, turn } = request.session
       if (specialists.includes(name)) return { text: ownName(request) }
       if (name === 'coordinator') return { text: 'One analysis.' }
-      const call = { name: 'collaborate', input: { task: 'Analyse the change.', agents } }
+      const call = { name: 'collaborate', input: { task: 'Analyse the change.', agents, ...facts } }
       return turn === 1 ? { calls: [call] } : { text: 'Here is the comprehensive analysis.' }
     })
     const main = agent('main', { tools: ['collaborate'] })
@@ -168,9 +172,8 @@ describe('000 contract', () => {
     expect(new Set(events.map(({ run_id }) => run_id)).size).toBe(1)
   })
 
-  test('000 the tool contract: parameters, types, enum values and what is required', async () => {
-    const { model } = await callFromMainSession()
-    const schema = model.requests[0]?.tools.find(({ name }) => name === 'collaborate')?.input
+  test('000 the tool contract: parameters, types, enum values and what is required', () => {
+    const schema = toJsonSchema(collaborate.input)
     const several = (...values: string[]) => ({ type: 'string', enum: expect.arrayContaining(values) })
     expect(schema).toMatchObject({
       type: 'object',
@@ -186,6 +189,18 @@ describe('000 contract', () => {
     expect(new Set((schema as { required: string[] }).required)).toEqual(new Set(['task', 'agents']))
     const { agents } = (schema as { properties: Record<string, unknown> }).properties
     for (const field of ['name', 'role', 'config', 'focus']) expect(JSON.stringify(agents)).toContain(`"${field}":`)
+  })
+
+  test('000 the tool takes every parameter of the contract from a model, which is offered those it usually chooses', async () => {
+    const { model } = await callFromMainSession()
+    const offered = model.requests[0]?.tools.find(({ name }) => name === 'collaborate')?.input
+    const { properties } = offered as { properties: Record<string, unknown> }
+    expect(Object.keys(properties)).toEqual(expect.arrayContaining(['task', 'agents', 'mode', 'synthesis']))
+    const requestOf = (agent: string) => model.requests.find(({ session }) => session.agent === agent)
+    const specialist = requestOf(specialists[0] ?? '')
+    expect(specialist && lastInstruction(specialist)).toContain('language: TypeScript')
+    expect(specialist?.settings.temperature).toBe(0.4)
+    expect(requestOf('coordinator')?.settings.temperature).toBe(0.1)
   })
 
   test('000 the output has result, contributions, consensus and metadata with the fields of the document', async () => {
