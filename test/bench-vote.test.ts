@@ -91,6 +91,8 @@ describe('counting votes', () => {
       'exact stop',
       'exact stop, waves of 3',
       'Beta stop at 0.95',
+      'Beta stop at 0.95, waves of 2',
+      'Beta stop at 0.95, 4, then 2',
       'Beta stop at 0.95, waves of 3',
     ])
     expect(rows[5]?.accuracy).toBe(rows[4]?.accuracy)
@@ -102,6 +104,8 @@ describe('counting votes', () => {
       false,
       false,
       false,
+      true,
+      true,
       true,
       false,
     ])

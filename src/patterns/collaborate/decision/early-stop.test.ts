@@ -52,9 +52,12 @@ test('CO69 after an early stop neither a further vote nor the judge changes the 
       if (!stop) return
       stops += 1
       const leader = tally('weighted', ballotsFrom(votes.slice(0, asked.length), before.groups)).winner ?? -1
-      for (const count of [asked.length, votes.length]) {
+      for (const [count, unjudged] of [
+        [asked.length, before] as const,
+        [votes.length, clusterTexts(texts, known)] as const,
+      ]) {
         const some = texts.slice(0, count)
-        const verdicts = clusterTexts(some, known).unclear.map(([a, b]) => ({
+        const verdicts = unjudged.unclear.map(([a, b]) => ({
           a,
           b,
           same: answers.next().value === true,

@@ -71,7 +71,8 @@ const scores = JSON.stringify({
 const setting = fc.record({
   synthesis: fc.constantFrom('vote', 'auto', 'coordinator', 'best_of', 'merge'),
   categories: fc.constantFrom(undefined, POSITIONS),
-  on_conflict: fc.constantFrom('surface'),
+  // In a mediation round every specialist repeats its answer.
+  on_conflict: fc.constantFrom('surface', 'mediate'),
 })
 
 test('CO122 neither an extraction nor a judge changes a readable recommendation or adds agreement between readable ones', async () => {
