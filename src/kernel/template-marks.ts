@@ -45,15 +45,15 @@ function hasEscapes(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some(hasEscapes)
 }
 
-/** Reverts the escapes of shown marks in all strings of a JSON value. */
+/** Reverts the escapes of shown marks in all strings of a JSON value. Without any, it is the same object. */
 export function unescapeTemplateMarksIn(value: unknown, wasShown: (mark: string) => boolean): unknown {
   const revert = (item: unknown) => unescapeTemplateMarksIn(item, wasShown)
-  // A value without escapes stays the same object.
-  if (!hasEscapes(value)) return value
   if (typeof value === 'string') return unescapeTemplateMarks(value, wasShown)
-  if (Array.isArray(value)) return value.map(revert)
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, revert(each)]))
+  const entries = Object.entries(value)
+  const reverted = entries.map(([name, each]) => [name, revert(each)] as const)
+  if (reverted.every(([, each], index) => each === entries[index]?.[1])) return value
+  return Array.isArray(value) ? reverted.map(([, each]) => each) : Object.fromEntries(reverted)
 }
 
 /** Whether a text has a word or number besides marks. */
