@@ -40,11 +40,6 @@ export function unescapeTemplateMarks(text: string, wasShown: (mark: string) => 
   return text.replace(MARK, (mark) => (mark[1] === '\\' && wasShown(mark) ? mark.slice(0, 1) + mark.slice(2) : mark))
 }
 
-function hasEscapes(value: unknown): boolean {
-  if (typeof value === 'string') return unescapeTemplateMarks(value) !== value
-  return typeof value === 'object' && value !== null && Object.values(value).some(hasEscapes)
-}
-
 /** Reverts the escapes of shown marks in all strings of a JSON value. Without any, it is the same object. */
 export function unescapeTemplateMarksIn(value: unknown, wasShown: (mark: string) => boolean): unknown {
   const revert = (item: unknown) => unescapeTemplateMarksIn(item, wasShown)

@@ -1,11 +1,14 @@
 import type { ChildProcess } from 'node:child_process'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { createToolWorkspace } from '../../../test/escape/tool-workspace.ts'
-import { recoverCommands } from './interrupted-commands.ts'
+import { GitGuard } from './git-guard.ts'
+import { createMarker, recoverCommands } from './interrupted-commands.ts'
+import type { ProcessIdentity } from './process-identity.ts'
+import { identifyProcess } from './process-identity.ts'
 
 const TIMEOUT = { timeout: 60_000 }
 const WAIT = { timeout: 30_000, interval: 20 }
@@ -146,6 +149,31 @@ test('SB34 a record that cannot be checked is reported and stops nothing', () =>
   expect(recoverCommands(records)).toEqual([
     expect.stringMatching(/cannot be checked: TypeError: .*no valid marker.*a\.command\.json/),
   ])
+  fixture[Symbol.dispose]()
+})
+
+test('SB34 a command of another container may be running: its record and its mount points stay for a day', async () => {
+  const fixture = createToolWorkspace()
+  const records = join(fixture.root, 'records')
+  mkdirSync(records)
+  const [mountPoint, record] = [join(fixture.workspace, '.mcp.json'), join(records, 'a.command.json')]
+  const guard = new GitGuard('git')
+  const repositories = guard.record({ denyRead: [], allowRead: [], allowWrite: [fixture.workspace], denyWrite: [] })
+  const command = { workspace: fixture.workspace, repositories, links: [], mountPoints: [mountPoint] }
+  const write = (pidNamespace: Partial<ProcessIdentity>) => {
+    const owner = { ...identifyProcess(process.pid), pid: 1, start: 'gone', ...pidNamespace }
+    writeFileSync(mountPoint, '')
+    writeFileSync(record, JSON.stringify({ ...command, marker: createMarker(), owner }), { mode: 0o600 })
+  }
+  write({ pidNamespace: 'pid:[1]' })
+  expect(recoverCommands(records)).toEqual([])
+  expect([existsSync(mountPoint), existsSync(record)]).toEqual([true, true])
+  utimesSync(record, 0, 0)
+  recoverCommands(records)
+  expect(existsSync(record)).toBe(false)
+  write({})
+  recoverCommands(records)
+  expect([existsSync(mountPoint), existsSync(record)], 'control: a process that is dead').toEqual([false, false])
   fixture[Symbol.dispose]()
 })
 

@@ -21,7 +21,7 @@ import { findProgram } from '../search/ripgrep.ts'
 import type { RepositoryState } from './git-guard.ts'
 import { GitGuard } from './git-guard.ts'
 import type { ProcessIdentity } from './process-identity.ts'
-import { identifyProcess, isAlive } from './process-identity.ts'
+import { identifyProcess, isAlive, isInOtherNamespace } from './process-identity.ts'
 import type { ProtectedLink } from './protected-links.ts'
 import { restoreProtectedLinks } from './protected-links.ts'
 import { trustedPath } from './trusted-path.ts'
@@ -32,7 +32,8 @@ import { trustedPath } from './trusted-path.ts'
  * 2. A record whose process is dead is checked by the watchdog (command-watchdog.ts) and by every later start; whichever is first.
  *    Checking twice is harmless.
  * 3. Processes of the command are dead before the check counts.
- * 4. A record that other users could have written is not used: it names files to rename.
+ * 4. A command of another container may still be running: its workspace is checked, its record and its mount points stay for a day.
+ * 5. A record that other users could have written is not used: it names files to rename.
  */
 
 /** The state before a command, and how to find its processes. */
@@ -98,9 +99,11 @@ export function checkInterruptedCommands(folder: string): string[] {
     try {
       const record = readPrivate<CommandRecord>(path)
       if (record && isAlive(record.owner)) return []
-      const notes = record ? checkCommand(record) : []
+      const mayBeAlive = record !== undefined && isInOtherNamespace(record.owner)
+      const notes = record ? checkCommand(record, mayBeAlive) : []
       if (notes.length > 0) writeDurably(path.slice(0, -RECORD.length) + NOTES, notes)
-      rmSync(path, { force: true })
+      // Its own watchdog needs the record.
+      if (!mayBeAlive || isOld(path)) rmSync(path, { force: true })
       return []
     } catch (thrown) {
       return [`Troupe was killed during a command, which cannot be checked: ${String(thrown)}; see ${path}`]
@@ -108,12 +111,16 @@ export function checkInterruptedCommands(folder: string): string[] {
   })
 }
 
-function checkCommand(record: CommandRecord): string[] {
+const DAY_MS = 24 * 3_600_000
+const isOld = (path: string) => Date.now() - lstatSync(path).mtimeMs > DAY_MS
+
+function checkCommand(record: CommandRecord, mayBeAlive: boolean): string[] {
   const { workspace, repositories, links, marker } = record
   const guard = new GitGuard(findProgram('git', trustedPath([workspace, ...repositories.roots])))
   const check = () => [...restoreProtectedLinks(workspace, links), ...guard.check(repositories)]
   endProcesses(String(marker))
-  removeMountPoints(record)
+  // Sandbox escape: the kernel unmounts what is mounted on a removed file, also in the sandbox of a command that is still running.
+  if (!mayBeAlive) removeMountPoints(record)
   const notes = check()
   // A killed process may be inside a last system call, which no longer shows to whom it belongs.
   sleep(SETTLE_MS)

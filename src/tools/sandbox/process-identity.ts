@@ -22,6 +22,11 @@ export function isAlive({ pid, start, boot, pidNamespace: namespace }: ProcessId
   return status !== undefined && status.start === start && !'ZX'.includes(status.state)
 }
 
+/** Whether a process of this machine cannot be seen from here, such as one of another container: it may be alive. */
+export function isInOtherNamespace({ boot, pidNamespace: namespace }: ProcessIdentity): boolean {
+  return boot === bootId() && namespace !== pidNamespace()
+}
+
 function readStatus(pid: number): { state: string; start: string } | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
