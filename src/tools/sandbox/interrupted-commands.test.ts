@@ -3,6 +3,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, test, vi } from 'vitest'
 import { createToolWorkspace } from '../../../test/escape/tool-workspace.ts'
 import { GitGuard } from './git-guard.ts'
@@ -91,14 +92,14 @@ test('SB34 when the watchdog is killed as well, any next command of Troupe check
   for (const pid of watchdogs) process.kill(pid, 'SIGKILL')
   await kill(owner)
   expect([config().includes('fsmonitor'), statusExecutes()], 'control: the attack works').toEqual([true, true])
-  const main = new URL('../../surfaces/cli/main.ts', import.meta.url).pathname
+  const main = fileURLToPath(new URL('../../surfaces/cli/main.ts', import.meta.url))
   const runs = spawn(process.execPath, [main, 'runs'], {
     cwd: fixture.workspace,
     env: { ...process.env, HOME: home },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   const [notes] = await Promise.all([runs.stderr.toArray(), once(runs, 'exit')])
-  expect(Buffer.concat(notes).toString()).toMatch(/warning: Troupe was killed.*sub\/\.git\/config/)
+  expect(Buffer.concat(notes).toString().replace(/\s+/g, ' ')).toMatch(/warning: Troupe was killed.*sub\/\.git\/config/)
   expect([config().includes('fsmonitor'), statusExecutes(), readdirSync(records)]).toEqual([false, false, []])
   fixture[Symbol.dispose]()
 })
