@@ -1,6 +1,6 @@
 /**
  * Open roles of teams and the agents that fit them, for bench/roles.ts: agents of test/fixtures/agents and the built-in ones. Written before any
- * matching was measured; do not adjust them to a result.
+ * matching was measured (`troupe:architect` for one role was added afterwards); do not adjust them to a result.
  */
 export interface RoleDescription {
   name: string
