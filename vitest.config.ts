@@ -16,6 +16,8 @@ export default defineConfig({
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     exclude: ['test/fixtures/**', 'node_modules/**', 'dist/**'],
     pool: 'forks',
+    // One worker per core: the default leaves one core idle, which is half of a small machine.
+    maxWorkers: '100%',
     testTimeout: 20_000,
     hookTimeout: 20_000,
     teardownTimeout: 5_000,

@@ -2,6 +2,7 @@ import type { Event } from '../../src/kernel/event.ts'
 import type { ModelRequest } from '../../src/kernel/model.ts'
 import { textFrom } from '../../src/kernel/model.ts'
 import { teamInput } from '../../src/patterns/team/input.ts'
+import { wordEmbedder } from '../../src/testing/word-embedder.ts'
 import type { RunScenario } from './chaos-run.ts'
 import type { PlannedCall } from './reference-model.ts'
 import { limits, RUN_ID } from './reference-run.ts'
@@ -88,4 +89,6 @@ export const conversationScenario: RunScenario = {
     const run = { format: 2 as const, project: 'default', pattern: 'team', version: 1, limits }
     return { run_id: RUN_ID, seq: 1, at, type: 'run:start', data: { ...run, input } }
   },
+  // All processes share this embedder: none may close it. The one that ships takes real time, which a simulated clock does not have.
+  options: { embedder: { ...wordEmbedder(), close: async () => {} } },
 }
