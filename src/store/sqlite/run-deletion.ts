@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { brokenLinkError, compactionBusyError } from '../deletion.ts'
 import { validateLease } from '../preconditions.ts'
 import type { SqliteConnection } from './connection.ts'
@@ -27,6 +28,9 @@ const READ_SESSIONS = `
   SELECT DISTINCT a.run_id AS a, b.run_id AS b FROM events JOIN runs AS a ON a.id = events.run
   JOIN runs AS b ON b.run_id = json_extract(data, '$.base.run_id')
   WHERE type = 'session:open' AND instr(data, '"base"') AND a.id != b.id AND a.project = ?1`
+
+const CHECKPOINT_ATTEMPTS = 20
+const CHECKPOINT_DELAY_MS = 25
 
 function statements(db: Database) {
   const ofRun = (sql: string) => db.prepare(sql)
@@ -107,9 +111,19 @@ export class RunDeletion {
       this.#deleteUnusedBlobs()
     })
     await this.#connection.retry(() => this.#connection.db.exec('VACUUM'))
-    // Moves the pages from the log into the file, which shrinks then; another reader delays this until the file is closed.
-    await this.#connection.retry(() => this.#connection.db.exec('PRAGMA wal_checkpoint(TRUNCATE)'))
+    await this.#truncateLog()
     return Math.max(0, before - this.#fileBytes())
+  }
+
+  /** Moves the pages from the log into the file, which shrinks then; another reader delays this until the file is closed. */
+  async #truncateLog(): Promise<void> {
+    const checkpoint = this.#connection.db.prepare('PRAGMA wal_checkpoint(TRUNCATE)')
+    // While a checkpoint of another thread is in progress, this one reports `busy` instead of failing.
+    for (let attempt = 1; attempt <= CHECKPOINT_ATTEMPTS; attempt++) {
+      const result = await this.#connection.retry(() => checkpoint.get())
+      if (result?.busy === 0) return
+      await sleep(CHECKPOINT_DELAY_MS)
+    }
   }
 
   #deleteUnusedBlobs(): void {
