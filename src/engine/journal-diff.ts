@@ -96,6 +96,7 @@ function omitVolatileFields(type: EventType, fields: Record<string, unknown>): R
   if (type === 'run:steer') kept.command = 0
   // About the host, not about the work.
   if (type === 'run:start') delete kept.needs
+  if (type === 'session:open') delete kept.environment
   return kept
 }
 

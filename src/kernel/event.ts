@@ -87,6 +87,8 @@ export interface SessionOpen {
   /** The requested model; resuming restores it. */
   model?: string
   tools: string[]
+  /** The section of the system prompt about the folder that the agent works in. */
+  environment?: string
   parent_session_id: string | null
   depth: number
   self_depth: number

@@ -1,3 +1,4 @@
+import { withoutEnvironment } from '../kernel/environment.ts'
 import { canonicalJson, sha256 } from '../kernel/hash.ts'
 import type { Message, ModelRequest, ModelSettings, ToolSpec } from '../kernel/model.ts'
 import type { JsonSchema } from '../schema/standard-schema.ts'
@@ -7,6 +8,7 @@ import type { JsonSchema } from '../schema/standard-schema.ts'
  * 1. Secrets are redacted before anything is hashed or written.
  * 2. Ids derived from the run id differ between two runs of the same work. The hash replaces them by their position in the
  *    order of first mention.
+ * 3. The environment section is left out: it differs by day and folder.
  */
 
 /** A range of a text and the text that replaces it. */
@@ -42,10 +44,15 @@ export function createRequestRedactor(findSecrets: SecretFinder): (request: Mode
     }
     return redacted
   }
+  const redactText = (text: string) => applyReplacements(text, findSecrets(text))
+  const stripEnvironment = (message: Message) => mapStrings(message, withoutEnvironment)
   return ({ model, system, messages, tools, settings, output }) => ({
     model,
-    system: applyReplacements(system, findSecrets(system)),
-    messages: messages.map(redact),
+    system: redactText(withoutEnvironment(system)),
+    // For a server that refuses system prompts, the first message has it.
+    messages: messages.map((message, index) =>
+      redact(index === 0 && system === '' ? stripEnvironment(message) : message),
+    ),
     tools: tools.map(redact),
     settings: { ...settings },
     ...(output ? { output: redact(output) } : undefined),

@@ -8,6 +8,7 @@ import { startTurns } from '../performers/start-turns.ts'
 import { MCP_TOOL_NAMES } from '../tools/mcp/mcp-tool-names.ts'
 import { createPermissions } from '../tools/permissions.ts'
 import { DEFAULT_SESSION_POLICY } from './default-session-policy.ts'
+import { environmentPort } from './environment-port.ts'
 import { embedderPort } from './model-ports.ts'
 import type { PatternRegistry } from './pattern-registry.ts'
 import type { ExecutionParts, RuntimeParts } from './runtime-parts.ts'
@@ -40,6 +41,7 @@ export async function composeExecution({ options, runtime, registry, host }: Exe
     hooks: options.hooks ?? [],
     permissions: createPermissions(policy, { aliases, agentTools, agents }),
     ...(toolbox ? { workspace: toolbox.workspace.realPath } : undefined),
+    ...environmentPort(toolbox),
     strict: options.engine?.strict ?? false,
     ...sessionPorts(store),
   }

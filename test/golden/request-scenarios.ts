@@ -2,6 +2,7 @@ import type { Agent, Tool, TroupeOptions } from '../../src/index.ts'
 import { createTroupe } from '../../src/index.ts'
 import { contributionJson, noopTool } from '../support/collaboration.ts'
 import { agent } from '../support/test-troupe.ts'
+import { workspaceOptions } from './golden-workspace.ts'
 import type { WireReplies, WireRequest } from './wire-recorder.ts'
 import { createWireRecorder } from './wire-recorder.ts'
 
@@ -95,6 +96,7 @@ const longTeam = {
 /** The scenario, and the agent and turn whose request is the golden one. */
 export const scenarios: Readonly<Record<string, { scenario: Scenario; agent: string; turn?: number }>> = {
   'task-root': { scenario: task({}, {}), agent: 'lead' },
+  'task-root-workspace': { scenario: workspaceTask(), agent: 'reader' },
   'task-sub-agent': { scenario: task({}, { lead: [delegate({}), 'Done.'] }), agent: 'scout' },
   'task-sub-agent-with-context': {
     scenario: task({}, { lead: [delegate({ context_depth: 'all' }), 'Done.'] }),
@@ -170,6 +172,11 @@ export const scenarios: Readonly<Record<string, { scenario: Scenario; agent: str
     scenario: team(Object.fromEntries(steps.map((name) => [name, ['A wave. '.repeat(80)]])), {}, longTeam as never),
     agent: 'summarizer',
   },
+}
+
+function workspaceTask(): Scenario {
+  const reader = agent('reader', { tools: ['Read'] })
+  return { ...task({ agent: 'reader' }, {}), options: { ...workspaceOptions, agents: [reader] } }
 }
 
 function lookingUp() {

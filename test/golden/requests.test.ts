@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { normalizeWorkspace } from './golden-workspace.ts'
 import { recordRequest, scenarios } from './request-scenarios.ts'
 import { formatWireRequest } from './wire-recorder.ts'
 
@@ -10,7 +11,7 @@ const isUpdate = process.env.UPDATE_GOLDEN === '1'
 
 test.each(Object.keys(scenarios))('the request %s goes over the wire as committed', async (kind) => {
   const file = new URL(`${kind}.txt`, folder)
-  const text = formatWireRequest(await recordRequest(kind))
+  const text = normalizeWorkspace(formatWireRequest(await recordRequest(kind)))
   if (isUpdate) writeFileSync(file, text)
   expect(text).toBe(readFileSync(file, 'utf8'))
 })

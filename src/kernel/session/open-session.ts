@@ -108,10 +108,13 @@ function beginSession(
   const id = sessionId({ run_id: execution.run.id, key, agent: agent.name, parent: placement.parent_session_id })
   const inherited_rules = inheritedRules(agent, caller)
   const inherited = caller?.tools ?? request.tools
+  const tools = offeredTools(execution, toolsFor(execution, agent, { key, placement, inherited, readOnly }))
+  const environment = request.internal ? undefined : environmentFor(execution, agent, tools)
   const opening: SessionOpen = {
     key,
     agent: { ...agent, ...inheritedSettings(agent, caller, request) },
-    tools: offeredTools(execution, toolsFor(execution, agent, { key, placement, inherited, readOnly })),
+    tools,
+    ...(environment === undefined ? undefined : { environment }),
     ...placement,
     segment: 1,
     ...(model === undefined ? undefined : { model }),
@@ -125,6 +128,10 @@ function beginSession(
   }
   execution.journal.append('session:open', opening, id)
   return newSession(id, opening, thread)
+}
+
+function environmentFor({ ports }: Execution, agent: Agent, tools: readonly string[]): string | undefined {
+  return ports.environment?.({ agent, tools, now: ports.world.now() })
 }
 
 /** Without the tools that cannot work here: their definitions cost input tokens in every turn, and calling them costs turns. */

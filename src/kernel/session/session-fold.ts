@@ -9,6 +9,7 @@ import {
   newSession,
   UNCOUNTED,
 } from './session-state.ts'
+import { systemPromptBytes } from './system-prompt.ts'
 
 /*
  * The conversation of the earlier segments of a session, folded once and extended with each segment, so that a turn costs
@@ -70,7 +71,7 @@ export function extendFold(fold: SessionFold, events: readonly Event[]): Session
 
 /** A session that continues the conversation of the fold in a new segment. */
 export function sessionFrom({ state }: SessionFold, id: string, opening: SessionOpen): SessionState {
-  const instructions = Buffer.byteLength(opening.agent.instructions)
+  const instructions = systemPromptBytes(opening)
   const { tokens, bytes } = state.tokenCount
   const session: SessionState = {
     ...copyState(state),

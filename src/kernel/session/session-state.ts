@@ -6,6 +6,7 @@ import type { Message, ToolResultPart, Usage } from '../model.ts'
 import { addUsage, NO_USAGE, textFrom, toolCallsFrom, userMessage } from '../model.ts'
 import { escapeTemplateMarksInCode } from '../template-marks.ts'
 import type { Thread } from '../thread.ts'
+import { systemPromptBytes } from './system-prompt.ts'
 
 /*
  * A session's conversation is a fold over its events: only `applyEvent` changes it, live and on resume.
@@ -75,7 +76,7 @@ export function agentSlug(agent: string): string {
 }
 
 export function newSession(id: string, opening: SessionOpen, thread?: Thread): SessionState {
-  const instructions = Buffer.byteLength(opening.agent.instructions)
+  const instructions = systemPromptBytes(opening)
   const threadCount = thread?.tokenCount ?? UNCOUNTED
   return {
     id,
@@ -235,7 +236,7 @@ function applyCompression(session: SessionState, compression: SessionCompress): 
   }
   session.responseStart = Math.max(0, session.responseStart - (session.messages.length - messages.length))
   session.messages.splice(0, session.messages.length, ...messages)
-  session.bytes = Buffer.byteLength(session.opening.agent.instructions)
+  session.bytes = systemPromptBytes(session.opening)
   for (const message of messages) session.bytes += messageTokenBound(message, JSON.stringify(message))
   session.tokenCount = UNCOUNTED
   session.unhashed.push(JSON.stringify(compression))

@@ -8,6 +8,7 @@ import type { ModelRequest, ModelSettings, ToolSpec, UserMessage } from '../../k
 import { userMessage } from '../../kernel/model.ts'
 import type { Reservation } from '../../kernel/session/budget.ts'
 import { applyEvent, inputHash, inputTokenBound } from '../../kernel/session/session-state.ts'
+import { systemPrompt } from '../../kernel/session/system-prompt.ts'
 import { withTimeout } from '../../kernel/session/with-timeout.ts'
 import type { JsonSchema } from '../../schema/standard-schema.ts'
 import { compressIfNeeded } from './compress-session.ts'
@@ -102,7 +103,7 @@ function toModelRequest(
   return {
     key,
     model,
-    system: agent.instructions,
+    system: systemPrompt(session.opening),
     messages: session.messages,
     tools,
     settings: {

@@ -1,0 +1,46 @@
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { join } from 'node:path'
+import { formatEnvironment } from '../kernel/environment.ts'
+import type { Ports } from '../kernel/ports.ts'
+import type { Toolbox } from '../tools/tools.ts'
+
+/** Tools that work in the folder: agents with one of them learn about it. */
+const FOLDER_TOOLS: ReadonlySet<string> = new Set(['Read', 'Write', 'Edit', 'Glob', 'Grep', 'Bash', 'LSP'])
+
+/** Describes the workspace to agents that have tools for it. Nothing to describe without a workspace. */
+export function environmentPort(toolbox: Toolbox | undefined): Pick<Ports, 'environment'> {
+  if (!toolbox) return {}
+  const folder = toolbox.workspace.realPath
+  return {
+    environment: ({ agent, tools, now }) =>
+      agent.performer === undefined && tools.some((name) => FOLDER_TOOLS.has(name))
+        ? formatEnvironment({ folder, platform: process.platform, now, head: gitHead(folder) })
+        : undefined,
+  }
+}
+
+const MAX_HEAD_BYTES = 1024
+
+/**
+ * The branch or short commit from `.git/HEAD`. Git itself is not executed: `core.fsmonitor` of a repository's configuration would make it execute any
+ * program outside the sandbox (arbitrary code execution).
+ */
+function gitHead(folder: string): string | undefined {
+  const head = readHead(join(folder, '.git', 'HEAD'))?.trim() ?? ''
+  return /^ref: refs\/heads\/(\S+)$/.exec(head)?.[1] ?? /^[0-9a-f]{40,64}$/.exec(head)?.[0].slice(0, 12)
+}
+
+function readHead(path: string): string | undefined {
+  let file: number | undefined
+  try {
+    // Prevents denial of service: a link is not followed, and opening a FIFO does not wait for a writer.
+    file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0))
+    if (!fstatSync(file).isFile()) return undefined
+    const buffer = Buffer.alloc(MAX_HEAD_BYTES)
+    return buffer.toString('utf8', 0, readSync(file, buffer, 0, MAX_HEAD_BYTES, 0))
+  } catch {
+    return undefined
+  } finally {
+    if (file !== undefined) closeSync(file)
+  }
+}
