@@ -45,6 +45,7 @@ export function replayPorts(
     tools: recordedTools(ports, events),
     permissions: recordedPermissions(ports.permissions, events),
     agentProvidedTools: (_agent, key) => recordedServerTools(ports, key, events),
+    environment: ({ key }) => sessionOpenEvents(events).find(({ data }) => data.key === key)?.data.environment,
     hooks: recordedHooks(events),
     ...replaySessionPorts(deps, events),
   }

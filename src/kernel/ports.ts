@@ -73,7 +73,7 @@ export interface ToolPorts {
   /** The folder that agents work in, if there is one. */
   workspace?: string
   /** Describes the folder to an agent that works in it, as a section of its system prompt; recorded when its session opens. */
-  environment?(session: { agent: Agent; tools: readonly string[]; now: number }): string | undefined
+  environment?(session: { key: string; agent: Agent; tools: readonly string[]; now: number }): string | undefined
 }
 
 /** Reads past runs, sessions and artifacts from the store. */

@@ -60,6 +60,42 @@ describe('U37 the environment of an agent', () => {
     expect(await systemPrompt('reader')).toContain('\nGit: "0123456789ab"\n')
   })
 
+  test('U37 a worktree is told with its own branch', async () => {
+    const git = (...args: string[]) => execFileSync('git', ['-C', folder, ...args], { stdio: 'ignore' })
+    execFileSync('git', ['init', '-q', '-b', 'main', folder])
+    git('-c', 'user.name=a', '-c', 'user.email=a@example.com', 'commit', '-q', '--allow-empty', '-m', 'first')
+    const worktree = join(folder, 'side')
+    git('worktree', 'add', '-q', '-b', 'feature/side', worktree)
+    const system = await systemPrompt('reader', { workspace: { workspace: worktree, sandbox: 'none' } })
+    expect(system).toContain('\nGit: "feature/side"\n')
+  })
+
+  test('U37 an internal call of a pattern has no section, though its specialists have', async () => {
+    checkOut('main')
+    const model = functionModel(() => ({ text: 'done' }))
+    const { troupe } = await createTestTroupe(options({ model }))
+    await troupe.run('collaborate', { task: 'look', agents: ['reader', 'thinker'] })
+    await troupe.close()
+    const sections = model.requests.map(({ session, system }) => [session.agent, SECTION.test(system)])
+    expect(sections.filter(([, has]) => has)).toEqual([['reader', true]])
+    expect(sections.length).toBeGreaterThan(2)
+  })
+
+  test('U37 a replay has the recorded section, on another branch and without the folder', async () => {
+    checkOut('main')
+    const store = new MemoryStore()
+    const first = await createTestTroupe(options({ store }))
+    const { run_id } = await first.task('reader', 'go')
+    await first.troupe.close()
+    checkOut('other')
+    const { workspace: _none, ...elsewhere } = options({ store })
+    for (const host of [options({ store }), elsewhere]) {
+      const { troupe } = await createTestTroupe(host)
+      expect(await troupe.replay(run_id)).toMatchObject({ same: true, differences: [] })
+      await troupe.close()
+    }
+  })
+
   test('U37 agents without such a tool, and troupes without a workspace, have no section', async () => {
     expect(await systemPrompt('thinker')).toBe('You are thinker.')
     expect(await systemPrompt('lead')).toBe('You are lead.')

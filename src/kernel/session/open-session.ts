@@ -109,7 +109,9 @@ function beginSession(
   const inherited_rules = inheritedRules(agent, caller)
   const inherited = caller?.tools ?? request.tools
   const tools = offeredTools(execution, toolsFor(execution, agent, { key, placement, inherited, readOnly }))
-  const environment = request.internal ? undefined : environmentFor(execution, agent, tools)
+  const environment = request.internal
+    ? undefined
+    : execution.ports.environment?.({ key, agent, tools, now: execution.ports.world.now() })
   const opening: SessionOpen = {
     key,
     agent: { ...agent, ...inheritedSettings(agent, caller, request) },
@@ -128,10 +130,6 @@ function beginSession(
   }
   execution.journal.append('session:open', opening, id)
   return newSession(id, opening, thread)
-}
-
-function environmentFor({ ports }: Execution, agent: Agent, tools: readonly string[]): string | undefined {
-  return ports.environment?.({ agent, tools, now: ports.world.now() })
 }
 
 /** Without the tools that cannot work here: their definitions cost input tokens in every turn, and calling them costs turns. */
