@@ -8,6 +8,8 @@ import type { SessionOpen, StopReason } from './event.ts'
 import type { Question } from './gate.ts'
 import type { Limits } from './limits.ts'
 import type { Message, Usage } from './model.ts'
+import type { ProjectProfile } from './project-profile.ts'
+import type { Redactor } from './redactor.ts'
 import type { Roster } from './roster.ts'
 import type { RunMetadata } from './run-metadata.ts'
 import type { SessionResult } from './session-result.ts'
@@ -105,6 +107,14 @@ export interface RunContext {
   delegates(tool: string): boolean
 }
 
+/** What is known about the project that the run works on. */
+export interface ProjectContext {
+  /** The profile of the project, from its files. Throws `invalid_input` for a wrong profile file. Use it inside a step only. */
+  projectProfile(): Promise<ProjectProfile>
+  /** Removes secrets from texts; it knows values of the environment, so use it inside a step only. */
+  readonly redactor: Redactor | undefined
+}
+
 /** The output of a run that ends, for this reason and with this spend, before its pattern returns. */
 export type PartialOutput = (stop_reason: StopReason, spent: Spend) => unknown
 
@@ -187,6 +197,7 @@ export interface ArtifactContext {
 /** Everything a pattern may use. Keys are relative to the pattern; each is used at most once per execution. */
 export interface Context<Events extends EventDataByType = EventDataByType>
   extends RunContext,
+    ProjectContext,
     SessionContext,
     StepContext<Events>,
     ArtifactContext {}

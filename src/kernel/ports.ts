@@ -10,6 +10,7 @@ import type { Pattern, PatternTool } from './pattern.ts'
 import type { Performer } from './performer.ts'
 import type { Permissions } from './permission.ts'
 import type { PriceBook } from './price.ts'
+import type { ProjectProfile } from './project-profile.ts'
 import type { RateLimiter } from './rate-limiter.ts'
 import type { Redactor } from './redactor.ts'
 import type { RetryPolicy } from './retry-policy.ts'
@@ -105,6 +106,8 @@ export interface Ports extends ModelPorts, ToolPorts, HistoryPorts {
   /** External agents that carry out turns, by the name that agents use (`performer`). */
   performers?: ReadonlyMap<string, Performer>
   embedder?: Embedder
+  /** Reads the profile of the project; without it, nothing is known about the project. */
+  projectProfile?(): Promise<ProjectProfile>
   /** Fails on drift between the code and its journal instead of using the record. */
   strict: boolean
   /** Set for a replay: an outcome from outside that the journal does not hold is never produced. */

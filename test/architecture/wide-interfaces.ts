@@ -11,6 +11,7 @@ export const allowedWideInterfaces: Readonly<Record<string, string>> = {
   AccountRow: 'record: one member per recorded value of a model request',
   Agent: 'format: the fields of an agent file',
   CommonOptions: 'format: one member per command-line flag',
+  ContextPackage: 'record: the fields of the context that a specialist gets, and how they were chosen',
   EventData: 'map: one member per event type',
   PatternDefinition: 'format: the fields of a pattern, most of them optional hooks',
   RunRow: 'record: one member per column',

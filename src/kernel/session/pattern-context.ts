@@ -5,6 +5,7 @@ import type {
   Caller,
   Context,
   PartialOutputReader,
+  ProjectContext,
   RunContext,
   SessionContext,
   SpendScope,
@@ -18,6 +19,7 @@ import type { StepScope } from '../journal/step.ts'
 import { firstToSettle, recordValue, runParallel, runStep } from '../journal/step.ts'
 import type { Pattern } from '../pattern.ts'
 import type { Ports } from '../ports.ts'
+import { UNKNOWN_PROFILE } from '../project-profile.ts'
 import { extendRoster } from '../roster.ts'
 import { parsePatternInput, requirePattern } from '../run-input.ts'
 import type { SessionResult } from '../session-result.ts'
@@ -48,7 +50,13 @@ export interface PatternScope extends RunScope {
 
 /** A pattern's view of its run. */
 export function createContext(scope: PatternScope): Context {
-  return { ...runContext(scope), ...sessionContext(scope), ...stepContext(scope), ...artifactContext(scope) }
+  return {
+    ...runContext(scope),
+    ...projectContext(scope),
+    ...sessionContext(scope),
+    ...stepContext(scope),
+    ...artifactContext(scope),
+  }
 }
 
 function runContext({ execution, caller }: PatternScope): RunContext {
@@ -66,6 +74,13 @@ function runContext({ execution, caller }: PatternScope): RunContext {
     unknownTools: (names) => unknownTools(execution, names),
     modelProblem: (name) => modelProblem(execution, name),
     delegates: (name) => ports.patternTools.get(name)?.pattern.delegation !== undefined,
+  }
+}
+
+function projectContext({ execution: { ports } }: PatternScope): ProjectContext {
+  return {
+    projectProfile: async () => (await ports.projectProfile?.()) ?? UNKNOWN_PROFILE,
+    redactor: ports.redactor,
   }
 }
 

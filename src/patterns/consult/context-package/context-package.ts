@@ -1,0 +1,81 @@
+import type { ArchitectureDecision } from '../../../kernel/project-profile.ts'
+
+/** Where an item of a package comes from. */
+export type ItemSource =
+  | 'request'
+  | 'conversation'
+  | 'file'
+  | 'tool_result'
+  | 'project_profile'
+  | 'document'
+  | 'past_consultation'
+
+/** Why an item is in the package. */
+export interface PackageItem {
+  source: ItemSource
+  /** The file, message or document, such as `src/auth.ts:10-42` or `message 12`. */
+  origin: string
+  /** Relevance for the question, from 0 to 1. */
+  score: number
+  reason: string
+  tokens: number
+}
+
+/** What was not sent, and why. */
+export interface LeftOutItem {
+  source: ItemSource
+  origin: string
+  reason: string
+  tokens: number
+}
+
+export interface CodeSnippet {
+  path?: string
+  text: string
+}
+
+/** A statement of the asker's conversation that is neither code nor an error. */
+export interface ConversationExcerpt {
+  from: 'user' | 'agent' | 'tool'
+  text: string
+}
+
+export interface PastCollaboration {
+  question: string
+  resolution: string
+  lessons?: string
+  success_rating?: number
+}
+
+/** Kinds of secrets and personal data that were replaced, with their number. */
+export interface RedactionCount {
+  kind: string
+  count: number
+}
+
+/** The context that a specialist gets with a question, instead of the asker's history. */
+export interface ContextPackage {
+  collaboration_id: string
+  requesting_agent: string
+  consultation_reason: string
+  question: string
+  specific_concern?: string
+  current_task: string
+  relevant_files: string[]
+  code_snippets: CodeSnippet[]
+  error_messages: string[]
+  attempted_solutions: string[]
+  conversation_excerpts: ConversationExcerpt[]
+  project_type: string
+  tech_stack: string[]
+  relevant_architecture_decisions: ArchitectureDecision[]
+  similar_past_collaborations: PastCollaboration[]
+  best_practices: string[]
+  items: PackageItem[]
+  left_out: LeftOutItem[]
+  /** Estimated tokens of everything above, without `items` and `left_out`. */
+  tokens: number
+  /** How relevance was judged: by words only, or also by meaning. */
+  method: 'lexical' | 'lexical and embedding'
+  redacted: RedactionCount[]
+}
