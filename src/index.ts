@@ -71,6 +71,18 @@ export type { Redactor } from './kernel/redactor.ts'
 export type { RunContextData, RunMetadata } from './kernel/run-metadata.ts'
 export type { HostProgram, NeedKind, NeedsReport, PartName, RunNeeds } from './kernel/run-needs.ts'
 export type { SteerAction } from './kernel/steer-action.ts'
+export type {
+  ColumnCondition,
+  ColumnType,
+  ColumnValue,
+  ProjectedRun,
+  Projection,
+  Row,
+  RowChange,
+  TableDefinition,
+  TableQuery,
+} from './kernel/table.ts'
+export { defineProjection } from './kernel/table.ts'
 export type { Tool, ToolCall, ToolDefinition, ToolResult } from './kernel/tool.ts'
 export { defineTool } from './kernel/tool.ts'
 export type { World } from './kernel/world.ts'

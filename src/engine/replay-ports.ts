@@ -197,6 +197,7 @@ function replaySessionPorts(
     listArtifacts: ports.listArtifacts,
     cachedResult: async () => undefined,
     recallRuns: async () => [],
+    queryTable: async () => [],
   }
 }
 

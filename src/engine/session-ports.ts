@@ -34,6 +34,9 @@ export function sessionPorts(store: Store): HistoryPorts {
     },
     cachedResult: (project, cache_key, model) => findCachedResult(store, { project, cache_key }, model),
     recallRuns: (project, query) => recallRuns(store, project, query),
+    async queryTable(_run, { table }) {
+      throw new TroupeError('internal', `the store does not keep the table '${table}' yet`)
+    },
   }
 }
 

@@ -15,6 +15,7 @@ import type { RunMetadata } from './run-metadata.ts'
 import type { SessionResult } from './session-result.ts'
 import type { Spend } from './spend.ts'
 import type { SteerAction, SteeringCommand } from './steer-action.ts'
+import type { Row, TableQuery } from './table.ts'
 import type { Thread } from './thread.ts'
 import type { ToolKind } from './tool.ts'
 
@@ -140,6 +141,11 @@ export interface SessionContext {
   cachedResult(key: string, cache_key: string, model?: string): Promise<SessionResult | undefined>
   /** Completed runs of this project, newest first: of one pattern, or one run. */
   recall(key: string, query: RecallQuery): Promise<RecalledRun[]>
+  /**
+   * Rows of a pattern's table, of all runs of this project, with everything that this run has emitted so far. Of rows that a fork
+   * inherited, each is returned once: the own one of this run, otherwise the original.
+   */
+  query(key: string, query: TableQuery): Promise<Row[]>
 }
 
 /** The data of each event that a pattern declares, by type. */

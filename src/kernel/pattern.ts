@@ -9,6 +9,7 @@ import type { Limits } from './limits.ts'
 import type { PatternViewSource } from './pattern-view.ts'
 import type { Roster } from './roster.ts'
 import type { SteerAction } from './steer-action.ts'
+import type { Projection } from './table.ts'
 import type { ToolCategory, ToolMetadata, ToolResult } from './tool.ts'
 
 /** Schemas of a pattern's events, by type: `{ 'review:vote': z.object({ … }) }`. */
@@ -54,6 +55,8 @@ export interface PatternDefinition<Schemas extends PatternSchemas = PatternSchem
   limits?: Partial<Limits>
   /** The view that people see of it; without one, the fields of its events. */
   view?: PatternViewSource
+  /** The tables that the store keeps from its events. */
+  projection?: Projection
   /** Only for agents whose file lists it; `or for artifacts`: also for agents with `artifacts`. */
   on_request?: true | 'or for artifacts'
   /** Step keys of older versions and their new names, by whole path segments. */

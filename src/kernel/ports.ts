@@ -21,6 +21,7 @@ import type { ServerToolNames } from './server-tool-names.ts'
 import type { SessionFold } from './session/session-fold.ts'
 import type { SessionPolicy } from './session-policy.ts'
 import type { SessionResult } from './session-result.ts'
+import type { Row, TableQuery } from './table.ts'
 import type { Tool } from './tool.ts'
 import type { World } from './world.ts'
 
@@ -94,6 +95,8 @@ export interface HistoryPorts {
   /** The newest result of a session with this `cache_key` that used this model. */
   cachedResult(project: string, cache_key: string, model: string | undefined): Promise<SessionResult | undefined>
   recallRuns(project: string, query: RecallQuery): Promise<RecalledRun[]>
+  /** Rows of a pattern's table, in the project and as this run sees them. */
+  queryTable(run: RunInfo, query: TableQuery): Promise<Row[]>
 }
 
 /** Everything outside the kernel, as the kernel sees it. */

@@ -109,6 +109,15 @@ function sessionContext(scope: PatternScope): SessionContext {
       return runPattern(pattern, input, { ...context, parentName, roster })
     },
     recall: (key, query) => runStep(step(scope, key), () => ports.recallRuns(run.project, query), { input: query }),
+    query: (key, query) =>
+      runStep(
+        step(scope, key),
+        async () => {
+          await journal.commit()
+          return ports.queryTable(run, query)
+        },
+        { input: query },
+      ),
     cachedResult: async (key, cache_key, model = scope.caller?.opening.model) =>
       (await runStep<SessionResult | null>(step(scope, key), async () => {
         await journal.commit()

@@ -1,0 +1,65 @@
+import type { EventOf, PatternEventType } from './event.ts'
+
+/*
+ * The tables of a pattern: rows that the store computes from the pattern's events, in the transaction that appends them. People read them
+ * with plain SQL, patterns and programs with `query`.
+ */
+
+/** `json` is stored as JSON text, `integer` and `real` as numbers. Times are milliseconds in an `integer`. */
+export type ColumnType = 'text' | 'integer' | 'real' | 'json'
+
+export interface TableDefinition {
+  /** Lower-case letters, digits and `_`. Tables of the store and of other patterns are taken. */
+  name: string
+  /** By name. The store adds `project_id`, `run_id` and `inherited` and fills them. */
+  columns: Readonly<Record<string, ColumnType | { type: ColumnType; null?: true }>>
+  /** A `text` column that identifies a row within its run. */
+  primaryKey: string
+  indexes?: readonly { name: string; columns: readonly string[] }[]
+}
+
+/** Values by column. In a `json` column any JSON value. */
+export type Row = Readonly<Record<string, unknown>>
+
+/** `insert` replaces a row with the same primary key; `update` changes these columns, and nothing if the run has no such row. */
+export type RowChange = { table: string; insert: Row } | { table: string; id: string; update: Row }
+
+/** The run whose event is projected. */
+export interface ProjectedRun {
+  run_id: string
+  project: string
+}
+
+/** Computes rows from events of a pattern. */
+export interface Projection<Event = EventOf<PatternEventType>> {
+  /** Increase it when `tables` or `rows` change: the tables are then computed again from the journals. */
+  version: number
+  tables: readonly TableDefinition[]
+  /** The event types, declared in `events` of the pattern, that `rows` is called with. Other events cost nothing. */
+  events: readonly string[]
+  /** Pure: the same event always gives the same changes. */
+  rows(event: Event, run: ProjectedRun): readonly RowChange[]
+}
+
+/** Checks a projection against the events of its pattern and erases its types. */
+export function defineProjection<Event>(projection: Projection<Event>): Projection {
+  return projection as unknown as Projection
+}
+
+export type ColumnValue = string | number | null
+
+/** A value, one of several values, or a range. */
+export type ColumnCondition =
+  | ColumnValue
+  | readonly ColumnValue[]
+  | { gt?: string | number; gte?: string | number; lt?: string | number; lte?: string | number }
+
+export interface TableQuery {
+  table: string
+  /** Rows that meet all conditions. A `json` column cannot be compared. */
+  where?: Readonly<Record<string, ColumnCondition>>
+  /** A column that is never `null`. Default: the order in which the rows were first written. */
+  orderBy?: { column: string; direction?: 'asc' | 'desc' }
+  /** At most 1000. Default: 100. */
+  limit?: number
+}
