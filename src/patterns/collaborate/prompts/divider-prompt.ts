@@ -1,11 +1,11 @@
 import { isCopiedExample } from '../../../judgement/similarity/copied-example.ts'
 import type { Agent } from '../../../kernel/agent.ts'
 import { agentSummary } from '../../../kernel/agent-summary.ts'
+import { jsonAnswer, section } from '../../../kernel/prompt-text.ts'
 import { withJsonSchema } from '../../../schema/schema.ts'
 import { arrayOf, INTEGER, nullable, strictObject, TEXT } from '../../../schema/strict-schema.ts'
 import * as z from '../../../schema/zod.ts'
 import type { Assignment } from '../assignments.ts'
-import { jsonAnswer, section } from './prompt-sections.ts'
 import type { SpecialistPromptInput } from './specialist-prompt.ts'
 import { identity } from './specialist-prompt.ts'
 

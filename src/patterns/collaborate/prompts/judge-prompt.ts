@@ -1,7 +1,7 @@
+import { DATA_RULE, fenceData, jsonAnswer, section } from '../../../kernel/prompt-text.ts'
 import { withJsonSchema } from '../../../schema/schema.ts'
 import { arrayOf, INTEGER, nullable, strictObject } from '../../../schema/strict-schema.ts'
 import * as z from '../../../schema/zod.ts'
-import { DATA_RULE, fenceData, jsonAnswer, section } from './prompt-sections.ts'
 import { toSingleLine } from './quote-untrusted.ts'
 
 export const JUDGE_SYSTEM =

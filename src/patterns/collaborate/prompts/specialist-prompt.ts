@@ -1,10 +1,11 @@
 import { isCopiedExample } from '../../../judgement/similarity/copied-example.ts'
 import { severities } from '../../../judgement/vote/severity.ts'
+import { jsonAnswer, section } from '../../../kernel/prompt-text.ts'
 import { withJsonSchema } from '../../../schema/schema.ts'
 import { arrayOf, NUMBER, oneOf, strictObject, TEXT } from '../../../schema/strict-schema.ts'
 import * as z from '../../../schema/zod.ts'
 import type { Contribution } from '../output.ts'
-import { contributionsSection, jsonAnswer, section } from './prompt-sections.ts'
+import { contributionsSection } from './prompt-sections.ts'
 
 /** The system prompt of the specialists, by mode: the same bytes for all of them. */
 export const SPECIALIST_SYSTEM = {
