@@ -1,0 +1,155 @@
+import { TroupeError, unknownNameError } from '../../../errors.ts'
+import type { Roster } from '../../../kernel/roster.ts'
+import type { ScenarioSettings } from './routing-settings.ts'
+
+/** A kind of consultation: the words that hint at it, and the specialists that usually answer it. */
+export interface Scenario {
+  name: string
+  description: string
+  /** Words and phrases of questions of this kind; for the local match. */
+  keywords: readonly string[]
+  /** The agent that usually answers. */
+  primary: string
+  /** The agent that is asked when `primary` failed or is not available. */
+  fallback: string | undefined
+  /** The score from which the local match decides for this scenario; default: the one of `routing.local_match`. */
+  threshold: number | undefined
+  /** The keys of its specialists that come from the configuration: those have to be in the roster. */
+  configured: readonly ('primary' | 'fallback')[]
+}
+
+type BuiltInScenario = Omit<Scenario, 'name' | 'threshold' | 'configured'>
+
+const BUILT_IN: Readonly<Record<string, BuiltInScenario>> = {
+  model_data: {
+    description: 'Structure of data: fields, types, relations and validation of models, tables, schemas and migrations',
+    keywords: words(
+      'model, field, fields, schema, table, column, columns, data structure, data model, entity, relation, foreign key, nullable, enum, ' +
+        'primary key, migration, index, type of, stored, database, record, attribute, one-to-many, join table, orm, uuid, timestamp, jsonb',
+    ),
+    primary: 'backend_developer',
+    fallback: 'architect',
+  },
+  security_review: {
+    description:
+      'Security of code and design: authentication, authorization, secrets, encryption, injection, vulnerabilities',
+    keywords: words(
+      'secure, security, vulnerability, vulnerable, attack, attacker, exploit, injection, xss, csrf, ssrf, auth, authentication, ' +
+        'authorization, permission check, token, jwt, oauth, password, hash, hashing, bcrypt, encrypt, encryption, secret, credential, ' +
+        'sanitize, escape, privilege, session fixation, cve, malicious, leak, tamper, spoof, brute force, rate limit login, cors, tls',
+    ),
+    primary: 'security_expert',
+    fallback: 'reviewer',
+  },
+  api_clarification: {
+    description:
+      'Contract of an API: endpoints, parameters, requests, responses, status codes, errors, versions, webhooks',
+    keywords: words(
+      'api, endpoint, route, request body, response, returns, return on, status code, http, get, post, put, patch, delete, payload, ' +
+        'query parameter, parameter, header, pagination cursor, graphql, grpc, rest, webhook, json body, contract, openapi, swagger, ' +
+        '404, 409, 422, 400, 201, 204, idempotent, rate limit, content type, version of the api',
+    ),
+    primary: 'backend_developer',
+    fallback: 'frontend_developer',
+  },
+  bug_debugging: {
+    description: 'Finding the cause of a defect: failures, crashes, wrong results, flaky tests, races, regressions',
+    keywords: words(
+      'bug, fails, failing, failed, failure, error, exception, crash, crashes, stack trace, traceback, intermittent, intermittently, ' +
+        'sometimes, flaky, race condition, deadlock, hangs, regression, reproduce, debug, debugging, wrong result, unexpected, undefined, ' +
+        'null pointer, nan, memory leak, broken, does not work, stopped working, root cause, why does, why is, segfault, times out',
+    ),
+    primary: 'backend_developer',
+    fallback: 'qa_engineer',
+  },
+  requirements: {
+    description:
+      'Intended behaviour and priorities: requirements, acceptance criteria, scope, what users and the business want',
+    keywords: words(
+      'requirement, requirements, should we, should the, should it, should users, supposed to, expected behavior, acceptance criteria, ' +
+        'scope, in scope, out of scope, priority, priorities, deadline, stakeholder, customer, customers, business rule, product, user story, ' +
+        'story, mvp, feature, nice to have, must have, decide, decision, allowed to, intended, spec says, wording, release',
+    ),
+    primary: 'project_manager',
+    fallback: 'architect',
+  },
+  infrastructure: {
+    description:
+      'Deployment and operations: containers, CI/CD, servers, networking, storage, configuration, monitoring, scaling',
+    keywords: words(
+      'deploy, deployment, docker, dockerfile, container, volume, volumes, kubernetes, k8s, pod, helm, terraform, ci, cd, pipeline, ' +
+        'github actions, build server, environment variable, nginx, load balancer, server, cluster, staging, production, rollback, ' +
+        'monitoring, alert, logs, metrics, autoscaling, scaling, aws, gcp, azure, s3, dns, certificate, cron, backup, registry, infrastructure',
+    ),
+    primary: 'devops_engineer',
+    fallback: 'backend_developer',
+  },
+}
+
+function words(list: string): string[] {
+  return list.split(',').map((word) => word.trim())
+}
+
+const NEW_SCENARIO_KEYS = ['description', 'keywords', 'primary'] as const
+
+/** The built-in scenarios with `consult.scenarios` of the configuration. Throws `invalid_input` for a name that is neither known nor defined. */
+export function resolveScenarios(settings: Readonly<Record<string, ScenarioSettings>> = {}): Scenario[] {
+  const builtIn = Object.entries(BUILT_IN).map(([name, scenario]) => mergeScenario(name, scenario, settings[name]))
+  const added = Object.entries(settings).filter(([name]) => !Object.hasOwn(BUILT_IN, name))
+  return [...builtIn, ...added.map(([name, setting]) => newScenario(name, setting))]
+}
+
+function mergeScenario(name: string, scenario: BuiltInScenario, settings: ScenarioSettings = {}): Scenario {
+  const configured = (['primary', 'fallback'] as const).filter((key) => settings[key] !== undefined)
+  return {
+    name,
+    description: settings.description ?? scenario.description,
+    keywords: settings.keywords ?? scenario.keywords,
+    primary: settings.primary ?? scenario.primary,
+    fallback: settings.fallback ?? scenario.fallback,
+    threshold: settings.threshold,
+    configured,
+  }
+}
+
+function newScenario(name: string, settings: ScenarioSettings): Scenario {
+  const missing = NEW_SCENARIO_KEYS.filter((key) => settings[key] === undefined)
+  if (missing.length > 0) {
+    const known = unknownNameError('invalid_input', { kind: 'scenario', name, known: Object.keys(BUILT_IN) })
+    throw new TroupeError('invalid_input', `\`consult.scenarios\`: ${known.message}`, {
+      alternatives: known.alternatives,
+      hint: `use a known name, or define a new scenario: '${name}' lacks ${missing.map((key) => `\`${key}\``).join(', ')}`,
+    })
+  }
+  const { description = '', keywords = [], primary = '', fallback } = settings
+  return mergeScenario(name, { description, keywords, primary, fallback }, settings)
+}
+
+/** Throws `unknown_agent` when `consult.scenarios` names a specialist that the roster lacks. Built-in specialists may be missing. */
+export function checkScenarioAgents(scenarios: readonly Scenario[], roster: Roster): void {
+  for (const scenario of scenarios) {
+    for (const key of scenario.configured) {
+      const name = scenario[key]
+      if (name === undefined || roster.has(name)) continue
+      const unknown = unknownNameError('unknown_agent', { kind: 'agent', name, known: roster.names })
+      throw new TroupeError('unknown_agent', `\`consult.scenarios.${scenario.name}.${key}\`: ${unknown.message}`, {
+        alternatives: unknown.alternatives,
+        hint: unknown.hint,
+      })
+    }
+  }
+}
+
+/** The scenario of this name; a reason in free text has none. */
+export function findScenario(scenarios: readonly Scenario[], reason: string | undefined): Scenario | undefined {
+  const wanted = toIdentifier(reason ?? '')
+  return scenarios.find(({ name }) => toIdentifier(name) === wanted)
+}
+
+/** Models write names in their own way: "Security Expert" and "security-expert" mean `security_expert`. */
+export function toIdentifier(name: string): string {
+  return name
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[\s-]+/g, '_')
+}

@@ -1,0 +1,205 @@
+import type { Agent } from '../../../kernel/agent.ts'
+import type { Context } from '../../../kernel/context.ts'
+import type { SessionResult } from '../../../kernel/session-result.ts'
+import { readRecords } from './load-and-history.ts'
+import type { LocalMatch } from './local-match.ts'
+import { DEFAULT_MATCH_THRESHOLD, findKeywords, matchScenarios } from './local-match.ts'
+import type { SpecialistDecision } from './routing-decision.ts'
+import { parseRoutingDecision } from './routing-decision.ts'
+import type { RoutedRequest } from './routing-prompt.ts'
+import { formatRoutingCorrection, formatRoutingRequest, ROUTING_SYSTEM, routingSchema } from './routing-prompt.ts'
+import type { RoutingSettings } from './routing-settings.ts'
+import type { Scenario } from './scenarios.ts'
+import { findScenario, toIdentifier } from './scenarios.ts'
+
+/** The part of the settings of `consult` that routing reads. */
+export interface RoutingConfig {
+  scenarios: readonly Scenario[]
+  routing?: RoutingSettings | undefined
+  orchestrator?: { model?: string | undefined; temperature?: number | undefined } | undefined
+}
+
+export interface SelectionRequest {
+  request: RoutedRequest
+  config: RoutingConfig
+  /** Agents that must not be chosen: already tried, busy, or waiting up the chain. */
+  excluded: readonly string[]
+  /** The specialist that failed or was busy: its scenario's fallback is asked next. */
+  previous?: { agent: string; reason: string; problem: string } | undefined
+  key: string
+}
+
+/** `model`: the orchestrator's answer. `local`: a local match. `fallback`: the scenario's specialist, without a usable answer. */
+export type RoutingMethod = 'model' | 'local' | 'fallback'
+
+export interface SpecialistChoice {
+  agent: string
+  /** `agent` first; more than one only for a question that spans several fields. */
+  agents: string[]
+  /** The `consultation_reason`: a scenario or free text. */
+  reason: string
+  rationale: string
+  confidence: number
+  method: RoutingMethod
+  /** Whether the `suggested_agent` was chosen; `null` without a suggestion. */
+  hint_followed: boolean | null
+  usage?: SessionResult['usage']
+}
+
+export type Selection = SpecialistChoice | { none: string; usage?: SessionResult['usage'] }
+
+type RoutingContext = Pick<Context, 'perform' | 'roster' | 'step' | 'embedder' | 'query' | 'now'>
+
+/** Has no field of its own: routing to it would hide that no specialist can answer. */
+const GENERALIST = 'default'
+
+/** Chooses the specialist of a consultation. The orchestrator decides; the asker's suggestion is a hint. */
+export async function selectSpecialist(context: RoutingContext, selection: SelectionRequest): Promise<Selection> {
+  const { request, config, previous } = selection
+  const candidates = consultableAgents(context, selection)
+  if (candidates.length === 0) return { none: 'no other agent of the roster can be asked' }
+  const names = candidates.map(({ name }) => name)
+  const fallback = previous && findScenario(config.scenarios, previous.reason)?.fallback
+  if (previous && fallback !== undefined && names.includes(fallback)) {
+    const rationale = `${previous.agent} did not answer (${previous.problem}); ${fallback} is the fallback of ${previous.reason}.`
+    return toChoice(selection, { agents: [fallback], reason: previous.reason, rationale, confidence: 0.5 }, 'fallback')
+  }
+  const local = await matchLocally(context, selection, names)
+  if (local) return local
+  return routeByModel(context, selection, { request, candidates })
+}
+
+/** Every agent of the roster but the asker, those excluded, and the generalist. */
+function consultableAgents({ roster }: RoutingContext, { request, excluded }: SelectionRequest): Agent[] {
+  const refused = new Set([...excluded, request.requesting_agent, GENERALIST])
+  return roster.names.filter((name) => !refused.has(name)).map((name) => ({ ...roster.get(name), name }))
+}
+
+/** A local match skips the model only where `routing.local_match` is set, it is confident, and no hint says otherwise. */
+async function matchLocally(
+  context: RoutingContext,
+  selection: SelectionRequest,
+  names: readonly string[],
+): Promise<SpecialistChoice | undefined> {
+  const { request, config, key } = selection
+  const { local_match = false } = config.routing ?? {}
+  if (local_match === false) return undefined
+  const { embedder } = context
+  const match = await context.step<LocalMatch | null>(
+    `${key}/match`,
+    async (signal) => (await matchScenarios(request.question, config.scenarios, { embedder, signal })) ?? null,
+    { input: request.question },
+  )
+  const scenario = match && findScenario(config.scenarios, match.scenario)
+  const stated = findScenario(config.scenarios, request.consultation_reason)
+  if (!match || !scenario || (stated && stated !== scenario) || !names.includes(scenario.primary)) return undefined
+  const general = local_match === true ? DEFAULT_MATCH_THRESHOLD : local_match
+  if (match.score < (scenario.threshold ?? general)) return undefined
+  const hint = request.suggested_agent
+  if (hint !== undefined && toIdentifier(hint) !== toIdentifier(scenario.primary)) return undefined
+  const found = match.keywords.length === 0 ? '' : ` Keywords: ${match.keywords.slice(0, 5).join(', ')}.`
+  const rationale = `The question matches ${scenario.name} (score ${match.score}), which ${scenario.primary} answers.${found}`
+  const decision = { agents: [scenario.primary], reason: scenario.name, rationale, confidence: match.score }
+  return toChoice(selection, decision, 'local')
+}
+
+async function routeByModel(
+  context: RoutingContext,
+  selection: SelectionRequest,
+  { request, candidates }: { request: RoutedRequest; candidates: readonly Agent[] },
+): Promise<Selection> {
+  const { config, key, previous } = selection
+  const names = candidates.map(({ name }) => name)
+  const records = await readRecords(context, key)
+  const instruction = formatRoutingRequest({ request, candidates, scenarios: config.scenarios, records, previous })
+  const output = routingSchema(candidates)
+  const first = await askOrchestrator(context, selection, { instruction, output })
+  let [session, decision] = [first, readDecision(first, names)]
+  if (decision.kind === 'unusable' && first.status === 'completed') {
+    const correction = formatRoutingCorrection(decision.problem, candidates)
+    const again = {
+      instruction: correction,
+      resume: first.session_id,
+      output,
+      allowText: true,
+      internal: true,
+    } as const
+    session = await context.perform(undefined, again, { key: `${key}/router/correction` })
+    decision = readDecision(session, names)
+  }
+  const { usage } = session
+  if (decision.kind === 'none')
+    return { none: decision.rationale || 'the orchestrator found no agent that can answer', usage }
+  if (decision.kind === 'unusable') return { ...chooseByScenario(selection, names, decision.problem), usage }
+  const reason = reasonOf(decision.reason, selection)
+  return { ...toChoice(selection, { ...decision, reason }, 'model'), usage }
+}
+
+const MISSING_MODEL_CODES = new Set(['unknown_model', 'no_model'])
+
+/** Runs the orchestrator on its configured model, else on the role `fast`, or on the model of the run if that role has none. */
+async function askOrchestrator(
+  context: RoutingContext,
+  { config, key }: SelectionRequest,
+  request: { instruction: string; output: ReturnType<typeof routingSchema> },
+): Promise<SessionResult> {
+  const { model, temperature = 0 } = config.orchestrator ?? {}
+  const agent: Agent = {
+    name: 'orchestrator',
+    description: 'Decides which specialist answers a question',
+    instructions: ROUTING_SYSTEM,
+    temperature,
+    tools: [],
+  }
+  const internal = { ...request, allowText: true, internal: true } as const
+  const routed = await context.perform({ ...agent, model: model ?? 'fast' }, internal, { key: `${key}/router` })
+  const isMissing = model === undefined && routed.error !== null && MISSING_MODEL_CODES.has(routed.error.code)
+  return isMissing ? context.perform(agent, internal, { key: `${key}/router/default-model` }) : routed
+}
+
+function readDecision({ status, object, text, error }: SessionResult, names: readonly string[]): SpecialistDecision {
+  if (status !== 'completed')
+    return { kind: 'unusable', problem: `the routing request failed: ${error?.message ?? status}` }
+  return parseRoutingDecision({ object, text }, names)
+}
+
+/** The specialist of the stated reason, or else of the scenario with most keywords; without either, nobody. */
+function chooseByScenario(selection: SelectionRequest, names: readonly string[], problem: string): Selection {
+  const { request, config } = selection
+  const scenario = findScenario(config.scenarios, request.consultation_reason) ?? scenarioByKeywords(request, config)
+  const agent = [scenario?.primary, scenario?.fallback].find((name) => name !== undefined && names.includes(name))
+  if (!scenario || agent === undefined) return { none: `the orchestrator gave no usable decision: ${problem}` }
+  const rationale = `The orchestrator gave no usable decision (${problem}); ${agent} usually answers ${scenario.name}.`
+  return toChoice(selection, { agents: [agent], reason: scenario.name, rationale, confidence: 0.3 }, 'fallback')
+}
+
+function scenarioByKeywords({ question }: RoutedRequest, { scenarios }: RoutingConfig): Scenario | undefined {
+  const [best] = scenarios
+    .map((scenario) => ({ scenario, count: findKeywords(question, scenario.keywords).length }))
+    .toSorted((a, b) => b.count - a.count)
+  return best && best.count > 0 ? best.scenario : undefined
+}
+
+/** The asker's reason stays; a scenario is spelled as configured. */
+function reasonOf(decided: string, { request, config }: SelectionRequest): string {
+  const stated = request.consultation_reason?.trim()
+  if (stated !== undefined && stated !== '') return findScenario(config.scenarios, stated)?.name ?? stated
+  return findScenario(config.scenarios, decided)?.name ?? (decided || 'unspecified')
+}
+
+interface Decision {
+  agents: string[]
+  reason: string
+  rationale: string
+  confidence: number
+}
+
+/** Adds to the rationale whether the suggestion was followed. */
+function toChoice({ request }: SelectionRequest, decision: Decision, method: RoutingMethod): SpecialistChoice {
+  const { agents, reason, confidence } = decision
+  const hint = request.suggested_agent
+  const hint_followed = hint === undefined ? null : agents.some((name) => toIdentifier(name) === toIdentifier(hint))
+  const note = hint === undefined ? '' : ` The suggestion ${hint} was ${hint_followed ? '' : 'not '}followed.`
+  const [agent = ''] = agents
+  return { agent, agents, reason, rationale: `${decision.rationale}${note}`.trim(), confidence, method, hint_followed }
+}
