@@ -1,0 +1,107 @@
+import type { PastConsultation } from '../../../judgement/loop/consultation-loop.ts'
+import type { Context } from '../../../kernel/context.ts'
+import type { Row } from '../../../kernel/table.ts'
+
+/** The window of the loop detector. */
+export interface LoopWindow {
+  window_hours: number
+  window_collaborations: number
+}
+
+const TABLE = 'agent_collaborations'
+const HOUR = 3_600_000
+/** Not answered yet. */
+const ACTIVE = ['pending', 'routed', 'in_progress']
+/** Failures of the outside world: they say nothing about the agents. */
+const FAILED: ReadonlySet<unknown> = new Set(['failed', 'timeout', 'cancelled'])
+
+interface HistoryRequest {
+  collaboration_id: string
+  agent: string
+  window: LoopWindow
+  key: string
+}
+
+export interface LoopHistory {
+  /** What the agent asked and was asked within the window, oldest first. */
+  past: PastConsultation[]
+  /** Its consultations in this run that wait for an answer. */
+  active: PastConsultation[]
+}
+
+/** Reads the window of one agent in this project: one hour and ten consultations, unless configured otherwise. */
+export async function readLoopHistory(
+  context: Context,
+  { collaboration_id, agent, window, key }: HistoryRequest,
+): Promise<LoopHistory> {
+  const now = await context.now(`${key}/now`)
+  const created_at = { gt: now - window.window_hours * HOUR }
+  const newest = {
+    orderBy: { column: 'created_at', direction: 'desc' as const },
+    limit: window.window_collaborations + 1,
+  }
+  const active = { requesting_agent: agent, run_id: context.run_id, status: ACTIVE }
+  const [requested, received, open] = await Promise.all([
+    context.query(`${key}/requested`, { table: TABLE, where: { requesting_agent: agent, created_at }, ...newest }),
+    context.query(`${key}/received`, { table: TABLE, where: { specialist_agent: agent, created_at }, ...newest }),
+    context.query(`${key}/active`, { table: TABLE, where: active }),
+  ])
+  const own = [...requested, ...open].find(({ id }) => id === collaboration_id)
+  const isEarlier = (row: Row): boolean =>
+    row.id !== collaboration_id && (own === undefined || compareRows(row, own) < 0)
+  const rows = [
+    ...requested.filter(isEarlier).slice(0, window.window_collaborations),
+    ...received.filter(({ requesting_agent }) => requesting_agent !== agent).slice(0, window.window_collaborations),
+  ].toSorted(compareRows)
+  const details = await readDetails(context, rows, key)
+  const toPast = (row: Row): PastConsultation => toPastConsultation(row, details)
+  return { past: rows.map(toPast), active: open.filter(isEarlier).toSorted(compareRows).map(toPast) }
+}
+
+/** The consultations of this run that wait for an answer, oldest first. */
+export async function readActiveConsultations(context: Context, key: string): Promise<PastConsultation[]> {
+  const rows = await context.query(key, { table: TABLE, where: { run_id: context.run_id, status: ACTIVE } })
+  return rows.toSorted(compareRows).map((row) => toPastConsultation(row, NO_DETAILS))
+}
+
+interface Details {
+  outcomes: ReadonlyMap<unknown, Row>
+  loops: ReadonlyMap<unknown, Row[]>
+}
+
+const NO_DETAILS: Details = { outcomes: new Map(), loops: new Map() }
+
+async function readDetails(context: Context, rows: readonly Row[], key: string): Promise<Details> {
+  if (rows.length === 0) return NO_DETAILS
+  const collaboration_id = rows.map(({ id }) => String(id))
+  const [outcomes, loops] = await Promise.all([
+    context.query(`${key}/outcomes`, { table: 'collaboration_outcomes', where: { collaboration_id } }),
+    context.query(`${key}/loops`, { table: 'collaboration_loops', where: { collaboration_id } }),
+  ])
+  return {
+    outcomes: new Map(outcomes.map((row) => [row.collaboration_id, row])),
+    loops: Map.groupBy(loops, (row) => row.collaboration_id),
+  }
+}
+
+function toPastConsultation(row: Row, { outcomes, loops }: Details): PastConsultation {
+  const outcome = outcomes.get(row.id)
+  const { success_rating } = outcome ?? {}
+  const answer = typeof outcome?.resolution_summary === 'string' ? outcome.resolution_summary : undefined
+  return {
+    collaboration_id: String(row.id),
+    requesting_agent: String(row.requesting_agent),
+    specialist_agent: typeof row.specialist_agent === 'string' ? row.specialist_agent : null,
+    question: String(row.question),
+    state: FAILED.has(row.status) ? 'failed' : answer === undefined ? 'open' : 'answered',
+    ...(answer !== undefined && { answer }),
+    ...(outcome?.outcome_type === 'escalated' && answer !== undefined && { by_person: true }),
+    ...(typeof success_rating === 'number' && { rating: success_rating }),
+    loops: (loops.get(row.id) ?? []).map(({ loop_type }) => String(loop_type)),
+  }
+}
+
+/** Oldest first; requests of the same millisecond have an order, too, so that of several at once exactly the last ones are too many. */
+function compareRows(a: Row, b: Row): number {
+  return Number(a.created_at) - Number(b.created_at) || (String(a.id) < String(b.id) ? -1 : 1)
+}
