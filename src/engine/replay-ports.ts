@@ -31,8 +31,8 @@ export function replayPorts(
   events: readonly Event[],
 ): Ports {
   const { world } = deps
-  // A replay starts no MCP server and sends no request.
-  const { prepareTools: _prepare, rateLimiter: _rateLimiter, ...ports } = deps.ports
+  // A replay starts no MCP server, sends no request and opens no worktree.
+  const { prepareTools: _prepare, rateLimiter: _rateLimiter, toolIn: _toolIn, repository: _git, ...ports } = deps.ports
   return {
     ...ports,
     world,

@@ -10,6 +10,7 @@ import type { Limits } from './limits.ts'
 import type { Message, Usage } from './model.ts'
 import type { ProjectProfile } from './project-profile.ts'
 import type { Redactor } from './redactor.ts'
+import type { Repository } from './repository.ts'
 import type { Roster } from './roster.ts'
 import type { RunMetadata } from './run-metadata.ts'
 import type { SessionResult } from './session-result.ts'
@@ -45,6 +46,8 @@ export interface PerformRequest {
   thread?: Thread
   cache_key?: string
   background?: boolean
+  /** The folder that its tools work in, such as `workspace` of a worktree. Default: the caller's, or else that of the run. */
+  workspace?: string
   /** Files that the instruction carries. */
   attachments?: readonly Attachment[]
   /** Schema of the structured output. A response that does not match goes back to the model once. */
@@ -114,6 +117,8 @@ export interface ProjectContext {
   projectProfile(): Promise<ProjectProfile>
   /** Removes secrets from texts; it knows values of the environment, so use it inside a step only. */
   readonly redactor: Redactor | undefined
+  /** Git worktrees beside the workspace; use it inside a step of kind `idempotent` only. `undefined` without a workspace. */
+  readonly repository: Repository | undefined
 }
 
 /** The output of a run that ends, for this reason and with this spend, before its pattern returns. */

@@ -89,6 +89,8 @@ export interface SessionOpen {
   tools: string[]
   /** The section of the system prompt about the folder that the agent works in. */
   environment?: string
+  /** The folder that its tools work in, if it is not that of the run. */
+  workspace?: string
   parent_session_id: string | null
   depth: number
   self_depth: number

@@ -13,6 +13,7 @@ import type { PriceBook } from './price.ts'
 import type { ProjectProfile } from './project-profile.ts'
 import type { RateLimiter } from './rate-limiter.ts'
 import type { Redactor } from './redactor.ts'
+import type { Repository } from './repository.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import type { Roster } from './roster.ts'
 import type { RunMetadata } from './run-metadata.ts'
@@ -61,6 +62,8 @@ export interface ModelPorts {
 export interface ToolPorts {
   /** The tools available now; servers that start later add theirs. */
   tools: ReadonlyMap<string, Tool>
+  /** The tool of this name that works in another folder; `undefined` for one that works in none. Throws if there is no such folder. */
+  toolIn?(workspace: string, name: string): Tool | undefined
   /** Patterns as tools, under every name that agents know them by. */
   patternTools: ReadonlyMap<string, PatternTool>
   serverToolNames: ServerToolNames
@@ -75,7 +78,13 @@ export interface ToolPorts {
   /** The folder that agents work in, if there is one. */
   workspace?: string
   /** Describes the folder to an agent that works in it, as a section of its system prompt; recorded when its session opens. */
-  environment?(session: { key: string; agent: Agent; tools: readonly string[]; now: number }): string | undefined
+  environment?(session: {
+    key: string
+    agent: Agent
+    tools: readonly string[]
+    now: number
+    workspace: string | undefined
+  }): string | undefined
 }
 
 /** Reads past runs, sessions and artifacts from the store. */
@@ -111,6 +120,8 @@ export interface Ports extends ModelPorts, ToolPorts, HistoryPorts {
   embedder?: Embedder
   /** Reads the profile of the project; without it, nothing is known about the project. */
   projectProfile?(): Promise<ProjectProfile>
+  /** The git repository of the workspace. */
+  repository?: Repository
   /** Fails on drift between the code and its journal instead of using the record. */
   strict: boolean
   /** Set for a replay: an outcome from outside that the journal does not hold is never produced. */

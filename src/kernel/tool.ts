@@ -47,6 +47,8 @@ export interface ToolCall {
   excluded_globs?: readonly string[]
   /** The agent has no tool that writes, so this call must not write either. */
   read_only?: true
+  /** The folder of the session, if it is not that of the run. */
+  workspace?: string
   /** Files that the call writes become artifacts: `files` and `contents` of the result are wanted. */
   file_artifacts?: true
   signal: AbortSignal

@@ -10,9 +10,8 @@ const FOLDER_TOOLS: ReadonlySet<string> = new Set(['Read', 'Write', 'Edit', 'Glo
 /** Describes the workspace to agents that have tools for it. Nothing to describe without a workspace. */
 export function environmentPort(toolbox: Toolbox | undefined): Pick<Ports, 'environment'> {
   if (!toolbox) return {}
-  const folder = toolbox.workspace.realPath
   return {
-    environment: ({ agent, tools, now }) =>
+    environment: ({ agent, tools, now, workspace: folder = toolbox.workspace.realPath }) =>
       agent.performer === undefined && tools.some((name) => FOLDER_TOOLS.has(name))
         ? formatEnvironment({ folder, platform: process.platform, now, head: gitHead(folder) })
         : undefined,

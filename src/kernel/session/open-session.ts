@@ -109,14 +109,16 @@ function beginSession(
   const inherited_rules = inheritedRules(agent, caller)
   const inherited = caller?.tools ?? request.tools
   const tools = offeredTools(execution, toolsFor(execution, agent, { key, placement, inherited, readOnly }))
+  const workspace = request.workspace ?? caller?.opening.workspace
   const environment = request.internal
     ? undefined
-    : execution.ports.environment?.({ key, agent, tools, now: execution.ports.world.now() })
+    : execution.ports.environment?.({ key, agent, tools, workspace, now: execution.ports.world.now() })
   const opening: SessionOpen = {
     key,
     agent: { ...agent, ...inheritedSettings(agent, caller, request) },
     tools,
     ...(environment === undefined ? undefined : { environment }),
+    ...(workspace === undefined ? undefined : { workspace }),
     ...placement,
     segment: 1,
     ...(model === undefined ? undefined : { model }),

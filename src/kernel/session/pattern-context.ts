@@ -81,6 +81,7 @@ function projectContext({ execution: { ports } }: PatternScope): ProjectContext 
   return {
     projectProfile: async () => (await ports.projectProfile?.()) ?? UNKNOWN_PROFILE,
     redactor: ports.redactor,
+    repository: ports.repository,
   }
 }
 

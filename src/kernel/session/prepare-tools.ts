@@ -6,6 +6,7 @@ import type { SessionOpen } from '../event.ts'
 import type { Execution } from '../journal/execution.ts'
 import type { ToolSpec } from '../model.ts'
 import type { Pattern } from '../pattern.ts'
+import type { Tool } from '../tool.ts'
 import { withAbort } from '../world.ts'
 
 interface PrepareScope {
@@ -34,6 +35,12 @@ export function prepareResumedTools(scope: PrepareScope, opening: SessionOpen): 
     await preparing
     for (const name of callers) if (hasMissingTools()) await prepareTools(scope, ports.roster.get(name))
   })()
+}
+
+/** The tool that a session calls by this name: tools for files and commands work in the folder of the session. */
+export function toolForSession({ ports }: Execution, { workspace }: SessionOpen, name: string): Tool | undefined {
+  const tool = ports.tools.get(name)
+  return tool && workspace !== undefined ? (ports.toolIn?.(workspace, name) ?? tool) : tool
 }
 
 /** The tools as the model sees them; the schema of a pattern may depend on its caller. */

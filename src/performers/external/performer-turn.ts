@@ -89,7 +89,7 @@ function toPerformerTurn(scope: PerformerScope, key: string): Omit<PerformerTurn
   const { execution, session, output } = scope
   const { agent } = session.opening
   const model = session.opening.model ?? execution.run.model
-  const { workspace } = execution.ports
+  const workspace = session.opening.workspace ?? execution.ports.workspace
   const instruction = session.messages.findLastIndex(({ role }) => role === 'user')
   return {
     run_id: execution.run.id,

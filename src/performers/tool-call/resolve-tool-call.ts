@@ -6,6 +6,7 @@ import { recordValue } from '../../kernel/journal/step.ts'
 import type { Message, ToolCallPart } from '../../kernel/model.ts'
 import type { PatternTool } from '../../kernel/pattern.ts'
 import { delegationDepthError } from '../../kernel/session/delegation.ts'
+import { toolForSession } from '../../kernel/session/prepare-tools.ts'
 import { withTimeout } from '../../kernel/session/with-timeout.ts'
 import { unescapeTemplateMarksIn } from '../../kernel/template-marks.ts'
 import type { Tool } from '../../kernel/tool.ts'
@@ -109,7 +110,7 @@ export function requireDelegationDepth({ execution, session }: ToolCallScope, to
 
 function findTool({ execution, session }: ToolCallScope, name: string): AnyTool {
   const granted = session.opening.tools
-  const tool = execution.ports.tools.get(name) ?? execution.ports.patternTools.get(name)
+  const tool = toolForSession(execution, session.opening, name) ?? execution.ports.patternTools.get(name)
   if (tool && granted.includes(tool.name)) return tool
   // The model may know the tool from its instructions: `requireDelegationDepth` tells it about the limit.
   if (tool?.kind === 'pattern' && delegationDepthError(execution, session.opening, tool)) return tool

@@ -6,6 +6,7 @@ import { isFatal, toUserCodeError } from '../../kernel/journal/fatal-error.ts'
 import { settleOnce } from '../../kernel/journal/step.ts'
 import type { ToolCallPart } from '../../kernel/model.ts'
 import type { PatternTool } from '../../kernel/pattern.ts'
+import { toolForSession } from '../../kernel/session/prepare-tools.ts'
 import { withTimeout } from '../../kernel/session/with-timeout.ts'
 import type { Tool, ToolCall, ToolProgress, ToolResult } from '../../kernel/tool.ts'
 import { validateValue } from '../../schema/schema.ts'
@@ -108,11 +109,11 @@ function permissionSubject(
 /** The call had begun in an earlier execution and has no outcome. */
 async function recoverToolCall(scope: ToolCallScope, pre: ToolPre): Promise<Event> {
   const { execution, session, signal } = scope
-  const { tools, patternTools, world } = execution.ports
+  const { patternTools, world } = execution.ports
   const unknown = new TroupeError('outcome_unknown', `the tool ${pre.tool} had begun when the run was interrupted`, {
     hint: 'it may or may not have taken effect, and was not repeated; check before you call it again',
   })
-  const tool = tools.get(pre.tool) ?? patternTools.get(pre.tool)
+  const tool = toolForSession(execution, session.opening, pre.tool) ?? patternTools.get(pre.tool)
   if (!tool && pre.kind === 'act') throw unknown
   if (!tool) throw unknownNameError('unknown_tool', { kind: 'tool', name: pre.tool, known: session.opening.tools })
   if (tool.kind === 'pattern') return runPatternTool(scope, tool, pre)
@@ -214,6 +215,7 @@ function toToolCall(scope: ToolCallScope, pre: ToolPre, abort: { signal: AbortSi
     ...(pre.subject === undefined ? undefined : { subject: pre.subject }),
     ...(pre.excluded_globs === undefined ? undefined : { excluded_globs: pre.excluded_globs }),
     ...(isReadOnlyCall(scope, pre.tool) ? { read_only: true as const } : undefined),
+    ...(session.opening.workspace === undefined ? undefined : { workspace: session.opening.workspace }),
     ...(session.opening.file_artifacts ? { file_artifacts: true as const } : undefined),
     get signal() {
       return abort.signal
