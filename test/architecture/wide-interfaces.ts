@@ -22,6 +22,7 @@ export const allowedWideInterfaces: Readonly<Record<string, string>> = {
   RunView: 'view: everything that is shown of one run',
   SessionNode: 'view: everything that is shown of one session',
   SessionState: 'fold: the state of one conversation, changed in one place only (applyEvent)',
+  ToolCall: 'public API: the facts about one call, most of them optional',
   Troupe: 'public API: one method per operation on a run',
   TroupeOptions: 'public API: one member per part that can be configured',
 }
