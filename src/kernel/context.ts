@@ -6,6 +6,7 @@ import type { Attachment } from './attachment.ts'
 import type { Embedder } from './embedder.ts'
 import type { SessionOpen, StopReason } from './event.ts'
 import type { Question } from './gate.ts'
+import type { Knowledge } from './knowledge.ts'
 import type { Limits } from './limits.ts'
 import type { Message, Usage } from './model.ts'
 import type { ProjectProfile } from './project-profile.ts'
@@ -99,8 +100,6 @@ export interface RunContext {
   readonly caller: Caller | undefined
   /** The agent on whose behalf a parent pattern runs this one. */
   readonly parentName: string | undefined
-  /** Turns texts into vectors; use it inside a step only. */
-  readonly embedder: Embedder | undefined
   /** True when no tool that this agent could call here changes anything. */
   isReadOnly(agent: Agent, request?: Pick<PerformRequest, 'readOnly'>): boolean
   /** The names that match no tool here; server tools are not checked. Use it inside a step only. */
@@ -119,6 +118,14 @@ export interface ProjectContext {
   readonly redactor: Redactor | undefined
   /** Git worktrees beside the workspace; use it inside a step of kind `idempotent` only. `undefined` without a workspace. */
   readonly repository: Repository | undefined
+}
+
+/** Looks things up, inside a step only: what is found may differ the next time. */
+export interface KnowledgeContext {
+  /** Turns texts into vectors. */
+  readonly embedder: Embedder | undefined
+  /** The knowledge of the project of this run. */
+  readonly knowledge: Knowledge | undefined
 }
 
 /** The output of a run that ends, for this reason and with this spend, before its pattern returns. */
@@ -209,6 +216,7 @@ export interface ArtifactContext {
 export interface Context<Events extends EventDataByType = EventDataByType>
   extends RunContext,
     ProjectContext,
+    KnowledgeContext,
     SessionContext,
     StepContext<Events>,
     ArtifactContext {}

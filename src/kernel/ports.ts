@@ -4,6 +4,7 @@ import type { RecalledRun, RecallQuery } from './context.ts'
 import type { Embedder } from './embedder.ts'
 import type { Event } from './event.ts'
 import type { Hooks } from './hook.ts'
+import type { Knowledge } from './knowledge.ts'
 import type { Limits } from './limits.ts'
 import type { Models } from './model.ts'
 import type { Pattern, PatternTool } from './pattern.ts'
@@ -122,6 +123,8 @@ export interface Ports extends ModelPorts, ToolPorts, HistoryPorts {
   projectProfile?(): Promise<ProjectProfile>
   /** The git repository of the workspace. */
   repository?: Repository
+  /** What a project has learned. */
+  knowledge?(project: string): Knowledge
   /** Fails on drift between the code and its journal instead of using the record. */
   strict: boolean
   /** Set for a replay: an outcome from outside that the journal does not hold is never produced. */

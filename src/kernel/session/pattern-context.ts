@@ -4,6 +4,7 @@ import type {
   ArtifactContext,
   Caller,
   Context,
+  KnowledgeContext,
   PartialOutputReader,
   ProjectContext,
   RunContext,
@@ -53,6 +54,7 @@ export function createContext(scope: PatternScope): Context {
   return {
     ...runContext(scope),
     ...projectContext(scope),
+    ...knowledgeContext(scope),
     ...sessionContext(scope),
     ...stepContext(scope),
     ...artifactContext(scope),
@@ -69,7 +71,6 @@ function runContext({ execution, caller }: PatternScope): RunContext {
     roster: ports.roster,
     caller,
     parentName: undefined,
-    embedder: ports.embedder,
     isReadOnly: (agent, request) => isReadOnlyAgent(execution, agent, { caller, readOnly: request?.readOnly }),
     unknownTools: (names) => unknownTools(execution, names),
     modelProblem: (name) => modelProblem(execution, name),
@@ -83,6 +84,10 @@ function projectContext({ execution: { ports } }: PatternScope): ProjectContext 
     redactor: ports.redactor,
     repository: ports.repository,
   }
+}
+
+function knowledgeContext({ execution: { run, ports } }: PatternScope): KnowledgeContext {
+  return { embedder: ports.embedder, knowledge: ports.knowledge?.(run.project) }
 }
 
 function sessionContext(scope: PatternScope): SessionContext {
