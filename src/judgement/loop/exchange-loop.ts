@@ -1,0 +1,50 @@
+import type { LoopJudgement } from './consultation-loop.ts'
+import { sharedWords, wordSet } from './shared-words.ts'
+
+/** One message within a consultation. */
+export interface ConsultationExchange {
+  from_agent: string
+  to_agent: string
+  message_type: 'question' | 'response' | 'clarification'
+  text: string
+}
+
+const SAME_MESSAGE = 0.8
+
+/** Judges the messages between an asker and a specialist whose latest message asks back. */
+export function judgeExchanges(
+  collaboration_id: string,
+  exchanges: readonly ConsultationExchange[],
+  { max_exchanges_per_collaboration: max }: { max_exchanges_per_collaboration: number },
+): LoopJudgement {
+  const latest = exchanges.at(-1)
+  if (latest?.message_type !== 'clarification') return { status: 'HEALTHY', findings: [], action: 'continue' }
+  const replies = exchanges.filter(({ from_agent }) => from_agent === latest.from_agent)
+  const evidence = replies.map(({ from_agent, to_agent, text }) => ({
+    collaboration_id,
+    requesting_agent: to_agent,
+    specialist_agent: from_agent,
+    question: text.slice(0, MAX_EVIDENCE_CHARACTERS),
+  }))
+  if (replies.length >= max) {
+    const description = `${latest.from_agent} replied ${replies.length} times and still asks back; \`max_exchanges_per_collaboration\` is ${max}`
+    return {
+      status: 'ITERATION_LIMIT',
+      findings: [{ type: 'iteration_limit', description, evidence }],
+      action: 'escalate',
+    }
+  }
+  const words = wordSet(latest.text)
+  const isRepeated = replies.slice(0, -1).some(({ text }) => sharedWords(words, wordSet(text)) >= SAME_MESSAGE)
+  if (isRepeated) {
+    const description = `${latest.from_agent} asks back the same again although it got a reply`
+    return {
+      status: 'IDENTICAL_LOOP',
+      findings: [{ type: 'identical_questions', description, evidence }],
+      action: 'reroute',
+    }
+  }
+  return { status: replies.length > 1 ? 'MAKING_PROGRESS' : 'HEALTHY', findings: [], action: 'continue' }
+}
+
+const MAX_EVIDENCE_CHARACTERS = 500
