@@ -82,8 +82,13 @@ export interface PatternDefinition<Schemas extends PatternSchemas = PatternSchem
   ): Promise<PatternResult>
 }
 
-/** How delegation is bounded for the sessions that a pattern performs for a calling agent; `limits.depth` always applies. */
+/** How delegation is bounded for the sessions that a pattern performs for a calling agent. */
 export interface DelegationRules {
+  /**
+   * `own`: the pattern bounds its chains of sessions itself and is open to every agent at any depth: neither `limits.depth` nor the
+   * caller's `agents` apply. Its sessions delegate no deeper than their caller could. Default: `limits.depth`.
+   */
+  bound?: 'limits.depth' | 'own'
   /** The calling agent itself: counted against `limits.self_depth`, or rejected like any other cycle. */
   self: 'count' | 'refuse'
   /** An agent that is already active above the caller: refused with `cycle_refused`, or allowed. */

@@ -10,6 +10,7 @@ export const BUILT_IN_PATTERNS = {
   task_result: async () => (await import('../patterns/task/task.ts')).taskResult,
   collaborate: async () => (await import('../patterns/collaborate/collaborate.ts')).collaborate,
   outcome: async () => (await import('../patterns/collaborate/outcome/outcome.ts')).outcome,
+  consult: async () => (await import('../patterns/consult/consult.ts')).consult,
   team: async () => (await import('../patterns/team/team.ts')).team,
   ask_user: async () => (await import('../patterns/ask-user/ask-user.ts')).askUser,
   EnterPlanMode: async () => (await import('../patterns/plan-mode/plan-mode.ts')).enterPlanMode,

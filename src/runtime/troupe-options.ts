@@ -17,6 +17,7 @@ import type { ModelConfig } from '../models/detect.ts'
 import type { SettingsByModel } from '../models/model-settings.ts'
 import type { RateLimits } from '../models/rate-limiter.ts'
 import type { CollaborateSettings } from '../patterns/collaborate/input/collaborate-config.ts'
+import type { ConsultSettings } from '../patterns/consult/consult-config.ts'
 import type { TaskConfig } from '../patterns/task/task-config.ts'
 import type { TeamSettings } from '../patterns/team/team-settings.ts'
 import type { Store } from '../store/store.ts'
@@ -61,6 +62,8 @@ export interface TroupeOptions<Patterns extends readonly Pattern[] = readonly Pa
   task?: Partial<TaskConfig>
   /** Defaults and limits of the pattern `collaborate`. */
   collaborate?: CollaborateSettings
+  /** Limits and settings of the pattern `consult`. */
+  consult?: ConsultSettings
   /** The teams that agents can call by name. */
   team?: TeamSettings
   /** Compares statements by meaning. Default: a small local model; `false` compares them as text only. */

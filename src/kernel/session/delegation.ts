@@ -43,6 +43,7 @@ export function placementFor(
   const depth = parent.depth + 1
   const path = [...parent.path, parent.agent.name]
   const placement = { parent_session_id: caller.session_id, depth, max_depth: parent.max_depth, path }
+  if (delegation.bound === 'own') return { ...placement, max_depth: Math.max(depth, parent.max_depth), self_depth: 0 }
   if (!internal && agent.name === parent.agent.name) {
     if (delegation.self === 'refuse') throw cycleError(agent.name, path)
     if (!maySelfDelegate(execution, parent)) throw selfDepthError(execution, parent)
@@ -65,7 +66,7 @@ function maySelfDelegate({ run }: Execution, { depth, self_depth, max_depth }: L
 
 /** True if a session at this level may use a pattern with these rules at all. */
 function mayDelegate(execution: Execution, level: Level, rules: DelegationRules): boolean {
-  if (level.depth < level.max_depth) return true
+  if (rules.bound === 'own' || level.depth < level.max_depth) return true
   return (
     rules.self === 'count' && execution.run.limits.self_depth > level.max_depth && maySelfDelegate(execution, level)
   )

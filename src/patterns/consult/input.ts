@@ -1,0 +1,80 @@
+import { TroupeError } from '../../errors.ts'
+import type { Roster } from '../../kernel/roster.ts'
+import * as z from '../../schema/zod.ts'
+import { requestContext } from './request.ts'
+import { urgencies } from './routing/urgency.ts'
+
+/** The reasons that have a scenario; any other text is a reason, too. */
+export const consultationReasons = [
+  ...(['model_data', 'security_review', 'api_clarification'] as const),
+  ...(['bug_debugging', 'requirements', 'infrastructure'] as const),
+] as const
+
+/** Characters of a question, and of the whole request: code belongs into the context, which is cut to a budget. */
+const MAX_QUESTION_CHARS = 20_000
+const MAX_REQUEST_CHARS = 500_000
+
+const fields = {
+  question: z.string().describe('One question. With collaboration_id: your reply or a follow-up.'),
+  collaboration_id: z.string().optional().describe('Continue this consultation.'),
+  consultation_reason: z
+    .string()
+    .max(100)
+    .optional()
+    .describe(`${consultationReasons.join(', ')}, or your own words.`),
+  context: requestContext.default({}),
+  suggested_agent: z.string().optional().describe('A hint; the orchestrator chooses.'),
+  urgency: z.enum(urgencies).default('normal'),
+}
+
+/** The input of the tool: the asker is the agent that calls it. */
+export const consultToolInput = z.strictObject({
+  ...fields,
+  background: z.boolean().optional().describe('Go on working; consult_result gets the answer.'),
+})
+
+/** The input of a run. */
+export const consultInput = z.strictObject({
+  ...fields,
+  as: z.string().optional().describe('The agent that asks. Default: you, the user.'),
+})
+
+export type ConsultInput = z.output<typeof consultInput>
+export type ConsultToolInput = z.output<typeof consultToolInput>
+
+/** The tool as models see it: every turn of every agent that has it pays for its size. The other fields are accepted, too. */
+export const advertisedToolInput = z.strictObject({
+  question: fields.question,
+  context: z
+    .strictObject(
+      Object.fromEntries(
+        Object.entries(requestContext.shape).map(([name, schema]) => [name, schema.unwrap().optional()]),
+      ) as typeof requestContext.shape,
+    )
+    .optional(),
+  suggested_agent: fields.suggested_agent,
+  urgency: z.enum(urgencies).optional(),
+  background: consultToolInput.shape.background,
+  collaboration_id: fields.collaboration_id,
+}) as unknown as typeof consultToolInput
+
+/** Throws for a request that cannot be routed, before anything is paid. */
+export function checkConsultInput(roster: Roster, input: ConsultInput | ConsultToolInput): void {
+  const { question, context, suggested_agent } = input
+  if (question.trim() === '') {
+    throw new TroupeError('invalid_input', '`question` is empty', { hint: 'ask one question, with the facts it needs' })
+  }
+  if (question.length > MAX_QUESTION_CHARS) {
+    throw tooLargeError('`question`', question.length, MAX_QUESTION_CHARS)
+  }
+  const size = JSON.stringify(context).length
+  if (size > MAX_REQUEST_CHARS) throw tooLargeError('`context`', size, MAX_REQUEST_CHARS)
+  if (suggested_agent !== undefined) roster.get(suggested_agent)
+  if ('as' in input && input.as !== undefined) roster.get(input.as)
+}
+
+function tooLargeError(field: string, chars: number, max: number): TroupeError {
+  return new TroupeError('too_large', `${field} has ${chars} characters; the maximum is ${max}`, {
+    hint: 'ask a short question, and name files in `context.relevant_files` instead of pasting them',
+  })
+}

@@ -1,0 +1,35 @@
+import * as z from '../../schema/zod.ts'
+import { urgencies } from './routing/urgency.ts'
+
+/** The states of a consultation: `pending` to `resolved`, or one of the last three. */
+export const consultationStatuses = [
+  ...(['pending', 'routed', 'in_progress', 'responded', 'resolved'] as const),
+  ...(['escalated', 'failed', 'timeout'] as const),
+] as const
+export type ConsultationStatus = (typeof consultationStatuses)[number]
+
+export const codeSnippet = z.strictObject({ path: z.string().optional(), text: z.string() })
+
+/** The context that the asking agent gives with its question. */
+export const requestContext = z.strictObject({
+  current_task: z.string().optional().describe('What you are doing.'),
+  specific_concern: z.string().optional().describe('What exactly is unclear.'),
+  attempted_approaches: z.array(z.string()).optional().describe('What you tried, with the outcome.'),
+  relevant_files: z.array(z.string()).optional().describe('Paths.'),
+  code_snippets: z.array(codeSnippet).optional(),
+  error_messages: z.array(z.string()).optional(),
+})
+
+/** A request for a specialist's help, as the orchestrator records and routes it. */
+export const consultationRequest = z.strictObject({
+  collaboration_id: z.string(),
+  request_type: z.literal('agent_consultation'),
+  requesting_agent: z.string(),
+  question: z.string(),
+  consultation_reason: z.string().optional(),
+  context: requestContext,
+  suggested_agent: z.string().optional(),
+  urgency: z.enum(urgencies),
+})
+
+export type ConsultationRequest = z.output<typeof consultationRequest>
