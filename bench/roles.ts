@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import { withBuiltInAgents } from '../src/formats/built-in-agents.ts'
 import { loadAgents } from '../src/formats/find-agents.ts'
 import { teamSchema } from '../src/judgement/team/team-schema.ts'
-import { createRoster } from '../src/kernel/roster.ts'
+import { createRoster, offeredNames } from '../src/kernel/roster.ts'
 import { localEmbedder } from '../src/knowledge/local-embedder.ts'
 import { fillRoles } from '../src/patterns/team/form-team.ts'
 import { ROLE_DESCRIPTIONS } from '../test/support/role-descriptions.ts'
@@ -17,7 +17,7 @@ for (const { fits } of ROLE_DESCRIPTIONS) for (const name of fits) roster.get(na
 const embedder = localEmbedder()
 const { signal } = new AbortController()
 
-process.stdout.write(`${ROLE_DESCRIPTIONS.length} roles, ${roster.names.length} agents\n`)
+process.stdout.write(`${ROLE_DESCRIPTIONS.length} roles, ${offeredNames(roster).length} agents\n`)
 for (const [label, used] of [['words', undefined] as const, ['embeddings', embedder] as const]) {
   const counts = { right: 0, wrong: 0, none: 0 }
   const start = performance.now()

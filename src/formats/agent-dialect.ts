@@ -17,6 +17,7 @@ export const AGENT_KEYS: readonly string[] = [
     'hooks',
     'memory',
     'background',
+    'on_request',
     'effort',
     'performer',
     'isolation',

@@ -50,6 +50,7 @@ const KEY_HANDLERS: Readonly<Record<string, KeyHandler>> = {
   effort: applyEffort,
   performer: applyPerformer,
   background: applyBackground,
+  onrequest: applyOnRequest,
   initialprompt: applyInitialPrompt,
 }
 
@@ -199,10 +200,26 @@ function applyPerformer({ agent }: AgentDraft, { key, value }: YamlEntry): strin
   return undefined
 }
 
-function applyBackground({ agent }: AgentDraft, { key, value }: YamlEntry): string | undefined {
+function applyBackground({ agent }: AgentDraft, entry: YamlEntry): string | undefined {
+  const flag = toFlag(entry.value)
+  if (flag === true) agent.background = true
+  return flagProblem(entry, flag)
+}
+
+function applyOnRequest({ agent }: AgentDraft, entry: YamlEntry): string | undefined {
+  const flag = toFlag(entry.value)
+  if (flag === true) agent.on_request = true
+  return flagProblem(entry, flag)
+}
+
+function toFlag(value: unknown): boolean | undefined {
   const text = toText(value).toLowerCase()
-  if (/^(true|yes|on)$/.test(text)) agent.background = true
-  return value === null || /^(true|yes|on|false|no|off)$/.test(text) ? undefined : `'${key}' must be true or false`
+  if (/^(true|yes|on)$/.test(text)) return true
+  return /^(false|no|off)$/.test(text) ? false : undefined
+}
+
+function flagProblem({ key, value }: YamlEntry, flag: boolean | undefined): string | undefined {
+  return value === null || flag !== undefined ? undefined : `'${key}' must be true or false`
 }
 
 function applyInitialPrompt({ agent }: AgentDraft, { key, value }: YamlEntry): string | undefined {

@@ -226,11 +226,12 @@ describe('rules', () => {
     expect(JSON.parse(JSON.stringify(agent.extra))).toEqual(agent.extra)
   })
 
-  test('A20 effort, performer, background and initialPrompt are read; invalid values are reported and ignored', async () => {
+  test('A20 effort, performer, background, on_request and initialPrompt are read; invalid values are reported and ignored', async () => {
     const { agent, warnings } = await claude(
       'effort: HIGH',
       'performer: claude-code',
       'background: "yes"',
+      'on_request: true',
       'initialPrompt: |',
       '  Look first.',
       '  Then do.',
@@ -239,20 +240,25 @@ describe('rules', () => {
       effort: 'high',
       performer: 'claude-code',
       background: true,
+      on_request: true,
       initial_prompt: 'Look first.\nThen do.',
     })
     expect(warnings).toEqual([])
-    const invalid = await claude('effort: enormous', 'background: 7', 'initialPrompt: [a]', 'performer: [b]')
+    const invalid = await claude(
+      ...['effort: enormous', 'background: 7', 'initialPrompt: [a]', 'performer: [b]', 'on_request: perhaps'],
+    )
     expect(invalid.warnings).toEqual([
       "4: 'effort' must be one of none, minimal, low, medium, high, xhigh, max; the default of the model is used",
       "5: 'background' must be true or false",
       "6: 'initialPrompt' must be a string",
       "7: 'performer' must be the name of a performer; the model loop carries out the turns",
+      "8: 'on_request' must be true or false",
     ])
     const defaults = await claude('effort: default', 'background: false', 'initialPrompt:')
     expect(defaults.warnings).toEqual([])
     for (const { agent } of [invalid, defaults]) {
       expect([agent.effort, agent.background, agent.initial_prompt]).toEqual([undefined, undefined, undefined])
+      expect(agent.on_request).toBeUndefined()
       expect(agent.performer).toBeUndefined()
     }
   })

@@ -43,7 +43,8 @@ describe('the agent search path', () => {
     const { agents, problems } = await find({ packages: ['@acme/crew'], builtIn: true })
     expect(agents.map(({ name }) => name)).toEqual([
       ...['a', 'b', 'c', 'd', 'e', 'f', 'g'],
-      ...['architect', 'default', 'implementer', 'researcher', 'reviewer'],
+      ...['architect', 'backend_developer', 'default', 'devops_engineer', 'frontend_developer', 'implementer'],
+      ...['project_manager', 'qa_engineer', 'researcher', 'reviewer', 'security_expert'],
     ])
     expect(problems).toEqual([])
   })
@@ -86,7 +87,7 @@ describe('the agent search path', () => {
     expect(agents[0]?.description).toContain('.troupe/agents')
     expect(agents.find(({ name }) => name === 'troupe:architect')?.temperature).toBe(0.7)
     const own = agents.filter(({ name }) => name === 'architect')
-    const names = (await withBuiltInAgents(own)).map(({ name }) => name)
+    const names = (await withBuiltInAgents(own)).flatMap(({ name, on_request }) => (on_request ? [] : [name]))
     expect(names).toEqual(['architect', 'troupe:architect', 'default', 'implementer', 'researcher', 'reviewer'])
   })
 

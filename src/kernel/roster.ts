@@ -33,6 +33,11 @@ export function createRoster(agents: readonly Agent[]): Roster {
   }
 }
 
+/** The names that tools offer to a model: without agents that are `on_request`. */
+export function offeredNames(roster: Roster): string[] {
+  return roster.names.filter((name) => roster.get(name).on_request !== true)
+}
+
 function duplicateAgentError(...agents: [Agent, Agent]): TroupeError {
   const paths = agents.flatMap(({ origin }) =>
     origin?.by === 'user' && origin.path !== undefined ? [origin.path] : [],

@@ -1,5 +1,6 @@
 import type { Pattern } from '../../kernel/pattern.ts'
 import { definePattern } from '../../kernel/pattern.ts'
+import { offeredNames } from '../../kernel/roster.ts'
 import type { StandardSchema } from '../../schema/standard-schema.ts'
 import type * as z from '../../schema/zod.ts'
 import type { CollaborateOutput } from './collaborate-output.ts'
@@ -31,7 +32,7 @@ export function createCollaboratePattern(config: CollaborateConfig): Collaborate
     output: collaborateOutput as unknown as StandardSchema<CollaborateOutput>,
     events: collaborateEvents,
     view: async () => (await import('./view/view.ts')).collaborateView,
-    inputFor: (context) => collaborateInputFor(context.caller?.opening.agent.agents ?? context.roster.names),
+    inputFor: (context) => collaborateInputFor(context.caller?.opening.agent.agents ?? offeredNames(context.roster)),
     agents: ({ agents }) => agents.map((entry) => (typeof entry === 'string' ? entry : entry.name)),
     load: importExecution,
     check: async (roster, input) => (await importExecution()).checkConfiguredInput(config, roster, input),

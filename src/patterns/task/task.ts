@@ -6,6 +6,7 @@ import { canonicalJson, sha256 } from '../../kernel/hash.ts'
 import type { Pattern, PatternResult } from '../../kernel/pattern.ts'
 import { definePattern } from '../../kernel/pattern.ts'
 import type { Roster } from '../../kernel/roster.ts'
+import { offeredNames } from '../../kernel/roster.ts'
 import { agentSlug } from '../../kernel/session/session-state.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
 import { instructionWithContext, quoteConversation } from './delegation-prompt.ts'
@@ -96,7 +97,7 @@ export const taskResult = definePattern({
 function selectableAgents({ caller, roster }: Context): Agent[] {
   // Only `self` is left where `limits.depth` is used up and `limits.self_depth` is not.
   if (caller && caller.opening.depth >= caller.opening.max_depth) return []
-  const names = caller?.opening.agent.agents ?? roster.names
+  const names = caller?.opening.agent.agents ?? offeredNames(roster)
   return names.map((name) => {
     if (!roster.has(name)) return { name, description: '', instructions: '' }
     return { ...roster.get(name), name }

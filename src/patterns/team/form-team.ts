@@ -4,6 +4,7 @@ import type { Team } from '../../judgement/team/team-schema.ts'
 import type { Context } from '../../kernel/context.ts'
 import type { Embedder } from '../../kernel/embedder.ts'
 import type { Roster } from '../../kernel/roster.ts'
+import { offeredNames } from '../../kernel/roster.ts'
 import type { FilledRole } from './team-plan.ts'
 
 export interface FormedTeam {
@@ -100,10 +101,10 @@ function toWords(name: string): string {
   return name.replaceAll(/[_-]/g, ' ')
 }
 
-/** The agents that no member of the team uses already, in roster order. */
+/** The offered agents that no member of the team uses already, in roster order. */
 function freeAgents({ agents }: Team, roster: Roster): string[] {
   const used = new Set(agents.flatMap(({ uses }) => uses ?? []))
-  return roster.names.filter((name) => !used.has(name))
+  return offeredNames(roster).filter((name) => !used.has(name))
 }
 
 /** Matches each role to the agent with the most words in common; ties go to the first agent of the roster. */

@@ -60,7 +60,7 @@ describe('troupe agents', () => {
       ...{ name: 'scout', tools: ['Read'], model: 'fast' },
       ...{ origin: { path, dialect: 'claude-code' }, problems: [warning] },
     })
-    expect(agents.at(-1)).toMatchObject({ name: 'reviewer', model: null, problems: [] })
+    expect(agents.at(-1)).toMatchObject({ name: 'security_expert', model: null, problems: [] })
     expect(agents.find((each: { name: string }) => each.name === 'default').tools).toBeNull()
     expect(problems).toEqual([
       warning,
@@ -81,7 +81,9 @@ describe('troupe agents', () => {
     expect(agents).toMatchObject([{ name: 'guard', origin: { path: 'other/deep/guard.md', collection: 'deep' } }])
     const own = (await troupe('agents', '--agents', 'other', '--json')).json()
     expect(own.agents.map(({ name }: { name: string }) => name)).toEqual([
-      ...['guard', 'architect', 'default', 'implementer', 'researcher', 'reviewer'],
+      'guard',
+      ...['architect', 'backend_developer', 'default', 'devops_engineer', 'frontend_developer', 'implementer'],
+      ...['project_manager', 'qa_engineer', 'researcher', 'reviewer', 'security_expert'],
     ])
   })
 
