@@ -4,9 +4,9 @@ import { escapeTemplateMarks } from './template-marks.ts'
  * Parts that the prompts of all patterns share: named sections, data that is quoted, and the form of a structured answer.
  */
 
-/** A named section, such as `<you>`. Its text cannot close it. */
+/** A named section, such as `<you>` or `<checks source="computed">`. Its text cannot close it. */
 export function section(tag: `<${string}>`, text: string): string {
-  const end = tag.replace('<', '</')
+  const end = tag.replace(/^<([\w-]+).*>$/s, '</$1>')
   return `${tag}\n${text.replaceAll(end, end.replace('/', '/ '))}\n${end}`
 }
 
