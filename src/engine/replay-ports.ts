@@ -32,7 +32,14 @@ export function replayPorts(
 ): Ports {
   const { world } = deps
   // A replay starts no MCP server, sends no request and opens no worktree.
-  const { prepareTools: _prepare, rateLimiter: _rateLimiter, toolIn: _toolIn, repository: _git, ...ports } = deps.ports
+  const {
+    prepareTools: _prepare,
+    rateLimiter: _rateLimiter,
+    toolIn: _toolIn,
+    repository: _git,
+    commands: _commands,
+    ...ports
+  } = deps.ports
   return {
     ...ports,
     world,

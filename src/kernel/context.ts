@@ -3,6 +3,7 @@ import type { Schema } from '../schema/standard-schema.ts'
 import type { Agent } from './agent.ts'
 import type { Artifact, ArtifactRef, ArtifactVersion } from './artifact.ts'
 import type { Attachment } from './attachment.ts'
+import type { CommandRunner } from './command-runner.ts'
 import type { Embedder } from './embedder.ts'
 import type { SessionOpen, StopReason } from './event.ts'
 import type { Question } from './gate.ts'
@@ -118,6 +119,8 @@ export interface ProjectContext {
   readonly redactor: Redactor | undefined
   /** Git worktrees beside the workspace; use it inside a step of kind `idempotent` only. `undefined` without a workspace. */
   readonly repository: Repository | undefined
+  /** Runs commands in the sandbox; use it inside a step only. `undefined` where agents cannot run commands either. */
+  readonly commands: CommandRunner | undefined
 }
 
 /** Looks things up, inside a step only: what is found may differ the next time. */

@@ -1,5 +1,6 @@
 import type { Agent } from './agent.ts'
 import type { Artifact, ArtifactVersion } from './artifact.ts'
+import type { CommandRunner } from './command-runner.ts'
 import type { RecalledRun, RecallQuery } from './context.ts'
 import type { Embedder } from './embedder.ts'
 import type { Event } from './event.ts'
@@ -109,8 +110,19 @@ export interface HistoryPorts {
   queryTable(run: RunInfo, query: TableQuery): Promise<Row[]>
 }
 
+/** The project that runs work on. */
+export interface ProjectPorts {
+  /** Reads the profile of the project; without it, nothing is known about the project. */
+  projectProfile?(): Promise<ProjectProfile>
+  /** The git repository of the workspace. */
+  repository?: Repository
+  /** What a project has learned. */
+  knowledge?(project: string): Knowledge
+  commands?: CommandRunner
+}
+
 /** Everything outside the kernel, as the kernel sees it. */
-export interface Ports extends ModelPorts, ToolPorts, HistoryPorts {
+export interface Ports extends ModelPorts, ToolPorts, HistoryPorts, ProjectPorts {
   world: World
   roster: Roster
   patterns: ReadonlyMap<string, Pattern>
@@ -119,12 +131,6 @@ export interface Ports extends ModelPorts, ToolPorts, HistoryPorts {
   /** External agents that carry out turns, by the name that agents use (`performer`). */
   performers?: ReadonlyMap<string, Performer>
   embedder?: Embedder
-  /** Reads the profile of the project; without it, nothing is known about the project. */
-  projectProfile?(): Promise<ProjectProfile>
-  /** The git repository of the workspace. */
-  repository?: Repository
-  /** What a project has learned. */
-  knowledge?(project: string): Knowledge
   /** Fails on drift between the code and its journal instead of using the record. */
   strict: boolean
   /** Set for a replay: an outcome from outside that the journal does not hold is never produced. */

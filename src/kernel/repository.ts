@@ -128,7 +128,20 @@ export interface Leftover {
   uncommitted: number
 }
 
-export interface Repository {
+/** The content of commits: what is read here was committed, whatever a worktree holds. */
+export interface RepositoryReader {
+  /** The files at a commit or branch. */
+  listFiles(ref: string, signal?: AbortSignal): Promise<string[]>
+  /** The text of a file at a commit or branch; `undefined` if there is none, or it is no text or longer than 1 MB. */
+  readFile(request: { ref: string; path: string }, signal?: AbortSignal): Promise<string | undefined>
+  /** The unified diff between two commits or branches, without external programs and cut off at `max_chars`. */
+  diff(
+    request: { from: string; to: string; max_chars: number },
+    signal?: AbortSignal,
+  ): Promise<{ text: string; truncated: boolean }>
+}
+
+export interface Repository extends RepositoryReader {
   /** Reads the state of the user's checkout. It does not throw for a folder that is no repository: see `refusal`. */
   inspect(signal?: AbortSignal): Promise<CheckoutState>
   /** Opens a worktree on its branch, created at `base` (default: the user's `HEAD`). An existing branch of this name is continued. */
@@ -148,6 +161,8 @@ export interface Repository {
   startMerge(request: { into: WorktreeId; theirs: string; message: string }, signal?: AbortSignal): Promise<MergeResult>
   /** Undoes changes of a worktree that are not committed. */
   discardChanges(id: WorktreeId, signal?: AbortSignal): Promise<void>
+  /** Gives these paths of a worktree the state that they have at `base`; a path that is not there is removed. Nothing is committed. */
+  restorePaths(request: { id: WorktreeId; base: string; paths: readonly string[] }, signal?: AbortSignal): Promise<void>
   /** Removes the folder of a worktree, with changes that are not committed. Its branch stays, unless `branch` is `delete`. */
   removeWorktree(request: { id: WorktreeId; branch: 'keep' | 'delete' }, signal?: AbortSignal): Promise<void>
   /** Creates or moves a branch `troupe/…` to the tip of a worktree, for the result of a run. */

@@ -83,6 +83,7 @@ function projectContext({ execution: { ports } }: PatternScope): ProjectContext 
     projectProfile: async () => (await ports.projectProfile?.()) ?? UNKNOWN_PROFILE,
     redactor: ports.redactor,
     repository: ports.repository,
+    commands: ports.commands,
   }
 }
 
