@@ -34,7 +34,8 @@ export function planAssignments(
     const { agent, subtask, depends_on = [] } = assignment
     const count = (counts.get(agent) ?? 0) + 1
     counts.set(agent, count)
-    if (!names.includes(agent)) problems.push(`assignment ${number}: unknown specialist '${agent}'`)
+    if (agent === '') problems.push(`assignment ${number} is incomplete: it has no \`agent\``)
+    else if (!names.includes(agent)) problems.push(`assignment ${number}: unknown specialist '${agent}'`)
     else if (subtask.trim() === '') problems.push(`assignment ${number} (${agent}): \`subtask\` is empty`)
     else if (count > MAX_ASSIGNMENTS_PER_AGENT)
       problems.push(`assignment ${number}: ${agent} can have at most ${MAX_ASSIGNMENTS_PER_AGENT} assignments`)

@@ -169,6 +169,31 @@ describe('invalid assignments', () => {
     expect(output.metadata.problems?.[0]).toBe("assignment 1: unknown specialist 'backend'")
   })
 
+  test('CO125 a division in prose is corrected once', async () => {
+    const lead = divideInTurn('The back end comes first.', built)
+    const { output, model } = await runCollaboration({ ...work, lead }, team)
+    expect(model.requestsFrom('lead')).toHaveLength(3)
+    expect(output).toMatchObject({ result: 'The answer.', metadata: { status: 'completed' } })
+  })
+
+  test('CO125 prose twice costs two requests, and fails', async () => {
+    const lead = divideInTurn('The back end comes first.', 'The front end comes first.')
+    const { result, model } = await runCollaboration({ ...work, lead }, team)
+    expect(model.requestsFrom('lead')).toHaveLength(2)
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'model_invalid_response' } })
+  })
+
+  test('CO125 a division that is cut off twice is used without its incomplete assignment', async () => {
+    const cutOff = built.slice(0, built.indexOf('the page') + 5)
+    const { output, model } = await runCollaboration({ ...work, lead: divideInTurn(cutOff, cutOff) }, team)
+    expect(model.requestsFrom('lead')).toHaveLength(3)
+    expect(output.contributions.map(({ subtask }) => subtask)).toEqual([undefined, 'the api'])
+    expect(output.metadata).toMatchObject({
+      status: 'partial',
+      problems: ['assignment 2 is incomplete: it has no `agent`'],
+    })
+  })
+
   test('CO37 without any valid assignment the collaboration fails', async () => {
     const unknownAgent = plan({ agent: 'x', subtask: 'y' })
     const { result } = await runCollaboration({ ...work, lead: divideInTurn(unknownAgent, unknownAgent) }, team)

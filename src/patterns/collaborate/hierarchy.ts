@@ -65,7 +65,7 @@ async function requestDivision(
   context.emit(`${key}/asked`, 'tool:collaborative:agent:start', { agent: coordinator.name, role: 'coordinator' })
   const instruction = decompositionPrompt(shared, specialists, coordinator)
   const readOnly = coordinator.readOnly ? { readOnly: coordinator.readOnly } : undefined
-  const request = { instruction, output: divisionSchema, ...readOnly }
+  const request = { instruction, output: divisionSchema, allowText: true as const, ...readOnly }
   const first = await context.perform({ ...coordinator.agent, instructions: DIVIDER_SYSTEM }, request, { key })
   const division = await checkDivision(scope, first, { names, key: 'models/1' })
   if (division.problems.length === 0 || first.status !== 'completed') return emitDivision(scope, coordinator, division)
@@ -73,6 +73,7 @@ async function requestDivision(
     instruction: correctionPrompt(division.problems, names),
     resume: first.session_id,
     output: divisionSchema,
+    allowText: true as const,
   }
   const correctionKey = `corrections/${encodeURIComponent(coordinator.name)}`
   const second = await context.perform(undefined, correction, { key: correctionKey })
@@ -104,7 +105,7 @@ async function checkDivision(
   { names, key }: DivisionContext,
 ): Promise<DivisionResult> {
   const tokens = totalTokens(session.usage)
-  const division = parseDivision(session.object)
+  const division = parseDivision(session.object, session.text)
   const invalid = { session, tokens, division: undefined, parts: [] }
   if (!division) return { ...invalid, problems: [session.error?.message ?? 'the answer has no `assignments`'] }
   const models = [...new Set(division.assignments.flatMap(({ model }) => model ?? []))]

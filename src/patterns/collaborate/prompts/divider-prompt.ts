@@ -2,6 +2,7 @@ import { isCopiedExample } from '../../../judgement/similarity/copied-example.ts
 import type { Agent } from '../../../kernel/agent.ts'
 import { agentSummary } from '../../../kernel/agent-summary.ts'
 import { jsonAnswer, section } from '../../../kernel/prompt-text.ts'
+import { parseCutOffObject } from '../../../kernel/session/cut-off-object.ts'
 import { withJsonSchema } from '../../../schema/schema.ts'
 import { arrayOf, INTEGER, nullable, strictObject, TEXT } from '../../../schema/strict-schema.ts'
 import * as z from '../../../schema/zod.ts'
@@ -78,11 +79,20 @@ export const divisionSchema = withJsonSchema(
 
 export type Division = { plan: string; assignments: Assignment[] }
 
-/** Reads a division leniently. What is missing in an assignment is empty, and reported when it is planned. */
-export function parseDivision(object: unknown): Division | undefined {
-  if (object === undefined) return undefined
-  const { plan, assignments } = object as { plan?: unknown; assignments: unknown[] }
+/**
+ * Reads a division leniently: from the object, or from a text that was cut off within one. What is missing in an assignment is empty, and
+ * reported when it is planned.
+ */
+export function parseDivision(object: unknown, text: string): Division | undefined {
+  const { plan, assignments } = (object ?? cutOffDivision(text) ?? {}) as { plan?: unknown; assignments?: unknown }
+  if (!Array.isArray(assignments)) return undefined
   return { plan: toText(plan), assignments: assignments.map(parseAssignment) }
+}
+
+/** The subtask at which the text was cut off is left out: half an instruction may say the opposite of the whole one. */
+function cutOffDivision(text: string): Record<string, unknown> | undefined {
+  const { plan, assignments } = parseCutOffObject(text)?.fields ?? {}
+  return Array.isArray(assignments) ? { plan, assignments: [...assignments.slice(0, -1), {}] } : undefined
 }
 
 function parseAssignment(entry: unknown): Assignment {
