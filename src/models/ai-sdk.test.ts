@@ -96,6 +96,13 @@ describe('requests', () => {
     expect((await run([END])).callOptions).not.toHaveProperty('tools')
   })
 
+  test('MO79 reasoning that a local server sends as text is reasoning', async () => {
+    const { chunks } = await run([...textParts('<think>Is it {yes}?</think> It is.'), END])
+    const join = (type: string) => chunks.flatMap((chunk) => (chunk.type === type && 'text' in chunk ? chunk.text : []))
+    expect([join('reasoning').join(''), join('text').join('')]).toEqual(['Is it {yes}?', 'It is.'])
+    expect(chunks.at(-1)).toMatchObject({ type: 'finish', stop: 'end' })
+  })
+
   test('MO4 reasoning keeps its provider metadata and is sent back only to the model that wrote it', async () => {
     const parts: Part[] = [
       { type: 'reasoning-start', id: 'r', providerMetadata: { p: { id: 'rs_1' } } },

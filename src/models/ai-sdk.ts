@@ -37,10 +37,10 @@ async function* streamLanguageModel(
       const { done, value } = await reader.read()
       if (signal.aborted) throw signal.reason
       if (done) break
-      const chunk = parts.read(value)
-      if (!chunk) continue
-      yield chunk
-      if (signal.aborted) throw signal.reason
+      for (const chunk of parts.read(value)) {
+        yield chunk
+        if (signal.aborted) throw signal.reason
+      }
     }
   } catch (thrown) {
     if (signal.aborted) throw signal.reason

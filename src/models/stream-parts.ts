@@ -7,6 +7,7 @@ import type {
 import { TroupeError } from '../errors.ts'
 import type { ModelChunk, ModelStop, Usage } from '../kernel/model.ts'
 import type { ProviderMetadata } from './provider-metadata.ts'
+import { ThinkTagReader } from './think-tags.ts'
 import type { ToolNameMap } from './tool-name-map.ts'
 
 export type StreamPart = LanguageModelV4StreamPart | LanguageModelV3StreamPart | LanguageModelV2StreamPart
@@ -19,6 +20,7 @@ export class StreamPartReader {
   readonly #model: string
   readonly #toolNames: ToolNameMap
   readonly #reasoningMetadata = new Map<string, SharedV4ProviderMetadata>()
+  readonly #thinkTags = new ThinkTagReader()
   #toolCallCount = 0
   #finish: FinishPart | undefined
 
@@ -32,28 +34,30 @@ export class StreamPartReader {
     return this.#finish !== undefined && toStopReason(this.#finish) !== 'interrupted'
   }
 
-  read(part: StreamPart): ModelChunk | undefined {
+  read(part: StreamPart): readonly ModelChunk[] {
     switch (part.type) {
       case 'text-delta':
-        return part.delta === '' ? undefined : { type: 'text', text: part.delta }
+        return part.delta === '' ? [] : this.#thinkTags.read(part.delta)
+      case 'text-end':
+        return this.#thinkTags.end()
       case 'reasoning-start':
         this.#addReasoningMetadata(part.id, part.providerMetadata)
-        return undefined
+        return []
       case 'reasoning-delta':
         this.#addReasoningMetadata(part.id, part.providerMetadata ?? {})
-        return part.delta === '' ? undefined : { type: 'reasoning', text: part.delta }
+        return part.delta === '' ? [] : [{ type: 'reasoning', text: part.delta }]
       case 'reasoning-end':
         this.#addReasoningMetadata(part.id, part.providerMetadata)
         return this.#reasoningEnd(part.id)
       case 'tool-call':
-        return part.providerExecuted ? undefined : this.#toolCall(part)
+        return part.providerExecuted ? [] : [this.#toolCall(part)]
       case 'finish':
         this.#finish = part
-        return undefined
+        return this.#thinkTags.end()
       case 'error':
         throw part.error
       default:
-        return undefined
+        return []
     }
   }
 
@@ -78,9 +82,9 @@ export class StreamPartReader {
   }
 
   /** Ends a reasoning block with an empty chunk that carries its metadata. */
-  #reasoningEnd(id: string): ModelChunk | undefined {
+  #reasoningEnd(id: string): ModelChunk[] {
     const metadata = this.#reasoningMetadata.get(id)
-    return metadata && { type: 'reasoning', text: '', provider: this.#withModel(metadata) }
+    return metadata ? [{ type: 'reasoning', text: '', provider: this.#withModel(metadata) }] : []
   }
 
   #withModel(metadata: SharedV4ProviderMetadata): ProviderMetadata {

@@ -22,6 +22,11 @@ export function parseCutOffObject(text: string): CutOffObject | undefined {
   return cut === undefined ? { fields } : { fields, cut }
 }
 
+/** True when brackets or quotes of an object are open at its end. */
+export function isCutOff(body: string): boolean {
+  return scan(body).missing !== ''
+}
+
 interface Scan {
   /** The closing brackets that are missing, in their order. */
   missing: string

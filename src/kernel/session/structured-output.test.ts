@@ -91,3 +91,33 @@ describe('SO4 parsing JSON', () => {
     expect(parseStructuredOutput(schema, 'yes')).toEqual({ ok: false, reason: 'it is not JSON' })
   })
 })
+
+describe('SO7 objects with mistakes', () => {
+  test.each([
+    '{"verdict":"yes","score":3,}',
+    "{'verdict': 'yes', 'score': 3}",
+    '{verdict: "yes", score: 3}',
+    '{“verdict”: “yes”, “score”: 3}',
+    '{"verdict":"yes", // certain\n"score":3 /* of 5 */}',
+    'Here it is:\n```json\n{"verdict":"yes",\n"score":3,\n}\n```\nDone.',
+    'Is it {"verdict":"no","score":1}? Rather not.</think>\n{"verdict":"yes","score":3}',
+    '{"verdict":"yes","score":3,"note":"first line\nsecond line"}',
+  ])('SO7 is read as meant: %s', (text) => {
+    expect(parseStructuredOutput(schema, text)).toEqual({ ok: true, object: { verdict: 'yes', score: 3 } })
+  })
+
+  test.each([
+    '{"verdict":"yes","score":3',
+    '{\'verdict\':"yes","score":3,"note":"and so',
+    'Use {verdict} and {score}.',
+    '{ maybe yes, maybe no }',
+    'yes, 3',
+  ])('SO7 is not invented: %s', (text) => {
+    expect(parseStructuredOutput(schema, text)).toEqual({ ok: false, reason: 'it is not JSON' })
+  })
+
+  test('SO7 a long text is not repaired', () => {
+    const note = 'he said "no" '.repeat(2_000)
+    expect(parseStructuredOutput(schema, `{"verdict":"yes","score":3,"note":"${note}"}`)).toMatchObject({ ok: false })
+  })
+})

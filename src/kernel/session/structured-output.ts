@@ -1,14 +1,17 @@
+import { repairJsonObject } from '../../schema/repair-json.ts'
 import { validateValue } from '../../schema/schema.ts'
 import type { Schema } from '../../schema/standard-schema.ts'
+import { isCutOff } from './cut-off-object.ts'
 
 export type ParsedOutput = { ok: true; object: unknown } | { ok: false; reason: string }
 
 /**
- * Structured output: parses a model's text against a schema. Accepts bare JSON, fenced JSON, JSON surrounded by prose, and each
- * of them as a JSON string (double encoding).
+ * Structured output: parses a model's text against a schema. Accepts bare JSON, fenced JSON, JSON surrounded by prose, each
+ * of them as a JSON string (double encoding), and an object with mistakes such as trailing commas.
  */
 export function parseStructuredOutput(schema: Schema, text: string): ParsedOutput {
-  const found = parseJson(text) ?? parseEmbeddedJson(text)
+  const answer = withoutReasoning(text)
+  const found = parseJson(answer) ?? parseEmbeddedJson(answer) ?? parseBrokenJson(answer)
   if (!found) return { ok: false, reason: 'it is not JSON' }
   const parsed = validateValue(schema, found.value)
   if (parsed.ok) return { ok: true, object: parsed.value }
@@ -40,6 +43,20 @@ function parseEmbeddedJson(text: string): { value: unknown } | undefined {
     parseJson(fenced?.replace(/^json/i, '')) ??
     (start < 0 || end < start ? undefined : parseJson(text.slice(start, end + 1)))
   )
+}
+
+/** Servers whose chat template begins the reasoning send only its end tag. */
+function withoutReasoning(text: string): string {
+  const end = text.lastIndexOf('</think>')
+  return end < 0 ? text : text.slice(end + '</think>'.length)
+}
+
+/** An object with mistakes, to its last brace. One that was cut off is not completed: half an answer may say the opposite of the whole one. */
+function parseBrokenJson(text: string): { value: unknown } | undefined {
+  const start = text.indexOf('{')
+  if (start < 0 || isCutOff(text.slice(start))) return undefined
+  const value = repairJsonObject(text.slice(start, text.lastIndexOf('}') + 1))
+  return value && { value }
 }
 
 function parseJson(text: string | undefined): { value: unknown } | undefined {

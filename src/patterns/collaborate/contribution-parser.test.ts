@@ -87,6 +87,12 @@ describe('answers that do not match the schema', () => {
     })
   })
 
+  test('CO65 a critical concern that is the example counts without its words', () => {
+    const concerns = [{ concern: 'what could go wrong', severity: 'critical' }]
+    const kept = [{ concern: 'no description', severity: 'critical' }]
+    expect(parsePartial({ recommendation: 'go', concerns }).concerns).toEqual(kept)
+  })
+
   test('CO65 a critical concern that is nearly the example is kept', () => {
     const concerns = [{ concern: 'Something could go wrong', severity: 'critical' }]
     expect(parsePartial({ recommendation: 'go', concerns }).concerns).toEqual(concerns)

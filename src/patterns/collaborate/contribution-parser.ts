@@ -5,7 +5,7 @@ import { decodeJsonString, parseStructuredOutput } from '../../kernel/session/st
 import { hasWords } from '../../kernel/template-marks.ts'
 import * as z from '../../schema/zod.ts'
 import type { Concern, ContributionContent } from './output.ts'
-import { isExampleText } from './prompts/specialist-prompt.ts'
+import { EXAMPLE_CONCERN, isExampleText } from './prompts/specialist-prompt.ts'
 
 const anyObject = z.record(z.string(), z.unknown())
 const CONTENT_FIELDS = ['response', 'recommendation', 'confidence', 'concerns', 'questions']
@@ -113,9 +113,9 @@ function toConcerns(value: unknown): Concern[] {
   const severity = toSeverity(rawSeverity)
   const concern = [fields.concern, ...Object.values(fields)].map(toText).find(isNotBlank)?.trim()
   // A veto must not be lost for its words.
-  if (concern !== undefined && severity !== 'critical' && isExampleText(concern)) return []
-  if (concern === undefined) return severity === 'critical' ? [{ concern: 'no description', severity }] : []
-  return [{ concern, severity }]
+  if (severity === 'critical')
+    return [{ concern: concern === undefined || concern === EXAMPLE_CONCERN ? 'no description' : concern, severity }]
+  return concern === undefined || isExampleText(concern) ? [] : [{ concern, severity }]
 }
 
 function toList(given: unknown): unknown[] {

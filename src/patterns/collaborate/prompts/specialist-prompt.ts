@@ -50,12 +50,14 @@ export function identity({ name, role, focus, instructions }: SpecialistPromptIn
   ].join('\n')
 }
 
+export const EXAMPLE_CONCERN = 'what could go wrong'
+
 /** Texts of the example that must not count as an answer when a model copies them. */
 const EXAMPLE_TEXTS = {
   response: 'your analysis for the person who asked, at most 200 words',
   recommendation: 'what to do, one imperative sentence of at most 15 words',
   choice: 'exactly one of the choices',
-  concern: 'what could go wrong',
+  concern: EXAMPLE_CONCERN,
   question: 'what you would need to know',
 }
 
