@@ -5,6 +5,8 @@ import { parseTrace } from '../src/formats/trace-file.ts'
 import { resultFingerprint } from '../src/judgement/loop/handoff-loop.ts'
 import type { OrchestratorDecision, RepetitionThresholds } from '../src/judgement/loop/repeated-work.ts'
 import { createRepeatedWorkDetector, REPETITION_THRESHOLDS } from '../src/judgement/loop/repeated-work.ts'
+import type { TraceMessage } from '../src/judgement/loop/trace.ts'
+import { scoreRepeatedSteps } from './repeated-steps.ts'
 
 /* npm run bench:loops -- FOLDER, with FOLDER/labels.jsonl and FOLDER/traces: decisions of orchestrators, labelled as loops or not. */
 
@@ -19,6 +21,7 @@ interface Label {
 interface LabelledRun {
   decisions: OrchestratorDecision[]
   labels: boolean[]
+  messages: readonly TraceMessage[]
 }
 
 interface Score {
@@ -52,7 +55,7 @@ function loadRuns(folder: string): LabelledRun[] {
         freshStart: between.some(({ kind }) => kind === 'plan' || kind === 'person'),
       }
     })
-    return { decisions, labels: ofRun.map((label) => label.is_in_loop) }
+    return { decisions, messages, labels: ofRun.map((label) => label.is_in_loop) }
   })
 }
 
@@ -88,7 +91,7 @@ function repeatedWork(thresholds: RepetitionThresholds): Detector {
   }
 }
 
-/** The same instruction, word for word, for the third time. */
+/** The same instruction, word for word, for the third time: as exact fingerprints find it. */
 const exactFingerprints: Detector = (decisions) => {
   const seen = new Map<string, number>()
   return decisions.map(({ instruction }) => {
@@ -142,4 +145,8 @@ const rows: [string, Score][] = [
 for (const [name, { precision, recall, f1, nearPrecision, nearRecall }] of rows) {
   const [p, r, f, np, nr] = [precision, recall, f1, nearPrecision, nearRecall].map((value) => value.toFixed(3))
   print(`${name.padEnd(44)}    ${p}   ${r}  ${f}                            ${np}   ${nr}`)
+}
+print(`\n${'steps that a speaker repeats, against'.padEnd(44)}precision  recall`)
+for (const { name, precision, recall } of scoreRepeatedSteps(runs.map(({ messages }) => messages))) {
+  print(`${name.padEnd(44)}    ${precision.toFixed(3)}   ${recall.toFixed(3)}`)
 }
