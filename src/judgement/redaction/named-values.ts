@@ -174,6 +174,8 @@ function isSecretText(value: string, name: string): boolean {
   const isPassword = words.some((word) => /^pass|^pwd$/.test(word)) || words.at(-1) === 'secret'
   if (/\s/.test(value))
     return isPassword && !/[.!?:…]$/.test(value) && value.split(/\s+/).length <= 8 && !/^[A-Z][a-z]+ [a-z]/.test(value)
+  // Versions of packages such as `pbkdf2-password`.
+  if (/^[~^]?\d{1,4}\.\d{1,4}\.\d{1,4}(?:-[a-z]+\.\d+)?$/.test(value)) return false
   // URLs, paths, and names of fields, options and messages.
   if (/^(?:https?:\/\/[^@]*$|[./~]|[a-z]+(?:[-_.][a-z]+)+$|--)/.test(value)) return false
   return isPassword ? !/^[A-Z][a-z]+$/.test(value) : looksRandom(value)
