@@ -2,7 +2,7 @@ import type { ArchitectureDecision } from '../../../kernel/project-profile.ts'
 import type { ConversationExcerpt, ItemSource, PastCollaboration } from './context-package.ts'
 
 /** The field of the package that a candidate would go to, with what the field needs besides the text. */
-export type Placement =
+export type PackageField =
   | { field: 'code_snippets'; path?: string }
   | { field: 'error_messages' }
   | { field: 'attempted_solutions' }
@@ -19,7 +19,7 @@ export interface Candidate {
   /** Position of the text: of the message, then of the passage in it. */
   position: readonly [message: number, passage: number]
   text: string
-  placement: Placement
+  placement: PackageField
   /** What the asker named itself: always relevant. */
   requested?: true
   /** A score that another search computed. */

@@ -1,6 +1,6 @@
 import { splitPassages } from '../../../judgement/relevance/passages.ts'
 import type { Message, ToolCallPart, ToolResultPart } from '../../../kernel/model.ts'
-import type { Candidate, Placement } from './candidate.ts'
+import type { Candidate, PackageField } from './candidate.ts'
 
 /* Reads the asker's conversation: what it was told, read, tried and saw fail. Reasoning is private and left out. */
 
@@ -54,7 +54,7 @@ export function readConversation(messages: readonly Message[], redact: Redact): 
 
 interface TextKind {
   source: Candidate['source']
-  placement: Placement
+  placement: PackageField
   /** Instead of `message 12`. */
   origin?: string
 }
@@ -139,7 +139,7 @@ function toCandidates(text: string, { source, placement, origin, message, recenc
 }
 
 /** Errors and attempts say more about a problem than files that were only read. */
-const FIELD_PRIORS: Readonly<Record<Placement['field'], number>> = {
+const FIELD_PRIORS: Readonly<Record<PackageField['field'], number>> = {
   code_snippets: 0.9,
   error_messages: 1.1,
   attempted_solutions: 1.1,

@@ -1,37 +1,25 @@
 import { splitPassages } from '../../../judgement/relevance/passages.ts'
-import type { Candidate, Placement } from './candidate.ts'
+import type { ConsultationRequest } from '../request.ts'
+import type { Candidate, PackageField } from './candidate.ts'
 
 /** The parts of a request that the package needs. */
-export interface PackageRequest {
-  collaboration_id: string
-  requesting_agent: string
-  question: string
-  consultation_reason?: string | undefined
-  context: {
-    current_task?: string | undefined
-    specific_concern?: string | undefined
-    attempted_approaches?: readonly string[] | undefined
-    relevant_files?: readonly string[] | undefined
-    code_snippets?: readonly { path?: string | undefined; text: string }[] | undefined
-    error_messages?: readonly string[] | undefined
-  }
-}
+export type PackageRequest = Pick<ConsultationRequest, 'collaboration_id' | 'requesting_agent' | 'question' | 'context'>
 
 const MAX_PASSAGE = 1600
 
 /** What the asker itself put into the request. */
 export function requestCandidates({ context }: PackageRequest, redact: (text: string) => string): Candidate[] {
   const { attempted_approaches = [], code_snippets = [], error_messages = [] } = context
-  const texts: [text: string, origin: string, placement: Placement][] = [
+  const texts: [text: string, origin: string, placement: PackageField][] = [
     ...error_messages.map(
-      (text) => [text, 'error message', { field: 'error_messages' }] as [string, string, Placement],
+      (text) => [text, 'error message', { field: 'error_messages' }] as [string, string, PackageField],
     ),
-    ...code_snippets.map(({ text, path }): [string, string, Placement] => [
+    ...code_snippets.map(({ text, path }): [string, string, PackageField] => [
       text,
       path ?? 'code snippet',
       { field: 'code_snippets', ...(path === undefined ? undefined : { path: redact(path) }) },
     ]),
-    ...attempted_approaches.map((text): [string, string, Placement] => [
+    ...attempted_approaches.map((text): [string, string, PackageField] => [
       text,
       'attempted approach',
       { field: 'attempted_solutions' },

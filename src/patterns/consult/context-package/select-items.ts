@@ -5,7 +5,7 @@ import { estimateTokens } from './candidate.ts'
 import type { LeftOutItem } from './context-package.ts'
 
 /** What goes into the package and what does not. */
-export interface Selection {
+export interface ItemSelection {
   chosen: ScoredCandidate[]
   left_out: LeftOutItem[]
 }
@@ -39,7 +39,7 @@ interface SelectionOptions {
 export function selectItems(
   scored: readonly ScoredCandidate[],
   { budget, present, settings = SELECTION_SETTINGS }: SelectionOptions,
-): Selection {
+): ItemSelection {
   const chosen: ScoredCandidate[] = []
   const left_out: LeftOutItem[] = []
   const best = Math.max(0, ...scored.filter(({ requested }) => !requested).map(({ relevance }) => relevance))

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import type { Message } from '../../../kernel/model.ts'
 import { UNKNOWN_PROFILE } from '../../../kernel/project-profile.ts'
 import { wordEmbedder } from '../../../testing/word-embedder.ts'
-import type { PackageMaterial } from './build-context-package.ts'
-import { composePackage } from './build-context-package.ts'
 import { estimateTokens } from './candidate.ts'
+import type { PackageMaterial } from './compose-package.ts'
+import { composePackage } from './compose-package.ts'
 import { formatContextPackage } from './package-prompt.ts'
 
 const user = (text: string): Message => ({ role: 'user', content: [{ type: 'text', text }] })
