@@ -68,6 +68,8 @@ export interface ChangedFile {
   from?: string
   /** Of the new version; of the old one for a deleted file. */
   type: 'file' | 'executable' | 'link' | 'submodule'
+  /** The target of a link. It may lead anywhere. */
+  target?: string
   /** Only the mode has changed, such as `chmod +x`. */
   mode_only?: true
 }

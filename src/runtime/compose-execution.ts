@@ -13,6 +13,7 @@ import { embedderPort } from './model-ports.ts'
 import type { PatternRegistry } from './pattern-registry.ts'
 import type { ExecutionParts, RuntimeParts } from './runtime-parts.ts'
 import type { TroupeOptions } from './troupe-options.ts'
+import { worktreePorts } from './worktree-ports.ts'
 
 /** Bounds memory. A run that waits for a model needs little else; `limits.concurrency` bounds its model requests. */
 const DEFAULT_CONCURRENCY = 1000
@@ -42,6 +43,7 @@ export async function composeExecution({ options, runtime, registry, host }: Exe
     permissions: createPermissions(policy, { aliases, agentTools, agents }),
     ...(toolbox ? { workspace: toolbox.workspace.realPath } : undefined),
     ...environmentPort(toolbox),
+    ...worktreePorts(options, runtime),
     strict: options.engine?.strict ?? false,
     ...sessionPorts(store),
   }

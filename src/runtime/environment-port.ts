@@ -5,7 +5,7 @@ import type { Ports } from '../kernel/ports.ts'
 import type { Toolbox } from '../tools/tools.ts'
 
 /** Tools that work in the folder: agents with one of them learn about it. */
-const FOLDER_TOOLS: ReadonlySet<string> = new Set(['Read', 'Write', 'Edit', 'Glob', 'Grep', 'Bash', 'LSP'])
+export const FOLDER_TOOLS: ReadonlySet<string> = new Set(['Read', 'Write', 'Edit', 'Glob', 'Grep', 'Bash', 'LSP'])
 
 /** Describes the workspace to agents that have tools for it. Nothing to describe without a workspace. */
 export function environmentPort(toolbox: Toolbox | undefined): Pick<Ports, 'environment'> {

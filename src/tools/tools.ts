@@ -58,6 +58,8 @@ export interface Toolbox {
   tools: Tool[]
   workspace: Workspace
   sandbox: Sandbox
+  /** The same tools for another folder, such as a worktree; its commands can also read these paths. */
+  openIn(folder: string, read: readonly string[]): Toolbox
   /** Stops background processes. */
   close(): Promise<void>
 }
@@ -99,7 +101,14 @@ export function createTools(options: ToolsOptions, records?: string): Toolbox {
     languageServers.stop()
     return sandbox.close()
   }
-  return { tools, workspace, sandbox, close }
+  const openIn = (folder: string, read: readonly string[]) =>
+    createTools({ ...options, workspace: folder, ...readableInSandbox(options, read) }, records)
+  return { tools, workspace, sandbox, openIn, close }
+}
+
+function readableInSandbox({ sandbox = {} }: ToolsOptions, read: readonly string[]): Pick<ToolsOptions, 'sandbox'> {
+  if (sandbox === 'none') return { sandbox }
+  return { sandbox: { ...sandbox, read: [...(sandbox.read ?? []), ...read] } }
 }
 
 function selectSearchEngine(

@@ -1,0 +1,44 @@
+import { userHome } from '../formats/user-home.ts'
+import type { Ports } from '../kernel/ports.ts'
+import type { Repository } from '../kernel/repository.ts'
+import { createRepository } from '../tools/git/git-repository.ts'
+import { trustedPath } from '../tools/sandbox/trusted-path.ts'
+import { FOLDER_TOOLS } from './environment-port.ts'
+import type { FolderToolboxes } from './folder-toolboxes.ts'
+import { createFolderToolboxes, userWorktrees } from './folder-toolboxes.ts'
+import type { RuntimeParts } from './runtime-parts.ts'
+import { enabledTools } from './tool-ports.ts'
+import type { TroupeOptions } from './troupe-options.ts'
+
+/** The repository of the workspace, and the tools of sessions that work in one of its worktrees. */
+export function worktreePorts(
+  options: TroupeOptions,
+  { toolbox, checkedPorts }: Pick<RuntimeParts, 'toolbox' | 'checkedPorts'>,
+): Pick<Ports, 'repository' | 'toolIn'> {
+  if (!toolbox) return {}
+  const toolboxes = createFolderToolboxes(toolbox)
+  // A tool of the program with the same name is not replaced.
+  const own = enabledTools(options, toolbox).filter((tool) => checkedPorts.tools.get(tool.name) === tool)
+  const names = new Set(own.map(({ name }) => name).filter((name) => FOLDER_TOOLS.has(name)))
+  return {
+    repository: withClosedTools(openRepository(toolbox.workspace.realPath), toolboxes),
+    toolIn: (folder, name) =>
+      names.has(name) ? toolboxes.open(folder).tools.find((tool) => tool.name === name) : undefined,
+  }
+}
+
+/** The repository of a folder, with worktrees in the user's state folder. */
+export function openRepository(workspace: string): Repository {
+  const worktrees = userWorktrees()
+  return createRepository({ workspace, worktrees, home: userHome(), path: trustedPath([workspace, worktrees]) })
+}
+
+function withClosedTools(repository: Repository, toolboxes: FolderToolboxes): Repository {
+  return {
+    ...repository,
+    removeWorktree: async (request, signal) => {
+      await toolboxes.closeIn(`/${request.id.run_id}/${request.id.name}/`)
+      await repository.removeWorktree(request, signal)
+    },
+  }
+}

@@ -1,0 +1,210 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { CheckoutFeature, CheckoutState, RepositoryRefusal } from '../../kernel/repository.ts'
+import { isWithin, resolveRealPath } from '../files/protected-paths.ts'
+import type { Git } from './git-client.ts'
+import type { GitProgram } from './git-process.ts'
+import { runGit } from './git-process.ts'
+import { repositoryFolder } from './worktree-place.ts'
+
+/** The user's checkout, as worktrees need it. */
+export interface Checkout {
+  top: string
+  /** The git folder that all worktrees share. */
+  common: string
+  /** The git folder of this checkout. */
+  gitFolder: string
+  /** The workspace relative to `top`; empty if they are the same. */
+  prefix: string
+  head: string
+  /** The folder for worktrees of this repository. */
+  worktrees: string
+}
+
+export interface CheckoutLocation {
+  workspace: string
+  /** The folder for worktrees of all repositories. */
+  root: string
+}
+
+const MIN_VERSION = [2, 38] as const
+
+/** Finds the repository of a folder, or says why it cannot have worktrees. */
+export async function findCheckout(
+  program: GitProgram,
+  { workspace, root }: CheckoutLocation,
+  signal: AbortSignal | undefined,
+): Promise<Checkout | RepositoryRefusal> {
+  const ask = (...args: string[]) => runGit(program, { args: ['-C', workspace, ...args], signal })
+  const version = await ask('version')
+  if (version.stopped === 'missing') return { reason: 'no_git', ...MISSING_GIT }
+  const problem = versionProblem(version.stdout.toString('utf8'))
+  if (problem) return problem
+  const facts = await ask(
+    'rev-parse',
+    '--path-format=absolute',
+    '--is-bare-repository',
+    '--git-common-dir',
+    '--git-dir',
+  )
+  if (facts.status !== 0) return noRepository(workspace, facts.stderr)
+  const [bare, common = '', gitFolder = ''] = facts.stdout.toString('utf8').split('\n')
+  const where = await ask('rev-parse', '--show-toplevel')
+  if (bare === 'true' || where.status !== 0) {
+    return {
+      reason: 'bare',
+      message: `'${workspace}' is a bare repository or inside a git folder: there are no files to work on`,
+      hint: 'clone it and use the clone: git clone REPOSITORY FOLDER',
+    }
+  }
+  const top = resolveRealPath(where.stdout.toString('utf8').replace(/\n$/, ''))
+  const folder = resolveRealPath(workspace)
+  if (!isWithin(folder, top)) {
+    return {
+      reason: 'outside',
+      message: `the repository of '${workspace}' has its files elsewhere: in '${top}' (\`core.worktree\`)`,
+      hint: 'use that folder as the workspace, or unset `core.worktree` in its git config',
+    }
+  }
+  if (isWithin(resolveRealPath(root), top)) {
+    return {
+      reason: 'worktrees_inside',
+      message: `the folder for worktrees '${root}' is inside the repository '${top}'`,
+      hint: 'choose a folder outside of it with the variable XDG_STATE_HOME',
+    }
+  }
+  const head = await ask('rev-parse', '--verify', '--quiet', 'HEAD^{commit}')
+  if (head.status !== 0) {
+    return {
+      reason: 'no_commits',
+      message: `the repository '${top}' has no commits: worktrees begin at a commit`,
+      hint: "make a first commit: git add -A && git commit -m 'Initial commit'",
+    }
+  }
+  return {
+    top,
+    common: resolveRealPath(common),
+    gitFolder: resolveRealPath(gitFolder),
+    prefix: folder.slice(top.length + 1),
+    head: head.stdout.toString('utf8').trim(),
+    worktrees: repositoryFolder(resolveRealPath(root), { top, common: resolveRealPath(common) }),
+  }
+}
+
+const MISSING_GIT = {
+  message: 'git worktrees need the program `git`, which cannot be started',
+  hint: 'install git 2.38 or newer; on Debian: apt-get install git',
+}
+
+function versionProblem(text: string): RepositoryRefusal | undefined {
+  const [, major = '0', minor = '0'] = /(\d+)\.(\d+)/.exec(text) ?? []
+  const [minMajor, minMinor] = MIN_VERSION
+  if (Number(major) > minMajor || (Number(major) === minMajor && Number(minor) >= minMinor)) return undefined
+  return {
+    reason: 'old_git',
+    message: `git is too old for merges in memory: ${text.trim()}; ${MIN_VERSION.join('.')} is needed`,
+    hint: 'install a newer git',
+  }
+}
+
+function noRepository(workspace: string, stderr: string): RepositoryRefusal {
+  if (!/not a git repository/i.test(stderr)) {
+    return {
+      reason: 'unreadable',
+      message: `the repository of '${workspace}' cannot be read: ${stderr.split('\n')[0]}`,
+      hint: 'run `git status` there to see more',
+    }
+  }
+  return {
+    reason: 'no_repository',
+    message: `'${workspace}' is not in a git repository`,
+    hint: "make it one: git init && git add -A && git commit -m 'Initial commit'",
+  }
+}
+
+export function isRefusal(found: object): found is RepositoryRefusal {
+  return 'reason' in found
+}
+
+/** The state of the checkout, with a note for each fact that a person should know. */
+export async function describeCheckout(
+  git: Git,
+  checkout: Checkout,
+  signal: AbortSignal | undefined,
+): Promise<CheckoutState> {
+  const { top, head, gitFolder } = checkout
+  const branch = await git.run(['symbolic-ref', '--quiet', '--short', 'HEAD'], { signal, statuses: [0, 1] })
+  const status = await git.text(['status', '--porcelain', '-z', '--ignore-submodules=dirty', '--no-renames'], {
+    signal,
+  })
+  const entries = status.split('\0').filter((entry) => entry !== '')
+  const untracked = entries.filter((entry) => entry.startsWith('?? ')).length
+  const tree = (await git.text(['ls-tree', '-r', '-z', head], { signal })).split('\0').filter((line) => line !== '')
+  const submodules = tree.filter((line) => line.startsWith('160000 ')).map((line) => line.slice(line.indexOf('\t') + 1))
+  const operation = operationInProgress(gitFolder)
+  const state = {
+    top,
+    head,
+    ...(branch.status === 0 ? { branch: branch.stdout.toString('utf8').trim() } : undefined),
+    dirty: { tracked: entries.length - untracked, untracked },
+    submodules,
+    features: await findFeatures(git, checkout, signal),
+    ...(operation ? { operation } : undefined),
+    files: tree.length - submodules.length,
+  }
+  return { ...state, notes: notesAbout(state) }
+}
+
+async function findFeatures(
+  git: Git,
+  { common, gitFolder }: Checkout,
+  signal: AbortSignal | undefined,
+): Promise<CheckoutFeature[]> {
+  const isSet = async (key: string) => {
+    const args = ['config', '--type=bool', '--get-regexp', key]
+    const { stdout } = await git.run(args, { signal, statuses: [0, 1] })
+    return / true$/m.test(stdout.toString('utf8'))
+  }
+  const lfs = ['grep', '-q', '--no-textconv', 'filter=lfs', 'HEAD', '--', '*.gitattributes']
+  const found: [CheckoutFeature, boolean][] = [
+    ['lfs', (await git.run(lfs, { signal, statuses: [0, 1] })).status === 0],
+    ['sparse', await isSet('^core\\.sparsecheckout$')],
+    ['shallow', existsSync(join(common, 'shallow'))],
+    ['partial', await isSet('^remote\\..*\\.promisor$')],
+    ['linked', gitFolder !== common],
+  ]
+  return found.filter(([, isThere]) => isThere).map(([feature]) => feature)
+}
+
+function operationInProgress(gitFolder: string): CheckoutState['operation'] {
+  const has = (name: string) => existsSync(join(gitFolder, name))
+  if (has('rebase-merge') || has('rebase-apply')) return 'rebase'
+  if (has('MERGE_HEAD')) return 'merge'
+  if (has('CHERRY_PICK_HEAD')) return 'cherry-pick'
+  if (has('REVERT_HEAD')) return 'revert'
+  return has('BISECT_LOG') ? 'bisect' : undefined
+}
+
+function notesAbout({ dirty, submodules, features, operation, branch, head }: Omit<CheckoutState, 'notes'>): string[] {
+  const notes: string[] = []
+  const changed = [
+    ...(dirty.tracked > 0 ? [`${dirty.tracked} changed`] : []),
+    ...(dirty.untracked > 0 ? [`${dirty.untracked} untracked`] : []),
+  ]
+  if (changed.length > 0) {
+    notes.push(
+      `The checkout has changes that are not committed (${changed.join(', ')}). They stay as they are; agents work on the last commit and do not see them.`,
+    )
+  }
+  if (branch === undefined) notes.push(`HEAD is detached at ${head?.slice(0, 12)}; work begins there.`)
+  if (operation)
+    notes.push(`A ${operation} is in progress in the checkout; it is left alone, and work begins at its HEAD.`)
+  if (submodules.length > 0)
+    notes.push(`Submodules are empty in worktrees and cannot be changed there: ${submodules.slice(0, 5).join(', ')}.`)
+  if (features.includes('lfs'))
+    notes.push('Files of Git LFS are pointers in worktrees; changes to them are not committed.')
+  if (features.includes('sparse')) notes.push('The checkout is sparse; worktrees have the same part of the files.')
+  if (features.includes('partial'))
+    notes.push('The repository is a partial clone; objects that are missing are not fetched.')
+  return notes
+}

@@ -1,0 +1,109 @@
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { basename } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { isWithin } from '../files/protected-paths.ts'
+import type { GitFolders } from './git-errors.ts'
+import { toGitError } from './git-errors.ts'
+import type { GitCommand, GitOutput, GitProgram } from './git-process.ts'
+import { runGit, SAFE_SETTINGS, settingsEnvironment } from './git-process.ts'
+
+export interface GitOptions extends Omit<GitCommand, 'args'> {
+  /** Statuses that are no failure. Default: 0. */
+  statuses?: readonly number[]
+  /** The worktree that the command works in. A lock that a killed process left in it is removed. */
+  worktree?: string
+}
+
+/** Git in one repository. */
+export interface Git {
+  /** Throws an error that says what to do, unless the status is expected. */
+  run(args: readonly string[], options?: GitOptions): Promise<GitOutput>
+  /** The output without the line break at its end. */
+  text(args: readonly string[], options?: GitOptions): Promise<string>
+}
+
+const LOCK = /Unable to create '(.+\.lock)': File exists/
+const LOCK_ATTEMPTS = 40
+const LOCK_DELAY_MS = 250
+
+/** For one operation: the names of the programs to disable are read once for each folder. */
+export function createGit(program: GitProgram, folder: string, folders: GitFolders): Git {
+  const settingsByFolder = new Map<string, Promise<(readonly [string, string])[]>>()
+  const settingsOf = (from: string, signal: AbortSignal | undefined) => {
+    const known = settingsByFolder.get(from) ?? programSettings(program, from, signal)
+    settingsByFolder.set(from, known)
+    return known
+  }
+  const run = async (args: readonly string[], options: GitOptions = {}): Promise<GitOutput> => {
+    const { statuses = [0], worktree, ...command } = options
+    const from = worktree ?? folder
+    const settings = await settingsOf(from, options.signal)
+    const env = { ...settingsEnvironment([...SAFE_SETTINGS, ...settings]), ...command.env }
+    const located = ['-C', from, ...args]
+    for (let attempt = 1; ; attempt++) {
+      const output = await runGit(program, { ...command, args: located, env })
+      if (output.status !== null && statuses.includes(output.status)) return output
+      const lock = LOCK.exec(output.stderr)?.[1]
+      if (lock === undefined || attempt === LOCK_ATTEMPTS) throw toGitError(args, output, folders)
+      if (worktree !== undefined && isOwnLock(lock, folders) && !isGitRunning(worktree)) rmSync(lock, { force: true })
+      else await delay(LOCK_DELAY_MS, undefined, options.signal ? { signal: options.signal } : {})
+    }
+  }
+  return {
+    run,
+    text: async (args, options) => (await run(args, options)).stdout.toString('utf8').replace(/\n$/, ''),
+  }
+}
+
+/** Locks of worktrees that Troupe opened; those of the checkout belong to the user. */
+function isOwnLock(lock: string, { repository }: GitFolders): boolean {
+  return isWithin(lock, `${repository}/worktrees`)
+}
+
+/**
+ * Settings that disable the programs of the repository's config, whose names are free: filters (clean, smudge), merge drivers, and converters
+ * for diffs. Without its driver a merge of such a file is a conflict: an empty driver would silently take one side.
+ */
+async function programSettings(
+  program: GitProgram,
+  folder: string,
+  signal: AbortSignal | undefined,
+): Promise<(readonly [string, string])[]> {
+  const args = ['-C', folder, 'config', '--list', '--includes', '--name-only', '-z']
+  const { stdout } = await runGit(program, { args, signal })
+  const settings = new Map<string, string>()
+  for (const key of stdout.toString('utf8').split('\0')) {
+    const [, section = '', name] = /^(filter|merge|diff)\.(.+)\.[a-z0-9-]+$/s.exec(key) ?? []
+    if (name === undefined) continue
+    if (section === 'merge') settings.set(`merge.${name}.driver`, 'false')
+    if (section === 'diff') for (const end of ['command', 'textconv']) settings.set(`diff.${name}.${end}`, '')
+    if (section === 'filter') {
+      for (const end of ['clean', 'smudge', 'process']) settings.set(`filter.${name}.${end}`, '')
+      settings.set(`filter.${name}.required`, 'false')
+    }
+  }
+  return [...settings]
+}
+
+/**
+ * Whether a git process works in this folder, as one that outlived the process that started it. Unique, because the path contains the id of
+ * the run. Without /proc nobody is found.
+ */
+export function isGitRunning(folder: string): boolean {
+  return processes().some((pid) => {
+    try {
+      const [program = '', ...args] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+      return basename(program) === 'git' && args.includes(folder)
+    } catch {
+      return false
+    }
+  })
+}
+
+function processes(): string[] {
+  try {
+    return readdirSync('/proc').filter((name) => /^\d+$/.test(name) && name !== String(process.pid))
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,53 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { TROUPE_FOLDER } from '../files/check-protected.ts'
+import type { GitProgram } from './git-process.ts'
+import { runGit } from './git-process.ts'
+
+/** What commits take from the git config of the user, which other commands do not read. */
+export interface CommitSettings {
+  name: string
+  email: string
+  /** Patterns of files that are never committed: those of the user, and Troupe's own folder. */
+  excludesFile: string
+}
+
+/** For users without an identity; the same that commands in the sandbox have. */
+const NEUTRAL = { name: 'Troupe agent', email: 'agent@troupe.invalid' }
+
+/** Reads the identity of the user and the global ignore file. `git config` starts no program. */
+export async function readUserSettings(
+  program: GitProgram,
+  { folder, worktrees, home }: { folder: string; worktrees: string; home: string },
+  signal: AbortSignal | undefined,
+): Promise<CommitSettings> {
+  const env = { HOME: home, XDG_CONFIG_HOME: join(home, '.config'), GIT_CONFIG_GLOBAL: join(home, '.gitconfig') }
+  const read = async (...args: string[]) => {
+    const { status, stdout } = await runGit(program, { args: ['-C', folder, 'config', ...args], env, signal })
+    return status === 0 ? stdout.toString('utf8').trim() : ''
+  }
+  const [name, email] = [await read('--get', 'user.name'), await read('--get', 'user.email')]
+  const ignored = await read('--type=path', '--get', 'core.excludesFile')
+  const excludesFile = join(worktrees, 'exclude')
+  const patterns = readText(ignored === '' ? join(home, '.config', 'git', 'ignore') : ignored)
+  mkdirSync(dirname(excludesFile), { recursive: true, mode: 0o700 })
+  writeFileSync(excludesFile, `${patterns}\n${TROUPE_FOLDER}/\n`)
+  return { ...(name !== '' && email !== '' ? { name, email } : NEUTRAL), excludesFile }
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+export function identityEnvironment({ name, email }: CommitSettings): Record<string, string> {
+  return {
+    GIT_AUTHOR_NAME: name,
+    GIT_AUTHOR_EMAIL: email,
+    GIT_COMMITTER_NAME: name,
+    GIT_COMMITTER_EMAIL: email,
+  }
+}

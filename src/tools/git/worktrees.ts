@@ -1,0 +1,169 @@
+import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Worktree, WorktreeId } from '../../kernel/repository.ts'
+import { operatorError } from '../tool-errors.ts'
+import type { Checkout } from './checkout.ts'
+import type { Git } from './git-client.ts'
+import { isGitRunning } from './git-client.ts'
+import type { WorktreePlace } from './worktree-place.ts'
+import {
+  linkPackages,
+  placeFor,
+  prepareFolder,
+  readRecord,
+  removeEmptyFolders,
+  removeFolder,
+  writeRecord,
+} from './worktree-place.ts'
+
+/*
+ * Opens and removes worktrees.
+ * 1. A worktree is complete if git lists it and its `.ready` file exists, which is written last and removed first. Anything else is
+ *    removed and made again: nobody has worked in it.
+ * 2. The base of a branch is on disk before the branch exists, so that changes can be computed after a crash at any point.
+ * 3. Git of a killed process may still be running: it is waited for.
+ */
+
+/** The repository and what works on it, for one operation. */
+export interface WorktreeScope {
+  git: Git
+  checkout: Checkout
+  signal: AbortSignal | undefined
+}
+
+export interface ListedWorktree {
+  path: string
+  branch: string | undefined
+}
+
+export async function listWorktrees({ git, signal }: WorktreeScope): Promise<ListedWorktree[]> {
+  const text = await git.text(['worktree', 'list', '--porcelain', '-z'], { signal })
+  return text
+    .split('\0\0')
+    .filter((entry) => entry !== '')
+    .map((entry) => {
+      const lines = entry.split('\0')
+      const value = (key: string) => lines.find((line) => line.startsWith(`${key} `))?.slice(key.length + 1)
+      return { path: value('worktree') ?? '', branch: value('branch') }
+    })
+}
+
+/** The commit of a reference; `undefined` if there is none. */
+export async function resolveCommit({ git, signal }: WorktreeScope, name: string): Promise<string | undefined> {
+  const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`]
+  const { status, stdout } = await git.run(args, { signal, statuses: [0, 1, 128] })
+  return status === 0 ? stdout.toString('utf8').trim() : undefined
+}
+
+export async function requireCommit(scope: WorktreeScope, name: string): Promise<string> {
+  const commit = await resolveCommit(scope, name)
+  if (commit !== undefined) return commit
+  throw operatorError(
+    `'${name}' is no commit or branch of the repository '${scope.checkout.top}'`,
+    'it may have been deleted; `git branch --list "troupe/*"` shows the branches of Troupe',
+  )
+}
+
+export async function openWorktree(
+  scope: WorktreeScope,
+  { id, base }: { id: WorktreeId; base?: string | undefined },
+): Promise<Worktree> {
+  const place = placeFor(scope.checkout.worktrees, id)
+  if (!(await isComplete(scope, place))) {
+    await waitForGit(place.path, scope.signal)
+    if (!(await isComplete(scope, place))) await createWorktree(scope, place, base)
+  }
+  return describeWorktree(scope, place)
+}
+
+async function isComplete(scope: WorktreeScope, place: WorktreePlace): Promise<boolean> {
+  if (!existsSync(place.ready) || !existsSync(join(place.path, '.git'))) return false
+  return (await listWorktrees(scope)).some(({ path }) => path === place.path)
+}
+
+async function createWorktree(scope: WorktreeScope, place: WorktreePlace, base: string | undefined): Promise<void> {
+  const { git, checkout, signal } = scope
+  await forgetWorktree(scope, place)
+  prepareFolder(place)
+  const start = await branchStart(scope, place, base)
+  const branch = start === undefined ? [place.path, place.branch] : ['-b', place.branch, place.path, start]
+  await git.run(['worktree', 'add', '--no-checkout', '--quiet', ...branch], { signal })
+  // Kept apart from `worktree add`, so that an incomplete checkout is one command that can be repeated.
+  await git.run(['reset', '--hard', '--quiet'], { signal, worktree: place.path })
+  linkPackages(checkout.worktrees, checkout.top)
+  writeRecord(place.ready, {})
+}
+
+/** The commit that the branch has to be created at; `undefined` if there is a branch. Records the base first. */
+async function branchStart(
+  scope: WorktreeScope,
+  place: WorktreePlace,
+  base: string | undefined,
+): Promise<string | undefined> {
+  const tip = await resolveCommit(scope, place.ref)
+  const recorded = readRecord(place.record)?.base
+  if (tip !== undefined && recorded !== undefined) return undefined
+  const start = await requireCommit(scope, base ?? scope.checkout.head)
+  writeRecord(place.record, { base: tip === undefined ? start : await mergeBase(scope, start, tip) })
+  return tip === undefined ? start : undefined
+}
+
+async function mergeBase({ git, signal }: WorktreeScope, one: string, other: string): Promise<string> {
+  const { status, stdout } = await git.run(['merge-base', one, other], { signal, statuses: [0, 1] })
+  return status === 0 ? stdout.toString('utf8').trim() : one
+}
+
+export async function describeWorktree(scope: WorktreeScope, place: WorktreePlace): Promise<Worktree> {
+  const head = await requireCommit(scope, place.ref)
+  const recorded = readRecord(place.record)?.base
+  const base = recorded !== undefined ? recorded : await mergeBase(scope, scope.checkout.head, head)
+  const { id, path, branch } = place
+  return { id, path, workspace: join(path, scope.checkout.prefix), branch, base, head }
+}
+
+/** The worktree, which has to be there with its files. */
+export async function requireWorktree(scope: WorktreeScope, id: WorktreeId): Promise<WorktreePlace> {
+  const place = placeFor(scope.checkout.worktrees, id)
+  if (await isComplete(scope, place)) return place
+  throw operatorError(
+    `the worktree '${place.path}' is gone: the folder was removed while the run used it`,
+    `changes that were not committed are lost; resume the run to open it again on the branch '${place.branch}'`,
+  )
+}
+
+export async function removeWorktree(
+  scope: WorktreeScope,
+  { id, branch }: { id: WorktreeId; branch: 'keep' | 'delete' },
+): Promise<void> {
+  const { git, checkout, signal } = scope
+  const place = placeFor(checkout.worktrees, id)
+  await waitForGit(place.path, signal)
+  await forgetWorktree(scope, place)
+  if (branch === 'delete') {
+    if ((await resolveCommit(scope, place.ref)) !== undefined)
+      await git.run(['update-ref', '-d', place.ref], { signal })
+    rmSync(place.record, { force: true })
+  }
+  removeEmptyFolders(checkout.worktrees, place)
+}
+
+/** Removes the folder, and the entry that git has of it. `git worktree prune` would touch worktrees of the user. */
+async function forgetWorktree(scope: WorktreeScope, place: WorktreePlace): Promise<void> {
+  rmSync(place.ready, { force: true })
+  const listed = (await listWorktrees(scope)).some(({ path }) => path === place.path)
+  // Before git: it refuses to remove a folder whose `.git` file is missing or damaged.
+  removeFolder(place)
+  if (!listed) return
+  const { git, signal } = scope
+  await git.run(['worktree', 'remove', '--force', '--force', place.path], { signal, statuses: [0, 128] })
+}
+
+const WAIT_MS = 50
+const MAX_WAIT_MS = 120_000
+
+/** Waits for git processes that a killed process has left working on this folder. */
+async function waitForGit(path: string, signal: AbortSignal | undefined): Promise<void> {
+  for (let waited = 0; waited < MAX_WAIT_MS && isGitRunning(path); waited += WAIT_MS)
+    await delay(WAIT_MS, undefined, signal ? { signal } : {})
+}
