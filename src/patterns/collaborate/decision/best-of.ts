@@ -39,6 +39,7 @@ export async function synthesizeByBestOf(
     result: mergeContributions(input),
     failed: `the evaluator failed: ${reason}`,
     tokens,
+    undecided: true as const,
   })
   if ('failure' in session) return toFailure(session.failure, 0)
   const { error } = session

@@ -114,6 +114,8 @@ describe('vote', () => {
     expect(output.vote).toMatchObject({ winner: null, tie: true, tied: ['go', 'wait'] })
     expect(output.consensus).toMatchObject({ tie: true, has_consensus: false, consensus_score: null, supporting: [] })
     expect(output.result).toMatch(/^# Tie: go \/ wait/)
+    expect(output.result).toContain('## Positions')
+    expect(output.result).not.toContain('## Dissent')
     expect(output.metadata.status).toBe('completed')
   })
 
@@ -219,6 +221,7 @@ describe('best_of', () => {
       expect(output.best_of).toBeUndefined()
       expect(output.metadata.status).toBe('partial')
       expect(output.metadata.problems?.[0]).toMatch(/^the evaluator failed: /)
+      expect(output.decided).toBe(false)
       expect(output.result).toContain('because of wait')
     }
   })

@@ -105,7 +105,7 @@ export function synthesizeByVote(
     ({ agents, recommendation, concerns }) =>
       `${agents.join(', ')}: ${recommendation}${concerns.length > 0 ? ` (${concerns.join('; ')})` : ''}`,
   )
-  if (minority.length > 0) sections.push(`## Dissent\n${bulletList(minority)}`)
+  if (minority.length > 0) sections.push(`## ${isDecided ? 'Dissent' : 'Positions'}\n${bulletList(minority)}`)
   if (unclear.length > 0)
     sections.push(`## Unclear\n${bulletList(unclear.map(([one, other]) => `may be the same: ${one} / ${other}`))}`)
   sections.push(...uncountedSection(contributions), ...missingSection(partitionByContent(contributions).missing))
