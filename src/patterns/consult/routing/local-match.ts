@@ -14,9 +14,11 @@ export interface LocalMatch {
 }
 
 /** The score from which `routing.local_match: true` decides. Chosen with `npm run bench:routing`. */
-export const DEFAULT_MATCH_THRESHOLD = 0.6
+export const DEFAULT_MATCH_THRESHOLD = 0.65
 
 const KEYWORD_SHARE = 0.5
+/** Additive smoothing: one keyword alone is weak evidence. */
+const KEYWORD_DOUBT = 1
 
 /** Ranks the scenarios by their keywords and, with an embedder, by the meaning of their descriptions. */
 export async function matchScenarios(
@@ -25,7 +27,9 @@ export async function matchScenarios(
   { embedder, signal }: { embedder: Embedder | undefined; signal: AbortSignal },
 ): Promise<LocalMatch | undefined> {
   const found = scenarios.map(({ keywords }) => findKeywords(question, keywords))
-  const byKeywords = toShares(found.map((keywords) => keywords.length))
+  const counts = found.map((keywords) => keywords.length)
+  const total = counts.reduce((sum, count) => sum + count, 0)
+  const byKeywords = counts.map((count) => count / (total + KEYWORD_DOUBT))
   const similarities = embedder ? await describeSimilarity(question, scenarios, { embedder, signal }) : undefined
   const scores = byKeywords.map((share, index) =>
     similarities ? KEYWORD_SHARE * share + (1 - KEYWORD_SHARE) * (similarities[index] ?? 0) : share,

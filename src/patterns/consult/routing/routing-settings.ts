@@ -22,7 +22,7 @@ export const scenariosSettings = z
 export const routingSettings = z.strictObject({
   local_match: z
     .union([z.boolean(), z.number().min(0).max(1)])
-    .describe('Routes without a model when keywords and description match from this score; true: 0.6. Default: false.')
+    .describe('Routes without a model when keywords and description match from this score; true: 0.65. Default: false.')
     .optional(),
 })
 export type RoutingSettings = z.output<typeof routingSettings>

@@ -24,8 +24,8 @@ const BUILT_IN: Readonly<Record<string, BuiltInScenario>> = {
   model_data: {
     description: 'Structure of data: fields, types, relations and validation of models, tables, schemas and migrations',
     keywords: words(
-      'model, field, fields, schema, table, column, columns, data structure, data model, entity, relation, foreign key, nullable, enum, ' +
-        'primary key, migration, index, type of, stored, database, record, attribute, one-to-many, join table, orm, uuid, timestamp, jsonb',
+      'model, field, schema, table, column, data structure, data model, entity, relation, foreign key, nullable, enum, ' +
+        'primary key, migration, unique constraint, stored, record, attribute, one-to-many, join table, orm, uuid, jsonb, row',
     ),
     primary: 'backend_developer',
     fallback: 'architect',
@@ -34,9 +34,10 @@ const BUILT_IN: Readonly<Record<string, BuiltInScenario>> = {
     description:
       'Security of code and design: authentication, authorization, secrets, encryption, injection, vulnerabilities',
     keywords: words(
-      'secure, security, vulnerability, vulnerable, attack, attacker, exploit, injection, xss, csrf, ssrf, auth, authentication, ' +
-        'authorization, permission check, token, jwt, oauth, password, hash, hashing, bcrypt, encrypt, encryption, secret, credential, ' +
-        'sanitize, escape, privilege, session fixation, cve, malicious, leak, tamper, spoof, brute force, rate limit login, cors, tls',
+      'secure, security, vulnerability, vulnerable, attack, attacker, exploit, injection, xss, csrf, ssrf, auth, ' +
+        'authentication, authorization, permission check, jwt, oauth, password, hash, bcrypt, encrypt, encryption, secret, ' +
+        'credential, sanitize, privilege, session fixation, cve, malicious, leak, tamper, spoof, brute force, cookie, ' +
+        'impersonate',
     ),
     primary: 'security_expert',
     fallback: 'reviewer',
@@ -45,9 +46,9 @@ const BUILT_IN: Readonly<Record<string, BuiltInScenario>> = {
     description:
       'Contract of an API: endpoints, parameters, requests, responses, status codes, errors, versions, webhooks',
     keywords: words(
-      'api, endpoint, route, request body, response, returns, return on, status code, http, get, post, put, patch, delete, payload, ' +
-        'query parameter, parameter, header, pagination cursor, graphql, grpc, rest, webhook, json body, contract, openapi, swagger, ' +
-        '404, 409, 422, 400, 201, 204, idempotent, rate limit, content type, version of the api',
+      'api, endpoint, route, request body, response, returns, status code, http, post, patch, payload, query parameter, ' +
+        'header, pagination cursor, graphql, mutation, grpc, rest, webhook, json body, contract, openapi, swagger, 403, 404, ' +
+        '409, 422, 400, 201, 204, idempotent, content type, multipart',
     ),
     primary: 'backend_developer',
     fallback: 'frontend_developer',
@@ -55,9 +56,9 @@ const BUILT_IN: Readonly<Record<string, BuiltInScenario>> = {
   bug_debugging: {
     description: 'Finding the cause of a defect: failures, crashes, wrong results, flaky tests, races, regressions',
     keywords: words(
-      'bug, fails, failing, failed, failure, error, exception, crash, crashes, stack trace, traceback, intermittent, intermittently, ' +
-        'sometimes, flaky, race condition, deadlock, hangs, regression, reproduce, debug, debugging, wrong result, unexpected, undefined, ' +
-        'null pointer, nan, memory leak, broken, does not work, stopped working, root cause, why does, why is, segfault, times out',
+      'bug, fails, failure, exception, crash, stack trace, traceback, intermittent, intermittently, flaky, race condition, ' +
+        'deadlock, hangs, regression, reproduce, debug, wrong result, unexpected, undefined, null pointer, nan, memory leak, ' +
+        'broken, does not work, stopped working, root cause, segfault, times out',
     ),
     primary: 'backend_developer',
     fallback: 'qa_engineer',
@@ -66,9 +67,9 @@ const BUILT_IN: Readonly<Record<string, BuiltInScenario>> = {
     description:
       'Intended behaviour and priorities: requirements, acceptance criteria, scope, what users and the business want',
     keywords: words(
-      'requirement, requirements, should we, should the, should it, should users, supposed to, expected behavior, acceptance criteria, ' +
-        'scope, in scope, out of scope, priority, priorities, deadline, stakeholder, customer, customers, business rule, product, user story, ' +
-        'story, mvp, feature, nice to have, must have, decide, decision, allowed to, intended, spec says, wording, release',
+      'requirement, should we, should users, supposed to, expected behavior, acceptance criteria, in scope, out of scope, ' +
+        'priority, deadline, stakeholder, business rule, user story, the story, mvp, feature, nice to have, must have, ' +
+        'allowed to, this sprint, this release, the ticket',
     ),
     primary: 'project_manager',
     fallback: 'architect',
@@ -77,9 +78,10 @@ const BUILT_IN: Readonly<Record<string, BuiltInScenario>> = {
     description:
       'Deployment and operations: containers, CI/CD, servers, networking, storage, configuration, monitoring, scaling',
     keywords: words(
-      'deploy, deployment, docker, dockerfile, container, volume, volumes, kubernetes, k8s, pod, helm, terraform, ci, cd, pipeline, ' +
-        'github actions, build server, environment variable, nginx, load balancer, server, cluster, staging, production, rollback, ' +
-        'monitoring, alert, logs, metrics, autoscaling, scaling, aws, gcp, azure, s3, dns, certificate, cron, backup, registry, infrastructure',
+      'deploy, deployment, docker, dockerfile, container, volume, kubernetes, k8s, pod, helm, terraform, ci, cd, pipeline, ' +
+        'github actions, build server, build machine, environment variable, nginx, load balancer, cluster, staging, rollback, ' +
+        'rollout, monitoring, alert, autoscaling, replica, aws, gcp, azure, s3, dns, subdomain, certificate, cron, backup, ' +
+        'registry, infrastructure',
     ),
     primary: 'devops_engineer',
     fallback: 'backend_developer',
