@@ -1,6 +1,9 @@
 import { TroupeError } from '../../errors.ts'
 import { formatIssues } from '../../schema/schema.ts'
 import * as z from '../../schema/zod.ts'
+import { routingSettings, scenariosSettings } from './routing/routing-settings.ts'
+import type { Scenario } from './routing/scenarios.ts'
+import { resolveScenarios } from './routing/scenarios.ts'
 
 const MINUTE = 60_000
 
@@ -40,17 +43,20 @@ export const consultSettings = z.strictObject({
     .strictObject({ model: z.string().min(1).default('fast'), temperature: z.number().min(0).max(2).default(0) })
     .describe('The model of the orchestrator. Default: the role fast, or the model of the run.')
     .prefault({}),
+  scenarios: scenariosSettings.default({}),
+  routing: routingSettings.prefault({}),
 })
 
-export type ConsultConfig = z.output<typeof consultSettings>
+/** The settings with the built-in scenarios. */
+export type ConsultConfig = Omit<z.output<typeof consultSettings>, 'scenarios'> & { scenarios: readonly Scenario[] }
 export type ConsultSettings = z.input<typeof consultSettings>
 
-export const DEFAULT_CONSULT_CONFIG: ConsultConfig = consultSettings.parse({})
+export const DEFAULT_CONSULT_CONFIG: ConsultConfig = parseConsultConfig({})
 
 /** Validates `createTroupe({ consult })` and fills in the defaults. */
 export function parseConsultConfig(config: unknown): ConsultConfig {
   const parsed = consultSettings.safeParse(config)
-  if (parsed.success) return parsed.data
+  if (parsed.success) return { ...parsed.data, scenarios: resolveScenarios(parsed.data.scenarios) }
   const known = Object.keys(consultSettings.shape)
   throw new TroupeError('invalid_input', `option \`consult\` is invalid: ${formatIssues(parsed.error)}`, {
     alternatives: known,

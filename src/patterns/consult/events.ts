@@ -28,7 +28,7 @@ export const consultEvents = {
     consultation_reason: z.string(),
     rationale: z.string(),
     confidence: z.number().optional(),
-    method: z.enum(['model', 'local']),
+    method: z.enum(['model', 'local', 'fallback']),
     hint: z.enum(['none', 'followed', 'not_followed']),
     session_id: z.string(),
     tokens: z.int(),

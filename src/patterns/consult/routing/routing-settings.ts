@@ -22,14 +22,9 @@ export const scenariosSettings = z
 export const routingSettings = z.strictObject({
   local_match: z
     .union([z.boolean(), z.number().min(0).max(1)])
-    .describe('Routes without a model when keywords and description match from this score; true: 0.65. Default: false.')
-    .optional(),
+    .default(false)
+    .describe(
+      'Routes without a model when keywords and description match from this score; true: 0.65. Default: false.',
+    ),
 })
 export type RoutingSettings = z.output<typeof routingSettings>
-
-const duration = z.int().min(1).optional()
-
-export const deadlineSettings = z
-  .strictObject({ low: duration, normal: duration, high: duration, critical: duration })
-  .describe('Milliseconds until a consultation ends as `timeout`, by urgency.')
-export type DeadlineSettings = z.output<typeof deadlineSettings>

@@ -1,6 +1,8 @@
 import type { Agent } from '../../../kernel/agent.ts'
 import type { Context } from '../../../kernel/context.ts'
 import type { SessionResult } from '../../../kernel/session-result.ts'
+import type { ConsultConfig } from '../consult-config.ts'
+import { callOrchestrator } from '../orchestrator-call.ts'
 import { readRecords } from './load-and-history.ts'
 import type { LocalMatch } from './local-match.ts'
 import { DEFAULT_MATCH_THRESHOLD, findKeywords, matchScenarios } from './local-match.ts'
@@ -8,16 +10,11 @@ import type { SpecialistDecision } from './routing-decision.ts'
 import { parseRoutingDecision } from './routing-decision.ts'
 import type { RoutedRequest } from './routing-prompt.ts'
 import { formatRoutingCorrection, formatRoutingRequest, ROUTING_SYSTEM, routingSchema } from './routing-prompt.ts'
-import type { RoutingSettings } from './routing-settings.ts'
 import type { Scenario } from './scenarios.ts'
 import { findScenario, toIdentifier } from './scenarios.ts'
 
 /** The part of the settings of `consult` that routing reads. */
-export interface RoutingConfig {
-  scenarios: readonly Scenario[]
-  routing?: RoutingSettings | undefined
-  orchestrator?: { model?: string | undefined; temperature?: number | undefined } | undefined
-}
+export type RoutingConfig = Pick<ConsultConfig, 'scenarios' | 'routing' | 'orchestrator'>
 
 export interface SelectionRequest {
   request: RoutedRequest
@@ -41,20 +38,18 @@ export interface SpecialistChoice {
   rationale: string
   confidence: number
   method: RoutingMethod
-  /** Whether the `suggested_agent` was chosen; `null` without a suggestion. */
-  hint_followed: boolean | null
+  /** Whether the `suggested_agent` was chosen; `none` without a suggestion. */
+  hint: 'none' | 'followed' | 'not_followed'
   usage?: SessionResult['usage']
 }
 
 export type Selection = SpecialistChoice | { none: string; usage?: SessionResult['usage'] }
 
-type RoutingContext = Pick<Context, 'perform' | 'roster' | 'step' | 'embedder' | 'query' | 'now'>
-
 /** Has no field of its own: routing to it would hide that no specialist can answer. */
 const GENERALIST = 'default'
 
 /** Chooses the specialist of a consultation. The orchestrator decides; the asker's suggestion is a hint. */
-export async function selectSpecialist(context: RoutingContext, selection: SelectionRequest): Promise<Selection> {
+export async function selectSpecialist(context: Context, selection: SelectionRequest): Promise<Selection> {
   const { request, config, previous } = selection
   const candidates = consultableAgents(context, selection)
   if (candidates.length === 0) return { none: 'no other agent of the roster can be asked' }
@@ -70,19 +65,19 @@ export async function selectSpecialist(context: RoutingContext, selection: Selec
 }
 
 /** Every agent of the roster but the asker, those excluded, and the generalist. */
-function consultableAgents({ roster }: RoutingContext, { request, excluded }: SelectionRequest): Agent[] {
+function consultableAgents({ roster }: Context, { request, excluded }: SelectionRequest): Agent[] {
   const refused = new Set([...excluded, request.requesting_agent, GENERALIST])
   return roster.names.filter((name) => !refused.has(name)).map((name) => ({ ...roster.get(name), name }))
 }
 
 /** A local match skips the model only where `routing.local_match` is set, it is confident, and no hint says otherwise. */
 async function matchLocally(
-  context: RoutingContext,
+  context: Context,
   selection: SelectionRequest,
   names: readonly string[],
 ): Promise<SpecialistChoice | undefined> {
   const { request, config, key } = selection
-  const { local_match = false } = config.routing ?? {}
+  const { local_match } = config.routing
   if (local_match === false) return undefined
   const { embedder } = context
   const match = await context.step<LocalMatch | null>(
@@ -104,7 +99,7 @@ async function matchLocally(
 }
 
 async function routeByModel(
-  context: RoutingContext,
+  context: Context,
   selection: SelectionRequest,
   { request, candidates }: { request: RoutedRequest; candidates: readonly Agent[] },
 ): Promise<Selection> {
@@ -113,7 +108,8 @@ async function routeByModel(
   const records = await readRecords(context, key)
   const instruction = formatRoutingRequest({ request, candidates, scenarios: config.scenarios, records, previous })
   const output = routingSchema(candidates)
-  const first = await askOrchestrator(context, selection, { instruction, output })
+  const call = { key: `${key}/router`, system: ROUTING_SYSTEM, instruction, output }
+  const first = await callOrchestrator(context, config, call)
   let [session, decision] = [first, readDecision(first, names)]
   if (decision.kind === 'unusable' && first.status === 'completed') {
     const correction = formatRoutingCorrection(decision.problem, candidates)
@@ -133,28 +129,6 @@ async function routeByModel(
   if (decision.kind === 'unusable') return { ...chooseByScenario(selection, names, decision.problem), usage }
   const reason = reasonOf(decision.reason, selection)
   return { ...toChoice(selection, { ...decision, reason }, 'model'), usage }
-}
-
-const MISSING_MODEL_CODES = new Set(['unknown_model', 'no_model'])
-
-/** Runs the orchestrator on its configured model, else on the role `fast`, or on the model of the run if that role has none. */
-async function askOrchestrator(
-  context: RoutingContext,
-  { config, key }: SelectionRequest,
-  request: { instruction: string; output: ReturnType<typeof routingSchema> },
-): Promise<SessionResult> {
-  const { model, temperature = 0 } = config.orchestrator ?? {}
-  const agent: Agent = {
-    name: 'orchestrator',
-    description: 'Decides which specialist answers a question',
-    instructions: ROUTING_SYSTEM,
-    temperature,
-    tools: [],
-  }
-  const internal = { ...request, allowText: true, internal: true } as const
-  const routed = await context.perform({ ...agent, model: model ?? 'fast' }, internal, { key: `${key}/router` })
-  const isMissing = model === undefined && routed.error !== null && MISSING_MODEL_CODES.has(routed.error.code)
-  return isMissing ? context.perform(agent, internal, { key: `${key}/router/default-model` }) : routed
 }
 
 function readDecision({ status, object, text, error }: SessionResult, names: readonly string[]): SpecialistDecision {
@@ -197,9 +171,10 @@ interface Decision {
 /** Adds to the rationale whether the suggestion was followed. */
 function toChoice({ request }: SelectionRequest, decision: Decision, method: RoutingMethod): SpecialistChoice {
   const { agents, reason, confidence } = decision
-  const hint = request.suggested_agent
-  const hint_followed = hint === undefined ? null : agents.some((name) => toIdentifier(name) === toIdentifier(hint))
-  const note = hint === undefined ? '' : ` The suggestion ${hint} was ${hint_followed ? '' : 'not '}followed.`
+  const { suggested_agent } = request
+  const isFollowed = agents.some((name) => toIdentifier(name) === toIdentifier(suggested_agent ?? ''))
+  const hint = suggested_agent === undefined ? 'none' : isFollowed ? 'followed' : 'not_followed'
+  const note = hint === 'none' ? '' : ` The suggestion ${suggested_agent} was ${isFollowed ? '' : 'not '}followed.`
   const [agent = ''] = agents
-  return { agent, agents, reason, rationale: `${decision.rationale}${note}`.trim(), confidence, method, hint_followed }
+  return { agent, agents, reason, rationale: `${decision.rationale}${note}`.trim(), confidence, method, hint }
 }

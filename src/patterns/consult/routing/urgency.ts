@@ -1,21 +1,11 @@
-import type { DeadlineSettings } from './routing-settings.ts'
-
 export const urgencies = ['low', 'normal', 'high', 'critical'] as const
 export type Urgency = (typeof urgencies)[number]
 
 const MINUTE = 60_000
 
-/** The more urgent, the sooner an incomplete answer is worth more than a late one. */
-const DEFAULT_DEADLINES: Readonly<Record<Urgency, number>> = {
-  low: 30 * MINUTE,
-  normal: 15 * MINUTE,
-  high: 5 * MINUTE,
-  critical: 2 * MINUTE,
-}
-
 /** Milliseconds from the request until a consultation of this urgency ends as `timeout`. */
-export function deadlineFor(urgency: Urgency, config: { deadlines?: DeadlineSettings | undefined } = {}): number {
-  return config.deadlines?.[urgency] ?? DEFAULT_DEADLINES[urgency]
+export function deadlineFor(urgency: Urgency, config: { deadlines: Readonly<Record<Urgency, number>> }): number {
+  return config.deadlines[urgency]
 }
 
 export interface QueuedConsultation {
