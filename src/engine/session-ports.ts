@@ -34,8 +34,9 @@ export function sessionPorts(store: Store): HistoryPorts {
     },
     cachedResult: (project, cache_key, model) => findCachedResult(store, { project, cache_key }, model),
     recallRuns: (project, query) => recallRuns(store, project, query),
-    async queryTable(_run, { table }) {
-      throw new TroupeError('internal', `the store does not keep the table '${table}' yet`)
+    async queryTable({ id, project }, query) {
+      const rows = await store.queryTable({ project, run_id: id }, query)
+      return rows.map(({ row }) => row)
     },
   }
 }

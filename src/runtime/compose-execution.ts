@@ -20,7 +20,7 @@ const DEFAULT_CONCURRENCY = 1000
 
 export interface ExecutionDeps {
   options: TroupeOptions
-  runtime: Omit<RuntimeParts, 'registry' | 'host' | 'execution'>
+  runtime: Omit<RuntimeParts, 'registry' | 'tables' | 'host' | 'execution'>
   registry: PatternRegistry
   host: RunHost
 }

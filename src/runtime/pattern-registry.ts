@@ -3,6 +3,8 @@ import type { Limits } from '../kernel/limits.ts'
 import type { Pattern, PatternTool } from '../kernel/pattern.ts'
 import { patternTool } from '../kernel/pattern.ts'
 import { compileSchema } from '../schema/schema.ts'
+import type { PatternProjection } from '../store/tables/declaration.ts'
+import { checkProjections } from '../store/tables/declaration.ts'
 import { loadBuiltInPatterns } from './built-in-patterns.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
@@ -18,6 +20,8 @@ export interface PatternRegistry {
   agentTools: string[]
   /** Limits of runs that the settings of patterns change. */
   limits: Partial<Limits>
+  /** The tables that the store keeps for patterns. */
+  projections: PatternProjection[]
 }
 
 /** Throws `invalid_input` for a name or an event type that is used twice. */
@@ -33,6 +37,9 @@ export async function loadPatternRegistry(options: TroupeOptions): Promise<Patte
   const all = [...builtIn, ...custom]
   requireUniqueNames('patterns', custom, new Set(builtIn.flatMap(patternNames)))
   requireUniqueEvents(all)
+  const projections = all.flatMap(({ name, projection }) => (projection ? { pattern: name, projection } : []))
+  checkProjections(projections)
+  for (const pattern of all) requireDeclaredEvents(pattern)
   const callable = all.flatMap((pattern) => pattern.tool ?? (pattern.only === 'run' ? [] : pattern))
   return {
     patterns: all.filter(({ only }) => only !== 'tool'),
@@ -40,6 +47,7 @@ export async function loadPatternRegistry(options: TroupeOptions): Promise<Patte
     aliases: new Map(callable.map((pattern) => [pattern.name, patternNames(pattern)])),
     agentTools: callable.filter(({ agents }) => agents).flatMap(patternNames),
     limits: Object.assign({}, ...all.map(({ limits }) => limits)) as Partial<Limits>,
+    projections,
   }
 }
 
@@ -87,6 +95,19 @@ function requireUniqueEvents(patterns: readonly Pattern[]): void {
       owners.set(type, owner)
     }
   }
+}
+
+/** A projection reads events of its own pattern only: rows for events of the kernel would slow down every run. */
+function requireDeclaredEvents({ name, events = {}, projection }: Pattern): void {
+  const unknown = projection?.events.find((type) => !Object.hasOwn(events, type))
+  if (unknown === undefined) return
+  throw new TroupeError(
+    'invalid_input',
+    `\`projection.events\` of the pattern '${name}': '${unknown}' is not declared`,
+    {
+      hint: `declare it in \`events\`; known: ${Object.keys(events).join(', ')}`,
+    },
+  )
 }
 
 /** Throws `invalid_input` for a schema that cannot be compiled. */

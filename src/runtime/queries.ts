@@ -1,7 +1,8 @@
 import { TroupeError, unknownNameError } from '../errors.ts'
 import type { Event, Status } from '../kernel/event.ts'
+import type { Row, TableQuery } from '../kernel/table.ts'
 import { unknownSessionError } from '../store/preconditions.ts'
-import type { ArtifactRow, GateRow, RunRow, SessionRow, Store } from '../store/store.ts'
+import type { ArtifactRow, GateRow, RowPosition, RunRow, SessionRow, Store } from '../store/store.ts'
 import type { AccountRow } from '../views/accounts.ts'
 import type { AccountQuery } from './account-query.ts'
 import { readAccounts } from './account-query.ts'
@@ -55,6 +56,8 @@ export interface Queries {
   artifacts(run_id: string, query?: PageRequest): PagedQuery<ArtifactSummary>
   /** The model requests of the project with their usage and cost, newest run first; `sumAccountsBy` adds them up. */
   accounts(query: AccountQuery): AsyncIterable<AccountRow>
+  /** Rows of a table that a pattern declares (`PatternDefinition.projection`), of all runs of the project. */
+  query(query: TableQuery & PageRequest): PagedQuery<Row>
   getRun(run_id: string): Promise<RunRow>
   getSession(session_id: string): Promise<SessionRow>
   /** A gate, open or answered. */
@@ -65,7 +68,8 @@ export interface Queries {
   checkStore(): Promise<StoreReport>
 }
 
-export function createQueries(store: Store, project: string): Queries {
+/** `prepareTables` creates the tables of the patterns, which takes the patterns to be loaded. */
+export function createQueries(store: Store, project: string, prepareTables: () => Promise<void>): Queries {
   const scope = { store, project }
   return {
     runs: (query) => runQuery(scope, query),
@@ -74,6 +78,7 @@ export function createQueries(store: Store, project: string): Queries {
     gates: (query) => gateQuery(scope, query),
     artifacts: (run_id, query) => artifactQuery(scope, run_id, query),
     accounts: (query) => readAccounts(scope, query),
+    query: (query) => tableQuery(scope, query, prepareTables),
     getRun: (run_id) => requireRun(store, project, run_id),
     getSession: (session_id) => requireSession(scope, session_id),
     getGate: (gate_id) => requireGate(store, project, gate_id),
@@ -176,6 +181,27 @@ function artifactQuery(
       return store.artifacts(run_id, { after, limit })
     },
     positionOf: ({ name, version }: ArtifactSummary) => [name, version],
+  }
+  return pagedQuery(definition, query)
+}
+
+function tableQuery(
+  { store, project }: QueryScope,
+  query: TableQuery & PageRequest,
+  prepareTables: () => Promise<void>,
+): PagedQuery<Row> {
+  const { limit: _limit, cursor: _cursor, ...filter } = query
+  const positions = new WeakMap<Row, RowPosition>()
+  const definition = {
+    list: 'query',
+    scope: { project, ...filter },
+    async read(after: unknown, limit: number) {
+      await prepareTables()
+      const rows = await store.queryTable({ project }, { ...filter, limit, after: after as RowPosition | undefined })
+      for (const { row, position } of rows) positions.set(row, position)
+      return rows.map(({ row }) => row)
+    },
+    positionOf: (row: Row) => positions.get(row),
   }
   return pagedQuery(definition, query)
 }

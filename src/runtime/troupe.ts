@@ -145,7 +145,7 @@ export async function createTroupe<const Patterns extends readonly Pattern[] = r
     return workUntil(controller, AbortSignal.any([signal, closing.signal]), workOptions)
   }
   return {
-    ...createQueries(store, project),
+    ...createQueries(store, project, parts.tables.get),
     agents,
     patterns: async () => (await parts.registry.get()).patterns,
     // The schemas of the pattern are checked at runtime; the types follow from them.

@@ -6,6 +6,8 @@ import { brokenLinkError, compactionBusyError } from './deletion.ts'
 import type { MemoryRun } from './memory-run.ts'
 import { leaseState, releaseLease, toGateRow, toRunRow, validateAnswer } from './memory-run.ts'
 import { MemorySessions } from './memory-sessions.ts'
+import { MemoryTables } from './memory-tables.ts'
+import { MemoryVectors } from './memory-vectors.ts'
 import {
   appendFailure,
   duplicateRunError,
@@ -28,6 +30,7 @@ import {
   validateRunStart,
 } from './projection.ts'
 import type * as port from './store.ts'
+import type { PatternProjection } from './tables/declaration.ts'
 import type { BucketState, TokenTake } from './token-bucket.ts'
 import { takeFromBucket } from './token-bucket.ts'
 
@@ -57,7 +60,8 @@ export class MemoryStore implements port.Store {
     putArtifact: (event) => this.#putArtifact(event),
   }
   readonly #buckets = new Map<string, BucketState>()
-  readonly #vectors = new Map<string, Map<string, port.VectorRow>>()
+  readonly #vectors = new MemoryVectors()
+  readonly #tables = new MemoryTables()
   /** The id of a command is its index plus 1. */
   readonly #commands: port.Command[] = []
 
@@ -87,6 +91,7 @@ export class MemoryStore implements port.Store {
     run.events.push(event)
     run.projection = projectRun(run.projection, event)
     projectEvent(event, this.#rows)
+    this.#tables.apply(event, run)
   }
 
   createRun(start: Event): Promise<undefined>
@@ -277,26 +282,24 @@ export class MemoryStore implements port.Store {
     return wait_ms
   }
 
-  async putVectors(collection: port.VectorCollection, rows: readonly port.VectorRow[]): Promise<void> {
-    const byId = this.#vectorsIn(collection)
-    for (const row of rows) byId.set(row.id, structuredClone(row))
+  putVectors(collection: port.VectorCollection, rows: readonly port.VectorRow[]): Promise<void> {
+    return this.#vectors.putVectors(collection, rows)
   }
 
-  async vectors(collection: port.VectorCollection): Promise<port.VectorRow[]> {
-    const rows = [...this.#vectorsIn(collection).values()].map((row) => structuredClone(row))
-    return rows.sort((a, b) => (a.id < b.id ? -1 : 1))
+  vectors(collection: port.VectorCollection): Promise<port.VectorRow[]> {
+    return this.#vectors.vectors(collection)
   }
 
-  async deleteVectors(collection: port.VectorCollection, ids?: readonly string[]): Promise<void> {
-    const byId = this.#vectorsIn(collection)
-    for (const id of ids ?? [...byId.keys()]) byId.delete(id)
+  deleteVectors(collection: port.VectorCollection, ids?: readonly string[]): Promise<void> {
+    return this.#vectors.deleteVectors(collection, ids)
   }
 
-  #vectorsIn({ project, collection }: port.VectorCollection): Map<string, port.VectorRow> {
-    const key = JSON.stringify([project, collection])
-    const found = this.#vectors.get(key) ?? new Map<string, port.VectorRow>()
-    this.#vectors.set(key, found)
-    return found
+  async keepTables(projections: readonly PatternProjection[]): Promise<void> {
+    this.#tables.keep(projections, this.#runs.values())
+  }
+
+  async queryTable(scope: port.TableScope, page: port.TablePage): Promise<port.TableRow[]> {
+    return this.#tables.query(scope, page)
   }
 
   async linkedRuns(project: string): Promise<(readonly [string, string])[]> {
@@ -323,6 +326,7 @@ export class MemoryStore implements port.Store {
       const linked = brokenLinkError(await this.linkedRuns(run.identity.project), deleted)
       if (busy ?? linked) throw busy ?? linked
     }
+    this.#tables.deleteRuns(deleted)
     for (const { identity, gates } of found) {
       this.#runs.delete(identity.run_id)
       this.#sessions.deleteOf(identity.run_id)
@@ -337,7 +341,7 @@ export class MemoryStore implements port.Store {
   }
 
   async checkIntegrity(): Promise<string[]> {
-    return []
+    return this.#tables.problems()
   }
 
   async close(): Promise<void> {

@@ -27,6 +27,7 @@ import { checkIntegrity } from './sqlite/integrity-check.ts'
 import { migrate, schemaVersion } from './sqlite/migrate.ts'
 import { openDatabase } from './sqlite/node-sqlite.ts'
 import { RunDeletion } from './sqlite/run-deletion.ts'
+import { TableKeeper } from './sqlite/table-keeper.ts'
 import type { Tables } from './sqlite/tables.ts'
 import { openTables } from './sqlite/tables.ts'
 import { verifySchema } from './sqlite/verify-schema.ts'
@@ -34,6 +35,7 @@ import type { CheckpointLimits } from './sqlite/wal-checkpointer.ts'
 import { DEFAULT_CHECKPOINT_LIMITS, WalCheckpointer } from './sqlite/wal-checkpointer.ts'
 import { WriteBatcher } from './sqlite/write-batcher.ts'
 import type * as port from './store.ts'
+import type { PatternProjection } from './tables/declaration.ts'
 import type { TokenTake } from './token-bucket.ts'
 
 /*
@@ -109,6 +111,7 @@ class SqliteStore implements port.Store {
   readonly #appender: Appender
   readonly #writes: WriteBatcher
   readonly #deletion: RunDeletion
+  readonly #keeper: TableKeeper
 
   constructor(connection: SqliteConnection, tables: Tables, checkpoints: WalCheckpointer) {
     this.location = connection.path
@@ -119,7 +122,11 @@ class SqliteStore implements port.Store {
     this.#appender = new Appender(connection, tables, checkpoints)
     this.#writes = new WriteBatcher(connection, tables)
     this.#deletion = new RunDeletion(connection, tables)
-    connection.onForeignCommit = () => tables.events.forgetRows()
+    this.#keeper = new TableKeeper(connection, tables)
+    connection.onForeignCommit = () => {
+      tables.events.forgetRows()
+      tables.patterns.readCatalogue()
+    }
   }
 
   append(batch: readonly Append[]): AppendOutcome[] | Promise<AppendOutcome[]> {
@@ -320,6 +327,15 @@ class SqliteStore implements port.Store {
 
   deleteVectors(collection: port.VectorCollection, ids?: readonly string[]): Promise<void> {
     return this.#write('normal', ({ vectors }) => vectors.remove(collection, ids))
+  }
+
+  async keepTables(projections: readonly PatternProjection[]): Promise<void> {
+    await this.#keeper.keep(projections)
+    this.#checkpoints.recordWrite(0)
+  }
+
+  queryTable(scope: port.TableScope, page: port.TablePage): Promise<port.TableRow[]> {
+    return this.#keeper.query(scope, page)
   }
 
   linkedRuns(project: string): Promise<(readonly [string, string])[]> {

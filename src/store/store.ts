@@ -5,8 +5,10 @@ import type { JournalStore } from '../kernel/journal/journal.ts'
 import type { Usage } from '../kernel/model.ts'
 import type { Spend } from '../kernel/spend.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
+import type { Row, TableQuery } from '../kernel/table.ts'
 import type { Changes } from './changes.ts'
 import type { DeletionStore } from './deletion.ts'
+import type { PatternProjection } from './tables/declaration.ts'
 import type { TokenTake } from './token-bucket.ts'
 
 /** The row of a run. It changes in the same transaction as the journal it is derived from. */
@@ -263,6 +265,35 @@ export interface VectorStore {
   deleteVectors(collection: VectorCollection, ids?: readonly string[]): Promise<void>
 }
 
+/** Whose rows are read: those of all runs of a project or, with `run_id`, as this run sees them. */
+export interface TableScope {
+  project: string
+  run_id?: string
+}
+
+/** The value of the column by which rows are ordered, and the place of the row in the table. */
+export type RowPosition = readonly [value: string | number | null, place: number]
+
+export interface TablePage extends TableQuery {
+  /** Rows after this one. */
+  after?: RowPosition | undefined
+}
+
+export interface TableRow {
+  row: Row
+  position: RowPosition
+}
+
+export interface TableStore {
+  /**
+   * Creates the tables of these patterns, fills them from the journals, and changes their rows with every append from now on. Tables
+   * with another declaration are computed again, unless that one has a higher version. Throws `invalid_input` for names that are taken.
+   */
+  keepTables(projections: readonly PatternProjection[]): Promise<void>
+  /** Rows of a table. Inherited rows of forks are left out, except those of `scope.run_id`, which hide their originals. */
+  queryTable(scope: TableScope, page: TablePage): Promise<TableRow[]>
+}
+
 /**
  * Persists runs. Each call is one transaction. Leases expire by the clock of the store, so that processes with different
  * clocks agree on the owner of a run. Implementations throw `TroupeError`: `store_…` codes for failures of the
@@ -276,6 +307,7 @@ export interface Store
     ArtifactStore,
     RateStore,
     VectorStore,
+    TableStore,
     DeletionStore {
   /** For display: a path, an address, or `memory`. */
   readonly location: string

@@ -9,6 +9,7 @@ import * as rate from './store/rate-cases.ts'
 import * as run from './store/run-cases.ts'
 import * as session from './store/session-cases.ts'
 import type { StoreHarness } from './store/store-harness.ts'
+import * as table from './store/table-cases.ts'
 import type { TestRunner } from './test-runner.ts'
 
 export type { StoreHarness } from './store/store-harness.ts'
@@ -135,6 +136,32 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
     test('ST46 a token bucket refills by the clock of the store', withStore(rate.refillsBuckets))
     test('ST46 a token bucket refills after the clock was set back', withStore(rate.refillsAfterClockJump))
     test('ST47 vectors are kept by project and collection', withSecondStore(rate.keepsVectors))
+  })
+
+  describe(`${name} satisfies the store contract: tables of patterns`, () => {
+    test('ST66 rows follow the events of the declared types, also earlier ones', withStore(table.keepsRows))
+    test('ST66 a rejected append changes no row', withStore(table.changesNothingWhenRejected))
+    test('ST67 rows are queried by project, conditions, order and limit', withStore(table.queriesRows))
+    test('ST67 rows are read page by page while others are added', withStore(table.pagesRows))
+    test('ST67 a query with unknown names or unsuitable values is rejected', withStore(table.rejectsInvalidQueries))
+    test(
+      'ST68 invalid and taken names of tables, columns and indexes are rejected',
+      withStore(table.rejectsInvalidTables),
+    )
+    test(
+      'ST69 tables with a changed declaration are computed again, unless it is older',
+      withSecondStore(table.rebuildsChangedTables),
+    )
+    test(
+      'ST70 rows that a process without the projection missed are computed later',
+      withSecondStore(table.computesMissedRows),
+    )
+    test('ST71 deleting a run deletes its rows', withSecondStore(table.deletesRowsOfRuns))
+    test('ST72 rows that a fork inherited are told apart', withStore(table.tellsInheritedRowsApart))
+    test(
+      'ST73 a projection that fails does not fail the append and is reported',
+      withSecondStore(table.survivesFailingProjections),
+    )
   })
 
   describe(`${name} satisfies the store contract: change notifications`, () => {

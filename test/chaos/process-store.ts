@@ -82,6 +82,8 @@ export function processStore(faults: StoreFaults, inner: () => Store, writes: St
     putVectors: (collection, rows) => write('putVectors', false, (store) => store.putVectors(collection, rows)),
     vectors: (collection) => read('vectors', (store) => store.vectors(collection)),
     deleteVectors: (collection, ids) => write('deleteVectors', false, (store) => store.deleteVectors(collection, ids)),
+    keepTables: (projections) => write('keepTables', false, (store) => store.keepTables(projections)),
+    queryTable: (scope, page) => read('queryTable', (store) => store.queryTable(scope, page)),
     linkedRuns: (project) => read('linkedRuns', (store) => store.linkedRuns(project)),
     sizeOfRuns: (ids) => read('sizeOfRuns', (store) => store.sizeOfRuns(ids)),
     deleteRuns: (ids) => write('deleteRuns', false, (store) => store.deleteRuns(ids)),

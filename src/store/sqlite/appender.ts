@@ -118,6 +118,7 @@ export class Appender {
     const firstId = this.#tables.events.insert(run, append.events, batch)
     for (const [index, event] of append.events.entries())
       projectEvent(event, projectionRows(this.#tables, run, firstId + index))
+    this.#tables.patterns.apply(run, append.events)
     return OK
   }
 

@@ -12,6 +12,7 @@ export function checkIntegrity({ db, path }: SqliteConnection): string[] {
     () => numberingProblems(db),
     () => missingBlobProblems(db),
     () => changedBlobProblems(db),
+    () => projectionProblems(db),
   ]
   return checks.flatMap((check) => runCheck(check, path)).slice(0, MAX_PROBLEMS)
 }
@@ -66,4 +67,10 @@ function* changedBlobProblems(db: Database): Iterable<string> {
     const found = contentHash(String(content))
     if (found !== hash) yield `blob ${String(hash)} has changed content (${found})`
   }
+}
+
+/** Rows that a pattern could not compute. Tables that are only behind are computed again when they are read. */
+function* projectionProblems(db: Database): Iterable<string> {
+  for (const { pattern, problem } of db.prepare('SELECT pattern, problem FROM projections').iterate())
+    if (problem !== null) yield `the tables of the pattern '${String(pattern)}' lack ${String(problem)}`
 }

@@ -100,6 +100,7 @@ export class RunDeletion {
       const error = brokenLinkError(this.linkedRuns(project), deleted)
       if (error) throw error
     }
+    this.#tables.patterns.deleteRuns(run_ids)
     for (const { id } of found) for (const statement of this.#sql.deletions) statement.run(id)
   }
 

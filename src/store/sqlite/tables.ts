@@ -5,6 +5,7 @@ import { CommandTable } from './command-table.ts'
 import { EventTable } from './event-table.ts'
 import { GateTable } from './gate-table.ts'
 import type { Database } from './node-sqlite.ts'
+import { PatternTables } from './pattern-tables.ts'
 import { RunTable } from './run-table.ts'
 import { SegmentTable } from './segment-table.ts'
 import { SessionIds } from './session-ids.ts'
@@ -26,6 +27,7 @@ export function openTables(db: Database, now: () => number) {
     artifacts: new ArtifactTable(db, events),
     buckets: new BucketTable(db, now),
     vectors: new VectorTable(db),
+    patterns: new PatternTables(db, events),
   }
 }
 

@@ -1,0 +1,178 @@
+import type { SQLInputValue, StatementSync } from 'node:sqlite'
+import type { Event } from '../../kernel/event.ts'
+import { isEvent } from '../../kernel/event.ts'
+import type { Row, TableDefinition } from '../../kernel/table.ts'
+import type { RowPosition, TablePage, TableRow, TableScope } from '../store.ts'
+import { checkQuery } from '../tables/checked-query.ts'
+import type { PatternProjection } from '../tables/declaration.ts'
+import { declarationJson, storedColumns } from '../tables/declaration.ts'
+import type { EncodedChange } from '../tables/row-changes.ts'
+import { changesFrom } from '../tables/row-changes.ts'
+import type { EventTable, RunKey } from './event-table.ts'
+import type { Database } from './node-sqlite.ts'
+import {
+  createStatements,
+  deleteStatement,
+  insertStatement,
+  PLACE,
+  selectStatement,
+  updateStatement,
+} from './pattern-table-sql.ts'
+import type { CatalogueEntry } from './projection-catalogue.ts'
+import { ProjectionCatalogue } from './projection-catalogue.ts'
+
+/*
+ * Invariants
+ * 1. Rows change in the transaction that appends their event: there is nothing to repair after a crash.
+ * 2. A process changes rows only by the declaration that the file has. Otherwise it marks the tables as stale in the transaction of its
+ *    append, and a process with that declaration computes them again before it reads them.
+ * 3. The catalogue is read again in the first transaction after a commit of another process, before anything is written.
+ */
+
+const MAX_CACHED_RUNS = 10_000
+
+/** The tables of patterns and the statements that change their rows. */
+export class PatternTables {
+  readonly catalogue: ProjectionCatalogue
+  readonly #db: Database
+  readonly #events: EventTable
+  /** By pattern, the projections that this process has. */
+  readonly #known = new Map<string, PatternProjection>()
+  #entries: readonly CatalogueEntry[] = []
+  /** The declarations that `#appliedTo` and `#staleFor` were made from. */
+  #declarations = ''
+  /** The projections to apply, and the patterns to mark as stale, by event type. */
+  readonly #appliedTo = new Map<string, PatternProjection[]>()
+  readonly #staleFor = new Map<string, string[]>()
+  readonly #statements = new Map<string, StatementSync>()
+  readonly #inheritedCounts = new Map<string, number>()
+
+  constructor(db: Database, events: EventTable) {
+    this.#db = db
+    this.#events = events
+    this.catalogue = new ProjectionCatalogue(db)
+  }
+
+  /** The catalogue as it was last read. */
+  get entries(): readonly CatalogueEntry[] {
+    return this.#entries
+  }
+
+  /** Takes note of the projections of this process; they apply as soon as the file has their declaration. */
+  setKnown(projections: readonly PatternProjection[]): void {
+    for (const each of projections) this.#known.set(each.pattern, each)
+    this.#declarations = ''
+    this.readCatalogue()
+  }
+
+  /** The projection of this process for a pattern. */
+  known(pattern: string): PatternProjection | undefined {
+    return this.#known.get(pattern)
+  }
+
+  readCatalogue(): void {
+    this.#entries = this.catalogue.entries()
+    const declarations = this.#entries.map(({ pattern, json }) => `${pattern} ${json}`).join('\n')
+    if (declarations === this.#declarations) return
+    this.#declarations = declarations
+    this.#appliedTo.clear()
+    this.#staleFor.clear()
+    this.#statements.clear()
+    for (const entry of this.#entries) {
+      const known = this.#known.get(entry.pattern)
+      const isApplied = known && declarationJson(known.projection) === entry.json
+      for (const type of entry.declaration.events) {
+        if (isApplied) this.#appliedTo.set(type, [...(this.#appliedTo.get(type) ?? []), known])
+        else this.#staleFor.set(type, [...(this.#staleFor.get(type) ?? []), entry.pattern])
+      }
+    }
+  }
+
+  /** Changes the rows of events that the same transaction appends. */
+  apply(run: RunKey, events: readonly Event[]): void {
+    if (this.#entries.length === 0) return
+    for (const event of events) {
+      const applied = this.#appliedTo.get(event.type)
+      if (applied) for (const each of applied) this.project(each, run, event)
+      const stale = this.#staleFor.get(event.type)
+      if (stale) for (const pattern of stale) this.catalogue.markStale(pattern)
+    }
+  }
+
+  project({ pattern, projection }: PatternProjection, run: RunKey, event: Event): void {
+    const result = changesFrom(projection, event, run.project)
+    if ('problem' in result) {
+      this.catalogue.setProblem(pattern, result.problem)
+      return
+    }
+    if (result.changes.length === 0) return
+    const inherited = Number(event.seq <= this.#inheritedCount(run))
+    for (const change of result.changes) this.#change(change, run, inherited)
+  }
+
+  /** Drops the tables of a declaration and creates those of another, both inside a transaction. */
+  replace(before: CatalogueEntry | undefined, next: PatternProjection): void {
+    for (const { name } of before?.declaration.tables ?? []) this.#db.exec(`DROP TABLE "${name}"`)
+    for (const statement of createStatements(next.projection)) this.#db.exec(statement)
+    this.catalogue.put(next)
+  }
+
+  /** Inside a transaction. */
+  deleteRuns(run_ids: readonly string[]): void {
+    for (const { declaration } of this.#entries)
+      for (const table of declaration.tables) this.#prepare(deleteStatement(table)).run(JSON.stringify(run_ids))
+  }
+
+  rows(table: TableDefinition, scope: TableScope, page: TablePage): TableRow[] {
+    const query = checkQuery(table, page)
+    const { sql, values } = selectStatement(table, scope, { query, after: page.after })
+    const found = this.#db.prepare(sql).all(...values)
+    return found.map((record) => ({ row: toRow(table, record), position: toPosition(record, query.order.column) }))
+  }
+
+  #change({ table, id, kind, values }: EncodedChange, { run_id, project }: RunKey, inherited: number): void {
+    const columns = [...values.keys()]
+    if (kind === 'update') {
+      if (columns.length === 0) return
+      this.#prepare(updateStatement(table, columns)).run(...values.values(), id, run_id)
+      return
+    }
+    const stored: [string, SQLInputValue][] = [
+      ['project_id', project],
+      ['run_id', run_id],
+      ['inherited', inherited],
+    ]
+    const names = [...columns, ...stored.map(([name]) => name)]
+    this.#prepare(insertStatement(table, names)).run(...values.values(), ...stored.map(([, value]) => value))
+  }
+
+  #prepare(sql: string): StatementSync {
+    const statement = this.#statements.get(sql) ?? this.#db.prepare(sql)
+    this.#statements.set(sql, statement)
+    return statement
+  }
+
+  /** The number of events that a fork inherited from another run. */
+  #inheritedCount(run: RunKey): number {
+    const known = this.#inheritedCounts.get(run.run_id)
+    if (known !== undefined) return known
+    const [start] = this.#events.range(run, { to: 1 })
+    const count = isEvent(start, 'run:start') ? (start.data.forked_from?.inherited ?? 0) : 0
+    if (this.#inheritedCounts.size >= MAX_CACHED_RUNS) this.#inheritedCounts.clear()
+    this.#inheritedCounts.set(run.run_id, count)
+    return count
+  }
+}
+
+function toRow(table: TableDefinition, record: Record<string, unknown>): Row {
+  return Object.fromEntries(
+    storedColumns(table).map(({ name, type }) => {
+      const value = record[name] ?? null
+      return [name, type === 'json' && value !== null ? JSON.parse(String(value)) : value]
+    }),
+  )
+}
+
+function toPosition(record: Record<string, unknown>, column: string | undefined): RowPosition {
+  return [column === undefined ? null : (record[column] as string | number), Number(record[PLACE])]
+}

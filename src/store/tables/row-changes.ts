@@ -1,0 +1,82 @@
+import { TroupeError } from '../../errors.ts'
+import type { Event, EventOf, PatternEventType } from '../../kernel/event.ts'
+import type { ColumnValue, Projection, Row, TableDefinition } from '../../kernel/table.ts'
+import type { Column } from './declaration.ts'
+import { declaredColumns } from './declaration.ts'
+
+/** A checked change with values as databases store them. */
+export interface EncodedChange {
+  table: TableDefinition
+  id: string
+  kind: 'insert' | 'update'
+  /** Of all declared columns for an insert, of those that change for an update. */
+  values: ReadonlyMap<string, ColumnValue>
+}
+
+/**
+ * The changes of one event, or the problem with them. A projection that fails must not fail the run whose event it reads: the journal is
+ * the truth, and the tables can be computed again.
+ */
+export function changesFrom(
+  projection: Projection,
+  event: Event,
+  project: string,
+): { changes: readonly EncodedChange[] } | { problem: string } {
+  try {
+    const run = { run_id: event.run_id, project }
+    const changes = projection.rows(event as EventOf<PatternEventType>, run)
+    return { changes: changes.map((change) => encodeChange(projection, change)) }
+  } catch (thrown) {
+    const reason = thrown instanceof Error ? thrown.message : String(thrown)
+    return { problem: `event ${event.seq} (${event.type}) of run ${event.run_id}: ${reason}` }
+  }
+}
+
+function encodeChange(projection: Projection, change: ReturnType<Projection['rows']>[number]): EncodedChange {
+  const table = projection.tables.find(({ name }) => name === change.table)
+  if (!table) throw rowError(`no table '${change.table}' is declared`)
+  const columns = declaredColumns(table)
+  if ('insert' in change) {
+    checkKeys(table, columns, change.insert)
+    const values = new Map(
+      columns.map((column) => [column.name, encodeValue(table, column, change.insert[column.name])]),
+    )
+    return { table, id: String(values.get(table.primaryKey)), kind: 'insert', values }
+  }
+  checkKeys(table, columns, change.update)
+  if (typeof change.id !== 'string') throw rowError(`\`id\` of an update of '${table.name}' is not a string`)
+  const changed = columns.filter(({ name }) => change.update[name] !== undefined)
+  if (changed.some(({ name }) => name === table.primaryKey))
+    throw rowError(`an update of '${table.name}' changes its primary key`)
+  const values = new Map(changed.map((column) => [column.name, encodeValue(table, column, change.update[column.name])]))
+  return { table, id: storableText(change.id), kind: 'update', values }
+}
+
+function checkKeys({ name }: TableDefinition, columns: readonly Column[], row: Row): void {
+  const unknown = Object.keys(row).find((key) => !columns.some((column) => column.name === key))
+  if (unknown !== undefined) throw rowError(`the table '${name}' has no column '${unknown}'`)
+}
+
+function encodeValue(table: TableDefinition, { name, type, nullable }: Column, value: unknown): ColumnValue {
+  if (value === undefined || value === null) {
+    if (nullable) return null
+    throw rowError(`the column '${name}' of '${table.name}' is null`)
+  }
+  if (type === 'json') return JSON.stringify(value) ?? 'null'
+  if (type === 'text' && typeof value === 'string') return storableText(value)
+  if (type === 'integer' && typeof value === 'boolean') return Number(value)
+  if (type === 'integer' && Number.isSafeInteger(value)) return Number(value)
+  if (type === 'real' && Number.isFinite(value)) return Number(value)
+  throw rowError(`the column '${name}' of '${table.name}' is ${type}, not ${typeof value}`)
+}
+
+/** Databases reject or mangle lone surrogates and U+0000 in text. */
+export function storableText(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\uFFFD')
+}
+
+function rowError(problem: string): TroupeError {
+  return new TroupeError('invalid_event', problem, {
+    hint: 'correct `rows` of the projection and increase its `version`',
+  })
+}
