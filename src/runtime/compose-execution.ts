@@ -20,14 +20,15 @@ const DEFAULT_CONCURRENCY = 1000
 
 export interface ExecutionDeps {
   options: TroupeOptions
-  runtime: Omit<RuntimeParts, 'registry' | 'tables' | 'host' | 'execution'>
+  runtime: Omit<RuntimeParts, 'registry' | 'host' | 'execution'>
   registry: PatternRegistry
   host: RunHost
 }
 
 export async function composeExecution({ options, runtime, registry, host }: ExecutionDeps): Promise<ExecutionParts> {
   const { world, store, policy, agents, mcp, toolbox, checkedPorts } = runtime
-  const { patterns, tools: patternTools, aliases, agentTools } = registry
+  const { patterns, tools: patternTools, aliases, agentTools, projections } = registry
+  await store.keepTables(projections)
   const ports = {
     world,
     ...checkedPorts,

@@ -71,18 +71,16 @@ export async function compose(given: TroupeOptions, folder?: string): Promise<Ru
     toolbox,
     checkedPorts,
   }
-  const tables = lazy(async () => store.keepTables((await registry.get()).projections))
   const host = lazy(async () => {
     const { createRunHost } = await import('./run-host.ts')
     return createRunHost({ options, roster, workspaceTools: enabledTools(options, toolbox) })
   })
   const execution = lazy(async () => {
     const { composeExecution } = await import('./compose-execution.ts')
-    await tables.get()
     return composeExecution({ options, runtime, registry: await registry.get(), host: await host.get() })
   })
   if (options.engine) await loadEverything(execution)
-  return { ...runtime, registry, tables, host, execution }
+  return { ...runtime, registry, host, execution }
 }
 
 /** An engine of the caller may begin at once; and reading files during a run whose time is simulated would move its clock. */

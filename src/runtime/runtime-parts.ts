@@ -26,8 +26,6 @@ export interface RuntimeParts {
   toolbox: Toolbox | undefined
   checkedPorts: CheckedPorts
   registry: Lazy<PatternRegistry>
-  /** Creates and fills the tables of the patterns; they are kept from then on. */
-  tables: Lazy<void>
   host: Lazy<RunHost>
   execution: Lazy<ExecutionParts>
 }

@@ -117,6 +117,7 @@ export async function createTroupe<const Patterns extends readonly Pattern[] = r
   const parts = await compose(configured.options, configured.folder)
   const { project, agents, store, mcp } = parts
   const reader = reads.createRunReader(parts)
+  const tables = lazy(async () => store.keepTables((await parts.registry.get()).projections))
   const runs = lazy(async () => {
     const [operations, execution] = await Promise.all([import('./run-controller.ts'), parts.execution.get()])
     return { ...operations, controller: { ...reader, parts: { ...parts, ...execution } } }
@@ -145,7 +146,7 @@ export async function createTroupe<const Patterns extends readonly Pattern[] = r
     return workUntil(controller, AbortSignal.any([signal, closing.signal]), workOptions)
   }
   return {
-    ...createQueries(store, project, parts.tables.get),
+    ...createQueries(store, project, tables.get),
     agents,
     patterns: async () => (await parts.registry.get()).patterns,
     // The schemas of the pattern are checked at runtime; the types follow from them.

@@ -1,6 +1,6 @@
 import { TroupeError, unknownNameError } from '../../errors.ts'
 import type { ColumnCondition, ColumnValue, TableDefinition, TableQuery } from '../../kernel/table.ts'
-import type { Column } from './declaration.ts'
+import type { TableColumn } from './declaration.ts'
 import { storedColumns } from './declaration.ts'
 import { storableText } from './row-changes.ts'
 
@@ -47,13 +47,13 @@ export function checkQuery(table: TableDefinition, query: TableQuery): CheckedQu
   }
 }
 
-function requireColumn(columns: ReadonlyMap<string, Column>, name: string): Column {
+function requireColumn(columns: ReadonlyMap<string, TableColumn>, name: string): TableColumn {
   const column = columns.get(name)
   if (column) return column
   throw unknownNameError('invalid_input', { kind: 'column', name: String(name), known: [...columns.keys()] })
 }
 
-function conditionsOn(column: Column, condition: ColumnCondition): CheckedCondition[] {
+function conditionsOn(column: TableColumn, condition: ColumnCondition): CheckedCondition[] {
   if (column.type === 'json') throw queryError(`\`where\`: the JSON column '${column.name}' cannot be compared`)
   if (condition === null || typeof condition !== 'object')
     return [{ column: column.name, oneOf: [checkValue(column, condition)] }]
@@ -75,7 +75,7 @@ function isValueList(condition: ColumnCondition): condition is readonly ColumnVa
   return Array.isArray(condition)
 }
 
-function checkValue({ name, type }: Column, value: unknown): ColumnValue {
+function checkValue({ name, type }: TableColumn, value: unknown): ColumnValue {
   if (value === null) return null
   if (type === 'text' && typeof value === 'string') return storableText(value)
   if (type !== 'text' && typeof value === 'number' && Number.isFinite(value)) return value

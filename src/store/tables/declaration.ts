@@ -11,14 +11,14 @@ export interface PatternProjection {
 /** The part of a projection that is data. */
 export type Declaration = Pick<Projection, 'version' | 'events' | 'tables'>
 
-export interface Column {
+export interface TableColumn {
   name: string
   type: ColumnType
   nullable: boolean
 }
 
 /** Columns that the store fills: a row cannot claim to belong to another run or project. */
-export const STORE_COLUMNS: readonly Column[] = [
+export const STORE_COLUMNS: readonly TableColumn[] = [
   { name: 'project_id', type: 'text', nullable: false },
   { name: 'run_id', type: 'text', nullable: false },
   { name: 'inherited', type: 'integer', nullable: false },
@@ -48,7 +48,7 @@ const COLUMN_TYPES: ReadonlySet<string> = new Set<ColumnType>(['text', 'integer'
 const MAX_COLUMNS = 100
 const MAX_TABLES = 50
 
-export function declaredColumns({ columns }: TableDefinition): Column[] {
+export function declaredColumns({ columns }: TableDefinition): TableColumn[] {
   return Object.entries(columns).map(([name, column]) =>
     typeof column === 'string'
       ? { name, type: column, nullable: false }
@@ -57,7 +57,7 @@ export function declaredColumns({ columns }: TableDefinition): Column[] {
 }
 
 /** The columns of a table as the database has them. */
-export function storedColumns(table: TableDefinition): Column[] {
+export function storedColumns(table: TableDefinition): TableColumn[] {
   return [...declaredColumns(table), ...STORE_COLUMNS]
 }
 
@@ -144,7 +144,7 @@ function objectNameProblem(kind: string, name: unknown): string | undefined {
   return STORE_TABLE_NAMES.has(name) ? `the name '${name}' belongs to the store` : undefined
 }
 
-function columnProblem({ name, type }: Column): string | undefined {
+function columnProblem({ name, type }: TableColumn): string | undefined {
   if (!NAME.test(name) || RESERVED.test(name)) return `'${name}' is not a valid name of a column`
   if (STORE_COLUMNS.some((column) => column.name === name)) return `the column '${name}' is filled by the store`
   return COLUMN_TYPES.has(type) ? undefined : `the column '${name}' has the unknown type '${String(type)}'`

@@ -1,7 +1,7 @@
 import { TroupeError } from '../../errors.ts'
 import type { Event, EventOf, PatternEventType } from '../../kernel/event.ts'
 import type { ColumnValue, Projection, Row, TableDefinition } from '../../kernel/table.ts'
-import type { Column } from './declaration.ts'
+import type { TableColumn } from './declaration.ts'
 import { declaredColumns } from './declaration.ts'
 
 /** A checked change with values as databases store them. */
@@ -52,12 +52,12 @@ function encodeChange(projection: Projection, change: ReturnType<Projection['row
   return { table, id: storableText(change.id), kind: 'update', values }
 }
 
-function checkKeys({ name }: TableDefinition, columns: readonly Column[], row: Row): void {
+function checkKeys({ name }: TableDefinition, columns: readonly TableColumn[], row: Row): void {
   const unknown = Object.keys(row).find((key) => !columns.some((column) => column.name === key))
   if (unknown !== undefined) throw rowError(`the table '${name}' has no column '${unknown}'`)
 }
 
-function encodeValue(table: TableDefinition, { name, type, nullable }: Column, value: unknown): ColumnValue {
+function encodeValue(table: TableDefinition, { name, type, nullable }: TableColumn, value: unknown): ColumnValue {
   if (value === undefined || value === null) {
     if (nullable) return null
     throw rowError(`the column '${name}' of '${table.name}' is null`)

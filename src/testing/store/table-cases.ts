@@ -51,13 +51,8 @@ function orderRows({ type, at, seq, data }: EventOf<PatternEventType>): RowChang
   ]
 }
 
-function order(writer: RunWriter, name: string, amount = 1, items?: unknown) {
-  return writer.append('custom:order', {
-    key: `${name}-${writer.head}`,
-    order: name,
-    amount,
-    ...(items === undefined ? {} : { items }),
-  })
+function order(writer: RunWriter, name: string, more: { amount?: number; items?: unknown } = {}) {
+  return writer.append('custom:order', { key: `${name}-${writer.head}`, order: name, amount: 1, ...more })
 }
 
 async function rowsOf(store: Store, query: Partial<TableQuery> = {}, scope = PROJECT): Promise<Row[]> {
@@ -74,7 +69,7 @@ export async function keepsRows(store: Store): Promise<void> {
   await store.keepTables([orders()])
   assert.deepEqual(await idsOf(store), ['before'])
   const writer = await createLeasedRun(store, 'r1')
-  await order(writer, 'a', 2.5, { lines: ['x', '\ud800'] })
+  await order(writer, 'a', { amount: 2.5, items: { lines: ['x', '\ud800'] } })
   await writer.append('custom:other', { key: 'k' })
   const paid = await writer.append('custom:paid', { key: 'p', order: 'a' })
   await writer.append('custom:paid', { key: 'q', order: 'of another run' })
@@ -84,7 +79,7 @@ export async function keepsRows(store: Store): Promise<void> {
   ])
   assert.equal((await store.queryTable(PROJECT, { table: 'payments' })).length, 2)
   // A second insert replaces the values of the row.
-  await order(writer, 'a', 3)
+  await order(writer, 'a', { amount: 3 })
   const [again] = await rowsOf(store, { where: { id: 'a' } })
   assert.deepEqual([again?.amount, again?.items, again?.paid_at], [3, null, null])
   await store.keepTables([orders()])
@@ -103,7 +98,7 @@ export async function changesNothingWhenRejected(store: Store): Promise<void> {
 export async function queriesRows(store: Store): Promise<void> {
   await store.keepTables([orders()])
   const writer = await createLeasedRun(store, 'r1')
-  for (const [name, amount] of Object.entries({ a: 3, b: 1, c: 2, d: 2 })) await order(writer, name, amount)
+  for (const [name, amount] of Object.entries({ a: 3, b: 1, c: 2, d: 2 })) await order(writer, name, { amount })
   await writer.append('custom:paid', { key: 'p', order: 'b' })
   const other = await createLeasedRun(store, 'r2', 'other')
   await order(other, 'z')
@@ -125,7 +120,7 @@ export async function queriesRows(store: Store): Promise<void> {
 export async function pagesRows(store: Store): Promise<void> {
   await store.keepTables([orders()])
   const writer = await createLeasedRun(store, 'r1')
-  for (const [name, amount] of Object.entries({ a: 2, b: 1, c: 2, d: 2, e: 3 })) await order(writer, name, amount)
+  for (const [name, amount] of Object.entries({ a: 2, b: 1, c: 2, d: 2, e: 3 })) await order(writer, name, { amount })
   const page = { table: 'orders', limit: 2, orderBy: { column: 'amount', direction: 'desc' } } as const
   const seen: unknown[] = []
   for (let after: TableRow['position'] | undefined; ; ) {
@@ -134,7 +129,7 @@ export async function pagesRows(store: Store): Promise<void> {
     after = rows.at(-1)?.position
     if (rows.length < 2) break
     // A row that comes later in the order is found, one that was passed is not repeated.
-    if (seen.length === 2) await order(writer, 'late', 9)
+    if (seen.length === 2) await order(writer, 'late', { amount: 9 })
   }
   assert.deepEqual(seen, ['e', 'd', 'c', 'a', 'b'])
 }
@@ -187,7 +182,7 @@ export async function rejectsInvalidTables(store: Store): Promise<void> {
 export async function rebuildsChangedTables(store: Store, other: Store): Promise<void> {
   await store.keepTables([orders()])
   const writer = await createLeasedRun(store, 'r1')
-  await order(writer, 'a', 5)
+  await order(writer, 'a', { amount: 5 })
   const [first] = orders().projection.tables
   assert.ok(first)
   const columns = { id: 'text', doubled: 'real' } as const
@@ -205,7 +200,7 @@ export async function rebuildsChangedTables(store: Store, other: Store): Promise
   await expectRejection(other.queryTable(PROJECT, { table: 'payments' }), 'invalid_input', /no table 'payments'/)
   // The older version neither brings its tables back nor writes rows into the new ones.
   await store.keepTables([orders()])
-  await order(writer, 'b', 6)
+  await order(writer, 'b', { amount: 6 })
   await other.keepTables([next])
   assert.deepEqual(
     (await rowsOf(other)).map(({ id, doubled }) => [id, doubled]),
@@ -252,7 +247,7 @@ export async function deletesRowsOfRuns(store: Store, other: Store): Promise<voi
 export async function tellsInheritedRowsApart(store: Store): Promise<void> {
   await store.keepTables([orders()])
   const original = await createLeasedRun(store, 'r1')
-  await order(original, 'a', 1)
+  await order(original, 'a')
   const start = testRunStart('r2')
   const forked_from = { run_id: 'r1', seq: 2, inherited: 2, changes: {} }
   const lease = await store.createRun(
