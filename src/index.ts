@@ -30,6 +30,15 @@ export type {
   ProposedToolCall,
   ProposedTurn,
 } from './kernel/hook.ts'
+export type {
+  Knowledge,
+  KnowledgeDocument,
+  KnowledgeKind,
+  KnowledgeMatch,
+  KnowledgeOutcome,
+  KnowledgeQuery,
+  KnowledgeSelection,
+} from './kernel/knowledge.ts'
 export type { Limits } from './kernel/limits.ts'
 export { DEFAULT_LIMITS } from './kernel/limits.ts'
 export type { Message, Model, ModelChunk, ModelRequest, Usage } from './kernel/model.ts'
@@ -86,6 +95,8 @@ export { defineProjection } from './kernel/table.ts'
 export type { Tool, ToolCall, ToolDefinition, ToolResult } from './kernel/tool.ts'
 export { defineTool } from './kernel/tool.ts'
 export type { World } from './kernel/world.ts'
+export type { AddFilesOptions, AddFilesReport } from './knowledge/add-documents.ts'
+export type { KnowledgeProgress, ReindexReport } from './knowledge/embedded-knowledge.ts'
 export { fromLanguageModel } from './models/ai-sdk.ts'
 export type { DetectedModels, ModelConfig } from './models/detect.ts'
 export { detectModels } from './models/detect.ts'
@@ -123,6 +134,7 @@ export { readAttachment } from './runtime/read-attachment.ts'
 export type { AnswerOptions, RunHandle, RunOptions, RunResult, SteerOptions } from './runtime/run-handle.ts'
 export type { Troupe } from './runtime/troupe.ts'
 export { createTroupe } from './runtime/troupe.ts'
+export type { ReindexOptions, TroupeKnowledge } from './runtime/troupe-knowledge.ts'
 export type {
   LoadedConfig,
   ModelOptions,

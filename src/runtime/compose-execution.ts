@@ -9,9 +9,9 @@ import { MCP_TOOL_NAMES } from '../tools/mcp/mcp-tool-names.ts'
 import { createPermissions } from '../tools/permissions.ts'
 import { DEFAULT_SESSION_POLICY } from './default-session-policy.ts'
 import { environmentPort } from './environment-port.ts'
-import { embedderPort } from './model-ports.ts'
 import type { PatternRegistry } from './pattern-registry.ts'
 import type { ExecutionParts, RuntimeParts } from './runtime-parts.ts'
+import { lazyKnowledge } from './troupe-knowledge.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 import { worktreePorts } from './worktree-ports.ts'
 
@@ -29,6 +29,7 @@ export async function composeExecution({ options, runtime, registry, host }: Exe
   const { world, store, policy, agents, mcp, toolbox, checkedPorts } = runtime
   const { patterns, tools: patternTools, aliases, agentTools, projections } = registry
   await store.keepTables(projections)
+  const embedder = await runtime.embedder.get()
   const ports = {
     world,
     ...checkedPorts,
@@ -39,7 +40,8 @@ export async function composeExecution({ options, runtime, registry, host }: Exe
     patterns: new Map(patterns.map((pattern) => [pattern.name, pattern])),
     patternTools,
     host,
-    ...(await embedderPort(options)),
+    ...(embedder ? { embedder } : undefined),
+    knowledge: (project: string) => lazyKnowledge(runtime.knowledge, project),
     hooks: options.hooks ?? [],
     permissions: createPermissions(policy, { aliases, agentTools, agents }),
     ...(toolbox ? { workspace: toolbox.workspace.realPath } : undefined),

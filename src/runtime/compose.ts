@@ -14,7 +14,7 @@ import { BUILT_IN_PATTERNS } from './built-in-patterns.ts'
 import { checkOptionNames } from './check-option-names.ts'
 import type { Lazy } from './lazy.ts'
 import { lazy } from './lazy.ts'
-import { customPricesPort, modelPorts, rateLimiterPort, summaryModelPort } from './model-ports.ts'
+import { customPricesPort, modelPorts, openEmbedder, rateLimiterPort, summaryModelPort } from './model-ports.ts'
 import { checkStoreAddress, openStore } from './open-store.ts'
 import type { PatternRegistry } from './pattern-registry.ts'
 import { performerPort } from './performer-port.ts'
@@ -57,9 +57,15 @@ export async function compose(given: TroupeOptions, folder?: string): Promise<Ru
     ...rateLimiterPort(options, { world, store }),
     ...summaryModelPort(options),
     ...(await redactorPort(options)),
-    ...(options.embedder ? { embedder: options.embedder } : undefined),
   }
   const project = options.project ?? 'default'
+  const embedder = lazy(() => openEmbedder(options))
+  // It is closed with the troupe, used or not.
+  if (options.embedder) await embedder.get()
+  const knowledge = lazy(async () => {
+    const { knowledgeByProject } = await import('../knowledge/embedded-knowledge.ts')
+    return knowledgeByProject({ store, embedder: await embedder.get(), newRevision: () => world.randomHex(8) })
+  })
   const runtime = {
     world,
     project,
@@ -70,6 +76,8 @@ export async function compose(given: TroupeOptions, folder?: string): Promise<Ru
     mcp,
     toolbox,
     checkedPorts,
+    embedder,
+    knowledge,
   }
   const host = lazy(async () => {
     const { createRunHost } = await import('./run-host.ts')
@@ -79,13 +87,14 @@ export async function compose(given: TroupeOptions, folder?: string): Promise<Ru
     const { composeExecution } = await import('./compose-execution.ts')
     return composeExecution({ options, runtime, registry: await registry.get(), host: await host.get() })
   })
-  if (options.engine) await loadEverything(execution)
+  if (options.engine) await loadEverything(execution, knowledge)
   return { ...runtime, registry, host, execution }
 }
 
 /** An engine of the caller may begin at once; and reading files during a run whose time is simulated would move its clock. */
-async function loadEverything(execution: Lazy<ExecutionParts>): Promise<void> {
+async function loadEverything(execution: Lazy<ExecutionParts>, knowledge: Lazy<unknown>): Promise<void> {
   await import('./run-controller.ts')
+  await knowledge.get()
   const { patterns } = await execution.get()
   await Promise.all(patterns.map((pattern) => pattern.load?.()))
 }

@@ -76,7 +76,7 @@ export function summaryModelPort({ models }: TroupeOptions): Pick<Ports, 'summar
 }
 
 /** The local embedder starts its worker thread on first use. */
-export async function embedderPort({ embedder }: TroupeOptions): Promise<{ embedder?: Embedder }> {
-  if (embedder === false) return {}
-  return { embedder: embedder ?? (await import('../knowledge/local-embedder.ts')).localEmbedder() }
+export async function openEmbedder({ embedder }: TroupeOptions): Promise<Embedder | undefined> {
+  if (embedder === false) return undefined
+  return embedder ?? (await import('../knowledge/local-embedder.ts')).localEmbedder()
 }

@@ -1,11 +1,13 @@
 import type { Engine } from '../engine/engine.ts'
 import type { Policy } from '../judgement/permission/permission-policy.ts'
 import type { Agent } from '../kernel/agent.ts'
+import type { Embedder } from '../kernel/embedder.ts'
 import type { Limits } from '../kernel/limits.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import type { Ports } from '../kernel/ports.ts'
 import type { RunHost } from '../kernel/run-needs.ts'
 import type { World } from '../kernel/world.ts'
+import type { EmbeddedKnowledge } from '../knowledge/embedded-knowledge.ts'
 import type { Store } from '../store/store.ts'
 import type { McpServers } from '../tools/mcp/mcp-servers.ts'
 import type { Toolbox } from '../tools/tools.ts'
@@ -25,6 +27,8 @@ export interface RuntimeParts {
   /** `undefined` without a workspace. */
   toolbox: Toolbox | undefined
   checkedPorts: CheckedPorts
+  embedder: Lazy<Embedder | undefined>
+  knowledge: Lazy<(project: string) => EmbeddedKnowledge>
   registry: Lazy<PatternRegistry>
   host: Lazy<RunHost>
   execution: Lazy<ExecutionParts>
@@ -32,7 +36,7 @@ export interface RuntimeParts {
 
 /** The ports that are created with the troupe, because an invalid option has to fail there. */
 export type CheckedPorts = Pick<Ports, 'roster' | 'models' | 'retryPolicy' | 'tools'> &
-  Partial<Pick<Ports, 'prices' | 'performers' | 'rateLimiter' | 'summaryModel' | 'redactor' | 'embedder'>>
+  Partial<Pick<Ports, 'prices' | 'performers' | 'rateLimiter' | 'summaryModel' | 'redactor'>>
 
 /** The parts that execute runs. A program that only reads its store never loads them. */
 export interface ExecutionParts {

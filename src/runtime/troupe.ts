@@ -15,6 +15,7 @@ import type { DeletionReport, DeletionScope, PruneOptions, Retention } from './d
 import { nodeVersionProblem } from './node-version.ts'
 import type { Queries } from './queries.ts'
 import type { AnswerOptions, RunHandle, RunOptions, RunResult, SteerOptions } from './run-handle.ts'
+import type { TroupeKnowledge } from './troupe-knowledge.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 import type { PatternName, RunInput, RunOutput, TypesOf } from './typed-run.ts'
 import type { WorkOptions } from './work.ts'
@@ -22,6 +23,8 @@ import type { WorkOptions } from './work.ts'
 /** `Patterns` are the patterns passed to `createTroupe`: they give `run` and `stream` their types. */
 export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]> extends Queries, AsyncDisposable {
   readonly agents: readonly Agent[]
+  /** Documents and resolved consultations of the project, found by what they say. */
+  readonly knowledge: TroupeKnowledge
   /** The patterns that runs can be started with, built-in and custom. */
   patterns(): Promise<readonly Pattern[]>
   /** Runs a pattern until it ends, waits for a person, or is interrupted. */
@@ -110,6 +113,7 @@ export async function createTroupe<const Patterns extends readonly Pattern[] = r
   const reads = await import('./run-reader.ts')
   const { createQueries } = await import('./queries.ts')
   const { lazy } = await import('./lazy.ts')
+  const { createTroupeKnowledge } = await import('./troupe-knowledge.ts')
   const { applyConfig } = await import('./config/apply-config.ts')
   const configured = await applyConfig(options)
   const { retention } = configured.options
@@ -148,6 +152,7 @@ export async function createTroupe<const Patterns extends readonly Pattern[] = r
   return {
     ...createQueries(store, project, tables.get),
     agents,
+    knowledge: createTroupeKnowledge({ ...parts, redactor: parts.checkedPorts.redactor, now: () => parts.world.now() }),
     patterns: async () => (await parts.registry.get()).patterns,
     // The schemas of the pattern are checked at runtime; the types follow from them.
     stream: stream as Troupe<Patterns>['stream'],

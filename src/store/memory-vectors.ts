@@ -4,13 +4,20 @@ import type { VectorCollection, VectorRow, VectorStore } from './store.ts'
 export class MemoryVectors implements VectorStore {
   readonly #vectors = new Map<string, Map<string, VectorRow>>()
 
-  async putVectors(collection: VectorCollection, rows: readonly VectorRow[]): Promise<void> {
+  async putVectors(
+    collection: VectorCollection,
+    rows: readonly VectorRow[],
+    removed: readonly string[] = [],
+  ): Promise<void> {
     const byId = this.#vectorsIn(collection)
+    for (const id of removed) byId.delete(id)
     for (const row of rows) byId.set(row.id, structuredClone(row))
   }
 
-  async vectors(collection: VectorCollection): Promise<VectorRow[]> {
-    const rows = [...this.#vectorsIn(collection).values()].map((row) => structuredClone(row))
+  async vectors(collection: VectorCollection, ids?: readonly string[]): Promise<VectorRow[]> {
+    const byId = this.#vectorsIn(collection)
+    const found = ids ? [...new Set(ids)].flatMap((id) => byId.get(id) ?? []) : [...byId.values()]
+    const rows = found.map((row) => structuredClone(row))
     return rows.sort((a, b) => (a.id < b.id ? -1 : 1))
   }
 

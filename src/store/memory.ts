@@ -282,12 +282,16 @@ export class MemoryStore implements port.Store {
     return wait_ms
   }
 
-  putVectors(collection: port.VectorCollection, rows: readonly port.VectorRow[]): Promise<void> {
-    return this.#vectors.putVectors(collection, rows)
+  putVectors(
+    collection: port.VectorCollection,
+    rows: readonly port.VectorRow[],
+    removed?: readonly string[],
+  ): Promise<void> {
+    return this.#vectors.putVectors(collection, rows, removed)
   }
 
-  vectors(collection: port.VectorCollection): Promise<port.VectorRow[]> {
-    return this.#vectors.vectors(collection)
+  vectors(collection: port.VectorCollection, ids?: readonly string[]): Promise<port.VectorRow[]> {
+    return this.#vectors.vectors(collection, ids)
   }
 
   deleteVectors(collection: port.VectorCollection, ids?: readonly string[]): Promise<void> {

@@ -316,13 +316,17 @@ class SqliteStore implements port.Store {
     return this.#write('normal', ({ buckets }) => buckets.take(take))
   }
 
-  putVectors(collection: port.VectorCollection, rows: readonly port.VectorRow[]): Promise<void> {
+  putVectors(
+    collection: port.VectorCollection,
+    rows: readonly port.VectorRow[],
+    removed: readonly string[] = [],
+  ): Promise<void> {
     const bytes = rows.reduce((sum, { vector }) => sum + vector.byteLength + VECTOR_ROW_BYTES, 0)
-    return this.#write('normal', ({ vectors }) => vectors.put(collection, rows), bytes)
+    return this.#write('normal', ({ vectors }) => vectors.change(collection, { rows, removed }), bytes)
   }
 
-  vectors(collection: port.VectorCollection): Promise<port.VectorRow[]> {
-    return this.#read(({ vectors }) => vectors.list(collection))
+  vectors(collection: port.VectorCollection, ids?: readonly string[]): Promise<port.VectorRow[]> {
+    return this.#read(({ vectors }) => vectors.list(collection, ids))
   }
 
   deleteVectors(collection: port.VectorCollection, ids?: readonly string[]): Promise<void> {

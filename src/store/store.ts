@@ -257,10 +257,10 @@ export interface VectorRow {
 }
 
 export interface VectorStore {
-  /** Adds vectors; one with the same id is replaced. */
-  putVectors(collection: VectorCollection, rows: readonly VectorRow[]): Promise<void>
-  /** All vectors of a collection, by id. */
-  vectors(collection: VectorCollection): Promise<VectorRow[]>
+  /** Adds vectors and removes others at once; one with the same id is replaced. */
+  putVectors(collection: VectorCollection, rows: readonly VectorRow[], removed?: readonly string[]): Promise<void>
+  /** The vectors of a collection, by id: all, or those with these ids. */
+  vectors(collection: VectorCollection, ids?: readonly string[]): Promise<VectorRow[]>
   /** Without `ids`, the whole collection. */
   deleteVectors(collection: VectorCollection, ids?: readonly string[]): Promise<void>
 }

@@ -20,7 +20,7 @@ const allowedImports: Record<string, readonly string[]> = {
   engine: ['errors', 'schema', 'kernel', 'store'],
   tools: ['errors', 'schema', 'kernel', 'judgement'],
   formats: ['errors', 'schema', 'kernel', 'judgement'],
-  knowledge: ['errors', 'schema', 'kernel', 'store'],
+  knowledge: ['errors', 'schema', 'kernel', 'judgement', 'store'],
   audit: ['errors', 'schema', 'kernel'],
   views: ['errors', 'schema', 'judgement', 'kernel'],
   runtime: [...core, 'audit', 'views'],

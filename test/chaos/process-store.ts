@@ -79,8 +79,9 @@ export function processStore(faults: StoreFaults, inner: () => Store, writes: St
     artifact: (run_id, name, version) => read('artifact', (store) => store.artifact(run_id, name, version)),
     artifacts: (run_id, page) => read('artifacts', (store) => store.artifacts(run_id, page)),
     takeTokens: (take) => write('takeTokens', false, (store) => store.takeTokens(take)),
-    putVectors: (collection, rows) => write('putVectors', false, (store) => store.putVectors(collection, rows)),
-    vectors: (collection) => read('vectors', (store) => store.vectors(collection)),
+    putVectors: (collection, rows, removed) =>
+      write('putVectors', false, (store) => store.putVectors(collection, rows, removed)),
+    vectors: (collection, ids) => read('vectors', (store) => store.vectors(collection, ids)),
     deleteVectors: (collection, ids) => write('deleteVectors', false, (store) => store.deleteVectors(collection, ids)),
     keepTables: (projections) => write('keepTables', false, (store) => store.keepTables(projections)),
     queryTable: (scope, page) => read('queryTable', (store) => store.queryTable(scope, page)),

@@ -3,6 +3,7 @@ import type { Argument } from 'commander'
 import { Command, CommanderError, Help, Option } from 'commander'
 import type { Cli, CommonOptions, ProgramContext } from './cli.ts'
 import { commandName, requireKnownCommand } from './known-command.ts'
+import { addKnowledgeCommands } from './program-knowledge.ts'
 import { setProgramName } from './program-name.ts'
 import {
   addAgentOptions,
@@ -57,7 +58,7 @@ function expandHelpCommand(argv: readonly string[]): readonly string[] {
 /** The command whose help a usage error points to. */
 function commandPath(argv: readonly string[]): string | undefined {
   const command = commandName(argv)
-  const sub = command === 'team' ? argv[argv.indexOf(command) + 1] : undefined
+  const sub = command === 'team' || command === 'knowledge' ? argv[argv.indexOf(command) + 1] : undefined
   return sub !== undefined && /^[a-z]+$/.test(sub) ? `${command} ${sub}` : command
 }
 
@@ -140,6 +141,7 @@ function addStartCommands(program: Command, add: AddCommand): void {
     .option('--dir <folder>', 'only agents of this folder and its subfolders')
     .option('--agents <folder>', 'folder with agent files (TROUPE_AGENTS)')
   addTeamCommands(program.command('team'), add)
+  addKnowledgeCommands(program.command('knowledge'), add)
   addAgentOptions(
     add(program, 'doctor', async (cli) => (await import('./commands/doctor-command.ts')).doctorCommand(cli)),
   )

@@ -1,0 +1,29 @@
+import { TroupeError } from '../errors.ts'
+import type { Embedder } from '../kernel/embedder.ts'
+
+/** Makes vectors, or none when there is no embedder or it cannot be loaded: words are compared instead. */
+export interface VectorMaker {
+  id: string | null
+  embed(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[] | undefined>
+  problem(): string | undefined
+}
+
+export function createVectorMaker(embedder: Embedder | undefined): VectorMaker {
+  let problem = embedder ? undefined : 'there is no embedder (`embedder: false`)'
+  return {
+    id: embedder?.id ?? null,
+    async embed(texts, signal) {
+      if (!embedder || texts.length === 0) return undefined
+      try {
+        const vectors = await embedder.embed(texts, signal)
+        problem = undefined
+        return vectors
+      } catch (error) {
+        if (!(error instanceof TroupeError) || (error.code !== 'no_model' && error.code !== 'model_failed')) throw error
+        problem = error.message
+        return undefined
+      }
+    },
+    problem: () => problem,
+  }
+}
