@@ -109,12 +109,12 @@ function unreadableError(path: string, problem: string, hint: string): TroupeErr
   return new TroupeError('invalid_input', `the file '${path}' ${problem}`, { hint })
 }
 
-export function isWithin(folder: string, path: string): boolean {
+function isWithin(folder: string, path: string): boolean {
   const way = relative(folder, path)
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
 }
 
 /** A path relative to the project, with `/` on every system. */
-export function toProjectPath(root: string, path: string): string {
+function toProjectPath(root: string, path: string): string {
   return relative(root, path).split(sep).join('/')
 }

@@ -14,8 +14,14 @@ import type { Toolbox } from '../tools/tools.ts'
 import type { Lazy } from './lazy.ts'
 import type { PatternRegistry } from './pattern-registry.ts'
 
+/** What is looked up by meaning, loaded when it is first used. */
+export interface LookupParts {
+  embedder: Lazy<Embedder | undefined>
+  knowledge: Lazy<(project: string) => EmbeddedKnowledge>
+}
+
 /** The parts of a troupe. */
-export interface RuntimeParts {
+export interface RuntimeParts extends LookupParts {
   world: World
   project: string
   limits: Limits
@@ -27,8 +33,6 @@ export interface RuntimeParts {
   /** `undefined` without a workspace. */
   toolbox: Toolbox | undefined
   checkedPorts: CheckedPorts
-  embedder: Lazy<Embedder | undefined>
-  knowledge: Lazy<(project: string) => EmbeddedKnowledge>
   registry: Lazy<PatternRegistry>
   host: Lazy<RunHost>
   execution: Lazy<ExecutionParts>
