@@ -2,11 +2,13 @@ import { EmbeddedEngine } from '../engine/embedded-engine.ts'
 import type { Engine, EngineParts } from '../engine/engine.ts'
 import { sessionPorts } from '../engine/session-ports.ts'
 import { TroupeError } from '../errors.ts'
+import type { Ports } from '../kernel/ports.ts'
 import type { RunHost } from '../kernel/run-needs.ts'
 import { loadPrices } from '../models/pricing.ts'
 import { startTurns } from '../performers/start-turns.ts'
 import { MCP_TOOL_NAMES } from '../tools/mcp/mcp-tool-names.ts'
 import { createPermissions } from '../tools/permissions.ts'
+import type { Toolbox } from '../tools/tools.ts'
 import { DEFAULT_SESSION_POLICY } from './default-session-policy.ts'
 import { environmentPort } from './environment-port.ts'
 import type { PatternRegistry } from './pattern-registry.ts'
@@ -45,12 +47,24 @@ export async function composeExecution({ options, runtime, registry, host }: Exe
     hooks: options.hooks ?? [],
     permissions: createPermissions(policy, { aliases, agentTools, agents }),
     ...(toolbox ? { workspace: toolbox.workspace.realPath } : undefined),
+    ...profilePort(toolbox),
     ...environmentPort(toolbox),
     ...worktreePorts(options, runtime),
     strict: options.engine?.strict ?? false,
     ...sessionPorts(store),
   }
   return { patterns, ports, engine: createEngine(options, { store, world, ports }) }
+}
+
+/** Read again for every use: the profile file may have been edited. */
+function profilePort(toolbox: Toolbox | undefined): Pick<Ports, 'projectProfile'> {
+  if (!toolbox) return {}
+  return {
+    projectProfile: async () => {
+      const { loadProjectProfile } = await import('../formats/project-profile/load-project-profile.ts')
+      return loadProjectProfile(toolbox.workspace.realPath)
+    },
+  }
 }
 
 function createEngine(options: TroupeOptions, parts: Pick<EngineParts, 'store' | 'world' | 'ports'>): Engine {

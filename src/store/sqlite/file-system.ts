@@ -112,6 +112,7 @@ const GIT_IGNORE = `# Written by Troupe: journals hold conversations and tool re
 !/agents/**
 !/teams/
 !/teams/**
+!/profile.yaml
 `
 
 function ignoreInGit(folder: string): void {

@@ -199,6 +199,12 @@ function addInspectCommands(program: Command, add: AddCommand): void {
   )
     .description('find loops in a recorded conversation of agents')
     .argument('<file>', 'a trace or a transcript, JSON or JSON Lines')
+  add(program, 'profile', async (cli, [folder]) =>
+    (await import('./commands/profile-command.ts')).profileCommand(cli, folder),
+  )
+    .description('show what is known about the project: type, stack, decisions, practices')
+    .argument('[folder]', 'the folder of the project (default: the current one)')
+    .option('--write', 'write it to .troupe/profile.yaml, to be edited')
   add(program, 'cost', async (cli, [run]) => (await import('./commands/cost-command.ts')).costCommand(cli, run))
     .description('show usage and cost')
     .argument('[run]', 'run id or unique prefix (default: all runs)')
@@ -285,7 +291,7 @@ function createAddCommand(context: ProgramContext): AddCommand {
 }
 
 /** Commands that need no configuration, or report what is wrong with it. */
-const UNCONFIGURED = new Set(['init', 'demo', 'schema', 'doctor', 'loops'])
+const UNCONFIGURED = new Set(['init', 'demo', 'schema', 'doctor', 'loops', 'profile'])
 /** Commands that execute runs: without the tools and hooks of the project they would not do what was meant. */
 const EXECUTING = new Set(['chat', 'resume', 'fork', 'answer', 'pause', 'step', 'continue', 'next', 'set', 'say'])
 
