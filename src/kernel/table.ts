@@ -21,8 +21,13 @@ export interface TableDefinition {
 /** Values by column. In a `json` column any JSON value. */
 export type Row = Readonly<Record<string, unknown>>
 
-/** `insert` replaces a row with the same primary key; `update` changes these columns, and nothing if the run has no such row. */
-export type RowChange = { table: string; insert: Row } | { table: string; id: string; update: Row }
+/**
+ * `insert` replaces a row of this run with the same primary key. `update` changes these columns and `add` adds to numbers: of the row of this run
+ * or else of the run of this project that inserted it, and nothing if there is none.
+ */
+export type RowChange =
+  | { table: string; insert: Row }
+  | { table: string; id: string; update?: Row; add?: Readonly<Record<string, number>> }
 
 /** The run whose event is projected. */
 export interface ProjectedRun {

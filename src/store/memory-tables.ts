@@ -35,7 +35,9 @@ export class MemoryTables {
     const changed = projections.filter((each) => this.#isNewer(each))
     if (changed.length === 0) return
     for (const each of changed) this.#register(each)
-    for (const run of runs) for (const event of run.events) this.#project(event, run, changed)
+    // In the order of time: events of one run may change a row of another.
+    const events = [...runs].flatMap((run) => run.events.map((event) => ({ event, run })))
+    for (const { event, run } of events.sort((a, b) => a.event.at - b.event.at)) this.#project(event, run, changed)
   }
 
   /** Changes the rows of one event that was appended. */
@@ -114,14 +116,24 @@ export class MemoryTables {
     }
   }
 
-  #change({ table, id, kind, values }: EncodedChange, stored: Record<string, ColumnValue>): void {
+  #change({ table, id, kind, values, added }: EncodedChange, stored: Record<string, ColumnValue>): void {
     const rows = this.#tables.get(table.name)?.rows
     if (!rows) throw new TroupeError('internal', `no table '${table.name}'`)
     const key = JSON.stringify([id, stored.run_id])
-    const before = rows.get(key)
-    if (kind === 'update' && !before) return
-    const base = before?.values ?? new Map(Object.entries(stored))
-    rows.set(key, { place: before?.place ?? ++this.#lastPlace, values: new Map([...base, ...values]) })
+    if (kind === 'insert') {
+      const before = rows.get(key)
+      const base = before?.values ?? new Map(Object.entries(stored))
+      rows.set(key, { place: before?.place ?? ++this.#lastPlace, values: new Map([...base, ...values]) })
+      return
+    }
+    const isOriginal = (row: MemoryRow) =>
+      row.values.get(table.primaryKey) === id &&
+      row.values.get('project_id') === stored.project_id &&
+      row.values.get('inherited') === 0
+    for (const row of rows.has(key) ? [rows.get(key)] : [...rows.values()].filter(isOriginal)) {
+      for (const [name, value] of values) row?.values.set(name, value)
+      for (const [name, value] of added) row?.values.set(name, Number(row.values.get(name)) + value)
+    }
   }
 }
 

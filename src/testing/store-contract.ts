@@ -140,6 +140,10 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
 
   describe(`${name} satisfies the store contract: tables of patterns`, () => {
     test('ST66 rows follow the events of the declared types, also earlier ones', withStore(table.keepsRows))
+    test(
+      'ST66 an event changes the row that another run of the project inserted',
+      withStore(table.changesRowsOfOtherRuns),
+    )
     test('ST66 a rejected append changes no row', withStore(table.changesNothingWhenRejected))
     test('ST67 rows are queried by project, conditions, order and limit', withStore(table.queriesRows))
     test('ST67 rows are read page by page while others are added', withStore(table.pagesRows))

@@ -36,10 +36,16 @@ export function insertStatement(table: TableDefinition, columns: readonly string
     ON CONFLICT (${quote(table.primaryKey)}, "run_id") DO UPDATE SET ${updates}`
 }
 
-/** Binds the values of the columns, then the primary key and the run. */
-export function updateStatement(table: TableDefinition, columns: readonly string[]): string {
-  const updates = columns.map((name) => `${quote(name)} = ?`).join(', ')
-  return `UPDATE ${quote(table.name)} SET ${updates} WHERE ${quote(table.primaryKey)} = ? AND "run_id" = ?`
+/** Binds the values to set and to add, then the primary key, the project, and the run twice. */
+export function updateStatement(table: TableDefinition, set: readonly string[], added: readonly string[]): string {
+  const key = quote(table.primaryKey)
+  const updates = [
+    ...set.map((name) => `${quote(name)} = ?`),
+    ...added.map((name) => `${quote(name)} = ${quote(name)} + ?`),
+  ]
+  return `UPDATE ${quote(table.name)} AS changed SET ${updates.join(', ')} WHERE ${key} = ? AND "project_id" = ?
+    AND ("run_id" = ? OR ("inherited" = 0 AND NOT EXISTS (
+      SELECT 1 FROM ${quote(table.name)} AS own WHERE own.${key} = changed.${key} AND own."run_id" = ?)))`
 }
 
 /** Binds a JSON list of runs. */

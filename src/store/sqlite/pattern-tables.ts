@@ -130,11 +130,12 @@ export class PatternTables {
     return found.map((record) => ({ row: toRow(table, record), position: toPosition(record, query.order.column) }))
   }
 
-  #change({ table, id, kind, values }: EncodedChange, { run_id, project }: RunKey, inherited: number): void {
+  #change({ table, id, kind, values, added }: EncodedChange, { run_id, project }: RunKey, inherited: number): void {
     const columns = [...values.keys()]
     if (kind === 'update') {
-      if (columns.length === 0) return
-      this.#prepare(updateStatement(table, columns)).run(...values.values(), id, run_id)
+      if (columns.length + added.size === 0) return
+      const statement = this.#prepare(updateStatement(table, columns, [...added.keys()]))
+      statement.run(...values.values(), ...added.values(), id, project, run_id, run_id)
       return
     }
     const stored: [string, SQLInputValue][] = [

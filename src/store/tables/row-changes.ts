@@ -11,6 +11,8 @@ export interface EncodedChange {
   kind: 'insert' | 'update'
   /** Of all declared columns for an insert, of those that change for an update. */
   values: ReadonlyMap<string, ColumnValue>
+  /** Numbers to add to columns, for an update. */
+  added: ReadonlyMap<string, number>
 }
 
 /**
@@ -41,15 +43,27 @@ function encodeChange(projection: Projection, change: ReturnType<Projection['row
     const values = new Map(
       columns.map((column) => [column.name, encodeValue(table, column, change.insert[column.name])]),
     )
-    return { table, id: String(values.get(table.primaryKey)), kind: 'insert', values }
+    return { table, id: String(values.get(table.primaryKey)), kind: 'insert', values, added: new Map() }
   }
-  checkKeys(table, columns, change.update)
+  const { update = {}, add = {} } = change
+  checkKeys(table, columns, { ...update, ...add })
   if (typeof change.id !== 'string') throw rowError(`\`id\` of an update of '${table.name}' is not a string`)
-  const changed = columns.filter(({ name }) => change.update[name] !== undefined)
+  const changed = columns.filter(({ name }) => update[name] !== undefined)
   if (changed.some(({ name }) => name === table.primaryKey))
     throw rowError(`an update of '${table.name}' changes its primary key`)
-  const values = new Map(changed.map((column) => [column.name, encodeValue(table, column, change.update[column.name])]))
-  return { table, id: storableText(change.id), kind: 'update', values }
+  const values = new Map(changed.map((column) => [column.name, encodeValue(table, column, update[column.name])]))
+  return { table, id: storableText(change.id), kind: 'update', values, added: encodeSums(table, columns, add) }
+}
+
+function encodeSums(
+  table: TableDefinition,
+  columns: readonly TableColumn[],
+  add: Readonly<Record<string, number>>,
+): Map<string, number> {
+  const summed = columns.filter(({ name }) => add[name] !== undefined)
+  const unsuitable = summed.find(({ type, nullable }) => nullable || (type !== 'integer' && type !== 'real'))
+  if (unsuitable) throw rowError(`\`add\` to '${unsuitable.name}' of '${table.name}', which is no number without null`)
+  return new Map(summed.map((column) => [column.name, Number(encodeValue(table, column, add[column.name]))]))
 }
 
 function checkKeys({ name }: TableDefinition, columns: readonly TableColumn[], row: Row): void {

@@ -46,7 +46,7 @@ function orderRows({ type, at, seq, data }: EventOf<PatternEventType>): RowChang
   const id = String(data.order)
   if (type === 'custom:order') return [{ table: 'orders', insert: { id, amount: data.amount, items: data.items } }]
   return [
-    { table: 'orders', id, update: { paid_at: at } },
+    { table: 'orders', id, update: { paid_at: at }, add: { amount: Number(data.tip ?? 0) } },
     { table: 'payments', insert: { id: `${id}-${seq}`, order_id: id } },
   ]
 }
@@ -84,6 +84,22 @@ export async function keepsRows(store: Store): Promise<void> {
   assert.deepEqual([again?.amount, again?.items, again?.paid_at], [3, null, null])
   await store.keepTables([orders()])
   assert.deepEqual(await idsOf(store), ['before', 'a'])
+}
+
+export async function changesRowsOfOtherRuns(store: Store): Promise<void> {
+  await store.keepTables([orders()])
+  const writer = await createLeasedRun(store, 'r1')
+  await order(writer, 'a')
+  const later = await createLeasedRun(store, 'r2')
+  const paid = await later.append('custom:paid', { key: 'p', order: 'a', tip: 0.5 })
+  const foreign = await createLeasedRun(store, 'r3', 'other')
+  await foreign.append('custom:paid', { key: 'p', order: 'a', tip: 9 })
+  const expected = [['a', 'r1', 1.5, paid.at]]
+  const summary = (rows: Row[]) => rows.map(({ id, run_id, amount, paid_at }) => [id, run_id, amount, paid_at])
+  assert.deepEqual(summary(await rowsOf(store)), expected)
+  // Computed again, the rows are the same.
+  await store.keepTables([orders({ version: 2 })])
+  assert.deepEqual(summary(await rowsOf(store)), expected)
 }
 
 export async function changesNothingWhenRejected(store: Store): Promise<void> {
