@@ -7,6 +7,7 @@ import { consultEvents } from './events.ts'
 import { advertisedToolInput, checkConsultInput, consultInput, consultToolInput } from './input.ts'
 import type { ConsultOutput } from './output.ts'
 import { consultOutput } from './output.ts'
+import { consultTables } from './tables.ts'
 
 /** The pattern with its types for programs. */
 type ConsultPattern = Pattern<'consult', { input: z.input<typeof consultInput>; output: ConsultOutput }>
@@ -49,6 +50,7 @@ export function createConsultPattern(config: ConsultConfig): ConsultPattern {
     ...common,
     tool: createConsultTool(config),
     settings: consultSettings,
+    projection: consultTables,
     configure: (options) => createConsultPattern(parseConsultConfig(options)),
     input: consultInput,
     check: checkConsultInput,
