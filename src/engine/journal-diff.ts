@@ -1,5 +1,5 @@
 import type { Event, EventOf, EventType } from '../kernel/event.ts'
-import { isEvent } from '../kernel/event.ts'
+import { isEvent, isKernelEventType } from '../kernel/event.ts'
 import { canonicalJson } from '../kernel/hash.ts'
 
 /*
@@ -58,22 +58,26 @@ const BOOKKEEPING = new Set<EventType>([
   'model:lost',
   'tool:progress',
 ])
-/** Outcomes that a resumed run may have replaced: only the last one counts. */
-const SUPERSEDABLE = new Set<EventType>(['run:end', 'session:end', 'tool:post', 'tool:error', 'limit:hit'])
+const REPLACED_OUTCOMES = new Set<EventType>(['run:end', 'session:end', 'tool:post', 'tool:error', 'limit:hit'])
+
+/** Outcomes, and events of patterns, that a resumed run may have replaced: only the last one counts. */
+function isSupersedable({ type }: Event): boolean {
+  return REPLACED_OUTCOMES.has(type) || !isKernelEventType(type)
+}
 
 function effectiveEvents(events: readonly Event[]): Event[] {
   const answered = new Set<string>()
   const settled = new Map<string, number>()
   for (const event of events) {
     if (isEvent(event, 'model:end') || isEvent(event, 'model:error')) answered.add(attemptId(event.data))
-    if (SUPERSEDABLE.has(event.type) || isEvent(event, 'model:end')) settled.set(stepKey(event), event.seq)
+    if (isSupersedable(event) || isEvent(event, 'model:end')) settled.set(stepKey(event), event.seq)
   }
   const drifted = new Set<string>()
   return events.filter((event) => {
     if (BOOKKEEPING.has(event.type)) return false
     if (isEvent(event, 'model:begin')) return answered.has(attemptId(event.data))
     if (isEvent(event, 'session:context')) return event.data.message !== null
-    if (SUPERSEDABLE.has(event.type)) return settled.get(stepKey(event)) === event.seq
+    if (isSupersedable(event)) return settled.get(stepKey(event)) === event.seq
     if (!isEvent(event, 'step:drift')) return true
     if (drifted.has(event.data.key)) return false
     drifted.add(event.data.key)

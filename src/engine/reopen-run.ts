@@ -5,6 +5,7 @@ import { JournalIndex } from '../kernel/journal/journal-index.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import type { Store } from '../store/store.ts'
 import type { ReopenOptions } from './engine.ts'
+import { failedDescendants } from './failed-descendants.ts'
 import type { RunHistory } from './run-history.ts'
 
 interface ReopenScope {
@@ -22,7 +23,7 @@ export async function reopenRun(
   { events, history }: { events: readonly Event[]; history: RunHistory },
   reopen: ReopenOptions,
 ): Promise<Event> {
-  const data = reopenData(journal.run_id, history, reopen)
+  const data = reopenData(journal.run_id, { events, history }, reopen)
   const last = events.at(-1)
   const position = { run_id: journal.run_id, seq: (last?.seq ?? 0) + 1, at: last?.at ?? 0 }
   const preview = new JournalIndex([...events, { ...position, type: 'run:reopen', data }], pattern.renamedKeys)
@@ -30,16 +31,21 @@ export async function reopenRun(
   return journal.append('run:reopen', data)
 }
 
-function reopenData(run_id: string, { end, limits }: RunHistory, reopen: ReopenOptions): EventDataOf<'run:reopen'> {
+function reopenData(
+  run_id: string,
+  { events, history: { end, limits } }: { events: readonly Event[]; history: RunHistory },
+  reopen: ReopenOptions,
+): EventDataOf<'run:reopen'> {
   if (end && end.status !== 'failed') {
     throw new TroupeError('run_ended', `run ${run_id} has ended (${end.status})`, {
       hint: 'start a new run; continue its sessions there with `session_id`',
     })
   }
   if (end?.error?.code === 'quarantined' && !reopen.force) throw errorFromRecord(end.error)
+  const additional_keys = [...new Set([...(end?.retry_keys ?? []), ...(end ? failedDescendants(events) : [])])]
   return {
     key: end?.error?.step ?? null,
-    ...(end?.retry_keys ? { additional_keys: end.retry_keys } : undefined),
+    ...(additional_keys.length > 0 ? { additional_keys } : undefined),
     limits: { ...limits, ...reopen.limits },
     ...(reopen.force ? { force: true as const } : undefined),
   }

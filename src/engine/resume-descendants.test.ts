@@ -1,0 +1,141 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { contributionJson } from '../../test/support/collaboration.ts'
+import type { ModelReply } from '../../test/support/test-troupe.ts'
+import { agent, createTestTroupe, functionModel, taskCall } from '../../test/support/test-troupe.ts'
+import type { ModelRequest, TroupeOptions } from '../index.ts'
+import { defineTool, verifyJournal } from '../index.ts'
+
+/** A provider that can be switched off for some agents; `served` has the agents of its responses, with their turns. */
+function switchableModel(reply: (request: ModelRequest) => ModelReply) {
+  const provider = { down: (_request: ModelRequest) => true, served: [] as string[] }
+  const model = functionModel((request) => {
+    const { agent: name, turn } = request.session
+    if (provider.down(request)) throw Object.assign(new Error('the provider is down'), { status: 401 })
+    provider.served.push(`${name} ${turn}`)
+    return reply(request)
+  })
+  return { provider, model }
+}
+
+const isLater = ({ session }: ModelRequest) => session.turn > 1
+const isUp = () => false
+const text = (request: ModelRequest) => JSON.stringify(request.messages)
+
+const helpers = ['a', 'b', 'c']
+const delegate = (names: readonly string[]) => ({ calls: names.map((name) => taskCall(name, `do ${name}`)) })
+const agents = ['lead', 'middle', ...helpers].map((name) => agent(name, { extra_tools: ['collaborate'] }))
+
+/** Runs `lead` into an outage, ends the outage, and resumes the run. */
+async function runThroughOutage(
+  { provider, model }: ReturnType<typeof switchableModel>,
+  options: Partial<TroupeOptions> = {},
+) {
+  const { troupe, task } = await createTestTroupe({ agents, model, limits: { depth: 3 }, ...options })
+  const failed = await task('lead', 'go')
+  expect(failed).toMatchObject({ status: 'failed', error: { code: 'model_failed' } })
+  provider.down = isUp
+  const served = provider.served.splice(0)
+  const resumed = await (await troupe.resume(failed.run_id)).result
+  expect((await troupe.replay(failed.run_id)).differences).toEqual([])
+  expect(verifyJournal(await troupe.events(failed.run_id).all())).toEqual([])
+  return { failed, resumed, before: served, after: provider.served, last: model.requests.at(-1) as ModelRequest }
+}
+
+describe('E22 resume after an outage', () => {
+  test('E22 sub-agents that failed are taken up again before their caller goes on', async () => {
+    const outage = switchableModel(({ session }) =>
+      session.agent === 'lead' && session.turn === 1 ? delegate(helpers) : { text: `${session.agent} is done` },
+    )
+    outage.provider.down = (request) => isLater(request) || ['b', 'c'].includes(request.session.agent)
+    const { resumed, before, after, last } = await runThroughOutage(outage)
+    expect(resumed.status).toBe('completed')
+    expect(before).toEqual(['lead 1', 'a 1'])
+    expect(after).toEqual(['b 1', 'c 1', 'lead 2'])
+    for (const name of helpers) expect(text(last)).toContain(`${name} is done`)
+    expect(text(last)).not.toContain('the provider is down')
+  })
+
+  test('E22 on every level of a tree', async () => {
+    const outage = switchableModel(({ session }) => {
+      if (session.turn > 1 || session.agent === 'a') return { text: `${session.agent} is done` }
+      return delegate(session.agent === 'lead' ? ['middle'] : ['a'])
+    })
+    outage.provider.down = (request) => isLater(request) || request.session.agent === 'a'
+    const { resumed, after, last } = await runThroughOutage(outage)
+    expect(resumed.status).toBe('completed')
+    expect(after).toEqual(['a 1', 'middle 2', 'lead 2'])
+    expect(text(last)).toContain('middle is done')
+  })
+
+  test('E22 what a sub-agent did before it failed is not repeated', async () => {
+    let payments = 0
+    const pay = defineTool({
+      name: 'pay',
+      description: 'pays',
+      input: z.object({}),
+      kind: 'act',
+      category: 'action',
+      execute: () => {
+        payments += 1
+        return { success: true, output: 'paid' }
+      },
+    })
+    const outage = switchableModel(({ session }) => {
+      if (session.turn > 1) return { text: `${session.agent} is done` }
+      return session.agent === 'lead' ? delegate(['a']) : { calls: [{ name: 'pay', input: {} }] }
+    })
+    outage.provider.down = isLater
+    const { after } = await runThroughOutage(outage, { tools: [pay], permissions: { allow: ['pay'] } })
+    expect(after).toEqual(['a 2', 'lead 2'])
+    expect(payments).toBe(1)
+  })
+
+  test('E22 a failure that the caller has answered to stays', async () => {
+    const outage = switchableModel(({ session }) => {
+      if (session.agent !== 'lead') return { text: `${session.agent} is done` }
+      return session.turn < 3 ? delegate([helpers[session.turn - 1] as string]) : { text: 'done' }
+    })
+    outage.provider.down = ({ session }) => session.agent === 'a' || session.turn === 3
+    const { resumed, after, last } = await runThroughOutage(outage)
+    expect(resumed.status).toBe('completed')
+    expect(after).toEqual(['lead 3'])
+    expect(text(last)).toContain('the provider is down')
+  })
+
+  test('E22 a collaboration that an agent called hears all its specialists', async () => {
+    const outage = switchableModel(({ session }) => {
+      if (session.agent === 'lead' && session.turn === 1)
+        return {
+          calls: [
+            {
+              name: 'collaborate',
+              input: { task: 'ship?', agents: [{ name: 'a' }, { name: 'b' }], synthesis: 'vote' },
+            },
+          ],
+        }
+      return { text: session.agent === 'lead' ? 'done' : contributionJson('ship', 0.9) }
+    })
+    outage.provider.down = (request) => isLater(request) || request.session.agent !== 'lead'
+    const { resumed, after, last } = await runThroughOutage(outage)
+    expect(resumed.status).toBe('completed')
+    expect(after).toEqual(['a 1', 'b 1', 'lead 2'])
+    expect(text(last)).toContain('100 %')
+  })
+})
+
+describe('E23 resume with a higher limit', () => {
+  test.each([2, 3, 4])('E23 sub-agents that the limit of %i calls stopped are taken up again', async (calls) => {
+    const { provider, model } = switchableModel(({ session }) =>
+      session.agent === 'lead' && session.turn === 1 ? delegate(helpers) : { text: `${session.agent} is done` },
+    )
+    provider.down = isUp
+    const { troupe, task } = await createTestTroupe({ agents, model, limits: { calls } })
+    const failed = await task('lead', 'go')
+    expect(failed).toMatchObject({ status: 'failed', error: { code: 'limit_reached' } })
+    const resumed = await (await troupe.resume(failed.run_id, { limits: { calls: 20 } })).result
+    expect(resumed.status).toBe('completed')
+    expect(provider.served.toSorted()).toEqual(['a 1', 'b 1', 'c 1', 'lead 1', 'lead 2'])
+    for (const name of helpers) expect(text(model.requests.at(-1) as ModelRequest)).toContain(`${name} is done`)
+  })
+})
