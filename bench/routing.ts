@@ -1,38 +1,21 @@
-import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import type { Embedder } from '../src/kernel/embedder.ts'
 import { localEmbedder } from '../src/knowledge/local-embedder.ts'
 import type { LocalMatch } from '../src/patterns/consult/routing/local-match.ts'
 import { DEFAULT_MATCH_THRESHOLD, matchScenarios } from '../src/patterns/consult/routing/local-match.ts'
 import { resolveScenarios } from '../src/patterns/consult/routing/scenarios.ts'
+import type { RoutingQuestion } from './routing-questions.ts'
+import { readRoutingQuestions } from './routing-questions.ts'
 
 /*
  * npm run bench:routing [-- --verbose]: how often the local match of a consultation (`consult.routing.local_match`) chooses a specialist that a
  * person would accept, and how many questions it decides. Keywords, weights and threshold were chosen on the first half.
  */
 
-interface LabelledQuestion {
-  scenario: string
-  /** The agents that a person would accept; none for a question outside of all fields. */
-  agents: string[]
-  question: string
-}
-
 const THRESHOLDS = [0, 0.3, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8]
 
-function readQuestions(): LabelledQuestion[] {
-  const file = new URL('../test/fixtures/routing-questions.tsv', import.meta.url)
-  return readFileSync(file, 'utf8')
-    .trim()
-    .split('\n')
-    .map((line) => {
-      const [scenario = '', agents = '', question = ''] = line.split('\t')
-      return { scenario, agents: agents === '-' ? [] : agents.split('|'), question }
-    })
-}
-
 const { verbose } = parseArgs({ options: { verbose: { type: 'boolean' } } }).values
-const questions = readQuestions()
+const questions = readRoutingQuestions()
 const halves = [0, 1].map((parity) => questions.filter((_, index) => index % 2 === parity))
 const scenarios = resolveScenarios()
 const embedder = localEmbedder()
@@ -46,7 +29,7 @@ function primaryOf(match: LocalMatch | undefined): string | undefined {
   return scenarios.find(({ name }) => name === match?.scenario)?.primary
 }
 
-type MatchedQuestion = LabelledQuestion & { match: LocalMatch | undefined }
+type MatchedQuestion = RoutingQuestion & { match: LocalMatch | undefined }
 
 function decidedShare(matched: readonly MatchedQuestion[], threshold: number): string {
   const decided = matched.filter(({ match }) => match !== undefined && match.score >= threshold)
@@ -57,7 +40,7 @@ function decidedShare(matched: readonly MatchedQuestion[], threshold: number): s
   return `${coverage} decided, ${precision} right (${right.length} of ${decided.length})`.padEnd(46)
 }
 
-async function matchAll(list: readonly LabelledQuestion[], used: Embedder | undefined): Promise<MatchedQuestion[]> {
+async function matchAll(list: readonly RoutingQuestion[], used: Embedder | undefined): Promise<MatchedQuestion[]> {
   const matched: MatchedQuestion[] = []
   for (const each of list) {
     const match = await matchScenarios(each.question, scenarios, { embedder: used, signal })
