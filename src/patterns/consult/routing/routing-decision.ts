@@ -30,6 +30,9 @@ function parseFields(answer: Record<string, unknown>, names: readonly string[]):
   const given = answer.agents ?? answer.agent ?? answer.selected_agent
   const listed = (Array.isArray(given) ? given : [given]).filter((each) => typeof each === 'string')
   const rationale = copiedAsEmpty(toText(answer.rationale), ROUTING_EXAMPLE.rationale) || toText(answer.needed)
+  // With a schema that lists the agents, a model that copies the example has to name some agent: that is no choice.
+  if (isCopy(answer, 'needed') && isCopy(answer, 'reason'))
+    return { kind: 'unusable', problem: 'it repeats the example' }
   if (Array.isArray(given) && given.length === 0) return { kind: 'none', rationale }
   const agents = [...new Set(listed.flatMap((name) => resolveName(name, names) ?? []))].slice(0, MAX_SPECIALISTS)
   if (agents.length === 0) {
@@ -82,6 +85,10 @@ function toConfidence(value: unknown): number {
   if (typeof number !== 'number' || !Number.isFinite(number) || number < 0) return UNSTATED_CONFIDENCE
   if (number <= 1) return number
   return number <= 100 ? number / 100 : UNSTATED_CONFIDENCE
+}
+
+function isCopy(answer: Record<string, unknown>, field: 'needed' | 'reason'): boolean {
+  return isCopiedExample(toText(answer[field]), [ROUTING_EXAMPLE[field]])
 }
 
 function copiedAsEmpty(text: string, example: string): string {

@@ -33,7 +33,7 @@ export interface RoutingPrompt {
   previous?: { agent: string; problem: string } | undefined
 }
 
-/** Stable parts first, for prompt caching: agents and scenarios, then load and history, then the request. */
+/** Stable parts first, for prompt caching: agents, scenarios and rules, then load and history, then the request. */
 export function formatRoutingRequest({ request, candidates, scenarios, records, previous }: RoutingPrompt): string {
   const scenario = findScenario(scenarios, request.consultation_reason)
   const history = candidates.flatMap(({ name }) => {
@@ -47,6 +47,7 @@ export function formatRoutingRequest({ request, candidates, scenarios, records, 
     '<scenarios>',
     ...scenarios.map((each) => formatScenario(each, candidates)),
     '</scenarios>',
+    ROUTING_RULES,
     ...(history.length === 0
       ? []
       : ['<load_and_history source="computed, reliable">', ...history, '</load_and_history>']),
@@ -55,15 +56,7 @@ export function formatRoutingRequest({ request, candidates, scenarios, records, 
     quoteRequest(request),
     '</request>',
     ...(previous ? [`${previous.agent} was asked before and did not answer: ${oneLine(previous.problem)}`] : []),
-    'Decide in this order:',
-    '1. "needed": what does one have to know to answer the question?',
-    '2. "agents": the one specialist who knows it. Name a second or third only if the question has parts in different fields that no',
-    '   single specialist can answer. If no specialist can answer it, leave the list empty. Among equals, prefer less load and better history.',
-    '3. "reason": the name of the scenario that fits, or else up to five words of your own.',
-    '4. "rationale": why this specialist, in one sentence. "suggested_agent" is only a hint: decide for yourself.',
-    '5. "confidence": from 0 to 1.',
-    'Reply with one JSON object and nothing else. If a lawyer were on the list and the question were about a contract, for example:',
-    JSON.stringify(ROUTING_EXAMPLE),
+    'Decide for this request. Reply with the JSON object only.',
   ].join('\n')
 }
 
@@ -75,6 +68,20 @@ export const ROUTING_EXAMPLE = {
   rationale: 'The lawyer knows the contracts.',
   confidence: 0.8,
 }
+
+const ROUTING_RULES = [
+  '<rules>',
+  'Decide in this order:',
+  '1. "needed": what does one have to know to answer the question?',
+  '2. "agents": the one specialist who knows it. Name a second or third only if the question has parts in different fields that no',
+  '   single specialist can answer. If no specialist can answer it, leave the list empty. Among equals, prefer less load and better history.',
+  '3. "reason": the name of the scenario that fits, or else up to five words of your own.',
+  '4. "rationale": why this specialist, in one sentence. "suggested_agent" is only a hint: decide for yourself.',
+  '5. "confidence": from 0 to 1.',
+  'If a lawyer were on the list and the question were about a contract, the reply would be, for example:',
+  JSON.stringify(ROUTING_EXAMPLE),
+  '</rules>',
+].join('\n')
 
 function formatScenario({ name, description, primary, fallback }: Scenario, candidates: readonly Agent[]): string {
   const usual = [primary, fallback].filter((agent) => candidates.some((candidate) => candidate.name === agent))
