@@ -56,6 +56,8 @@ export interface KnowledgeSelection {
 export interface Knowledge {
   /** Stores documents, all or none. Repeating it changes nothing. */
   add(documents: readonly KnowledgeDocument[], signal?: AbortSignal): Promise<void>
+  /** The documents of a kind with these ids. */
+  get(kind: KnowledgeKind, ids: readonly string[]): Promise<KnowledgeDocument[]>
   /** The best matches first. Rejects with `invalid_input` if the vectors come from another embedder. */
   search(query: KnowledgeQuery, signal?: AbortSignal): Promise<KnowledgeMatch[]>
   /** Removes documents and returns how many there were. */

@@ -75,6 +75,7 @@ function projectKnowledge(parts: KnowledgeParts): EmbeddedKnowledge {
         await replace(kind, { put: documents.filter((document) => document.kind === kind), remove: [] }, signal)
     },
     search: async (query, signal) => searchEntries(vectors, { query, entries: await entries(query.kind) }, signal),
+    get: async (kind, ids) => (await index.entriesWithIds({ project, kind }, ids)).map(({ document }) => document),
     forget: (selection) => forgetEntries(parts, selection),
     list: async (kind) => (await entries(kind)).map(({ document }) => document),
     checkEmbedder: async (kind) => requireEmbedder(await entries(kind), vectors.id),

@@ -62,6 +62,7 @@ export function lazyKnowledge(knowledge: KnowledgeDeps['knowledge'], project: st
   const open = async () => (await knowledge.get())(project)
   return {
     add: async (documents, signal) => (await open()).add(documents, signal),
+    get: async (kind, ids) => (await open()).get(kind, ids),
     search: async (query, signal) => (await open()).search(query, signal),
     forget: async (selection) => (await open()).forget(selection),
   }

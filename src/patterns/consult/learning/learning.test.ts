@@ -1,0 +1,241 @@
+import { describe, expect, test } from 'vitest'
+import { redactField } from '../../../judgement/redaction/redaction.ts'
+import type { Embedder } from '../../../kernel/embedder.ts'
+import { knowledgeByProject } from '../../../knowledge/embedded-knowledge.ts'
+import { MemoryStore } from '../../../store/memory.ts'
+import type { Store } from '../../../store/store.ts'
+import { wordEmbedder } from '../../../testing/word-embedder.ts'
+import type { ConsultationRequest } from '../request.ts'
+import { answerFromKnowledge } from './answer-from-knowledge.ts'
+import { findSimilar } from './find-similar.ts'
+import { learningSettings } from './learning-settings.ts'
+import type { ConsultationOutcome, LearningContext } from './store-consultation.ts'
+import { storeConsultation, storeRating } from './store-consultation.ts'
+import type { StoredConsultation } from './stored-consultation.ts'
+
+const DAY = 86_400_000
+const NOW = 1000 * DAY
+
+interface TestOptions {
+  store?: Store
+  embedder?: Embedder
+  project?: string
+  now?: number
+}
+
+function learner({ store = new MemoryStore(), embedder = wordEmbedder(), project = 'p', now = NOW }: TestOptions = {}) {
+  let revision = 0
+  const knowledge = knowledgeByProject({ store, embedder, newRevision: () => `${now} ${++revision}` })(project)
+  const context: LearningContext = {
+    knowledge,
+    embedder,
+    redactor: { redact: (text, field) => redactField(text, field, []) },
+    run_id: 'run',
+    now: async () => now,
+    step: async (_key, effect) => effect(new AbortController().signal),
+  }
+  return { context, knowledge, store }
+}
+
+let count = 0
+function request(question: string, more: Partial<ConsultationRequest> = {}): ConsultationRequest {
+  return {
+    collaboration_id: `c${++count}`,
+    request_type: 'agent_consultation',
+    requesting_agent: 'frontend',
+    question,
+    context: {},
+    urgency: 'normal',
+    ...more,
+  }
+}
+
+const successful: ConsultationOutcome = { outcome_type: 'successful', resolution_summary: 'Start with page one.' }
+const answer = {
+  consulted_agent: 'backend',
+  response: { answer: 'Start with page one.' },
+  suggested_next_steps: [],
+  source: 'specialist' as const,
+}
+
+async function store(
+  context: LearningContext,
+  asked: ConsultationRequest,
+  outcome: Partial<ConsultationOutcome> & { source?: 'specialist' | 'knowledge' } = {},
+) {
+  const { source = 'specialist', ...rest } = outcome
+  const consultation = { request: asked, agent: 'backend', reason: 'requirements', answer: { ...answer, source } }
+  await storeConsultation(context, { consultation, outcome: { ...successful, ...rest }, key: 'store' })
+}
+
+const similar = async (context: LearningContext, question: string, more: { agent?: string; reason?: string } = {}) => {
+  const query = { request: request(question), agent: 'backend', reason: 'requirements', key: 'similar', ...more }
+  return (await findSimilar(context, query)).map(({ document }) => document.id)
+}
+
+const confident = (settings = {}) => ({ knowledge: learningSettings.parse({ answer: 'when_confident', ...settings }) })
+const repeat = (context: LearningContext, asked: ConsultationRequest, settings = {}) =>
+  answerFromKnowledge(context, { request: asked, config: confident(settings), key: 'answer' })
+
+describe('storing', () => {
+  test('CS180 a resolved consultation is stored with the fields of the specification, without secrets', async () => {
+    const { context, knowledge } = learner()
+    const asked = request('Should pagination start with zero? password = hunter2hunter2')
+    await store(context, asked, { success_rating: 5, lessons_learned: 'Users read page numbers.' })
+    const [document] = await knowledge.list('agent_collaboration')
+    expect(document).toMatchObject({
+      id: asked.collaboration_id,
+      tags: { specialist_agent: 'backend', consultation_reason: 'requirements' },
+      outcome: { success: true, rating: 5 },
+      data: {
+        type: 'agent_collaboration',
+        scenario: 'requirements',
+        agents_involved: ['frontend', 'backend'],
+        resolution_summary: 'Start with page one.',
+        outcome: 'successful',
+        lessons_learned: 'Users read page numbers.',
+        success_rating: 5,
+      },
+    })
+    expect(JSON.stringify(document)).not.toContain('hunter2')
+  })
+
+  test('CS180 a loop and an answer from the knowledge are not stored', async () => {
+    const { context, knowledge } = learner()
+    await store(context, request('a question'), { outcome_type: 'loop_detected' })
+    await store(context, request('a question'), { source: 'knowledge' })
+    expect(await knowledge.list('agent_collaboration')).toEqual([])
+  })
+
+  test('CS181 a later rating and lessons update the entry, and storing again keeps them', async () => {
+    const { context, knowledge } = learner()
+    const asked = request('Should pagination start with zero?')
+    await store(context, asked)
+    const rating = {
+      collaboration_id: asked.collaboration_id,
+      success_rating: 2,
+      lessons_learned: 'Ask product first.',
+    }
+    expect(await storeRating(context, { rating, key: 'rate' })).toBe(true)
+    await store(context, asked)
+    const documents = await knowledge.list('agent_collaboration')
+    expect(documents).toHaveLength(1)
+    expect(documents[0]?.data).toMatchObject({ success_rating: 2, lessons_learned: 'Ask product first.' })
+    expect(documents[0]?.outcome).toEqual({ success: true, rating: 2 })
+    expect(await storeRating(context, { rating: { ...rating, collaboration_id: 'unknown' }, key: 'rate' })).toBe(false)
+  })
+})
+
+describe('retrieval', () => {
+  const question = 'Should pagination start with zero?'
+
+  test('CS182 at most three, of the same specialist and reason, none with a bad rating', async () => {
+    const { context, store: shared } = learner()
+    for (const success_rating of [5, 4, 1, 2, 3, 5]) await store(context, request(question), { success_rating })
+    const found = await findSimilar(context, {
+      request: request(question),
+      agent: 'backend',
+      reason: 'requirements',
+      key: 'k',
+    })
+    expect(found.map(({ document }) => document.outcome?.rating)).toEqual([5, 5, 4])
+    expect(await similar(context, question, { agent: 'security' })).toEqual([])
+    expect(await similar(context, question, { reason: 'infrastructure' })).toEqual([])
+    expect(await similar(context, 'How are database backups encrypted?')).toEqual([])
+    expect(await similar(learner({ store: shared, project: 'q' }).context, question)).toEqual([])
+  })
+
+  test('CS182 a consultation does not find itself', async () => {
+    const { context } = learner()
+    const asked = request(question)
+    await store(context, asked)
+    const query = { request: asked, agent: 'backend', reason: 'requirements', key: 'k' }
+    expect(await findSimilar(context, query)).toEqual([])
+  })
+
+  test('CS185 with vectors of another embedder, words are compared', async () => {
+    const { context, store: shared } = learner()
+    await store(context, request(question))
+    const { context: other } = learner({ store: shared, embedder: { ...wordEmbedder(), id: 'other' } })
+    const found = await findSimilar(other, {
+      request: request(question),
+      agent: 'backend',
+      reason: 'requirements',
+      key: 'k',
+    })
+    expect(found.map(({ method }) => method)).toEqual(['lexical'])
+  })
+})
+
+describe('answers from the knowledge', () => {
+  const question = 'Should the pagination of search results start with zero?'
+
+  async function stored(outcome: Partial<ConsultationOutcome> = { success_rating: 5 }, options: TestOptions = {}) {
+    const made = learner({ now: NOW - 3 * DAY, ...options })
+    await store(made.context, request(question), outcome)
+    return learner({ ...options, store: made.store, now: NOW }).context
+  }
+
+  test('CS183 the same question is answered with the stored answer, marked with its source, age and rating', async () => {
+    const context = await stored()
+    const found = await repeat(context, request('should the pagination of search results start with zero'))
+    expect(found).toMatchObject({
+      answer: { consulted_agent: 'backend', response: { answer: 'Start with page one.' }, source: 'knowledge' },
+      from: { collaboration_id: expect.any(String), run_id: 'run', age_days: 3, success_rating: 5 },
+      note: expect.stringContaining('3 days ago'),
+    })
+  })
+
+  test('CS183 by default, and for another question, context or project, nothing is answered', async () => {
+    const context = await stored()
+    const never = { knowledge: learningSettings.parse({}) }
+    expect(await answerFromKnowledge(context, { request: request(question), config: never, key: 'k' })).toBeUndefined()
+    expect(await repeat(context, request('How is the search index built?'))).toBeUndefined()
+    const withCode = request(question, { context: { code_snippets: [{ text: 'page = 0' }] } })
+    expect(await repeat(context, withCode)).toBeUndefined()
+    expect(await repeat(context, request(question, { consultation_reason: 'infrastructure' }))).toBeUndefined()
+    const { context: elsewhere } = learner({ project: 'q' })
+    expect(await repeat(elsewhere, request(question))).toBeUndefined()
+  })
+
+  test('CS183 an answer that is old, not rated or not rated well is not given', async () => {
+    expect(await repeat(await stored({}), request(question))).toBeUndefined()
+    expect(await repeat(await stored({ success_rating: 3 }), request(question))).toBeUndefined()
+    expect(await repeat(await stored({ success_rating: 3 }), request(question), { min_rating: 3 })).toBeDefined()
+    expect(await repeat(await stored(), request(question), { max_age_days: 2 })).toBeUndefined()
+    const escalated = await stored({ outcome_type: 'escalated', success_rating: 5 })
+    expect(await repeat(escalated, request(question))).toBeUndefined()
+  })
+
+  test.each([
+    ['How do I increase the timeout of the worker?', 'How do I decrease the timeout of the worker?'],
+    ['How do I retry a request 3 times?', 'How do I retry a request 5 times?'],
+    ['Why is the cache used for this page?', 'Why is the cache not used for this page?'],
+  ])('CS184 "%s" does not answer "%s"', async (asked, other) => {
+    // An embedder that takes all texts for the same.
+    const embedder: Embedder = {
+      id: 'same',
+      threshold: 0.5,
+      embed: async (texts) => texts.map(() => Float32Array.of(1)),
+    }
+    const { context } = learner({ embedder })
+    await store(context, request(asked), { success_rating: 5 })
+    expect(await repeat(context, request(asked))).toBeDefined()
+    expect(await repeat(context, request(other))).toBeUndefined()
+  })
+
+  test('CS185 vectors of another embedder do not end a consultation', async () => {
+    const { context, store: shared } = learner({ now: NOW - DAY })
+    await store(context, request(question), { success_rating: 5 })
+    const { context: other } = learner({ store: shared, embedder: { ...wordEmbedder(), id: 'other' } })
+    expect(await repeat(other, request(question))).toMatchObject({ from: { method: 'lexical' } })
+  })
+})
+
+test('CS180 the stored form is the one that the package reads', async () => {
+  const { context, knowledge } = learner()
+  await store(context, request('a question'))
+  const [document] = await knowledge.list('agent_collaboration')
+  const data = document?.data as StoredConsultation
+  expect([data.question_summary, data.resolution_summary]).toEqual(['a question', 'Start with page one.'])
+})
