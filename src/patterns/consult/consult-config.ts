@@ -1,6 +1,7 @@
 import { TroupeError } from '../../errors.ts'
 import { formatIssues } from '../../schema/schema.ts'
 import * as z from '../../schema/zod.ts'
+import { learningSettings } from './learning/learning-settings.ts'
 import { routingSettings, scenariosSettings } from './routing/routing-settings.ts'
 import type { Scenario } from './routing/scenarios.ts'
 import { resolveScenarios } from './routing/scenarios.ts'
@@ -45,6 +46,7 @@ export const consultSettings = z.strictObject({
     .prefault({}),
   scenarios: scenariosSettings.default({}),
   routing: routingSettings.prefault({}),
+  knowledge: learningSettings.prefault({}),
 })
 
 /** The settings with the built-in scenarios. */
