@@ -188,9 +188,14 @@ describe('an agent folder', () => {
         temperature: 0.7,
       },
       { name: 'default', tools: undefined, temperature: undefined },
+      { name: 'developer', tools: ['Read', 'Write', 'Edit', 'Bash', 'Glob', 'Grep'], temperature: 0.3 },
+      { name: 'documenter', tools: ['Read', 'Write', 'Edit', 'Bash', 'Glob', 'Grep'], temperature: undefined },
       { name: 'implementer', tools: ['Read', 'Write', 'Edit', 'Glob', 'Bash'], temperature: 0.3 },
+      { name: 'optimizer', tools: ['Read', 'Write', 'Edit', 'Bash', 'Glob', 'Grep'], temperature: undefined },
       { name: 'researcher', tools: ['WebSearch', 'WebFetch', 'Grep', 'Glob'], temperature: undefined },
       { name: 'reviewer', tools: ['Read', 'Glob', 'Grep', 'Bash'], temperature: undefined },
+      { name: 'security', tools: ['Read', 'Glob', 'Grep', 'Bash'], temperature: undefined },
+      { name: 'tester', tools: ['Read', 'Write', 'Edit', 'Bash', 'Glob', 'Grep'], temperature: undefined },
     ])
     const specialists = agents.filter(({ name }) => name.includes('_'))
     expect(specialists.map(({ name }) => name)).toEqual([

@@ -43,8 +43,17 @@ describe('the agent search path', () => {
     const { agents, problems } = await find({ packages: ['@acme/crew'], builtIn: true })
     expect(agents.map(({ name }) => name)).toEqual([
       ...['a', 'b', 'c', 'd', 'e', 'f', 'g'],
-      ...['architect', 'backend_developer', 'default', 'devops_engineer', 'frontend_developer', 'implementer'],
-      ...['project_manager', 'qa_engineer', 'researcher', 'reviewer', 'security_expert'],
+      ...[
+        'architect',
+        'backend_developer',
+        'default',
+        'developer',
+        'devops_engineer',
+        'documenter',
+        'frontend_developer',
+      ],
+      ...['implementer', 'optimizer', 'project_manager', 'qa_engineer', 'researcher', 'reviewer', 'security'],
+      ...['security_expert', 'tester'],
     ])
     expect(problems).toEqual([])
   })

@@ -12,6 +12,7 @@ export const BUILT_IN_PATTERNS = {
   outcome: async () => (await import('../patterns/collaborate/outcome/outcome.ts')).outcome,
   consult: async () => (await import('../patterns/consult/consult.ts')).consult,
   team: async () => (await import('../patterns/team/team.ts')).team,
+  build: async () => (await import('../patterns/build/build.ts')).build,
   ask_user: async () => (await import('../patterns/ask-user/ask-user.ts')).askUser,
   EnterPlanMode: async () => (await import('../patterns/plan-mode/plan-mode.ts')).enterPlanMode,
   ExitPlanMode: async () => (await import('../patterns/plan-mode/plan-mode.ts')).exitPlanMode,

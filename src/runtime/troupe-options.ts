@@ -16,6 +16,7 @@ import type { CassetteOptions } from '../models/cassette-file.ts'
 import type { ModelConfig } from '../models/detect.ts'
 import type { SettingsByModel } from '../models/model-settings.ts'
 import type { RateLimits } from '../models/rate-limiter.ts'
+import type { BuildSettings } from '../patterns/build/build-config.ts'
 import type { CollaborateSettings } from '../patterns/collaborate/input/collaborate-config.ts'
 import type { ConsultSettings } from '../patterns/consult/consult-config.ts'
 import type { TaskConfig } from '../patterns/task/task-config.ts'
@@ -60,6 +61,8 @@ export interface TroupeOptions<Patterns extends readonly Pattern[] = readonly Pa
   patterns?: Patterns
   /** Settings of delegation. */
   task?: Partial<TaskConfig>
+  /** Checks, limits and agents of the pattern `build`. */
+  build?: BuildSettings
   /** Defaults and limits of the pattern `collaborate`. */
   collaborate?: CollaborateSettings
   /** Limits and settings of the pattern `consult`. */

@@ -3,6 +3,8 @@ import type { Ports } from '../kernel/ports.ts'
 import type { Repository } from '../kernel/repository.ts'
 import { createRepository } from '../tools/git/git-repository.ts'
 import { trustedPath } from '../tools/sandbox/trusted-path.ts'
+import { createCommandRunner } from '../tools/shell/run-command.ts'
+import { wallClock } from '../tools/tools.ts'
 import { FOLDER_TOOLS } from './environment-port.ts'
 import type { FolderToolboxes } from './folder-toolboxes.ts'
 import { createFolderToolboxes, userWorktrees } from './folder-toolboxes.ts'
@@ -14,13 +16,15 @@ import type { TroupeOptions } from './troupe-options.ts'
 export function worktreePorts(
   options: TroupeOptions,
   { toolbox, checkedPorts }: Pick<RuntimeParts, 'toolbox' | 'checkedPorts'>,
-): Pick<Ports, 'repository' | 'toolIn'> {
+): Pick<Ports, 'repository' | 'toolIn' | 'commands'> {
   if (!toolbox) return {}
   const toolboxes = createFolderToolboxes(toolbox)
   // A tool of the program with the same name is not replaced.
   const own = enabledTools(options, toolbox).filter((tool) => checkedPorts.tools.get(tool.name) === tool)
   const names = new Set(own.map(({ name }) => name).filter((name) => FOLDER_TOOLS.has(name)))
+  const runner = createCommandRunner({ sandboxIn: (folder) => toolboxes.open(folder).sandbox, ...wallClock })
   return {
+    ...(names.has('Bash') ? { commands: runner } : undefined),
     repository: withClosedTools(openRepository(toolbox.workspace.realPath), toolboxes),
     toolIn: (folder, name) =>
       names.has(name) ? toolboxes.open(folder).tools.find((tool) => tool.name === name) : undefined,

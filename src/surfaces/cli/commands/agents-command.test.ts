@@ -60,7 +60,7 @@ describe('troupe agents', () => {
       ...{ name: 'scout', tools: ['Read'], model: 'fast' },
       ...{ origin: { path, dialect: 'claude-code' }, problems: [warning] },
     })
-    expect(agents.at(-1)).toMatchObject({ name: 'security_expert', model: null, problems: [] })
+    expect(agents.at(-1)).toMatchObject({ name: 'tester', model: null, problems: [] })
     expect(agents.find((each: { name: string }) => each.name === 'default').tools).toBeNull()
     expect(problems).toEqual([
       warning,
@@ -82,8 +82,17 @@ describe('troupe agents', () => {
     const own = (await troupe('agents', '--agents', 'other', '--json')).json()
     expect(own.agents.map(({ name }: { name: string }) => name)).toEqual([
       'guard',
-      ...['architect', 'backend_developer', 'default', 'devops_engineer', 'frontend_developer', 'implementer'],
-      ...['project_manager', 'qa_engineer', 'researcher', 'reviewer', 'security_expert'],
+      ...[
+        'architect',
+        'backend_developer',
+        'default',
+        'developer',
+        'devops_engineer',
+        'documenter',
+        'frontend_developer',
+      ],
+      ...['implementer', 'optimizer', 'project_manager', 'qa_engineer', 'researcher', 'reviewer', 'security'],
+      ...['security_expert', 'tester'],
     ])
   })
 

@@ -1,0 +1,115 @@
+import { TroupeError } from '../../errors.ts'
+import type { Agent } from '../../kernel/agent.ts'
+import type { Repository, WorktreeId } from '../../kernel/repository.ts'
+import type { BuildConfig } from './build-config.ts'
+import type { BuildPlan, FileChanges } from './contracts.ts'
+import type { BuildContext, Phase } from './events.ts'
+import type { BuildInput } from './input.ts'
+import type { AgentIdentifier } from './messages.ts'
+import { AgentConversation } from './messages.ts'
+import type { FailureDecision } from './output.ts'
+import type { CheckCommand, CheckResult } from './verification/check.ts'
+
+/** Everything that the phases of one build share. */
+export interface BuildScope {
+  context: BuildContext
+  config: BuildConfig
+  input: BuildInput
+  agents: { architect: Agent; reviewer: Agent; developers: readonly Agent[] }
+  /** The commit that the build began at. */
+  base: string
+  /** The folder of the workspace in the repository; empty for its top. */
+  prefix: string
+  /** The worktree that all work is merged into. */
+  integration: WorktreeId
+  checks: readonly CheckCommand[]
+  baseline: readonly CheckResult[]
+  decisions: FailureDecision[]
+  notes: string[]
+  merge_rounds: number
+}
+
+/** A repository operation as a step: repeated after a crash, it finds its work done. */
+export function gitStep<T>(
+  context: BuildContext,
+  key: string,
+  work: (repository: Repository, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  return context.step(key, (signal) => work(requireRepository(context), signal), { kind: 'idempotent' })
+}
+
+function requireRepository({ repository }: BuildContext): Repository {
+  if (repository) return repository
+  throw new TroupeError('invalid_input', '`workspace` is missing: a build needs a git repository to work in', {
+    hint: 'pass `workspace` to createTroupe, or run troupe build in the repository or with --repo PATH',
+  })
+}
+
+/** The names of worktrees of one build; a run may have several builds, as tool calls. */
+export function worktreeId({ run_id, caller, journalKey }: BuildContext, name: string): WorktreeId {
+  const nested = caller
+    ? `${journalKey('')
+        .replaceAll(/[^\w.-]+/g, '-')
+        .replaceAll(/^[-.]+|[-.]+$/g, '')}-`
+    : ''
+  return { run_id, name: `${nested}${name}` }
+}
+
+/** Records the beginning of a phase; `under` tells apart phases that come more than once in a round. */
+export function emitPhase(
+  { context }: Pick<BuildScope, 'context'>,
+  { phase, iteration }: PhaseStart,
+  under = `phases/${iteration}`,
+): void {
+  context.emit(`${under}/phase-${phase}`, 'build:phase', { phase, iteration })
+}
+
+interface PhaseStart {
+  phase: Phase
+  iteration: number
+}
+
+/** A conversation whose messages are events. */
+export function startConversation(context: BuildContext, id: string): AgentConversation {
+  return new AgentConversation(id, (key, message) => context.emit(key, 'build:message', message))
+}
+
+/** The agent types of the specification; others keep their own name. */
+export function identify(scope: Pick<BuildScope, 'config'>, agent: string, instance_id?: string): AgentIdentifier {
+  const { architect, developer, reviewer } = scope.config
+  const types: Record<string, string> = { [architect]: 'architect', [developer]: 'developer', [reviewer]: 'reviewer' }
+  const instance = instance_id === undefined ? undefined : { instance_id }
+  return {
+    agent_id: instance_id === undefined ? agent : `${agent}-${instance_id}`,
+    agent_type: types[agent] ?? agent,
+    ...instance,
+  }
+}
+
+interface ChangedFile {
+  path: string
+  change: 'created' | 'modified' | 'deleted' | 'renamed'
+  from?: string
+}
+
+/** A renamed file is a deleted and a created one. */
+export function toFileChanges(files: readonly ChangedFile[]): FileChanges {
+  const paths = (...changes: ChangedFile['change'][]) =>
+    files.filter(({ change }) => changes.includes(change)).map(({ path }) => path)
+  const renamed = files.flatMap(({ change, from }) => (change === 'renamed' && from !== undefined ? from : []))
+  return {
+    files_created: paths('created', 'renamed'),
+    files_modified: paths('modified'),
+    files_deleted: [...paths('deleted'), ...renamed],
+  }
+}
+
+/** A plan in a few lines. */
+export function describePlan({ summary, tasks }: BuildPlan): string {
+  const lines = tasks.map(({ task_id, title, agent, scope, dependencies }) => {
+    const after =
+      dependencies.length === 0 ? '' : `, after ${dependencies.map((dependency) => dependency.task_id).join(', ')}`
+    return `${task_id}: ${title} (${agent}; ${scope.join(', ')}${after})`
+  })
+  return [summary, ...lines].filter((line) => line !== '').join('\n')
+}

@@ -1,0 +1,102 @@
+import type { PatternResult } from '../../kernel/pattern.ts'
+import type { BuildScope } from './build-scope.ts'
+import { describePlan, emitPhase, gitStep, identify, startConversation, toFileChanges } from './build-scope.ts'
+import type { BuildState } from './build-state.ts'
+import { performDeveloper } from './development/perform-developer.ts'
+import type { BuildOutput } from './output.ts'
+import { reportPrompt } from './prompts/architect-prompts.ts'
+import { describeCheck } from './verification/check.ts'
+
+/** Reports, names the branch of the result, and removes everything else. */
+export async function completeBuild(scope: BuildScope, state: BuildState): Promise<PatternResult> {
+  const { context, base } = scope
+  emitPhase(scope, { phase: 'complete', iteration: Math.max(1, state.iterations) })
+  const isKept = state.status === 'completed'
+  const branch = isKept ? resultBranch(scope) : null
+  const report = await writeReport(scope, state, branch)
+  const head = isKept ? (state.review?.head ?? null) : null
+  if (branch !== null) {
+    await gitStep(context, 'complete/branch', (repository, signal) =>
+      repository.setBranch({ id: scope.integration, branch }, signal),
+    )
+  }
+  await removeWorktrees(scope)
+  const { status, iterations } = state
+  if (status === 'aborted') {
+    const architect = identify(scope, scope.config.architect)
+    const to = { agent_id: 'user', agent_type: 'user' }
+    startConversation(context, 'build').send({ from: architect, to, type: 'abort', content: { report } })
+  }
+  context.emit('complete/end', 'build:complete', { status, branch, head, iterations })
+  const output: BuildOutput = {
+    status,
+    report,
+    branch,
+    base,
+    head,
+    changes: toFileChanges(isKept ? (state.review?.files ?? []) : []),
+    plan: state.plan,
+    tasks: [...state.tasks.values()],
+    review: state.review?.output ?? null,
+    iterations,
+    approved_by: state.approved_by,
+    checks: { baseline: [...scope.baseline], final: state.review?.checks ?? [] },
+    merge_rounds: scope.merge_rounds,
+    decisions: [...scope.decisions],
+    notes: [...new Set(scope.notes)].sort(),
+  }
+  if (status === 'completed' || status === 'no_change') return { success: true, output }
+  return { success: false, output, error: failureText(state), stop_reason: 'failed' }
+}
+
+/** `troupe/` and the run: every branch of Troupe is in there, and none of the user's. */
+function resultBranch({ context, integration }: BuildScope): string {
+  return `troupe/result/${context.caller ? `${context.run_id}-${integration.name}` : context.run_id}`
+}
+
+async function removeWorktrees({ context }: BuildScope): Promise<void> {
+  await gitStep(context, 'complete/cleanup', async (repository, signal) => {
+    const leftovers = await repository.leftovers(signal)
+    for (const { id, branch } of leftovers) {
+      if (id.run_id !== context.run_id || branch.startsWith('troupe/result/')) continue
+      await repository.removeWorktree({ id, branch: 'delete' }, signal)
+    }
+    return true
+  })
+}
+
+async function writeReport(scope: BuildScope, state: BuildState, branch: string | null): Promise<string> {
+  const { agents, input, notes } = scope
+  if (state.status === 'no_change') return `No change is needed: ${state.plan?.no_change_reason ?? ''}`
+  if (state.status === 'declined') return 'The plan was declined. Nothing was changed.'
+  const { review, tasks, plan } = state
+  const facts = [
+    `status: ${state.status}${state.approved_by && state.approved_by !== 'reviewer' ? `, approved by ${state.approved_by} and not by the review` : ''}`,
+    `branch: ${branch ?? 'none; everything was removed'}`,
+    `rounds of work and review: ${state.iterations}`,
+    ...(review?.checks ?? []).map(describeCheck),
+    ...[...new Set(notes)].sort(),
+  ]
+  const work = [
+    JSON.stringify({ plan: plan ? describePlan(plan) : '' }),
+    ...[...tasks.values()].map((task) => JSON.stringify(task)),
+    JSON.stringify({ review: review?.output ?? null }),
+  ]
+  const session = await performDeveloper(
+    scope,
+    { ...agents.architect, tools: [] },
+    {
+      key: 'complete/report',
+      request: { instruction: reportPrompt({ request: input.request, facts, work }) },
+    },
+  )
+  // The facts are the report where the architect writes none.
+  return session.text.trim() === '' ? facts.join('\n') : session.text.trim()
+}
+
+function failureText({ status, tasks, review }: BuildState): string {
+  if (status === 'declined') return 'the plan was declined'
+  if (status === 'not_approved') return `the review did not approve the work: ${review?.output.summary ?? ''}`
+  const failed = [...tasks.values()].filter((task) => task.status !== 'completed')
+  return `the build was aborted: ${failed.map(({ task_id, output }) => `${task_id} ${output?.summary ?? ''}`).join('; ')}`
+}

@@ -1,0 +1,67 @@
+import type { BuildScope } from '../build-scope.ts'
+import { describePlan } from '../build-scope.ts'
+import type { BuildPlan } from '../contracts.ts'
+import type { Fields } from '../read-fields.ts'
+import { isFields, readObject } from '../read-fields.ts'
+import { checkPlan } from './check-plan.ts'
+import { parsePlan } from './parse-plan.ts'
+import type { PlanRequest, RequestedPlan } from './request-plan.ts'
+import { requestPlan } from './request-plan.ts'
+
+const MAX_ANSWERS = 10
+const YES = /^\s*(?:approve|approved|yes|y|ok|allow)\s*\.?\s*$/i
+const NO = /^\s*(?:reject|rejected|decline|no|n|deny|abort|cancel)\s*\.?\s*$/i
+
+/**
+ * Asks a person about the plan, if that is wanted: approve it, decline it, send another plan as JSON, or describe what to change; the architect
+ * then plans again. Returns the plan to carry out; nothing if it was declined.
+ */
+export async function approvePlan(
+  scope: BuildScope,
+  requested: RequestedPlan,
+  request: PlanRequest,
+): Promise<RequestedPlan | undefined> {
+  const { context, input } = scope
+  if (input.approve_plan !== true) return requested
+  let current = requested
+  for (let round = 1; round <= MAX_ANSWERS; round++) {
+    const key = `approval/${request.iteration}/${round}`
+    const answer = await context.ask(key, {
+      question:
+        'Approve this plan? Answer "approve" or "decline", describe what to change, or give another plan as JSON.',
+      detail: { plan: describePlan(current.plan), tasks: current.plan.tasks, answers: ['approve', 'decline'] },
+    })
+    const text = typeof answer === 'string' ? answer : JSON.stringify(answer)
+    if (answer === true || YES.test(text)) {
+      context.emit(`${key}/answer`, 'build:plan_answer', { answer: 'approved' })
+      return current
+    }
+    if (answer === false || NO.test(text)) {
+      context.emit(`${key}/answer`, 'build:plan_answer', { answer: 'declined' })
+      return undefined
+    }
+    context.emit(`${key}/answer`, 'build:plan_answer', { answer: 'edited', text })
+    const fields: Fields | undefined = isFields(answer) ? answer : readObject({ text })
+    const own = fields && ownPlan(scope, fields, request)
+    if (own) {
+      const notes = ['written by a person']
+      context.emit(`${key}/plan`, 'build:plan', { iteration: request.iteration, plan: own, problems: [], notes })
+      return { ...current, plan: own }
+    }
+    const again = { session_id: current.session_id, reason: 'edited' as const, text }
+    current = await requestPlan(scope, { ...request, key: `plans/${request.iteration}/edited-${round}`, again })
+  }
+  return undefined
+}
+
+/** A plan that the person wrote: carried out as it is, if it can be. */
+function ownPlan({ config, agents }: BuildScope, fields: Fields, { files }: PlanRequest): BuildPlan | undefined {
+  const facts = {
+    files,
+    agents: agents.developers.map(({ name }) => name),
+    max_tasks: config.max_tasks,
+    overlaps: config.overlapping_scopes,
+  }
+  const { plan, fatal } = checkPlan(parsePlan(fields, config.developer), facts)
+  return fatal === undefined ? plan : undefined
+}

@@ -1,0 +1,107 @@
+import { TroupeError } from '../../../errors.ts'
+import type { SessionResult } from '../../../kernel/session-result.ts'
+import type { BuildScope } from '../build-scope.ts'
+import { emitPhase } from '../build-scope.ts'
+import type { BuildPlan } from '../contracts.ts'
+import { buildPlan, checkContract } from '../contracts.ts'
+import { performDeveloper } from '../development/perform-developer.ts'
+import { planCorrectionPrompt, planPrompt, planSchema, replanPrompt } from '../prompts/plan-prompt.ts'
+import { readObject } from '../read-fields.ts'
+import { describeCheck } from '../verification/check.ts'
+import type { PlanCheck, PlanFacts } from './check-plan.ts'
+import { checkPlan } from './check-plan.ts'
+import { parsePlan } from './parse-plan.ts'
+
+export interface PlanRequest {
+  iteration: number
+  key: string
+  files: readonly string[]
+  /** Facts about the repository, one a line. */
+  repository: readonly string[]
+  /** The folder that the architect reads in. */
+  workspace: string
+  /** Another plan of the same architect session. */
+  again?: { session_id: string; reason: 'edited' | 'rejected'; text: string }
+}
+
+export interface RequestedPlan {
+  plan: BuildPlan
+  session_id: string
+}
+
+/** Lets the architect analyse the repository and plan. A plan that cannot be carried out goes back once. */
+export async function requestPlan(scope: BuildScope, request: PlanRequest): Promise<RequestedPlan> {
+  const { context, config } = scope
+  const { iteration, key, again } = request
+  const facts: PlanFacts = {
+    files: request.files,
+    agents: scope.agents.developers.map(({ name }) => name),
+    max_tasks: config.max_tasks,
+    overlaps: config.overlapping_scopes,
+  }
+  emitPhase(scope, { phase: 'analyse', iteration }, key)
+  const first = await askForPlan(scope, request, again ? replanPrompt(again) : firstPrompt(scope, request))
+  emitPhase(scope, { phase: 'plan', iteration }, key)
+  let { check, session } = checkAnswer(scope, first, facts)
+  if (check.problems.length > 0 && first.session_id !== '' && first.stop_reason === 'completed') {
+    const instruction = planCorrectionPrompt(check.problems)
+    const second = await context.perform(
+      undefined,
+      { instruction, resume: first.session_id, output: planSchema, allowText: true },
+      { key: `${key}/correction` },
+    )
+    const corrected = checkAnswer(scope, second, facts)
+    // A correction that is worse than the plan is dropped.
+    if (corrected.check.fatal === undefined || check.fatal !== undefined) ({ check, session } = corrected)
+  }
+  const plan = checkContract(buildPlan, check.plan)
+  context.emit(`${key}/plan`, 'build:plan', { iteration, plan, problems: check.problems, notes: check.notes })
+  scope.notes.push(...check.problems.map((problem) => `plan: ${problem}`), ...check.notes)
+  if (check.fatal !== undefined) throw planError(check.fatal, session)
+  return { plan, session_id: session.session_id }
+}
+
+function firstPrompt({ input, baseline, agents, config }: BuildScope, { repository }: PlanRequest): string {
+  return planPrompt({
+    request: input.request,
+    repository,
+    baseline: baseline.length > 0 ? baseline.map(describeCheck) : ['no command that tests the project was found'],
+    developers: agents.developers,
+    max_tasks: config.max_tasks,
+  })
+}
+
+function askForPlan(
+  scope: BuildScope,
+  { key, workspace, again }: PlanRequest,
+  instruction: string,
+): Promise<SessionResult> {
+  const { context, agents } = scope
+  const answer = { output: planSchema, allowText: true as const }
+  if (again)
+    return context.perform(undefined, { instruction, resume: again.session_id, ...answer }, { key: `${key}/session` })
+  return performDeveloper(scope, agents.architect, {
+    key: `${key}/session`,
+    request: { instruction, workspace, readOnly: true, ...answer },
+  })
+}
+
+function checkAnswer(
+  { config }: BuildScope,
+  session: SessionResult,
+  facts: PlanFacts,
+): { check: PlanCheck; session: SessionResult } {
+  const fields = readObject(session)
+  if (fields) return { check: checkPlan(parsePlan(fields, config.developer), facts), session }
+  const fatal = session.error?.message ?? 'the answer is no plan: it has no JSON object'
+  const plan = { summary: '', tasks: [], no_change_reason: null, tests_must_pass: null, removes_tests: false }
+  return { check: { plan, problems: [fatal], notes: [], fatal }, session }
+}
+
+function planError(problem: string, { error, session_id }: SessionResult): TroupeError {
+  const code = error && error.code !== 'model_invalid_response' ? error.code : 'model_invalid_response'
+  return new TroupeError(code, `the architect gave no usable plan (\`tasks\`): ${problem}`, {
+    hint: `describe the request more precisely, or use a stronger model for the architect; its session is ${session_id || 'missing'}`,
+    ...(error?.step === undefined ? undefined : { step: error.step }),
+  })
+}

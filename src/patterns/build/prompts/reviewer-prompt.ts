@@ -1,0 +1,80 @@
+import { DATA_RULE, fenceData, jsonAnswer, section } from '../../../kernel/prompt-text.ts'
+import { withJsonSchema } from '../../../schema/schema.ts'
+import { arrayOf, nullable, oneOf, strictObject, TEXT } from '../../../schema/strict-schema.ts'
+import * as z from '../../../schema/zod.ts'
+import type { ReviewerInput } from '../contracts.ts'
+import { findingCategories, findingSeverities, verdicts } from '../contracts.ts'
+
+export interface ReviewerPromptInput {
+  request: string
+  input: ReviewerInput
+  /** What the developers reported, one JSON object a line. */
+  reports: readonly string[]
+  /** The whole change; cut off where it is too long. */
+  diff: string
+  /** What the checks said, one a line. */
+  checks: readonly string[]
+  /** What a comparison of the tests with those before has found. */
+  test_changes: readonly string[]
+}
+
+export function reviewerPrompt({ request, input, reports, diff, checks, test_changes }: ReviewerPromptInput): string {
+  const { review_scope, criteria, acceptance_criteria } = input
+  const { focus_areas = [] } = review_scope
+  return [
+    section('<request>', request),
+    ...(acceptance_criteria.length > 0
+      ? [section('<acceptance_criteria>', acceptance_criteria.map((line) => `- ${line}`).join('\n'))]
+      : []),
+    section('<files>', review_scope.files.join('\n')),
+    section('<checks source="computed, reliable">', checks.join('\n')),
+    ...(test_changes.length > 0
+      ? [section('<test_changes source="computed, reliable">', test_changes.join('\n'))]
+      : []),
+    section('<work>', [DATA_RULE, fenceData([...reports, diff].join('\n'))].join('\n')),
+    'Review the merged work of the developers in your folder, and read the files where the change alone does not tell. You change nothing.',
+    ...(focus_areas.length > 0 ? [`Look at these most of all: ${focus_areas.join(', ')}.`] : []),
+    criteria.must_pass_tests
+      ? 'The tests have to pass. The checks above were run for you: a verdict that does not agree with them is not used.'
+      : 'Tests that failed before may still fail. The checks above were run for you: a verdict that does not agree with them is not used.',
+    jsonAnswer(
+      [
+        '"verdict" is approved, changes_requested (the developers correct it) or rejected (the approach is wrong, it is planned again).',
+        '"severity" is critical, major, minor or suggestion; "category" is bug, security, performance, style or logic.',
+        'Name the file of every finding, and the line where there is one. Without findings, give an empty list.',
+      ],
+      {
+        verdict: 'changes_requested',
+        summary: 'the main reason for the verdict, in one or two sentences',
+        findings: [
+          {
+            severity: 'major',
+            category: 'bug',
+            file: 'src/area/example.ts',
+            line: 12,
+            description: 'what goes wrong, and with which input',
+            suggestion: 'the change you suggest',
+          },
+        ],
+      },
+    ),
+  ].join('\n')
+}
+
+export const reviewerSchema = withJsonSchema(
+  z.record(z.string(), z.unknown()),
+  strictObject({
+    verdict: oneOf(verdicts),
+    summary: TEXT,
+    findings: arrayOf(
+      strictObject({
+        severity: oneOf(findingSeverities),
+        category: oneOf(findingCategories),
+        file: TEXT,
+        line: nullable('integer'),
+        description: TEXT,
+        suggestion: nullable('string'),
+      }),
+    ),
+  }),
+)
