@@ -15,6 +15,7 @@ import type { Redactor } from './redactor.ts'
 import type { Repository } from './repository.ts'
 import type { Roster } from './roster.ts'
 import type { RunMetadata } from './run-metadata.ts'
+import type { QueuePlace } from './session/session-queue.ts'
 import type { SessionResult } from './session-result.ts'
 import type { Spend } from './spend.ts'
 import type { SteerAction, SteeringCommand } from './steer-action.ts'
@@ -48,6 +49,10 @@ export interface PerformRequest {
   thread?: Thread
   cache_key?: string
   background?: boolean
+  /** For a background session: the tool that gets the result when the caller ends without collecting it, and its input. */
+  collect_with?: { tool: string; input: unknown }
+  /** The session opens at once and waits here before its first turn. */
+  queue?: QueuePlace
   /** The folder that its tools work in, such as `workspace` of a worktree. Default: the caller's, or else that of the run. */
   workspace?: string
   /** Files that the instruction carries. */

@@ -10,6 +10,7 @@ import type { PlanEntry } from './performer.ts'
 import type { RetryAttempt } from './retry-policy.ts'
 import type { RunContextData } from './run-metadata.ts'
 import type { RunNeeds } from './run-needs.ts'
+import type { QueuePlace } from './session/session-queue.ts'
 import type { SteeringCommand } from './steer-action.ts'
 import type { ToolCategory, ToolKind, ToolProgress } from './tool.ts'
 
@@ -114,6 +115,10 @@ export interface SessionOpen {
   inherited_rules?: AgentPermissions[]
   /** Runs while its caller continues; a restart resumes it. */
   background?: true
+  /** The tool that gets the result of a background session which its caller has not collected, and its input. */
+  collect_with?: { tool: string; input: unknown }
+  /** Waits for its place before its first turn. */
+  queue?: QueuePlace
 }
 
 /** Context compaction. The dropped text stays in its original events. */

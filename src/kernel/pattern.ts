@@ -2,6 +2,7 @@ import type { ErrorRecord } from '../errors.ts'
 import { TroupeError } from '../errors.ts'
 import type { Schema, SchemaInput, SchemaOutput } from '../schema/standard-schema.ts'
 import { schemaKind } from '../schema/standard-schema.ts'
+import type { Agent } from './agent.ts'
 import type { Context } from './context.ts'
 import type { PatternEventOf, StopReason } from './event.ts'
 import { isKernelEventType } from './event.ts'
@@ -49,6 +50,8 @@ export interface PatternDefinition<Schemas extends PatternSchemas = PatternSchem
   delegation?: DelegationRules
   /** The settings that `createTroupe` and configuration files take under its name. */
   settings?: Schema
+  /** The pattern whose settings `configure` gets. Default: its own. */
+  settings_of?: string
   /** The pattern with these settings; throws `invalid_input`. */
   configure?(options: unknown): Pattern | Promise<Pattern>
   /** Limits that its settings change for all runs; `limits` of `createTroupe` wins. */
@@ -59,6 +62,8 @@ export interface PatternDefinition<Schemas extends PatternSchemas = PatternSchem
   projection?: Projection
   /** Only for agents whose file lists it; `or for artifacts`: also for agents with `artifacts`. */
   on_request?: true | 'or for artifacts'
+  /** False where its tool would be of no use to this agent; it then costs no tokens. */
+  isUseful?(agent: Agent, roster: Roster): boolean
   /** Step keys of older versions and their new names, by whole path segments. */
   renamedKeys?: Readonly<Record<string, string>>
   /**

@@ -30,7 +30,7 @@ export async function loadPatternRegistry(options: TroupeOptions): Promise<Patte
   for (const pattern of custom) checkSchemas(pattern)
   const configs: Readonly<Record<string, unknown>> = { ...options }
   const configured = (await loadBuiltInPatterns()).map((pattern) => {
-    const config = configs[pattern.name]
+    const config = configs[pattern.settings_of ?? pattern.name]
     return config === undefined ? pattern : configure(pattern, config)
   })
   const builtIn = await Promise.all(configured)

@@ -53,7 +53,7 @@ function maskDuration(text: string): string {
 
 function collaborationEvents({ journal }: ChaosResult): string[] {
   return journal
-    .filter(({ type }) => type.startsWith('tool:collaborative:'))
+    .filter(({ type }) => /^(tool:collaborative|consult):/.test(type))
     .map(({ type, data }) => `${type} ${JSON.stringify(data)}`)
     .sort()
 }

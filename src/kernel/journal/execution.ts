@@ -8,6 +8,7 @@ import { sha256, shortHash } from '../hash.ts'
 import type { ToolSpec } from '../model.ts'
 import type { Ports, RunInfo } from '../ports.ts'
 import type { Budget } from '../session/budget.ts'
+import { SessionQueues } from '../session/session-queue.ts'
 import type { SessionResult } from '../session-result.ts'
 import { withAbort } from '../world.ts'
 import type { FlushScheduler, Journal } from './journal.ts'
@@ -41,6 +42,8 @@ export class Execution {
   readonly subSessionCounts: Map<string, number>
   /** Background sessions of this execution, with the promise of their results. */
   readonly backgroundSessions = new Map<string, Promise<SessionResult>>()
+  /** Sessions that wait until others have ended. */
+  readonly sessionQueues = new SessionQueues()
   /** Sessions with an open segment, and the key that opened it. */
   readonly activeSessions: Map<string, string>
   /** Tool definitions as sent to models, shared by all sessions with the same tools. */

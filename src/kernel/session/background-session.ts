@@ -1,34 +1,45 @@
+import { toTroupeError } from '../../errors.ts'
+import { callPattern } from '../call-pattern.ts'
+import type { Caller, Context } from '../context.ts'
 import { isEvent } from '../event.ts'
 import type { Execution } from '../journal/execution.ts'
+import { isFatal } from '../journal/fatal-error.ts'
 import type { StepScope } from '../journal/step.ts'
 import { recordValue, settleOnce } from '../journal/step.ts'
 import { userMessage } from '../model.ts'
+import type { Pattern } from '../pattern.ts'
 import type { SessionResult } from '../session-result.ts'
 import { toSessionResult } from '../session-result.ts'
 import type { SessionState } from './session-state.ts'
 import { applyEvent } from './session-state.ts'
 import type { TurnEnd } from './turn-scope.ts'
 
+/** Where a session ends, with the session as the caller of patterns. */
+interface JoinScope extends StepScope {
+  caller: Caller
+  contextFor(pattern: Pattern, scope: { key: string; caller: Caller; signal: AbortSignal }): Context
+}
+
 /**
  * Waits for the session's background sessions before it ends. Results that it has not collected are added to its
  * conversation for one more turn: then this returns false.
  */
-export async function joinBackground(
-  { execution, key: sessionKey, signal }: StepScope,
-  session: SessionState,
-  end: TurnEnd,
-): Promise<boolean> {
+export async function joinBackground(scope: JoinScope, session: SessionState, end: TurnEnd): Promise<boolean> {
   if (session.backgroundSessions.size === 0) return true
-  const key = `${sessionKey}/turn/${session.turns + 1}/background`
+  const { execution, signal } = scope
+  const key = `${scope.key}/turn/${session.turns + 1}/background`
   const ids = [...session.backgroundSessions]
-  let results: readonly SessionResult[] = []
+  let results: readonly string[] = []
   if (!execution.journalIndex.outcome(key)) {
     const ended = await Promise.all(ids.map((id) => backgroundResult(execution, id)))
     if (end.stop_reason !== 'completed') return true
-    results = ended.filter((result) => result !== undefined)
+    const known = ended.filter((result) => result !== undefined)
+    results = await Promise.all(
+      known.map((result, index) => deliverResult({ ...scope, key: `${key}/${index}` }, result)),
+    )
   }
   const event = settleOnce({ execution, key, signal }, () => {
-    const text = [execution.ports.sessionPolicy.prompts.backgroundResults, ...results.map(quoteResult)].join('\n')
+    const text = [execution.ports.sessionPolicy.prompts.backgroundResults, ...results].join('\n')
     return execution.journal.append('session:input', { key, message: userMessage(text), collected: ids }, session.id)
   })
   applyEvent(session, event)
@@ -66,6 +77,23 @@ async function backgroundResult(execution: Execution, session_id: string): Promi
   return end && isEvent(opened, 'session:open')
     ? toSessionResult(session_id, opened.data.agent.name, end.data)
     : undefined
+}
+
+/** The text of a result that was not collected: from the tool of `collect_with`, which may continue the work, or else as it is. */
+async function deliverResult({ execution, ...scope }: JoinScope, result: SessionResult): Promise<string> {
+  const end = execution.journalIndex.sessionEnd(result.session_id)
+  const opened = end && execution.journalIndex.opening(end.data.key)
+  const { tool, input } = (isEvent(opened, 'session:open') && opened.data.collect_with) || {}
+  const pattern = tool === undefined ? undefined : execution.ports.patternTools.get(tool)?.pattern
+  if (!pattern) return quoteResult(result)
+  try {
+    const { success, output, error } = await callPattern(pattern, scope.contextFor(pattern, scope), input)
+    return JSON.stringify(success ? output : { output, error })
+  } catch (thrown) {
+    const error = toTroupeError(thrown)
+    if (scope.signal.aborted || isFatal(error)) throw thrown
+    return JSON.stringify({ error: error.message, hint: error.hint })
+  }
 }
 
 function quoteResult({ session_id, agent, status, stop_reason, text }: SessionResult): string {

@@ -158,8 +158,9 @@ export function toolsFor(
     ...(agent.tools ? { tools: [...expand(agent.tools), ...agentProvided] } : undefined),
   }
   const isReachable = (name: string) => {
-    const rules = patternTools.get(name)?.pattern.delegation
-    return !rules || mayDelegate(execution, placement, rules)
+    const pattern = patternTools.get(name)?.pattern
+    if (pattern?.isUseful?.(agent, execution.ports.roster) === false) return false
+    return !pattern?.delegation || mayDelegate(execution, placement, pattern.delegation)
   }
   const forArtifacts = agent.artifacts && agent.origin?.by !== 'model' ? artifactTools(execution.ports) : []
   const first = inherited ? expand(inherited) : firstTools(execution.ports, agent).filter(isGrantable)

@@ -103,7 +103,7 @@ function beginSession(
   { agent, placement }: { agent: Agent; placement: Placement },
   request: PerformRequest,
 ): SessionState {
-  const { background, cache_key, readOnly, thread, output } = request
+  const { background, cache_key, readOnly, thread, output, collect_with, queue } = request
   const model = request.model ?? agent.model ?? caller?.opening.model
   const id = sessionId({ run_id: execution.run.id, key, agent: agent.name, parent: placement.parent_session_id })
   const inherited_rules = inheritedRules(agent, caller)
@@ -127,6 +127,8 @@ function beginSession(
     ...(inherited_rules.length > 0 ? { inherited_rules } : undefined),
     ...(background ? { background: true as const } : undefined),
     ...(background && output ? { output: toJsonSchema(output) } : undefined),
+    ...(background && collect_with ? { collect_with } : undefined),
+    ...(queue ? { queue } : undefined),
     ...(cache_key === undefined ? undefined : { cache_key }),
     ...(thread ? { thread: { length: thread.messages.length, hash: thread.hash } } : undefined),
   }
@@ -210,7 +212,8 @@ function resumableOpening({ session_id, fold }: SessionHistory): SessionOpen {
     )
   }
   const { base: _base, cache_key: _cacheKey, background: _background, output: _output, ...opening } = last
-  return opening
+  const { collect_with: _collectWith, queue: _queue, ...resumable } = opening
+  return resumable
 }
 
 function notResumableError(message: string, hint: string): TroupeError {

@@ -74,8 +74,11 @@ async function finishSession(
 /** Runs turns until the session ends by itself or is aborted. */
 async function runToEnd(scope: SessionScope, session: SessionState, options: OutputOptions): Promise<SessionEnd> {
   const watchdog = new Watchdog(scope.execution, session, scope.signal)
+  const { queue } = session.opening
+  let leaveQueue: (() => void) | undefined
   try {
     const { signal } = watchdog
+    if (queue) leaveQueue = await scope.execution.sessionQueues.enter(queue, signal)
     const runTurn = await scope.startTurns({
       ...{ execution: scope.execution, key: scope.key, session, signal },
       output: options.output,
@@ -84,7 +87,8 @@ async function runToEnd(scope: SessionScope, session: SessionState, options: Out
     })
     for (let ordinal = 1; ; ordinal++) {
       const end = await runTurn(ordinal)
-      if (await joinBackground(scope, session, end)) return toSessionEnd(scope.key, session, end)
+      if (await joinBackground({ ...scope, caller: toCaller(session) }, session, end))
+        return toSessionEnd(scope.key, session, end)
     }
   } catch (thrown) {
     const error = toTroupeError(thrown)
@@ -98,6 +102,7 @@ async function runToEnd(scope: SessionScope, session: SessionState, options: Out
       error,
     })
   } finally {
+    leaveQueue?.()
     watchdog.stop()
   }
 }

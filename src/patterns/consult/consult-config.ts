@@ -1,6 +1,7 @@
 import { TroupeError } from '../../errors.ts'
 import { formatIssues } from '../../schema/schema.ts'
 import * as z from '../../schema/zod.ts'
+import { DEFAULT_BUDGET_TOKENS, MIN_BUDGET_TOKENS } from './context-package/package-settings.ts'
 import { learningSettings } from './learning/learning-settings.ts'
 import { routingSettings, scenariosSettings } from './routing/routing-settings.ts'
 import type { Scenario } from './routing/scenarios.ts'
@@ -43,6 +44,15 @@ export const consultSettings = z.strictObject({
   orchestrator: z
     .strictObject({ model: z.string().min(1).default('fast'), temperature: z.number().min(0).max(2).default(0) })
     .describe('The model of the orchestrator. Default: the role fast, or the model of the run.')
+    .prefault({}),
+  context: z
+    .strictObject({
+      budget_tokens: z
+        .int()
+        .min(MIN_BUDGET_TOKENS)
+        .default(DEFAULT_BUDGET_TOKENS)
+        .describe(`Tokens of the context that a specialist gets. Default: ${DEFAULT_BUDGET_TOKENS}.`),
+    })
     .prefault({}),
   scenarios: scenariosSettings.default({}),
   routing: routingSettings.prefault({}),

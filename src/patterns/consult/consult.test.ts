@@ -1,68 +1,132 @@
 import { describe, expect, test } from 'vitest'
-import { agent, createTestTroupe, functionModel, lastMessageText } from '../../../test/support/test-troupe.ts'
-import type { ConsultOutput } from './output.ts'
+import {
+  answerJson,
+  asker,
+  consultCall,
+  consultResult,
+  createConsultTroupe,
+  deliveredTo,
+  routeTo,
+} from '../../../test/support/consultation.ts'
 
-const structured = {
-  answer: 'id, username and email',
+const question = 'What fields has the User model?'
+const ask = asker(() => [consultCall(question)])
+const more = {
   additional_context: 'preferences is JSON',
   code_reference: 'models/user.py lines 15-42',
   suggested_next_steps: ['Show the username'],
-  confidence: 0.9,
 }
-
-const frontend = agent('frontend', { tools: ['consult'] })
-const backend = agent('backend', { tools: [] })
+const backend = answerJson('id, username and email', more)
 
 describe('a consultation', () => {
-  test('CS1 a question of an agent goes through the orchestrator to a specialist, and its answer comes back', async () => {
-    const model = functionModel((request) => {
-      if (request.session.agent === 'backend') return { text: JSON.stringify(structured) }
-      const call = { name: 'consult', input: { question: 'What fields has User?', suggested_agent: 'backend' } }
-      return request.session.turn === 1 ? { calls: [call] } : { text: lastMessageText(request) }
-    })
-    const { troupe, task } = await createTestTroupe({ model, agents: [frontend, backend] })
+  test('CS1 a question goes through the orchestrator to a specialist, and its answer comes back', async () => {
+    const replies = { frontend: ask, backend: backend }
+    const { task, consultEvents, model } = await createConsultTroupe(replies)
     const run = await task('frontend', 'Build the profile page.')
-    const output = JSON.parse((run.output as { response: string }).response) as ConsultOutput
-    const { answer, additional_context, code_reference } = structured
-    expect(output).toMatchObject({
+    const { suggested_next_steps, ...context } = more
+    expect(deliveredTo(run)).toEqual({
+      collaboration_id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/),
       status: 'resolved',
       consulted_agent: 'backend',
-      response: { answer, additional_context, code_reference },
-      suggested_next_steps: ['Show the username'],
+      response: { answer: 'id, username and email', ...context },
+      suggested_next_steps,
       confidence: 0.9,
+      source: 'specialist',
     })
-    const events = (await troupe.events(run.run_id).all()).filter(({ type }) => type.startsWith('consult:'))
-    expect(events[0]).toMatchObject({
-      type: 'consult:request',
-      data: { request_type: 'agent_consultation', question: 'What fields has User?', requesting_agent: 'frontend' },
-    })
-    const ids = new Set(events.map(({ data }) => (data as { collaboration_id?: string }).collaboration_id))
-    expect([...ids]).toEqual([output.collaboration_id])
+    const events = await consultEvents(run.run_id)
+    expect(events.map(({ type, data }) => [type, data.message_type].filter(Boolean).join(' '))).toEqual([
+      ...['consult:request', 'consult:routed', 'consult:package', 'consult:exchange question'],
+      ...['consult:exchange response', 'consult:response', 'consult:resolved'],
+    ])
+    expect(events[0]?.data).toMatchObject({ request_type: 'agent_consultation', question, urgency: 'normal' })
+    expect(new Set(events.map(({ data }) => data.collaboration_id))).toEqual(
+      new Set([deliveredTo(run).collaboration_id]),
+    )
+    // The asker twice, the orchestrator, the specialist: an answer is delivered without another call.
+    expect(model.requests.map(({ session }) => session.agent)).toEqual([
+      ...['frontend', 'orchestrator', 'backend', 'frontend'],
+    ])
   })
 
   test('CS2 the asker is the calling agent; in a run it is `as` or the user', async () => {
-    const model = functionModel((request) => {
-      if (request.session.agent === 'backend') return { text: 'yes' }
-      const call = { name: 'consult', input: { question: 'ok?', suggested_agent: 'backend', requesting_agent: 'boss' } }
-      return request.session.turn === 1 ? { calls: [call] } : { text: lastMessageText(request) }
+    const pretend = asker(() => [consultCall(question, { requesting_agent: 'boss' })])
+    const { troupe, task, consultEvents } = await createConsultTroupe({
+      frontend: pretend,
+      backend: backend,
     })
-    const { troupe, task } = await createTestTroupe({ model, agents: [frontend, backend] })
     const refused = await task('frontend', 'go')
     expect((refused.output as { response: string }).response).toContain('requesting_agent')
-    const requesters = async (input: object) => {
-      const { run_id } = await troupe.run('consult', { question: 'ok?', suggested_agent: 'backend', ...input })
-      const events: { type: string; data: object }[] = await troupe.events(run_id).all()
-      return events.find(({ type }) => type === 'consult:request')?.data
+    const requester = async (input: object) => {
+      const { run_id } = await troupe.run('consult', { question, ...input })
+      return (await consultEvents(run_id))[0]?.data.requesting_agent
     }
-    expect(await requesters({})).toMatchObject({ requesting_agent: 'user' })
-    expect(await requesters({ as: 'frontend' })).toMatchObject({ requesting_agent: 'frontend' })
+    expect(await requester({})).toBe('user')
+    expect(await requester({ as: 'frontend' })).toBe('frontend')
   })
 
-  test('CS3 prose is an answer', async () => {
-    const model = functionModel(() => ({ text: 'It has an id.' }))
-    const { troupe } = await createTestTroupe({ model, agents: [frontend, backend] })
-    const { output } = await troupe.run('consult', { question: 'fields?', suggested_agent: 'backend' })
+  test('CS3 prose is an answer, and nothing is asked again for its form', async () => {
+    const { troupe, model } = await createConsultTroupe({ backend: { text: 'It has an id.' } })
+    const { output } = await troupe.run('consult', { question })
     expect(output).toMatchObject({ response: { answer: 'It has an id.' }, suggested_next_steps: [] })
-    expect(model.requests).toHaveLength(1)
+    expect(output).not.toHaveProperty('confidence')
+    expect(model.requests).toHaveLength(2)
+  })
+
+  test('CS4 the suggestion is a hint, and the rationale says whether it was followed', async () => {
+    const { troupe, consultEvents } = await createConsultTroupe({ backend: backend })
+    const hints = async (suggested_agent: string) => {
+      const { run_id } = await troupe.run('consult', { question, suggested_agent })
+      const routed = (await consultEvents(run_id)).find(({ type }) => type === 'consult:routed')
+      return [routed?.data.agent, routed?.data.hint, routed?.data.rationale]
+    }
+    expect(await hints('qa')).toEqual([...['backend', 'not_followed', 'It knows. The suggestion qa was not followed.']])
+    expect(await hints('backend')).toMatchObject(['backend', 'followed', expect.any(String)])
+  })
+
+  test('CS5 several specialists are asked at once, and the orchestrator writes one answer', async () => {
+    const { troupe, model } = await createConsultTroupe({
+      orchestrator: ({ messages }) =>
+        JSON.stringify(messages).includes('<answers>')
+          ? answerJson('Hash the id; the field is private.')
+          : routeTo('backend', 'security'),
+      backend: backend,
+      security: answerJson('hash it', { confidence: 0.6 }),
+    })
+    const { output } = await troupe.run('consult', { question })
+    expect(output).toMatchObject({
+      consulted_agent: 'backend, security',
+      response: { answer: 'Hash the id; the field is private.' },
+      confidence: 0.6,
+    })
+    expect(model.requests).toHaveLength(4)
+  })
+})
+
+describe('clarifications', () => {
+  test('CS10 a specialist asks back, and the asker replies with the collaboration_id', async () => {
+    const { task, consultEvents, model } = await createConsultTroupe({
+      frontend: asker(
+        () => [consultCall(question)],
+        (request) => {
+          const { collaboration_id, clarification_needed, status } = consultResult(request)
+          expect([clarification_needed, status]).toEqual(['Which version?', 'in_progress'])
+          return [consultCall('Version 2.', { collaboration_id })]
+        },
+      ),
+      backend: ({ session }) => (session.turn === 1 ? { text: '{"clarification_needed":"Which version?"}' } : backend),
+    })
+    const run = await task('frontend', 'go')
+    expect(deliveredTo(run)).toMatchObject({ status: 'resolved', response: { answer: 'id, username and email' } })
+    const exchanges = (await consultEvents(run.run_id)).filter(({ type }) => type === 'consult:exchange')
+    expect(exchanges.map(({ data }) => [data.exchange_number, data.message_type])).toEqual([
+      ...[
+        [1, 'question'],
+        [1, 'clarification'],
+        [2, 'question'],
+        [2, 'response'],
+      ],
+    ])
+    // The same session continues: it still has its first question.
+    expect(model.requests.filter(({ session }) => session.agent === 'backend').at(-1)?.messages).toHaveLength(3)
   })
 })

@@ -1,16 +1,31 @@
+import type { Agent } from '../../kernel/agent.ts'
 import type { Pattern } from '../../kernel/pattern.ts'
 import { definePattern } from '../../kernel/pattern.ts'
+import type { Roster } from '../../kernel/roster.ts'
 import type * as z from '../../schema/zod.ts'
 import type { ConsultConfig } from './consult-config.ts'
 import { consultSettings, DEFAULT_CONSULT_CONFIG, parseConsultConfig } from './consult-config.ts'
 import { consultEvents } from './events.ts'
-import { advertisedToolInput, checkConsultInput, consultInput, consultToolInput } from './input.ts'
+import {
+  advertisedResultInput,
+  advertisedToolInput,
+  checkConsultInput,
+  consultInput,
+  consultResultInput,
+  consultToolInput,
+  rateConsultationInput,
+  rateConsultationOutput,
+} from './input.ts'
 import type { ConsultOutput } from './output.ts'
 import { consultOutput } from './output.ts'
 import { consultTables } from './tables.ts'
 
 /** The pattern with its types for programs. */
 type ConsultPattern = Pattern<'consult', { input: z.input<typeof consultInput>; output: ConsultOutput }>
+type RatePattern = Pattern<
+  'rate_consultation',
+  { input: z.input<typeof rateConsultationInput>; output: z.output<typeof rateConsultationOutput> }
+>
 
 const importExecution = () => import('./run-consultation.ts')
 
@@ -26,6 +41,8 @@ const common = {
   delegation: { self: 'count', cycles: 'allow', bound: 'own' } as const,
   output: consultOutput,
   events: consultEvents,
+  view: async () => (await import('./view/view.ts')).consultView,
+  isUseful: (agent: Agent, { names }: Roster) => names.some((name) => name !== agent.name && name !== 'default'),
   load: importExecution,
 }
 
@@ -59,3 +76,43 @@ export function createConsultPattern(config: ConsultConfig): ConsultPattern {
 }
 
 export const consult = createConsultPattern(DEFAULT_CONSULT_CONFIG)
+
+/** Gets the answer of a background consultation. */
+function createConsultResult(config: ConsultConfig): Pattern<'consult_result'> {
+  return definePattern({
+    ...common,
+    name: 'consult_result',
+    only: 'tool',
+    on_request: true,
+    description: 'Get the answer of a consultation in the background.',
+    settings_of: 'consult',
+    configure: (options) => createConsultResult(parseConsultConfig(options)),
+    input: consultResultInput,
+    inputFor: () => advertisedResultInput,
+    load: () => import('./collect.ts'),
+    execute: async (context, input) => (await import('./collect.ts')).collectConsultation(config, context, input),
+  })
+}
+
+export const consultResult = createConsultResult(DEFAULT_CONSULT_CONFIG)
+
+/** Rates an answer, so that later consultations are routed and answered better. */
+function createRateConsultation(config: ConsultConfig): RatePattern {
+  return definePattern({
+    name: 'rate_consultation',
+    version: 1,
+    on_request: true,
+    description: 'Rate the answer of a consultation once you know whether it helped.',
+    category: 'task_management',
+    settings_of: 'consult',
+    configure: (options) => createRateConsultation(parseConsultConfig(options)),
+    isUseful: common.isUseful,
+    input: rateConsultationInput,
+    output: rateConsultationOutput,
+    events: consultEvents,
+    load: () => import('./rate.ts'),
+    execute: async (context, input) => (await import('./rate.ts')).recordRating(config, context, input),
+  })
+}
+
+export const rateConsultation = createRateConsultation(DEFAULT_CONSULT_CONFIG)

@@ -1,16 +1,20 @@
+import type { Agent } from '../../kernel/agent.ts'
 import { sha256 } from '../../kernel/hash.ts'
 import type { ConsultConfig } from './consult-config.ts'
 import type { ConsultContext } from './events.ts'
 import type { ConsultInput, ConsultToolInput } from './input.ts'
 import type { ConsultationRequest } from './request.ts'
+import { deadlineFor } from './routing/urgency.ts'
 
 /** A consultation at work: its request, and what happened so far. */
 export interface Consultation {
   config: ConsultConfig
   context: ConsultContext
   request: ConsultationRequest
-  /** Specialists that were asked in vain, with the reason. */
-  failures: { agent: string; reason: string }[]
+  /** Messages so far, for the person who is asked at the end. */
+  history: string[]
+  /** Specialists that were asked in vain, or must not be asked. */
+  excluded: string[]
 }
 
 /** The asker of a run without `as`. */
@@ -39,7 +43,9 @@ function collaborationId(context: ConsultContext): string {
   return parts.join('-')
 }
 
-/** The roles that wait for the asker's answer, up the chain of calls: asking one of them would be a wait-for cycle. */
-export function waitingAgents({ caller }: ConsultContext): readonly string[] {
-  return caller?.opening.path ?? []
+/** The specialist's agent, which has to answer before the deadline of the request. */
+export function specialistAgent({ context, config, request }: Consultation, name: string): Agent {
+  const agent = context.roster.get(name)
+  const deadline = deadlineFor(request.urgency, config)
+  return { ...agent, timeout_ms: Math.min(agent.timeout_ms ?? deadline, deadline) }
 }

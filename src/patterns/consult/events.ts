@@ -15,7 +15,7 @@ export const phaseTokens = z.strictObject({
   delivery: z.int().optional(),
 })
 
-const item = z.object({ source: z.string(), reason: z.string(), tokens: z.int() })
+const item = z.strictObject({ source: z.string(), origin: z.string(), reason: z.string(), tokens: z.int() })
 
 /** Events of a consultation. Each carries its `collaboration_id`. */
 export const consultEvents = {
@@ -25,6 +25,8 @@ export const consultEvents = {
   'consult:routed': z.strictObject({
     ...collaboration,
     agent: z.string(),
+    /** All of them, if more than one was chosen. */
+    agents: z.array(z.string()).optional(),
     consultation_reason: z.string(),
     rationale: z.string(),
     confidence: z.number().optional(),
@@ -40,7 +42,8 @@ export const consultEvents = {
     items: z.array(item.extend({ score: z.number() })),
     left_out: z.array(item),
     tokens: z.int(),
-    redacted: z.array(z.string()),
+    /** Kinds of secrets and personal data that were removed. */
+    redacted: z.array(z.strictObject({ kind: z.string(), count: z.int() })),
   }),
   /** One message between the asker and the specialist, through the orchestrator; a question makes it `in_progress`. */
   'consult:exchange': z.strictObject({

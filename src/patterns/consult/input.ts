@@ -78,3 +78,26 @@ function tooLargeError(field: string, chars: number, max: number): TroupeError {
     hint: 'ask a short question, and name files in `context.relevant_files` instead of pasting them',
   })
 }
+
+export const consultResultInput = z.strictObject({
+  collaboration_id: z.string(),
+  wait: z.boolean().default(true).describe('Wait for the answer. If false, status may be in_progress.'),
+})
+export type ConsultResultInput = z.output<typeof consultResultInput>
+
+/** The input that models see; `wait` is accepted, too. */
+export const advertisedResultInput = consultResultInput.omit({ wait: true }) as unknown as typeof consultResultInput
+
+export const rateConsultationInput = z.strictObject({
+  collaboration_id: z.string(),
+  rating: z.int().min(1).max(5).describe('1: useless, 5: solved it.'),
+  lessons_learned: z.string().trim().min(1).max(2000).optional().describe('What helps with such a question next time.'),
+})
+export type RateConsultationInput = z.output<typeof rateConsultationInput>
+
+export const rateConsultationOutput = z.strictObject({
+  collaboration_id: z.string(),
+  success_rating: z.int(),
+  /** The rating that this one replaces. */
+  replaced: z.int().optional(),
+})

@@ -1,6 +1,9 @@
+import { isCopiedExample } from '../../judgement/similarity/copied-example.ts'
 import { parseJsonObject, parseStructuredOutput } from '../../kernel/session/structured-output.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
 import * as z from '../../schema/zod.ts'
+
+import { ANSWER_EXAMPLE } from './answer-form.ts'
 
 /** The structured answer that a specialist is asked for. */
 export const specialistAnswer = z.object({
@@ -33,6 +36,8 @@ export function parseSpecialistAnswer({ text, object }: Pick<SessionResult, 'tex
   }
   const clarification_needed = field('clarification_needed')
   const answer = field('answer')
+  if (answer !== undefined && isCopiedExample(answer, [ANSWER_EXAMPLE.answer]))
+    return { answer: '', suggested_next_steps: [] }
   if (!found || (answer === undefined && clarification_needed === undefined)) {
     return { answer: text.trim(), suggested_next_steps: [] }
   }

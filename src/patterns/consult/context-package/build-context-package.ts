@@ -3,17 +3,10 @@ import type { Context } from '../../../kernel/context.ts'
 import type { Knowledge } from '../../../kernel/knowledge.ts'
 import { composePackage, MAX_QUERY_CHARACTERS } from './compose-package.ts'
 import type { ContextPackage, LeftOutItem } from './context-package.ts'
+import type { ContextPackageConfig } from './package-settings.ts'
+import { DEFAULT_BUDGET_TOKENS, MIN_BUDGET_TOKENS } from './package-settings.ts'
 import type { FoundDocument } from './project-candidates.ts'
 import type { PackageRequest } from './request-candidates.ts'
-
-/** Settings under `consult.context`. */
-export interface ContextPackageConfig {
-  budget_tokens?: number | undefined
-}
-
-export const DEFAULT_BUDGET_TOKENS = 2500
-/** Question and instructions need some room. */
-export const MIN_BUDGET_TOKENS = 500
 
 export interface ContextPackageOptions {
   request: PackageRequest

@@ -32,3 +32,8 @@ export function queueOrder<T extends QueuedConsultation>(queued: readonly T[], n
 function effectiveUrgency({ urgency, at }: QueuedConsultation, now: number): number {
   return urgencies.indexOf(urgency) + Math.max(0, Math.floor((now - at) / AGING_MS))
 }
+
+/** The place in the queue as one number, the lowest next: each level of urgency is worth `AGING_MS` of waiting. */
+export function queueRank(urgency: Urgency, at: number): number {
+  return at - urgencies.indexOf(urgency) * AGING_MS
+}

@@ -1,0 +1,71 @@
+import type { LoopJudgement } from '../../judgement/loop/consultation-loop.ts'
+import type { PatternResult } from '../../kernel/pattern.ts'
+import { parseJsonObject } from '../../kernel/session/structured-output.ts'
+import type { Consultation } from './consultation.ts'
+import { deliverAnswer } from './deliver.ts'
+import { escalate } from './escalate.ts'
+import {
+  formatMissingInformationRequest,
+  MISSING_INFORMATION_SYSTEM,
+  missingInformationSchema,
+  parseMissingInformation,
+} from './loops/missing-information-prompt.ts'
+import { callOrchestrator } from './orchestrator-call.ts'
+import type { ConsultationAnswer } from './output.ts'
+
+const MAX_KNOWN_CHARACTERS = 4000
+
+/**
+ * The specialist who could answer waits for the asker (wait-for cycle): the orchestrator answers from what is known, or names the missing
+ * information to the asker, who can ask for it in its own answer. If it can do neither, a person is asked.
+ */
+export async function answerInCycle(consultation: Consultation, cycle: LoopJudgement): Promise<PatternResult> {
+  const { context, config, request } = consultation
+  const { collaboration_id, requesting_agent, question, context: given } = request
+  const [finding] = cycle.findings
+  const description = finding?.description ?? 'agents would wait for each other'
+  const session = await callOrchestrator(context, config, {
+    key: 'cycle-answer',
+    system: MISSING_INFORMATION_SYSTEM,
+    instruction: formatMissingInformationRequest({
+      ...{ requesting_agent, question, ...given },
+      cycle: description,
+      waiting: finding?.evidence ?? [],
+      known: instructionOfAsker(consultation),
+    }),
+    output: missingInformationSchema,
+  })
+  const found = parseMissingInformation(session.object ?? parseJsonObject(session.text))
+  context.emit('cycle-loop', 'consult:loop', {
+    collaboration_id,
+    loop_type: finding?.type ?? 'circular_dependency',
+    evidence: cycle.findings,
+    resolution: found ? 'resolved' : 'escalated',
+    notes: description,
+  })
+  if (!found) return escalate(consultation, { reason: 'cycle', root_cause: description })
+  const missing = found.missing_information
+  const answer: ConsultationAnswer = {
+    consulted_agent: 'orchestrator',
+    response: {
+      answer: found.answer ?? `Nobody who can be asked knows this. ${description}. Missing: ${missing.join(' ')}`,
+    },
+    suggested_next_steps:
+      found.answer === undefined
+        ? ['Ask for the missing information in your answer to the agent that waits for you.']
+        : [],
+    source: 'orchestrator',
+  }
+  return deliverAnswer(consultation, answer, {
+    outcome_type: 'loop_detected',
+    ...(missing.length === 0 ? undefined : { missing_information: missing }),
+  })
+}
+
+/** The asker's own instruction: it has what the agents that wait for it know. */
+function instructionOfAsker({ context: { caller } }: Consultation): { question: string; answer: string }[] {
+  const first = caller?.messages.find(({ role }) => role === 'user')
+  const text = first?.content.flatMap((part) => ('text' in part ? part.text : [])).join('\n') ?? ''
+  if (text === '') return []
+  return [{ question: 'What was the asker told to do?', answer: text.slice(0, MAX_KNOWN_CHARACTERS) }]
+}

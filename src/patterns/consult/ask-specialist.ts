@@ -1,0 +1,130 @@
+import { toTroupeError } from '../../errors.ts'
+import type { PerformRequest } from '../../kernel/context.ts'
+import { isFatal } from '../../kernel/journal/fatal-error.ts'
+import type { SessionResult } from '../../kernel/session-result.ts'
+import { ANSWER_FORM } from './answer-form.ts'
+import type { Consultation } from './consultation.ts'
+import { specialistAgent } from './consultation.ts'
+import { buildContextPackage } from './context-package/build-context-package.ts'
+import { formatContextPackage } from './context-package/package-prompt.ts'
+import type { SpecialistChoice } from './routing/select-specialist.ts'
+import { queueRank } from './routing/urgency.ts'
+import type { SpecialistAnswer } from './specialist-answer.ts'
+import { parseSpecialistAnswer, specialistAnswer } from './specialist-answer.ts'
+
+/** What came of asking one specialist. */
+export type SpecialistOutcome =
+  | { kind: 'answer' | 'clarification'; agent: string; answer: SpecialistAnswer }
+  | { kind: 'timeout'; agent: string; partial: string }
+  /** Another specialist can be asked. */
+  | { kind: 'failed'; agent: string; problem: string; session?: SessionResult }
+  /** The run itself cannot go on: no budget, or cancelled. */
+  | { kind: 'stopped'; agent: string; session: SessionResult }
+
+/** One question to one specialist, in a session under this key. */
+export interface SpecialistQuestion {
+  choice: Pick<SpecialistChoice, 'reason'>
+  agent: string
+  key: string
+  exchange_number: number
+}
+
+/** The request that opens the specialist's session: the context package, and the place in the asker's queue. */
+export async function prepareQuestion(
+  { context, config, request }: Consultation,
+  { key, agent, choice: { reason } }: SpecialistQuestion,
+): Promise<PerformRequest> {
+  const at = await context.now(`${key}-asked-at`)
+  const packed = await buildContextPackage(context, {
+    request,
+    agent,
+    reason,
+    similar: [],
+    config,
+    key: `${key}-context`,
+  })
+  const { items, left_out, tokens, redacted } = packed
+  context.emit(`${key}-package`, 'consult:package', {
+    ...{ collaboration_id: request.collaboration_id, agent, items, left_out, tokens, redacted },
+  })
+  return {
+    instruction: `${formatContextPackage(packed)}\n${ANSWER_FORM}`,
+    output: specialistAnswer,
+    allowText: true,
+    queue: {
+      // Per asking session: places that a whole role shares could make two chains of consultations wait for each other.
+      name: `consult ${context.caller?.session_id ?? 'run'}`,
+      limit: config.limits.max_active_collaborations_per_agent,
+      rank: queueRank(request.urgency, at),
+    },
+  }
+}
+
+/** Records the question of the asker as an exchange. */
+export function recordQuestion(consultation: Consultation, question: SpecialistQuestion, text: string): void {
+  const { context, request } = consultation
+  const { collaboration_id, requesting_agent } = request
+  consultation.history.push(`${requesting_agent} → ${question.agent}: ${text}`)
+  context.emit(`${question.key}-question`, 'consult:exchange', {
+    collaboration_id,
+    exchange_number: question.exchange_number,
+    from_agent: requesting_agent,
+    to_agent: question.agent,
+    message_type: 'question',
+    message_content: { question: text, ...(question.exchange_number === 1 ? { context: request.context } : undefined) },
+    tokens: {},
+    cost_usd: null,
+  })
+}
+
+/** Runs the specialist's session; a request that cannot be performed counts as a failure of the specialist. */
+export async function askSpecialist(
+  consultation: Consultation,
+  question: SpecialistQuestion,
+  request: PerformRequest,
+): Promise<SpecialistOutcome> {
+  const { context } = consultation
+  const { agent, key } = question
+  try {
+    const specialist = request.resume === undefined ? specialistAgent(consultation, agent) : undefined
+    const session = await context.perform(specialist, request, { key })
+    return await readOutcome(consultation, question, session)
+  } catch (thrown) {
+    const error = toTroupeError(thrown)
+    if (isFatal(error) || error.code === 'limit_reached') throw thrown
+    return { kind: 'failed', agent, problem: error.message }
+  }
+}
+
+/** Records a specialist's reply as an exchange and says what it is. */
+export async function readOutcome(
+  consultation: Consultation,
+  { agent, key, exchange_number }: SpecialistQuestion,
+  session: SessionResult,
+): Promise<SpecialistOutcome> {
+  const { context, request } = consultation
+  const { status, stop_reason, text, error } = session
+  const spend = await context.readSpend(`${key}-spend`, { under: key })
+  const answer = parseSpecialistAnswer(session)
+  const { clarification_needed } = answer
+  const reply = clarification_needed ?? answer.answer
+  if (text.trim() !== '') {
+    consultation.history.push(`${agent} → ${request.requesting_agent}: ${reply}`)
+    context.emit(`${key}-response`, 'consult:exchange', {
+      collaboration_id: request.collaboration_id,
+      exchange_number,
+      from_agent: agent,
+      to_agent: request.requesting_agent,
+      message_type: clarification_needed === undefined ? 'response' : 'clarification',
+      message_content: { ...answer },
+      tokens: { request: spend.input, response: spend.output },
+      cost_usd: spend.usd,
+    })
+  }
+  if (stop_reason === 'timeout') return { kind: 'timeout', agent, partial: text }
+  if (stop_reason === 'budget' || stop_reason === 'cancelled') return { kind: 'stopped', agent, session }
+  if (status !== 'completed' || reply === '') {
+    return { kind: 'failed', agent, problem: error?.message ?? 'it gave no answer', session }
+  }
+  return { kind: clarification_needed === undefined ? 'answer' : 'clarification', agent, answer }
+}

@@ -1,0 +1,149 @@
+import { toTroupeError } from '../../errors.ts'
+import { isFatal } from '../../kernel/journal/fatal-error.ts'
+import type { PatternResult } from '../../kernel/pattern.ts'
+import { answerInCycle } from './answer-in-cycle.ts'
+import type { SpecialistOutcome } from './ask-specialist.ts'
+import { askSpecialist, prepareQuestion, recordQuestion } from './ask-specialist.ts'
+import type { Consultation } from './consultation.ts'
+import { deliverAnswer, deliverClarification, deliverFailure, deliverTimeout, toConsultationAnswer } from './deliver.ts'
+import { escalate } from './escalate.ts'
+import { checkForCycle } from './loops/check-for-cycle.ts'
+import type { ConsultationAnswer } from './output.ts'
+import type { SpecialistChoice } from './routing/select-specialist.ts'
+import { selectSpecialist } from './routing/select-specialist.ts'
+import { startInBackground } from './start-in-background.ts'
+import { synthesizeAnswers } from './synthesize-answers.ts'
+
+/** A consultation that ends with an error is recorded as `failed`, so that nobody waits for it. */
+export async function recordFailure(
+  { context, request: { collaboration_id } }: Consultation,
+  work: () => Promise<PatternResult>,
+): Promise<PatternResult> {
+  try {
+    return await work()
+  } catch (thrown) {
+    const error = toTroupeError(thrown)
+    if (isFatal(error) || error.code === 'cancelled' || error.code === 'timeout') throw thrown
+    context.emit('error', 'consult:failed', { collaboration_id, error: error.toJSON() })
+    throw thrown
+  }
+}
+
+/** Specialists that are asked for one question, one after the other, before a person is. */
+const MAX_ATTEMPTS = 3
+
+export interface ConsultOptions {
+  background?: boolean
+  /** The specialist that failed before, when a collected consultation is routed again. */
+  previous?: { agent: string; reason: string; problem: string }
+  firstAttempt?: number
+}
+
+/** Routes the question until a specialist answers, or else asks a person. */
+export async function consultSpecialists(
+  consultation: Consultation,
+  { background = false, firstAttempt = 1, ...options }: ConsultOptions,
+): Promise<PatternResult> {
+  const { context, config, request } = consultation
+  const failures: { agent: string; problem: string }[] = options.previous ? [options.previous] : []
+  let { previous } = options
+  for (let attempt = firstAttempt; attempt < firstAttempt + MAX_ATTEMPTS; attempt++) {
+    const key = `route/${attempt}`
+    const choice = await selectSpecialist(context, { request, config, excluded: consultation.excluded, previous, key })
+    if ('none' in choice) return escalateUnanswered(consultation, failures, choice.none)
+    await recordRoute(consultation, choice, attempt)
+    const cycle = await checkForCycle(context, { request, agent: choice.agent, key: `cycle/${attempt}` })
+    if (cycle.action === 'answer_by_orchestrator') return answerInCycle(consultation, cycle)
+    if (background) return startInBackground(consultation, choice, attempt)
+    const outcome = await askChosen(consultation, choice, attempt)
+    if (outcome.kind !== 'failed') return deliverOutcome(consultation, outcome)
+    const { agent, problem } = outcome
+    consultation.excluded.push(agent)
+    failures.push({ agent, problem })
+    previous = { agent, reason: choice.reason, problem }
+  }
+  return escalateUnanswered(consultation, failures, 'no specialist answered')
+}
+
+function escalateUnanswered(
+  consultation: Consultation,
+  failures: readonly { agent: string; problem: string }[],
+  why: string,
+): Promise<PatternResult> {
+  const tried = failures.map(({ agent, problem }) => `${agent} failed: ${problem}`)
+  return escalate(consultation, {
+    reason: failures.length === 0 ? 'no_specialist' : 'specialists_failed',
+    root_cause: [...tried, why].join('; '),
+  })
+}
+
+async function recordRoute(consultation: Consultation, choice: SpecialistChoice, attempt: number): Promise<void> {
+  const { context, request } = consultation
+  const spend = await context.readSpend(`route/${attempt}-spend`, { under: `route/${attempt}` })
+  context.emit(`routed/${attempt}`, 'consult:routed', {
+    collaboration_id: request.collaboration_id,
+    agent: choice.agent,
+    ...(choice.agents.length > 1 ? { agents: choice.agents } : undefined),
+    consultation_reason: choice.reason,
+    rationale: choice.rationale,
+    confidence: choice.confidence,
+    method: choice.method,
+    hint: choice.hint,
+    session_id: context.sessionId(`specialist/${attempt}`, choice.agent),
+    tokens: spend.input + spend.output,
+    cost_usd: spend.usd,
+  })
+}
+
+/** Asks the chosen specialist; several, if the question spans their fields, at the same time. */
+async function askChosen(
+  consultation: Consultation,
+  choice: SpecialistChoice,
+  attempt: number,
+): Promise<SpecialistOutcome> {
+  const ask = async (agent: string, key: string) => {
+    const question = { choice, agent, key, exchange_number: 1 }
+    const request = await prepareQuestion(consultation, question)
+    recordQuestion(consultation, question, consultation.request.question)
+    return askSpecialist(consultation, question, request)
+  }
+  const keys = choice.agents.map((_, index) =>
+    index === 0 ? `specialist/${attempt}` : `specialist/${attempt}-${index}`,
+  )
+  const asked = await Promise.all(choice.agents.map((agent, index) => ask(agent, keys[index] ?? '')))
+  const [first] = asked
+  return asked.length === 1 && first ? first : synthesizeAnswers(consultation, asked)
+}
+
+/** Confidence below which a person is asked, by `autonomy`. */
+const ASK_BELOW = { low: Number.POSITIVE_INFINITY, medium: 0.7, high: 0.3 }
+
+/** Delivers what a specialist said; an answer that needs a person's approval goes to one first. */
+export async function deliverOutcome(
+  consultation: Consultation,
+  outcome: Exclude<SpecialistOutcome, { kind: 'failed' }>,
+): Promise<PatternResult> {
+  if (outcome.kind === 'timeout') return deliverTimeout(consultation, outcome)
+  if (outcome.kind === 'stopped') return deliverFailure(consultation, outcome.session)
+  if (outcome.kind === 'clarification') return deliverClarification(consultation, outcome.agent, outcome.answer)
+  const answer = toConsultationAnswer(outcome.agent, outcome.answer)
+  return approve(consultation, answer)
+}
+
+async function approve(consultation: Consultation, answer: ConsultationAnswer): Promise<PatternResult> {
+  const { autonomy } = consultation.config
+  const { confidence, consulted_agent } = answer
+  // An answer without a stated confidence is not below any threshold.
+  if (autonomy !== 'low' && (confidence === undefined || confidence >= ASK_BELOW[autonomy])) {
+    return deliverAnswer(consultation, answer)
+  }
+  return escalate(consultation, {
+    reason: autonomy === 'low' ? 'always' : 'low_confidence',
+    root_cause:
+      autonomy === 'low'
+        ? 'every answer needs the approval of a person (consult.autonomy is low)'
+        : `${consulted_agent} is not sure: confidence ${confidence}, and consult.autonomy is ${autonomy}`,
+    positions: [{ agent: consulted_agent, answer: answer.response.answer, confidence }],
+    proposal: answer,
+  })
+}

@@ -1,0 +1,8 @@
+/** Settings under `consult.context`. */
+export interface ContextPackageConfig {
+  budget_tokens?: number | undefined
+}
+
+export const DEFAULT_BUDGET_TOKENS = 2500
+/** Question and instructions need some room. */
+export const MIN_BUDGET_TOKENS = 500

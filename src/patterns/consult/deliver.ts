@@ -1,0 +1,104 @@
+import type { PatternResult } from '../../kernel/pattern.ts'
+import type { SessionResult } from '../../kernel/session-result.ts'
+import type { Consultation } from './consultation.ts'
+import type { ConsultationAnswer, ConsultOutput } from './output.ts'
+import { deadlineFor } from './routing/urgency.ts'
+import type { SpecialistAnswer } from './specialist-answer.ts'
+
+/** The answer of a specialist in the format of the protocol. */
+export function toConsultationAnswer(agent: string, answer: SpecialistAnswer): ConsultationAnswer {
+  const { suggested_next_steps, confidence, clarification_needed: _asked, ...response } = answer
+  return {
+    consulted_agent: agent,
+    response,
+    suggested_next_steps,
+    ...(confidence === undefined ? undefined : { confidence }),
+    source: 'specialist',
+  }
+}
+
+export interface Delivery {
+  outcome_type?: 'successful' | 'escalated' | 'loop_detected'
+  note?: string | undefined
+  missing_information?: string[]
+}
+
+/** Delivers an answer to the asker, which resolves the consultation. */
+export function deliverAnswer(
+  { context, request: { collaboration_id } }: Consultation,
+  answer: ConsultationAnswer,
+  { outcome_type = 'successful', note, missing_information }: Delivery = {},
+): PatternResult {
+  context.emit('response', 'consult:response', { collaboration_id, ...answer })
+  context.emit('resolved', 'consult:resolved', {
+    collaboration_id,
+    outcome_type,
+    resolution_summary: answer.response.answer,
+  })
+  const output: ConsultOutput = {
+    collaboration_id,
+    status: 'resolved',
+    ...answer,
+    ...(missing_information === undefined ? undefined : { missing_information }),
+    ...(note === undefined ? undefined : { note }),
+  }
+  return { success: true, output }
+}
+
+/** The specialist asks back: the asker replies with another call. */
+export function deliverClarification(
+  { request: { collaboration_id } }: Consultation,
+  agent: string,
+  { clarification_needed, additional_context }: SpecialistAnswer,
+): PatternResult {
+  const output: ConsultOutput = {
+    collaboration_id,
+    status: 'in_progress',
+    consulted_agent: agent,
+    response: null,
+    suggested_next_steps: [],
+    ...(clarification_needed === undefined ? undefined : { clarification_needed }),
+    note: [
+      ...(additional_context === undefined ? [] : [additional_context]),
+      'Reply with consult: the same collaboration_id, and your reply as question.',
+    ].join('\n'),
+  }
+  return { success: true, output }
+}
+
+/** The deadline passed: the asker gets what there is. */
+export function deliverTimeout(
+  { context, config, request: { collaboration_id, urgency } }: Consultation,
+  { agent, partial }: { agent: string; partial: string },
+): PatternResult {
+  const deadline_ms = deadlineFor(urgency, config)
+  context.emit('timeout', 'consult:timeout', { collaboration_id, agent, deadline_ms, partial })
+  const had =
+    partial.trim() === '' ? 'It had written nothing.' : 'The response is what it had written; it is incomplete.'
+  const output: ConsultOutput = {
+    collaboration_id,
+    status: 'timeout',
+    consulted_agent: agent,
+    response: partial.trim() === '' ? null : { answer: partial },
+    suggested_next_steps: [],
+    note: `${agent} did not answer within ${deadline_ms} ms (urgency ${urgency}). ${had} Go on without it, or continue with this collaboration_id.`,
+  }
+  return { success: true, output, stop_reason: 'partial' }
+}
+
+/** The run cannot go on; resuming it continues the specialist's session. */
+export function deliverFailure(
+  { context, request: { collaboration_id } }: Consultation,
+  { agent, text, error, stop_reason }: SessionResult,
+): PatternResult {
+  const message = error?.message ?? `${agent} ended with stop_reason ${stop_reason}`
+  const output: ConsultOutput = {
+    collaboration_id,
+    status: 'failed',
+    consulted_agent: agent,
+    response: text === '' ? null : { answer: text },
+    suggested_next_steps: [],
+  }
+  if (error) context.emit('failed', 'consult:failed', { collaboration_id, agent, error })
+  return { success: false, output, error: message, stop_reason, ...(error ? { detail: error } : undefined) }
+}

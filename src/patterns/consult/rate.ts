@@ -1,0 +1,37 @@
+import { TroupeError } from '../../errors.ts'
+import type { PatternResult } from '../../kernel/pattern.ts'
+import type { ConsultConfig } from './consult-config.ts'
+import { USER_ASKER } from './consultation.ts'
+import type { ConsultContext } from './events.ts'
+import type { RateConsultationInput } from './input.ts'
+import { readConsultation } from './stored-consultation.ts'
+
+/** Records the asker's rating of an answer. A second rating replaces the first. */
+export async function recordRating(
+  config: ConsultConfig,
+  context: ConsultContext,
+  { collaboration_id, rating, lessons_learned }: RateConsultationInput,
+): Promise<PatternResult> {
+  const { status } = await readConsultation(config, context, collaboration_id)
+  if (status !== 'resolved' && status !== 'responded') {
+    throw new TroupeError(
+      'invalid_input',
+      `\`collaboration_id\` ${collaboration_id} has the status ${status}: it has no answer`,
+      {
+        hint: 'rate a consultation after its answer',
+      },
+    )
+  }
+  const earlier = await context.query('earlier', { table: 'collaboration_outcomes', where: { collaboration_id } })
+  const replaced = earlier.find(({ success_rating }) => typeof success_rating === 'number')?.success_rating
+  context.emit('rated', 'consult:rated', {
+    collaboration_id,
+    success_rating: rating,
+    ...(lessons_learned === undefined ? undefined : { lessons_learned }),
+    rated_by: context.caller?.opening.agent.name ?? USER_ASKER,
+  })
+  return {
+    success: true,
+    output: { collaboration_id, success_rating: rating, ...(replaced === undefined ? undefined : { replaced }) },
+  }
+}

@@ -1,0 +1,84 @@
+import { sumUsd } from '../../../kernel/spend.ts'
+import { parentStepKey } from '../../../views/run-reducer.ts'
+import type { ConsultEvent } from '../events.ts'
+import type { ConsultationStatus } from '../request.ts'
+
+/** One consultation as people see it. */
+export interface ConsultationView {
+  collaboration_id: string
+  requesting_agent: string
+  specialist_agent: string | null
+  question: string
+  consultation_reason: string | null
+  urgency: string
+  status: ConsultationStatus
+  exchanges: number
+  answer: string | null
+  /** `null` if the price of any call is unknown. */
+  cost_usd: number | null
+  tokens: number
+  rating: number | null
+}
+
+/** By `collaboration_id`; and the consultation of each session key. */
+export interface ConsultationViews {
+  byId: Map<string, ConsultationView>
+  byKey: Map<string, string>
+}
+
+export function reduceConsultation(views: ConsultationViews, { type, data }: ConsultEvent): void {
+  const { collaboration_id } = data
+  if (type === 'consult:request') {
+    views.byId.set(collaboration_id, newView(data))
+    views.byKey.set(parentStepKey(data.key), collaboration_id)
+    return
+  }
+  const view = views.byId.get(collaboration_id)
+  if (!view) return
+  views.byKey.set(parentStepKey(data.key), collaboration_id)
+  Object.assign(view, changes(view, { type, data } as ConsultEvent))
+}
+
+function newView(data: Extract<ConsultEvent, { type: 'consult:request' }>['data']): ConsultationView {
+  const { collaboration_id, requesting_agent, question, consultation_reason = null, urgency } = data
+  return {
+    ...{ collaboration_id, requesting_agent, question, consultation_reason, urgency },
+    ...{ specialist_agent: null, status: 'pending', exchanges: 0, answer: null },
+    ...{ cost_usd: 0, tokens: 0, rating: null },
+  }
+}
+
+function changes(view: ConsultationView, { type, data }: ConsultEvent): Partial<ConsultationView> {
+  switch (type) {
+    case 'consult:routed': {
+      const { agent, agents = [agent], consultation_reason, tokens, cost_usd } = data
+      const spent = addCost(view, tokens, cost_usd)
+      return { status: 'routed', specialist_agent: agents.join(', '), consultation_reason, ...spent }
+    }
+    case 'consult:exchange': {
+      const { request = 0, routing = 0, response = 0, delivery = 0 } = data.tokens
+      const tokens = request + routing + response + delivery
+      const spent = tokens === 0 ? undefined : addCost(view, tokens, data.cost_usd)
+      return { status: 'in_progress', exchanges: data.exchange_number, ...spent }
+    }
+    case 'consult:response':
+      return { status: 'responded', answer: data.response.answer, specialist_agent: data.consulted_agent }
+    case 'consult:resolved':
+      return { status: 'resolved' }
+    case 'consult:escalated':
+      return { status: 'escalated' }
+    case 'consult:failed':
+      return { status: 'failed' }
+    case 'consult:timeout':
+      return { status: 'timeout' }
+    case 'consult:rated':
+      return { rating: data.success_rating }
+    default:
+      return {}
+  }
+}
+
+function addCost(view: ConsultationView, tokens: number, cost: number | null): Partial<ConsultationView> {
+  const cost_usd = view.cost_usd === null || cost === null ? null : sumUsd(view.cost_usd, cost)
+  return { tokens: view.tokens + tokens, cost_usd }
+}

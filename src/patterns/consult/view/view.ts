@@ -1,0 +1,119 @@
+import type { ProgressLine, SessionFacts, SessionLabel, SessionLookup, TextLine } from '../../../kernel/pattern-view.ts'
+import { definePatternView } from '../../../kernel/pattern-view.ts'
+import { errorSummary } from '../../../views/error-summary.ts'
+import { formatCount, pluralize } from '../../../views/format-amount.ts'
+import { parentStepKey } from '../../../views/run-reducer.ts'
+import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
+import type { ConsultEvent } from '../events.ts'
+import type { ConsultOutput } from '../output.ts'
+import { consultOutput } from '../output.ts'
+import type { ConsultationView, ConsultationViews } from './consultations.ts'
+import { reduceConsultation } from './consultations.ts'
+
+/** The view of consultations: who asks whom and why, what it costs, and what came of it. */
+export const consultView = definePatternView<ConsultationViews, ConsultEvent>({
+  initial: () => ({ byId: new Map(), byKey: new Map() }),
+  reduce(views, event) {
+    reduceConsultation(views, event)
+    return views
+  },
+  progress: consultProgress,
+  session: consultSession,
+  handoff(event) {
+    if (event.type !== 'consult:exchange') return undefined
+    const { from_agent, to_agent } = event.data
+    return { from: from_agent === 'user' ? null : from_agent, to: to_agent === 'user' ? null : to_agent }
+  },
+  lines: ({ byId }, { width }) => [...byId.values()].flatMap((view) => consultationLines(view, width)),
+  json: ({ byId }) => (byId.size === 0 ? {} : { consultations: [...byId.values()] }),
+  outputText(output) {
+    const parsed = consultOutput.safeParse(output)
+    return parsed.success ? consultationText(parsed.data) : undefined
+  },
+})
+
+function consultProgress(
+  { byId }: ConsultationViews,
+  event: ConsultEvent,
+  sessions: SessionLookup,
+): ProgressLine | undefined {
+  const view = byId.get(event.data.collaboration_id)
+  const asker = view?.requesting_agent ?? ''
+  const speaker = { agent: asker, depth: sessions.depth(event.data.key) }
+  const line = (...spans: TextLine): ProgressLine => ({ speaker, spans })
+  switch (event.type) {
+    case 'consult:request':
+      return line('asks  ', ['dim', toTerminalLine(event.data.question)])
+    case 'consult:routed': {
+      const { agent, agents = [agent], rationale } = event.data
+      return line('→ ', ['bold', agents.map(toTerminalLine).join(', ')], ['dim', `  ${toTerminalLine(rationale)}`])
+    }
+    case 'consult:exchange':
+      if (event.data.message_type !== 'clarification') return undefined
+      return line(['yellow', `${toTerminalLine(event.data.from_agent)} asks back  `], clarificationText(event.data))
+    case 'consult:escalated':
+      return line(['yellow', 'a person is asked  '], toTerminalLine(event.data.root_cause))
+    case 'consult:loop':
+      return line(['yellow', 'loop detected  '], toTerminalLine(event.data.notes ?? event.data.loop_type))
+    case 'consult:failed':
+      return line(['red', 'consultation failed  '], errorSummary(event.data.error))
+    case 'consult:timeout':
+      return line(['yellow', `${toTerminalLine(event.data.agent)} missed the deadline`])
+    case 'consult:resolved':
+      return line(['green', 'answered  '], toTerminalLine(event.data.resolution_summary), ['dim', costText(view)])
+    case 'consult:rated':
+      return line(`rated ${event.data.success_rating} of 5`)
+    default:
+      return undefined
+  }
+}
+
+function clarificationText({ message_content }: { message_content: Record<string, unknown> }): string {
+  return toTerminalLine(String(message_content.clarification_needed ?? ''))
+}
+
+function costText(view: ConsultationView | undefined): string {
+  if (!view) return ''
+  const usd = view.cost_usd === null ? '' : ` · $${view.cost_usd.toFixed(4)}`
+  return `  ${formatCount(view.tokens)} tokens${usd}`
+}
+
+/** The sessions of a consultation: the specialists, and the orchestrator's own calls. */
+function consultSession({ byId, byKey }: ConsultationViews, { key, agent }: SessionFacts): SessionLabel | undefined {
+  const [, path, part] = /^(.*?)\/?(specialist\/[^/]+|route\/\d+\/router.*|cycle-answer.*|synthesis.*)$/.exec(key) ?? []
+  const view = byId.get(byKey.get(path ?? parentStepKey(key)) ?? '')
+  if (!view || part === undefined) return undefined
+  if (part.startsWith('specialist')) return { purpose: `answers ${view.requesting_agent}: ${view.question}` }
+  const purpose = part.startsWith('route') ? 'chooses a specialist' : 'writes the answer'
+  return { purpose: `${purpose} for ${view.requesting_agent}`, start: 'hidden', end: 'hidden', result: agent }
+}
+
+/** One consultation: who asked whom, why, with which outcome and cost. */
+function consultationLines(view: ConsultationView, width: number): TextLine[] {
+  const { requesting_agent, specialist_agent, consultation_reason, status, exchanges, rating } = view
+  const facts = [
+    ...(consultation_reason === null ? [] : [consultation_reason]),
+    status,
+    ...(exchanges === 0 ? [] : [pluralize(exchanges, 'exchange')]),
+    ...(rating === null ? [] : [`rated ${rating} of 5`]),
+  ]
+  const head = `${requesting_agent} → ${specialist_agent ?? '?'}  ${facts.join(' · ')}${costText(view)}`
+  return [
+    ...wrapText(`consult: ${toTerminalLine(head)}`, width, 2).map((text): TextLine => [['dim', text]]),
+    ...wrapText(`  ${toTerminalLine(view.question)}`, width, 4).map((text): TextLine => [['dim', text]]),
+  ]
+}
+
+/** The answer as text: what a person at the terminal wants to read. */
+function consultationText(output: ConsultOutput): string {
+  const { response, clarification_needed, suggested_next_steps, consulted_agent, note } = output
+  const lines = [
+    ...(response === null ? [] : [response.answer]),
+    ...(response?.additional_context === undefined ? [] : ['', response.additional_context]),
+    ...(response?.code_reference === undefined ? [] : ['', `Reference: ${response.code_reference}`]),
+    ...(suggested_next_steps.length === 0 ? [] : ['', ...suggested_next_steps.map((step) => `- ${step}`)]),
+    ...(clarification_needed === undefined ? [] : [`${consulted_agent} asks back: ${clarification_needed}`]),
+    ...(note === undefined ? [] : ['', note]),
+  ]
+  return lines.join('\n').trim() || output.status
+}

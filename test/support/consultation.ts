@@ -1,0 +1,67 @@
+import type { TroupeOptions } from '../../src/index.ts'
+import type { ModelRequest } from '../../src/kernel/model.ts'
+import type { ConsultOutput } from '../../src/patterns/consult/output.ts'
+import type { ModelReply } from './test-troupe.ts'
+import { agent, createTestTroupe, functionModel, lastMessageText } from './test-troupe.ts'
+
+export const CONSULT_TOOLS = ['consult', 'consult_result', 'rate_consultation']
+
+/** Askers with the tools of consultations, and specialists that have them, too. */
+export const consultAgents = ['frontend', 'backend', 'security', 'qa'].map((name) =>
+  agent(name, { tools: CONSULT_TOOLS, description: `${name} of the test` }),
+)
+
+export type Reply = ModelReply | ((request: ModelRequest) => ModelReply | Promise<ModelReply>)
+
+/** The orchestrator's decision. */
+export function routeTo(...agents: string[]): ModelReply {
+  return {
+    text: JSON.stringify({ needed: 'x', agents, reason: 'model_data', rationale: 'It knows.', confidence: 0.9 }),
+  }
+}
+
+/** A call of `consult`. */
+export function consultCall(question: string, more: Record<string, unknown> = {}) {
+  return { name: 'consult', input: { question, ...more } }
+}
+
+/** An answer of a specialist. */
+export function answerJson(answer: string, more: Record<string, unknown> = {}): ModelReply {
+  return { text: JSON.stringify({ answer, confidence: 0.9, ...more }) }
+}
+
+/** A troupe whose agents reply by name; the orchestrator routes to the backend developer by default. */
+export async function createConsultTroupe(replies: Record<string, Reply>, options: TroupeOptions = {}) {
+  const model = functionModel((request) => {
+    const reply =
+      replies[request.session.agent] ?? (request.session.agent === 'orchestrator' ? routeTo('backend') : undefined)
+    if (!reply) throw new Error(`no reply for ${request.session.agent}`)
+    return typeof reply === 'function' ? reply(request) : reply
+  })
+  const created = await createTestTroupe({ model, agents: consultAgents, embedder: false, ...options })
+  const { troupe } = created
+  /** Runs the frontend developer with one call of a tool per turn; the last results are its answer. */
+  const consultEvents = async (run_id: string) => {
+    const events: { type: string; data: Record<string, unknown> }[] = (await troupe.events(run_id).all()) as never
+    return events.filter(({ type }) => type.startsWith('consult:'))
+  }
+  return { ...created, model, consultEvents }
+}
+
+/** An asker that makes these calls, one turn each, and answers with the last result. */
+export function asker(...turns: ((request: ModelRequest) => { name: string; input: unknown }[])[]): Reply {
+  return (request) => {
+    const turn = turns[request.session.turn - 1]
+    return turn ? { calls: turn(request) } : { text: lastMessageText(request) }
+  }
+}
+
+/** The result of a consultation in the last message of a request. */
+export function consultResult(request: ModelRequest): ConsultOutput {
+  return JSON.parse(lastMessageText(request)) as ConsultOutput
+}
+
+/** The result in the answer of an asker. */
+export function deliveredTo(result: { output?: unknown }): ConsultOutput {
+  return JSON.parse((result.output as { response: string }).response) as ConsultOutput
+}
