@@ -7,6 +7,7 @@ import type { SessionResult } from '../kernel/session-result.ts'
 import { toSessionResult } from '../kernel/session-result.ts'
 import { unknownSessionError } from '../store/preconditions.ts'
 import type { SessionRow, Store } from '../store/store.ts'
+import { selectColumns } from '../store/tables/checked-query.ts'
 import { SessionHistoryCache } from './session-history.ts'
 
 /** The session ports of the kernel, backed by a store. A session is a chain of segments in the journals of runs. */
@@ -36,7 +37,7 @@ export function sessionPorts(store: Store): HistoryPorts {
     recallRuns: (project, query) => recallRuns(store, project, query),
     async queryTable({ id, project }, query) {
       const rows = await store.queryTable({ project, run_id: id }, query)
-      return rows.map(({ row }) => row)
+      return rows.map(({ row }) => selectColumns(row, query.columns))
     },
   }
 }

@@ -61,6 +61,8 @@ export type ColumnCondition =
 
 export interface TableQuery {
   table: string
+  /** The columns of each row. Default: all. In a pattern the rows are recorded: name those that it needs. */
+  columns?: readonly string[]
   /** Rows that meet all conditions. A `json` column cannot be compared. */
   where?: Readonly<Record<string, ColumnCondition>>
   /** A column that is never `null`. Default: the order in which the rows were first written. */

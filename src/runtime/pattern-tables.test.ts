@@ -28,7 +28,8 @@ const notes = patternFrom(
     context.emit('note', 'custom:note', { id: context.run_id, text: 'hello' })
     const texts = (await context.query('before', { table: 'notes', where: { text: 'hello' } })).length
     await context.ask('wait', { question: 'continue?' })
-    return { before: texts, after: (await context.query('after', { table: 'notes' })).length }
+    const after = await context.query('after', { table: 'notes', columns: ['text'] })
+    return { before: texts, after: after.length }
   },
   { projection },
 )
@@ -60,6 +61,13 @@ test('PT12 a pattern queries its tables: own events at once, those of its projec
   expect(recorded).toContainEqual([
     'before',
     [{ id: run_id, text: 'hello', project_id: 'default', run_id, inherited: 0 }],
+  ])
+  expect(recorded).toContainEqual(['after', [{ text: 'hello' }, { text: 'hello' }]])
+  const unknown = second.query({ table: 'notes', columns: ['txt'] }).all()
+  await expectRejection(unknown, 'invalid_input', /no column 'txt'; known: text/)
+  expect(await second.query({ table: 'notes', columns: ['text'] }).all()).toEqual([
+    { text: 'hello' },
+    { text: 'hello' },
   ])
   expect((await second.replay(run_id)).differences).toEqual([])
   await second.close()

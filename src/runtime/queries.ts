@@ -3,6 +3,7 @@ import type { Event, Status } from '../kernel/event.ts'
 import type { Row, TableQuery } from '../kernel/table.ts'
 import { unknownSessionError } from '../store/preconditions.ts'
 import type { ArtifactRow, GateRow, RowPosition, RunRow, SessionRow, Store } from '../store/store.ts'
+import { selectColumns } from '../store/tables/checked-query.ts'
 import type { AccountRow } from '../views/accounts.ts'
 import type { AccountQuery } from './account-query.ts'
 import { readAccounts } from './account-query.ts'
@@ -198,8 +199,11 @@ function tableQuery(
     async read(after: unknown, limit: number) {
       await prepareTables()
       const rows = await store.queryTable({ project }, { ...filter, limit, after: after as RowPosition | undefined })
-      for (const { row, position } of rows) positions.set(row, position)
-      return rows.map(({ row }) => row)
+      return rows.map(({ row, position }) => {
+        const selected = { ...selectColumns(row, query.columns) }
+        positions.set(selected, position)
+        return selected
+      })
     },
     positionOf: (row: Row) => positions.get(row),
   }

@@ -1,5 +1,5 @@
 import { TroupeError, unknownNameError } from '../../errors.ts'
-import type { ColumnCondition, ColumnValue, TableDefinition, TableQuery } from '../../kernel/table.ts'
+import type { ColumnCondition, ColumnValue, Row, TableDefinition, TableQuery } from '../../kernel/table.ts'
 import type { TableColumn } from './declaration.ts'
 import { storedColumns } from './declaration.ts'
 import { storableText } from './row-changes.ts'
@@ -31,6 +31,7 @@ export function checkQuery(table: TableDefinition, query: TableQuery): CheckedQu
   // One more than a page holds shows whether there is a next page.
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_LIMIT + 1)
     throw queryError(`\`limit\` is ${String(limit)}, not a whole number from 1 to ${MAX_LIMIT}`)
+  for (const name of query.columns ?? []) requireColumn(columns, name)
   const ordered = orderBy && requireColumn(columns, orderBy.column)
   if (ordered?.nullable || ordered?.type === 'json')
     throw queryError(`\`orderBy\`: the column '${ordered.name}' can be null or is JSON`)
@@ -45,6 +46,11 @@ export function checkQuery(table: TableDefinition, query: TableQuery): CheckedQu
     limit,
     namesRuns: where.run_id !== undefined || where.inherited !== undefined,
   }
+}
+
+/** The row with these columns only; stores return whole rows. */
+export function selectColumns(row: Row, columns: readonly string[] | undefined): Row {
+  return columns ? Object.fromEntries(columns.map((name) => [name, row[name]])) : row
 }
 
 function requireColumn(columns: ReadonlyMap<string, TableColumn>, name: string): TableColumn {

@@ -33,13 +33,15 @@ export async function readRecords(
 ): Promise<Map<string, SpecialistRecord>> {
   const since = (await context.now(`${key}/now`)) - ACTIVE_WINDOW_MS
   const orderBy = { column: 'created_at', direction: 'desc' } as const
-  const newest = { table: 'agent_collaborations', orderBy, limit: MAX_ROWS }
+  const columns = ['id', 'specialist_agent', 'consultation_reason', 'status']
+  const newest = { table: 'agent_collaborations', columns, orderBy, limit: MAX_ROWS }
   const active = await context.query(`${key}/active`, {
     ...newest,
     where: { status: ACTIVE, created_at: { gte: since } },
   })
   const ended = await context.query(`${key}/ended`, { ...newest, where: { status: ENDED } })
-  const outcomes = await context.query(`${key}/outcomes`, { ...newest, table: 'collaboration_outcomes' })
+  const ratings = { table: 'collaboration_outcomes', columns: ['collaboration_id', 'success_rating'] }
+  const outcomes = await context.query(`${key}/outcomes`, { ...newest, ...ratings })
   return recordsFromRows([...active, ...ended], outcomes)
 }
 
