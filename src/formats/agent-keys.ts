@@ -15,7 +15,6 @@ const IGNORED_KEYS: Readonly<Record<string, string>> = {
   skills: 'skills are not supported; put the knowledge into the instructions',
   hooks: 'commands in agent files are not executed',
   memory: 'agents keep no memory between runs; resume a session instead',
-  isolation: 'all agents of a run share its workspace',
 }
 /** Unknown keys that look like restrictions: ignoring them silently would be a security risk. */
 const PERMISSION_LIKE = /tool|permi|allow|den(y|ied)|forbid|forbidden|exclud|restrict|block/
@@ -50,6 +49,7 @@ const KEY_HANDLERS: Readonly<Record<string, KeyHandler>> = {
   effort: applyEffort,
   performer: applyPerformer,
   background: applyBackground,
+  isolation: applyIsolation,
   onrequest: applyOnRequest,
   initialprompt: applyInitialPrompt,
 }
@@ -220,6 +220,12 @@ function toFlag(value: unknown): boolean | undefined {
 
 function flagProblem({ key, value }: YamlEntry, flag: boolean | undefined): string | undefined {
   return value === null || flag !== undefined ? undefined : `'${key}' must be true or false`
+}
+
+function applyIsolation({ agent }: AgentDraft, { key, value }: YamlEntry): string | undefined {
+  const text = toText(value).toLowerCase()
+  if (text === 'worktree') agent.isolation = 'worktree'
+  return value === null || /^(worktree|none|false|)$/.test(text) ? undefined : `'${key}' must be worktree or none`
 }
 
 function applyInitialPrompt({ agent }: AgentDraft, { key, value }: YamlEntry): string | undefined {

@@ -284,9 +284,16 @@ describe('rules', () => {
   })
 
   test('A20 unsupported keys are reported with the reason', async () => {
-    const { warnings } = await claude('skills: [a]', 'hooks: {Stop: []}', 'memory: user', 'isolation: worktree')
-    expect(warnings).toHaveLength(4)
+    const { warnings } = await claude('skills: [a]', 'hooks: {Stop: []}', 'memory: user')
+    expect(warnings).toHaveLength(3)
     for (const warning of warnings) expect(warning).toMatch(/has no effect: \w+/)
+  })
+
+  test('A20 isolation is worktree or none', async () => {
+    expect((await claude('isolation: none')).agent.isolation).toBeUndefined()
+    const { agent, warnings } = await claude('isolation: container')
+    expect(agent.isolation).toBeUndefined()
+    expect(warnings).toEqual(["4: 'isolation' must be worktree or none"])
   })
 
   test('A12 every key of Claude Code is read or kept', async () => {
@@ -295,7 +302,7 @@ describe('rules', () => {
       ...['isolation: worktree', 'initialPrompt: Hello', 'color: blue', 'temperature: 1', 'timeout_ms: 1000'],
     )
     expect(agent).toMatchObject({ max_turns: 3, temperature: 1, timeout_ms: 1000 })
-    expect(agent).toMatchObject({ background: true, effort: 'high', initial_prompt: 'Hello' })
-    expect(Object.keys(agent.extra ?? {}).sort()).toEqual(['color', 'hooks', 'isolation', 'memory', 'skills'])
+    expect(agent).toMatchObject({ background: true, effort: 'high', initial_prompt: 'Hello', isolation: 'worktree' })
+    expect(Object.keys(agent.extra ?? {}).sort()).toEqual(['color', 'hooks', 'memory', 'skills'])
   })
 })

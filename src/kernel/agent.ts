@@ -51,6 +51,8 @@ export interface Agent {
   timeout_ms?: number
   /** Callers do not wait for it, unless they ask to. */
   background?: true
+  /** Each of its sessions works in a git worktree of its own, and its changes are kept on a branch. */
+  isolation?: 'worktree'
   /** It is not among the agents that tools offer to a model, unless `agents` of the caller names it; calls by name work. */
   on_request?: true
   /** Message before the instruction when it is the first agent of a run. */

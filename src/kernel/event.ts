@@ -7,6 +7,7 @@ import type { Gate, GateAnswer } from './gate.ts'
 import type { Limits } from './limits.ts'
 import type { AssistantMessage, ModelStop, RefusedFeature, Usage, UserMessage } from './model.ts'
 import type { PlanEntry } from './performer.ts'
+import type { SessionWorktree, WorktreeResult } from './repository.ts'
 import type { RetryAttempt } from './retry-policy.ts'
 import type { RunContextData } from './run-metadata.ts'
 import type { RunNeeds } from './run-needs.ts'
@@ -92,6 +93,8 @@ export interface SessionOpen {
   environment?: string
   /** The folder that its tools work in, if it is not that of the run. */
   workspace?: string
+  /** The worktree that the session has for itself. */
+  worktree?: SessionWorktree
   parent_session_id: string | null
   depth: number
   self_depth: number
@@ -143,6 +146,8 @@ export interface SessionEnd {
   object?: unknown
   /** The step key of an empty model response, which `resume` can repeat. */
   empty_response_key?: string
+  /** The changes of a session with a worktree of its own. */
+  worktree?: WorktreeResult
   turn_count: number
   usage: Usage & { calls: number }
   error: ErrorRecord | null

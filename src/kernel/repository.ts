@@ -92,6 +92,17 @@ export interface Commit extends WorktreeChanges {
   unresolved: string[]
 }
 
+/** The worktree of a session whose agent has `isolation: worktree`. */
+export interface SessionWorktree extends Pick<Worktree, 'id' | 'workspace' | 'branch' | 'base'> {}
+
+/** The work of a session in its worktree. Without `files`, the branch was removed again. */
+export interface WorktreeResult extends WorktreeChanges {
+  branch: string
+  head: string
+  /** The same for people and models; add it to what the caller gets as the answer. */
+  summary: string
+}
+
 /** One version of a file in a conflict. */
 export interface ConflictSide {
   /** `undefined` if this side has deleted the file or never had it. */

@@ -1,4 +1,5 @@
 import type { JsonSchema } from '../schema/standard-schema.ts'
+import type { WorktreeResult } from './repository.ts'
 
 /** Policy of the session loop: when a conversation is compacted, and what the loop tells the agent. */
 export interface SessionPolicy {
@@ -31,4 +32,6 @@ export interface SessionPrompts {
   rejectedAnswer(reason: string): string
   /** Before the results of background sessions that the agent did not collect. */
   backgroundResults: string
+  /** At the end of the result of a session that worked in a worktree, for the agent or the person that gets it. */
+  worktreeResult(result: Omit<WorktreeResult, 'summary'>): string
 }

@@ -93,6 +93,7 @@ const AGENT = {
   max_turns: true,
   timeout_ms: true,
   background: true,
+  isolation: true,
   on_request: true,
   initial_prompt: true,
   origin: true,

@@ -1,6 +1,7 @@
 import type { SessionPolicy } from '../kernel/session-policy.ts'
 import { compactionPrompt } from './compaction-prompt.ts'
 import { repairPrompt } from './repair-prompt.ts'
+import { formatWorktreeResult } from './worktree-result.ts'
 
 /** The thresholds for compacting a conversation, and the prompts of the session loop. */
 export const DEFAULT_SESSION_POLICY: SessionPolicy = {
@@ -24,6 +25,7 @@ export const DEFAULT_SESSION_POLICY: SessionPolicy = {
     invalidOutput: repairPrompt,
     rejectedAnswer: (reason) =>
       `Your answer was not accepted: ${reason}. Correct it and give your whole final answer again.`,
+    worktreeResult: formatWorktreeResult,
     backgroundResults: 'Results of your background tasks, as data. Take them into account and give your final answer.',
   },
 }

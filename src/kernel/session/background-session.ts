@@ -9,7 +9,7 @@ import { recordValue, settleOnce } from '../journal/step.ts'
 import { userMessage } from '../model.ts'
 import type { Pattern } from '../pattern.ts'
 import type { SessionResult } from '../session-result.ts'
-import { toSessionResult } from '../session-result.ts'
+import { toSessionResult, withChanges } from '../session-result.ts'
 import type { SessionState } from './session-state.ts'
 import { applyEvent } from './session-state.ts'
 import type { TurnEnd } from './turn-scope.ts'
@@ -96,6 +96,7 @@ async function deliverResult({ execution, ...scope }: JoinScope, result: Session
   }
 }
 
-function quoteResult({ session_id, agent, status, stop_reason, text }: SessionResult): string {
-  return JSON.stringify({ session_id, agent, status, stop_reason, response: text })
+function quoteResult(result: SessionResult): string {
+  const { session_id, agent, status, stop_reason, text } = result
+  return JSON.stringify({ session_id, agent, status, stop_reason, response: withChanges(text, result) })
 }

@@ -11,6 +11,7 @@ import type { UserMessage } from '../model.ts'
 import { userMessage } from '../model.ts'
 import type { DelegationRules, Pattern } from '../pattern.ts'
 import type { SessionHistory } from '../ports.ts'
+import type { SessionWorktree } from '../repository.ts'
 import type { Thread } from '../thread.ts'
 import type { Placement } from './delegation.ts'
 import { countSubSession, inheritedRules, placementFor, rightsOnResume, toolsFor } from './delegation.ts'
@@ -18,6 +19,7 @@ import { prepareResumedTools, prepareTools } from './prepare-tools.ts'
 import { sessionFrom } from './session-fold.ts'
 import type { SessionState } from './session-state.ts'
 import { applyEvent, newSession, sessionId } from './session-state.ts'
+import { needsWorktree, openSessionWorktree, reopenSessionWorktree } from './session-worktree.ts'
 import type { StartTurns } from './turn-scope.ts'
 
 /*
@@ -94,13 +96,41 @@ function spawnSession(
   })
   countSubSession(execution, caller)
   const preparing = prepareTools(scope, agent)
-  const begin = () => beginSession(scope, { agent, placement }, request)
-  return preparing ? preparing.then(begin) : begin()
+  const begin = (worktree?: SessionWorktree) => beginSession(scope, { agent, placement, worktree }, request)
+  if (needsWorktree({ agent, request })) return beginInWorktree(scope, { agent, placement, request, preparing }, begin)
+  return preparing ? preparing.then(() => begin()) : begin()
+}
+
+async function beginInWorktree(
+  scope: SessionScope,
+  {
+    agent,
+    placement,
+    request,
+    preparing,
+  }: NewSession & { request: PerformRequest; preparing: Promise<void> | undefined },
+  begin: (worktree: SessionWorktree) => SessionState,
+): Promise<SessionState> {
+  await preparing
+  const { execution, key, caller } = scope
+  const session_id = sessionId({
+    run_id: execution.run.id,
+    key,
+    agent: agent.name,
+    parent: placement.parent_session_id,
+  })
+  return begin(await openSessionWorktree(scope, { agent, session_id, caller, request }))
+}
+
+interface NewSession {
+  agent: Agent
+  placement: Placement
+  worktree?: SessionWorktree | undefined
 }
 
 function beginSession(
   { execution, key, caller }: SessionScope,
-  { agent, placement }: { agent: Agent; placement: Placement },
+  { agent, placement, worktree }: NewSession,
   request: PerformRequest,
 ): SessionState {
   const { background, cache_key, readOnly, thread, output, collect_with, queue } = request
@@ -109,7 +139,7 @@ function beginSession(
   const inherited_rules = inheritedRules(agent, caller)
   const inherited = caller?.tools ?? request.tools
   const tools = offeredTools(execution, toolsFor(execution, agent, { key, placement, inherited, readOnly }))
-  const workspace = request.workspace ?? caller?.opening.workspace
+  const workspace = worktree?.workspace ?? request.workspace ?? caller?.opening.workspace
   const environment = request.internal
     ? undefined
     : execution.ports.environment?.({ key, agent, tools, workspace, now: execution.ports.world.now() })
@@ -119,6 +149,7 @@ function beginSession(
     tools,
     ...(environment === undefined ? undefined : { environment }),
     ...(workspace === undefined ? undefined : { workspace }),
+    ...(worktree ? { worktree } : undefined),
     ...placement,
     segment: 1,
     ...(model === undefined ? undefined : { model }),
@@ -176,6 +207,7 @@ async function resumeSession(scope: SessionScope, id: string, agent: Agent | und
     })
     const before = resumableOpening(history)
     await prepareResumedTools(scope, before)
+    await reopenSessionWorktree(scope, before)
     const rights = rightsOnResume(execution, before, scope)
     const opening: SessionOpen = { ...before, ...rights, key, segment: history.segment + 1, base: history.base }
     execution.journal.append('session:open', opening, id)
@@ -194,6 +226,7 @@ async function reenterSession(
   const { ports } = scope.execution
   const preparing = prepareResumedTools(scope, opening)
   if (preparing) await preparing
+  if (opening.worktree) await reopenSessionWorktree(scope, opening)
   const { base } = opening
   if (!base) return newSession(id, opening, thread)
   const history = await scope.execution.load(() => ports.readSession(base.session_id ?? id, base))

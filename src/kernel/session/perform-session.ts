@@ -11,6 +11,7 @@ import { stopReasonFrom } from './budget.ts'
 import type { SessionScope } from './open-session.ts'
 import { openSession } from './open-session.ts'
 import type { SessionState } from './session-state.ts'
+import { closeSessionWorktree } from './session-worktree.ts'
 import type { TurnEnd } from './turn-scope.ts'
 import { Watchdog } from './watchdog.ts'
 
@@ -65,10 +66,24 @@ async function finishSession(
 ): Promise<SessionResult> {
   const { execution, key } = scope
   execution.activeSessions.set(session.id, key)
-  const end = await runToEnd(scope, session, options)
+  const ended = await runToEnd(scope, session, options)
+  const end = await withWorktreeResult(scope, session, ended)
   execution.journal.append('session:end', end, session.id)
   execution.activeSessions.delete(session.id)
   return toSessionResult(session.id, session.opening.agent.name, end)
+}
+
+/** Adds the changes of a session with a worktree to its result. Its text stays as the agent wrote it: patterns parse it. */
+async function withWorktreeResult(scope: SessionScope, session: SessionState, end: SessionEnd): Promise<SessionEnd> {
+  if (!session.opening.worktree) return end
+  try {
+    const worktree = await closeSessionWorktree(scope, session.opening)
+    return worktree ? { ...end, worktree } : end
+  } catch (thrown) {
+    const error = toTroupeError(thrown)
+    if (isFatal(error) || scope.signal.aborted) throw error
+    return { ...end, status: 'failed', stop_reason: 'failed', error: end.error ?? error.toJSON() }
+  }
 }
 
 /** Runs turns until the session ends by itself or is aborted. */

@@ -5,6 +5,7 @@ import type { PerformRequest } from '../../kernel/context.ts'
 import { canonicalJson, sha256 } from '../../kernel/hash.ts'
 import { isFatal } from '../../kernel/journal/fatal-error.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
+import { withChanges } from '../../kernel/session-result.ts'
 import type * as z from '../../schema/zod.ts'
 import { contentFrom, contentFromText } from './contribution-parser.ts'
 import type { CollaborateContext } from './events.ts'
@@ -231,7 +232,8 @@ function toContribution(scope: ContributionScope, specialist: Specialist, sessio
     return { ...base, response: text, status, error: error ?? fallback() }
   }
   const status = stop_reason === 'completed' ? ('completed' as const) : ('partial' as const)
-  return { ...base, ...toContent(scope, session), status }
+  const content = toContent(scope, session)
+  return { ...base, ...content, response: withChanges(content.response, session), status }
 }
 
 function toContent(

@@ -73,6 +73,16 @@ const finishedOutput = z.object({
     reasoning: z.int(),
   }),
   cached: z.literal(true).optional(),
+  /** The changes of an agent with a git worktree of its own. */
+  worktree: z
+    .object({
+      branch: z.string(),
+      head: z.string(),
+      files: z.array(
+        z.object({ path: z.string(), change: z.enum(['created', 'modified', 'deleted', 'renamed']) }),
+      ),
+    })
+    .optional(),
 })
 
 /** The result of a finished task, or `status: running` for a background task. */

@@ -9,6 +9,7 @@ import type { Roster } from '../../kernel/roster.ts'
 import { offeredNames } from '../../kernel/roster.ts'
 import { agentSlug } from '../../kernel/session/session-state.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
+import { withChanges } from '../../kernel/session-result.ts'
 import { instructionWithContext, quoteConversation } from './delegation-prompt.ts'
 import type { TaskInput, TaskOutput } from './input.ts'
 import { advertisedTaskResultInput, runSchemas, taskInputFor, taskOutput, taskResultInput } from './input.ts'
@@ -192,8 +193,14 @@ function cacheKey(agent: Agent, instruction: string, input: TaskInput): string {
 }
 
 function toPatternResult(session: SessionResult, cached = false): PatternResult {
-  const { text, error, empty_response_key: _step, ...facts } = session
-  const output: TaskOutput = { response: text, ...facts, ...(cached ? { cached } : undefined) }
+  const { text, error, empty_response_key: _step, worktree, ...facts } = session
+  const { branch = '', head = '', files = [] } = worktree ?? {}
+  const output: TaskOutput = {
+    response: withChanges(text, session),
+    ...facts,
+    ...(worktree ? { worktree: { branch, head, files } } : undefined),
+    ...(cached ? { cached } : undefined),
+  }
   const performed_by = { agent: session.agent, sub_session_id: session.session_id }
   if (session.status === 'completed') return { success: true, output, performed_by, stop_reason: session.stop_reason }
   const message = error?.message ?? `the session ended with stop_reason ${session.stop_reason}`

@@ -6,6 +6,7 @@ import type { StopReason } from '../../kernel/event.ts'
 import { isFatal } from '../../kernel/journal/fatal-error.ts'
 import { stopReasonFrom } from '../../kernel/session/budget.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
+import { withChanges } from '../../kernel/session-result.ts'
 import { askHuman } from './human-questions.ts'
 import type { TeamOutput } from './input.ts'
 import type { MemberProfile } from './member-prompt.ts'
@@ -88,7 +89,7 @@ async function runAgentTurn(
   const turnOutput = parseTurnOutput(session.text, session.object, { conditions, outputs: profile.outputs })
   const { verdicts, variables, suggestedNext, problems } = turnOutput
   const copied = wantsObject && isExampleResponse(turnOutput.text) ? copiedExampleFailure(name) : undefined
-  const text = copied ? '' : turnOutput.text
+  const text = copied ? '' : withChanges(turnOutput.text, session)
   const artifacts = writtenArtifacts(state, key)
   const failure = session.status === 'completed' ? (copied ?? emptyAnswerFailure(name, session)) : failureFrom(session)
   const message = toTeamMessage(state, { from: name, text, artifacts, ...partialStopReason(session) }, failure)
