@@ -1,4 +1,5 @@
 import { createLoopDetector, resultFingerprint } from './handoff-loop.ts'
+import { isOutsideFailure, isWaiting } from './outside-failure.ts'
 import { findRepeatedSteps } from './repeated-step.ts'
 import type { RepeatedWork } from './repeated-work.ts'
 import { createRepeatedWorkDetector } from './repeated-work.ts'
@@ -15,7 +16,7 @@ export function findLoops(messages: readonly TraceMessage[]): LoopFinding[] {
   return findings.toSorted((a, b) => a.at - b.at)
 }
 
-/** Similar instructions without new results. An instruction is a message that names its addressee, or one that another agent follows. */
+/** Similar instructions without new results: those of the agent that addresses others most often. */
 function findRepeatedWork(messages: readonly TraceMessage[]): LoopFinding[] {
   const detector = createRepeatedWorkDetector()
   const isInstruction = instructionTest(messages)
@@ -25,11 +26,14 @@ function findRepeatedWork(messages: readonly TraceMessage[]): LoopFinding[] {
   return messages.flatMap((message, at) => {
     if (message.kind === 'plan' || message.kind === 'person') freshStart = true
     if (message.kind !== 'message') return []
-    if (!isInstruction(message, at)) {
+    if (!isInstruction(message)) {
       results.push(message.text)
       return []
     }
-    const repeated = detector.add({ instruction: message.text, results, freshStart })
+    const repeated = detector.add({
+      ...{ instruction: message.text, results, freshStart },
+      ...(message.to !== undefined && { to: message.to }),
+    })
     positions.push(at)
     results = []
     freshStart = false
@@ -40,21 +44,27 @@ function findRepeatedWork(messages: readonly TraceMessage[]): LoopFinding[] {
   })
 }
 
-function instructionTest(messages: readonly TraceMessage[]): (message: TraceMessage, at: number) => boolean {
-  if (messages.some(({ kind, to }) => kind === 'message' && to !== undefined)) return ({ to }) => to !== undefined
-  const lead = leadOf(messages)
+function instructionTest(messages: readonly TraceMessage[]): (message: TraceMessage) => boolean {
+  const spoken = messages.filter(({ kind }) => kind === 'message')
+  const addressed = spoken.filter(({ to }) => to !== undefined)
+  if (addressed.length > 0) {
+    const lead = mostFrequent(addressed.map(({ agent }) => agent))
+    return ({ agent, to }) => to !== undefined && agent === lead
+  }
+  // The agent that most messages of others follow gives the instructions.
+  const lead = mostFrequent(
+    spoken.flatMap(({ agent }, index) => {
+      const next = spoken[index + 1]
+      return next && next.agent !== agent ? [agent] : []
+    }),
+  )
   return ({ agent }) => agent === lead
 }
 
-/** The agent that most messages of others follow: the one who gives the instructions if the trace names no addressees. */
-function leadOf(messages: readonly TraceMessage[]): string | undefined {
-  const spoken = messages.filter(({ kind }) => kind === 'message')
-  const followed = new Map<string, number>()
-  spoken.forEach(({ agent }, index) => {
-    const next = spoken[index + 1]
-    if (next && next.agent !== agent) followed.set(agent, (followed.get(agent) ?? 0) + 1)
-  })
-  return [...followed].toSorted(([, a], [, b]) => b - a)[0]?.[0]
+function mostFrequent(names: readonly string[]): string | undefined {
+  const counts = new Map<string, number>()
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return [...counts].toSorted(([, a], [, b]) => b - a)[0]?.[0]
 }
 
 function describe(agent: string, { similar, newWords, repeatedLine, withoutResult }: RepeatedWork): string {
@@ -75,7 +85,9 @@ const SPOKEN: ReadonlySet<TraceMessage['kind']> = new Set(['message', 'plan', 'p
 /** Agents that pass the same results back and forth. */
 function findAlternation(messages: readonly TraceMessage[]): LoopFinding[] {
   const detector = createLoopDetector({ max_rounds: Infinity, max_repeats_per_edge: Infinity, ping_pong: 4 })
-  const spoken = messages.flatMap((message, at) => (SPOKEN.has(message.kind) ? [{ ...message, at }] : []))
+  const spoken = messages.flatMap((message, at) =>
+    SPOKEN.has(message.kind) && !isOutsideFailure(message.text) ? [{ ...message, at }] : [],
+  )
   return spoken.flatMap(({ agent, kind, text, at }, index) => {
     if (kind === 'person') detector.reset()
     const next = spoken[index + 1]
@@ -99,12 +111,17 @@ function findRepeatedCalls(messages: readonly TraceMessage[]): LoopFinding[] {
     const call = pending.find(({ to }) => to === message.agent)
     pending = pending.filter((other) => other !== call)
     const outcome = resultFingerprint({ text: `${call?.text} ${message.text}` })
-    idle = known.has(outcome) ? [...idle, at] : []
+    idle = known.has(outcome) && !isOutsideFailure(message.text) ? [...idle, at].slice(-MAX_IDLE) : []
     known.add(outcome)
-    if (idle.length < IDLE_CALLS || call === undefined) return []
+    const limit = isWaiting(message.text) ? IDLE_POLLS : IDLE_CALLS
+    if (idle.length < limit || call === undefined) return []
     const text = `${call.agent}: ${idle.length} tool calls in a row with results that it had before`
     return [{ kind: 'repeated_call' as const, at, evidence: idle.slice(0, -1), agent: call.agent, message: text }]
   })
 }
 
 const IDLE_CALLS = 3
+/** Positions that are kept as evidence. */
+const MAX_IDLE = 100
+/** Polling for the end of other work is no loop until then. */
+const IDLE_POLLS = 20

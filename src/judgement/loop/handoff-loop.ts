@@ -33,6 +33,8 @@ export interface LoopDetector {
 
 const PERSON = 'user'
 const MAX_REPORTED_MOVES = 10
+/** Moves of a loop that are reported: without a bound, each move of a long trace would copy all before it. */
+const MAX_REPEATED_MOVES = 100
 
 interface LoopState {
   moves: Move[]
@@ -84,12 +86,17 @@ function recordMove(state: LoopState, move: Move): void {
 function checkLimits({ moves, edges, idle }: LoopState, move: Move, limits: LoopLimits): LoopVerdict {
   if (idle.alternating >= limits.ping_pong && idle.agents.size > 1) {
     const message = `${move.from} and ${move.to} handed off back and forth ${idle.alternating} times without a new result`
-    return { ok: false, kind: 'ping_pong', message, moves: moves.slice(-idle.alternating) }
+    return {
+      ok: false,
+      kind: 'ping_pong',
+      message,
+      moves: moves.slice(-Math.min(idle.alternating, MAX_REPEATED_MOVES)),
+    }
   }
   // Every agent in the cycle has repeated its result twice.
   if (idle.moves >= Math.max(limits.ping_pong, 2 * idle.agents.size)) {
     const message = `${idle.moves} moves in a row without a new result (${[...idle.agents].join(', ')})`
-    return { ok: false, kind: 'stall', message, moves: moves.slice(-idle.moves) }
+    return { ok: false, kind: 'stall', message, moves: moves.slice(-Math.min(idle.moves, MAX_REPEATED_MOVES)) }
   }
   const repeats = edges.get(edgeKey(move)) ?? 0
   if (repeats > limits.max_repeats_per_edge) {

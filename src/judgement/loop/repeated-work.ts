@@ -1,4 +1,7 @@
-import { sharedWords, wordSet } from './shared-words.ts'
+import { isOutsideFailure } from './outside-failure.ts'
+import type { ParsedText } from './same-subject.ts'
+import { differInSubject, hasOther, parseText } from './same-subject.ts'
+import { sharedWords } from './shared-words.ts'
 
 /*
  * Repeated work: almost the same instruction is given again, and what comes back is known already.
@@ -13,6 +16,8 @@ import { sharedWords, wordSet } from './shared-words.ts'
 export interface OrchestratorDecision {
   instruction: string
   results: readonly string[]
+  /** The agent that gets it. Instructions in a row to different agents are given at the same time. */
+  to?: string
   /** A new plan was made, or a person spoke, since the instruction before. */
   freshStart?: boolean
 }
@@ -54,49 +59,73 @@ export const REPETITION_THRESHOLDS: RepetitionThresholds = {
 
 const RECENT = 2
 const INSTRUCTIONS_KEPT = 200
+/** Words of a result that is judged by what it names. */
+const SHORT_RESULT = 40
 
 /** The results of one decision, compared with everything before. */
 interface Novelty {
-  newWords: number
+  /** `undefined` without a result. */
+  newWords?: number
   repeatedLine?: string
   withoutResult: boolean
 }
 
 export function createRepeatedWorkDetector(thresholds = REPETITION_THRESHOLDS): RepeatedWorkDetector {
-  const instructions: { ordinal: number; words: ReadonlySet<string> }[] = []
+  const instructions: (ParsedText & { ordinal: number })[] = []
   const knownWords = new Set<string>()
   const knownLines = new Set<string>()
+  const knownNames = new Set<string>()
   let recent: Novelty[] = []
   let ordinal = 0
   let sinceStart = 0
+  let previousTo: string | undefined
 
   function compareResults(results: readonly string[]): Novelty {
-    const words = wordSet(results.join('\n'))
+    const { words, names } = parseText(results.join('\n'))
     let unseen = 0
     for (const word of words) if (!knownWords.has(word)) unseen++
+    // The next reading of a monitor differs in its numbers only.
+    const isNews = words.size <= SHORT_RESULT && hasOther(names, knownNames)
     const lines = results.map(firstLine).filter((line) => line !== '')
     const repeatedLine = lines.find((line) => knownLines.has(line))
     for (const word of words) knownWords.add(word)
+    for (const name of names) knownNames.add(name)
     for (const line of lines) knownLines.add(line)
-    const newWords = words.size === 0 ? 0 : unseen / words.size
-    return { newWords, withoutResult: words.size === 0, ...(repeatedLine !== undefined && { repeatedLine }) }
+    if (words.size === 0) return { withoutResult: true }
+    const newWords = isNews ? 1 : unseen / words.size
+    return { newWords, withoutResult: false, ...(repeatedLine !== undefined && { repeatedLine }) }
+  }
+
+  /** Adds the results of the instruction before. Failures of the outside world and instructions at the same time say nothing. */
+  function addResults(results: readonly string[], to: string | undefined): void {
+    if (results.length > 0 && results.every(isOutsideFailure)) {
+      instructions.pop()
+      return
+    }
+    const isParallel = to !== undefined && previousTo !== undefined && to !== previousTo
+    if (results.length === 0 && (ordinal === 0 || isParallel)) return
+    recent = [...recent, compareResults(results)].slice(-RECENT)
   }
 
   return {
-    add({ instruction, results, freshStart = ordinal === 0 }) {
+    add({ instruction, results, to, freshStart = ordinal === 0 }) {
       if (freshStart) {
         recent = []
         sinceStart = 0
       }
-      const words = wordSet(instruction)
+      const parsed = parseText(instruction)
+      addResults(results, to)
       const similar = instructions.filter(
-        (earlier) => sharedWords(words, earlier.words) >= thresholds.similarInstruction,
+        (earlier) =>
+          sharedWords(parsed.words, earlier.words) >= thresholds.similarInstruction &&
+          !differInSubject(parsed, earlier),
       )
-      recent = [...recent, compareResults(results)].slice(-RECENT)
-      instructions.push({ ordinal, words })
+      instructions.push({ ...parsed, ordinal })
       if (instructions.length > INSTRUCTIONS_KEPT) instructions.shift()
-      for (const word of words) knownWords.add(word)
+      for (const word of parsed.words) knownWords.add(word)
+      for (const name of parsed.names) knownNames.add(name)
       ordinal++
+      previousTo = to
       const repeated = summarize(
         similar.map((earlier) => earlier.ordinal),
         recent,
@@ -112,7 +141,7 @@ function summarize(
   recent: readonly Novelty[],
   thresholds: RepetitionThresholds,
 ): RepeatedWork {
-  const newWords = Math.min(...recent.map((result) => result.newWords))
+  const newWords = Math.min(1, ...recent.flatMap((result) => result.newWords ?? []))
   const withoutResult = recent.some((result) => result.withoutResult)
   const repeatedLine = recent.findLast((result) => result.repeatedLine !== undefined)?.repeatedLine
   const isSimilar = similar.length >= thresholds.minSimilar

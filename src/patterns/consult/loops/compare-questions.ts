@@ -1,6 +1,6 @@
 import { toTroupeError } from '../../../errors.ts'
 import type { QuestionMatch } from '../../../judgement/loop/consultation-loop.ts'
-import { nameDifferentThings } from '../../../judgement/loop/new-information.ts'
+import { namesDiffer, parseText } from '../../../judgement/loop/same-subject.ts'
 import {
   contentStemSet,
   cosineSimilarity,
@@ -51,6 +51,7 @@ function match(a: string, b: string, measured?: { similarity: number; threshold:
     similarity: diceCoefficient(contentStemSet(a), contentStemSet(b)),
     threshold: LEXICAL_THRESHOLD,
   }
-  const same = similarity >= threshold && findContradiction(a, b) === undefined && !nameDifferentThings(a, b)
+  const same =
+    similarity >= threshold && findContradiction(a, b) === undefined && !namesDiffer(parseText(a), parseText(b))
   return { same, similarity: Math.round(similarity * 1000) / 1000 }
 }
