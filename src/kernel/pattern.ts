@@ -8,6 +8,7 @@ import type { PatternEventOf, StopReason } from './event.ts'
 import { isKernelEventType } from './event.ts'
 import type { Limits } from './limits.ts'
 import type { PatternViewSource } from './pattern-view.ts'
+import type { PatternReport } from './report.ts'
 import type { Roster } from './roster.ts'
 import type { SteerAction } from './steer-action.ts'
 import type { Projection } from './table.ts'
@@ -60,6 +61,8 @@ export interface PatternDefinition<Schemas extends PatternSchemas = PatternSchem
   view?: PatternViewSource
   /** The tables that the store keeps from its events. */
   projection?: Projection
+  /** The figures that `troupe metrics` shows from its tables. */
+  report?: PatternReport
   /** Only for agents whose file lists it; `or for artifacts`: also for agents with `artifacts`. */
   on_request?: true | 'or for artifacts'
   /** False where its tool would be of no use to this agent; it then costs no tokens. */

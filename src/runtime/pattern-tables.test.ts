@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { chunkModel, eventData, patternFrom } from '../../test/support/manual-doubles.ts'
-import type { Projection, TroupeOptions } from '../index.ts'
+import type { PatternReport, Projection, TroupeOptions } from '../index.ts'
 import { createTroupe } from '../index.ts'
 import type { Context } from '../kernel/context.ts'
 import { expectRejection } from '../testing/store/store-harness.ts'
@@ -141,5 +141,45 @@ test('ST72 a fork of a run has rows of its own, which queries of the project do 
   const { output } = await (await troupe.answer(waiting.gates[0]?.gate_id ?? '', 'yes')).result
   // The id of the note is that of the run, which the fork renames in what it inherits: the original is another note.
   expect(output).toEqual({ before: 1, after: 2 })
+  await troupe.close()
+})
+
+test('Q8 reports are computed from the tables of the project, with the grouping and the time asked for', async () => {
+  const report: PatternReport = {
+    by: ['text', 'run'],
+    columns: [{ name: 'notes', title: 'notes', unit: 'count' }],
+    tables: { notes: 'noted_at' },
+    compute: ({ notes: rows = [] }, by) => ({
+      groups: [...Map.groupBy(rows, (row) => String(by === 'run' ? row.run_id : row.text))].map(([group, members]) => ({
+        group,
+        figures: { notes: members.length },
+      })),
+      total: { group: 'total', figures: { notes: rows.length } },
+      notes: [],
+    }),
+  }
+  const timed: Projection = {
+    ...projection,
+    tables: [{ name: 'notes', columns: { id: 'text', text: 'text', noted_at: 'integer' }, primaryKey: 'id' }],
+    rows: ({ data, at }) => [{ table: 'notes', insert: { id: data.id, text: data.text, noted_at: at } }],
+  }
+  const noting = patternFrom(
+    'noting',
+    async (context: Context) => context.emit('note', 'custom:note', { id: context.run_id, text: 'hello' }),
+    { projection: timed, report },
+  )
+  const troupe = await openTroupe({ patterns: [noting] })
+  const { run_id } = await troupe.run('noting', {})
+  await troupe.fork(run_id, 3).then(({ result }) => result)
+  const stranger = await openTroupe({ patterns: [noting], project: 'other' })
+  await stranger.run('noting', {})
+  await stranger.close()
+  const [found, ...others] = await troupe.reports({ pattern: 'noting' })
+  expect(others).toEqual([])
+  expect(found).toMatchObject({ pattern: 'noting', by: 'text', groups: [{ group: 'hello', figures: { notes: 1 } }] })
+  expect((await troupe.reports({ by: 'run' }))[0]?.groups).toEqual([{ group: run_id, figures: { notes: 1 } }])
+  expect((await troupe.reports({ by: 'run', since: Date.now() + 1e6 }))[0]?.total.figures.notes).toBe(0)
+  await expectRejection(troupe.reports({ by: 'day' }), 'invalid_input', /'day'; known: .*text/)
+  await expectRejection(troupe.reports({ pattern: 'task' }), 'invalid_input', /'task'; known: .*noting/)
   await troupe.close()
 })

@@ -14,6 +14,7 @@ import type { McpServerStatus } from '../tools/mcp/mcp-servers.ts'
 import type { DeletionReport, DeletionScope, PruneOptions, Retention } from './delete-runs.ts'
 import { nodeVersionProblem } from './node-version.ts'
 import type { Queries } from './queries.ts'
+import type { Report, ReportQuery } from './report-query.ts'
 import type { AnswerOptions, RunHandle, RunOptions, RunResult, SteerOptions } from './run-handle.ts'
 import type { TroupeKnowledge } from './troupe-knowledge.ts'
 import type { TroupeOptions } from './troupe-options.ts'
@@ -87,6 +88,8 @@ export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]
    * the process alive. To follow one run, use `watch`. Returns the function that unsubscribes.
    */
   onChange(listener: () => void | Promise<void>): () => void
+  /** The figures that patterns compute from their tables. `query` reads the tables themselves. */
+  reports(query?: ReportQuery): Promise<Report[]>
   /** The configured MCP servers and their status. Starts none. */
   mcpServers(): McpServerStatus[]
   /** Deletes runs with everything that only they use. `run_busy` while one executes; `session_busy` if another run needs it. */
@@ -149,8 +152,9 @@ export async function createTroupe<const Patterns extends readonly Pattern[] = r
     const [{ workUntil }, { controller }] = await Promise.all([import('./work.ts'), runs.get()])
     return workUntil(controller, AbortSignal.any([signal, closing.signal]), workOptions)
   }
+  const queries = createQueries(store, project, tables.get)
   return {
-    ...createQueries(store, project, tables.get),
+    ...queries,
     agents,
     knowledge: createTroupeKnowledge({ ...parts, redactor: parts.checkedPorts.redactor, now: () => parts.world.now() }),
     patterns: async () => (await parts.registry.get()).patterns,
@@ -175,6 +179,10 @@ export async function createTroupe<const Patterns extends readonly Pattern[] = r
     onChange: (listener) => reads.onStoreChange(reader, listener),
     deleteRuns: async (run_ids) => (await import('./delete-runs.ts')).deleteRuns(deletion, run_ids),
     prune: async (how) => (await import('./delete-runs.ts')).prune(deletion, how),
+    reports: async (query = {}) => {
+      const { readReports } = await import('./report-query.ts')
+      return readReports((await parts.registry.get()).patterns, query, queries.query)
+    },
     mcpServers: () => mcp?.status() ?? [],
     drain: async () => (await parts.execution.get()).engine.drain(),
     close,

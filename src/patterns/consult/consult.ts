@@ -16,6 +16,7 @@ import {
   rateConsultationInput,
   rateConsultationOutput,
 } from './input.ts'
+import { consultReport } from './metrics.ts'
 import type { ConsultOutput } from './output.ts'
 import { consultOutput } from './output.ts'
 import { consultTables } from './tables.ts'
@@ -68,6 +69,7 @@ export function createConsultPattern(config: ConsultConfig): ConsultPattern {
     tool: createConsultTool(config),
     settings: consultSettings,
     projection: consultTables,
+    report: consultReport,
     configure: (options) => createConsultPattern(parseConsultConfig(options)),
     input: consultInput,
     check: checkConsultInput,

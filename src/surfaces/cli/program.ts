@@ -217,6 +217,17 @@ function addInspectCommands(program: Command, add: AddCommand): void {
     .option('--all', 'list all groups (default: the first 20)')
     .option('--since <day>', 'only requests since this day, such as 2026-11-15')
     .option('--prices <file>', 'price file; repeatable, the last one wins', collectValues)
+  addMetrics(program, add)
+}
+
+function addMetrics(program: Command, add: AddCommand): void {
+  const metrics = async (cli: Cli, [pattern]: string[]) =>
+    (await import('./commands/metrics-command.ts')).metricsCommand(cli, pattern)
+  add(program, 'metrics', metrics)
+    .description('show what patterns measure: how often, how well, how fast, at what cost')
+    .argument('[pattern]', 'only this pattern (default: all that measure something)')
+    .option('--by <group>', 'group rows: pair, scenario or period for consultations')
+    .option('--since <day>', 'only what began since this day, such as 2026-11-15')
 }
 
 const COST_GROUPS = ['run', 'pattern', 'agent', 'model', 'day', 'session', 'phase']

@@ -1,4 +1,3 @@
-import { TroupeError } from '../../../errors.ts'
 import type { AccountKey, AccountRow, AccountSum } from '../../../index.ts'
 import type { CostReport } from '../../../views/cost-report.ts'
 import { costReportFrom } from '../../../views/cost-report.ts'
@@ -7,6 +6,7 @@ import { printJson } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'
 import { findRun } from '../find-run.ts'
 import { withTroupe } from '../open-troupe.ts'
+import { parseDay } from '../parse-day.ts'
 import { costNotes, costTable } from '../render/cost-table.ts'
 
 interface CostOptions {
@@ -60,12 +60,4 @@ function printCosts(
     }
   }
   for (const note of costNotes(facts, terminal.err)) terminal.note(note)
-}
-
-function parseDay(since: string): number {
-  const day = /^\d{4}-\d{2}-\d{2}$/.test(since) ? Date.parse(`${since}T00:00:00Z`) : Number.NaN
-  if (!Number.isNaN(day) && new Date(day).toISOString().startsWith(since)) return day
-  throw new TroupeError('invalid_input', `--since ${since}: not a valid date`, {
-    hint: 'write a UTC date: --since 2026-11-15',
-  })
 }
