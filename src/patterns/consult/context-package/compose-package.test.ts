@@ -107,8 +107,8 @@ test('CP2 what the asker names comes first, whatever its words', async () => {
   expect(built).toMatchObject({
     current_task: 'Release 2.0',
     specific_concern: 'Data loss',
-    code_snippets: [{ path: 'a.sql', text: 'SELECT 1' }],
   })
+  expect(built.code_snippets[0]).toEqual({ path: 'a.sql', text: 'SELECT 1' })
   expect(built.relevant_files[0]).toBe('src/unrelated.ts')
   expect(built.error_messages[0]).toBe('E_UNKNOWN 17')
   expect(built.attempted_solutions[0]).toBe('Restarted the machine')

@@ -22,9 +22,14 @@ export const RELEVANCE_SETTINGS: RelevanceSettings = {
   lexicalCeiling: 0.6,
 }
 
-/** Embedding takes some milliseconds a text: the best by words are compared by meaning, and the newest statements. */
-const MAX_EMBEDDED_BY_WORDS = 90
-const MAX_EMBEDDED_BY_TIME = 40
+/** Embedding takes some milliseconds for each 100 characters: the best by words are compared by meaning, and the newest statements. */
+const MAX_EMBEDDED_BY_WORDS = 24
+const MAX_EMBEDDED_STATEMENTS = 40
+const MAX_EMBEDDED_CHARACTERS = 400
+
+/** A short message of the user is often a requirement, whatever its words. */
+const USER_BONUS = 0.12
+const SHORT_STATEMENT = 400
 
 export interface ScoreOptions {
   query: readonly QueryPart[]
@@ -63,7 +68,8 @@ export async function scoreCandidates(
       byMeaning === undefined
         ? byWords
         : settings.embeddingWeight * byMeaning + (1 - settings.embeddingWeight) * byWords
-    const relevance = candidate.requested ? 1 : Math.max(candidate.score ?? 0, computed)
+    const bonus = isUserStatement(candidate) ? USER_BONUS : 0
+    const relevance = candidate.requested ? 1 : Math.max(candidate.score ?? 0, computed + bonus)
     return {
       ...candidate,
       relevance: Math.min(1, relevance * candidate.prior),
@@ -71,6 +77,10 @@ export async function scoreCandidates(
     }
   })
   return { scored, method: similarities ? 'lexical and embedding' : 'lexical' }
+}
+
+function isUserStatement({ placement, text }: Candidate): boolean {
+  return placement.field === 'conversation_excerpts' && placement.from === 'user' && text.length <= SHORT_STATEMENT
 }
 
 function scaleSimilarity(similarity: number, { similarityFloor, similarityCeiling }: RelevanceSettings): number {
@@ -85,14 +95,16 @@ async function similarityByIndex(
 ): Promise<Map<number, number>> {
   const open = [...candidates.keys()].filter((index) => !candidates[index]?.requested)
   const byWords = open.toSorted((a, b) => (lexical[b] ?? 0) - (lexical[a] ?? 0)).slice(0, MAX_EMBEDDED_BY_WORDS)
-  const statements = open.filter((index) => candidates[index]?.source === 'conversation').slice(-MAX_EMBEDDED_BY_TIME)
+  const statements = open
+    .filter((index) => candidates[index]?.source === 'conversation')
+    .slice(-MAX_EMBEDDED_STATEMENTS)
   const chosen = [...new Set([...byWords, ...statements])]
   if (chosen.length === 0) return new Map()
   const question = query
     .map(({ text }) => text)
     .join('\n')
     .slice(0, 1000)
-  const texts = chosen.map((index) => candidates[index]?.text ?? '')
+  const texts = chosen.map((index) => (candidates[index]?.text ?? '').slice(0, MAX_EMBEDDED_CHARACTERS))
   const [first, ...vectors] = await embedder.embed([question, ...texts], signal)
   return new Map(chosen.map((index, order) => [index, first ? dotProduct(first, vectors[order] ?? first) : 0]))
 }
@@ -116,6 +128,7 @@ function relevanceReason(candidate: Candidate, { terms, byWords, byMeaning }: Re
   if (candidate.placement.field === 'best_practices' && candidate.score !== undefined)
     return 'a practice for this specialist'
   const shared = terms.slice(0, 3).join(', ')
+  if (shared === '' && byMeaning === undefined) return 'said by the user in this conversation'
   if (shared === '') return 'similar in meaning to the question'
   return byMeaning !== undefined && byMeaning > byWords
     ? `similar in meaning to the question; shares ${shared}`

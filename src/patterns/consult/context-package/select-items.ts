@@ -17,7 +17,7 @@ export interface SelectionSettings {
   minShareOfBest: number
 }
 
-export const SELECTION_SETTINGS: SelectionSettings = { minRelevance: 0.12, minShareOfBest: 0.25 }
+export const SELECTION_SETTINGS: SelectionSettings = { minRelevance: 0.05, minShareOfBest: 0.12 }
 
 /** Tokens of the label and the separators of an item. */
 export const ITEM_OVERHEAD = 14
