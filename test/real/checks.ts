@@ -39,6 +39,9 @@ export function rawJsonProblems(result: string): string[] {
   return /^\s*(?:```\w*\s*)?\{\s*"/.test(result) ? ['the result is JSON that nobody asked for'] : []
 }
 
+/** Without any answer nothing is left to write. */
+const NO_ANSWER = 'no agent gave an answer'
+
 /**
  * The fewest requests that lead to this result: one for each agent that had to answer, and one for a synthesis that a model writes. A
  * failed run needed no more than one for each agent that was asked.
@@ -48,8 +51,8 @@ export function minimumCalls({ pattern }: RealCase, { status, output }: RunResul
   if (pattern === 'team') return agentTurns(events)
   const specialists = new Set(specialistSessions(events)).size
   if (status !== 'completed') return specialists
-  const { metadata } = output as CollaborateRunOutput
-  const written = ['coordinator', 'best_of'].includes(metadata.synthesis)
+  const { metadata, result } = output as CollaborateRunOutput
+  const written = ['coordinator', 'best_of'].includes(metadata.synthesis) && !result.includes(NO_ANSWER)
   return specialists + (written ? 1 : 0)
 }
 
