@@ -18,6 +18,8 @@ import { createWireRecorder } from './wire-recorder.ts'
 const FROM_USER = ['task-repair']
 /** The value of a variable has the type that the team declares: one schema for all members keeps the prompt cache. */
 const ANY_VALUE = '$.properties.variables.items.properties.value'
+/** Their examples name none of the choices that the schema lists. */
+const WITHOUT_CHOICES = ['specialist-categories', 'consult-routing']
 const BOUNDS = ['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems', 'pattern', 'format', 'default']
 
 interface SchemaNode {
@@ -69,14 +71,20 @@ describe.each(Object.keys(scenarios).filter((kind) => !FROM_USER.includes(kind))
     const [, example] = /for example:\n(.*)/i.exec(lastUserText(request)) ?? []
     if (example === undefined) return
     const { json_schema } = request.response_format as ResponseFormat
-    const schema = kind === 'specialist-categories' ? withoutChoices(json_schema.schema) : json_schema.schema
+    const schema = WITHOUT_CHOICES.includes(kind) ? withoutChoices(json_schema.schema) : json_schema.schema
     expect(compileSchema(schema).validate(JSON.parse(example))).toMatchObject({ ok: true })
   })
 })
 
-/** The example names no choice: models that copy it would vote for it. */
+/** The example names no choice: models that copy it would choose it. */
 function withoutChoices(schema: SchemaNode): JsonSchema {
-  return { ...schema, properties: { ...schema.properties, recommendation: { type: 'string' } } }
+  const { enum: _choices, items, properties, ...rest } = schema
+  const open = Object.entries(properties ?? {}).map(([name, child]) => [name, withoutChoices(child)])
+  return {
+    ...rest,
+    ...(items ? { items: withoutChoices(items) } : undefined),
+    ...(properties ? { properties: Object.fromEntries(open) } : undefined),
+  }
 }
 
 test('the walk finds every loose part', () => {

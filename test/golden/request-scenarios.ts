@@ -145,6 +145,12 @@ export const scenarios: Readonly<Record<string, { scenario: Scenario; agent: str
     agent: 'extractor',
   },
   'pair-judge': { scenario: paraphrases(), agent: 'judge' },
+  'consult-routing': { scenario: consultation(), agent: 'orchestrator' },
+  'consult-routing-correction': {
+    scenario: consultation('{"needed":"sessions","agents":["guard"],"reason":"","rationale":"","confidence":1}'),
+    agent: 'orchestrator',
+    turn: 2,
+  },
   'team-member': { scenario: team({ writer: ['{"response":"Blue."}'] }), agent: 'writer' },
   'team-member-later': { scenario: team(approved()), agent: 'reviewer' },
   'team-member-shared-instructions': {
@@ -197,6 +203,25 @@ function paraphrases(): Scenario {
   }
   const replies = { dev: [contributionJson('Ship the release on Friday before noon.')], judge: ['{"pairs":[]}'] }
   return { ...collaborate({ synthesis: 'vote' }, replies), options: { embedder: embedder as never } }
+}
+
+/** A question that the orchestrator routes, after these answers that it cannot use. */
+function consultation(...first: string[]): Scenario {
+  const routed = JSON.stringify({
+    ...{ needed: 'sessions', agents: ['scout'], reason: 'security_review', rationale: 'Knows it.', confidence: 0.8 },
+  })
+  return {
+    pattern: 'consult',
+    input: {
+      question: 'Is this login secure?',
+      context: { current_task: 'Build the login.', specific_concern: 'The cookie has no expiry.' },
+      consultation_reason: 'security_review',
+      suggested_agent: 'scout',
+      urgency: 'high',
+    },
+    replies: { orchestrator: [...first, routed], scout: ['{"answer":"Yes."}'] },
+    options: { agents: [lead, scout] },
+  }
 }
 
 function approved(): WireReplies {

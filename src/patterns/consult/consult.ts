@@ -19,6 +19,7 @@ import {
 import { consultReport } from './metrics.ts'
 import type { ConsultOutput } from './output.ts'
 import { consultOutput } from './output.ts'
+import { checkScenarioAgents } from './routing/scenarios.ts'
 import { consultTables } from './tables.ts'
 
 /** The pattern with its types for programs. */
@@ -56,6 +57,7 @@ function createConsultTool(config: ConsultConfig): Pattern {
     input: consultToolInput,
     inputFor: () => advertisedToolInput,
     execute: async (context, input) => {
+      checkScenarioAgents(config.scenarios, context.roster)
       checkConsultInput(context.roster, input)
       return (await importExecution()).runConsultation(config, context, input)
     },
@@ -72,7 +74,10 @@ export function createConsultPattern(config: ConsultConfig): ConsultPattern {
     report: consultReport,
     configure: (options) => createConsultPattern(parseConsultConfig(options)),
     input: consultInput,
-    check: checkConsultInput,
+    check: (roster, input) => {
+      checkScenarioAgents(config.scenarios, roster)
+      checkConsultInput(roster, input)
+    },
     execute: async (context, input) => (await importExecution()).runConsultation(config, context, input),
   })
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { agent } from '../../../../test/support/test-troupe.ts'
+import { agent, createTestTroupe, functionModel } from '../../../../test/support/test-troupe.ts'
 import { readBuiltInAgents } from '../../../formats/built-in-agents.ts'
 import { createRoster } from '../../../kernel/roster.ts'
 import { parseConsultConfig } from '../consult-config.ts'
@@ -67,5 +67,18 @@ describe('scenarios', () => {
     )
     checkScenarioAgents(resolveScenarios({ security_review: { fallback: 'guard' } }), roster)
     checkScenarioAgents(resolveScenarios(), roster)
+  })
+
+  test('CS82 a run is rejected before anything is paid when a configured specialist is missing', async () => {
+    const model = functionModel(() => ({ text: 'x' }))
+    const scenarios = { requirements: { primary: 'project_manger' } }
+    const { troupe } = await createTestTroupe({ model, consult: { scenarios } })
+    await expect(troupe.run('consult', { question: 'What is due first?' })).rejects.toMatchObject({
+      code: 'unknown_agent',
+      message: expect.stringContaining(
+        "`consult.scenarios.requirements.primary`: no agent 'project_manger'; known: project_manager",
+      ),
+    })
+    expect(model.requests).toEqual([])
   })
 })

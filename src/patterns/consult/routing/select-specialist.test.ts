@@ -6,6 +6,7 @@ import { definePattern } from '../../../index.ts'
 import type { Row, TableQuery } from '../../../kernel/table.ts'
 import { parseConsultConfig } from '../consult-config.ts'
 import type { RoutedRequest } from './routing-prompt.ts'
+import { resolveScenarios } from './scenarios.ts'
 import type { Selection, SelectionRequest, SpecialistChoice } from './select-specialist.ts'
 import { selectSpecialist } from './select-specialist.ts'
 
@@ -89,7 +90,7 @@ describe('the orchestrator', () => {
     const [, list = ''] = /<specialists>\n([\s\S]*)\n<\/specialists>/.exec(promptOf(model)) ?? []
     const listed = list.split('\n').map((line) => line.slice(2).split(':')[0])
     expect(listed).toEqual(expect.arrayContaining(['poet', 'security_expert', 'project_manager', 'reviewer']))
-    for (const name of ['lead', 'default', 'architect']) expect(listed).not.toContain(name)
+    for (const name of ['lead', 'default', 'architect', 'implementer']) expect(listed).not.toContain(name)
     expect(list).toContain('- security_expert: Reviews the security of code')
   })
 
@@ -179,10 +180,7 @@ describe('the orchestrator', () => {
     const unreadable = await route(answering('hm', 'hm'), { request: { question: 'Well?' } })
     expect(unreadable).toMatchObject({ none: expect.stringContaining('names no agent') })
     const model = answering(decision())
-    const everybody = [
-      ...['architect', 'implementer', 'researcher', 'reviewer', 'security_expert', 'backend_developer'],
-      ...['frontend_developer', 'devops_engineer', 'qa_engineer', 'project_manager'],
-    ]
+    const everybody = resolveScenarios().flatMap(({ primary, fallback }) => [primary, fallback ?? ''])
     expect(await route(model, { excluded: everybody })).toMatchObject({
       none: expect.stringContaining('no other agent'),
     })

@@ -45,8 +45,8 @@ export interface SpecialistChoice {
 
 export type Selection = SpecialistChoice | { none: string; usage?: SessionResult['usage'] }
 
-/** Has no field of its own: routing to it would hide that no specialist can answer. */
-const GENERALIST = 'default'
+/** The collection of the agents that come with Troupe. */
+const BUILT_IN = 'troupe'
 
 /** Chooses the specialist of a consultation. The orchestrator decides; the asker's suggestion is a hint. */
 export async function selectSpecialist(context: Context, selection: SelectionRequest): Promise<Selection> {
@@ -64,10 +64,23 @@ export async function selectSpecialist(context: Context, selection: SelectionReq
   return routeByModel(context, selection, { request, candidates })
 }
 
-/** Every agent of the roster but the asker, those excluded, and the generalist. */
-function consultableAgents({ roster }: Context, { request, excluded }: SelectionRequest): Agent[] {
-  const refused = new Set([...excluded, request.requesting_agent, GENERALIST])
-  return roster.names.filter((name) => !refused.has(name)).map((name) => ({ ...roster.get(name), name }))
+/**
+ * The agents of the project, and those built in that a scenario names or the asker suggests: the others have no field of knowledge, such as
+ * `default`. Never the asker, nor those excluded.
+ */
+function consultableAgents({ roster }: Context, { request, config, excluded }: SelectionRequest): Agent[] {
+  const refused = new Set([...excluded, request.requesting_agent])
+  const named = new Set([
+    request.suggested_agent,
+    ...config.scenarios.flatMap(({ primary, fallback }) => [primary, fallback]),
+  ])
+  return roster.names
+    .map((name) => ({ ...roster.get(name), name }))
+    .filter((agent) => !refused.has(agent.name) && (named.has(agent.name) || !isBuiltIn(agent)))
+}
+
+function isBuiltIn({ origin }: Agent): boolean {
+  return origin?.by === 'user' && origin.collection === BUILT_IN
 }
 
 /** A local match skips the model only where `routing.local_match` is set, it is confident, and no hint says otherwise. */
