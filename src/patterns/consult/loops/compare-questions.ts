@@ -1,11 +1,12 @@
 import { toTroupeError } from '../../../errors.ts'
 import type { QuestionMatch } from '../../../judgement/loop/consultation-loop.ts'
 import { namesDiffer, parseText } from '../../../judgement/loop/same-subject.ts'
+import type { QuestionSimilarity } from '../../../judgement/similarity/same-question.ts'
+import { isSameQuestion } from '../../../judgement/similarity/same-question.ts'
 import {
   contentStemSet,
   cosineSimilarity,
   diceCoefficient,
-  findContradiction,
   normalizeStatement,
 } from '../../../judgement/similarity/similarity.ts'
 import type { Context } from '../../../kernel/context.ts'
@@ -18,8 +19,6 @@ export interface QuestionComparison {
   note?: string
 }
 
-const LEXICAL_THRESHOLD = 0.8
-
 /** Compares a question with earlier ones: by meaning if there is an embedder, otherwise by words. Recorded as one step. */
 export function compareQuestions(
   context: Pick<Context, 'embedder' | 'step'>,
@@ -29,11 +28,12 @@ export function compareQuestions(
     const { embedder } = context
     const isExact = earlier.every((other) => normalizeStatement(other) === normalizeStatement(question))
     if (!embedder || isExact) return { matches: earlier.map((other) => match(question, other)), method: 'lexical' }
+    const threshold = embedder.question_threshold ?? embedder.threshold
     try {
       const [vector, ...vectors] = await embedder.embed([question, ...earlier], signal)
       const matches = earlier.map((other, index) => {
         const similarity = cosineSimilarity(vector ?? [], vectors[index] ?? [])
-        return match(question, other, { similarity, threshold: embedder.threshold })
+        return match(question, other, { similarity, threshold })
       })
       return { matches, method: 'embedding' }
     } catch (thrown) {
@@ -45,13 +45,10 @@ export function compareQuestions(
   return context.step(key, compare, { input: [question, ...earlier] })
 }
 
-function match(a: string, b: string, measured?: { similarity: number; threshold: number }): QuestionMatch {
+/** Questions that name different paths, identifiers, numbers or quoted texts are never the same. */
+function match(a: string, b: string, measured?: QuestionSimilarity): QuestionMatch {
   if (normalizeStatement(a) === normalizeStatement(b)) return { same: true, similarity: 1 }
-  const { similarity, threshold } = measured ?? {
-    similarity: diceCoefficient(contentStemSet(a), contentStemSet(b)),
-    threshold: LEXICAL_THRESHOLD,
-  }
-  const same =
-    similarity >= threshold && findContradiction(a, b) === undefined && !namesDiffer(parseText(a), parseText(b))
+  const same = isSameQuestion(a, b, measured) && !namesDiffer(parseText(a), parseText(b))
+  const similarity = measured?.similarity ?? diceCoefficient(contentStemSet(a), contentStemSet(b))
   return { same, similarity: Math.round(similarity * 1000) / 1000 }
 }

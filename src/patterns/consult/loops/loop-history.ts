@@ -8,7 +8,15 @@ export interface LoopWindow {
   window_collaborations: number
 }
 
-const TABLE = 'agent_collaborations'
+const CONSULTATIONS = {
+  table: 'agent_collaborations',
+  columns: ['id', 'requesting_agent', 'specialist_agent', 'question', 'status', 'created_at'],
+}
+const OUTCOMES = {
+  table: 'collaboration_outcomes',
+  columns: ['collaboration_id', 'outcome_type', 'resolution_summary', 'success_rating'],
+}
+const LOOPS = { table: 'collaboration_loops', columns: ['collaboration_id', 'loop_type'] }
 const HOUR = 3_600_000
 /** Not answered yet. */
 const ACTIVE = ['pending', 'routed', 'in_progress']
@@ -42,9 +50,9 @@ export async function readLoopHistory(
   }
   const active = { requesting_agent: agent, run_id: context.run_id, status: ACTIVE }
   const [requested, received, open] = await Promise.all([
-    context.query(`${key}/requested`, { table: TABLE, where: { requesting_agent: agent, created_at }, ...newest }),
-    context.query(`${key}/received`, { table: TABLE, where: { specialist_agent: agent, created_at }, ...newest }),
-    context.query(`${key}/active`, { table: TABLE, where: active }),
+    context.query(`${key}/requested`, { ...CONSULTATIONS, where: { requesting_agent: agent, created_at }, ...newest }),
+    context.query(`${key}/received`, { ...CONSULTATIONS, where: { specialist_agent: agent, created_at }, ...newest }),
+    context.query(`${key}/active`, { ...CONSULTATIONS, where: active }),
   ])
   const own = [...requested, ...open].find(({ id }) => id === collaboration_id)
   const isEarlier = (row: Row): boolean =>
@@ -60,7 +68,7 @@ export async function readLoopHistory(
 
 /** The consultations of this run that wait for an answer, oldest first. */
 export async function readActiveConsultations(context: Context, key: string): Promise<PastConsultation[]> {
-  const rows = await context.query(key, { table: TABLE, where: { run_id: context.run_id, status: ACTIVE } })
+  const rows = await context.query(key, { ...CONSULTATIONS, where: { run_id: context.run_id, status: ACTIVE } })
   return rows.toSorted(compareRows).map((row) => toPastConsultation(row, NO_DETAILS))
 }
 
@@ -75,8 +83,8 @@ async function readDetails(context: Context, rows: readonly Row[], key: string):
   if (rows.length === 0) return NO_DETAILS
   const collaboration_id = rows.map(({ id }) => String(id))
   const [outcomes, loops] = await Promise.all([
-    context.query(`${key}/outcomes`, { table: 'collaboration_outcomes', where: { collaboration_id } }),
-    context.query(`${key}/loops`, { table: 'collaboration_loops', where: { collaboration_id } }),
+    context.query(`${key}/outcomes`, { ...OUTCOMES, where: { collaboration_id } }),
+    context.query(`${key}/loops`, { ...LOOPS, where: { collaboration_id } }),
   ])
   return {
     outcomes: new Map(outcomes.map((row) => [row.collaboration_id, row])),
