@@ -27,18 +27,27 @@ export interface SpecialistQuestion {
   agent: string
   key: string
   exchange_number: number
+  /** The items of the context package, if the specialist got one with the question. */
+  context_provided?: Record<string, unknown>
+}
+
+/** A question with its context package, and the request that opens the specialist's session. */
+export interface PreparedQuestion {
+  question: SpecialistQuestion
+  request: PerformRequest
 }
 
 /** The request that opens the specialist's session: the context package, and the place in the asker's queue. */
 export async function prepareQuestion(
   { context, config, request }: Consultation,
-  { key, agent, choice: { reason } }: SpecialistQuestion,
-): Promise<PerformRequest> {
+  question: SpecialistQuestion,
+): Promise<PreparedQuestion> {
+  const { key, agent, choice } = question
   const at = await context.now(`${key}-asked-at`)
   const packed = await buildContextPackage(context, {
     request,
     agent,
-    reason,
+    reason: choice.reason,
     similar: [],
     config,
     key: `${key}-context`,
@@ -47,7 +56,7 @@ export async function prepareQuestion(
   context.emit(`${key}-package`, 'consult:package', {
     ...{ collaboration_id: request.collaboration_id, agent, items, left_out, tokens, redacted },
   })
-  return {
+  const opening: PerformRequest = {
     instruction: `${formatContextPackage(packed)}\n${ANSWER_FORM}`,
     output: specialistAnswer,
     allowText: true,
@@ -58,6 +67,7 @@ export async function prepareQuestion(
       rank: queueRank(request.urgency, at),
     },
   }
+  return { question: { ...question, context_provided: { items, left_out, tokens } }, request: opening }
 }
 
 /** Records the question of the asker as an exchange. */
@@ -71,6 +81,7 @@ export function recordQuestion(consultation: Consultation, question: SpecialistQ
     from_agent: requesting_agent,
     to_agent: question.agent,
     message_type: 'question',
+    ...(question.context_provided ? { context_provided: question.context_provided } : undefined),
     message_content: { question: text, ...(question.exchange_number === 1 ? { context: request.context } : undefined) },
     tokens: {},
     cost_usd: null,

@@ -102,8 +102,7 @@ async function askChosen(
   attempt: number,
 ): Promise<SpecialistOutcome> {
   const ask = async (agent: string, key: string) => {
-    const question = { choice, agent, key, exchange_number: 1 }
-    const request = await prepareQuestion(consultation, question)
+    const { question, request } = await prepareQuestion(consultation, { choice, agent, key, exchange_number: 1 })
     recordQuestion(consultation, question, consultation.request.question)
     return askSpecialist(consultation, question, request)
   }

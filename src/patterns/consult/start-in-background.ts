@@ -20,8 +20,13 @@ export async function startInBackground(
   }
   const { collaboration_id } = request
   const { agent } = choice
-  const question = { choice, agent, key: `specialist/${attempt}`, exchange_number: 1 }
-  const prepared = await prepareQuestion(consultation, question)
+  const key = `specialist/${attempt}`
+  const { question, request: prepared } = await prepareQuestion(consultation, {
+    choice,
+    agent,
+    key,
+    exchange_number: 1,
+  })
   recordQuestion(consultation, question, request.question)
   const session_id = await context.startBackground(
     specialistAgent(consultation, agent),
