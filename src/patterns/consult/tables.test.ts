@@ -2,7 +2,14 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import {
+  answerJson,
+  asker,
+  consultCall,
+  consultResult,
+  createConsultTroupe,
+} from '../../../test/support/consultation.ts'
 import { parseValue } from '../../schema/schema.ts'
 import { openSqlite } from '../../store/sqlite.ts'
 import type { Store } from '../../store/store.ts'
@@ -214,4 +221,49 @@ test('CS155 the five indexes serve the queries by project, status, pair and cons
   )
   uses("SELECT * FROM collaboration_exchanges WHERE collaboration_id = 'a'", 'idx_exchanges_collaboration')
   uses("SELECT * FROM collaboration_loops WHERE collaboration_id = 'a'", 'idx_loops_collaboration')
+})
+
+describe('a consultation of real agents', () => {
+  test('CS151 CS152 CS154 is read with SQL from another process: context, answer, rating, tokens and cost', async () => {
+    const real = join(folder, 'real.db')
+    const replies = {
+      frontend: asker(
+        () => [consultCall('Which fields has the User model?')],
+        (request) => {
+          const { collaboration_id } = consultResult(request)
+          return [{ name: 'rate_consultation', input: { collaboration_id, rating: 5, lessons_learned: 'ask early' } }]
+        },
+      ),
+      backend: answerJson('id, username and email'),
+    }
+    const { task, troupe } = await createConsultTroupe(replies, { store: real, project: 'shop' })
+    const run = await task('frontend', 'Build the profile page.')
+    expect(run.status).toBe('completed')
+    path = real
+    const [row] = sql('SELECT * FROM agent_collaborations')
+    expect(row).toMatchObject({
+      ...{ project_id: 'shop', run_id: run.run_id, requesting_agent: 'frontend', specialist_agent: 'backend' },
+      ...{ status: 'resolved', escalated: 0, exchanges: 1, consultation_reason: 'model_data' },
+    })
+    for (const phase of ['request_tokens', 'routing_tokens', 'response_tokens']) expect(row?.[phase]).toBeGreaterThan(0)
+    const exchanges = sql('SELECT * FROM collaboration_exchanges ORDER BY rowid')
+    expect(exchanges.map(({ from_agent, message_type }) => [from_agent, message_type])).toEqual([
+      ['frontend', 'question'],
+      ['backend', 'response'],
+    ])
+    expect(JSON.parse(String(exchanges[0]?.context_provided))).toMatchObject({ tokens: expect.any(Number) })
+    expect(String(exchanges[1]?.message_content)).toContain('id, username and email')
+    expect(sql('SELECT * FROM collaboration_outcomes')).toMatchObject([
+      { outcome_type: 'successful', success_rating: 5, lessons_learned: 'ask early', collaboration_id: row?.id },
+    ])
+    // The model of the test has no price.
+    const phases = ['request_tokens', 'routing_tokens', 'response_tokens', 'delivery_tokens'] as const
+    expect(row?.unpriced_tokens).toBe(phases.reduce((sum, phase) => sum + Number(row?.[phase]), 0))
+    expect(await troupe.checkStore()).toMatchObject({ problems: [] })
+    const [report] = await troupe.reports({ pattern: 'consult' })
+    expect(report?.groups).toMatchObject([
+      { group: 'frontend → backend', figures: { consultations: 1, success_rate: 1, rating: 5, cost_usd: null } },
+    ])
+    await troupe.close()
+  })
 })

@@ -78,9 +78,7 @@ const finishedOutput = z.object({
     .object({
       branch: z.string(),
       head: z.string(),
-      files: z.array(
-        z.object({ path: z.string(), change: z.enum(['created', 'modified', 'deleted', 'renamed']) }),
-      ),
+      files: z.array(z.object({ path: z.string(), change: z.enum(['created', 'modified', 'deleted', 'renamed']) })),
     })
     .optional(),
 })
