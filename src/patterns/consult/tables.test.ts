@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
   answerJson,
   asker,
+  consultAgents,
   consultCall,
   consultResult,
   createConsultTroupe,
@@ -226,6 +227,7 @@ test('CS155 the five indexes serve the queries by project, status, pair and cons
 describe('a consultation of real agents', () => {
   test('CS151 CS152 CS154 is read with SQL from another process: context, answer, rating, tokens and cost', async () => {
     const real = join(folder, 'real.db')
+    const agents = consultAgents.filter(({ name }) => name === 'frontend' || name === 'backend')
     const replies = {
       frontend: asker(
         () => [consultCall('Which fields has the User model?')],
@@ -236,7 +238,7 @@ describe('a consultation of real agents', () => {
       ),
       backend: answerJson('id, username and email'),
     }
-    const { task, troupe } = await createConsultTroupe(replies, { store: real, project: 'shop' })
+    const { task, troupe } = await createConsultTroupe(replies, { store: real, project: 'shop', agents })
     const run = await task('frontend', 'Build the profile page.')
     expect(run.status).toBe('completed')
     path = real
