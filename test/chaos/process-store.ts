@@ -83,7 +83,8 @@ export function processStore(faults: StoreFaults, inner: () => Store, writes: St
       write('putVectors', false, (store) => store.putVectors(collection, rows, removed)),
     vectors: (collection, ids) => read('vectors', (store) => store.vectors(collection, ids)),
     deleteVectors: (collection, ids) => write('deleteVectors', false, (store) => store.deleteVectors(collection, ids)),
-    keepTables: (projections) => write('keepTables', false, (store) => store.keepTables(projections)),
+    // Part of opening a store, before the simulated time passes.
+    keepTables: (projections) => writes.change(true, (store) => store.keepTables(projections)),
     queryTable: (scope, page) => read('queryTable', (store) => store.queryTable(scope, page)),
     linkedRuns: (project) => read('linkedRuns', (store) => store.linkedRuns(project)),
     sizeOfRuns: (ids) => read('sizeOfRuns', (store) => store.sizeOfRuns(ids)),
