@@ -5,6 +5,7 @@ import type { SpecialistOutcome } from './ask-specialist.ts'
 import { askSpecialist, recordQuestion } from './ask-specialist.ts'
 import type { ConsultConfig } from './consult-config.ts'
 import { consultSpecialists, deliverOutcome, recordFailure } from './consult-specialists.ts'
+import { formatFollowUp } from './context-package/package-prompt.ts'
 import { escalate } from './escalate.ts'
 import type { ConsultContext } from './events.ts'
 import type { ConsultInput, ConsultToolInput } from './input.ts'
@@ -42,7 +43,7 @@ export async function continueConsultation(
     }
     recordQuestion(consultation, question, input.question.trim())
     const outcome = await askSpecialist(consultation, question, {
-      instruction: input.question.trim(),
+      instruction: formatFollowUp(consultation.request.requesting_agent, input.question.trim()),
       resume: session_id,
       output: specialistAnswer,
       allowText: true,

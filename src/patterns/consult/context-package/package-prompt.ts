@@ -24,6 +24,16 @@ export function formatContextPackage(context: ContextPackage): string {
   return redactSensitive(prompt)
 }
 
+/** A later message of the asker in the specialist's session, such as the answer to a clarification. */
+export function formatFollowUp(requesting_agent: string, text: string): string {
+  return redactSensitive(
+    section(
+      '<message>',
+      [`${oneLine(requesting_agent)} goes on:`, fenceData(text), 'Answer in the same form as before.'].join('\n'),
+    ),
+  )
+}
+
 function contextText(context: ContextPackage): string {
   const { current_task, project_type, tech_stack, relevant_architecture_decisions, similar_past_collaborations } =
     context

@@ -15,9 +15,11 @@ export interface SelectionSettings {
   minRelevance: number
   /** As a share of the best one that the asker did not name itself. */
   minShareOfBest: number
+  /** How much short passages are preferred to long ones; 0: not at all. */
+  brevity: number
 }
 
-export const SELECTION_SETTINGS: SelectionSettings = { minRelevance: 0.05, minShareOfBest: 0.12 }
+export const SELECTION_SETTINGS: SelectionSettings = { minRelevance: 0.04, minShareOfBest: 0.08, brevity: 0.7 }
 
 /** Tokens of the label and the separators of an item. */
 export const ITEM_OVERHEAD = 14
@@ -26,6 +28,7 @@ const MIN_CUT_TOKENS = 60
 const CUT_MARK = '\n[… cut]'
 /** Share of words from which two passages are the same. */
 const DUPLICATE = 0.92
+const TYPICAL_TOKENS = 60
 const MAX_LEFT_OUT = 40
 
 interface SelectionOptions {
@@ -46,7 +49,7 @@ export function selectItems(
   const minimum = Math.max(settings.minRelevance, settings.minShareOfBest * best)
   const words = present.map(wordSet)
   let remaining = budget
-  for (const candidate of byRelevance(scored)) {
+  for (const candidate of inOrderOfValue(scored, settings.brevity)) {
     const tokens = estimateTokens(candidate.text) + ITEM_OVERHEAD
     const leaveOut = (reason: string) => left_out.push(leftOut(candidate, reason, tokens))
     if (!candidate.requested && candidate.relevance < minimum) {
@@ -71,15 +74,21 @@ export function selectItems(
   return { chosen, left_out: summarizeLeftOut(left_out) }
 }
 
-/** What the asker named comes first, then the most relevant; among equals, the newest. */
-function byRelevance(scored: readonly ScoredCandidate[]): ScoredCandidate[] {
-  return scored.toSorted(
-    (a, b) =>
-      Number(b.requested ?? false) - Number(a.requested ?? false) ||
-      b.relevance - a.relevance ||
-      b.position[0] - a.position[0] ||
-      a.position[1] - b.position[1],
-  )
+/** What the asker named comes first, then what says most in few words; among equals, the newest. */
+function inOrderOfValue(scored: readonly ScoredCandidate[], brevity: number): ScoredCandidate[] {
+  const valued = scored.map((candidate) => {
+    const tokens = estimateTokens(candidate.text) + ITEM_OVERHEAD
+    return { candidate, value: candidate.relevance * (TYPICAL_TOKENS / (TYPICAL_TOKENS + tokens)) ** brevity }
+  })
+  return valued
+    .toSorted(
+      ({ candidate: a, value: valueOfA }, { candidate: b, value: valueOfB }) =>
+        Number(b.requested ?? false) - Number(a.requested ?? false) ||
+        valueOfB - valueOfA ||
+        b.position[0] - a.position[0] ||
+        a.position[1] - b.position[1],
+    )
+    .map(({ candidate }) => candidate)
 }
 
 /** Only what the asker named is worth a part of it; other candidates are short passages already. */

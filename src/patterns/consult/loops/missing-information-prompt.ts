@@ -1,5 +1,5 @@
 import type { LoopEvidence } from '../../../judgement/loop/consultation-loop.ts'
-import { redact } from '../../../judgement/redaction/redaction.ts'
+import { redactSensitive } from '../../../judgement/redaction/redact-sensitive.ts'
 import { DATA_RULE, fenceData, jsonAnswer, section } from '../../../kernel/prompt-text.ts'
 import { withJsonSchema } from '../../../schema/schema.ts'
 import type { Schema } from '../../../schema/standard-schema.ts'
@@ -99,7 +99,7 @@ function quote(items: readonly object[]): string {
 }
 
 function shorten(text: string): string {
-  const redacted = redact(text)
+  const redacted = redactSensitive(text)
   if (redacted.length <= MAX_CHARACTERS) return redacted
   return `${redacted.slice(0, MAX_CHARACTERS)} … (${redacted.length - MAX_CHARACTERS} characters left out)`.toWellFormed()
 }

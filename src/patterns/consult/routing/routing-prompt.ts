@@ -1,4 +1,4 @@
-import { redact } from '../../../judgement/redaction/redaction.ts'
+import { redactSensitive } from '../../../judgement/redaction/redact-sensitive.ts'
 import type { Agent } from '../../../kernel/agent.ts'
 import { agentList } from '../../../kernel/agent-summary.ts'
 import { escapeTemplateMarks } from '../../../kernel/template-marks.ts'
@@ -110,7 +110,9 @@ function quoteRequest({ requesting_agent, question, consultation_reason, context
     urgency: request.urgency,
   }
   const quoted = Object.fromEntries(
-    Object.entries(fields).flatMap(([key, text]) => (text === undefined ? [] : [[key, redact(shorten(text))]])),
+    Object.entries(fields).flatMap(([key, text]) =>
+      text === undefined ? [] : [[key, redactSensitive(shorten(text))]],
+    ),
   )
   return escapeTemplateMarks(JSON.stringify(quoted)).replaceAll('</request>', '</ request>')
 }
