@@ -1,4 +1,4 @@
-import { nameDifferentThings } from '../loop/new-information.ts'
+import { namesDiffer, parseText } from '../loop/same-subject.ts'
 import { questionKindsDiffer } from './question-kind.ts'
 import { contentStemSet, diceCoefficient, findContradiction, normalizeStatement } from './similarity.ts'
 import { areSynonyms } from './synonyms.ts'
@@ -30,7 +30,7 @@ export function isSameQuestion(a: string, b: string, measured?: QuestionSimilari
   return (
     similarity >= threshold &&
     !questionKindsDiffer(a, b) &&
-    !nameDifferentThings(a, b) &&
+    !namesDiffer(parseText(a), parseText(b)) &&
     findContradiction(a, b) === undefined
   )
 }
