@@ -1,6 +1,8 @@
 import { isMap, parseDocument, visit } from 'yaml'
+import { consultTables } from '../../src/patterns/consult/tables.ts'
 import { MIGRATIONS } from '../../src/store/sqlite/migrate.ts'
 import { openDatabase } from '../../src/store/sqlite/node-sqlite.ts'
+import { createStatements } from '../../src/store/sqlite/pattern-table-sql.ts'
 import type { CodeBlock, MarkdownFile } from './markdown.ts'
 import { codeBlocks } from './markdown.ts'
 
@@ -56,6 +58,7 @@ function runOnEmptyStore(sql: string): void {
   const db = openDatabase(':memory:')
   try {
     for (const migration of MIGRATIONS) db.exec(migration)
+    for (const statement of createStatements(consultTables)) db.exec(statement)
     db.exec(sql)
   } finally {
     db.close()
