@@ -7,7 +7,7 @@ import { agent, createTestTroupe, functionModel, lastMessageText } from './test-
 export const CONSULT_TOOLS = ['consult', 'consult_result', 'rate_consultation']
 
 /** Askers with the tools of consultations, and specialists that have them, too. */
-export const consultAgents = ['frontend', 'backend', 'security', 'qa'].map((name) =>
+export const consultAgents = ['asking', 'answering', 'guarding', 'checking'].map((name) =>
   agent(name, { tools: CONSULT_TOOLS, description: `${name} of the test` }),
 )
 
@@ -34,7 +34,7 @@ export function answerJson(answer: string, more: Record<string, unknown> = {}): 
 export async function createConsultTroupe(replies: Record<string, Reply>, options: TroupeOptions = {}) {
   const model = functionModel((request) => {
     const reply =
-      replies[request.session.agent] ?? (request.session.agent === 'orchestrator' ? routeTo('backend') : undefined)
+      replies[request.session.agent] ?? (request.session.agent === 'orchestrator' ? routeTo('answering') : undefined)
     if (!reply) throw new Error(`no reply for ${request.session.agent}`)
     return typeof reply === 'function' ? reply(request) : reply
   })

@@ -7,6 +7,7 @@ import type { Consultation } from './consultation.ts'
 import { specialistAgent } from './consultation.ts'
 import { buildContextPackage } from './context-package/build-context-package.ts'
 import { formatContextPackage } from './context-package/package-prompt.ts'
+import { findSimilar } from './learning/find-similar.ts'
 import type { SpecialistChoice } from './routing/select-specialist.ts'
 import { queueRank } from './routing/urgency.ts'
 import type { SpecialistAnswer } from './specialist-answer.ts'
@@ -44,11 +45,12 @@ export async function prepareQuestion(
 ): Promise<PreparedQuestion> {
   const { key, agent, choice } = question
   const at = await context.now(`${key}-asked-at`)
+  const similar = await findSimilar(context, { request, agent, reason: choice.reason, key: `${key}-similar` })
   const packed = await buildContextPackage(context, {
     request,
     agent,
     reason: choice.reason,
-    similar: [],
+    similar,
     config,
     key: `${key}-context`,
   })

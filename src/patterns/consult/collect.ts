@@ -2,10 +2,10 @@ import type { PatternResult } from '../../kernel/pattern.ts'
 import { readOutcome } from './ask-specialist.ts'
 import type { ConsultConfig } from './consult-config.ts'
 import { consultSpecialists, deliverOutcome, recordFailure } from './consult-specialists.ts'
+import { readConsultation } from './earlier-consultation.ts'
 import type { ConsultContext } from './events.ts'
 import type { ConsultResultInput } from './input.ts'
 import type { ConsultOutput } from './output.ts'
-import { readConsultation } from './stored-consultation.ts'
 
 /** Gets the answer of a background consultation; waits for it unless `wait` is false. A failure is routed to another specialist. */
 export async function collectConsultation(
@@ -27,7 +27,7 @@ export async function collectConsultation(
   if (!session) return { success: true, output: pending }
   return recordFailure(consultation, async () => {
     const question = {
-      choice: { reason: consultation.consultation_reason },
+      choice: { reason: consultation.reason },
       agent: specialist_agent,
       key: 'collected',
       exchange_number: Math.max(1, consultation.exchange_number),
@@ -36,7 +36,7 @@ export async function collectConsultation(
     if (outcome.kind !== 'failed') return { ...(await deliverOutcome(consultation, outcome)), collected }
     const { agent, problem } = outcome
     consultation.excluded.push(agent)
-    const previous = { agent, reason: consultation.consultation_reason, problem }
+    const previous = { agent, reason: consultation.reason, problem }
     return { ...(await consultSpecialists(consultation, { previous, firstAttempt: 2 })), collected }
   })
 }

@@ -51,6 +51,7 @@ export async function consultSpecialists(
     const key = `route/${attempt}`
     const choice = await selectSpecialist(context, { request, config, excluded: consultation.excluded, previous, key })
     if ('none' in choice) return escalateUnanswered(consultation, failures, choice.none)
+    consultation.reason = choice.reason
     await recordRoute(consultation, choice, attempt)
     const cycle = await checkForCycle(context, { request, agent: choice.agent, key: `cycle/${attempt}` })
     if (cycle.action === 'answer_by_orchestrator') return answerInCycle(consultation, cycle)

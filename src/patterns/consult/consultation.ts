@@ -11,6 +11,8 @@ export interface Consultation {
   config: ConsultConfig
   context: ConsultContext
   request: ConsultationRequest
+  /** The reason that the orchestrator found. */
+  reason: string
   /** Messages so far, for the person who is asked at the end. */
   history: string[]
   /** Specialists that were asked in vain, or must not be asked. */

@@ -6,12 +6,12 @@ import { askSpecialist, recordQuestion } from './ask-specialist.ts'
 import type { ConsultConfig } from './consult-config.ts'
 import { consultSpecialists, deliverOutcome, recordFailure } from './consult-specialists.ts'
 import { formatFollowUp } from './context-package/package-prompt.ts'
+import type { EarlierConsultation } from './earlier-consultation.ts'
+import { exchangeText, readConsultation } from './earlier-consultation.ts'
 import { escalate } from './escalate.ts'
 import type { ConsultContext } from './events.ts'
 import type { ConsultInput, ConsultToolInput } from './input.ts'
 import { specialistAnswer } from './specialist-answer.ts'
-import type { StoredConsultation } from './stored-consultation.ts'
-import { exchangeText, readConsultation } from './stored-consultation.ts'
 
 type Continuation = (ConsultInput | ConsultToolInput) & { collaboration_id: string }
 
@@ -36,7 +36,7 @@ export async function continueConsultation(
     const max = config.limits.max_exchanges_per_collaboration
     if (consultation.exchange_number >= max) return escalateAtLimit(consultation, max)
     const question = {
-      choice: { reason: consultation.consultation_reason },
+      choice: { reason: consultation.reason },
       agent: specialist_agent,
       key: 'specialist/continued',
       exchange_number: consultation.exchange_number + 1,
@@ -52,11 +52,11 @@ export async function continueConsultation(
   })
 }
 
-async function deliverContinued(consultation: StoredConsultation, outcome: SpecialistOutcome): Promise<PatternResult> {
+async function deliverContinued(consultation: EarlierConsultation, outcome: SpecialistOutcome): Promise<PatternResult> {
   if (outcome.kind === 'failed') {
     const { agent, problem } = outcome
     consultation.excluded.push(agent)
-    return consultSpecialists(consultation, { previous: { agent, reason: consultation.consultation_reason, problem } })
+    return consultSpecialists(consultation, { previous: { agent, reason: consultation.reason, problem } })
   }
   if (outcome.kind !== 'clarification') return deliverOutcome(consultation, outcome)
   const { context, config, request } = consultation
@@ -85,14 +85,14 @@ async function deliverContinued(consultation: StoredConsultation, outcome: Speci
     const problem = loop.findings[0]?.description ?? 'it asks back the same again'
     consultation.excluded.push(outcome.agent)
     return consultSpecialists(consultation, {
-      previous: { agent: outcome.agent, reason: consultation.consultation_reason, problem },
+      previous: { agent: outcome.agent, reason: consultation.reason, problem },
     })
   }
   return escalateAtLimit(consultation, config.limits.max_exchanges_per_collaboration)
 }
 
 /** A person gets everything that was said. */
-function escalateAtLimit(consultation: StoredConsultation, max: number): Promise<PatternResult> {
+function escalateAtLimit(consultation: EarlierConsultation, max: number): Promise<PatternResult> {
   const agent = consultation.specialist_agent ?? 'the specialist'
   return escalate(consultation, {
     reason: 'exchanges',

@@ -1,6 +1,7 @@
 import type { PatternResult } from '../../kernel/pattern.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
 import type { Consultation } from './consultation.ts'
+import { storeConsultation } from './learning/store-consultation.ts'
 import type { ConsultationAnswer, ConsultOutput } from './output.ts'
 import { deadlineFor } from './routing/urgency.ts'
 import type { SpecialistAnswer } from './specialist-answer.ts'
@@ -24,16 +25,22 @@ export interface Delivery {
 }
 
 /** Delivers an answer to the asker, which resolves the consultation. */
-export function deliverAnswer(
-  { context, request: { collaboration_id } }: Consultation,
+export async function deliverAnswer(
+  { context, request, reason }: Consultation,
   answer: ConsultationAnswer,
   { outcome_type = 'successful', note, missing_information }: Delivery = {},
-): PatternResult {
+): Promise<PatternResult> {
+  const { collaboration_id } = request
   context.emit('response', 'consult:response', { collaboration_id, ...answer })
   context.emit('resolved', 'consult:resolved', {
     collaboration_id,
     outcome_type,
     resolution_summary: answer.response.answer,
+  })
+  await storeConsultation(context, {
+    consultation: { request, agent: answer.consulted_agent, reason, answer },
+    outcome: { outcome_type, resolution_summary: answer.response.answer },
+    key: 'learn',
   })
   const output: ConsultOutput = {
     collaboration_id,

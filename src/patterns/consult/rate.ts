@@ -2,9 +2,10 @@ import { TroupeError } from '../../errors.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
 import type { ConsultConfig } from './consult-config.ts'
 import { USER_ASKER } from './consultation.ts'
+import { readConsultation } from './earlier-consultation.ts'
 import type { ConsultContext } from './events.ts'
 import type { RateConsultationInput } from './input.ts'
-import { readConsultation } from './stored-consultation.ts'
+import { storeRating } from './learning/store-consultation.ts'
 
 /** Records the asker's rating of an answer. A second rating replaces the first. */
 export async function recordRating(
@@ -30,6 +31,8 @@ export async function recordRating(
     ...(lessons_learned === undefined ? undefined : { lessons_learned }),
     rated_by: context.caller?.opening.agent.name ?? USER_ASKER,
   })
+  const rated = { collaboration_id, success_rating: rating, lessons_learned }
+  await storeRating(context, { rating: rated, key: 'learn' })
   return {
     success: true,
     output: { collaboration_id, success_rating: rating, ...(replaced === undefined ? undefined : { replaced }) },

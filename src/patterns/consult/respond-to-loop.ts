@@ -36,7 +36,7 @@ function positionsOf({ earlier_answer }: LoopCheck) {
 }
 
 /** Answers without a specialist: with the earlier answer, if there is one, and what to do instead of asking again. */
-function advise(consultation: Consultation, { earlier_answer, advice = '' }: LoopCheck): PatternResult {
+function advise(consultation: Consultation, { earlier_answer, advice = '' }: LoopCheck): Promise<PatternResult> {
   return deliverAnswer(
     consultation,
     {

@@ -6,11 +6,10 @@ import type { ConsultContext } from './events.ts'
 import type { ConsultationRequest, ConsultationStatus } from './request.ts'
 
 /** A consultation that began in an earlier call, in this run or another, read from the tables. */
-export interface StoredConsultation extends Consultation {
+export interface EarlierConsultation extends Consultation {
   status: ConsultationStatus
   specialist_agent: string | null
   session_id: string | null
-  consultation_reason: string
   /** Messages so far, oldest first. */
   exchanges: readonly Row[]
   /** The number of the last exchange. */
@@ -22,7 +21,7 @@ export async function readConsultation(
   config: ConsultConfig,
   context: ConsultContext,
   collaboration_id: string,
-): Promise<StoredConsultation> {
+): Promise<EarlierConsultation> {
   const found = await context.query('stored', {
     table: 'agent_collaborations',
     where: { id: collaboration_id },
@@ -48,10 +47,10 @@ export async function readConsultation(
   }
   return {
     ...{ config, context, request },
+    reason: String(row.consultation_reason ?? ''),
     status: row.status as ConsultationStatus,
     specialist_agent: row.specialist_agent as string | null,
     session_id: row.session_id as string | null,
-    consultation_reason: String(row.consultation_reason ?? ''),
     exchanges,
     exchange_number: Math.max(0, ...exchanges.map((exchange) => Number(exchange.exchange_number))),
     history: exchanges.map(formatExchange),
