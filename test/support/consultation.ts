@@ -1,4 +1,4 @@
-import type { TroupeOptions } from '../../src/index.ts'
+import type { Model, ModelChunk, TroupeOptions } from '../../src/index.ts'
 import type { ModelRequest } from '../../src/kernel/model.ts'
 import type { ConsultOutput } from '../../src/patterns/consult/output.ts'
 import type { ModelReply } from './test-troupe.ts'
@@ -16,7 +16,7 @@ export type Reply = ModelReply | ((request: ModelRequest) => ModelReply | Promis
 /** The orchestrator's decision. */
 export function routeTo(...agents: string[]): ModelReply {
   return {
-    text: JSON.stringify({ needed: 'x', agents, reason: 'model_data', rationale: 'It knows.', confidence: 0.9 }),
+    text: JSON.stringify({ needed: 'x', agents, reason: 'data question', rationale: 'It knows.', confidence: 0.9 }),
   }
 }
 
@@ -64,4 +64,18 @@ export function consultResult(request: ModelRequest): ConsultOutput {
 /** The result in the answer of an asker. */
 export function deliveredTo(result: { output?: unknown }): ConsultOutput {
   return JSON.parse((result.output as { response: string }).response) as ConsultOutput
+}
+
+/** A model whose specialists write a text and never end; the orchestrator routes at once. */
+export function createSlowModel(text: string): Model {
+  return {
+    name: 'slow',
+    async *stream(request, signal): AsyncGenerator<ModelChunk> {
+      const usage = { input: 10, output: 5, cache_read: 0, cache_write: 0, reasoning: 0 }
+      const isRouting = request.session.agent === 'orchestrator'
+      yield { type: 'text', text: isRouting ? (routeTo('answering').text ?? '') : text }
+      if (!isRouting) await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+      yield { type: 'finish', stop: 'end', usage }
+    },
+  }
 }

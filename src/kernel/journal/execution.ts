@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { TroupeError } from '../../errors.ts'
 import type { PartialOutputReader } from '../context.ts'
-import type { Event } from '../event.ts'
+import type { Event, SessionOpen } from '../event.ts'
 import { isEvent } from '../event.ts'
 import type { GateAnswer, Question } from '../gate.ts'
 import { sha256, shortHash } from '../hash.ts'
@@ -42,6 +42,8 @@ export class Execution {
   readonly subSessionCounts: Map<string, number>
   /** Background sessions of this execution, with the promise of their results. */
   readonly backgroundSessions = new Map<string, Promise<SessionResult>>()
+  /** The tools that collect the results of background sessions, by session. */
+  readonly backgroundCollectors = new Map<string, SessionOpen['collect_with']>()
   /** Sessions that wait until others have ended. */
   readonly sessionQueues = new SessionQueues()
   /** Sessions with an open segment, and the key that opened it. */

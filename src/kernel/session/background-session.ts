@@ -1,6 +1,7 @@
 import { toTroupeError } from '../../errors.ts'
 import { callPattern } from '../call-pattern.ts'
 import type { Caller, Context } from '../context.ts'
+import type { SessionOpen } from '../event.ts'
 import { isEvent } from '../event.ts'
 import type { Execution } from '../journal/execution.ts'
 import { isFatal } from '../journal/fatal-error.ts'
@@ -81,9 +82,7 @@ async function backgroundResult(execution: Execution, session_id: string): Promi
 
 /** The text of a result that was not collected: from the tool of `collect_with`, which may continue the work, or else as it is. */
 async function deliverResult({ execution, ...scope }: JoinScope, result: SessionResult): Promise<string> {
-  const end = execution.journalIndex.sessionEnd(result.session_id)
-  const opened = end && execution.journalIndex.opening(end.data.key)
-  const { tool, input } = (isEvent(opened, 'session:open') && opened.data.collect_with) || {}
+  const { tool, input } = collectorOf(execution, result.session_id) ?? {}
   const pattern = tool === undefined ? undefined : execution.ports.patternTools.get(tool)?.pattern
   if (!pattern) return quoteResult(result)
   try {
@@ -94,6 +93,13 @@ async function deliverResult({ execution, ...scope }: JoinScope, result: Session
     if (scope.signal.aborted || isFatal(error)) throw thrown
     return JSON.stringify({ error: error.message, hint: error.hint })
   }
+}
+
+function collectorOf(execution: Execution, session_id: string): SessionOpen['collect_with'] {
+  const end = execution.journalIndex.sessionEnd(session_id)
+  const opened = end && execution.journalIndex.opening(end.data.key)
+  const recorded = isEvent(opened, 'session:open') ? opened.data.collect_with : undefined
+  return execution.backgroundCollectors.get(session_id) ?? recorded
 }
 
 function quoteResult(result: SessionResult): string {

@@ -50,6 +50,7 @@ export async function startBackground(
   const running = finishSession(scope, session, { ...request, ...(output ? { output } : undefined) })
   running.catch(() => {})
   execution.backgroundSessions.set(session.id, running)
+  execution.backgroundCollectors.set(session.id, session.opening.collect_with)
   return session.id
 }
 

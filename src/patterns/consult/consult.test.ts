@@ -79,7 +79,9 @@ describe('a consultation', () => {
       const routed = (await consultEvents(run_id)).find(({ type }) => type === 'consult:routed')
       return [routed?.data.agent, routed?.data.hint, routed?.data.rationale]
     }
-    expect(await hints('checking')).toEqual([...['answering', 'not_followed', 'It knows. The suggestion checking was not followed.']])
+    expect(await hints('checking')).toEqual([
+      ...['answering', 'not_followed', 'It knows. The suggestion checking was not followed.'],
+    ])
     expect(await hints('answering')).toMatchObject(['answering', 'followed', expect.any(String)])
   })
 
@@ -113,7 +115,8 @@ describe('clarifications', () => {
           return [consultCall('Version 2.', { collaboration_id })]
         },
       ),
-      answering: ({ session }) => (session.turn === 1 ? { text: '{"clarification_needed":"Which version?"}' } : backend),
+      answering: ({ session }) =>
+        session.turn === 1 ? { text: '{"clarification_needed":"Which version?"}' } : backend,
     })
     const run = await task('asking', 'go')
     expect(deliveredTo(run)).toMatchObject({ status: 'resolved', response: { answer: 'id, username and email' } })

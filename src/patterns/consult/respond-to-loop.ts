@@ -18,10 +18,12 @@ export async function respondToLoop(consultation: Consultation): Promise<Pattern
       collaboration_id: request.collaboration_id,
       loop_type: type,
       evidence,
-      resolution: check.resolution,
+      resolution: check.status === 'TOO_MANY_ACTIVE' ? 'continued' : check.resolution,
       notes: description,
     })
   }
+  // The question waits in the asker's queue: nothing is lost, and nobody has to ask again.
+  if (check.status === 'TOO_MANY_ACTIVE') return undefined
   const root_cause = check.findings.map(({ description }) => description).join('; ')
   if (check.action === 'escalate') return escalate(consultation, { reason: 'loop', root_cause, ...positionsOf(check) })
   if (check.action === 'nudge') return advise(consultation, check)
