@@ -1,9 +1,9 @@
 import type { LoopJudgement } from '../../judgement/loop/consultation-loop.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
 import { parseJsonObject } from '../../kernel/session/structured-output.ts'
+import { askPerson } from './ask-person.ts'
 import type { Consultation } from './consultation.ts'
 import { deliverAnswer } from './deliver.ts'
-import { escalate } from './escalate.ts'
 import {
   formatMissingInformationRequest,
   MISSING_INFORMATION_SYSTEM,
@@ -43,7 +43,7 @@ export async function answerInCycle(consultation: Consultation, cycle: LoopJudge
     resolution: found ? 'resolved' : 'escalated',
     notes: description,
   })
-  if (!found) return escalate(consultation, { reason: 'cycle', root_cause: description })
+  if (!found) return askPerson(consultation, { reason: 'cycle', root_cause: description })
   const missing = found.missing_information
   const answer: ConsultationAnswer = {
     consulted_agent: 'orchestrator',

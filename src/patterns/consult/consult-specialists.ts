@@ -2,11 +2,11 @@ import { toTroupeError } from '../../errors.ts'
 import { isFatal } from '../../kernel/journal/fatal-error.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
 import { answerInCycle } from './answer-in-cycle.ts'
+import { askPerson } from './ask-person.ts'
 import type { SpecialistOutcome } from './ask-specialist.ts'
 import { askSpecialist, prepareQuestion, recordQuestion } from './ask-specialist.ts'
 import type { Consultation } from './consultation.ts'
 import { deliverAnswer, deliverClarification, deliverFailure, deliverTimeout, toConsultationAnswer } from './deliver.ts'
-import { escalate } from './escalate.ts'
 import { checkForCycle } from './loops/check-for-cycle.ts'
 import type { ConsultationAnswer } from './output.ts'
 import type { SpecialistChoice } from './routing/select-specialist.ts'
@@ -72,7 +72,7 @@ function escalateUnanswered(
   why: string,
 ): Promise<PatternResult> {
   const tried = failures.map(({ agent, problem }) => `${agent} failed: ${problem}`)
-  return escalate(consultation, {
+  return askPerson(consultation, {
     reason: failures.length === 0 ? 'no_specialist' : 'specialists_failed',
     root_cause: [...tried, why].join('; '),
   })
@@ -137,7 +137,7 @@ async function approve(consultation: Consultation, answer: ConsultationAnswer): 
   if (autonomy !== 'low' && (confidence === undefined || confidence >= ASK_BELOW[autonomy])) {
     return deliverAnswer(consultation, answer)
   }
-  return escalate(consultation, {
+  return askPerson(consultation, {
     reason: autonomy === 'low' ? 'always' : 'low_confidence',
     root_cause:
       autonomy === 'low'

@@ -1,6 +1,7 @@
 import { TroupeError } from '../../errors.ts'
 import { judgeExchanges } from '../../judgement/loop/exchange-loop.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
+import { askPerson } from './ask-person.ts'
 import type { SpecialistOutcome } from './ask-specialist.ts'
 import { askSpecialist, recordQuestion } from './ask-specialist.ts'
 import type { ConsultConfig } from './consult-config.ts'
@@ -8,7 +9,6 @@ import { consultSpecialists, deliverOutcome, recordFailure } from './consult-spe
 import { formatFollowUp } from './context-package/package-prompt.ts'
 import type { EarlierConsultation } from './earlier-consultation.ts'
 import { exchangeText, readConsultation } from './earlier-consultation.ts'
-import { escalate } from './escalate.ts'
 import type { ConsultContext } from './events.ts'
 import type { ConsultInput, ConsultToolInput } from './input.ts'
 import { specialistAnswer } from './specialist-answer.ts'
@@ -94,7 +94,7 @@ async function deliverContinued(consultation: EarlierConsultation, outcome: Spec
 /** A person gets everything that was said. */
 function escalateAtLimit(consultation: EarlierConsultation, max: number): Promise<PatternResult> {
   const agent = consultation.specialist_agent ?? 'the specialist'
-  return escalate(consultation, {
+  return askPerson(consultation, {
     reason: 'exchanges',
     root_cause: `${consultation.request.requesting_agent} and ${agent} used all exchanges (max_exchanges_per_collaboration is ${max}) without an answer`,
     positions: consultation.history.slice(-2).map((answer) => ({ agent: 'so far', answer })),

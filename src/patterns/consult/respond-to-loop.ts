@@ -1,7 +1,7 @@
 import type { PatternResult } from '../../kernel/pattern.ts'
+import { askPerson } from './ask-person.ts'
 import type { Consultation } from './consultation.ts'
 import { deliverAnswer } from './deliver.ts'
-import { escalate } from './escalate.ts'
 import type { LoopCheck } from './loops/check-for-loops.ts'
 import { checkForLoops } from './loops/check-for-loops.ts'
 
@@ -25,7 +25,7 @@ export async function respondToLoop(consultation: Consultation): Promise<Pattern
   // The question waits in the asker's queue: nothing is lost, and nobody has to ask again.
   if (check.status === 'TOO_MANY_ACTIVE') return undefined
   const root_cause = check.findings.map(({ description }) => description).join('; ')
-  if (check.action === 'escalate') return escalate(consultation, { reason: 'loop', root_cause, ...positionsOf(check) })
+  if (check.action === 'escalate') return askPerson(consultation, { reason: 'loop', root_cause, ...positionsOf(check) })
   if (check.action === 'nudge') return advise(consultation, check)
   consultation.excluded.push(...check.exclude)
   return undefined

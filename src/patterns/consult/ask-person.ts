@@ -5,7 +5,7 @@ import type { ConsultEventOf } from './events.ts'
 import type { ConsultationAnswer } from './output.ts'
 
 /** Why a person is asked. */
-export interface Escalation {
+export interface PersonQuestion {
   reason: ConsultEventOf<'consult:escalated'>['data']['reason']
   /** One sentence. */
   root_cause: string
@@ -21,7 +21,7 @@ const MAX_LINE = 300
 const APPROVAL = /^\s*(?:ok(?:ay)?|yes|y|approve[d]?|agree[d]?|)\s*[.!]?\s*$/i
 
 /** Asks a person. The answer returns to the asker and resolves the consultation. */
-export async function escalate(consultation: Consultation, escalation: Escalation): Promise<PatternResult> {
+export async function askPerson(consultation: Consultation, escalation: PersonQuestion): Promise<PatternResult> {
   const { context, request } = consultation
   const { collaboration_id, requesting_agent, question } = request
   const { reason, root_cause, positions = [], missing_information = [], proposal } = escalation
