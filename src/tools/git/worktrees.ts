@@ -84,8 +84,8 @@ async function isComplete(scope: WorktreeScope, place: WorktreePlace): Promise<b
 
 async function createWorktree(scope: WorktreeScope, place: WorktreePlace, base: string | undefined): Promise<void> {
   const { git, checkout, signal } = scope
-  await forgetWorktree(scope, place)
   prepareFolder(place)
+  await forgetWorktree(scope, place)
   const start = await branchStart(scope, place, base)
   const branch = start === undefined ? [place.path, place.branch] : ['-b', place.branch, place.path, start]
   await git.run(['worktree', 'add', '--no-checkout', '--quiet', ...branch], { signal })
