@@ -29,26 +29,49 @@ export interface CheckoutLocation {
 
 const MIN_VERSION = [2, 38] as const
 
-/** Finds the repository of a folder, or says why it cannot have worktrees. */
+/** Finds the repository of a folder with one command, if nothing is wrong; otherwise finds out why it cannot have worktrees. */
 export async function findCheckout(
+  program: GitProgram,
+  location: CheckoutLocation,
+  signal: AbortSignal | undefined,
+): Promise<Checkout | RepositoryRefusal> {
+  const { workspace, root } = location
+  const queries = ['--is-bare-repository', '--git-common-dir', '--git-dir', '--show-toplevel', 'HEAD^{commit}']
+  const args = ['-C', workspace, 'rev-parse', '--path-format=absolute', ...queries]
+  const { status, stdout } = await runGit(program, { args, signal })
+  const [bare, common = '', gitFolder = '', top = '', head = ''] = stdout.toString('utf8').split('\n')
+  const [realTop, folder] = [resolveRealPath(top), resolveRealPath(workspace)]
+  const isFound = status === 0 && bare === 'false' && /^[0-9a-f]{40,64}$/.test(head)
+  if (!isFound || !isWithin(folder, realTop) || isWithin(resolveRealPath(root), realTop))
+    return diagnoseCheckout(program, location, signal)
+  return {
+    top: realTop,
+    common: resolveRealPath(common),
+    gitFolder: resolveRealPath(gitFolder),
+    prefix: folder.slice(realTop.length + 1),
+    head,
+    worktrees: repositoryFolder(resolveRealPath(root), { top: realTop, common: resolveRealPath(common) }),
+  }
+}
+
+/** Why this git cannot be used; `undefined` if it can. */
+export async function checkVersion(
+  program: GitProgram,
+  signal: AbortSignal | undefined,
+): Promise<RepositoryRefusal | undefined> {
+  const { stdout, stopped } = await runGit(program, { args: ['version'], signal })
+  return stopped === 'missing' ? { reason: 'no_git', ...MISSING_GIT } : versionProblem(stdout.toString('utf8'))
+}
+
+async function diagnoseCheckout(
   program: GitProgram,
   { workspace, root }: CheckoutLocation,
   signal: AbortSignal | undefined,
-): Promise<Checkout | RepositoryRefusal> {
+): Promise<RepositoryRefusal> {
   const ask = (...args: string[]) => runGit(program, { args: ['-C', workspace, ...args], signal })
-  const version = await ask('version')
-  if (version.stopped === 'missing') return { reason: 'no_git', ...MISSING_GIT }
-  const problem = versionProblem(version.stdout.toString('utf8'))
-  if (problem) return problem
-  const facts = await ask(
-    'rev-parse',
-    '--path-format=absolute',
-    '--is-bare-repository',
-    '--git-common-dir',
-    '--git-dir',
-  )
+  const facts = await ask('rev-parse', '--is-bare-repository')
   if (facts.status !== 0) return noRepository(workspace, facts.stderr)
-  const [bare, common = '', gitFolder = ''] = facts.stdout.toString('utf8').split('\n')
+  const bare = facts.stdout.toString('utf8').trim()
   const where = await ask('rev-parse', '--show-toplevel')
   if (bare === 'true' || where.status !== 0) {
     return {
@@ -73,21 +96,10 @@ export async function findCheckout(
       hint: 'choose a folder outside of it with the variable XDG_STATE_HOME',
     }
   }
-  const head = await ask('rev-parse', '--verify', '--quiet', 'HEAD^{commit}')
-  if (head.status !== 0) {
-    return {
-      reason: 'no_commits',
-      message: `the repository '${top}' has no commits: worktrees begin at a commit`,
-      hint: "make a first commit: git add -A && git commit -m 'Initial commit'",
-    }
-  }
   return {
-    top,
-    common: resolveRealPath(common),
-    gitFolder: resolveRealPath(gitFolder),
-    prefix: folder.slice(top.length + 1),
-    head: head.stdout.toString('utf8').trim(),
-    worktrees: repositoryFolder(resolveRealPath(root), { top, common: resolveRealPath(common) }),
+    reason: 'no_commits',
+    message: `the repository '${top}' has no commits: worktrees begin at a commit`,
+    hint: "make a first commit: git add -A && git commit -m 'Initial commit'",
   }
 }
 

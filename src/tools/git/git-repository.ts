@@ -5,7 +5,7 @@ import type { CheckoutState, Leftover, Repository, RepositoryRefusal, WorktreeId
 import { KeyedMutex } from '../files/keyed-mutex.ts'
 import { isWithin } from '../files/protected-paths.ts'
 import { findProgram } from '../search/ripgrep.ts'
-import { describeCheckout, findCheckout, isRefusal } from './checkout.ts'
+import { checkVersion, describeCheckout, findCheckout, isRefusal } from './checkout.ts'
 import { diffCommits, listFiles, readFileAt, restorePaths } from './commit-reader.ts'
 import { createGit } from './git-client.ts'
 import { noGitRefusal, refusalError } from './git-errors.ts'
@@ -91,12 +91,27 @@ function gitProgram({ path }: RepositoryOptions): GitProgram | undefined {
   return program === undefined ? undefined : { program, path }
 }
 
+/** Programs whose version was checked. */
+const checkedPrograms = new Set<string>()
+
+async function versionProblemOf(
+  program: GitProgram,
+  signal: AbortSignal | undefined,
+): Promise<RepositoryRefusal | undefined> {
+  if (checkedPrograms.has(program.program)) return undefined
+  const problem = await checkVersion(program, signal)
+  if (!problem) checkedPrograms.add(program.program)
+  return problem
+}
+
 async function locate(
   options: RepositoryOptions,
   signal: AbortSignal | undefined,
 ): Promise<WorktreeScope | RepositoryRefusal> {
   const program = gitProgram(options)
   if (!program) return noGitRefusal()
+  const problem = await versionProblemOf(program, signal)
+  if (problem) return problem
   const checkout = await findCheckout(program, { workspace: options.workspace, root: options.worktrees }, signal)
   if (isRefusal(checkout)) return checkout
   const git = createGit(program, checkout.top, { repository: checkout.common, worktrees: options.worktrees })

@@ -10,6 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import { TroupeError } from '../../errors.ts'
 import { shortHash } from '../../kernel/hash.ts'
@@ -123,10 +124,10 @@ export function readRecord(file: string): Partial<WorktreeRecord> | undefined {
 }
 
 /** Removes what is left of a worktree that git does not know, or no longer. */
-export function removeFolder({ path, ready, pendingMerge }: WorktreePlace): void {
+export async function removeFolder({ path, ready, pendingMerge }: WorktreePlace): Promise<void> {
   for (const file of [ready, pendingMerge]) rmSync(file, { force: true })
   try {
-    rmSync(path, { recursive: true, force: true })
+    await rm(path, { recursive: true, force: true })
   } catch (thrown) {
     throw operatorError(
       `the folder of a worktree '${path}' cannot be removed: ${(thrown as Error).message}`,

@@ -153,7 +153,7 @@ async function forgetWorktree(scope: WorktreeScope, place: WorktreePlace): Promi
   rmSync(place.ready, { force: true })
   const listed = (await listWorktrees(scope)).some(({ path }) => path === place.path)
   // Before git: it refuses to remove a folder whose `.git` file is missing or damaged.
-  removeFolder(place)
+  await removeFolder(place)
   if (!listed) return
   const { git, signal } = scope
   await git.run(['worktree', 'remove', '--force', '--force', place.path], { signal, statuses: [0, 128] })
