@@ -203,7 +203,10 @@ describe('an agent folder', () => {
       ...['project_manager', 'qa_engineer', 'security_expert'],
     ])
     for (const { tools, on_request } of specialists) {
-      expect({ tools, on_request }).toEqual({ tools: ['Read', 'Glob', 'Grep'], on_request: true })
+      expect({ tools, on_request }).toEqual({
+        tools: ['Read', 'Glob', 'Grep', 'consult', 'rate_consultation'],
+        on_request: true,
+      })
     }
     const instructions = (name: string) => agents.find((agent) => agent.name === name)?.instructions
     expect(instructions('architect')).toMatch(/^You are a zen architect valuing simplicity\./)

@@ -51,6 +51,14 @@ describe('identical questions', () => {
     })
   })
 
+  test('LP16 a short answer is new, unless the question is the same word for word, too', () => {
+    const answered = (index: number, answer: string, question = QUESTION) => past(index, { answer, question })
+    expect(judge([answered(1, 'It depends.'), answered(2, 'It depends.')])).toMatchObject({ status: 'IDENTICAL_LOOP' })
+    expect(judge([answered(1, 'At 1.'), answered(2, 'At 2.')])).toMatchObject({ status: 'MAKING_PROGRESS' })
+    const others = ['Is the cart done?', 'May guests pay?', 'Do we need a log?', 'Is mail sent?', 'Are prices net?']
+    expect(judge(others.map((question, index) => answered(index, 'Yes.', question)))).toMatchObject({ findings: [] })
+  })
+
   test('LP15 questions that wait for their answer count', () => {
     const { answer: _, ...open } = past(2, { state: 'open' })
     expect(judge([past(1), open])).toMatchObject({ status: 'IDENTICAL_LOOP' })

@@ -40,12 +40,25 @@ function takesUpOther({ echoed }: ParsedExchange, { question, answer }: ParsedEx
   return echoed.some((word) => !question.words.has(word) && !answer.words.has(word))
 }
 
+/** "Yes." to another question is news; the same short answer to the same question is not. */
+function findSameExchange(exchange: ParsedExchange, earlier: readonly ParsedExchange[]) {
+  const index = earlier.findLastIndex(
+    ({ question, answer }) =>
+      haveSameWords(question.words, exchange.question.words) && haveSameWords(answer.words, exchange.answer.words),
+  )
+  return index < 0 ? undefined : { index, similarity: 1 }
+}
+
+function haveSameWords(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
+  return a.size === b.size && [...a].every((word) => b.has(word))
+}
+
 /** The latest earlier exchange with the same answer about the same subject; `undefined` if this answer is news. */
 export function findSameAnswer(
   exchange: ParsedExchange,
   earlier: readonly ParsedExchange[],
 ): { index: number; similarity: number } | undefined {
-  if (exchange.answer.words.size < MIN_WORDS) return undefined
+  if (exchange.answer.words.size < MIN_WORDS) return findSameExchange(exchange, earlier)
   for (let index = earlier.length - 1; index >= 0; index--) {
     const other = earlier[index]
     if (!other || hasOther(exchange.answer.names, other.answer.names) || areAboutDifferentThings(exchange, other))

@@ -8,7 +8,7 @@ export type SpecialistDecision =
   | { kind: 'chosen'; agents: string[]; reason: string; rationale: string; confidence: number }
   | { kind: 'none'; rationale: string }
   /** The answer names no agent that can be asked. */
-  | { kind: 'unusable'; problem: string }
+  | { kind: 'unusable'; problem: string; reason?: string }
 
 export interface RoutingAnswer {
   object?: unknown
@@ -35,14 +35,13 @@ function parseFields(answer: Record<string, unknown>, names: readonly string[]):
     return { kind: 'unusable', problem: 'it repeats the example' }
   if (Array.isArray(given) && given.length === 0) return { kind: 'none', rationale }
   const agents = [...new Set(listed.flatMap((name) => resolveName(name, names) ?? []))].slice(0, MAX_SPECIALISTS)
-  if (agents.length === 0) {
-    if (listed.length > 0 && listed.every(isNobody)) return { kind: 'none', rationale }
-    const problem =
-      listed.length === 0 ? 'it names no agent in "agents"' : `no agent ${listed.map(quoted).join(', ')} can be asked`
-    return { kind: 'unusable', problem }
-  }
   const reason = copiedAsEmpty(toText(answer.reason), ROUTING_EXAMPLE.reason)
-  return { kind: 'chosen', agents, reason, rationale, confidence: toConfidence(answer.confidence) }
+  if (agents.length > 0)
+    return { kind: 'chosen', agents, reason, rationale, confidence: toConfidence(answer.confidence) }
+  if (listed.length > 0 && listed.every(isNobody)) return { kind: 'none', rationale }
+  const problem =
+    listed.length === 0 ? 'it names no agent in "agents"' : `no agent ${listed.map(quoted).join(', ')} can be asked`
+  return { kind: 'unusable', problem, reason }
 }
 
 /** A line such as "Selected Agent: Security Expert" decides; otherwise prose decides only if it mentions one agent alone. */

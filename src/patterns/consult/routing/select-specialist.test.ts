@@ -164,6 +164,13 @@ describe('the orchestrator', () => {
     expect(second).toMatchObject({ agent: 'backend_developer', method: 'fallback' })
   })
 
+  test('CS90 the reason of an unusable decision names the scenario', async () => {
+    const wizard = decision({ agents: ['wizard'], reason: 'requirements' })
+    const request = { question: 'Should it start at 0 or 1?' }
+    const chosen = await route(answering(wizard, wizard), { request, excluded: ['project_manager'] })
+    expect(chosen).toMatchObject({ agent: 'architect', reason: 'requirements', method: 'fallback' })
+  })
+
   test('CS90 without a stated reason the scenario with most keywords decides, also when the model fails', async () => {
     const broken = functionModel(() => {
       throw new Error('no connection')

@@ -139,7 +139,7 @@ async function routeByModel(
   const { usage } = session
   if (decision.kind === 'none')
     return { none: decision.rationale || 'the orchestrator found no agent that can answer', usage }
-  if (decision.kind === 'unusable') return { ...chooseByScenario(selection, names, decision.problem), usage }
+  if (decision.kind === 'unusable') return { ...chooseByScenario(selection, names, decision), usage }
   const reason = reasonOf(decision.reason, selection)
   return { ...toChoice(selection, { ...decision, reason }, 'model'), usage }
 }
@@ -150,10 +150,16 @@ function readDecision({ status, object, text, error }: SessionResult, names: rea
   return parseRoutingDecision({ object, text }, names)
 }
 
-/** The specialist of the stated reason, or else of the scenario with most keywords; without either, nobody. */
-function chooseByScenario(selection: SelectionRequest, names: readonly string[], problem: string): Selection {
+/** The specialist of the reason that the asker or the orchestrator states, or else of the scenario with most keywords; or nobody. */
+function chooseByScenario(
+  selection: SelectionRequest,
+  names: readonly string[],
+  { problem, reason }: { problem: string; reason?: string },
+): Selection {
   const { request, config } = selection
-  const scenario = findScenario(config.scenarios, request.consultation_reason) ?? scenarioByKeywords(request, config)
+  const { scenarios } = config
+  const stated = findScenario(scenarios, request.consultation_reason) ?? findScenario(scenarios, reason)
+  const scenario = stated ?? scenarioByKeywords(request, config)
   const agent = [scenario?.primary, scenario?.fallback].find((name) => name !== undefined && names.includes(name))
   if (!scenario || agent === undefined) return { none: `the orchestrator gave no usable decision: ${problem}` }
   const rationale = `The orchestrator gave no usable decision (${problem}); ${agent} usually answers ${scenario.name}.`
