@@ -10,5 +10,7 @@ export interface BuildState {
   review: ReviewedWork | null
   iterations: number
   status: BuildOutput['status']
+  /** Why it was aborted, if not because of a task. */
+  reason?: string
   approved_by: BuildOutput['approved_by']
 }

@@ -24,6 +24,7 @@ export function createBuildPattern(config: BuildConfig): Pattern<'build'> {
     input: buildInput,
     output: buildOutput,
     events: buildEvents,
+    view: async () => (await import('./view/view.ts')).buildView,
     load: importExecution,
     check(roster) {
       for (const name of [config.architect, config.developer, config.reviewer]) roster.get(name)

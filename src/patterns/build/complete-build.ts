@@ -68,6 +68,7 @@ async function removeWorktrees({ context }: BuildScope): Promise<void> {
 async function writeReport(scope: BuildScope, state: BuildState, branch: string | null): Promise<string> {
   const { agents, input, notes } = scope
   if (state.status === 'no_change') return `No change is needed: ${state.plan?.no_change_reason ?? ''}`
+  if (state.reason !== undefined) return `The build was aborted: ${state.reason}. Nothing was changed.`
   if (state.status === 'declined') return 'The plan was declined. Nothing was changed.'
   const { review, tasks, plan } = state
   const facts = [
@@ -94,7 +95,8 @@ async function writeReport(scope: BuildScope, state: BuildState, branch: string 
   return session.text.trim() === '' ? facts.join('\n') : session.text.trim()
 }
 
-function failureText({ status, tasks, review }: BuildState): string {
+function failureText({ status, tasks, review, reason }: BuildState): string {
+  if (reason !== undefined) return reason
   if (status === 'declined') return 'the plan was declined'
   if (status === 'not_approved') return `the review did not approve the work: ${review?.output.summary ?? ''}`
   const failed = [...tasks.values()].filter((task) => task.status !== 'completed')

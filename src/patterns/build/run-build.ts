@@ -34,15 +34,22 @@ export async function executeBuild(
   }
   const planned = await planBuild(received)
   if (!planned) state.status = 'declined'
+  else if (planned.fatal !== undefined) state.reason = unusablePlan(planned.fatal)
   else if (planned.plan.tasks.length === 0) Object.assign(state, { plan: planned.plan, status: 'no_change' })
   else await iterate(received, state, planned)
   return completeBuild(scope, state)
 }
 
+function unusablePlan(problem: string): string {
+  return `the architect gave no usable plan (\`tasks\`): ${problem}`
+}
+
 async function planBuild(received: ReceivedBuild): Promise<RequestedPlan | undefined> {
   const request = planRequest(received, 1)
   const planned = await requestPlan(received.scope, request)
-  return planned.plan.tasks.length === 0 ? planned : approvePlan(received.scope, planned, request)
+  return planned.plan.tasks.length === 0 || planned.fatal !== undefined
+    ? planned
+    : approvePlan(received.scope, planned, request)
 }
 
 function planRequest({ files, repository, workspace }: ReceivedBuild, iteration: number): PlanRequest {
@@ -86,7 +93,12 @@ async function iterate(received: ReceivedBuild, state: BuildState, planned: Requ
       limit = iteration + 1
       state.review.output.required_changes.push({ priority: 'must_fix', description: escalated.feedback })
     }
-    round = await nextRound(received, round, { state, iteration: iteration + 1 })
+    const next = await nextRound(received, round, { state, iteration: iteration + 1 })
+    if (next.planned.fatal !== undefined) {
+      Object.assign(state, { status: 'aborted', reason: unusablePlan(next.planned.fatal) })
+      return
+    }
+    round = next
   }
 }
 

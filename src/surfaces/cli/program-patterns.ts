@@ -3,6 +3,7 @@ import { InvalidArgumentError, Option } from 'commander'
 import { TroupeError, unknownNameError } from '../../errors.ts'
 import type { Pattern } from '../../index.ts'
 import { padToWidth, wrapText } from '../../views/text-width.ts'
+import { addBuildOptions, applyBuildOptions, BUILD_PATTERN } from './build-pattern.ts'
 import type { Cli, ProgramContext } from './cli.ts'
 import { isSessionIdPrefix } from './find-session.ts'
 import type { PatternFlags } from './pattern-flags.ts'
@@ -34,6 +35,7 @@ export async function addPatternCommands(run: Command, context: ProgramContext):
     const inputSchema = await patternInputSchema(pattern)
     const flags = addPatternFlags(command.optionsGroup('Input:'), inputSchema, optionFactory)
     if (pattern.name === TEAM_PATTERN) addTeamInputOptions(command)
+    if (pattern.name === BUILD_PATTERN) addBuildOptions(command)
     if (Object.hasOwn(inputSchema.properties ?? {}, SESSION_FIELD))
       command.option('--continue [session]', 'continue a session: id or unique prefix (default: the newest)')
     command.option('--input <file>', 'read fields from a JSON or YAML file, or - for stdin')
@@ -76,7 +78,8 @@ async function startPattern(
   if (options.input === undefined && pattern.name !== TEAM_PATTERN) requireInputFile(command, pattern, flags)
   if (options.detach) return (await import('./commands/detach-command.ts')).detachCommand({ terminal, options, config })
   const { runPatternCommand } = await import('./commands/run-command.ts')
-  const input = withInstruction(options, flags, await flags.parsedInput())
+  const given = withInstruction(options, flags, await flags.parsedInput())
+  const input = pattern.name === BUILD_PATTERN ? applyBuildOptions(options, given, terminal.interactive) : given
   return runPatternCommand({ terminal, options, config }, pattern.name, input)
 }
 

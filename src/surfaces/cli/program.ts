@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Argument } from 'commander'
 import { Command, CommanderError, Help, Option } from 'commander'
+import { expandBuildCommand } from './build-pattern.ts'
 import type { Cli, CommonOptions, ProgramContext } from './cli.ts'
 import { commandName, requireKnownCommand } from './known-command.ts'
 import { addKnowledgeCommands } from './program-knowledge.ts'
@@ -24,7 +25,7 @@ import { realTerminal } from './terminal.ts'
 
 /** Runs the command line; returns the exit code. */
 export async function main(args: readonly string[], terminal: Terminal = realTerminal()): Promise<number> {
-  const argv = expandHelpCommand(args)
+  const argv = expandBuildCommand(expandHelpCommand(args))
   const json = argv.includes('--json')
   const command = commandName(argv)
   const context: ProgramContext = { terminal, code: 0 }
@@ -122,6 +123,11 @@ function addStartCommands(program: Command, add: AddCommand): void {
     'run a short scripted demo, offline',
   )
   program.command('run [PATTERN]').description('start a run; list patterns with: troupe run --help')
+  // `main` expands it to `run build`; it is only here for the overview.
+  program
+    .command('build')
+    .argument('<request>')
+    .description('plan, develop, test and review a change of a git repository')
   const chat = async (cli: Cli, [file]: string[]) => (await import('./commands/chat-command.ts')).chatCommand(cli, file)
   addExecutionOptions(addRunOptions(add(program, 'chat', chat)))
     .description('chat with a team or an agent')

@@ -39,7 +39,7 @@ export async function developTask(scope: BuildScope, request: DevelopmentRequest
   const key = `tasks/${iteration}/${task.task_id}`
   const id = worktreeId(context, `${task.task_id}-${iteration}`)
   const worktree = await gitStep(context, `${key}/worktree`, async (repository, signal) => {
-    const { head } = await repository.openWorktree({ id: scope.integration }, signal)
+    const { head } = await repository.openWorktree({ id: scope.integration, base: scope.base }, signal)
     return repository.openWorktree({ id, base: head }, signal)
   })
   const conversation = startConversation(context, `${task.task_id}-${iteration}`)

@@ -21,7 +21,7 @@ export async function mergeTask(scope: BuildScope, developed: DevelopedTask, ite
   for (let merge_round = 1; ; merge_round++) {
     const step = `${key}/${merge_round}`
     const before = await gitStep(context, `${step}/preflight`, async (repository, signal) => {
-      const { head } = await repository.openWorktree({ id: integration }, signal)
+      const { head } = await repository.openWorktree({ id: integration, base: scope.base }, signal)
       const { conflicts } = await repository.preflightMerge({ ours: head, theirs: worktree.branch }, signal)
       return { head, conflicts }
     })

@@ -49,7 +49,9 @@ export async function approvePlan(
       return { ...current, plan: own }
     }
     const again = { session_id: current.session_id, reason: 'edited' as const, text }
-    current = await requestPlan(scope, { ...request, key: `plans/${request.iteration}/edited-${round}`, again })
+    const edited = await requestPlan(scope, { ...request, key: `plans/${request.iteration}/edited-${round}`, again })
+    // A plan that cannot be used is no reason to lose the one that can.
+    if (edited.fatal === undefined) current = edited
   }
   return undefined
 }

@@ -27,6 +27,8 @@ export interface PlanRequest {
 export interface RequestedPlan {
   plan: BuildPlan
   session_id: string
+  /** Why the plan cannot be carried out. */
+  fatal?: string
 }
 
 /** Lets the architect analyse the repository and plan. A plan that cannot be carried out goes back once. */
@@ -57,8 +59,9 @@ export async function requestPlan(scope: BuildScope, request: PlanRequest): Prom
   const plan = checkContract(buildPlan, check.plan)
   context.emit(`${key}/plan`, 'build:plan', { iteration, plan, problems: check.problems, notes: check.notes })
   scope.notes.push(...check.problems.map((problem) => `plan: ${problem}`), ...check.notes)
-  if (check.fatal !== undefined) throw planError(check.fatal, session)
-  return { plan, session_id: session.session_id }
+  // A session that failed is repeated when the run is resumed; a plan that cannot be used ends the build.
+  if (check.fatal !== undefined && session.error) throw planError(check.fatal, session)
+  return { plan, session_id: session.session_id, ...(check.fatal === undefined ? undefined : { fatal: check.fatal }) }
 }
 
 function firstPrompt({ input, baseline, agents, config }: BuildScope, { repository }: PlanRequest): string {

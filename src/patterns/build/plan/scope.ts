@@ -13,8 +13,8 @@ export function normalizeScope(pattern: string): string {
   const plain = pattern
     .trim()
     .replaceAll('\\', '/')
-    .replace(/^(?:\.\/)+/, '')
     .replaceAll(/\/{2,}/g, '/')
+    .replace(/^(?:\.\/)+/, '')
   return plain.endsWith('/') ? `${plain}**` : plain
 }
 

@@ -39,7 +39,7 @@ export async function reviewWork(scope: BuildScope, request: ReviewRequest): Pro
   emitPhase(scope, { phase: 'review', iteration })
   const key = `review/${iteration}`
   const merged = await gitStep(context, `${key}/merged`, async (repository, signal) => {
-    const { head, workspace } = await repository.openWorktree({ id: integration }, signal)
+    const { head, workspace } = await repository.openWorktree({ id: integration, base: scope.base }, signal)
     const { files } = await repository.changes({ id: integration, base }, signal)
     const { text } = await repository.diff({ from: base, to: head, max_chars: MAX_DIFF }, signal)
     const [before, after] = await Promise.all(

@@ -1,0 +1,113 @@
+import type { ProgressLine, SessionFacts, SessionLabel, SessionLookup, TextLine } from '../../../kernel/pattern-view.ts'
+import { definePatternView } from '../../../kernel/pattern-view.ts'
+import { formatDuration, pluralize } from '../../../views/format-amount.ts'
+import { parentStepKey } from '../../../views/run-reducer.ts'
+import { STATUS_GLYPHS } from '../../../views/status-glyphs.ts'
+import { toTerminalLine } from '../../../views/text-width.ts'
+import type { BuildEvent } from '../events.ts'
+import type { BuildOutput } from '../output.ts'
+import { describeCheck } from '../verification/check.ts'
+
+/** The tasks of developers, by the key of their session. */
+interface BuildView {
+  tasks: Map<string, string>
+}
+
+/** The view of a build: its plan, developers, checks, merges and reviews while it runs, and its result. */
+export const buildView = definePatternView<BuildView, BuildEvent>({
+  initial: () => ({ tasks: new Map() }),
+  reduce(view, event) {
+    if (event.type === 'build:task_start') view.tasks.set(event.data.session_key, event.data.task_id)
+    return view
+  },
+  progress: (_view, event, sessions) => buildProgress(event, sessions),
+  session: (view, session) => buildSession(view, session),
+  handoff(event) {
+    if (event.type !== 'build:message') return undefined
+    return { from: event.data.from_agent.agent_id, to: event.data.to_agent.agent_id }
+  },
+  lines: (_view, { output }) => (isBuildOutput(output) ? resultLines(output) : []),
+  outputText: (output) => (isBuildOutput(output) ? output.report : undefined),
+})
+
+const PURPOSES: readonly [RegExp, string][] = [
+  [/(?:^|\/)plans\/[^/]+(?:\/[^/]+)?\/(?:session|correction)$/, 'plans the work'],
+  [/(?:^|\/)review\/\d+\/(?:session|again)$/, 'reviews the merged work'],
+  [/(?:^|\/)merges\/.*\/session$/, 'resolves a merge conflict'],
+  [/\/failure$/, 'decides about a failed task'],
+  [/(?:^|\/)complete\/report$/, 'writes the report'],
+]
+
+function buildSession({ tasks }: BuildView, { key }: SessionFacts): SessionLabel | undefined {
+  const task = tasks.get(key)
+  const known = PURPOSES.find(([pattern]) => pattern.test(key))?.[1]
+  const purpose = task === undefined ? known : `works on ${toTerminalLine(task)}`
+  return purpose === undefined ? undefined : { purpose, start: ['starts  ', ['dim', purpose]] }
+}
+
+function buildProgress(event: BuildEvent, sessions: SessionLookup): ProgressLine | undefined {
+  const spans = progressSpans(event)
+  return spans && { speaker: { agent: '', depth: sessions.depth(parentStepKey(event.data.key)) }, spans }
+}
+
+const GREEN = `${STATUS_GLYPHS.completed?.[1] ?? ''} `
+const RED = `${STATUS_GLYPHS.failed?.[1] ?? ''} `
+
+function progressSpans(event: BuildEvent): TextLine | undefined {
+  switch (event.type) {
+    case 'build:start': {
+      const { base, base_branch } = event.data
+      return [`builds on ${toTerminalLine(base_branch ?? 'a detached HEAD')}`, ['dim', `  ${base.slice(0, 10)}`]]
+    }
+    case 'build:check':
+      return checkSpans(event.data)
+    case 'build:plan': {
+      const tasks = event.data.plan.tasks.map(({ task_id, title }) => toTerminalLine(`${task_id} ${title}`))
+      return ['plan: ', ['dim', tasks.join('; ') || 'no tasks']]
+    }
+    case 'build:scope_violation': {
+      const { task_id, files } = event.data
+      return [
+        ['red', RED],
+        `${task_id} changed files outside its scope, which was undone: ${toTerminalLine(files.join(', '))}`,
+      ]
+    }
+    case 'build:conflict':
+      return [['yellow', 'merge conflict '], `${event.data.task_id}: ${toTerminalLine(event.data.files.join(', '))}`]
+    case 'build:merge':
+      return [['green', GREEN], `${event.data.task_id} merged`]
+    case 'build:decision':
+      return [`${event.data.task_id}: ${event.data.decision}  `, ['dim', toTerminalLine(event.data.reason)]]
+    case 'build:review': {
+      const { verdict, findings, summary } = event.data.output
+      const facts = `review ${event.data.iteration}: ${verdict}, ${pluralize(findings.length, 'finding')}  `
+      return [facts, ['dim', toTerminalLine(summary)]]
+    }
+    default:
+      return undefined
+  }
+}
+
+type CheckData = Extract<BuildEvent, { type: 'build:check' }>['data']
+
+function checkSpans({ stage, ...check }: CheckData): TextLine {
+  const facts = toTerminalLine(describeCheck(check))
+  const glyph = check.status === 'passed' ? (['green', GREEN] as const) : (['red', RED] as const)
+  const when = stage === 'baseline' ? 'before the work: ' : ''
+  return [glyph, `${when}${facts}`, ['dim', `  ${formatDuration(check.duration_ms)}`]]
+}
+
+function isBuildOutput(output: unknown): output is BuildOutput {
+  return typeof output === 'object' && output !== null && 'report' in output && 'merge_rounds' in output
+}
+
+function resultLines({ status, branch, approved_by, checks, changes, notes, iterations }: BuildOutput): TextLine[] {
+  const files = Object.values(changes).reduce((sum, paths) => sum + paths.length, 0)
+  const rounds = iterations === 0 ? '' : `  ${pluralize(iterations, 'round')}`
+  return [
+    [['bold', status], `${rounds}${approved_by === null ? '' : `, approved by ${approved_by}`}`],
+    ...(branch === null ? [] : [[`branch ${branch}  `, ['dim', pluralize(files, 'file')]] as TextLine]),
+    ...checks.final.map((check): TextLine => [toTerminalLine(describeCheck(check))]),
+    ...notes.map((note): TextLine => [['yellow', 'note '], toTerminalLine(note)]),
+  ]
+}

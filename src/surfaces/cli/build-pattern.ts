@@ -1,0 +1,37 @@
+import type { Command } from 'commander'
+import type { CommonOptions } from './cli.ts'
+import { commandName } from './known-command.ts'
+
+/** The pattern behind the command `build`. */
+export const BUILD_PATTERN = 'build'
+
+/** `troupe build …` is short for `troupe run build …`. */
+export function expandBuildCommand(argv: readonly string[]): readonly string[] {
+  if (commandName(argv) !== BUILD_PATTERN) return argv
+  const index = argv.indexOf(BUILD_PATTERN)
+  return [...argv.slice(0, index), 'run', ...argv.slice(index)]
+}
+
+export interface BuildOptions extends CommonOptions {
+  repo?: string
+  /** False with --no-approve. */
+  approve?: boolean
+  detach?: boolean
+}
+
+export function addBuildOptions(command: Command): void {
+  command
+    .option('--repo <path>', 'the git repository to work on (default: the workspace)')
+    .option('--no-approve', 'start without asking about the plan (default where there is no terminal)')
+}
+
+/** The repository is the workspace. On a terminal, a person is asked about the plan. */
+export function applyBuildOptions(
+  options: BuildOptions,
+  input: Record<string, unknown>,
+  isInteractive: boolean,
+): Record<string, unknown> {
+  if (options.repo !== undefined) options.workspace = options.repo
+  if (options.approve === false) return { ...input, approve_plan: false }
+  return isInteractive && !options.detach ? { approve_plan: true, ...input } : input
+}
