@@ -65,7 +65,11 @@ export const allowedPatternMentions: readonly AllowedMention[] = [
     folder: 'team',
     reason: '`run team --team FILE` and `team pause` take team files',
   },
-  { path: 'src/surfaces/cli/build-pattern.ts', folder: 'build', reason: 'the command `build` with its options' },
+  {
+    path: 'src/surfaces/cli/commands/build-command.ts',
+    folder: 'build',
+    reason: 'the command `build` with its options',
+  },
   { path: 'src/surfaces/cli/program.ts', folder: 'build', reason: 'the command `build` in the overview' },
   { path: 'src/surfaces/cli/program.ts', folder: 'team', reason: 'the command group `team` for team files' },
   { path: 'src/surfaces/cli/chat', folder: 'team', reason: '`chat` is the surface of this pattern' },

@@ -13,7 +13,7 @@ import { requestPlan } from './plan/request-plan.ts'
 import type { ReceivedBuild } from './receive.ts'
 import { receiveBuild } from './receive.ts'
 import { assignChanges } from './review/assign-changes.ts'
-import { escalate } from './review/escalate.ts'
+import { escalateReview } from './review/escalate-review.ts'
 import { reviewWork } from './review/review-work.ts'
 
 /** Carries out a build: receive, analyse, plan, delegate, collect, review, iterate, complete. Every effect is a step. */
@@ -85,7 +85,7 @@ async function iterate(received: ReceivedBuild, state: BuildState, planned: Requ
     }
     emitPhase(scope, { phase: 'iterate', iteration })
     if (iteration >= limit) {
-      const escalated = await escalate(scope, state.review, iteration)
+      const escalated = await escalateReview(scope, state.review, iteration)
       if (escalated.action !== 'continue') {
         Object.assign(state, { status: escalated.status, approved_by: escalated.approved_by })
         return

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import type { CommonOptions } from './cli.ts'
-import { commandName } from './known-command.ts'
+import type { CommonOptions } from '../cli.ts'
+import { commandName } from '../known-command.ts'
 
 /** The pattern behind the command `build`. */
 export const BUILD_PATTERN = 'build'

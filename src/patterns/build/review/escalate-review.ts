@@ -3,7 +3,7 @@ import type { BuildOutput } from '../output.ts'
 import { describeCheck } from '../verification/check.ts'
 import type { ReviewedWork } from './review-work.ts'
 
-export type Escalation =
+export type ReviewEscalation =
   | { action: 'end'; status: BuildOutput['status']; approved_by: BuildOutput['approved_by'] }
   | { action: 'continue'; feedback: string }
 
@@ -11,7 +11,11 @@ const APPROVE = /^\s*(?:approve|approved|yes|y|ok|accept)\s*\.?\s*$/i
 const ABORT = /^\s*(?:abort|no|n|reject|decline|cancel)\s*\.?\s*$/i
 
 /** Decides about work that the review still does not approve after the last round (`escalation_on_max`). */
-export async function escalate(scope: BuildScope, review: ReviewedWork, iteration: number): Promise<Escalation> {
+export async function escalateReview(
+  scope: BuildScope,
+  review: ReviewedWork,
+  iteration: number,
+): Promise<ReviewEscalation> {
   const { context, config } = scope
   const { escalation_on_max: action } = config
   const key = `escalation/${iteration}`

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { applyBuildOptions, expandBuildCommand } from './build-pattern.ts'
+import { applyBuildOptions, expandBuildCommand } from './build-command.ts'
 
 test('BD16 troupe build is troupe run build', () => {
   expect(expandBuildCommand(['build', 'add a flag', '--repo', 'x'])).toEqual([
