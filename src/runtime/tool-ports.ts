@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import type { Policy } from '../judgement/permission/permission-policy.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Redactor } from '../kernel/redactor.ts'
+import type { Leftover } from '../kernel/repository.ts'
 import type { Tool } from '../kernel/tool.ts'
 import type { World } from '../kernel/world.ts'
 import type { McpServers } from '../tools/mcp/mcp-servers.ts'
@@ -15,6 +16,12 @@ import type { TroupeMcpOptions, TroupeOptions } from './troupe-options.ts'
 export async function sandboxReport(needs: { network: boolean }): Promise<SandboxReport> {
   const { describeSandbox } = await import('../tools/sandbox/describe-sandbox.ts')
   return describeSandbox(needs)
+}
+
+/** Worktrees and branches of Troupe in the repository of a folder; none without a repository. */
+export async function findLeftovers(folder: string): Promise<Leftover[]> {
+  const { openRepository } = await import('./open-repository.ts')
+  return openRepository(folder).leftovers()
 }
 
 /** The redactor of tool results; the values of secret environment variables are known secrets. */

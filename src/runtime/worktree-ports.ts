@@ -1,13 +1,11 @@
-import { userHome } from '../formats/user-home.ts'
 import type { Ports } from '../kernel/ports.ts'
 import type { Repository } from '../kernel/repository.ts'
-import { createRepository } from '../tools/git/git-repository.ts'
-import { trustedPath } from '../tools/sandbox/trusted-path.ts'
 import { createCommandRunner } from '../tools/shell/run-command.ts'
 import { wallClock } from '../tools/tools.ts'
 import { FOLDER_TOOLS } from './environment-port.ts'
 import type { FolderToolboxes } from './folder-toolboxes.ts'
-import { createFolderToolboxes, userWorktrees } from './folder-toolboxes.ts'
+import { createFolderToolboxes } from './folder-toolboxes.ts'
+import { openRepository } from './open-repository.ts'
 import type { RuntimeParts } from './runtime-parts.ts'
 import { enabledTools } from './tool-ports.ts'
 import type { TroupeOptions } from './troupe-options.ts'
@@ -29,12 +27,6 @@ export function worktreePorts(
     toolIn: (folder, name) =>
       names.has(name) ? toolboxes.open(folder).tools.find((tool) => tool.name === name) : undefined,
   }
-}
-
-/** The repository of a folder, with worktrees in the user's state folder. */
-export function openRepository(workspace: string): Repository {
-  const worktrees = userWorktrees()
-  return createRepository({ workspace, worktrees, home: userHome(), path: trustedPath([workspace, worktrees]) })
 }
 
 function withClosedTools(repository: Repository, toolboxes: FolderToolboxes): Repository {

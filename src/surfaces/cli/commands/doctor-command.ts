@@ -27,6 +27,7 @@ export async function doctorCommand(command: Cli<{ run?: string; call?: true | s
   try {
     troupe = await openTroupe(cli, 'existing')
     checks.push(await storeCheck(cli, troupe), ...(await agentChecks(cli, troupe)), ...serverChecks(troupe))
+    checks.push(...(await worktreeChecks(cli, troupe)))
     if (cli.options.run !== undefined) checks.push(...(await journalChecks(cli, troupe, cli.options.run)))
   } catch (thrown) {
     const error = toTroupeError(thrown)
@@ -117,6 +118,30 @@ async function agentChecks(cli: Cli, troupe: Troupe): Promise<DoctorCheck[]> {
 function serverChecks(troupe: Troupe): DoctorCheck[] {
   return troupe.mcpServers().map(({ name, transport, where }): DoctorCheck => {
     return { name: 'mcp', status: 'ok', message: `${name} · ${transport} · ${where}; started on demand`, hint: '' }
+  })
+}
+
+/** Worktrees of runs that are not at work: left by a crash or a cancellation, and offered to be continued or removed. */
+async function worktreeChecks(cli: Cli, troupe: Troupe): Promise<DoctorCheck[]> {
+  const { findLeftovers } = await import('../../../runtime/tool-ports.ts')
+  const leftovers = (await findLeftovers(cli.options.workspace ?? process.cwd())).filter(
+    ({ path }) => path !== undefined,
+  )
+  if (leftovers.length === 0) return []
+  const { items } = storeExists(cli) ? await troupe.runs({ limit: 1000 }) : { items: [] }
+  const statuses = new Map(items.map(({ run_id, status }) => [run_id, status]))
+  const idle = leftovers.filter(({ id }) => !['pending', 'running', 'waiting'].includes(statuses.get(id.run_id) ?? ''))
+  return idle.map(({ id, path, branch, commits, uncommitted }): DoctorCheck => {
+    const status = statuses.get(id.run_id)
+    const run = `run ${id.run_id} (${status ?? 'not in this store'})`
+    const work = `${pluralize(commits, 'commit')}, ${pluralize(uncommitted, 'file')} not committed`
+    const remove = `to remove it: git worktree remove --force '${path}' && git branch -D ${branch}`
+    return {
+      name: 'worktree',
+      status: 'warning',
+      message: `${path} of ${run} was left behind: ${work}`,
+      hint: status === undefined ? remove : `to continue: troupe resume ${id.run_id}; ${remove}`,
+    }
   })
 }
 
