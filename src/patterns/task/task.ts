@@ -14,6 +14,7 @@ import { instructionWithContext, quoteConversation } from './delegation-prompt.t
 import type { TaskInput, TaskOutput } from './input.ts'
 import { advertisedTaskResultInput, runSchemas, taskInputFor, taskOutput, taskResultInput } from './input.ts'
 import { refuseRegularExpressions } from './output-schema.ts'
+import { refuseRepeatedDelegation } from './repeated-delegation.ts'
 import { parseTaskConfig, taskConfigSchema } from './task-config.ts'
 
 const DEFAULT_AGENT = 'default'
@@ -48,6 +49,7 @@ export const task = definePattern({
     const input = context.caller ? given : withDefaultAgent(context.roster, given)
     if (input.agent !== 'self' || input.instruction.trim() === '') checkTaskInput(context.roster, input)
     if (context.caller && input.output) refuseRegularExpressions(input.output)
+    refuseRepetition(context, input)
     const agent = requestedAgent(context, input)
     const instruction = instructionWithContext(
       openingInstruction(context, agent, input),
@@ -70,6 +72,13 @@ export const task = definePattern({
     return toPatternResult(await context.perform(agent, request, { key: SESSION_KEY }))
   },
 })
+
+/** Loop detection: a resumed session has a conversation of its own and is not compared. */
+function refuseRepetition({ caller }: Context, { agent, instruction, session_id }: TaskInput): void {
+  if (!caller || agent === undefined || session_id !== undefined) return
+  // The last message is the caller's own call of `task`.
+  refuseRepeatedDelegation(caller.messages.slice(0, -1), { agent, instruction }, [task.name, ...(task.aliases ?? [])])
+}
 
 function configureTask(config: unknown): Pattern {
   return { ...task, ...parseTaskConfig(config) }
