@@ -58,6 +58,8 @@ describe('decomposition', () => {
     built,
     `\`\`\`json\n${built}\n\`\`\``,
     '{"plan":"this task has a specialist", "assistant: yes", "dev","subtask":"what the task requires',
+    '{"plan":"web page speed up, simpler way.","model":null}',
+    '{"plan":"How the task is divided, and why it is in two sentences"}',
   ])('CO123 when the coordinator sends its division again, the contributions are the result: %s', async (text) => {
     const lead = (request: ModelRequest) => (request.output ? built : text)
     const { output, model } = await runCollaboration({ ...work, lead }, team)

@@ -55,6 +55,7 @@ export function correctionPrompt(problems: readonly string[], names: readonly st
   ].join('\n')
 }
 
+const EXAMPLE_PLAN = 'how the task is divided, and why, in one or two sentences'
 const EXAMPLE_SUBTASK = 'what this specialist has to do, with everything it needs to know'
 
 export function divisionExample(names: readonly string[]) {
@@ -64,7 +65,7 @@ export function divisionExample(names: readonly string[]) {
     depends_on: index === 0 ? [] : [1],
     model: null,
   }))
-  return { plan: 'how the task is divided, and why, in one or two sentences', assignments }
+  return { plan: EXAMPLE_PLAN, assignments }
 }
 
 export const divisionSchema = withJsonSchema(
@@ -110,9 +111,9 @@ function parseAssignment(entry: unknown): Assignment {
 
 /** Whether a text is a division, complete or not: what a weak model repeats when it has to write the answer. */
 export function isDivision(text: string): boolean {
-  return (
-    /^\s*(?:```\w*\s*)?\{\s*"(?:plan|assignments)"\s*:/.test(text) && /"(?:assignments|subtask|depends_on)"/.test(text)
-  )
+  if (!/^\s*(?:```\w*\s*)?\{\s*"(?:plan|assignments)"\s*:/.test(text)) return false
+  const [, plan = ''] = /"plan"\s*:\s*"([^"]*)/.exec(text) ?? []
+  return /"(?:assignments|subtask|depends_on|model)"\s*:/.test(text) || isCopiedExample(plan, [EXAMPLE_PLAN])
 }
 
 function toText(value: unknown): string {
