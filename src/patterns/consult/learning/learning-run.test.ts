@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import {
+  answerJson,
+  asker,
+  consultCall,
+  consultResult,
+  createConsultTroupe,
+} from '../../../../test/support/consultation.ts'
+
+const QUESTION = 'Should the pagination of search results start with zero?'
+
+test('CS183 a question that was answered and rated well in an earlier run is answered without a model', async () => {
+  const rate = (rating: number) =>
+    asker(
+      () => [consultCall(QUESTION)],
+      (request) => {
+        const { collaboration_id } = consultResult(request)
+        return [{ name: 'rate_consultation', input: { collaboration_id, rating, lessons_learned: 'Ask product.' } }]
+      },
+    )
+  const { troupe, task, model } = await createConsultTroupe(
+    { asking: rate(5), answering: answerJson('Start with one.') },
+    { consult: { knowledge: { answer: 'when_confident' } } },
+  )
+  await task('asking', 'Build the list.')
+  const [document] = await troupe.knowledge.list('agent_collaboration')
+  expect(document).toMatchObject({
+    outcome: { success: true, rating: 5 },
+    data: { question_summary: QUESTION, resolution_summary: 'Start with one.', lessons_learned: 'Ask product.' },
+  })
+  const before = model.requests.length
+  const { output } = await troupe.run('consult', {
+    question: 'should the pagination of search results start with zero',
+  })
+  expect(output).toMatchObject({
+    status: 'resolved',
+    source: 'knowledge',
+    response: { answer: 'Start with one.' },
+    note: expect.stringMatching(new RegExp(`today.*${document?.id}.*rated 5 of 5`)),
+  })
+  expect(model.requests.length).toBe(before)
+  expect(await troupe.knowledge.list('agent_collaboration')).toHaveLength(1)
+})
