@@ -190,7 +190,7 @@ describe('an agent folder', () => {
       { name: 'default', tools: undefined, temperature: undefined },
       { name: 'developer', tools: ['Read', 'Write', 'Edit', 'Bash', 'Glob', 'Grep'], temperature: 0.3 },
       { name: 'documenter', tools: ['Read', 'Write', 'Edit', 'Bash', 'Glob', 'Grep'], temperature: undefined },
-      { name: 'implementer', tools: ['Read', 'Write', 'Edit', 'Glob', 'Bash'], temperature: 0.3 },
+      { name: 'implementer', tools: ['Read', 'Write', 'Edit', 'Glob', 'Bash', 'consult'], temperature: 0.3 },
       { name: 'optimizer', tools: ['Read', 'Write', 'Edit', 'Bash', 'Glob', 'Grep'], temperature: undefined },
       { name: 'researcher', tools: ['WebSearch', 'WebFetch', 'Grep', 'Glob'], temperature: undefined },
       { name: 'reviewer', tools: ['Read', 'Glob', 'Grep', 'Bash'], temperature: undefined },

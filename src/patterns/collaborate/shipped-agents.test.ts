@@ -19,7 +19,11 @@ async function offeredTools(first: string, own: Agent[] = [], options: TroupeOpt
 }
 
 test('A24 default and architect are offered collaborate as the first agent of a run', async () => {
-  expect((await offeredTools('default'))('default')).toEqual(['task', 'task_result', 'ask_user', 'collaborate'])
+  const consultTools = ['consult', 'consult_result', 'rate_consultation']
+  expect((await offeredTools('default'))('default')).toEqual([
+    ...['task', 'task_result', 'ask_user', 'collaborate'],
+    ...consultTools,
+  ])
   expect((await offeredTools('architect'))('architect')).toContain('collaborate')
   for (const name of ['researcher', 'implementer', 'reviewer'])
     expect((await offeredTools(name))(name)).not.toContain('collaborate')
