@@ -23,11 +23,15 @@ export interface Consultation {
 export const USER_ASKER = 'user'
 
 /** The request as the orchestrator records it: it makes the id, and says who asks. */
-export function toRequest(context: ConsultContext, input: ConsultInput | ConsultToolInput): ConsultationRequest {
+export async function toRequest(
+  context: ConsultContext,
+  input: ConsultInput | ConsultToolInput,
+): Promise<ConsultationRequest> {
   const { question, consultation_reason, context: given, suggested_agent, urgency } = input
   const as = 'as' in input && input.as !== undefined ? context.roster.get(input.as).name : USER_ASKER
   return {
-    collaboration_id: collaborationId(context),
+    // Recorded: a fork, whose run id is another one, goes on with the consultation that it inherited.
+    collaboration_id: await context.step('collaboration-id', () => collaborationId(context)),
     request_type: 'agent_consultation',
     requesting_agent: context.caller?.opening.agent.name ?? as,
     question: question.trim(),
@@ -38,7 +42,7 @@ export function toRequest(context: ConsultContext, input: ConsultInput | Consult
   }
 }
 
-/** A UUID (version 8) of the run and the step: the same on every replay, and another one for every consultation. */
+/** A UUID (version 8) of the run and the step: another one for every consultation. */
 function collaborationId(context: ConsultContext): string {
   const hex = sha256(`${context.run_id}\n${context.journalKey('consultation')}`)
   const parts = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `a${hex.slice(17, 20)}`, hex.slice(20, 32)]

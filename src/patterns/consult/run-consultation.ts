@@ -19,7 +19,7 @@ export async function runConsultation(
   if (input.collaboration_id !== undefined) {
     return continueConsultation(config, context, { ...input, collaboration_id: input.collaboration_id })
   }
-  const request = toRequest(context, input)
+  const request = await toRequest(context, input)
   const consultation: Consultation = {
     ...{ config, context, request, history: [], excluded: [] },
     reason: request.consultation_reason ?? '',

@@ -268,4 +268,25 @@ describe('a consultation of real agents', () => {
     ])
     await troupe.close()
   })
+
+  test('CS150 a fork goes on with its own rows of a consultation that waits for a person', async () => {
+    const agents = consultAgents.filter(({ name }) => name === 'frontend' || name === 'backend')
+    const options = { agents, consult: { autonomy: 'low' as const } }
+    const { troupe } = await createConsultTroupe({ backend: answerJson('id and email') }, options)
+    const { run_id, status } = await troupe.run('consult', { question: 'Which fields has the User model?' })
+    expect(status).toBe('waiting')
+    const asked = (await troupe.events(run_id).all()).find(({ type }) => type === 'gate:open')
+    const fork = await troupe.fork(run_id, asked?.seq ?? 0)
+    const [gate] = (await fork.result).gates
+    const { output } = await (await troupe.answer(gate?.gate_id ?? '', 'only the email')).result
+    const rowsOf = (run: string) => troupe.query({ table: 'agent_collaborations', where: { run_id: run } }).all()
+    const [original, ...others] = await rowsOf(run_id)
+    const [copy] = await rowsOf(fork.run_id)
+    expect(others).toEqual([])
+    expect(original).toMatchObject({ status: 'escalated', completed_at: null, inherited: 0 })
+    expect(copy).toMatchObject({ id: original?.id, status: 'resolved', escalated: 1, inherited: 1 })
+    expect(output).toMatchObject({ collaboration_id: original?.id, status: 'resolved' })
+    expect(await troupe.query({ table: 'agent_collaborations' }).all()).toHaveLength(1)
+    await troupe.close()
+  })
 })
