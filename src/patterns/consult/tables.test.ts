@@ -6,7 +6,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
   answerJson,
   asker,
-  consultAgents,
   consultCall,
   consultResult,
   createConsultTroupe,
@@ -227,31 +226,30 @@ test('CS155 the five indexes serve the queries by project, status, pair and cons
 describe('a consultation of real agents', () => {
   test('CS151 CS152 CS154 is read with SQL from another process: context, answer, rating, tokens and cost', async () => {
     const real = join(folder, 'real.db')
-    const agents = consultAgents.filter(({ name }) => name === 'frontend' || name === 'backend')
     const replies = {
-      frontend: asker(
+      asking: asker(
         () => [consultCall('Which fields has the User model?')],
         (request) => {
           const { collaboration_id } = consultResult(request)
           return [{ name: 'rate_consultation', input: { collaboration_id, rating: 5, lessons_learned: 'ask early' } }]
         },
       ),
-      backend: answerJson('id, username and email'),
+      answering: answerJson('id, username and email'),
     }
-    const { task, troupe } = await createConsultTroupe(replies, { store: real, project: 'shop', agents })
-    const run = await task('frontend', 'Build the profile page.')
+    const { task, troupe } = await createConsultTroupe(replies, { store: real, project: 'shop' })
+    const run = await task('asking', 'Build the profile page.')
     expect(run.status).toBe('completed')
     path = real
     const [row] = sql('SELECT * FROM agent_collaborations')
     expect(row).toMatchObject({
-      ...{ project_id: 'shop', run_id: run.run_id, requesting_agent: 'frontend', specialist_agent: 'backend' },
-      ...{ status: 'resolved', escalated: 0, exchanges: 1, consultation_reason: 'model_data' },
+      ...{ project_id: 'shop', run_id: run.run_id, requesting_agent: 'asking', specialist_agent: 'answering' },
+      ...{ status: 'resolved', escalated: 0, exchanges: 1, consultation_reason: 'data question' },
     })
     for (const phase of ['request_tokens', 'routing_tokens', 'response_tokens']) expect(row?.[phase]).toBeGreaterThan(0)
     const exchanges = sql('SELECT * FROM collaboration_exchanges ORDER BY rowid')
     expect(exchanges.map(({ from_agent, message_type }) => [from_agent, message_type])).toEqual([
-      ['frontend', 'question'],
-      ['backend', 'response'],
+      ['asking', 'question'],
+      ['answering', 'response'],
     ])
     expect(JSON.parse(String(exchanges[0]?.context_provided))).toMatchObject({ tokens: expect.any(Number) })
     expect(String(exchanges[1]?.message_content)).toContain('id, username and email')
@@ -264,15 +262,14 @@ describe('a consultation of real agents', () => {
     expect(await troupe.checkStore()).toMatchObject({ problems: [] })
     const [report] = await troupe.reports({ pattern: 'consult' })
     expect(report?.groups).toMatchObject([
-      { group: 'frontend → backend', figures: { consultations: 1, success_rate: 1, rating: 5, cost_usd: null } },
+      { group: 'asking → answering', figures: { consultations: 1, success_rate: 1, rating: 5, cost_usd: null } },
     ])
     await troupe.close()
   })
 
   test('CS150 a fork goes on with its own rows of a consultation that waits for a person', async () => {
-    const agents = consultAgents.filter(({ name }) => name === 'frontend' || name === 'backend')
-    const options = { agents, consult: { autonomy: 'low' as const } }
-    const { troupe } = await createConsultTroupe({ backend: answerJson('id and email') }, options)
+    const options = { consult: { autonomy: 'low' as const } }
+    const { troupe } = await createConsultTroupe({ answering: answerJson('id and email') }, options)
     const { run_id, status } = await troupe.run('consult', { question: 'Which fields has the User model?' })
     expect(status).toBe('waiting')
     const asked = (await troupe.events(run_id).all()).find(({ type }) => type === 'gate:open')
