@@ -1,0 +1,58 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { ChaosPlan, ChaosResult } from './chaos-run.ts'
+import { runChaos } from './chaos-run.ts'
+import { collaborationOutcome, collaborationProblems } from './collaborate-oracle.ts'
+import { CONSULT_NAMES, consultScenario } from './consult-scenarios.ts'
+import type { FaultSweep } from './fault-sweep.ts'
+import { busyPlan, calmPlan, problemsAtEveryBoundary } from './fault-sweep.ts'
+
+const TIMEOUT_MS = 3_600_000
+beforeAll(async () => {
+  // Warm-up: dynamic imports must be loaded before time is simulated.
+  await runChaos(calmPlan(consultScenario('rated')))
+})
+
+async function sweep(plan: ChaosPlan, name: string, fault: FaultSweep['fault']): Promise<string[]> {
+  const scenario = consultScenario(name)
+  const expected = collaborationOutcome(await runChaos(calmPlan(scenario)))
+  const findProblems = (outcome: ChaosResult) => collaborationProblems(outcome, expected)
+  return problemsAtEveryBoundary({ plan: { ...plan, scenario }, fault, findProblems, min_boundaries: 8 })
+}
+
+describe('the undisturbed consultations', () => {
+  const cases: [string, { calls: number; output: RegExp }][] = [
+    ['run', { calls: 2, output: /"status":"resolved".*"answer":"Go\."/ }],
+    ['tool call', { calls: 4, output: /Go\./ }],
+    ['rated', { calls: 5, output: /success_rating/ }],
+    ['clarification', { calls: 6, output: /Go\./ }],
+    ['background', { calls: 8, output: /Go\./ }],
+    ['failing specialist', { calls: 7, output: /Wait\./ }],
+    ['several', { calls: 4, output: /"answer":"Both\."/ }],
+    ['person', { calls: 2, output: /"status":"resolved"/ }],
+    ['wait-for cycle', { calls: 7, output: /missing_information|Which one/ }],
+  ]
+  test.each(cases)('CS60 %s takes the intended path', async (name, { calls, output }) => {
+    const outcome = collaborationOutcome(await runChaos(calmPlan(consultScenario(name))))
+    expect(outcome.output).toMatch(output)
+    expect(outcome.calls).toBe(calls)
+  })
+})
+
+describe('a consultation that crashes resumes to the same result without repeating model requests', () => {
+  test.each(CONSULT_NAMES)(
+    'CS60 %s, killed at every boundary',
+    async (name) => {
+      expect(await sweep(calmPlan(), name, (boundary) => ({ kind: 'kill', boundary }))).toEqual([])
+    },
+    TIMEOUT_MS,
+  )
+
+  test.each(['tool call', 'clarification', 'background'])(
+    'CS60 %s, with latency, killed and with a power failure at every boundary',
+    async (name) => {
+      expect(await sweep(busyPlan(), name, (boundary) => ({ kind: 'kill', boundary }))).toEqual([])
+      expect(await sweep(busyPlan(), name, (boundary) => ({ kind: 'power', boundary }))).toEqual([])
+    },
+    TIMEOUT_MS,
+  )
+})
