@@ -35,18 +35,28 @@ test('every code block has a checked language, parses, and uses existing command
   expect(blocks.flatMap((block) => blockProblems(block, known))).toEqual([])
 })
 
+/** Commands with commands of their own. */
+const COMMAND_GROUPS: ReadonlySet<string> = new Set(['run', 'knowledge', 'team'])
+
 test('every documented command and option exists in the command line', { timeout: 60_000 }, async () => {
   const run = promisify(execFile)
-  const problems: string[] = []
+  const optionsByCommand = new Map<string, Set<string>>()
   for (const words of troupeCommands(blocks)) {
-    const command = words.filter((word) => !word.startsWith('-')).slice(0, words[0] === 'run' ? 2 : 1)
-    const help = await run(process.execPath, ['src/surfaces/cli/main.ts', ...command, '--help']).catch(() => ({
-      stdout: '',
-    }))
-    const options = words.filter((word) => word.startsWith('--')).map((word) => word.split('=')[0] ?? '')
+    const command = words.filter((word) => !word.startsWith('-')).slice(0, COMMAND_GROUPS.has(words[0] ?? '') ? 2 : 1)
+    const options = optionsByCommand.get(command.join(' ')) ?? new Set<string>()
+    for (const word of words) if (word.startsWith('--')) options.add(word.split('=')[0] ?? '')
+    optionsByCommand.set(command.join(' '), options)
+  }
+  const problems: string[] = []
+  for (const [command, options] of optionsByCommand) {
+    const call = [
+      process.execPath,
+      ['src/surfaces/cli/main.ts', ...command.split(' ').filter(Boolean), '--help'],
+    ] as const
+    const { stdout } = await run(...call).catch(() => ({ stdout: '' }))
     for (const option of options)
-      if (!help.stdout.includes(option)) problems.push(`troupe ${command.join(' ')} has no option ${option}`)
-    if (help.stdout === '') problems.push(`unknown command: troupe ${command.join(' ')}`)
+      if (!stdout.includes(option)) problems.push(`troupe ${command} has no option ${option}`)
+    if (stdout === '') problems.push(`unknown command: troupe ${command}`)
   }
   expect(problems).toEqual([])
 })

@@ -70,7 +70,7 @@ describe('files', () => {
     write('docs/auth.md', '# Auth\n\nTokens are signed with RS256.\n')
     expect(await add('docs')).toMatchObject({ added: [{ path: 'docs/auth.md', parts: 1 }], method: 'embedding' })
     const [match] = await knowledge().search({ text: 'tokens signed', kind: 'document', now: 0 })
-    const { hash: _hash, ...data } = match?.document.data as FileData
+    const { hash: _hash, ...data } = (match?.document.data ?? {}) as FileData
     expect(data).toEqual({ path: 'docs/auth.md', headings: ['Auth'], line: 1 })
   })
 

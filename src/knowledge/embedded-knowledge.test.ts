@@ -58,7 +58,11 @@ describe.each([
   test('KN1 a document of the same id is replaced, and a stored text is not embedded again', async () => {
     const texts: string[] = []
     const words = wordEmbedder()
-    const embedder: Embedder = { ...words, embed: (all, signal) => (texts.push(...all), words.embed(all, signal)) }
+    const embed: Embedder['embed'] = (all, signal) => {
+      texts.push(...all)
+      return words.embed(all, signal)
+    }
+    const embedder: Embedder = { ...words, embed }
     const knowledge = open(await createStore(), embedder)
     const first = document('a', 'pagination starts with page one', { outcome: { success: true } })
     await knowledge.add([first])
