@@ -42,15 +42,21 @@ export const consultInput = z.strictObject({
 export type ConsultInput = z.output<typeof consultInput>
 export type ConsultToolInput = z.output<typeof consultToolInput>
 
-/** The tool as models see it: every turn of every agent that has it pays for its size. The other fields are accepted, too. */
+const texts = z.array(z.string()).optional()
+
+/**
+ * The tool as models see it: every turn of every agent that has it pays for its size. The other fields are accepted, too; code and errors in the asker's
+ * conversation get into the context package without them.
+ */
 export const advertisedToolInput = z.strictObject({
   question: fields.question,
   context: z
-    .strictObject(
-      Object.fromEntries(
-        Object.entries(requestContext.shape).map(([name, schema]) => [name, schema.unwrap().optional()]),
-      ) as typeof requestContext.shape,
-    )
+    .strictObject({
+      current_task: z.string().optional(),
+      specific_concern: z.string().optional(),
+      attempted_approaches: texts,
+      relevant_files: texts,
+    })
     .optional(),
   suggested_agent: fields.suggested_agent,
   urgency: z.enum(urgencies).optional(),
