@@ -114,8 +114,9 @@ describe.each([
     expect(await mine.list('agent_collaboration')).toHaveLength(1)
   })
 
-  test('KN5 without an embedder, or if it cannot be loaded, words are compared', async () => {
-    for (const embedder of [undefined, unloadable]) {
+  test('KN5 without an embedder, or if it fails, words are compared', async () => {
+    const failing = { ...wordEmbedder(), embed: () => Promise.reject(new Error('not installed properly')) }
+    for (const embedder of [undefined, unloadable, failing]) {
       const knowledge = knowledgeByProject({
         store: await createStore(),
         embedder,

@@ -1,7 +1,7 @@
-import { TroupeError } from '../errors.ts'
+import { toTroupeError } from '../errors.ts'
 import type { Embedder } from '../kernel/embedder.ts'
 
-/** Makes vectors, or none when there is no embedder or it cannot be loaded: words are compared instead. */
+/** Makes vectors, or none when there is no embedder or it fails: words are compared instead. */
 export interface VectorMaker {
   id: string | null
   embed(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[] | undefined>
@@ -18,8 +18,9 @@ export function createVectorMaker(embedder: Embedder | undefined): VectorMaker {
         const vectors = await embedder.embed(texts, signal)
         problem = undefined
         return vectors
-      } catch (error) {
-        if (!(error instanceof TroupeError) || (error.code !== 'no_model' && error.code !== 'model_failed')) throw error
+      } catch (thrown) {
+        const error = toTroupeError(thrown)
+        if (signal?.aborted || error.code === 'cancelled') throw thrown
         problem = error.message
         return undefined
       }

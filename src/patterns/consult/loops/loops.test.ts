@@ -13,7 +13,7 @@ import { wordEmbedder } from '../../../testing/word-embedder.ts'
 
 const QUESTION = 'Which fields does the user model have?'
 const ANSWER = 'The user model has a name, a mail address and a picture.'
-const agents = consultAgents.filter(({ name }) => name !== 'security')
+const agents = consultAgents.filter(({ name }) => name !== 'guarding')
 const askAll = (...questions: string[]) => asker(...questions.map((question) => () => [consultCall(question)]))
 const same = (count: number) => Array.from({ length: count }, () => QUESTION)
 
@@ -22,19 +22,24 @@ async function runAll(
   given: Parameters<typeof createConsultTroupe>[0] = {},
   options = {},
 ) {
-  const replies = { frontend: askAll(...questions), backend: answerJson(ANSWER), qa: answerJson(ANSWER), ...given }
+  const replies = {
+    asking: askAll(...questions),
+    answering: answerJson(ANSWER),
+    checking: answerJson(ANSWER),
+    ...given,
+  }
   const created = await createConsultTroupe(replies, { agents, ...options })
-  const run = await created.task('frontend', 'Build the page.')
+  const run = await created.task('asking', 'Build the page.')
   const events = await created.consultEvents(run.run_id)
   const loops = events.filter(({ type }) => type === 'consult:loop').map(({ data }) => data)
-  const asked = created.model.requests.filter(({ session }) => ['backend', 'qa'].includes(session.agent))
+  const asked = created.model.requests.filter(({ session }) => ['answering', 'checking'].includes(session.agent))
   return { ...created, run, events, loops, asked: asked.map(({ session }) => session.agent) }
 }
 
 describe('identical questions', () => {
   test('CS210 the third time gets the earlier answer with advice, and no specialist is asked', async () => {
     const { run, loops, asked } = await runAll(same(3))
-    expect(asked).toEqual(['backend', 'backend'])
+    expect(asked).toEqual(['answering', 'answering'])
     expect(loops).toMatchObject([
       { loop_type: 'identical_questions', resolution: 'continued', evidence: [{ question: QUESTION }, {}] },
     ])
@@ -48,7 +53,9 @@ describe('identical questions', () => {
   test('CS211 then another specialist, then a person; the answer of the person starts over', async () => {
     let asked = 0
     const orchestrator = (request: { messages: readonly unknown[] }) =>
-      routeTo(asked++ < 2 || !JSON.stringify(request.messages).includes('qa of the test') ? 'backend' : 'qa')
+      routeTo(
+        asked++ < 2 || !JSON.stringify(request.messages).includes('checking of the test') ? 'answering' : 'checking',
+      )
     const { troupe, run, loops } = await runAll(same(6), { orchestrator })
     expect(run.status).toBe('waiting')
     expect(loops.map(({ resolution }) => resolution)).toEqual(['continued', 'continued', 'escalated'])
@@ -91,7 +98,7 @@ describe('identical questions', () => {
   test('CS213 the window is an hour and ten consultations of this agent in this project', async () => {
     const others = Array.from({ length: 10 }, (_, index) => `What is rule number ${index}?`)
     const answers = (request: { session: { session_id: string } }) => answerJson(`It is ${request.session.session_id}.`)
-    const { loops } = await runAll([QUESTION, QUESTION, ...others, QUESTION], { backend: answers })
+    const { loops } = await runAll([QUESTION, QUESTION, ...others, QUESTION], { answering: answers })
     expect(loops).toEqual([])
     const narrow = { consult: { limits: { window_hours: 1e-9 } } }
     expect((await runAll(same(3), {}, narrow)).loops).toEqual([])
@@ -100,8 +107,8 @@ describe('identical questions', () => {
   test('CS214 a consultation that missed its deadline does not count', async () => {
     const never = () => new Promise<never>(() => {})
     const options = { agents, consult: { deadlines: { normal: 20 } } }
-    const { troupe } = await createConsultTroupe({ backend: never }, options)
-    const ask = () => troupe.run('consult', { question: QUESTION, as: 'frontend' })
+    const { troupe } = await createConsultTroupe({ answering: never }, options)
+    const ask = () => troupe.run('consult', { question: QUESTION, as: 'asking' })
     for (const _ of [1, 2, 3]) expect((await ask()).output).toMatchObject({ status: 'timeout' })
     expect((await troupe.query({ table: 'collaboration_loops' })).items).toEqual([])
   })
@@ -115,11 +122,11 @@ describe('wait-for cycles', () => {
     const orchestrator = (request: { session: { instructions?: string }; messages: readonly unknown[] }) =>
       JSON.stringify(request).includes('Agents wait for each other')
         ? { text: JSON.stringify({ answer: null, missing_information: ['Which page is it?'], who_could_know: null }) }
-        : routeTo(routes++ === 0 ? 'backend' : 'frontend')
+        : routeTo(routes++ === 0 ? 'answering' : 'asking')
     const seen: unknown[] = []
     const { loops, events } = await runAll([QUESTION], {
       orchestrator: orchestrator as never,
-      backend: (request) => {
+      answering: (request) => {
         if (request.session.turn === 1) return { calls: [consultCall(question)] }
         seen.push(consultResult(request))
         return answerJson('It depends on the page.')
@@ -127,7 +134,7 @@ describe('wait-for cycles', () => {
     })
     expect(seen).toMatchObject([{ missing_information: ['Which page is it?'], consulted_agent: 'orchestrator' }])
     expect(loops).toMatchObject([{ loop_type: 'circular_dependency', resolution: 'resolved' }])
-    expect(JSON.stringify(loops)).toContain('frontend')
+    expect(JSON.stringify(loops)).toContain('asking')
     expect(events.filter(({ type }) => type === 'consult:request')).toHaveLength(2)
   })
 })
