@@ -2,6 +2,7 @@ import type { LoopJudgement } from '../../judgement/loop/consultation-loop.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
 import { parseJsonObject } from '../../kernel/session/structured-output.ts'
 import { askPerson } from './ask-person.ts'
+import { throwConfigurationError } from './configuration-error.ts'
 import type { Consultation } from './consultation.ts'
 import { deliverAnswer } from './deliver.ts'
 import {
@@ -35,6 +36,7 @@ export async function answerInCycle(consultation: Consultation, cycle: LoopJudge
     }),
     output: missingInformationSchema,
   })
+  throwConfigurationError(session)
   const found = parseMissingInformation(session.object ?? parseJsonObject(session.text))
   context.emit('cycle-loop', 'consult:loop', {
     collaboration_id,

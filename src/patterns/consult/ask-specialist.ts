@@ -3,6 +3,7 @@ import type { PerformRequest } from '../../kernel/context.ts'
 import { isFatal } from '../../kernel/journal/fatal-error.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
 import { ANSWER_FORM } from './answer-form.ts'
+import { isConfigurationError } from './configuration-error.ts'
 import type { Consultation } from './consultation.ts'
 import { specialistAgent } from './consultation.ts'
 import { buildContextPackage } from './context-package/build-context-package.ts'
@@ -19,7 +20,7 @@ export type SpecialistOutcome =
   | { kind: 'timeout'; agent: string; partial: string }
   /** Another specialist can be asked. */
   | { kind: 'failed'; agent: string; problem: string; session?: SessionResult }
-  /** The run itself cannot go on: no budget, or cancelled. */
+  /** The run itself cannot go on: no budget, cancelled, or a model that cannot be used. */
   | { kind: 'stopped'; agent: string; session: SessionResult }
 
 /** One question to one specialist, in a session under this key. */
@@ -104,7 +105,7 @@ export async function askSpecialist(
     return await readOutcome(consultation, question, session)
   } catch (thrown) {
     const error = toTroupeError(thrown)
-    if (isFatal(error) || error.code === 'limit_reached') throw thrown
+    if (isFatal(error) || error.code === 'limit_reached' || isConfigurationError(error)) throw thrown
     return { kind: 'failed', agent, problem: error.message }
   }
 }
@@ -135,7 +136,8 @@ export async function readOutcome(
     })
   }
   if (stop_reason === 'timeout') return { kind: 'timeout', agent, partial: text }
-  if (stop_reason === 'budget' || stop_reason === 'cancelled') return { kind: 'stopped', agent, session }
+  if (stop_reason === 'budget' || stop_reason === 'cancelled' || (error && isConfigurationError(error)))
+    return { kind: 'stopped', agent, session }
   if (status !== 'completed' || reply === '') {
     return { kind: 'failed', agent, problem: error?.message ?? 'it gave no answer', session }
   }

@@ -11,6 +11,7 @@ import {
   routeTo,
 } from '../../../test/support/consultation.ts'
 import { agent, lastMessageText, taskCall } from '../../../test/support/test-troupe.ts'
+import { TroupeError } from '../../errors.ts'
 import { isEvent } from '../../kernel/event.ts'
 
 const question = 'What fields has the User model?'
@@ -57,6 +58,22 @@ describe('specialists that do not answer', () => {
     const failing = await createConsultTroupe({ orchestrator, answering: { text: ' ' }, guarding: { text: ' ' } })
     const parked = await failing.troupe.run('consult', { question })
     expect(parked.gates[0]?.question).toContain('answering failed')
+  })
+
+  test('CS23 a model that cannot be used fails the run at once, whoever should have used it', async () => {
+    const outcome = async (replies: Parameters<typeof createConsultTroupe>[0], options = {}) => {
+      const { troupe, model, consultEvents } = await createConsultTroupe(replies, options)
+      const run = await troupe.run('consult', { question })
+      const failed = (await consultEvents(run.run_id)).filter(({ type }) => type === 'consult:failed')
+      return [run.status, run.error?.code, failed.length, model.requests.length]
+    }
+    const refuse = (code: 'model_auth' | 'script_miss') => () => {
+      throw new TroupeError(code, 'the model cannot be used', { hint: 'correct the configuration' })
+    }
+    expect(await outcome({ orchestrator: refuse('script_miss') })).toEqual(['failed', 'script_miss', 1, 1])
+    expect(await outcome({ answering: refuse('model_auth') })).toEqual(['failed', 'model_auth', 1, 2])
+    const agents = [agent('asking'), agent('answering', { model: 'nobody/nothing' })]
+    expect(await outcome({ answering: answerJson('id') }, { agents })).toEqual(['failed', 'unknown_model', 1, 1])
   })
 
   test('CS21 no capable agent: a person is asked, and the answer resolves the consultation', async () => {

@@ -2,7 +2,7 @@ import type { PatternResult } from '../../kernel/pattern.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
 import type { Consultation } from './consultation.ts'
 import { storeConsultation } from './learning/store-consultation.ts'
-import type { ConsultationAnswer, ConsultOutput } from './output.ts'
+import type { ConsultationAnswer, ConsultOutput, KnowledgeOrigin } from './output.ts'
 import { deadlineFor } from './routing/urgency.ts'
 import type { SpecialistAnswer } from './specialist-answer.ts'
 
@@ -21,6 +21,7 @@ export function toConsultationAnswer(agent: string, answer: SpecialistAnswer): C
 export interface Delivery {
   outcome_type?: 'successful' | 'escalated' | 'loop_detected'
   note?: string | undefined
+  from_knowledge?: KnowledgeOrigin
   missing_information?: string[]
 }
 
@@ -28,7 +29,7 @@ export interface Delivery {
 export async function deliverAnswer(
   { context, request, reason }: Consultation,
   answer: ConsultationAnswer,
-  { outcome_type = 'successful', note, missing_information }: Delivery = {},
+  { outcome_type = 'successful', note, missing_information, from_knowledge }: Delivery = {},
 ): Promise<PatternResult> {
   const { collaboration_id } = request
   context.emit('response', 'consult:response', { collaboration_id, ...answer })
@@ -37,17 +38,22 @@ export async function deliverAnswer(
     outcome_type,
     resolution_summary: answer.response.answer,
   })
-  await storeConsultation(context, {
+  const problem = await storeConsultation(context, {
     consultation: { request, agent: answer.consulted_agent, reason, answer },
     outcome: { outcome_type, resolution_summary: answer.response.answer },
     key: 'learn',
   })
+  const notes = [
+    note ?? [],
+    problem === null ? [] : `It was not stored in the knowledge of the project: ${problem}`,
+  ].flat()
   const output: ConsultOutput = {
     collaboration_id,
     status: 'resolved',
     ...answer,
+    ...(from_knowledge === undefined ? undefined : { from_knowledge }),
     ...(missing_information === undefined ? undefined : { missing_information }),
-    ...(note === undefined ? undefined : { note }),
+    ...(notes.length === 0 ? undefined : { note: notes.join('\n') }),
   }
   return { success: true, output }
 }

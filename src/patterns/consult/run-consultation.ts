@@ -39,5 +39,5 @@ export async function runConsultation(
 async function deliverKnown(consultation: Consultation): Promise<PatternResult | undefined> {
   const { context, config, request } = consultation
   const known = await answerFromKnowledge(context, { request, config, key: 'known' })
-  return known && deliverAnswer(consultation, known.answer, { note: known.note })
+  return known && deliverAnswer(consultation, known.answer, { note: known.note, from_knowledge: known.from })
 }

@@ -1,7 +1,7 @@
 import { haveSameAnswer } from '../../../judgement/similarity/same-question.ts'
 import type { Embedder } from '../../../kernel/embedder.ts'
 import type { KnowledgeMatch } from '../../../kernel/knowledge.ts'
-import type { ConsultationAnswer } from '../output.ts'
+import type { ConsultationAnswer, KnowledgeOrigin } from '../output.ts'
 import type { ConsultationRequest } from '../request.ts'
 import { searchOrCompareWords } from './find-similar.ts'
 import type { LearningSettings } from './learning-settings.ts'
@@ -18,15 +18,9 @@ const MAX_QUESTION_LENGTH = 2000
 /** An answer of an earlier consultation, with where it comes from. */
 export interface StoredAnswer {
   answer: ConsultationAnswer
-  from: {
-    collaboration_id: string
-    run_id: string
-    question: string
-    age_days: number
-    success_rating: number
-    similarity: number
-    method: KnowledgeMatch['method']
-  }
+  from: KnowledgeOrigin
+  /** How the questions were compared. */
+  method: KnowledgeMatch['method']
   /** For the asker, in one sentence. */
   note: string
 }
@@ -88,17 +82,14 @@ function isRepeated(question: string, match: KnowledgeMatch, embedder: Embedder 
   return haveSameAnswer(question, document.text, measured)
 }
 
-function toAnswer(
-  stored: StoredConsultation,
-  { document, similarity, method }: KnowledgeMatch,
-  now: number,
-): StoredAnswer {
-  const { collaboration_id, run_id, question_summary, success_rating = 0, answer } = stored
+function toAnswer(stored: StoredConsultation, { document, method }: KnowledgeMatch, now: number): StoredAnswer {
+  const { collaboration_id, success_rating: rating = 1, answer } = stored
   const age_days = Math.floor((now - document.at) / DAY_MS)
   const age = age_days === 0 ? 'today' : age_days === 1 ? 'yesterday' : `${age_days} days ago`
   return {
     answer: { ...answer, source: 'knowledge' },
-    from: { collaboration_id, run_id, question: question_summary, age_days, success_rating, similarity, method },
-    note: `${answer.consulted_agent} gave this answer ${age} to the same question (consultation ${collaboration_id}, rated ${success_rating} of 5). Nobody was asked again.`,
+    from: { collaboration_id, age_days, rating },
+    method,
+    note: `${answer.consulted_agent} gave this answer ${age} to the same question (consultation ${collaboration_id}, rated ${rating} of 5). Nobody was asked again.`,
   }
 }

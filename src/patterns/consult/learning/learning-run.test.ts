@@ -35,6 +35,7 @@ test('CS183 a question that was answered and rated well in an earlier run is ans
   expect(output).toMatchObject({
     status: 'resolved',
     source: 'knowledge',
+    from_knowledge: { collaboration_id: document?.id, age_days: 0, rating: 5 },
     response: { answer: 'Start with one.' },
     note: expect.stringMatching(new RegExp(`today.*${document?.id}.*rated 5 of 5`)),
   })

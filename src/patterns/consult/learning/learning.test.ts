@@ -65,7 +65,7 @@ async function store(
 ) {
   const { source = 'specialist', ...rest } = outcome
   const consultation = { request: asked, agent: 'backend', reason: 'requirements', answer: { ...answer, source } }
-  await storeConsultation(context, { consultation, outcome: { ...successful, ...rest }, key: 'store' })
+  return storeConsultation(context, { consultation, outcome: { ...successful, ...rest }, key: 'store' })
 }
 
 const similar = async (context: LearningContext, question: string, more: { agent?: string; reason?: string } = {}) => {
@@ -181,7 +181,7 @@ describe('answers from the knowledge', () => {
     const found = await repeat(context, request('should the pagination of search results start with zero'))
     expect(found).toMatchObject({
       answer: { consulted_agent: 'backend', response: { answer: 'Start with page one.' }, source: 'knowledge' },
-      from: { collaboration_id: expect.any(String), run_id: 'run', age_days: 3, success_rating: 5 },
+      from: { collaboration_id: expect.any(String), age_days: 3, rating: 5 },
       note: expect.stringContaining('3 days ago'),
     })
   })
@@ -228,7 +228,7 @@ describe('answers from the knowledge', () => {
     const { context, store: shared } = learner({ now: NOW - DAY })
     await store(context, request(question), { success_rating: 5 })
     const { context: other } = learner({ store: shared, embedder: { ...wordEmbedder(), id: 'other' } })
-    expect(await repeat(other, request(question))).toMatchObject({ from: { method: 'lexical' } })
+    expect(await repeat(other, request(question))).toMatchObject({ method: 'lexical' })
   })
 })
 
@@ -238,4 +238,11 @@ test('CS180 the stored form is the one that the package reads', async () => {
   const [document] = await knowledge.list('agent_collaboration')
   const data = document?.data as StoredConsultation
   expect([data.question_summary, data.resolution_summary]).toEqual(['a question', 'Start with page one.'])
+})
+
+test('CS186 a consultation that cannot be stored keeps its answer', async () => {
+  const { context } = learner()
+  const broken = { ...context.knowledge, add: () => Promise.reject(new Error('disk full')) } as typeof context.knowledge
+  expect(await store({ ...context, knowledge: broken }, request('a question'))).toBe('disk full')
+  expect(await store(context, request('a question'))).toBeNull()
 })

@@ -1,3 +1,4 @@
+import { toTroupeError } from '../../../errors.ts'
 import type { Context } from '../../../kernel/context.ts'
 import type { Knowledge } from '../../../kernel/knowledge.ts'
 import { redactJson } from '../../../kernel/redactor.ts'
@@ -26,16 +27,16 @@ export interface ConsultationOutcome {
 
 /**
  * Stores a resolved consultation under its `collaboration_id`. Repeating it is safe: a rating that came in between is kept. An answer that came from the
- * knowledge is not stored again, nor one that a loop ended.
+ * knowledge is not stored again, nor one that a loop ended. Returns why it could not be stored: an answer that was paid for is delivered all the same.
  */
 export async function storeConsultation(
   context: LearningContext,
   { consultation, outcome, key }: { consultation: ResolvedConsultation; outcome: ConsultationOutcome; key: string },
-): Promise<void> {
+): Promise<string | null> {
   const { knowledge } = context
   const { outcome_type, success_rating, lessons_learned } = outcome
   const { source } = consultation.answer
-  if (!knowledge || outcome_type === 'loop_detected' || (source !== 'specialist' && source !== 'person')) return
+  if (!knowledge || outcome_type === 'loop_detected' || (source !== 'specialist' && source !== 'person')) return null
   const { request, agent, reason, answer } = consultation
   const at = await context.now(`${key}/now`)
   const stored: StoredConsultation = {
@@ -52,15 +53,20 @@ export async function storeConsultation(
     answer,
     context_hash: contextHash(request),
   }
-  await context.step(`${key}/store`, async (signal) => {
-    const { lessons_learned: lessons, success_rating: rating } =
-      (await readStored(knowledge, request.collaboration_id)) ?? {}
-    const earlier = {
-      ...(lessons === undefined ? undefined : { lessons_learned: lessons }),
-      ...(rating === undefined ? undefined : { success_rating: rating }),
+  return context.step(`${key}/store`, async (signal) => {
+    try {
+      const { lessons_learned: lessons, success_rating: rating } =
+        (await readStored(knowledge, request.collaboration_id)) ?? {}
+      const earlier = {
+        ...(lessons === undefined ? undefined : { lessons_learned: lessons }),
+        ...(rating === undefined ? undefined : { success_rating: rating }),
+      }
+      await knowledge.add([toDocument(withoutSecrets(context, { ...earlier, ...stored }), at)], signal)
+      return null
+    } catch (thrown) {
+      signal.throwIfAborted()
+      return toTroupeError(thrown).message
     }
-    await knowledge.add([toDocument(withoutSecrets(context, { ...earlier, ...stored }), at)], signal)
-    return null
   })
 }
 

@@ -1,6 +1,7 @@
 import type { Agent } from '../../../kernel/agent.ts'
 import type { Context } from '../../../kernel/context.ts'
 import type { SessionResult } from '../../../kernel/session-result.ts'
+import { throwConfigurationError } from '../configuration-error.ts'
 import type { ConsultConfig } from '../consult-config.ts'
 import { callOrchestrator } from '../orchestrator-call.ts'
 import { readRecords } from './load-and-history.ts'
@@ -136,6 +137,7 @@ async function routeByModel(
     session = await context.perform(undefined, again, { key: `${key}/router/correction` })
     decision = readDecision(session, names)
   }
+  throwConfigurationError(session)
   const { usage } = session
   if (decision.kind === 'none')
     return { none: decision.rationale || 'the orchestrator found no agent that can answer', usage }
