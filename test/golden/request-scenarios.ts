@@ -2,8 +2,9 @@ import type { Agent, Tool, TroupeOptions } from '../../src/index.ts'
 import { createTroupe } from '../../src/index.ts'
 import { contributionJson, noopTool } from '../support/collaboration.ts'
 import { agent } from '../support/test-troupe.ts'
+import { buildScenarios } from './build-scenarios.ts'
 import { workspaceOptions } from './golden-workspace.ts'
-import type { WireReplies, WireRequest } from './wire-recorder.ts'
+import type { WireRecorder, WireReplies, WireRequest } from './wire-recorder.ts'
 import { createWireRecorder } from './wire-recorder.ts'
 
 /*
@@ -15,6 +16,8 @@ interface Scenario {
   input: Record<string, unknown>
   replies: WireReplies
   options?: Partial<TroupeOptions>
+  /** Options that need something on disk. */
+  createOptions?: () => Partial<TroupeOptions>
   /** A small context window, for compaction. */
   context?: number
 }
@@ -95,6 +98,7 @@ const longTeam = {
 
 /** The scenario, and the agent and turn whose request is the golden one. */
 export const scenarios: Readonly<Record<string, { scenario: Scenario; agent: string; turn?: number }>> = {
+  ...buildScenarios,
   'task-root': { scenario: task({}, {}), agent: 'lead' },
   'task-root-workspace': { scenario: workspaceTask(), agent: 'reader' },
   'task-sub-agent': { scenario: task({}, { lead: [delegate({}), 'Done.'] }), agent: 'scout' },
@@ -247,14 +251,30 @@ function evaluation(...answers: number[]): string {
   })
 }
 
+/** The runs so far: a scenario is run once, whatever is taken from it. */
+const recorders = new Map<Scenario, Promise<WireRecorder>>()
+
 export async function recordRequest(kind: string): Promise<WireRequest> {
   const { scenario, agent: name, turn } = scenarios[kind] as (typeof scenarios)[string]
-  const { pattern, input, replies, options, context } = scenario
+  const recorder = recorders.get(scenario) ?? recordRun(scenario)
+  recorders.set(scenario, recorder)
+  return (await recorder).requestOf(name, turn)
+}
+
+async function recordRun({
+  pattern,
+  input,
+  replies,
+  options,
+  createOptions,
+  context,
+}: Scenario): Promise<WireRecorder> {
   const model = createWireRecorder(replies, context === undefined ? undefined : { context })
-  const troupe = await createTroupe({ store: 'memory', embedder: false, config: false, model, ...options })
+  const own = { ...options, ...createOptions?.() }
+  const troupe = await createTroupe({ store: 'memory', embedder: false, config: false, model, ...own })
   try {
     await troupe.run(pattern, input)
-    return model.requestOf(name, turn)
+    return model
   } finally {
     await troupe.close()
   }

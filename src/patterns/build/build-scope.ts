@@ -104,6 +104,24 @@ export function toFileChanges(files: readonly ChangedFile[]): FileChanges {
   }
 }
 
+/** The changes of two rounds as one: a file that was created and then modified is created, and one that is deleted again is none. */
+export function combineChanges(first: FileChanges, second: FileChanges): FileChanges {
+  const unique = (paths: readonly string[]) => [...new Set(paths)].sort()
+  const without = (paths: readonly string[], others: readonly string[]) =>
+    paths.filter((path) => !others.includes(path))
+  const restored = second.files_created.filter((path) => first.files_deleted.includes(path))
+  const created = [...without(first.files_created, second.files_deleted), ...without(second.files_created, restored)]
+  const modified = without([...first.files_modified, ...second.files_modified, ...restored], created)
+  return {
+    files_created: unique(created),
+    files_modified: unique(without(modified, second.files_deleted)),
+    files_deleted: unique([
+      ...without(first.files_deleted, restored),
+      ...without(second.files_deleted, first.files_created),
+    ]),
+  }
+}
+
 /** A plan in a few lines. */
 export function describePlan({ summary, tasks }: BuildPlan): string {
   const lines = tasks.map(({ task_id, title, agent, scope, dependencies }) => {

@@ -2,6 +2,7 @@ import type { PatternResult } from '../../kernel/pattern.ts'
 import type { BuildScope } from './build-scope.ts'
 import { describePlan, emitPhase, gitStep, identify, startConversation, toFileChanges } from './build-scope.ts'
 import type { BuildState } from './build-state.ts'
+import type { ReviewerOutput } from './contracts.ts'
 import { performDeveloper } from './development/perform-developer.ts'
 import type { BuildOutput } from './output.ts'
 import { reportPrompt } from './prompts/architect-prompts.ts'
@@ -81,7 +82,7 @@ async function writeReport(scope: BuildScope, state: BuildState, branch: string 
   const work = [
     JSON.stringify({ plan: plan ? describePlan(plan) : '' }),
     ...[...tasks.values()].map((task) => JSON.stringify(task)),
-    JSON.stringify({ review: review?.output ?? null }),
+    JSON.stringify({ review: review ? reviewSummary(review.output) : null }),
   ]
   const session = await performDeveloper(
     scope,
@@ -93,6 +94,11 @@ async function writeReport(scope: BuildScope, state: BuildState, branch: string 
   )
   // The facts are the report where the architect writes none.
   return session.text.trim() === '' ? facts.join('\n') : session.text.trim()
+}
+
+/** The review without its verification: the facts say what ran. */
+function reviewSummary({ verdict, summary, findings }: ReviewerOutput) {
+  return { verdict, summary, findings }
 }
 
 function failureText({ status, tasks, review, reason }: BuildState): string {

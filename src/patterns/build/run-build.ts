@@ -1,12 +1,13 @@
 import type { PatternResult } from '../../kernel/pattern.ts'
 import type { BuildConfig } from './build-config.ts'
-import { emitPhase } from './build-scope.ts'
+import { combineChanges, emitPhase } from './build-scope.ts'
 import type { BuildState } from './build-state.ts'
 import { completeBuild } from './complete-build.ts'
 import type { BuildPlan, PlannedTask, PreviousAttempt, RequiredChange } from './contracts.ts'
 import { delegateTasks } from './development/delegate-tasks.ts'
 import type { BuildContext } from './events.ts'
 import type { BuildInput } from './input.ts'
+import type { TaskOutcome } from './output.ts'
 import { approvePlan } from './plan/approve-plan.ts'
 import type { PlanRequest, RequestedPlan } from './plan/request-plan.ts'
 import { requestPlan } from './plan/request-plan.ts'
@@ -73,12 +74,13 @@ async function iterate(received: ReceivedBuild, state: BuildState, planned: Requ
     emitPhase(scope, { phase: 'delegate', iteration })
     const worked = await delegateTasks(scope, { iteration, tasks: round.tasks, earlier })
     emitPhase(scope, { phase: 'collect', iteration })
-    for (const outcome of worked.outcomes) state.tasks.set(outcome.task_id, outcome)
+    for (const outcome of worked.outcomes) recordOutcome(state, outcome)
     for (const [task_id, attempts] of worked.attempts) earlier.set(task_id, attempts)
     if (scope.decisions.some(({ decision }) => decision === 'abort')) return
     const outcomes = [...state.tasks.values()]
-    state.review = await reviewWork(scope, { iteration, plan: round.planned.plan, outcomes })
-    const isComplete = outcomes.every(({ status }) => status === 'completed')
+    const asked_for = state.review?.output.required_changes ?? []
+    state.review = await reviewWork(scope, { iteration, plan: round.planned.plan, outcomes, asked_for })
+    const isComplete = round.planned.plan.tasks.every(({ task_id }) => state.tasks.get(task_id)?.status === 'completed')
     if (state.review.output.verdict === 'approved' && isComplete) {
       Object.assign(state, { status: 'completed', approved_by: 'reviewer' })
       return
@@ -100,6 +102,14 @@ async function iterate(received: ReceivedBuild, state: BuildState, planned: Requ
     }
     round = next
   }
+}
+
+/** A task that was worked on in several rounds has the changes of all of them. */
+function recordOutcome({ tasks }: BuildState, outcome: TaskOutcome): void {
+  const before = tasks.get(outcome.task_id)?.output
+  const { output } = outcome
+  const changes = before && output && combineChanges(before.changes, output.changes)
+  tasks.set(outcome.task_id, changes ? { ...outcome, output: { ...output, changes } } : outcome)
 }
 
 /** `rejected` goes back to planning, on top of the work as it is; `changes_requested` goes back to the developers. */

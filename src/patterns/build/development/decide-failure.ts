@@ -42,7 +42,7 @@ async function askArchitect(
   { task, agent, attempt, output, attempts, key }: FailedAttempt,
 ): Promise<FailureDecision> {
   const { agents, config, input } = scope
-  const report = JSON.stringify({ task, agent, attempt, output, previous_attempts: attempts })
+  const report = JSON.stringify({ task, agent, attempt, output, previous_attempts: attempts.slice(0, -1) })
   const session = await performDeveloper(
     scope,
     { ...agents.architect, tools: [] },

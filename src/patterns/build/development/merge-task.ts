@@ -1,7 +1,7 @@
 import type { MergeConflict } from '../../../kernel/repository.ts'
 import type { BuildScope } from '../build-scope.ts'
 import { gitStep, identify, toFileChanges } from '../build-scope.ts'
-import { conflictPrompt, developerSchema } from '../prompts/developer-prompt.ts'
+import { conflictPrompt } from '../prompts/developer-prompt.ts'
 import type { DevelopedTask } from './develop-task.ts'
 import { scopedDeveloper } from './developer-agent.ts'
 import { performDeveloper } from './perform-developer.ts'
@@ -84,8 +84,6 @@ async function resolveConflicts(scope: BuildScope, developed: DevelopedTask, { k
           scope: task.scope,
         }),
         workspace: worktree.workspace,
-        output: developerSchema,
-        allowText: true,
       },
     },
   )

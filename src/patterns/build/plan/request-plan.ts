@@ -7,7 +7,7 @@ import { buildPlan, checkContract } from '../contracts.ts'
 import { performDeveloper } from '../development/perform-developer.ts'
 import { planCorrectionPrompt, planPrompt, planSchema, replanPrompt } from '../prompts/plan-prompt.ts'
 import { readObject } from '../read-fields.ts'
-import { describeCheck } from '../verification/check.ts'
+import { describeCheck, describeFailures } from '../verification/check.ts'
 import type { PlanCheck, PlanFacts } from './check-plan.ts'
 import { checkPlan } from './check-plan.ts'
 import { parsePlan } from './parse-plan.ts'
@@ -69,10 +69,14 @@ function firstPrompt({ input, baseline, agents, config }: BuildScope, { reposito
     request: input.request,
     repository,
     baseline: baseline.length > 0 ? baseline.map(describeCheck) : ['no command that tests the project was found'],
+    failures: describeFailures(baseline),
     developers: agents.developers,
     max_tasks: config.max_tasks,
   })
 }
+
+/** The plan is the answer: a list of tasks beside it would be a second one. */
+const TASK_LIST_TOOLS = ['TaskCreate', 'TaskUpdate', 'TaskList']
 
 function askForPlan(
   scope: BuildScope,
@@ -80,10 +84,12 @@ function askForPlan(
   instruction: string,
 ): Promise<SessionResult> {
   const { context, agents } = scope
+  const { tools = [] } = agents.architect
+  const architect = { ...agents.architect, tools: tools.filter((name) => !TASK_LIST_TOOLS.includes(name)) }
   const answer = { output: planSchema, allowText: true as const }
   if (again)
     return context.perform(undefined, { instruction, resume: again.session_id, ...answer }, { key: `${key}/session` })
-  return performDeveloper(scope, agents.architect, {
+  return performDeveloper(scope, architect, {
     key: `${key}/session`,
     request: { instruction, workspace, readOnly: true, ...answer },
   })

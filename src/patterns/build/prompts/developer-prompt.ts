@@ -30,6 +30,7 @@ export function developerPrompt({ request, input, checks }: DeveloperPromptInput
     constraints.testing_required ? 'Write tests for new behaviour.' : 'New tests are not needed.',
     'Never delete, skip or weaken a test to make it pass: the tests are compared with those before.',
     ...(checks.length > 0 ? [`After the merge, these commands are run: ${checks.join('; ')}.`] : []),
+    'Work with your tools first. When you are done, review your work against the acceptance criteria; only then reply.',
     answerForm(),
   ].join('\n')
 }
@@ -59,7 +60,7 @@ export function conflictPrompt({ task, conflicts, scope }: ConflictPromptInput):
     DATA_RULE,
     fenceData(sides.join('\n')),
     'Edit each file so that both changes are in effect, and remove every marker. Do not commit.',
-    answerForm(),
+    'When you are done, say in one or two sentences how you resolved it.',
   ].join('\n')
 }
 
@@ -88,7 +89,7 @@ function requiredChangesSection(changes: readonly RequiredChange[]): string {
 function answerForm(): string {
   return jsonAnswer(
     [
-      'When you are done, review your own work against the acceptance criteria. "status" is completed, partial or failed.',
+      '"status" is completed, partial or failed.',
       '"blockers" has what kept you from completing it; without any, give an empty list. "met" is null where you could not check.',
     ],
     {

@@ -12,6 +12,8 @@ export interface PlanPromptInput {
   repository: readonly string[]
   /** What the checks said before anything was changed, one a line. */
   baseline: readonly string[]
+  /** What failing checks printed, one JSON object a line. */
+  failures: readonly string[]
   developers: readonly Agent[]
   max_tasks: number
 }
@@ -59,11 +61,15 @@ const RULES = [
   'If the request needs no change, give an empty list of tasks and the reason as "no_change_reason"; otherwise that is null.',
 ]
 
-export function planPrompt({ request, repository, baseline, developers, max_tasks }: PlanPromptInput): string {
+export function planPrompt(prompt: PlanPromptInput): string {
+  const { request, repository, baseline, failures, developers, max_tasks } = prompt
   return [
     section('<request>', request),
     section('<repository>', repository.join('\n')),
     section('<baseline source="computed, reliable">', baseline.join('\n')),
+    ...(failures.length > 0
+      ? [section('<failing_checks>', [DATA_RULE, fenceData(failures.join('\n'))].join('\n'))]
+      : []),
     section('<developers>', agentList(developers)),
     'Read the code that the request is about. Then divide the request into tasks for the developers. A developer sees only its own task.',
     `Prefer few tasks: at most ${max_tasks}, and one is enough for a small change. You change nothing yourself.`,

@@ -8,7 +8,7 @@ import { findingCategories, findingSeverities, verdicts } from '../contracts.ts'
 export interface ReviewerPromptInput {
   request: string
   input: ReviewerInput
-  /** What the developers reported, one JSON object a line. */
+  /** What the developers reported and what failing checks printed, one JSON object a line. */
   reports: readonly string[]
   /** The whole change; cut off where it is too long. */
   diff: string
@@ -16,9 +16,14 @@ export interface ReviewerPromptInput {
   checks: readonly string[]
   /** What a comparison of the tests with those before has found. */
   test_changes: readonly string[]
+  /** What the review before asked for; empty in the first round. */
+  asked_for: readonly string[]
 }
 
-export function reviewerPrompt({ request, input, reports, diff, checks, test_changes }: ReviewerPromptInput): string {
+const ASKED_FOR = 'The last review asked for this. Check that it was done:'
+
+export function reviewerPrompt(prompt: ReviewerPromptInput): string {
+  const { request, input, reports, diff, checks, test_changes, asked_for } = prompt
   const { review_scope, criteria, acceptance_criteria } = input
   const { focus_areas = [] } = review_scope
   return [
@@ -30,6 +35,9 @@ export function reviewerPrompt({ request, input, reports, diff, checks, test_cha
     section('<checks source="computed, reliable">', checks.join('\n')),
     ...(test_changes.length > 0
       ? [section('<test_changes source="computed, reliable">', test_changes.join('\n'))]
+      : []),
+    ...(asked_for.length > 0
+      ? [section('<asked_for>', [ASKED_FOR, DATA_RULE, fenceData(asked_for.join('\n'))].join('\n'))]
       : []),
     section('<work>', [DATA_RULE, fenceData([...reports, diff].join('\n'))].join('\n')),
     'Review the merged work of the developers in your folder, and read the files where the change alone does not tell. You change nothing.',

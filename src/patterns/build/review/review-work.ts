@@ -1,13 +1,13 @@
 import type { ChangedFile } from '../../../kernel/repository.ts'
 import type { BuildScope } from '../build-scope.ts'
 import { emitPhase, gitStep, identify, startConversation } from '../build-scope.ts'
-import type { BuildPlan, ReviewerInput } from '../contracts.ts'
+import type { BuildPlan, RequiredChange, ReviewerInput } from '../contracts.ts'
 import { checkContract, reviewerInput, reviewerOutput } from '../contracts.ts'
 import { performDeveloper } from '../development/perform-developer.ts'
 import type { TaskOutcome } from '../output.ts'
 import { reviewerPrompt, reviewerSchema } from '../prompts/reviewer-prompt.ts'
 import type { CheckResult } from '../verification/check.ts'
-import { describeCheck } from '../verification/check.ts'
+import { describeCheck, describeFailures } from '../verification/check.ts'
 import { changedCheckCommands, findWeakenedTests } from '../verification/compare-tests.ts'
 import { runChecks } from '../verification/run-checks.ts'
 import type { BoundReview } from './bind-verdict.ts'
@@ -30,6 +30,8 @@ export interface ReviewRequest {
   iteration: number
   plan: BuildPlan
   outcomes: readonly TaskOutcome[]
+  /** What the review before asked for. */
+  asked_for: readonly RequiredChange[]
 }
 
 /** Verifies the merged work and lets the reviewer judge it. The verdict agrees with what ran. */
@@ -51,7 +53,7 @@ export async function reviewWork(scope: BuildScope, request: ReviewRequest): Pro
       files,
       weak: findWeakenedTests({ baseline: [], current: [], files, diff: text }),
       commands: changedCheckCommands(before, after),
-      diff: text.slice(0, MAX_PROMPT_DIFF),
+      diff: shortenDiff(text),
     }
   })
   const checks = await runChecks(scope, { workspace: merged.workspace, stage: 'merged', iteration })
@@ -73,6 +75,12 @@ export async function reviewWork(scope: BuildScope, request: ReviewRequest): Pro
   context.emit(`${key}/result`, 'build:review', { iteration, ...bound, weakened_tests })
   scope.notes.push(...bound.overruled.map((claim) => `the reviewer ${claim}`))
   return { ...bound, checks, head: merged.head, files: merged.files, weakened_tests }
+}
+
+/** A reviewer has to know that it does not see everything. */
+function shortenDiff(text: string): string {
+  if (text.length <= MAX_PROMPT_DIFF) return text
+  return `${text.slice(0, MAX_PROMPT_DIFF)}\n[cut off: ${text.length - MAX_PROMPT_DIFF} characters more; read the files that are missing here]`
 }
 
 function toReviewerInput(
@@ -105,7 +113,7 @@ interface ReviewerCall extends ReviewRequest {
 }
 
 /** A reviewer that fails is asked once more; without any answer there is no verdict. */
-async function askReviewer(scope: BuildScope, { input, outcomes, key, work }: ReviewerCall) {
+async function askReviewer(scope: BuildScope, { input, outcomes, asked_for, key, work }: ReviewerCall) {
   const { agents, config } = scope
   const [architect, reviewer] = [identify(scope, config.architect), identify(scope, agents.reviewer.name)]
   const conversation = startConversation(scope.context, input.task_id)
@@ -114,10 +122,11 @@ async function askReviewer(scope: BuildScope, { input, outcomes, key, work }: Re
   const instruction = reviewerPrompt({
     request: scope.input.request,
     input,
-    reports: outcomes.map((outcome) => JSON.stringify(outcome)),
+    reports: [...outcomes.map((outcome) => JSON.stringify(outcome)), ...describeFailures(work.checks)],
     diff: work.diff,
     checks: work.checks.length > 0 ? work.checks.map(describeCheck) : ['no command that tests the project was found'],
     test_changes: work.weakened_tests,
+    asked_for: asked_for.map((change) => JSON.stringify(change)),
   })
   const request = { instruction, workspace: work.workspace, output: reviewerSchema, allowText: true as const }
   const reviewerAgent = { ...agents.reviewer, timeout_ms }

@@ -39,6 +39,16 @@ export const checkResult = z.strictObject({
 })
 export type CheckResult = z.output<typeof checkResult>
 
+/** Characters of the output of a failed check that agents see. */
+const SHOWN_OUTPUT_CHARS = 3000
+
+/** The ends of the outputs of checks that did not pass, one JSON object a line: they say what to correct. */
+export function describeFailures(checks: readonly CheckResult[]): string[] {
+  return checks
+    .filter(({ status, output }) => status !== 'passed' && output !== '')
+    .map(({ name, output }) => JSON.stringify({ check: name, end_of_output: output.slice(-SHOWN_OUTPUT_CHARS) }))
+}
+
 /** One line about a check, with the numbers that are known. */
 export function describeCheck({ name, command, status, exit_code, reason, tests }: CheckResult): string {
   const code = status === 'failed' && exit_code !== null ? ` (exit code ${exit_code})` : ''
