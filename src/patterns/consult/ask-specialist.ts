@@ -2,6 +2,7 @@ import { toTroupeError } from '../../errors.ts'
 import type { PerformRequest } from '../../kernel/context.ts'
 import { isFatal } from '../../kernel/journal/fatal-error.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
+import type { Spend } from '../../kernel/spend.ts'
 import { ANSWER_FORM } from './answer-form.ts'
 import { isConfigurationError } from './configuration-error.ts'
 import type { Consultation } from './consultation.ts'
@@ -31,6 +32,8 @@ export interface SpecialistQuestion {
   exchange_number: number
   /** The items of the context package, if the specialist got one with the question. */
   context_provided?: Record<string, unknown>
+  /** The spend of a session that did not run under `key`. */
+  spend?: Pick<Spend, 'input' | 'output' | 'usd'>
 }
 
 /** A question with its context package, and the request that opens the specialist's session. */
@@ -113,12 +116,12 @@ export async function askSpecialist(
 /** Records a specialist's reply as an exchange and says what it is. */
 export async function readOutcome(
   consultation: Consultation,
-  { agent, key, exchange_number }: SpecialistQuestion,
+  { agent, key, exchange_number, ...question }: SpecialistQuestion,
   session: SessionResult,
 ): Promise<SpecialistOutcome> {
   const { context, request } = consultation
   const { status, stop_reason, text, error } = session
-  const spend = await context.readSpend(`${key}-spend`, { under: key })
+  const spend = question.spend ?? (await context.readSpend(`${key}-spend`, { under: key }))
   const answer = parseSpecialistAnswer(session)
   const { clarification_needed } = answer
   const reply = clarification_needed ?? answer.answer

@@ -17,6 +17,8 @@ export interface Consultation {
   history: string[]
   /** Specialists that were asked in vain, or must not be asked. */
   excluded: string[]
+  /** The summary of its answer, if it was resolved before: a follow-up changes the outcome and keeps its rating. */
+  resolution_summary?: string
 }
 
 /** The asker of a run without `as`. */

@@ -27,7 +27,7 @@ export interface Delivery {
 
 /** Delivers an answer to the asker, which resolves the consultation. */
 export async function deliverAnswer(
-  { context, request, reason }: Consultation,
+  { context, request, reason, resolution_summary }: Consultation,
   answer: ConsultationAnswer,
   { outcome_type = 'successful', note, missing_information, from_knowledge }: Delivery = {},
 ): Promise<PatternResult> {
@@ -37,6 +37,7 @@ export async function deliverAnswer(
     collaboration_id,
     outcome_type,
     resolution_summary: answer.response.answer,
+    ...(resolution_summary === undefined ? undefined : { again: true as const }),
   })
   const problem = await storeConsultation(context, {
     consultation: { request, agent: answer.consulted_agent, reason, answer },

@@ -14,6 +14,7 @@ export interface EarlierConsultation extends Consultation {
   exchanges: readonly Row[]
   /** The number of the last exchange. */
   exchange_number: number
+  success_rating: number | null
 }
 
 /** Reads a consultation of this project. Throws `invalid_input` for an unknown id. */
@@ -33,6 +34,11 @@ export async function readConsultation(
     table: 'collaboration_exchanges',
     where: { collaboration_id },
     orderBy: { column: 'exchange_number' },
+  })
+  const [outcome] = await context.query('stored-outcome', {
+    table: 'collaboration_outcomes',
+    columns: ['resolution_summary', 'success_rating'],
+    where: { collaboration_id },
   })
   const request = row.request as ConsultationRequest
   const asked = context.caller?.opening.agent.name
@@ -55,6 +61,8 @@ export async function readConsultation(
     exchange_number: Math.max(0, ...exchanges.map((exchange) => Number(exchange.exchange_number))),
     history: exchanges.map(formatExchange),
     excluded: [],
+    ...(outcome ? { resolution_summary: String(outcome.resolution_summary) } : undefined),
+    success_rating: typeof outcome?.success_rating === 'number' ? outcome.success_rating : null,
   }
 }
 

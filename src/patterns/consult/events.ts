@@ -64,6 +64,8 @@ export const consultEvents = {
     ...collaboration,
     outcome_type: z.enum(['successful', 'escalated', 'loop_detected']),
     resolution_summary: z.string(),
+    /** It was resolved before: this outcome replaces the earlier one, whose rating stays. */
+    again: z.literal(true).optional(),
   }),
   'consult:rated': z.strictObject({
     ...collaboration,

@@ -13,7 +13,7 @@ export async function recordRating(
   context: ConsultContext,
   { collaboration_id, rating, lessons_learned }: RateConsultationInput,
 ): Promise<PatternResult> {
-  const { status } = await readConsultation(config, context, collaboration_id)
+  const { status, success_rating } = await readConsultation(config, context, collaboration_id)
   if (status !== 'resolved' && status !== 'responded') {
     throw new TroupeError(
       'invalid_input',
@@ -23,8 +23,6 @@ export async function recordRating(
       },
     )
   }
-  const earlier = await context.query('earlier', { table: 'collaboration_outcomes', where: { collaboration_id } })
-  const replaced = earlier.find(({ success_rating }) => typeof success_rating === 'number')?.success_rating
   context.emit('rated', 'consult:rated', {
     collaboration_id,
     success_rating: rating,
@@ -35,6 +33,9 @@ export async function recordRating(
   await storeRating(context, { rating: rated, key: 'learn' })
   return {
     success: true,
-    output: { collaboration_id, success_rating: rating, ...(replaced === undefined ? undefined : { replaced }) },
+    output: {
+      ...{ collaboration_id, success_rating: rating },
+      ...(success_rating === null ? undefined : { replaced: success_rating }),
+    },
   }
 }

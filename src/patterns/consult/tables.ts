@@ -133,7 +133,7 @@ function consultRows(event: ConsultEvent): RowChange[] {
     case 'consult:response':
       return [setStatus('responded')]
     case 'consult:resolved':
-      return [setStatus('resolved', { completed_at: at }), { table: outcomes.name, insert: outcomeRow(event) }]
+      return [setStatus('resolved', { completed_at: at }), outcomeChange(event)]
     case 'consult:rated': {
       const { success_rating, lessons_learned } = event.data
       return [{ table: outcomes.name, id, update: { success_rating, lessons_learned } }]
@@ -213,9 +213,12 @@ function costSums(tokens: number, cost_usd: number | null): Record<string, numbe
   return cost_usd === null ? { unpriced_tokens: tokens } : { cost_usd }
 }
 
-function outcomeRow({ at, data }: ConsultEventOf<'consult:resolved'>): Row {
-  const { collaboration_id, outcome_type, resolution_summary } = data
-  return { id: collaboration_id, collaboration_id, outcome_type, resolution_summary, created_at: at }
+function outcomeChange({ at, data }: ConsultEventOf<'consult:resolved'>): RowChange {
+  const { collaboration_id, outcome_type, resolution_summary, again } = data
+  const table = outcomes.name
+  if (again) return { table, id: collaboration_id, update: { outcome_type, resolution_summary } }
+  const insert = { id: collaboration_id, collaboration_id, outcome_type, resolution_summary, created_at: at }
+  return { table, insert }
 }
 
 function loopRow({ at, data }: ConsultEventOf<'consult:loop'>): Row {

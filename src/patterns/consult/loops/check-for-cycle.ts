@@ -4,7 +4,7 @@ import { findWaitForCycle } from '../../../judgement/loop/wait-for-cycle.ts'
 import type { Context } from '../../../kernel/context.ts'
 import type { LoopRequest } from './check-for-loops.ts'
 import { compareQuestions } from './compare-questions.ts'
-import { readActiveConsultations } from './loop-history.ts'
+import { readWaitingConsultations } from './loop-history.ts'
 
 export interface CycleCheckOptions {
   request: LoopRequest
@@ -22,10 +22,9 @@ export async function checkForCycle(
   context: Context,
   { request, agent, key }: CycleCheckOptions,
 ): Promise<LoopJudgement> {
-  const { collaboration_id, requesting_agent, question } = request
-  const active = (await readActiveConsultations(context, `${key}/active`)).filter(
-    (consultation) => consultation.collaboration_id !== collaboration_id,
-  )
+  const { requesting_agent, question } = request
+  // The asker's own consultations cannot be part of the way back to it.
+  const active = await readWaitingConsultations(context, { agent: requesting_agent, key: `${key}/active` })
   const others = active.filter((consultation) => consultation.specialist_agent !== null)
   const compared =
     others.length === 0

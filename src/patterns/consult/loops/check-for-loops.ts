@@ -34,6 +34,7 @@ export async function checkForLoops(context: Context, { request, config, key }: 
   const { collaboration_id, requesting_agent, question } = request
   const { past, active } = await readLoopHistory(context, {
     ...{ collaboration_id, agent: requesting_agent, window: config.limits, key },
+    max_active: config.limits.max_active_collaborations_per_agent,
   })
   const own = past.filter((consultation) => consultation.requesting_agent === requesting_agent)
   const earlier = own.map((consultation) => consultation.question)

@@ -1,6 +1,7 @@
 import type { PastConsultation } from '../../../judgement/loop/consultation-loop.ts'
 import type { Context } from '../../../kernel/context.ts'
 import type { Row } from '../../../kernel/table.ts'
+import { USER_ASKER } from '../consultation.ts'
 
 /** The window of the loop detector. */
 export interface LoopWindow {
@@ -27,20 +28,22 @@ interface HistoryRequest {
   collaboration_id: string
   agent: string
   window: LoopWindow
+  /** At most this many of its consultations that wait are read: the rows are recorded, and so many are enough to know that it has to wait. */
+  max_active: number
   key: string
 }
 
 export interface LoopHistory {
   /** What the agent asked and was asked within the window, oldest first. */
   past: PastConsultation[]
-  /** Its consultations in this run that wait for an answer. */
+  /** Its consultations in this run that waited for an answer before this one, at most `max_active`. */
   active: PastConsultation[]
 }
 
 /** Reads the window of one agent in this project: one hour and ten consultations, unless configured otherwise. */
 export async function readLoopHistory(
   context: Context,
-  { collaboration_id, agent, window, key }: HistoryRequest,
+  { collaboration_id, agent, window, max_active, key }: HistoryRequest,
 ): Promise<LoopHistory> {
   const now = await context.now(`${key}/now`)
   const created_at = { gt: now - window.window_hours * HOUR }
@@ -52,7 +55,7 @@ export async function readLoopHistory(
   const [requested, received, open] = await Promise.all([
     context.query(`${key}/requested`, { ...CONSULTATIONS, where: { requesting_agent: agent, created_at }, ...newest }),
     context.query(`${key}/received`, { ...CONSULTATIONS, where: { specialist_agent: agent, created_at }, ...newest }),
-    context.query(`${key}/active`, { ...CONSULTATIONS, where: active }),
+    context.query(`${key}/active`, { ...CONSULTATIONS, where: active, limit: max_active }),
   ])
   const own = [...requested, ...open].find(({ id }) => id === collaboration_id)
   const isEarlier = (row: Row): boolean =>
@@ -63,13 +66,27 @@ export async function readLoopHistory(
   ].toSorted(compareRows)
   const details = await readDetails(context, rows, key)
   const toPast = (row: Row): PastConsultation => toPastConsultation(row, details)
-  return { past: rows.map(toPast), active: open.filter(isEarlier).toSorted(compareRows).map(toPast) }
+  // In the order of writing: of several requests at once exactly the last ones are too many.
+  const place = open.findIndex(({ id }) => id === collaboration_id)
+  return { past: rows.map(toPast), active: (place < 0 ? open : open.slice(0, place)).map(toPast) }
 }
 
-/** The consultations of this run that wait for an answer, oldest first. */
-export async function readActiveConsultations(context: Context, key: string): Promise<PastConsultation[]> {
-  const rows = await context.query(key, { ...CONSULTATIONS, where: { run_id: context.run_id, status: ACTIVE } })
-  return rows.toSorted(compareRows).map((row) => toPastConsultation(row, NO_DETAILS))
+/** Bounds what every check records while hundreds of consultations wait. */
+const MAX_WAITING = 20
+
+/** The newest consultations of other agents in this run that wait for an answer, oldest first. */
+export async function readWaitingConsultations(
+  context: Context,
+  { agent, key }: { agent: string; key: string },
+): Promise<PastConsultation[]> {
+  const requesting_agent = [USER_ASKER, ...context.roster.names].filter((name) => name !== agent)
+  const rows = await context.query(key, {
+    ...CONSULTATIONS,
+    where: { run_id: context.run_id, status: ACTIVE, requesting_agent },
+    orderBy: { column: 'created_at', direction: 'desc' },
+    limit: MAX_WAITING,
+  })
+  return rows.toReversed().map((row) => toPastConsultation(row, NO_DETAILS))
 }
 
 interface Details {
@@ -109,7 +126,7 @@ function toPastConsultation(row: Row, { outcomes, loops }: Details): PastConsult
   }
 }
 
-/** Oldest first; requests of the same millisecond have an order, too, so that of several at once exactly the last ones are too many. */
+/** Oldest first; requests of the same millisecond have an order, too. */
 function compareRows(a: Row, b: Row): number {
   return Number(a.created_at) - Number(b.created_at) || (String(a.id) < String(b.id) ? -1 : 1)
 }
