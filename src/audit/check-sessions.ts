@@ -30,7 +30,7 @@ export function checkSessions(): JournalCheck {
     if (isEvent(event, 'session:open')) {
       sessions.set(id, trackOpening(event, sessions, scope))
       const parent = event.data.parent_session_id
-      if (parent === null || event.data.segment > 1) return
+      if (parent === null || event.data.segment > 1 || event.data.bound === 'own') return
       const count = (children.get(parent) ?? 0) + 1
       children.set(parent, count)
       if (count > breadth) scope.report('limit', `${parent} has ${count} sub-sessions, limit \`breadth\` is ${breadth}`)

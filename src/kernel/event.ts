@@ -122,6 +122,8 @@ export interface SessionOpen {
   collect_with?: { tool: string; input: unknown }
   /** Waits for its place before its first turn. */
   queue?: QueuePlace
+  /** Set if the pattern that opened it bounds its sessions itself: it does not count against `limits.breadth`. */
+  bound?: 'own'
 }
 
 /** Context compaction. The dropped text stays in its original events. */

@@ -93,8 +93,8 @@ export interface PatternDefinition<Schemas extends PatternSchemas = PatternSchem
 /** How delegation is bounded for the sessions that a pattern performs for a calling agent. */
 export interface DelegationRules {
   /**
-   * `own`: the pattern bounds its chains of sessions itself and is open to every agent at any depth: neither `limits.depth` nor the
-   * caller's `agents` apply. Its sessions delegate no deeper than their caller could. Default: `limits.depth`.
+   * `own`: the pattern bounds its chains of sessions itself and is open to every agent at any depth: neither `limits.depth`,
+   * `limits.breadth` nor the caller's `agents` apply. Its sessions delegate no deeper than their caller could. Default: `limits.depth`.
    */
   bound?: 'limits.depth' | 'own'
   /** The calling agent itself: counted against `limits.self_depth`, or rejected like any other cycle. */

@@ -94,7 +94,7 @@ function spawnSession(
     internal: request.internal === true,
     delegation: scope.delegation,
   })
-  countSubSession(execution, caller)
+  if (!hasOwnBound(scope)) countSubSession(execution, caller)
   const preparing = prepareTools(scope, agent)
   const begin = (worktree?: SessionWorktree) => beginSession(scope, { agent, placement, worktree }, request)
   if (needsWorktree({ agent, request })) return beginInWorktree(scope, { agent, placement, request, preparing }, begin)
@@ -122,6 +122,11 @@ async function beginInWorktree(
   return begin(await openSessionWorktree(scope, { agent, session_id, caller, request }))
 }
 
+/** True if the calling pattern bounds its sessions itself. */
+function hasOwnBound({ caller, delegation }: SessionScope): boolean {
+  return caller !== undefined && delegation?.bound === 'own'
+}
+
 interface NewSession {
   agent: Agent
   placement: Placement
@@ -129,10 +134,11 @@ interface NewSession {
 }
 
 function beginSession(
-  { execution, key, caller }: SessionScope,
+  scope: SessionScope,
   { agent, placement, worktree }: NewSession,
   request: PerformRequest,
 ): SessionState {
+  const { execution, key, caller } = scope
   const { background, cache_key, readOnly, thread, output, collect_with, queue } = request
   const model = request.model ?? agent.model ?? caller?.opening.model
   const id = sessionId({ run_id: execution.run.id, key, agent: agent.name, parent: placement.parent_session_id })
@@ -160,6 +166,7 @@ function beginSession(
     ...(background && output ? { output: toJsonSchema(output) } : undefined),
     ...(background && collect_with ? { collect_with } : undefined),
     ...(queue ? { queue } : undefined),
+    ...(hasOwnBound(scope) ? { bound: 'own' as const } : undefined),
     ...(cache_key === undefined ? undefined : { cache_key }),
     ...(thread ? { thread: { length: thread.messages.length, hash: thread.hash } } : undefined),
   }
