@@ -53,6 +53,18 @@ export type {
 } from './kernel/pattern.ts'
 export { definePattern } from './kernel/pattern.ts'
 export type {
+  AgentIdentifier,
+  AgentMessageType,
+  AgentType,
+  CollaborationPattern,
+  PatternSessionFile,
+  PhaseType,
+  SessionFileChanges,
+  SessionFileEntry,
+  SessionFileMessage,
+  TaskAssignment,
+} from './kernel/pattern-session-file.ts'
+export type {
   PatternView,
   ProgressLine,
   SessionFacts,
@@ -107,6 +119,13 @@ export type { RateLimit, RateLimits } from './models/rate-limiter.ts'
 export type { RetryPolicyOptions } from './models/retry.ts'
 export { createRetryPolicy } from './models/retry.ts'
 export type { BuildConfig, BuildSettings } from './patterns/build/build-config.ts'
+export type {
+  DeveloperInput,
+  DeveloperOutput,
+  ReviewerInput,
+  ReviewerOutput,
+  ReviewFinding,
+} from './patterns/build/contracts.ts'
 export type { BuildEvent } from './patterns/build/events.ts'
 export type { BuildOutput } from './patterns/build/output.ts'
 export type { CollaborateOutput } from './patterns/collaborate/collaborate-output.ts'
@@ -162,3 +181,21 @@ export type { Lane, LaneArrow, LaneCall, LaneGate, LaneSession, Lanes, LaneTurn 
 export { lanesFrom } from './views/lanes.ts'
 export { loadPatternViews, patternViewText } from './views/pattern-views.ts'
 export type { LoadedView } from './views/run-view.ts'
+export type {
+  AgentMessage,
+  AgentSession,
+  CollaborationInfo,
+  MultiAgentSession,
+  PhaseAnnotation,
+  SessionProblem,
+  SessionRun,
+  SessionStatus,
+  SessionSummary,
+  SubAgentSession,
+  SubagentInfo,
+  SubSessionOutput,
+  ToolCallRecord,
+} from './views/session-file/agent-session.ts'
+export { isMultiAgentSession } from './views/session-file/agent-session.ts'
+export { sessionFileFrom } from './views/session-file/session-file.ts'
+export { validateSession } from './views/session-file/validate-session.ts'

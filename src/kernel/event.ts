@@ -187,6 +187,9 @@ export interface ToolPost extends ToolEventFields {
   /** Images of the result. */
   attachments?: readonly Attachment[]
   files?: string[]
+  /** Those of `files` that did not exist before. */
+  created?: string[]
+  deleted?: string[]
   truncated?: number
   recovered?: true
   /** Background sessions that this call started. */
@@ -208,6 +211,8 @@ export interface ToolError extends ToolEventFields {
   detail: ErrorRecord
   output?: unknown
   files?: string[]
+  created?: string[]
+  deleted?: string[]
   collected?: string[]
 }
 

@@ -1,5 +1,6 @@
 import type { ErrorRecord } from '../errors.ts'
 import type { EventOf, PatternEventType, SessionEnd } from './event.ts'
+import type { PatternSessionFile } from './pattern-session-file.ts'
 
 /*
  * The view of a pattern: a reducer over its events, and functions from the reduced state to lines. All of it is pure; a
@@ -75,6 +76,8 @@ export interface PatternView<State = unknown, Event = EventOf<PatternEventType>>
   json?(state: State): Record<string, unknown>
   /** The text of an output that has no `response`. */
   outputText?(output: unknown): string | undefined
+  /** The part of session files that only the pattern knows. */
+  sessionFile?: PatternSessionFile<State, Event>
 }
 
 /** A view, or a function that loads it when it is needed. */

@@ -20,6 +20,10 @@ export interface ToolResult {
   attachments?: readonly Attachment[]
   /** Paths that the call created or changed. */
   files?: string[]
+  /** Those of `files` that did not exist before. */
+  created?: string[]
+  /** Paths that the call deleted. */
+  deleted?: string[]
   /** New content of text files among them; it becomes an artifact where the session asks for that. */
   contents?: Readonly<Record<string, string>>
 }

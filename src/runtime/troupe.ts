@@ -11,6 +11,7 @@ import type { SteerAction } from '../kernel/steer-action.ts'
 import type { Schema } from '../schema/standard-schema.ts'
 import type { RunRow } from '../store/store.ts'
 import type { McpServerStatus } from '../tools/mcp/mcp-servers.ts'
+import type { AgentSession, MultiAgentSession } from '../views/session-file/agent-session.ts'
 import type { DeletionReport, DeletionScope, PruneOptions, Retention } from './delete-runs.ts'
 import { nodeVersionProblem } from './node-version.ts'
 import type { Queries } from './queries.ts'
@@ -90,6 +91,11 @@ export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]
   onChange(listener: () => void | Promise<void>): () => void
   /** The figures that patterns compute from their tables. `query` reads the tables themselves. */
   reports(query?: ReportQuery): Promise<Report[]>
+  /**
+   * A run of any pattern as a session file (`AgentSession`, or `MultiAgentSession` if agents worked together), at any time. It is made from
+   * the journal, and texts go through `redact` once more.
+   */
+  exportSession(run_id: string): Promise<AgentSession | MultiAgentSession>
   /** The configured MCP servers and their status. Starts none. */
   mcpServers(): McpServerStatus[]
   /** Deletes runs with everything that only they use. `run_busy` while one executes; `session_busy` if another run needs it. */
@@ -182,6 +188,11 @@ export async function createTroupe<const Patterns extends readonly Pattern[] = r
     reports: async (query = {}) => {
       const { readReports } = await import('./report-query.ts')
       return readReports((await parts.registry.get()).patterns, query, queries.query)
+    },
+    exportSession: async (run_id) => {
+      const { exportSession } = await import('./export-session.ts')
+      const [{ patterns }, events] = await Promise.all([parts.registry.get(), queries.events(run_id).all()])
+      return exportSession(events, patterns, parts.checkedPorts.redactor)
     },
     mcpServers: () => mcp?.status() ?? [],
     drain: async () => (await parts.execution.get()).engine.drain(),

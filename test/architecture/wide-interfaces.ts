@@ -14,6 +14,7 @@ export const allowedWideInterfaces: Readonly<Record<string, string>> = {
   ContextPackage: 'record: the fields of the context that a specialist gets, and how they were chosen',
   EventData: 'map: one member per event type',
   PatternDefinition: 'format: the fields of a pattern, most of them optional hooks',
+  SubAgentSession: 'format: the fields of session files, as the specification names them',
   PerformRequest: 'format: the options of one session, most of them optional',
   RunRow: 'record: one member per column',
   RunStart: 'record: the payload of run:start, fixed by recorded journals',

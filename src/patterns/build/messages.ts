@@ -1,3 +1,4 @@
+import type { AgentIdentifier } from '../../kernel/pattern-session-file.ts'
 import * as z from '../../schema/zod.ts'
 
 /*
@@ -23,7 +24,6 @@ const agentIdentifier = z.strictObject({
   agent_type: z.string(),
   instance_id: z.string().optional(),
 })
-export type AgentIdentifier = z.output<typeof agentIdentifier>
 
 export const agentMessage = z.strictObject({
   message_id: z.string(),
@@ -36,7 +36,7 @@ export const agentMessage = z.strictObject({
   content: z.unknown(),
   related_task_id: z.string().optional(),
 })
-export type AgentMessage = z.output<typeof agentMessage>
+export type BuildMessage = z.output<typeof agentMessage>
 
 /** A message before it has its place in the conversation. */
 export interface MessageDraft {
@@ -51,19 +51,19 @@ export interface MessageDraft {
 
 /** One conversation, such as the work on one task. Its messages are sent one after the other. */
 export class AgentConversation {
-  private readonly sent: AgentMessage[] = []
+  private readonly sent: BuildMessage[] = []
   readonly id: string
-  private readonly emit: (key: string, message: AgentMessage) => void
+  private readonly emit: (key: string, message: BuildMessage) => void
 
-  constructor(id: string, emit: (key: string, message: AgentMessage) => void) {
+  constructor(id: string, emit: (key: string, message: BuildMessage) => void) {
     this.id = id
     this.emit = emit
   }
 
-  send({ from, to, type, content, task_id, reply_to }: MessageDraft): AgentMessage {
+  send({ from, to, type, content, task_id, reply_to }: MessageDraft): BuildMessage {
     const sequence_number = this.sent.length + 1
     const answered = reply_to ?? this.lastTo(from)
-    const message: AgentMessage = {
+    const message: BuildMessage = {
       message_id: `${this.id}-${sequence_number}`,
       sequence_number,
       correlation_id: this.id,

@@ -1,3 +1,4 @@
+import type { AgentIdentifier, SessionFileMessage } from '../../kernel/pattern-session-file.ts'
 import type { ProgressLine, SessionFacts, SessionLabel, TextLine, TextSpan } from '../../kernel/pattern-view.ts'
 import { definePatternView } from '../../kernel/pattern-view.ts'
 import { formatSteerAction } from '../../views/steer-text.ts'
@@ -35,7 +36,33 @@ export const teamView = definePatternView<TeamView, TeamEvent>({
     ...problemLines(team.problems, width),
   ],
   json: ({ route }) => (route.length > 0 ? { route } : {}),
+  sessionFile: {
+    collaboration: ({ route }) => {
+      const first = route.find((agent) => agent !== 'user')
+      return {
+        pattern: 'peer_to_peer',
+        ...(first === undefined ? undefined : { orchestrator: { agent_id: first, agent_type: first } }),
+      }
+    },
+    message: handoffMessage,
+  },
 })
+
+const USER: AgentIdentifier = { agent_id: 'user', agent_type: 'user' }
+
+/** A handoff assigns work to the next member; one to the user, or the end of the team, delivers it. */
+function handoffMessage(event: TeamEvent): SessionFileMessage | undefined {
+  if (event.type !== 'team:handoff') return undefined
+  const { from, to, round, by, handoff_reason } = event.data
+  const identify = (name: string | null): AgentIdentifier =>
+    name === null || name === 'user' ? USER : { agent_id: name, agent_type: name }
+  return {
+    from_agent: identify(from),
+    to_agent: identify(to),
+    message_type: identify(to) === USER ? 'task_completion' : 'task_assignment',
+    content: { round, by, handoff_reason },
+  }
+}
 
 /** The progress line of a team event. */
 function teamProgress(event: TeamEvent): ProgressLine | undefined {

@@ -39,7 +39,7 @@ export function recordToolResult(scope: ToolCallScope, pre: ToolPre, result: Rec
       status: 'ok',
       output,
       ...(result.attachments?.length ? { attachments: result.attachments } : undefined),
-      ...(result.files ? { files: result.files } : undefined),
+      ...fileFields(result),
       ...(cut > 0 ? { truncated: cut } : undefined),
       ...(result.recovered ? { recovered: true as const } : undefined),
       ...(result.started ? { started: result.started } : undefined),
@@ -93,11 +93,19 @@ function appendToolError(
       error: error.message,
       detail: error.toJSON(),
       ...(result?.output === undefined ? undefined : { output: toRecordedOutput(result.output, redactor).output }),
-      ...(result?.files ? { files: result.files } : undefined),
+      ...fileFields(result),
       ...(result?.collected ? { collected: result.collected } : undefined),
     },
     scope.session.id,
   )
+}
+
+function fileFields({ files, created, deleted }: Pick<PatternResult, 'files' | 'created' | 'deleted'> = {}) {
+  return {
+    ...(files ? { files } : undefined),
+    ...(created?.length ? { created } : undefined),
+    ...(deleted?.length ? { deleted } : undefined),
+  }
 }
 
 function toolEventFields(scope: ToolCallScope, pre: PartialToolCall, result?: PatternResult) {

@@ -189,6 +189,7 @@ function addInspectCommands(program: Command, add: AddCommand): void {
     .argument('[name]', 'name of the artifact to print')
     .option('--version <number>', 'an older version (default: the newest)')
     .option('--out <file>', 'write the content to a file')
+  addSessionFileCommands(program, add)
   const replay = async (cli: Cli, [run = '']: string[]) =>
     (await import('./commands/replay-command.ts')).replayCommand(cli, run)
   add(program, 'replay', replay)
@@ -224,6 +225,19 @@ function addInspectCommands(program: Command, add: AddCommand): void {
     .option('--since <day>', 'only requests since this day, such as 2026-11-15')
     .option('--prices <file>', 'price file; repeatable, the last one wins', collectValues)
   addMetrics(program, add)
+}
+
+function addSessionFileCommands(program: Command, add: AddCommand): void {
+  add(program, 'export', async (cli, [run]) => (await import('./commands/export-command.ts')).exportCommand(cli, run))
+    .description('write a run as a session file: agents, tool calls, messages, changed files')
+    .argument('[run]', 'run id or unique prefix (default: newest run)')
+    .addOption(new Option('--format <format>', 'the format of the file').choices(['session']).default('session'))
+    .option('--output <file>', 'write to this file (default: standard output)')
+  add(program, 'validate', async (cli, [file = '']) =>
+    (await import('./commands/validate-command.ts')).validateCommand(cli, file),
+  )
+    .description('check a session file, of one agent or of several')
+    .argument('<file>', 'a session file in JSON')
 }
 
 function addMetrics(program: Command, add: AddCommand): void {
@@ -308,7 +322,7 @@ function createAddCommand(context: ProgramContext): AddCommand {
 }
 
 /** Commands that need no configuration, or report what is wrong with it. */
-const UNCONFIGURED = new Set(['init', 'demo', 'schema', 'doctor', 'loops', 'profile'])
+const UNCONFIGURED = new Set(['init', 'demo', 'schema', 'doctor', 'loops', 'profile', 'validate'])
 /** Commands that execute runs: without the tools and hooks of the project they would not do what was meant. */
 const EXECUTING = new Set(['chat', 'resume', 'fork', 'answer', 'pause', 'step', 'continue', 'next', 'set', 'say'])
 

@@ -56,7 +56,8 @@ export async function changeFile(
       await seenFiles.recordSeen(call.session_id, path, after)
       const hardLinks = (current?.stat.nlink ?? 1) - 1
       const note = hardLinks > 0 ? ` The file had ${hardLinks} more hard link(s); they keep the old content.` : ''
-      return { success: true, output: change.summary + note, files: [path], ...textContents(path, change.content) }
+      const files = changedFile(path, before === null)
+      return { success: true, output: change.summary + note, ...files, ...textContents(path, change.content) }
     })
   })
 }
@@ -76,7 +77,8 @@ export async function recoverChange(
     if (current && hash === pending.after) {
       await seenFiles.recordSeen(call.session_id, path, pending.after)
       const output = `${path} was changed before the interruption.`
-      return { success: true, output, files: [path], ...textContents(path, current.bytes) }
+      const files = changedFile(path, pending.before === null)
+      return { success: true, output, ...files, ...textContents(path, current.bytes) }
     }
     if (hash === pending.before) return undefined
     throw invalidCallError(
@@ -84,6 +86,10 @@ export async function recoverChange(
       'read the file, and make the change again if it is missing',
     )
   })
+}
+
+function changedFile(path: string, isNew: boolean): Pick<ToolResult, 'files' | 'created'> {
+  return { files: [path], ...(isNew ? { created: [path] } : undefined) }
 }
 
 /** Larger files are not kept as artifacts: the journal would hold every version of them. */

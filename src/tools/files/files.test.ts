@@ -97,9 +97,10 @@ describe('Read', () => {
 describe('Write and Edit', () => {
   test('TO7 Write creates folders, returns the changed files, and replaces only files that were read', async () => {
     const created = await fixture.call('Write', { file_path: 'deep/er/a.txt', content: 'one' })
-    expect(created).toMatchObject({ success: true, files: ['deep/er/a.txt'] })
+    expect(created).toMatchObject({ success: true, files: ['deep/er/a.txt'], created: ['deep/er/a.txt'] })
     expect(readFileSync(inWorkspace('deep/er/a.txt'), 'utf8')).toBe('one')
-    expect((await fixture.call('Write', { file_path: 'deep/er/a.txt', content: 'two' })).success).toBe(true)
+    const replaced = await fixture.call('Write', { file_path: 'deep/er/a.txt', content: 'two' })
+    expect([replaced.files, replaced.created]).toEqual([['deep/er/a.txt'], undefined])
     fixture.writeFile('there.txt', 'theirs')
     const unread = await fixture.call('Write', { file_path: 'there.txt', content: 'mine' })
     expect(unread.text).toContain('you have not read it')
@@ -174,7 +175,11 @@ describe('Write and Edit', () => {
     const call = toolCallContext()
     expect(await tool?.recover?.(input, call)).toBeUndefined()
     await tool?.execute(input, call)
-    expect(await tool?.recover?.(input, call)).toMatchObject({ success: true, files: ['a.txt'] })
+    expect(await tool?.recover?.(input, call)).toMatchObject({
+      success: true,
+      files: ['a.txt'],
+      created: ['a.txt'],
+    })
     fixture.writeFile('a.txt', 'other content')
     await expect((async () => tool?.recover?.(input, call))()).rejects.toThrow(
       'neither the content before the change nor the content after it',

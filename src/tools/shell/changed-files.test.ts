@@ -21,7 +21,12 @@ test('TO82 Bash reports the text files that a command has written, with their co
   expect(result.files).toEqual(['docs/new.md', 'old.md'])
   expect(result.contents).toEqual({ 'docs/new.md': 'new\n', 'old.md': 'old\nmore\n' })
   expect(result.output).toBe('same\n')
-  expect(await bash('mv old.md moved.md; rm docs/new.md')).toMatchObject({ files: ['moved.md'] })
+  expect(result.created).toEqual(['docs/new.md'])
+  expect(await bash('mv old.md moved.md; rm docs/new.md')).toMatchObject({
+    files: ['moved.md'],
+    created: ['moved.md'],
+    deleted: ['docs/new.md', 'old.md'],
+  })
   expect((await bash('chmod +x moved.md; cat moved.md')).files).toBeUndefined()
 })
 

@@ -27,7 +27,7 @@ const MAX_TOTAL_BYTES = 4_000_000
 /** The state of each file by its path, or `undefined` beyond the bounds. */
 type FileStates = ReadonlyMap<string, string> | undefined
 
-export interface ChangedFiles extends Pick<ToolResult, 'files' | 'contents'> {
+export interface ChangedFiles extends Pick<ToolResult, 'files' | 'created' | 'deleted' | 'contents'> {
   /** Notes for the model. */
   notes: string[]
 }
@@ -37,6 +37,8 @@ export interface ChangeTracker {
   start(call: ToolCall): Promise<() => Promise<ChangedFiles>>
 }
 
+/** The state of a file that is gone, among the reported changes. */
+const DELETED = 'deleted'
 const NOT_KEPT = 'not kept as artifacts; keep what matters with ArtifactWrite'
 
 export function createChangeTracker(workspace: Workspace, reported: ReportedChanges): ChangeTracker {
@@ -57,13 +59,21 @@ export function createChangeTracker(workspace: Workspace, reported: ReportedChan
         const changed = [...after].filter(
           ([path, state]) => before.get(path) !== state && !reported.has(path, state) && !isDenied(path),
         )
-        if (changed.length === 0) return { notes: [] }
-        for (const [path, state] of changed) reported.add(path, state)
-        if (changed.length > MAX_CHANGED) return { notes: [`${changed.length} files changed: ${NOT_KEPT}`] }
-        return readContents(
-          workspace,
-          changed.map(([path]) => path),
+        const deleted = [...before.keys()].filter(
+          (path) => !after.has(path) && !reported.has(path, DELETED) && !isDenied(path),
         )
+        for (const path of deleted) reported.add(path, DELETED)
+        const removed = deleted.length > 0 && deleted.length <= MAX_CHANGED ? { deleted } : undefined
+        if (changed.length === 0) return { ...removed, notes: [] }
+        for (const [path, state] of changed) reported.add(path, state)
+        if (changed.length > MAX_CHANGED) return { ...removed, notes: [`${changed.length} files changed: ${NOT_KEPT}`] }
+        const files = changed.map(([path]) => path)
+        const created = files.filter((path) => !before.has(path))
+        return {
+          ...(await readContents(workspace, files)),
+          ...(created.length > 0 ? { created } : undefined),
+          ...removed,
+        }
       }
     },
   }

@@ -7,17 +7,21 @@ import { toTerminalLine } from '../../../views/text-width.ts'
 import type { BuildEvent } from '../events.ts'
 import type { BuildOutput } from '../output.ts'
 import { describeCheck } from '../verification/check.ts'
+import type { BuildRecord } from './session-file.ts'
+import { buildSessionFile, newBuildRecord, reduceBuildRecord } from './session-file.ts'
 
 /** The tasks of developers, by the key of their session. */
 interface BuildView {
   tasks: Map<string, string>
+  record: BuildRecord
 }
 
 /** The view of a build: its plan, developers, checks, merges and reviews while it runs, and its result. */
 export const buildView = definePatternView<BuildView, BuildEvent>({
-  initial: () => ({ tasks: new Map() }),
+  initial: () => ({ tasks: new Map(), record: newBuildRecord() }),
   reduce(view, event) {
     if (event.type === 'build:task_start') view.tasks.set(event.data.session_key, event.data.task_id)
+    reduceBuildRecord(view.record, event)
     return view
   },
   progress: (_view, event, sessions) => buildProgress(event, sessions),
@@ -28,6 +32,7 @@ export const buildView = definePatternView<BuildView, BuildEvent>({
   },
   lines: (_view, { output }) => (isBuildOutput(output) ? resultLines(output) : []),
   outputText: (output) => (isBuildOutput(output) ? output.report : undefined),
+  sessionFile: buildSessionFile,
 })
 
 const PURPOSES: readonly [RegExp, string][] = [

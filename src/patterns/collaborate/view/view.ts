@@ -31,6 +31,19 @@ export const collaborateView = definePatternView<CollaborationViews, Collaborate
     const agreement = agreementViewFrom(output)
     return agreement ? (agreement.result ?? '') : undefined
   },
+  sessionFile: {
+    collaboration({ byKey }, input) {
+      const { mode, agents = [] } = byKey.get('') ?? { mode: (input as { mode?: string }).mode }
+      const [first] = agents
+      const coordinator =
+        mode === 'hierarchical' && first !== undefined ? { agent_id: first, agent_type: first } : undefined
+      return {
+        pattern: mode === 'sequential' ? 'pipeline' : 'master_worker',
+        ...(coordinator ? { orchestrator: coordinator } : undefined),
+      }
+    },
+    prompt: (input) => (input as { task: string }).task,
+  },
 })
 
 interface ProgressContext {

@@ -1,3 +1,4 @@
+import type { SessionFileMessage } from '../../../kernel/pattern-session-file.ts'
 import type { ProgressLine, SessionFacts, SessionLabel, SessionLookup, TextLine } from '../../../kernel/pattern-view.ts'
 import { definePatternView } from '../../../kernel/pattern-view.ts'
 import { errorSummary } from '../../../views/error-summary.ts'
@@ -30,7 +31,26 @@ export const consultView = definePatternView<ConsultationViews, ConsultEvent>({
     const parsed = consultOutput.safeParse(output)
     return parsed.success ? consultationText(parsed.data) : undefined
   },
+  sessionFile: {
+    collaboration: () => ({ pattern: 'master_worker' }),
+    message: exchangeMessage,
+  },
 })
+
+/** Questions, answers and questions back are feedback between the asker and the specialist. */
+function exchangeMessage(event: ConsultEvent): SessionFileMessage | undefined {
+  if (event.type !== 'consult:exchange') return undefined
+  const { collaboration_id, exchange_number, from_agent, to_agent, message_type, message_content } = event.data
+  const identify = (name: string) => ({ agent_id: name, agent_type: name })
+  return {
+    from_agent: identify(from_agent),
+    to_agent: identify(to_agent),
+    message_type: 'feedback',
+    content: { type: message_type, ...message_content },
+    sequence_number: exchange_number,
+    correlation_id: collaboration_id,
+  }
+}
 
 function consultProgress(
   { byId }: ConsultationViews,

@@ -1,0 +1,89 @@
+import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { schemaErrors } from '../../../../test/support/session-file-schema.ts'
+import { main } from '../program.ts'
+import { plainStyle } from '../render/styled-line.ts'
+
+let folder: string
+const before = process.cwd()
+
+beforeEach(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'troupe export ü-')))
+  process.chdir(folder)
+  vi.stubEnv('HOME', folder)
+  vi.stubEnv('USERPROFILE', folder)
+  const rules = [
+    {
+      when: { agent: 'architect', turn: 1 },
+      reply: { toolCalls: [{ name: 'task', input: { agent: 'reviewer', instruction: 'check' } }] },
+    },
+    { reply: { text: 'All good.' } },
+  ]
+  await writeFile('script.json', JSON.stringify({ rules }))
+})
+afterEach(async () => {
+  process.chdir(before)
+  vi.unstubAllEnvs()
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function troupe(...argv: string[]) {
+  const out: string[] = []
+  const err: string[] = []
+  const terminal = {
+    print: (text: string) => void out.push(text),
+    note: (text: string) => void err.push(text),
+    noteSync: () => {},
+    draw: () => {},
+    out: plainStyle(200),
+    err: plainStyle(200),
+    ...{ outputIsTTY: true, live: false, interactive: false },
+  }
+  const code = await main(argv, terminal)
+  return { code, out: out.join('\n'), err: err.join('\n') }
+}
+
+const start = () =>
+  troupe('run', 'task', '--agent', 'architect', '--instruction', 'Review it.', '--model', 'scripted:script.json')
+
+test('SF13 a run is exported to a file or to standard output, and the file is valid', async () => {
+  const run = await start()
+  expect(run.code, run.err).toBe(0)
+  const written = await troupe('export', '--format', 'session', '--output', 'a file.json')
+  expect(written.code, written.err).toBe(0)
+  expect(written.err).toMatch(/^\S+: 1 sub-session, 1 tool call and 2 messages written to a file\.json$/m)
+  const session = JSON.parse(await readFile('a file.json', 'utf8'))
+  expect(schemaErrors(session)).toEqual([])
+  expect(session.collaboration.participants.map(({ agent_id }: { agent_id: string }) => agent_id)).toEqual([
+    'architect',
+    'reviewer',
+  ])
+  expect(JSON.parse((await troupe('export', session.session_id)).out)).toEqual(session)
+  expect(await troupe('validate', 'a file.json')).toMatchObject({
+    code: 0,
+    out: 'a file.json is a valid MultiAgentSession',
+  })
+})
+
+test('SF13 problems of a file have their paths, and wrong input is explained', async () => {
+  await writeFile('wrong.json', '{"session_id":"s","tool_calls":[{"call_id":1}]}')
+  const wrong = await troupe('validate', 'wrong.json')
+  expect(wrong.code).toBe(1)
+  expect(wrong.out).toContain('tool_calls[0].call_id: ')
+  expect(wrong.out).toContain('user_prompt: is missing')
+  expect(wrong.out).toMatch(/^\d+ problems in wrong\.json$/m)
+  const { ok, problems } = JSON.parse((await troupe('validate', 'wrong.json', '--json')).out)
+  expect([ok, problems.length > 3]).toEqual([false, true])
+  await writeFile('text.json', 'not json')
+  expect(await troupe('validate', 'text.json')).toMatchObject({ code: 2, err: expect.stringContaining('is not JSON') })
+  expect(await troupe('validate', 'none.json')).toMatchObject({ code: 2, err: expect.stringContaining('none.json') })
+  expect((await troupe('export', '--format', 'csv')).code).toBe(2)
+  await start()
+  const missing = await troupe('export', '--output', 'no/such/folder.json')
+  expect(missing).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('--output no/such/folder.json cannot be written'),
+  })
+})
