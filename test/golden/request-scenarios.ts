@@ -155,6 +155,14 @@ export const scenarios: Readonly<Record<string, { scenario: Scenario; agent: str
     agent: 'orchestrator',
     turn: 2,
   },
+  'consult-specialist': { scenario: consultation(), agent: 'scout' },
+  'consult-synthesis': {
+    scenario: consultation(
+      '{"needed":"sessions","agents":["scout","lead"],"reason":"security_review","rationale":"Both.","confidence":1}',
+    ),
+    agent: 'orchestrator',
+    turn: 2,
+  },
   'team-member': { scenario: team({ writer: ['{"response":"Blue."}'] }), agent: 'writer' },
   'team-member-later': { scenario: team(approved()), agent: 'reviewer' },
   'team-member-shared-instructions': {
@@ -223,7 +231,7 @@ function consultation(...first: string[]): Scenario {
       suggested_agent: 'scout',
       urgency: 'high',
     },
-    replies: { orchestrator: [...first, routed], scout: ['{"answer":"Yes."}'] },
+    replies: { orchestrator: [...first, routed], scout: ['{"answer":"Yes."}'], lead: ['{"answer":"No."}'] },
     options: { agents: [lead, scout] },
   }
 }

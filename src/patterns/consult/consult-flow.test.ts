@@ -203,7 +203,7 @@ describe('the queue of an asker', () => {
 describe('in the background', () => {
   test('CS50 a background consultation returns at once, and consult_result gets the answer', async () => {
     const mayAnswer = Promise.withResolvers<void>()
-    const { task } = await createConsultTroupe({
+    const { task, troupe } = await createConsultTroupe({
       asking: asker(
         () => [consultCall(question, { background: true })],
         (request) => {
@@ -223,7 +223,10 @@ describe('in the background', () => {
         return answerJson('id')
       },
     })
-    expect(deliveredTo(await task('asking', 'go'))).toMatchObject({ status: 'resolved', response: { answer: 'id' } })
+    const run = await task('asking', 'go')
+    expect(deliveredTo(run)).toMatchObject({ status: 'resolved', response: { answer: 'id' } })
+    const [row] = await troupe.query({ table: 'agent_collaborations' }).all()
+    expect(row).toMatchObject({ request_tokens: 10, response_tokens: 5 })
   })
 
   test('CS51 S22 an answer that was not collected is delivered before the asker ends, and resolves the consultation', async () => {

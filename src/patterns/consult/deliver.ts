@@ -61,7 +61,7 @@ export async function deliverAnswer(
 
 /** The specialist asks back: the asker replies with another call. */
 export function deliverClarification(
-  { request: { collaboration_id } }: Consultation,
+  { context, request: { collaboration_id } }: Consultation,
   agent: string,
   { clarification_needed, additional_context }: SpecialistAnswer,
 ): PatternResult {
@@ -74,7 +74,9 @@ export function deliverClarification(
     ...(clarification_needed === undefined ? undefined : { clarification_needed }),
     note: [
       ...(additional_context === undefined ? [] : [additional_context]),
-      'Reply with consult: the same collaboration_id, and your reply as question.',
+      context.caller
+        ? 'Reply with consult: the same collaboration_id, and your reply as question.'
+        : `Reply with: troupe run consult --collaboration-id ${collaboration_id} YOUR REPLY`,
     ].join('\n'),
   }
   return { success: true, output }

@@ -1,5 +1,6 @@
 import { redactSensitive } from '../../../judgement/redaction/redact-sensitive.ts'
 import { DATA_RULE, fenceData, section } from '../../../kernel/prompt-text.ts'
+import { USER_ASKER } from '../consultation.ts'
 import type { ContextPackage } from './context-package.ts'
 
 /**
@@ -13,8 +14,8 @@ export function formatContextPackage(context: ContextPackage): string {
     section(
       '<consultation>',
       [
-        `The agent ${oneLine(requesting_agent)} asks you as a specialist (${oneLine(consultation_reason)}). Answer its question from the context below and what you`,
-        'know; say which part of the context your answer rests on, and what is missing if it is not enough. You do not see its conversation.',
+        `${askerName(requesting_agent)} asks you as a specialist (${oneLine(consultation_reason)}). Answer the question from the context below and what you`,
+        'know; say which part of the context your answer rests on, and what is missing if it is not enough. You see nothing else of the work on it.',
       ].join('\n'),
     ),
     section('<question>', fenceData(asked.join('\n'))),
@@ -29,9 +30,13 @@ export function formatFollowUp(requesting_agent: string, text: string): string {
   return redactSensitive(
     section(
       '<message>',
-      [`${oneLine(requesting_agent)} goes on:`, fenceData(text), 'Answer in the same form as before.'].join('\n'),
+      [`${askerName(requesting_agent)} goes on:`, fenceData(text), 'Answer in the same form as before.'].join('\n'),
     ),
   )
+}
+
+function askerName(requesting_agent: string): string {
+  return requesting_agent === USER_ASKER ? 'The user' : `The agent ${oneLine(requesting_agent)}`
 }
 
 function contextText(context: ContextPackage): string {
@@ -51,10 +56,10 @@ function contextText(context: ContextPackage): string {
       'Project',
       [
         [
-          `Type: ${oneLine(project_type)}`,
+          ...(project_type === 'unknown' ? [] : [`Type: ${oneLine(project_type)}`]),
           ...(tech_stack.length === 0 ? [] : [`Stack: ${tech_stack.map(oneLine).join(', ')}`]),
         ].join('\n'),
-      ],
+      ].filter(Boolean),
     ],
     [
       'Decisions of the project',

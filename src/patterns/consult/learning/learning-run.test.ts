@@ -6,6 +6,7 @@ import {
   consultResult,
   createConsultTroupe,
 } from '../../../../test/support/consultation.ts'
+import { lastMessageText } from '../../../../test/support/test-troupe.ts'
 
 const QUESTION = 'Should the pagination of search results start with zero?'
 
@@ -41,4 +42,16 @@ test('CS183 a question that was answered and rated well in an earlier run is ans
   })
   expect(model.requests.length).toBe(before)
   expect(await troupe.knowledge.list('agent_collaboration')).toHaveLength(1)
+})
+
+test('CS182 the specialist of a later run gets the resolved consultation with its rating and lessons', async () => {
+  const { troupe, model } = await createConsultTroupe({ answering: answerJson('Start with one.') })
+  const first = await troupe.run('consult', { question: QUESTION })
+  const { collaboration_id } = first.output ?? { collaboration_id: '' }
+  await troupe.run('rate_consultation', { collaboration_id, rating: 5, lessons_learned: 'Ask product.' })
+  await troupe.run('consult', { question: 'Should the pagination of search results end with an empty page?' })
+  const prompts = model.requests.filter(({ session }) => session.agent === 'answering').map(lastMessageText)
+  expect(prompts[0]).not.toContain('Similar questions of the past')
+  const past = `Question: ${QUESTION}\nAnswer: Start with one.\nLessons: Ask product.\nRated 5 of 5`
+  expect(prompts[1]).toContain(`## Similar questions of the past\n${past}`)
 })

@@ -1,6 +1,6 @@
 import { sumUsd } from '../../../kernel/spend.ts'
 import { parentStepKey } from '../../../views/run-reducer.ts'
-import type { ConsultEvent } from '../events.ts'
+import type { ConsultEvent, ConsultEventOf } from '../events.ts'
 import type { ConsultationStatus } from '../request.ts'
 
 /** One consultation as people see it. */
@@ -10,7 +10,8 @@ export interface ConsultationView {
   specialist_agent: string | null
   question: string
   consultation_reason: string | null
-  urgency: string
+  /** `null` in a run that continues a consultation of an earlier one. */
+  urgency: string | null
   status: ConsultationStatus
   exchanges: number
   answer: string | null
@@ -20,10 +21,17 @@ export interface ConsultationView {
   rating: number | null
 }
 
-/** By `collaboration_id`; and the consultation of each session key. */
+/** By `collaboration_id`; and the consultation of each step that asks, and the reply of each specialist's session, by key. */
 export interface ConsultationViews {
   byId: Map<string, ConsultationView>
   byKey: Map<string, string>
+  replies: Map<string, string>
+}
+
+/** The key of the step that asks, and the part of it that this key is of. */
+export function splitConsultKey(key: string): { path: string; part: string } {
+  const [, path, part] = /^(?:(.*?)\/)?((?:specialist|route)\/.+|(?:cycle-answer|synthesis)[^/]*)$/.exec(key) ?? []
+  return part === undefined ? { path: parentStepKey(key), part: '' } : { path: path ?? '', part }
 }
 
 export function reduceConsultation(views: ConsultationViews, { type, data }: ConsultEvent): void {
@@ -33,13 +41,29 @@ export function reduceConsultation(views: ConsultationViews, { type, data }: Con
     views.byKey.set(parentStepKey(data.key), collaboration_id)
     return
   }
+  if (type === 'consult:exchange') {
+    if (!views.byId.has(collaboration_id)) views.byId.set(collaboration_id, continuedView(data))
+    const { clarification_needed, answer } = data.message_content
+    if (data.message_type !== 'question')
+      views.replies.set(data.key.replace(/-response$/, ''), String(clarification_needed ?? answer ?? ''))
+  }
   const view = views.byId.get(collaboration_id)
   if (!view) return
-  views.byKey.set(parentStepKey(data.key), collaboration_id)
+  views.byKey.set(splitConsultKey(data.key).path, collaboration_id)
   Object.assign(view, changes(view, { type, data } as ConsultEvent))
 }
 
-function newView(data: Extract<ConsultEvent, { type: 'consult:request' }>['data']): ConsultationView {
+/** A consultation that began in an earlier run: its first message here says who asks whom. */
+function continuedView(data: ConsultEventOf<'consult:exchange'>['data']): ConsultationView {
+  const { collaboration_id, from_agent, to_agent, message_content } = data
+  const question = String(message_content.question ?? '')
+  const view = newView({ collaboration_id, requesting_agent: from_agent, question, urgency: null })
+  return { ...view, specialist_agent: to_agent, status: 'in_progress' }
+}
+
+type Asked = Pick<ConsultationView, 'collaboration_id' | 'requesting_agent' | 'question' | 'urgency'>
+
+function newView(data: Asked & { consultation_reason?: string | undefined }): ConsultationView {
   const { collaboration_id, requesting_agent, question, consultation_reason = null, urgency } = data
   return {
     ...{ collaboration_id, requesting_agent, question, consultation_reason, urgency },

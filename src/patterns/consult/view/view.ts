@@ -3,17 +3,16 @@ import type { ProgressLine, SessionFacts, SessionLabel, SessionLookup, TextLine 
 import { definePatternView } from '../../../kernel/pattern-view.ts'
 import { errorSummary } from '../../../views/error-summary.ts'
 import { formatCount, pluralize } from '../../../views/format-amount.ts'
-import { parentStepKey } from '../../../views/run-reducer.ts'
 import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import type { ConsultEvent } from '../events.ts'
 import type { ConsultOutput } from '../output.ts'
 import { consultOutput } from '../output.ts'
 import type { ConsultationView, ConsultationViews } from './consultations.ts'
-import { reduceConsultation } from './consultations.ts'
+import { reduceConsultation, splitConsultKey } from './consultations.ts'
 
 /** The view of consultations: who asks whom and why, what it costs, and what came of it. */
 export const consultView = definePatternView<ConsultationViews, ConsultEvent>({
-  initial: () => ({ byId: new Map(), byKey: new Map() }),
+  initial: () => ({ byId: new Map(), byKey: new Map(), replies: new Map() }),
   reduce(views, event) {
     reduceConsultation(views, event)
     return views
@@ -99,13 +98,22 @@ function costText(view: ConsultationView | undefined): string {
 }
 
 /** The sessions of a consultation: the specialists, and the orchestrator's own calls. */
-function consultSession({ byId, byKey }: ConsultationViews, { key, agent }: SessionFacts): SessionLabel | undefined {
-  const [, path, part] = /^(.*?)\/?(specialist\/[^/]+|route\/\d+\/router.*|cycle-answer.*|synthesis.*)$/.exec(key) ?? []
-  const view = byId.get(byKey.get(path ?? parentStepKey(key)) ?? '')
-  if (!view || part === undefined) return undefined
-  if (part.startsWith('specialist')) return { purpose: `answers ${view.requesting_agent}: ${view.question}` }
-  const purpose = part.startsWith('route') ? 'chooses a specialist' : 'writes the answer'
-  return { purpose: `${purpose} for ${view.requesting_agent}`, start: 'hidden', end: 'hidden', result: agent }
+function consultSession(views: ConsultationViews, { key }: SessionFacts): SessionLabel | undefined {
+  const { path, part } = splitConsultKey(key)
+  const view = views.byId.get(views.byKey.get(path) ?? '')
+  if (!view || part === '') return undefined
+  const { requesting_agent, question, specialist_agent } = view
+  if (part.startsWith('specialist')) {
+    const reply = views.replies.get(key)
+    return {
+      purpose: `answers ${requesting_agent}: ${question}`,
+      start: [`answers ${toTerminalLine(requesting_agent)}`],
+      ...(reply === undefined ? undefined : { result: reply }),
+    }
+  }
+  const hidden = { start: 'hidden', end: 'hidden' } as const
+  if (!part.startsWith('route')) return { purpose: `writes the answer for ${requesting_agent}`, ...hidden }
+  return { purpose: `chooses a specialist for ${requesting_agent}`, ...hidden, result: specialist_agent ?? 'nobody' }
 }
 
 /** One consultation: who asked whom, why, with which outcome and cost. */
@@ -117,7 +125,7 @@ function consultationLines(view: ConsultationView, width: number): TextLine[] {
     ...(exchanges === 0 ? [] : [pluralize(exchanges, 'exchange')]),
     ...(rating === null ? [] : [`rated ${rating} of 5`]),
   ]
-  const head = `${requesting_agent} → ${specialist_agent ?? '?'}  ${facts.join(' · ')}${costText(view)}`
+  const head = [`${requesting_agent} → ${specialist_agent ?? '?'}`, ...facts, costText(view).trim()].join(' · ')
   return [
     ...wrapText(`consult: ${toTerminalLine(head)}`, width, 2).map((text): TextLine => [['dim', text]]),
     ...wrapText(`  ${toTerminalLine(view.question)}`, width, 4).map((text): TextLine => [['dim', text]]),

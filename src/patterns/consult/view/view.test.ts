@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest'
+import { answerJson, asker, consultCall, createConsultTroupe } from '../../../../test/support/consultation.ts'
+import type { ConsultEvent } from '../events.ts'
+import type { ConsultationViews } from './consultations.ts'
+import { reduceConsultation } from './consultations.ts'
+import { consultView } from './view.ts'
+
+const question = 'What fields has the User model?'
+const page = { output: null, width: 100, ascii: false }
+const textOf = (lines: ReturnType<NonNullable<typeof consultView.lines>> = []) =>
+  lines.map((line) => line.map((span) => (typeof span === 'string' ? span : span[1])).join('')).join('\n')
+function reduceAll(events: readonly unknown[]): ConsultationViews {
+  const views: ConsultationViews = { byId: new Map(), byKey: new Map(), replies: new Map() }
+  for (const event of events as ConsultEvent[]) reduceConsultation(views, event)
+  return views
+}
+const facts = (key: string) => ({
+  ...{ key, agent: 'answering', depth: 1, status: 'running' as const, error: null },
+  ...{ calls: 0, tokens: 0, started_at: 0, ended_at: null },
+})
+
+test('CS72 a consultation at work shows who asks whom and its status, and its sessions have a purpose', async () => {
+  const { task, consultEvents } = await createConsultTroupe({
+    asking: asker(() => [consultCall(question)]),
+    answering: answerJson('id and name'),
+  })
+  const events = await consultEvents((await task('asking', 'go')).run_id)
+  const statuses = events
+    .map((_, index) => reduceAll(events.slice(0, index + 1)))
+    .map(({ byId }) => [...byId.values()][0])
+  expect(statuses.map((view) => view?.status)).toEqual([
+    ...['pending', 'routed', 'routed', 'in_progress', 'in_progress', 'responded', 'resolved'],
+  ])
+  const views = reduceAll(events)
+  expect(textOf(consultView.lines?.(views, page))).toMatch(
+    /consult: asking → answering · data question · resolved · 1 exchange/,
+  )
+  const asked = events.find(({ type, data }) => type === 'consult:exchange' && data.message_type === 'question')
+  const session = String(asked?.data.key).replace(/-question$/, '')
+  expect(consultView.session?.(views, facts(session))).toMatchObject({
+    purpose: `answers asking: ${question}`,
+    result: 'id and name',
+  })
+  const route = session.replace('specialist/1', 'route/1/router')
+  expect(consultView.session?.(views, facts(route))).toMatchObject({ result: 'answering', start: 'hidden' })
+})
+
+test('CS72 a run that continues a consultation shows it, too', async () => {
+  const { troupe, consultEvents } = await createConsultTroupe({
+    answering: ({ session }) =>
+      session.turn === 1 ? { text: '{"clarification_needed":"Which version?"}' } : answerJson('id'),
+  })
+  const { output } = await troupe.run('consult', { question })
+  expect(output?.note).toContain(`troupe run consult --collaboration-id ${output?.collaboration_id}`)
+  const again = await troupe.run('consult', { question: 'Version 2', collaboration_id: output?.collaboration_id })
+  const views = reduceAll(await consultEvents(again.run_id))
+  expect(textOf(consultView.lines?.(views, page))).toMatch(/consult: user → answering · resolved · 2 exchanges/)
+  expect(consultView.session?.(views, facts('specialist/continued'))).toMatchObject({ result: 'id' })
+})
