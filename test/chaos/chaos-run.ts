@@ -39,6 +39,8 @@ export interface ChaosResult {
   journal: Event[]
   sessions: SessionRow[]
   commands?: Command[]
+  /** The store after the last process. */
+  store?: Store
   ledger: ExternalLedger
   /** Number of model requests in flight when a process ended. */
   inFlight: number
@@ -97,6 +99,7 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
     start = await restartTime(disk, simulated.world.now())
   }
   outcome.journal = await disk.journal(RUN_ID)
+  outcome.store = disk.store
   outcome.commands = await disk.store.commands(RUN_ID, 0)
   outcome.sessions = await disk.store.sessions({ project: 'default', run_id: RUN_ID })
   return outcome

@@ -66,6 +66,16 @@ const CASES: Record<string, ConsultCase> = {
       ),
     },
   },
+  'background, failing specialist': {
+    replies: {
+      lead: turns(
+        () => [consultCall('What now?', { background: true })],
+        (request) => [{ name: 'consult_result', input: { collaboration_id: id(request) } }],
+      ),
+      coder: () => ({ text: ' ' }),
+      orchestrator: toCoderThenCritic,
+    },
+  },
   'failing specialist': { replies: { coder: () => ({ text: ' ' }), orchestrator: toCoderThenCritic } },
   several: {
     run: true,

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { ChaosPlan, ChaosResult } from './chaos-run.ts'
 import { runChaos } from './chaos-run.ts'
 import { collaborationOutcome, collaborationProblems } from './collaborate-oracle.ts'
+import { tableProblems } from './consult-oracle.ts'
 import { CONSULT_NAMES, consultScenario } from './consult-scenarios.ts'
 import type { FaultSweep } from './fault-sweep.ts'
 import { busyPlan, calmPlan, problemsAtEveryBoundary } from './fault-sweep.ts'
@@ -12,10 +13,14 @@ beforeAll(async () => {
   await runChaos(calmPlan(consultScenario('rated')))
 })
 
+/** Also checks that the tables equal those that the journal gives. */
 async function sweep(plan: ChaosPlan, name: string, fault: FaultSweep['fault']): Promise<string[]> {
   const scenario = consultScenario(name)
   const expected = collaborationOutcome(await runChaos(calmPlan(scenario)))
-  const findProblems = (outcome: ChaosResult) => collaborationProblems(outcome, expected)
+  const findProblems = async (outcome: ChaosResult) => [
+    ...collaborationProblems(outcome, expected),
+    ...(outcome.store ? await tableProblems(outcome.store, outcome.journal) : ['no store']),
+  ]
   return problemsAtEveryBoundary({ plan: { ...plan, scenario }, fault, findProblems, min_boundaries: 8 })
 }
 
@@ -26,6 +31,7 @@ describe('the undisturbed consultations', () => {
     ['rated', { calls: 5, output: /success_rating/ }],
     ['clarification', { calls: 6, output: /Go\./ }],
     ['background', { calls: 8, output: /Go\./ }],
+    ['background, failing specialist', { calls: 8, output: /Wait\./ }],
     ['failing specialist', { calls: 7, output: /Wait\./ }],
     ['several', { calls: 4, output: /"answer":"Both\."/ }],
     ['person', { calls: 2, output: /"status":"resolved"/ }],
@@ -37,6 +43,15 @@ describe('the undisturbed consultations', () => {
     expect(outcome.calls).toBe(calls)
   })
 })
+
+test(
+  'CS60 a person, who answers from another process, killed at every boundary',
+  async () => {
+    const plan: ChaosPlan = { ...busyPlan(), answer_timing: 'elsewhere' }
+    expect(await sweep(plan, 'person', (boundary) => ({ kind: 'kill', boundary }))).toEqual([])
+  },
+  TIMEOUT_MS,
+)
 
 describe('a consultation that crashes resumes to the same result without repeating model requests', () => {
   test.each(CONSULT_NAMES)(

@@ -23,7 +23,7 @@ export function busyPlan(scenario?: RunScenario): ChaosPlan {
 export interface FaultSweep {
   plan: ChaosPlan
   fault(boundary: number): Fault
-  findProblems(outcome: ChaosResult): string[]
+  findProblems(outcome: ChaosResult): string[] | Promise<string[]>
   /** Guards against a sweep that tests nothing. */
   min_boundaries: number
 }
@@ -34,11 +34,11 @@ export async function problemsAtEveryBoundary(sweep: FaultSweep): Promise<string
   const undisturbed = await runChaos(plan)
   const boundaries = undisturbed.processes[0] ?? []
   expect(boundaries.length).toBeGreaterThan(min_boundaries)
-  expect(findProblems(undisturbed)).toEqual([])
+  expect(await findProblems(undisturbed)).toEqual([])
   const found: string[] = []
   for (let boundary = 1; boundary <= boundaries.length && found.length < MAX_PROBLEMS; boundary++) {
     const outcome = await runChaos({ ...plan, faults: [fault(boundary)] })
-    for (const problem of findProblems(outcome)) found.push(`${boundary} ${boundaries[boundary - 1]}: ${problem}`)
+    for (const problem of await findProblems(outcome)) found.push(`${boundary} ${boundaries[boundary - 1]}: ${problem}`)
   }
   return found
 }

@@ -1,0 +1,28 @@
+import type { Event } from '../../src/kernel/event.ts'
+import type { Row } from '../../src/kernel/table.ts'
+import { consultTables } from '../../src/patterns/consult/tables.ts'
+import type { MemoryRun } from '../../src/store/memory-run.ts'
+import { MemoryTables } from '../../src/store/memory-tables.ts'
+import type { Store, TableRow } from '../../src/store/store.ts'
+
+const PROJECTION = { pattern: 'consult', projection: consultTables }
+
+/** The differences between the tables of consultations in a store and the fold of the journal of its only run. */
+export async function tableProblems(store: Store, journal: readonly Event[]): Promise<string[]> {
+  await store.keepTables([PROJECTION])
+  const computed = new MemoryTables()
+  computed.keep([PROJECTION], [{ identity: { project: 'default' }, events: journal } as unknown as MemoryRun])
+  const found: string[] = []
+  for (const { name: table } of consultTables.tables) {
+    const page = { table, limit: 1000 }
+    const kept = rowsFrom(await store.queryTable({ project: 'default' }, page))
+    const expected = rowsFrom(computed.query({ project: 'default' }, page))
+    if (kept !== expected) found.push(`${table} has ${kept} instead of ${expected}`)
+  }
+  return found
+}
+
+function rowsFrom(rows: readonly TableRow[]): string {
+  const sorted = ({ row }: { row: Row }) => JSON.stringify(Object.entries(row).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+  return JSON.stringify(rows.map(sorted))
+}
