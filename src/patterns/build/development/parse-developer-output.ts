@@ -30,11 +30,17 @@ export function parseDeveloperOutput(
     task_id,
     status: problems.length > 0 ? (hasChanges ? 'partial' : 'failed') : (claimed ?? 'completed'),
     changes,
-    summary: (isReport ? readText(fields.summary) : session.text.trim()) || 'no summary',
+    summary: (isReport ? readText(fields.summary) : session.text.trim()) || missingSummary(changes),
     ...(notes === '' ? undefined : { notes }),
     ...(blockers.length + problems.length > 0 ? { blockers: [...blockers, ...problems] } : undefined),
     ...(review ? { self_review: review } : undefined),
   }
+}
+
+/** A developer that was stopped wrote no report: git knows how far it got. */
+function missingSummary({ files_created, files_modified, files_deleted }: FileChanges): string {
+  const paths = [...files_created, ...files_modified, ...files_deleted]
+  return `no report; ${paths.length === 0 ? 'no file was changed' : `changed so far: ${paths.join(', ')}`}`
 }
 
 /** A session that did not end by itself keeps its partial work, and says why. */

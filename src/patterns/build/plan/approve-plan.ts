@@ -1,8 +1,8 @@
 import type { BuildScope } from '../build-scope.ts'
 import { describePlan } from '../build-scope.ts'
-import type { BuildPlan } from '../contracts.ts'
 import type { Fields } from '../read-fields.ts'
 import { isFields, readObject } from '../read-fields.ts'
+import type { PlanCheck } from './check-plan.ts'
 import { checkPlan } from './check-plan.ts'
 import { parsePlan } from './parse-plan.ts'
 import type { PlanRequest, RequestedPlan } from './request-plan.ts'
@@ -24,11 +24,11 @@ export async function approvePlan(
   const { context, input } = scope
   if (input.approve_plan !== true) return requested
   let current = requested
+  let remark = ''
   for (let round = 1; round <= MAX_ANSWERS; round++) {
     const key = `approval/${request.iteration}/${round}`
     const answer = await context.ask(key, {
-      question:
-        'Approve this plan? Answer "approve" or "decline", describe what to change, or give another plan as JSON.',
+      question: `${remark}Approve this plan? Answer "approve" or "decline", describe what to change, or give another plan as JSON.`,
       detail: { plan: describePlan(current.plan), tasks: current.plan.tasks, answers: ['approve', 'decline'] },
     })
     const text = typeof answer === 'string' ? answer : JSON.stringify(answer)
@@ -42,12 +42,18 @@ export async function approvePlan(
     }
     context.emit(`${key}/answer`, 'build:plan_answer', { answer: 'edited', text })
     const fields: Fields | undefined = isFields(answer) ? answer : readObject({ text })
-    const own = fields && ownPlan(scope, fields, request)
-    if (own) {
-      const notes = ['written by a person']
-      context.emit(`${key}/plan`, 'build:plan', { iteration: request.iteration, plan: own, problems: [], notes })
-      return { ...current, plan: own }
+    if (fields && 'tasks' in fields) {
+      const { plan, problems, notes, fatal } = checkOwnPlan(scope, fields, request)
+      if (problems.length > 0) {
+        // A person decides what is left out of a plan of theirs.
+        remark = `Your plan cannot be used as it is: ${fatal ?? problems.join('; ')}. Below is the plan before. `
+        continue
+      }
+      const written = ['written by a person', ...notes]
+      context.emit(`${key}/plan`, 'build:plan', { iteration: request.iteration, plan, problems, notes: written })
+      return { ...current, plan }
     }
+    remark = ''
     const again = { session_id: current.session_id, reason: 'edited' as const, text }
     const edited = await requestPlan(scope, { ...request, key: `plans/${request.iteration}/edited-${round}`, again })
     // A plan that cannot be used is no reason to lose the one that can.
@@ -56,14 +62,13 @@ export async function approvePlan(
   return undefined
 }
 
-/** A plan that the person wrote: carried out as it is, if it can be. */
-function ownPlan({ config, agents }: BuildScope, fields: Fields, { files }: PlanRequest): BuildPlan | undefined {
+/** A plan that the person wrote is carried out as it is, or not at all. */
+function checkOwnPlan({ config, agents }: BuildScope, fields: Fields, { files }: PlanRequest): PlanCheck {
   const facts = {
     files,
     agents: agents.developers.map(({ name }) => name),
     max_tasks: config.max_tasks,
     overlaps: config.overlapping_scopes,
   }
-  const { plan, fatal } = checkPlan(parsePlan(fields, config.developer), facts)
-  return fatal === undefined ? plan : undefined
+  return checkPlan(parsePlan(fields, config.developer), facts)
 }

@@ -46,9 +46,16 @@ export function bindVerdict(claimed: ClaimedReview, facts: ReviewFacts): BoundRe
     ...(given === 'approved' && criticalFinding
       ? [`approved with the critical finding ${criticalFinding.finding_id}`]
       : []),
-    ...(claimed.verdict === undefined ? ['no verdict could be read; it counts as changes_requested'] : []),
+    ...(claimed.verdict === undefined
+      ? [
+          claimed.failed
+            ? 'gave no verdict: it failed twice'
+            : 'gave no verdict that can be read; it counts as changes_requested',
+        ]
+      : []),
   ]
-  const required_changes = verdict === 'approved' ? [] : requiredChanges(findings, claimed.summary)
+  const hasNothingToChange = verdict === 'approved' || (claimed.failed === true && findings.length === 0)
+  const required_changes = hasNothingToChange ? [] : requiredChanges(findings, claimed.summary)
   const summary = claimed.summary === '' ? defaultSummary(verdict) : claimed.summary
   return { output: { task_id: facts.task_id, verdict, findings, verification, required_changes, summary }, overruled }
 }

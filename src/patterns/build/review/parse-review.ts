@@ -12,6 +12,8 @@ export interface ClaimedReview {
   /** What it says about the checks, if it does. */
   tests_passed: boolean | null
   type_check_passed: boolean | null
+  /** The reviewer did not answer: there is nothing that a developer could correct. */
+  failed?: boolean
 }
 
 /** Reads a review leniently: an object, or prose in which only the verdict is looked for. */

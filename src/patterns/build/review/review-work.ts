@@ -73,8 +73,15 @@ export async function reviewWork(scope: BuildScope, request: ReviewRequest): Pro
   const bound = bindVerdict(claimed, facts)
   checkContract(reviewerOutput, bound.output)
   context.emit(`${key}/result`, 'build:review', { iteration, ...bound, weakened_tests })
-  scope.notes.push(...bound.overruled.map((claim) => `the reviewer ${claim}`))
+  scope.notes.push(...bound.overruled.map((claim) => `the reviewer ${claim}`), ...skippedChecks(checks))
   return { ...bound, checks, head: merged.head, files: merged.files, weakened_tests }
+}
+
+/** Optional checks that were not run to their end: nobody may take them for passed. */
+function skippedChecks(checks: readonly CheckResult[]): string[] {
+  return checks
+    .filter(({ status, required }) => !required && (status === 'skipped' || status === 'timeout'))
+    .map(describeCheck)
 }
 
 /** A reviewer has to know that it does not see everything. */
@@ -138,7 +145,7 @@ async function askReviewer(scope: BuildScope, { input, outcomes, asked_for, key,
   const review = parseReview(session, input.task_id)
   const failure =
     session.status === 'completed' ? undefined : `the reviewer failed: ${session.error?.message ?? session.stop_reason}`
-  const claimed = failure === undefined ? review : { ...review, verdict: undefined, summary: review.summary || failure }
+  const claimed = failure === undefined ? review : { ...review, verdict: undefined, summary: failure, failed: true }
   conversation.send({ from: reviewer, to: architect, type: 'review_result', content: claimed })
   return claimed
 }

@@ -32,7 +32,12 @@ export async function runChecks(
             check,
             `skipped: the other checks took ${used} ms, and \`reviewer_timeout_ms\` is ${config.reviewer_timeout_ms}`,
           )
-        : await runCheck({ context, config }, check, { key, workspace })
+        : await runCheck({ context }, check, {
+            key,
+            workspace,
+            // An optional check must not use more than what the required ones left.
+            timeout_ms: check.required ? config.check_timeout_ms : Math.min(config.check_timeout_ms, left),
+          })
     used += result.duration_ms
     context.emit(`${key}/result`, 'build:check', { iteration, stage, ...result })
     results.push(result)
@@ -46,9 +51,9 @@ function skippedCheck({ source: _source, ...check }: CheckCommand, reason: strin
 
 /** A command that cannot be started at all is reported like one that failed. */
 async function runCheck(
-  { context, config }: Pick<BuildScope, 'context' | 'config'>,
+  { context }: Pick<BuildScope, 'context'>,
   { source: _source, ...check }: CheckCommand,
-  { key, workspace }: { key: string; workspace: string },
+  { key, workspace, timeout_ms }: { key: string; workspace: string; timeout_ms: number },
 ): Promise<CheckResult> {
   const outcome = await context.step(
     key,
@@ -58,7 +63,7 @@ async function runCheck(
       const run = {
         workspace,
         command: check.command,
-        timeout_ms: config.check_timeout_ms,
+        timeout_ms,
         max_output_chars: MAX_OUTPUT_CHARS,
       }
       const { output, omitted_chars, ...facts } = await commands.run(run, signal)
@@ -74,7 +79,7 @@ async function runCheck(
     { kind: 'idempotent' },
   )
   const { status, exit_code, notes, duration_ms, output, tests } = outcome
-  const reason = status === 'timeout' ? [`killed after ${config.check_timeout_ms} ms`, ...notes] : notes
+  const reason = status === 'timeout' ? [`killed after ${timeout_ms} ms`, ...notes] : notes
   return {
     ...check,
     status: status === 'timeout' ? 'timeout' : status === 'exited' && exit_code === 0 ? 'passed' : 'failed',

@@ -1,0 +1,133 @@
+import { expect, test } from 'vitest'
+import type { BuildScript } from '../../../test/support/build-harness.ts'
+import {
+  createSampleRepository,
+  createTestBuild,
+  json,
+  planTask,
+  SOLUTIONS,
+  solve,
+  write,
+} from '../../../test/support/build-harness.ts'
+
+const TASK = planTask('T1', ['src/slug.ts'])
+const PLAN = { summary: 'One function', no_change_reason: null, tests_must_pass: false, tasks: [TASK] }
+const reviewer = () => json({ verdict: 'approved', summary: 'good', findings: [] })
+const never = () => new Promise<never>(() => {})
+
+const architect: BuildScript[string] = ({ instruction }) => {
+  if (instruction.includes('final report')) return { text: 'the report' }
+  return json(instruction.includes('did not complete') ? { decision: 'abort', reason: 'no time left' } : PLAN)
+}
+
+test('BD11 when developer_timeout_ms ends a developer, its partial work is kept and reported to the architect', {
+  timeout: 120_000,
+}, async () => {
+  const reports: string[] = []
+  const build = await createTestBuild(
+    createSampleRepository(),
+    {
+      architect: (call) => {
+        if (call.instruction.includes('did not complete')) reports.push(call.instruction)
+        return architect(call)
+      },
+      developer: ({ turn }) => {
+        if (turn === 1) return { calls: [{ name: 'Read', input: { file_path: 'src/slug.ts' } }] }
+        return turn === 2 ? write('src/slug.ts', SOLUTIONS['src/slug.ts'] ?? '') : never()
+      },
+      reviewer,
+    },
+    { build: { checks: { test: '' }, developer_timeout_ms: 6000 } },
+  )
+  const output = build.output(await build.run({}))
+  expect(output).toMatchObject({
+    status: 'aborted',
+    tasks: [
+      {
+        status: 'partial',
+        output: {
+          summary: 'no report; changed so far: src/slug.ts',
+          changes: { files_modified: ['src/slug.ts'] },
+          blockers: [expect.stringMatching(/stopped early \(timeout\)/)],
+        },
+      },
+    ],
+    decisions: [{ decision: 'abort', reason: 'no time left', decided_by: 'architect' }],
+  })
+  expect(reports[0]).toContain('changed so far: src/slug.ts')
+})
+
+test('BD17 a check that hangs is killed, optional ones are then skipped and named, and a flood or a terminal does no harm', {
+  timeout: 120_000,
+}, async () => {
+  const build = await createTestBuild(
+    createSampleRepository(),
+    { architect, developer: solve, reviewer },
+    {
+      build: {
+        checks: {
+          test: 'yes flood | head -c 3000000; if [ -t 0 ] || read -r line; then exit 3; fi; echo "# tests 4"; echo "# pass 4"',
+          custom: {
+            hang: { command: 'sleep 600', required: false },
+            late: { command: 'echo late', required: false },
+          },
+        },
+        reviewer_timeout_ms: 5000,
+      },
+    },
+  )
+  const output = build.output(await build.run({}))
+  expect(output).toMatchObject({ status: 'completed', approved_by: 'reviewer' })
+  const [flood, hang, late] = output.checks.final
+  expect(flood).toMatchObject({ name: 'test', status: 'passed', tests: { total: 4, failed: 0 } })
+  expect(flood?.output).toMatch(/^\[\d+ characters omitted\]/)
+  expect(flood?.output.length).toBeLessThan(7000)
+  expect(hang).toMatchObject({ name: 'hang', status: 'timeout' })
+  expect(late).toMatchObject({ name: 'late', status: 'skipped' })
+  expect(output.notes.join('\n')).toMatch(/hang \(sleep 600\): timeout; killed after \d+ ms/)
+  expect(output.notes.join('\n')).toMatch(/late \(echo late\): skipped.*`reviewer_timeout_ms` is 5000/)
+})
+
+test('BD26 a reviewer that exceeds reviewer_timeout_ms is asked again, and the next round has no work for developers', {
+  timeout: 120_000,
+}, async () => {
+  let reviews = 0
+  let developed = 0
+  const build = await createTestBuild(
+    createSampleRepository(),
+    {
+      architect,
+      developer: (call) => {
+        if (call.turn === 1) developed++
+        return solve(call)
+      },
+      reviewer: () => (++reviews < 3 ? never() : reviewer()),
+    },
+    { build: { checks: { test: '' }, reviewer_timeout_ms: 1500 } },
+  )
+  const output = build.output(await build.run({}))
+  expect(output).toMatchObject({ status: 'completed', iterations: 2 })
+  expect(developed).toBe(1)
+  expect(output.notes).toContain('the reviewer gave no verdict: it failed twice')
+  // A project without tests can be built, and the result says what that means.
+  expect(output.notes).toContain('no test command was found: nothing shows that the work runs')
+})
+
+test('BD10 a plan as JSON replaces the one of the architect; one with problems is asked about again', {
+  timeout: 120_000,
+}, async () => {
+  const build = await createTestBuild(
+    createSampleRepository(),
+    { architect, developer: solve, reviewer },
+    { build: { checks: { test: '' } } },
+  )
+  const gate = async () => (await build.troupe.gates().all())[0]
+  await build.run({ approve_plan: true })
+  const escaping = JSON.stringify({ tasks: [planTask('T7', ['src/total.ts', '../x'])] })
+  await (await build.troupe.answer((await gate())?.gate_id ?? '', escaping)).result
+  const again = await gate()
+  expect(again?.question).toMatch(/^Your plan cannot be used as it is: T7: scope '\.\.\/x' leaves the repository\./)
+  const plan = JSON.stringify({ tasks: [planTask('T8', ['src/total.ts'])] })
+  const result = await (await build.troupe.answer(again?.gate_id ?? '', plan)).result
+  expect(build.output(result)).toMatchObject({ status: 'completed', changes: { files_modified: ['src/total.ts'] } })
+})
