@@ -107,6 +107,14 @@ test.each(broken)('SF11 a file with %s has a problem at %s', async (_what, path,
   expect((await validateSession(session)).map((problem) => problem.path)).toContain(path)
 })
 
+test('SF11 a missing field is said to be missing, whatever its type', async () => {
+  const { status: _status, agent: _agent, ...session } = single()
+  expect(await validateSession(session)).toEqual([
+    { path: 'status', message: 'is missing' },
+    { path: 'agent', message: 'is missing' },
+  ])
+})
+
 test('SF11 what is no object is said to be none', async () => {
   for (const value of [null, [], 'text', 3]) expect(await validateSession(value)).toMatchObject([{ path: '' }])
 })

@@ -11,7 +11,7 @@ export function findSessionProblems(value: unknown): SessionProblem[] {
     return [{ path: '', message: 'is not an object: a session file is one AgentSession or MultiAgentSession' }]
   const schema = 'collaboration' in value ? multiAgentSession : agentSession
   const parsed = safeParse(schema, value)
-  if (!parsed.success) return parsed.error.issues.map(toProblem)
+  if (!parsed.success) return parsed.error.issues.map((issue) => toProblem(issue, value))
   const session = value as AgentSession
   return [
     ...endProblems(session),
@@ -20,8 +20,9 @@ export function findSessionProblems(value: unknown): SessionProblem[] {
   ]
 }
 
-function toProblem({ path, message }: core.$ZodIssue): SessionProblem {
-  return { path: formatPath(path), message: message.endsWith('received undefined') ? 'is missing' : message }
+function toProblem({ path, message }: core.$ZodIssue, file: object): SessionProblem {
+  const found = path.reduce<unknown>((value, part) => (value as Record<PropertyKey, unknown> | undefined)?.[part], file)
+  return { path: formatPath(path), message: found === undefined ? 'is missing' : message }
 }
 
 function formatPath(path: readonly PropertyKey[]): string {

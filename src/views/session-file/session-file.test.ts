@@ -15,6 +15,7 @@ import {
 } from '../../../test/support/test-troupe.ts'
 import { defineTool, isMultiAgentSession, validateSession } from '../../index.ts'
 import { sessionFileFrom } from './session-file.ts'
+import { identifyAgent } from './sub-sessions.ts'
 
 const files = (result: { files?: string[]; created?: string[]; deleted?: string[] }) =>
   defineTool({
@@ -221,6 +222,7 @@ describe('delegation', () => {
     expect(session.sub_sessions[0]?.agent).toMatchObject({ agent_id: 'backend', agent_type: 'developer' })
     expect(session.tool_calls[0]?.subagent_info?.subagent_type).toBe('developer')
     expect(session.collaboration.orchestrator.agent_type).toBe('lead')
+    expect(identifyAgent(agent('inline', { origin: { by: 'model' } })).agent_type).toBe('default')
     await troupe.close()
   })
 })
@@ -263,6 +265,24 @@ describe('patterns of runs', () => {
     expect(session.sub_sessions.map(({ agent: { agent_id } }) => agent_id)).toEqual(['a', 'b'])
     const route = session.messages.map(({ from_agent, to_agent }) => `${from_agent.agent_id} → ${to_agent.agent_id}`)
     expect(route).toEqual(['a → b', 'b → user'])
+    await troupe.close()
+  })
+
+  test('SF5 SF8 SF10 a consultation is master_worker, and its exchanges are messages', async () => {
+    const { troupe, task } = await createTestTroupe({
+      agents: [agent('lead', { tools: ['consult'] }), agent('expert')],
+      embedder: false,
+      model: functionModel(({ session }) => {
+        if (session.agent === 'lead' && session.turn === 1)
+          return { calls: [{ name: 'consult', input: { question: 'Which port?', suggested_agent: 'expert' } }] }
+        return { text: session.agent === 'expert' ? 'Port 80.' : '{"agent":"expert","reason":"x","confidence":0.9}' }
+      }),
+    })
+    const session = await exportMulti(troupe, (await task('lead', 'go')).run_id)
+    expect(session.collaboration.pattern).toBe('master_worker')
+    const expert = session.sub_sessions.find((sub) => sub.agent.agent_id === 'expert')
+    expect(expert?.agent.agent_type).toBe('expert')
+    expect(session.messages.map(({ message_type }) => message_type)).toContain('feedback')
     await troupe.close()
   })
 
