@@ -1,22 +1,23 @@
 import { isCopiedExample } from '../../judgement/similarity/copied-example.ts'
 import { parseJsonObject, parseStructuredOutput } from '../../kernel/session/structured-output.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
+import { withJsonSchema } from '../../schema/schema.ts'
+import { arrayOf, NUMBER, nullable, strictObject, TEXT } from '../../schema/strict-schema.ts'
 import * as z from '../../schema/zod.ts'
-
 import { ANSWER_EXAMPLE } from './answer-form.ts'
 
 /** The structured answer that a specialist is asked for. */
-export const specialistAnswer = z.object({
-  answer: z.string().optional().describe('The answer to the question, complete and exact.'),
-  clarification_needed: z
-    .string()
-    .optional()
-    .describe('Instead of an answer: the one question that you need answered.'),
-  additional_context: z.string().optional().describe('Facts that the asker did not ask for and needs.'),
-  code_reference: z.string().optional().describe('Path and lines.'),
-  suggested_next_steps: z.array(z.string()).optional(),
-  confidence: z.number().min(0).max(1).optional().describe('How sure you are, 0 to 1.'),
-})
+export const specialistAnswer = withJsonSchema(
+  z.looseObject({}),
+  strictObject({
+    answer: nullable('string'),
+    clarification_needed: nullable('string'),
+    additional_context: nullable('string'),
+    code_reference: nullable('string'),
+    suggested_next_steps: arrayOf(TEXT),
+    confidence: NUMBER,
+  }),
+)
 
 export interface SpecialistAnswer {
   answer: string

@@ -8,6 +8,7 @@ export const SYNTHESIS_SYSTEM =
 
 export const SYNTHESIS_EXAMPLE = {
   answer: 'The lease ends on 31 March; the alarm code changes on the same day.',
+  clarification_needed: null,
   additional_context: 'The lawyer and the caretaker differ on the deposit: the contract names 500, the receipt 450.',
   code_reference: 'lease.pdf page 4',
   suggested_next_steps: ['Ask the landlord for the receipt'],
@@ -29,7 +30,7 @@ export function formatSynthesisRequest(
       '"additional_context"; do not decide silently.',
     jsonAnswer(
       [
-        '"answer": complete and exact. "code_reference": paths and lines, if the answers have some.',
+        '"answer": complete and exact. "code_reference": paths and lines, or null.',
         '"suggested_next_steps": without repetitions. "confidence": from 0 to 1.',
       ],
       SYNTHESIS_EXAMPLE,
