@@ -1,0 +1,88 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { performance } from 'node:perf_hooks'
+import type { Model } from '../src/index.ts'
+import { createTroupe } from '../src/index.ts'
+
+/*
+ * npm run bench:build [-- FILES]: a whole build with four developers on a generated repository. The model answers at once and there are no
+ * checks, so that everything measured is overhead: worktrees, merges, comparison of tests, journal.
+ */
+
+const FILES = Number(process.argv[2] ?? 5_000)
+const DEVELOPERS = 4
+
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'troupe-bench-build-')))
+const top = join(folder, 'project')
+for (let index = 0; index < FILES; index += 1) {
+  const place = join(top, `packages/p${index % 50}/src`)
+  if (index < 50) mkdirSync(place, { recursive: true })
+  writeFileSync(join(place, `file${index}.ts`), `export const value${index} = ${index}\n`.repeat(30))
+}
+const git = (...args: string[]) => execFileSync('git', ['-C', top, ...args], { stdio: 'pipe' })
+git('init', '--quiet')
+git('add', '--all')
+git('-c', 'user.name=Bench', '-c', 'user.email=bench@example.com', 'commit', '--quiet', '--message', 'Sample')
+process.env.XDG_STATE_HOME = join(folder, 'state')
+
+const tasks = Array.from({ length: DEVELOPERS }, (_, index) => ({
+  ...{
+    task_id: `T${index + 1}`,
+    title: `Change ${index}`,
+    description: 'Change it.',
+    scope: [`packages/p${index}/**`],
+  },
+}))
+
+const replies: Record<string, (turn: number, text: string) => string | { file_path: string; content: string }> = {
+  architect: (_turn, text) =>
+    text.includes('final report') ? 'Done.' : JSON.stringify({ summary: 'Change', tasks, no_change_reason: null }),
+  developer: (turn, text) => {
+    const place = /<scope>\n(packages\/p\d+)/.exec(text)?.[1] ?? ''
+    return turn === 1
+      ? { file_path: `${place}/new.ts`, content: 'export {}\n' }
+      : '{"status":"completed","summary":"Done."}'
+  },
+  reviewer: () => '{"verdict":"approved","summary":"Good.","findings":[]}',
+}
+
+const model: Model = {
+  name: 'instant',
+  async *stream({ session, messages }) {
+    const turn = messages.filter(({ role }) => role === 'assistant').length + 1
+    const reply = replies[session.agent]?.(turn, JSON.stringify(messages[0]?.content).replaceAll('\\n', '\n')) ?? ''
+    const isText = typeof reply === 'string'
+    if (isText) yield { type: 'text', text: reply }
+    else yield { type: 'tool-call', id: 'c1', name: 'Write', input: reply }
+    const usage = { input: 1, output: 1, cache_read: 0, cache_write: 0, reasoning: 0 }
+    yield { type: 'finish', stop: isText ? 'end' : 'tool_calls', usage }
+  },
+}
+
+const troupe = await createTroupe({
+  ...{ model, store: join(folder, 'store'), config: false, workspace: { workspace: top } },
+  build: { max_parallel: DEVELOPERS },
+})
+const start = performance.now()
+const { status, run_id } = await troupe.run('build', { request: 'Change four packages.' })
+const total = performance.now() - start
+if (status !== 'completed') throw new Error(`the build ended as ${status}`)
+const events = await troupe.events(run_id).all()
+const phases = events.flatMap(({ type, at, data }) =>
+  type === ('build:phase' as string) ? [{ at, phase: (data as unknown as { phase: string }).phase }] : [],
+)
+await troupe.close()
+rmSync(folder, { recursive: true, force: true })
+
+console.log(`${FILES} files, ${DEVELOPERS} developers, a model that answers at once, no checks`)
+const first = events[0]?.at ?? 0
+const last = events.at(-1)?.at ?? 0
+print('open the repository', (phases[0]?.at ?? last) - first)
+for (const [index, { phase, at }] of phases.entries()) print(phase, (phases[index + 1]?.at ?? last) - at)
+console.log(`${'all'.padEnd(24)} ${total.toFixed(0).padStart(7)} ms; the aim is 3000 ms`)
+
+function print(label: string, ms: number): void {
+  console.log(`${label.padEnd(24)} ${ms.toFixed(0).padStart(7)} ms`)
+}
