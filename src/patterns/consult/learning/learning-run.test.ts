@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
 import {
   answerJson,
   asker,
@@ -54,4 +57,15 @@ test('CS182 the specialist of a later run gets the resolved consultation with it
   expect(prompts[0]).not.toContain('Similar questions of the past')
   const past = `Question: ${QUESTION}\nAnswer: Start with one.\nLessons: Ask product.\nRated 5 of 5`
   expect(prompts[1]).toContain(`## Similar questions of the past\n${past}`)
+})
+
+test('CP1 an indexed document about the question goes with it to the specialist', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'troupe-documents ü-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  await writeFile(join(folder, 'pages.md'), '# Pagination\n\nThe pagination of search results starts with page one.\n')
+  const { troupe, model } = await createConsultTroupe({ answering: answerJson('Start with one.') })
+  await troupe.knowledge.addFiles([join(folder, 'pages.md')], { root: folder })
+  await troupe.run('consult', { question: QUESTION })
+  const request = model.requests.find(({ session }) => session.agent === 'answering')
+  expect(request && lastMessageText(request)).toMatch(/pages\.md[^]*starts with page one/)
 })
