@@ -97,13 +97,17 @@ function lastSessionEnd(events: readonly Event[], key: string): EventOf<'session
     | undefined
 }
 
+/** The agents that the run could choose from; an agent that a pattern made for its own calls was not among them. */
 function recordedAgents({ roster }: LivePorts, events: readonly Event[]): Agent[] {
   const recorded = new Map<string, Agent>()
   for (const { data } of sessionOpenEvents(events)) {
     if (data.agent.origin?.by !== 'model' && !recorded.has(data.agent.name)) recorded.set(data.agent.name, data.agent)
   }
+  const [start] = events
+  const needs = isEvent(start, 'run:start') ? start.data.needs?.agents : undefined
+  const listed = new Set(needs?.map(({ name }) => name))
   const present = roster.names.map((name) => recorded.get(name) ?? roster.get(name))
-  return [...present, ...[...recorded.values()].filter(({ name }) => !roster.has(name))]
+  return [...present, ...[...recorded.values()].filter(({ name }) => !roster.has(name) && listed.has(name))]
 }
 
 /** The tools that the journal names, in journal order: every session gets the same tools as in the original run. */

@@ -57,6 +57,17 @@ test('CS52 a clarification that was collected is told again', async () => {
   expect(await troupe.query({ table: 'collaboration_exchanges' }).all()).toHaveLength(2)
 })
 
+test('CS61 a replay is the same after later consultations changed the tables; deleting a run deletes its rows', async () => {
+  const { troupe } = await createConsultTroupe({ answering: answerJson('id') })
+  const { run_id } = await troupe.run('consult', { question: 'What fields has it?', as: 'asking' })
+  for (const topic of ['roles', 'groups', 'owners'])
+    await troupe.run('consult', { question: `What are ${topic}?`, as: 'asking' })
+  expect(await troupe.replay(run_id)).toMatchObject({ same: true, differences: [] })
+  await troupe.deleteRuns([run_id])
+  for (const table of ['agent_collaborations', 'collaboration_outcomes'])
+    expect(await troupe.query({ table }).all()).toHaveLength(3)
+})
+
 test('CS152 a follow-up in a later run changes the outcome and keeps its rating', async () => {
   const answering: Reply = ({ session }) => answerJson(session.turn === 1 ? 'id' : 'id and name')
   const { troupe } = await createConsultTroupe({ answering })
