@@ -73,6 +73,8 @@ const finishedOutput = z.object({
     reasoning: z.int(),
   }),
   cached: z.literal(true).optional(),
+  /** Advice to the agent that delegates, when it had this result before. */
+  note: z.string().optional(),
   /** The changes of an agent with a git worktree of its own. */
   worktree: z
     .object({

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../../../test/support/test-troupe.ts'
 import type { Message } from '../../kernel/model.ts'
-import { refuseRepeatedDelegation } from './repeated-delegation.ts'
+import { adviceOnRepetition, findEarlierDelegations, refuseRepeatedDelegation } from './repeated-delegation.ts'
 
 const INSTRUCTION = 'Find the opening hours of the library'
 const NOTHING = 'The web site does not say when the library opens.'
@@ -26,14 +26,38 @@ function conversation(...past: Past[]): Message[] {
     ]
   })
 }
-const refusal = (messages: Message[], instruction = INSTRUCTION, to = 'web') => {
+/** The same with all calls in one turn. */
+function parallel(...past: Past[]): Message[] {
+  const messages = conversation(...past)
+  const content = (role: Message['role']) =>
+    messages.filter((each) => each.role === role).flatMap((each) => [...each.content] as unknown[])
+  return [
+    { role: 'assistant', content: content('assistant') },
+    { role: 'tool', content: content('tool') },
+  ] as Message[]
+}
+
+/** Other ids, to follow other messages. */
+function renumbered(messages: Message[]): Message[] {
+  return JSON.parse(JSON.stringify(messages).replaceAll('"id":"c', '"id":"d')) as Message[]
+}
+
+const earlier = (messages: Message[], instruction = INSTRUCTION, to = 'web', more = {}) =>
+  findEarlierDelegations(messages, { agent: to, instruction, ...more }, ['task'])
+const refusal = (...given: Parameters<typeof earlier>) => {
   try {
-    refuseRepeatedDelegation(messages, { agent: to, instruction }, ['task'])
+    refuseRepeatedDelegation(earlier(...given), 'web')
     return undefined
   } catch (thrown) {
     return (thrown as Error).message
   }
 }
+
+test('TK52 the second delegation with the same result gets advice', () => {
+  expect(adviceOnRepetition(earlier([]), INSTRUCTION, NOTHING)).toBeUndefined()
+  expect(adviceOnRepetition(earlier(conversation({})), INSTRUCTION, NOTHING)).toContain('Do not delegate the same')
+  expect(adviceOnRepetition(earlier(conversation({})), INSTRUCTION, 'It opens at nine.')).toBeUndefined()
+})
 
 test('TK52 the third delegation of the same work with the same result is refused, with the result', () => {
   expect(refusal(conversation({}))).toBeUndefined()
@@ -41,7 +65,11 @@ test('TK52 the third delegation of the same work with the same result is refused
   expect(refusal(conversation({}, {}), `Please find the opening hours of the library again.`)).toContain('2 times')
 })
 
-test.each<[string, Message[], string?, string?]>([
+test.each<[string, Message[], string?, string?, object?]>([
+  ['calls of one turn', parallel({}, {}, {})],
+  ['a retry of one of two parallel calls', [...conversation({}), ...renumbered(parallel({}, { is_error: true }))]],
+  ['another model', conversation({}, {}), INSTRUCTION, 'web', { model: 'smart' }],
+  ['more context', conversation({}, {}), INSTRUCTION, 'web', { context_depth: 'all' }],
   [
     'other files',
     conversation(
@@ -66,8 +94,8 @@ test.each<[string, Message[], string?, string?]>([
     [...conversation({}, {}), { role: 'user', content: [{ type: 'text', text: 'Try again.' }] }],
   ],
   ['a few words', conversation({ instruction: 'go on' }, { instruction: 'go on' }), 'go on'],
-])('TK52 %s are no repetition', (_, messages, instruction, to) => {
-  expect(refusal(messages, instruction, to)).toBeUndefined()
+])('TK52 %s are no repetition', (_, messages, ...given) => {
+  expect(refusal(messages, ...given)).toBeUndefined()
 })
 
 test('TK52 in a run, the agent is told what it had and can go on', async () => {
@@ -84,5 +112,12 @@ test('TK52 in a run, the agent is told what it had and can go on', async () => {
   })
   const { output } = await task('lead', 'When does the library open?')
   expect(model.requests.filter(({ session }) => session.agent === 'web')).toHaveLength(2)
+  const results = model.requests.filter(({ session }) => session.agent === 'lead').map(lastMessageText)
+  expect(results.map((text) => text.includes('"note":"You had this result before'))).toEqual([
+    false,
+    false,
+    true,
+    false,
+  ])
   expect((output as { response: string }).response).toContain(NOTHING)
 })

@@ -6,9 +6,9 @@ import { namesDiffer, parseText, subjectWords } from '../../judgement/loop/same-
 import type { Message, ToolResultPart } from '../../kernel/model.ts'
 
 /*
- * An agent that delegates the same again and again, and gets the same back.
+ * An agent that delegates the same again and again, and gets the same back: first advice with the result, then a refusal.
  * 1. Only delegations in a row count: another tool call, or a message of a person, may have changed what the next one finds.
- * 2. The same words for another file, number or name are another instruction. Calls of one turn run in parallel and are not compared.
+ * 2. The same words for another file, number, name, model or context are another delegation. Calls of one turn run in parallel and count once.
  * 3. Errors, failures of the outside world and work that is not finished do not count: a retry or another look is right.
  */
 
@@ -17,33 +17,46 @@ const MAX_REPEATS = 2
 const MIN_WORDS = 5
 const MAX_QUOTED = 1000
 
-interface Delegation {
+export interface Delegation {
   agent: string
   instruction: string
+  model?: string | undefined
+  context_depth?: string | undefined
+}
+
+/** What the caller got for the same delegation in the turns before. */
+export interface EarlierDelegations {
+  /** Turns in a row with the same result. */
+  repeats: number
+  /** The latest result. */
+  known: string
+  exchanges: readonly ParsedExchange[]
+}
+
+/** The earlier turns in which the caller delegated the same. `names` are those of the tool. */
+export function findEarlierDelegations(
+  messages: readonly Message[],
+  wanted: Delegation,
+  names: readonly string[],
+): EarlierDelegations {
+  const isSame = sameDelegation(wanted)
+  const exchanges: ParsedExchange[] = []
+  let repeats = 0
+  let known = ''
+  for (const turn of delegationsByTurn(messages, names)) {
+    const same = turn.filter(({ call }) => isSame(call)).map(({ call, result }) => ({ call, ...readResult(result) }))
+    const [latest] = same.slice(-1)
+    if (!latest || same.some(({ isFinished }) => !isFinished)) continue
+    const found = same.map(({ call, text }) => parseExchange({ question: call.instruction, answer: text }))
+    repeats = found.every((exchange) => findSameAnswer(exchange, exchanges)) ? repeats + 1 : 1
+    exchanges.push(...found)
+    known = latest.text
+  }
+  return { repeats, known, exchanges }
 }
 
 /** Throws `invalid_input`, with the result that is known, when the caller delegates once more what brought nothing new. */
-export function refuseRepeatedDelegation(
-  messages: readonly Message[],
-  { agent, instruction }: Delegation,
-  names: readonly string[],
-): void {
-  const wanted = parseText(instruction)
-  if (wanted.words.size < MIN_WORDS) return
-  const earlier: ParsedExchange[] = []
-  let repeats = 0
-  let known = ''
-  for (const { call, result } of delegationsInARow(messages, names)) {
-    const text = responseText(result)
-    const given = parseText(call.instruction)
-    const isOther = call.agent !== agent || namesDiffer(given, wanted)
-    if (isOther || subjectWords(given, wanted).length > 0 || subjectWords(wanted, given).length > 0) continue
-    if (result.is_error || isOutsideFailure(text) || isWaiting(text)) continue
-    const exchange = parseExchange({ question: call.instruction, answer: text })
-    repeats = findSameAnswer(exchange, earlier) ? repeats + 1 : 1
-    earlier.push(exchange)
-    known = text
-  }
+export function refuseRepeatedDelegation({ repeats, known }: EarlierDelegations, agent: string): void {
   if (repeats < MAX_REPEATS) return
   throw new TroupeError(
     'invalid_input',
@@ -54,11 +67,40 @@ export function refuseRepeatedDelegation(
   )
 }
 
-/** The latest delegations with their results, oldest first, with no other tool call or message of a person in between. */
-function delegationsInARow(
-  messages: readonly Message[],
-  names: readonly string[],
-): { call: Delegation; result: ToolResultPart }[] {
+/** Advice for the caller, if the response brought nothing new: one more delegation of the same is refused. */
+export function adviceOnRepetition(
+  { exchanges }: EarlierDelegations,
+  instruction: string,
+  response: string,
+): string | undefined {
+  if (exchanges.length === 0 || isOutsideFailure(response) || isWaiting(response)) return undefined
+  if (!findSameAnswer(parseExchange({ question: instruction, answer: response }), exchanges)) return undefined
+  return 'You had this result before. Do not delegate the same again: use it, or say what is missing in it or what should be done differently.'
+}
+
+/** Tells whether a call delegates the same; short instructions, such as "go on", never do. */
+function sameDelegation({
+  agent,
+  instruction,
+  model,
+  context_depth = 'none',
+}: Delegation): (call: Delegation) => boolean {
+  const wanted = parseText(instruction)
+  return (call) => {
+    if (call.agent !== agent || call.model !== model || (call.context_depth ?? 'none') !== context_depth) return false
+    const given = parseText(call.instruction)
+    if (wanted.words.size < MIN_WORDS || namesDiffer(given, wanted)) return false
+    return subjectWords(given, wanted).length === 0 && subjectWords(wanted, given).length === 0
+  }
+}
+
+interface FinishedDelegation {
+  call: Delegation
+  result: ToolResultPart
+}
+
+/** The latest turns that only delegate, oldest first, with no other tool call or message of a person in between. */
+function delegationsByTurn(messages: readonly Message[], names: readonly string[]): FinishedDelegation[][] {
   const results = new Map<string, ToolResultPart>()
   for (const message of messages)
     if (message.role === 'tool') for (const part of message.content) results.set(part.id, part)
@@ -66,15 +108,20 @@ function delegationsInARow(
     ({ role, content }) =>
       role === 'user' || content.some((part) => part.type === 'tool-call' && !names.includes(part.name)),
   )
-  return messages.slice(start + 1).flatMap(({ content }) =>
+  return messages.slice(start + 1).map(({ content }) =>
     content.flatMap((part) => {
       if (part.type !== 'tool-call') return []
-      const { agent, instruction, session_id } = (part.input ?? {}) as Record<string, unknown>
+      const call = (part.input ?? {}) as Partial<Delegation> & { session_id?: unknown }
       const result = results.get(part.id)
-      if (!result || typeof agent !== 'string' || typeof instruction !== 'string' || session_id !== undefined) return []
-      return [{ call: { agent, instruction }, result }]
+      if (!result || typeof call.agent !== 'string' || typeof call.instruction !== 'string') return []
+      return call.session_id === undefined ? [{ call: call as Delegation, result }] : []
     }),
   )
+}
+
+function readResult(result: ToolResultPart): { text: string; isFinished: boolean } {
+  const text = responseText(result)
+  return { text, isFinished: !result.is_error && !isOutsideFailure(text) && !isWaiting(text) }
 }
 
 /** The answer of the agent, without ids and counts that differ each time. */

@@ -14,7 +14,8 @@ import { instructionWithContext, quoteConversation } from './delegation-prompt.t
 import type { TaskInput, TaskOutput } from './input.ts'
 import { advertisedTaskResultInput, runSchemas, taskInputFor, taskOutput, taskResultInput } from './input.ts'
 import { refuseRegularExpressions } from './output-schema.ts'
-import { refuseRepeatedDelegation } from './repeated-delegation.ts'
+import type { EarlierDelegations } from './repeated-delegation.ts'
+import { adviceOnRepetition, findEarlierDelegations, refuseRepeatedDelegation } from './repeated-delegation.ts'
 import { parseTaskConfig, taskConfigSchema } from './task-config.ts'
 
 const DEFAULT_AGENT = 'default'
@@ -49,7 +50,8 @@ export const task = definePattern({
     const input = context.caller ? given : withDefaultAgent(context.roster, given)
     if (input.agent !== 'self' || input.instruction.trim() === '') checkTaskInput(context.roster, input)
     if (context.caller && input.output) refuseRegularExpressions(input.output)
-    refuseRepetition(context, input)
+    const earlier = earlierDelegations(context, input)
+    refuseRepeatedDelegation(earlier, requestedAgentName(context, input))
     const agent = requestedAgent(context, input)
     const instruction = instructionWithContext(
       openingInstruction(context, agent, input),
@@ -59,7 +61,7 @@ export const task = definePattern({
       agent && input.cache && context.isReadOnly(agent) ? cacheKey(agent, instruction, input) : undefined
     const cachedSession =
       cache_key === undefined ? undefined : await context.cachedResult('cached', cache_key, input.model ?? agent?.model)
-    if (cachedSession) return toPatternResult(cachedSession, true)
+    if (cachedSession) return withAdvice(toPatternResult(cachedSession, true), earlier, input)
     const request = {
       instruction,
       ...(input.session_id === undefined ? undefined : { resume: input.session_id }),
@@ -69,15 +71,24 @@ export const task = definePattern({
       ...(input.attachments === undefined ? undefined : { attachments: input.attachments }),
     }
     if (isBackground(context, agent, input)) return startInBackground(context, agent, request)
-    return toPatternResult(await context.perform(agent, request, { key: SESSION_KEY }))
+    return withAdvice(toPatternResult(await context.perform(agent, request, { key: SESSION_KEY })), earlier, input)
   },
 })
 
 /** Loop detection: a resumed session has a conversation of its own and is not compared. */
-function refuseRepetition({ caller }: Context, { agent, instruction, session_id }: TaskInput): void {
-  if (!caller || agent === undefined || session_id !== undefined) return
+function earlierDelegations({ caller }: Context, input: TaskInput): EarlierDelegations {
+  const { agent, session_id } = input
+  if (!caller || agent === undefined || session_id !== undefined) return { repeats: 0, known: '', exchanges: [] }
   // The last message is the caller's own call of `task`.
-  refuseRepeatedDelegation(caller.messages.slice(0, -1), { agent, instruction }, [task.name, ...(task.aliases ?? [])])
+  const messages = caller.messages.slice(0, -1)
+  return findEarlierDelegations(messages, { ...input, agent }, [task.name, ...(task.aliases ?? [])])
+}
+
+/** The result, with advice if the caller had it before. */
+function withAdvice(result: PatternResult, earlier: EarlierDelegations, { instruction }: TaskInput): PatternResult {
+  const output = result.output as TaskOutput
+  const note = result.success ? adviceOnRepetition(earlier, instruction, output.response) : undefined
+  return note === undefined ? result : { ...result, output: { ...output, note } }
 }
 
 function configureTask(config: unknown): Pattern {
