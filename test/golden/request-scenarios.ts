@@ -163,6 +163,7 @@ export const scenarios: Readonly<Record<string, { scenario: Scenario; agent: str
     agent: 'orchestrator',
     turn: 2,
   },
+  'consult-cycle': { scenario: waitForCycle(), agent: 'orchestrator', turn: 3 },
   'team-member': { scenario: team({ writer: ['{"response":"Blue."}'] }), agent: 'writer' },
   'team-member-later': { scenario: team(approved()), agent: 'reviewer' },
   'team-member-shared-instructions': {
@@ -217,11 +218,13 @@ function paraphrases(): Scenario {
   return { ...collaborate({ synthesis: 'vote' }, replies), options: { embedder: embedder as never } }
 }
 
+function routed(...agents: string[]): string {
+  const reason = 'security_review'
+  return JSON.stringify({ needed: 'sessions', agents, reason, rationale: 'Knows it.', confidence: 0.8 })
+}
+
 /** A question that the orchestrator routes, after these answers that it cannot use. */
 function consultation(...first: string[]): Scenario {
-  const routed = JSON.stringify({
-    ...{ needed: 'sessions', agents: ['scout'], reason: 'security_review', rationale: 'Knows it.', confidence: 0.8 },
-  })
   return {
     pattern: 'consult',
     input: {
@@ -231,9 +234,26 @@ function consultation(...first: string[]): Scenario {
       suggested_agent: 'scout',
       urgency: 'high',
     },
-    replies: { orchestrator: [...first, routed], scout: ['{"answer":"Yes."}'], lead: ['{"answer":"No."}'] },
+    replies: { orchestrator: [...first, routed('scout')], scout: ['{"answer":"Yes."}'], lead: ['{"answer":"No."}'] },
     options: { agents: [lead, scout] },
   }
+}
+
+function consultCall(input: Record<string, unknown>) {
+  return { call: { name: 'consult', arguments: JSON.stringify(input) } }
+}
+
+/** The specialist asks the agent that waits for it. */
+function waitForCycle(): Scenario {
+  const replies = {
+    lead: [consultCall({ question: 'Which key opens the door?' }), 'Done.'],
+    scout: [
+      consultCall({ question: 'Which door is it?', context: { specific_concern: 'There are two.' } }),
+      '{"answer":"The red one."}',
+    ],
+    orchestrator: [routed('scout'), routed('lead'), '{"missing_information":["Which door is it?"]}'],
+  }
+  return { ...task({}, replies), options: { agents: [lead, scout].map((each) => ({ ...each, tools: ['consult'] })) } }
 }
 
 function approved(): WireReplies {

@@ -194,12 +194,12 @@ describe('stall', () => {
   })
 })
 
-test('LP21 a fourth consultation while three wait is one too many', () => {
+test('LP21 a fourth consultation while three wait is one too many: it goes on, and the finding is reported', () => {
   const open = [1, 2, 3].map((index) => past(index, { state: 'open' }))
   expect(judge([], { active: open.slice(1) })).toMatchObject({ status: 'HEALTHY' })
   expect(judge([], { active: open })).toMatchObject({
     status: 'TOO_MANY_ACTIVE',
-    action: 'nudge',
+    action: 'continue',
     findings: [{ type: 'too_many_concurrent', evidence: [{}, {}, {}] }],
   })
 })

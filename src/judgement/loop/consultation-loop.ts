@@ -114,7 +114,8 @@ export function judgeConsultation(window: ConsultationWindow, limits: Consultati
     return { status: STATUS[stuck.type], findings: [stuck], action }
   }
   const crowded = findTooManyActive(window, limits)
-  if (crowded) return { status: 'TOO_MANY_ACTIVE', findings: [crowded], action: 'nudge' }
+  // No loop: the question waits for its turn, and the finding is recorded.
+  if (crowded) return { status: 'TOO_MANY_ACTIVE', findings: [crowded], action: 'continue' }
   const isBusy = same.length > 0 || requested.length >= limits.max_exchanges_per_collaboration
   return { status: isBusy ? 'MAKING_PROGRESS' : 'HEALTHY', findings: [], action: 'continue' }
 }

@@ -25,6 +25,15 @@ test('LP25 a specialist that asks back for the fifth time has reached the iterat
   expect(judgement.findings[0]?.evidence.map(({ question }) => question)).toEqual(different)
 })
 
+test('LP25 an asker that asks once more after the fifth reply has reached it, too', () => {
+  const more = ask('And on Sundays?')
+  expect(judgeExchanges('c1', [...rounds(different.slice(0, 4)), more], limits)).toMatchObject({ action: 'continue' })
+  expect(judgeExchanges('c1', [...rounds(different), more], limits)).toMatchObject({
+    status: 'ITERATION_LIMIT',
+    findings: [{ description: expect.stringContaining('frontend asks once more') }],
+  })
+})
+
 test('LP25 a specialist that asks back the same after a reply goes to another specialist', () => {
   const exchanges = rounds(['Which endpoint of the API fails?', 'The API: which endpoint fails?'])
   expect(judgeExchanges('c1', exchanges, limits)).toMatchObject({

@@ -1,6 +1,7 @@
 import type { LoopJudgement } from '../../judgement/loop/consultation-loop.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
 import { parseJsonObject } from '../../kernel/session/structured-output.ts'
+import { ANSWER_FORM } from './answer-form.ts'
 import { askPerson } from './ask-person.ts'
 import { throwConfigurationError } from './configuration-error.ts'
 import type { Consultation } from './consultation.ts'
@@ -11,6 +12,7 @@ import {
   missingInformationSchema,
   parseMissingInformation,
 } from './loops/missing-information-prompt.ts'
+import { recordLoop } from './loops/record-loop.ts'
 import { callOrchestrator } from './orchestrator-call.ts'
 import type { ConsultationAnswer } from './output.ts'
 
@@ -22,7 +24,7 @@ const MAX_KNOWN_CHARACTERS = 4000
  */
 export async function answerInCycle(consultation: Consultation, cycle: LoopJudgement): Promise<PatternResult> {
   const { context, config, request } = consultation
-  const { collaboration_id, requesting_agent, question, context: given } = request
+  const { requesting_agent, question, context: given } = request
   const [finding] = cycle.findings
   const description = finding?.description ?? 'agents would wait for each other'
   const session = await callOrchestrator(context, config, {
@@ -38,13 +40,7 @@ export async function answerInCycle(consultation: Consultation, cycle: LoopJudge
   })
   throwConfigurationError(session)
   const found = parseMissingInformation(session.object ?? parseJsonObject(session.text))
-  context.emit('cycle-loop', 'consult:loop', {
-    collaboration_id,
-    loop_type: finding?.type ?? 'circular_dependency',
-    evidence: cycle.findings,
-    resolution: found ? 'resolved' : 'escalated',
-    notes: description,
-  })
+  recordLoop(consultation, cycle, { key: 'cycle-loop', resolution: found ? 'resolved' : 'escalated' })
   if (!found) return askPerson(consultation, { reason: 'cycle', root_cause: description })
   const missing = found.missing_information
   const answer: ConsultationAnswer = {
@@ -69,5 +65,6 @@ function instructionOfAsker({ context: { caller } }: Consultation): { question: 
   const first = caller?.messages.find(({ role }) => role === 'user')
   const text = first?.content.flatMap((part) => ('text' in part ? part.text : [])).join('\n') ?? ''
   if (text === '') return []
-  return [{ question: 'What was the asker told to do?', answer: text.slice(0, MAX_KNOWN_CHARACTERS) }]
+  const answer = text.replace(ANSWER_FORM, '').trim().slice(0, MAX_KNOWN_CHARACTERS)
+  return [{ question: 'What was the asker told to do?', answer }]
 }

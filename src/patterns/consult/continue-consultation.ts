@@ -1,4 +1,6 @@
 import { TroupeError } from '../../errors.ts'
+import type { LoopJudgement } from '../../judgement/loop/consultation-loop.ts'
+import type { ConsultationExchange } from '../../judgement/loop/exchange-loop.ts'
 import { judgeExchanges } from '../../judgement/loop/exchange-loop.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
 import { askPerson } from './ask-person.ts'
@@ -11,6 +13,7 @@ import type { EarlierConsultation } from './earlier-consultation.ts'
 import { exchangeText, readConsultation } from './earlier-consultation.ts'
 import type { ConsultContext } from './events.ts'
 import type { ConsultInput, ConsultToolInput } from './input.ts'
+import { recordLoop } from './loops/record-loop.ts'
 import { specialistAnswer } from './specialist-answer.ts'
 
 type Continuation = (ConsultInput | ConsultToolInput) & { collaboration_id: string }
@@ -32,18 +35,19 @@ export async function continueConsultation(
       },
     )
   }
+  const text = input.question.trim()
   return recordFailure(consultation, async () => {
-    const max = config.limits.max_exchanges_per_collaboration
-    if (consultation.exchange_number >= max) return escalateAtLimit(consultation, max)
+    const loop = judgeMessage(consultation, { message_type: 'question', agent: specialist_agent, text })
+    if (loop.action !== 'continue') return respondToExchangeLoop(consultation, loop, specialist_agent)
     const question = {
       choice: { reason: consultation.reason },
       agent: specialist_agent,
       key: 'specialist/continued',
       exchange_number: consultation.exchange_number + 1,
     }
-    recordQuestion(consultation, question, input.question.trim())
+    recordQuestion(consultation, question, text)
     const outcome = await askSpecialist(consultation, question, {
-      instruction: formatFollowUp(consultation.request.requesting_agent, input.question.trim()),
+      instruction: formatFollowUp(consultation.request.requesting_agent, text),
       resume: session_id,
       output: specialistAnswer,
       allowText: true,
@@ -52,51 +56,55 @@ export async function continueConsultation(
   })
 }
 
-async function deliverContinued(consultation: EarlierConsultation, outcome: SpecialistOutcome): Promise<PatternResult> {
-  if (outcome.kind === 'failed') {
-    const { agent, problem } = outcome
-    consultation.excluded.push(agent)
-    return consultSpecialists(consultation, { previous: { agent, reason: consultation.reason, problem } })
-  }
+function deliverContinued(consultation: EarlierConsultation, outcome: SpecialistOutcome): Promise<PatternResult> {
+  if (outcome.kind === 'failed') return consultOthers(consultation, outcome)
   if (outcome.kind !== 'clarification') return deliverOutcome(consultation, outcome)
-  const { context, config, request } = consultation
-  const exchanges = consultation.exchanges.map(({ from_agent, to_agent, message_type, message_content }) => ({
-    from_agent: String(from_agent),
-    to_agent: String(to_agent),
-    message_type: message_type as 'question' | 'response' | 'clarification',
-    text: exchangeText(message_content),
-  }))
-  const latest = {
-    from_agent: outcome.agent,
-    to_agent: request.requesting_agent,
-    message_type: 'clarification' as const,
-  }
-  const text = outcome.answer.clarification_needed ?? ''
-  const loop = judgeExchanges(request.collaboration_id, [...exchanges, { ...latest, text }], config.limits)
-  if (loop.action === 'continue' || loop.action === 'nudge') return deliverOutcome(consultation, outcome)
-  context.emit('exchange-loop', 'consult:loop', {
-    collaboration_id: request.collaboration_id,
-    loop_type: loop.findings[0]?.type ?? loop.status.toLowerCase(),
-    evidence: loop.findings,
-    resolution: loop.action === 'escalate' ? 'escalated' : 'continued',
-    notes: loop.findings.map(({ description }) => description).join('; '),
-  })
-  if (loop.action === 'reroute') {
-    const problem = loop.findings[0]?.description ?? 'it asks back the same again'
-    consultation.excluded.push(outcome.agent)
-    return consultSpecialists(consultation, {
-      previous: { agent: outcome.agent, reason: consultation.reason, problem },
-    })
-  }
-  return escalateAtLimit(consultation, config.limits.max_exchanges_per_collaboration)
+  const { agent, answer } = outcome
+  const text = answer.clarification_needed ?? ''
+  const loop = judgeMessage(consultation, { message_type: 'clarification', agent, text })
+  if (loop.action === 'continue') return deliverOutcome(consultation, outcome)
+  return respondToExchangeLoop(consultation, loop, agent)
 }
 
-/** A person gets everything that was said. */
-function escalateAtLimit(consultation: EarlierConsultation, max: number): Promise<PatternResult> {
-  const agent = consultation.specialist_agent ?? 'the specialist'
+/** Judges a message to or from the specialist by those before it. */
+function judgeMessage(
+  { config, request, exchanges }: EarlierConsultation,
+  { message_type, agent, text }: { message_type: 'question' | 'clarification'; agent: string; text: string },
+): LoopJudgement {
+  const { collaboration_id, requesting_agent } = request
+  const earlier = exchanges.map(
+    (row): ConsultationExchange => ({
+      from_agent: String(row.from_agent),
+      to_agent: String(row.to_agent),
+      message_type: row.message_type as ConsultationExchange['message_type'],
+      text: exchangeText(row.message_content),
+    }),
+  )
+  const [from_agent, to_agent] = message_type === 'question' ? [requesting_agent, agent] : [agent, requesting_agent]
+  return judgeExchanges(collaboration_id, [...earlier, { from_agent, to_agent, message_type, text }], config.limits)
+}
+
+/** A specialist that asks back the same again is replaced; at the limit a person gets everything that was said. */
+function respondToExchangeLoop(
+  consultation: EarlierConsultation,
+  loop: LoopJudgement,
+  agent: string,
+): Promise<PatternResult> {
+  const resolution = loop.action === 'escalate' ? 'escalated' : 'continued'
+  recordLoop(consultation, loop, { key: 'exchange-loop', resolution })
+  const problem = loop.findings.map(({ description }) => description).join('; ')
+  if (loop.action === 'reroute') return consultOthers(consultation, { agent, problem })
   return askPerson(consultation, {
     reason: 'exchanges',
-    root_cause: `${consultation.request.requesting_agent} and ${agent} used all exchanges (max_exchanges_per_collaboration is ${max}) without an answer`,
+    root_cause: problem,
     positions: consultation.history.slice(-2).map((answer) => ({ agent: 'so far', answer })),
   })
+}
+
+function consultOthers(
+  consultation: EarlierConsultation,
+  { agent, problem }: { agent: string; problem: string },
+): Promise<PatternResult> {
+  consultation.excluded.push(agent)
+  return consultSpecialists(consultation, { previous: { agent, reason: consultation.reason, problem } })
 }

@@ -41,7 +41,11 @@ const rows = {
     { collaboration_id: 'c2', outcome_type: 'successful', success_rating: 2 },
     { collaboration_id: 'c5', outcome_type: 'escalated', success_rating: null },
   ],
-  collaboration_loops: [{ collaboration_id: 'c2' }, { collaboration_id: 'c2' }],
+  collaboration_loops: [
+    { collaboration_id: 'c2', loop_type: 'stall' },
+    { collaboration_id: 'c2', loop_type: 'identical_questions' },
+    { collaboration_id: 'c1', loop_type: 'too_many_concurrent' },
+  ],
 }
 
 test('CS156 the seven metrics and the tokens by phase of each pair, most frequent first', () => {

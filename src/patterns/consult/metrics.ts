@@ -29,7 +29,12 @@ export const consultReport: PatternReport = {
     const collaborations = rows[COLLABORATIONS] ?? []
     const facts: Facts = {
       outcomes: new Map((rows[OUTCOMES] ?? []).map((row) => [row.collaboration_id, row])),
-      looped: new Set((rows[LOOPS] ?? []).map((row) => row.collaboration_id)),
+      // A question that only waits for its turn is no loop.
+      looped: new Set(
+        (rows[LOOPS] ?? []).flatMap(({ loop_type, collaboration_id }) =>
+          loop_type === 'too_many_concurrent' ? [] : [collaboration_id],
+        ),
+      ),
     }
     const groups = [...Map.groupBy(collaborations, (row) => groupName(row, by))]
       .map(([group, members]) => summarize(group, members, facts))

@@ -4,6 +4,7 @@ import type { Consultation } from './consultation.ts'
 import { deliverAnswer } from './deliver.ts'
 import type { LoopCheck } from './loops/check-for-loops.ts'
 import { checkForLoops } from './loops/check-for-loops.ts'
+import { recordLoop } from './loops/record-loop.ts'
 
 /**
  * Checks a new request against the asker's recent consultations. The graded response: `undefined` to go on (perhaps without specialists that
@@ -12,18 +13,8 @@ import { checkForLoops } from './loops/check-for-loops.ts'
 export async function respondToLoop(consultation: Consultation): Promise<PatternResult | undefined> {
   const { context, config, request } = consultation
   const check = await checkForLoops(context, { request, config, key: 'loops' })
+  recordLoop(consultation, check, { key: 'loop', resolution: check.resolution })
   if (check.action === 'continue') return undefined
-  for (const [index, { type, evidence, description }] of check.findings.entries()) {
-    context.emit(`loop/${index}`, 'consult:loop', {
-      collaboration_id: request.collaboration_id,
-      loop_type: type,
-      evidence,
-      resolution: check.status === 'TOO_MANY_ACTIVE' ? 'continued' : check.resolution,
-      notes: description,
-    })
-  }
-  // The question waits in the asker's queue: nothing is lost, and nobody has to ask again.
-  if (check.status === 'TOO_MANY_ACTIVE') return undefined
   const root_cause = check.findings.map(({ description }) => description).join('; ')
   if (check.action === 'escalate') return askPerson(consultation, { reason: 'loop', root_cause, ...positionsOf(check) })
   if (check.action === 'nudge') return advise(consultation, check)

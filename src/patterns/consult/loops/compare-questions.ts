@@ -1,6 +1,5 @@
 import { toTroupeError } from '../../../errors.ts'
 import type { QuestionMatch } from '../../../judgement/loop/consultation-loop.ts'
-import { namesDiffer, parseText } from '../../../judgement/loop/same-subject.ts'
 import type { QuestionSimilarity } from '../../../judgement/similarity/same-question.ts'
 import { isSameQuestion } from '../../../judgement/similarity/same-question.ts'
 import {
@@ -45,10 +44,9 @@ export function compareQuestions(
   return context.step(key, compare, { input: [question, ...earlier] })
 }
 
-/** Questions that name different paths, identifiers, numbers or quoted texts are never the same. */
 function match(a: string, b: string, measured?: QuestionSimilarity): QuestionMatch {
   if (normalizeStatement(a) === normalizeStatement(b)) return { same: true, similarity: 1 }
-  const same = isSameQuestion(a, b, measured) && !namesDiffer(parseText(a), parseText(b))
+  const same = isSameQuestion(a, b, measured)
   const similarity = measured?.similarity ?? diceCoefficient(contentStemSet(a), contentStemSet(b))
   return { same, similarity: Math.round(similarity * 1000) / 1000 }
 }

@@ -25,7 +25,7 @@ export function loopAdvice(
   const evidence = findings.flatMap((finding) => finding.evidence)
   const exclude = [...new Set(evidence.flatMap(({ specialist_agent }) => specialist_agent ?? []))]
   if (action === 'continue') return { exclude: [], resolution: 'continued' }
-  const earlier_answer = status === 'TOO_MANY_ACTIVE' ? undefined : latestAnswer(evidence, history)
+  const earlier_answer = latestAnswer(evidence, history)
   return {
     exclude,
     resolution: action === 'escalate' ? 'escalated' : 'continued',
@@ -54,9 +54,7 @@ function nudge(status: LoopStatus, evidence: readonly LoopEvidence[]): string {
         : `You asked this before and it is not answered yet (${ids}). Do not ask it again: collect the result, or go on with other work.`
     case 'ALTERNATION':
       return 'You and the specialist ask each other in turn without anything new. Decide with what you both know, and say which assumption you made; or ask for one missing fact.'
-    case 'STALL':
-      return 'The last answers brought nothing new. Do not ask again in other words. Act on what you know, or name the one fact that is missing and what you need it for.'
     default:
-      return `Consultations of yours wait for an answer (${ids}). Collect them before you ask another question.`
+      return 'The last answers brought nothing new. Do not ask again in other words. Act on what you know, or name the one fact that is missing and what you need it for.'
   }
 }
