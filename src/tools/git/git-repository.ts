@@ -1,4 +1,5 @@
-import { readdirSync } from 'node:fs'
+import type { Dirent } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { TroupeError } from '../../errors.ts'
 import type { CheckoutState, Leftover, Repository, RepositoryRefusal, WorktreeId } from '../../kernel/repository.ts'
@@ -14,7 +15,7 @@ import { mergeIntoWorktree, previewMerge, resetFiles, startMerge } from './merge
 import type { CommitSettings } from './user-settings.ts'
 import { readUserSettings } from './user-settings.ts'
 import { commitChanges, readChanges } from './worktree-changes.ts'
-import { BRANCH_PREFIX, placeFor } from './worktree-place.ts'
+import { BRANCH_PREFIX, isWorktreeId, placeFor, worktreeNameOf } from './worktree-place.ts'
 import type { WorktreeScope } from './worktrees.ts'
 import {
   listWorktrees,
@@ -165,10 +166,12 @@ async function listLeftovers(scope: WorktreeScope): Promise<Leftover[]> {
     .filter((path) => isWithin(path, checkout.worktrees))
   const ids = new Map<string, WorktreeId>()
   const add = (run_id: string | undefined, name: string | undefined) => {
-    if (run_id !== undefined && name !== undefined) ids.set(`${run_id}/${name}`, { run_id, name })
+    // A branch with another name is not of Troupe, whatever its prefix.
+    if (run_id !== undefined && name !== undefined && isWorktreeId({ run_id, name }))
+      ids.set(`${run_id}/${name}`, { run_id, name })
   }
   for (const ref of refs.split('\n')) add(...parts(ref.slice(`refs/heads/${BRANCH_PREFIX}`.length)))
-  for (const path of [...listed, ...foldersIn(checkout.worktrees)])
+  for (const path of [...listed, ...placesIn(checkout.worktrees)])
     add(...parts(path.slice(checkout.worktrees.length + 1)))
   const found: Leftover[] = []
   for (const id of ids.values()) found.push(await describeLeftover(scope, id))
@@ -180,22 +183,26 @@ function parts(path: string): [string | undefined, string | undefined] {
   return more.length > 0 ? [undefined, undefined] : [run_id, name]
 }
 
-function foldersIn(root: string): string[] {
-  const subfolders = (folder: string) => {
-    try {
-      const entries = readdirSync(folder, { withFileTypes: true })
-      return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name))
-    } catch {
-      return []
-    }
+/** The folders of worktrees, also those that only have a file beside them: a process was killed while it made or removed them. */
+function placesIn(root: string): string[] {
+  const runs = entriesIn(root).filter((entry) => entry.isDirectory())
+  return runs.flatMap((run) =>
+    entriesIn(join(root, run.name)).map(({ name }) => join(root, run.name, worktreeNameOf(name))),
+  )
+}
+
+function entriesIn(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch {
+    return []
   }
-  return subfolders(root).flatMap(subfolders)
 }
 
 async function describeLeftover(scope: WorktreeScope, id: WorktreeId): Promise<Leftover> {
   const { git, checkout, signal } = scope
   const { path, branch, ref } = placeFor(checkout.worktrees, id)
-  const hasFolder = foldersIn(checkout.worktrees).includes(path)
+  const hasFolder = existsSync(path)
   const hasBranch = (await resolveCommit(scope, ref)) !== undefined
   const commits = hasBranch ? await git.text(['rev-list', '--count', `${checkout.head}..${ref}`], { signal }) : '0'
   const status = hasFolder

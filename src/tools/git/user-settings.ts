@@ -1,4 +1,5 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { TROUPE_FOLDER } from '../files/check-protected.ts'
 import type { GitProgram } from './git-process.ts'
@@ -30,9 +31,17 @@ export async function readUserSettings(
   const ignored = await read('--type=path', '--get', 'core.excludesFile')
   const excludesFile = join(worktrees, 'exclude')
   const patterns = readText(ignored === '' ? join(home, '.config', 'git', 'ignore') : ignored)
-  mkdirSync(dirname(excludesFile), { recursive: true, mode: 0o700 })
-  writeFileSync(excludesFile, `${patterns}\n${TROUPE_FOLDER}/\n`)
+  replaceText(excludesFile, `${patterns}\n${TROUPE_FOLDER}/\n`)
   return { ...(name !== '' && email !== '' ? { name, email } : NEUTRAL), excludesFile }
+}
+
+/** With a rename: git of another worktree may be reading the file, and would commit what an empty one does not exclude (race). */
+function replaceText(file: string, text: string): void {
+  if (readText(file) === text) return
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  const temporary = `${file}.${randomBytes(6).toString('hex')}`
+  writeFileSync(temporary, text)
+  renameSync(temporary, file)
 }
 
 function readText(file: string): string {

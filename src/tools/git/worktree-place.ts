@@ -57,10 +57,23 @@ export interface WorktreePlace {
 
 const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9_-])?$/
 
+export function isWorktreeId({ run_id, name }: WorktreeId): boolean {
+  return isName(run_id) && isName(name)
+}
+
+function isName(value: string): boolean {
+  return NAME.test(value) && !value.includes('..') && !/\.(lock|json|ready|merge)$/i.test(value)
+}
+
+/** The name of the worktree that an entry of the run's folder belongs to: the worktree itself, or a file beside it. */
+export function worktreeNameOf(entry: string): string {
+  return entry.replace(/\.(?:json|ready|merge)(?:\.tmp)?$/, '')
+}
+
 /** Throws for a name that could leave the folder (path traversal) or that git does not accept in a branch. */
 export function placeFor(folder: string, id: WorktreeId): WorktreePlace {
   for (const [field, value] of Object.entries({ run_id: id.run_id, name: id.name })) {
-    if (NAME.test(value) && !value.includes('..') && !/\.(lock|json|ready|merge)$/i.test(value)) continue
+    if (isName(value)) continue
     throw new TroupeError('invalid_input', `\`${field}\` of a worktree is invalid: '${value.slice(0, 120)}'`, {
       hint: 'use 1 to 100 letters, digits, or . _ -, starting with a letter or digit, without `..` and without the end .lock',
     })
@@ -100,9 +113,12 @@ export interface WorktreeRecord {
   merging?: string
 }
 
+/** The end of the name of a file that is being written. */
+const UNFINISHED = '.tmp'
+
 /** Written with a rename: after a crash, the file is whole or absent. */
 export function writeRecord(file: string, data: WorktreeRecord): void {
-  const temporary = `${file}.tmp`
+  const temporary = `${file}${UNFINISHED}`
   try {
     writeFileSync(temporary, JSON.stringify(data), { mode: 0o600 })
     renameSync(temporary, file)
@@ -124,8 +140,9 @@ export function readRecord(file: string): Partial<WorktreeRecord> | undefined {
 }
 
 /** Removes what is left of a worktree that git does not know, or no longer. */
-export async function removeFolder({ path, ready, pendingMerge }: WorktreePlace): Promise<void> {
-  for (const file of [ready, pendingMerge]) rmSync(file, { force: true })
+export async function removeFolder({ path, record, ready, pendingMerge }: WorktreePlace): Promise<void> {
+  const unfinished = [record, ready, pendingMerge].map((file) => `${file}${UNFINISHED}`)
+  for (const file of [ready, pendingMerge, ...unfinished]) rmSync(file, { force: true })
   try {
     await rm(path, { recursive: true, force: true })
   } catch (thrown) {
@@ -141,18 +158,13 @@ export async function removeFolder({ path, ready, pendingMerge }: WorktreePlace)
 export function removeEmptyFolders(folder: string, { path }: WorktreePlace): void {
   try {
     rmdirSync(dirname(path))
-    const names = ['node_modules', 'exclude'].map((name) => join(folder, name))
-    if (readdirCount(folder) === names.filter((file) => lstatSync(file, { throwIfNoEntry: false })).length) {
-      for (const file of names) rmSync(file, { force: true })
-      rmdirSync(folder)
-    }
+    const names = readdirSync(folder)
+    if (names.some((name) => name !== 'node_modules' && !/^exclude(?:\.|$)/.test(name))) return
+    for (const name of names) rmSync(join(folder, name), { force: true })
+    rmdirSync(folder)
   } catch {
     // Another worktree is there.
   }
-}
-
-function readdirCount(folder: string): number {
-  return readdirSync(folder).length
 }
 
 /** Tests in a worktree need the packages of the checkout. Node looks for `node_modules` in all parent folders. */
