@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import type { Policy } from '../judgement/permission/permission-policy.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Redactor } from '../kernel/redactor.ts'
-import type { Leftover } from '../kernel/repository.ts'
+import type { Leftover, WorktreeId } from '../kernel/repository.ts'
 import type { Tool } from '../kernel/tool.ts'
 import type { World } from '../kernel/world.ts'
 import type { McpServers } from '../tools/mcp/mcp-servers.ts'
@@ -22,6 +22,12 @@ export async function sandboxReport(needs: { network: boolean }): Promise<Sandbo
 export async function findLeftovers(folder: string): Promise<Leftover[]> {
   const { openRepository } = await import('./open-repository.ts')
   return openRepository(folder).leftovers()
+}
+
+/** Removes a worktree of a run that is not at work, with its branch. */
+export async function removeLeftover(folder: string, id: WorktreeId): Promise<void> {
+  const { openRepository } = await import('./open-repository.ts')
+  await openRepository(folder).removeWorktree({ id, branch: 'delete' })
 }
 
 /** The redactor of tool results; the values of secret environment variables are known secrets. */

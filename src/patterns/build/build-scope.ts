@@ -1,5 +1,6 @@
 import { TroupeError } from '../../errors.ts'
 import type { Agent } from '../../kernel/agent.ts'
+import { shortHash } from '../../kernel/hash.ts'
 import type { AgentIdentifier } from '../../kernel/pattern-session-file.ts'
 import type { Repository, WorktreeId } from '../../kernel/repository.ts'
 import type { BuildConfig } from './build-config.ts'
@@ -45,14 +46,21 @@ function requireRepository({ repository }: BuildContext): Repository {
   })
 }
 
-/** The names of worktrees of one build; a run may have several builds, as tool calls. */
+/** The names of worktrees of one build begin with its place in the run: a run may have several builds, as tool calls. */
 export function worktreeId({ run_id, caller, journalKey }: BuildContext, name: string): WorktreeId {
-  const nested = caller
-    ? `${journalKey('')
-        .replaceAll(/[^\w.-]+/g, '-')
-        .replaceAll(/^[-.]+|[-.]+$/g, '')}-`
-    : ''
-  return { run_id, name: `${nested}${name}` }
+  return { run_id, name: caller ? `${shortHash(journalKey(''))}-${name}` : name }
+}
+
+/** Removes all worktrees of this build with their branches, but not the branch of its result. */
+export async function removeWorktrees(
+  repository: Repository,
+  context: BuildContext,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { run_id, name: prefix } = worktreeId(context, '')
+  for (const { id } of await repository.leftovers(signal))
+    if (id.run_id === run_id && id.name.startsWith(prefix))
+      await repository.removeWorktree({ id, branch: 'delete' }, signal)
 }
 
 /** Records the beginning of a phase; `under` tells apart phases that come more than once in a round. */

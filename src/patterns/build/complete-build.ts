@@ -1,6 +1,14 @@
 import type { PatternResult } from '../../kernel/pattern.ts'
 import type { BuildScope } from './build-scope.ts'
-import { describePlan, emitPhase, gitStep, identify, startConversation, toFileChanges } from './build-scope.ts'
+import {
+  describePlan,
+  emitPhase,
+  gitStep,
+  identify,
+  removeWorktrees,
+  startConversation,
+  toFileChanges,
+} from './build-scope.ts'
 import type { BuildState } from './build-state.ts'
 import type { ReviewerOutput } from './contracts.ts'
 import { performDeveloper } from './development/perform-developer.ts'
@@ -21,7 +29,10 @@ export async function completeBuild(scope: BuildScope, state: BuildState): Promi
       repository.setBranch({ id: scope.integration, branch }, signal),
     )
   }
-  await removeWorktrees(scope)
+  await gitStep(context, 'complete/cleanup', async (repository, signal) => {
+    await removeWorktrees(repository, context, signal)
+    return true
+  })
   const { status, iterations } = state
   if (status === 'aborted') {
     const architect = identify(scope, scope.config.architect)
@@ -53,17 +64,6 @@ export async function completeBuild(scope: BuildScope, state: BuildState): Promi
 /** `troupe/` and the run: every branch of Troupe is in there, and none of the user's. */
 function resultBranch({ context, integration }: BuildScope): string {
   return `troupe/result/${context.caller ? `${context.run_id}-${integration.name}` : context.run_id}`
-}
-
-async function removeWorktrees({ context }: BuildScope): Promise<void> {
-  await gitStep(context, 'complete/cleanup', async (repository, signal) => {
-    const leftovers = await repository.leftovers(signal)
-    for (const { id, branch } of leftovers) {
-      if (id.run_id !== context.run_id || branch.startsWith('troupe/result/')) continue
-      await repository.removeWorktree({ id, branch: 'delete' }, signal)
-    }
-    return true
-  })
 }
 
 async function writeReport(scope: BuildScope, state: BuildState, branch: string | null): Promise<string> {

@@ -1,6 +1,7 @@
+import { toTroupeError } from '../../errors.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
 import type { BuildConfig } from './build-config.ts'
-import { combineChanges, emitPhase } from './build-scope.ts'
+import { combineChanges, emitPhase, removeWorktrees } from './build-scope.ts'
 import type { BuildState } from './build-state.ts'
 import { completeBuild } from './complete-build.ts'
 import type { BuildPlan, PlannedTask, PreviousAttempt, RequiredChange } from './contracts.ts'
@@ -17,14 +18,24 @@ import { assignChanges } from './review/assign-changes.ts'
 import { escalateReview } from './review/escalate-review.ts'
 import { reviewWork } from './review/review-work.ts'
 
-/** Carries out a build: receive, analyse, plan, delegate, collect, review, iterate, complete. Every effect is a step. */
+/** Carries out a build. A cancelled one is never resumed: nothing of it stays in the repository. */
 export async function executeBuild(
   config: BuildConfig,
   context: BuildContext,
   input: BuildInput,
 ): Promise<PatternResult> {
-  const received = await receiveBuild(context, config, input)
-  const { scope } = received
+  try {
+    return await carryOut(await receiveBuild(context, config, input))
+  } catch (thrown) {
+    const { repository } = context
+    // Not a step: the journal of a cancelled run is closed to new effects. Repeated, it finds nothing to remove.
+    if (repository && toTroupeError(thrown).code === 'cancelled') await removeWorktrees(repository, context)
+    throw thrown
+  }
+}
+
+/** Receive, analyse, plan, delegate, collect, review, iterate, complete. Every effect is a step. */
+async function carryOut(received: ReceivedBuild): Promise<PatternResult> {
   const state: BuildState = {
     plan: null,
     tasks: new Map(),
@@ -38,7 +49,7 @@ export async function executeBuild(
   else if (planned.fatal !== undefined) state.reason = unusablePlan(planned.fatal)
   else if (planned.plan.tasks.length === 0) Object.assign(state, { plan: planned.plan, status: 'no_change' })
   else await iterate(received, state, planned)
-  return completeBuild(scope, state)
+  return completeBuild(received.scope, state)
 }
 
 function unusablePlan(problem: string): string {

@@ -4,6 +4,7 @@ import { TroupeError, unknownNameError } from '../../errors.ts'
 import type { Pattern } from '../../index.ts'
 import { padToWidth, wrapText } from '../../views/text-width.ts'
 import type { Cli, ProgramContext } from './cli.ts'
+import type { BuildOptions } from './commands/build-command.ts'
 import { addBuildOptions, applyBuildOptions, BUILD_PATTERN } from './commands/build-command.ts'
 import { isSessionIdPrefix } from './find-session.ts'
 import type { PatternFlags } from './pattern-flags.ts'
@@ -72,9 +73,13 @@ async function startPattern(
   { pattern, flags, context }: { pattern: Pattern; flags: PatternFlags; context: ProgramContext },
 ): Promise<number> {
   const { terminal, config } = context
-  const options =
-    command.optsWithGlobals<Cli<{ input?: string; detach?: boolean; continue?: string | true }>['options']>()
+  const options = command.optsWithGlobals<BuildOptions & Cli<{ input?: string; continue?: string | true }>['options']>()
   setProgramName([terminal.out, terminal.err], options)
+  if (pattern.name === BUILD_PATTERN && options.cleanUp) {
+    const { cleanUpCommand } = await import('./commands/clean-up-command.ts')
+    applyBuildOptions(options, {}, false)
+    return cleanUpCommand({ terminal, config, options })
+  }
   if (options.input === undefined && pattern.name !== TEAM_PATTERN) requireInputFile(command, pattern, flags)
   if (options.detach) return (await import('./commands/detach-command.ts')).detachCommand({ terminal, options, config })
   const { runPatternCommand } = await import('./commands/run-command.ts')

@@ -16,6 +16,7 @@ export interface BuildOptions extends CommonOptions {
   repo?: string
   /** False with --no-approve. */
   approve?: boolean
+  cleanUp?: boolean
   detach?: boolean
 }
 
@@ -23,6 +24,7 @@ export function addBuildOptions(command: Command): void {
   command
     .option('--repo <path>', 'the git repository to work on (default: the workspace)')
     .option('--no-approve', 'start without asking about the plan (default where there is no terminal)')
+    .option('--clean-up', 'start nothing; remove the worktrees and branches that earlier builds left behind')
 }
 
 /** The repository is the workspace. On a terminal, a person is asked about the plan. */

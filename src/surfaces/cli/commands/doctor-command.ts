@@ -9,6 +9,7 @@ import { printJson } from '../cli.ts'
 import { checkConfigFiles } from '../config-checks.ts'
 import { EXIT } from '../exit-code.ts'
 import { findRun } from '../find-run.ts'
+import { findLeftWorktrees, leftWorktreeHint } from '../left-worktrees.ts'
 import type { ModelTest } from '../model-checks.ts'
 import { detectConfiguredModels, modelChecks, modelTestCheck, roleModels, testModels } from '../model-checks.ts'
 import { openTroupe, storeExists, storePath } from '../open-troupe.ts'
@@ -123,26 +124,15 @@ function serverChecks(troupe: Troupe): DoctorCheck[] {
 
 /** Worktrees of runs that are not at work: left by a crash or a cancellation, and offered to be continued or removed. */
 async function worktreeChecks(cli: Cli, troupe: Troupe): Promise<DoctorCheck[]> {
-  const { findLeftovers } = await import('../../../runtime/tool-ports.ts')
-  const leftovers = (await findLeftovers(cli.options.workspace ?? process.cwd())).filter(
-    ({ path }) => path !== undefined,
+  const found = await findLeftWorktrees(cli, troupe)
+  return found.flatMap((left) =>
+    left.leftovers.map((leftover): DoctorCheck => {
+      const { path, branch, commits, uncommitted } = leftover
+      const work = `${pluralize(commits, 'commit')}, ${pluralize(uncommitted, 'file')} not committed`
+      const message = `${path ?? branch} of run ${left.run_id} (${left.status}) was left behind: ${work}`
+      return { name: 'worktree', status: 'warning', message, hint: leftWorktreeHint(left, leftover) }
+    }),
   )
-  if (leftovers.length === 0) return []
-  const { items } = storeExists(cli) ? await troupe.runs({ limit: 1000 }) : { items: [] }
-  const statuses = new Map(items.map(({ run_id, status }) => [run_id, status]))
-  const idle = leftovers.filter(({ id }) => !['pending', 'running', 'waiting'].includes(statuses.get(id.run_id) ?? ''))
-  return idle.map(({ id, path, branch, commits, uncommitted }): DoctorCheck => {
-    const status = statuses.get(id.run_id)
-    const run = `run ${id.run_id} (${status ?? 'not in this store'})`
-    const work = `${pluralize(commits, 'commit')}, ${pluralize(uncommitted, 'file')} not committed`
-    const remove = `to remove it: git worktree remove --force '${path}' && git branch -D ${branch}`
-    return {
-      name: 'worktree',
-      status: 'warning',
-      message: `${path} of ${run} was left behind: ${work}`,
-      hint: status === undefined ? remove : `to continue: troupe resume ${id.run_id}; ${remove}`,
-    }
-  })
 }
 
 async function journalChecks(cli: Cli, troupe: Troupe, runId: string): Promise<DoctorCheck[]> {

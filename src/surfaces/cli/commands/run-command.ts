@@ -8,6 +8,7 @@ import { resolveTeamInput } from '../load-team.ts'
 import { modelName, withTroupe } from '../open-troupe.ts'
 import { readObjectFile } from '../pattern-flags.ts'
 import { TEAM_PATTERN } from '../team-pattern.ts'
+import { BUILD_PATTERN } from './build-command.ts'
 import { notifyParent } from './detach-command.ts'
 
 interface RunPatternOptions {
@@ -32,6 +33,7 @@ export async function runPatternCommand(
   const model = modelName(cli)
   return withTroupe(cli, 'new', async (troupe) => {
     const input = await resolveSession(cli, troupe, { pattern, input: await resolveRunId(cli, troupe, completed) })
+    if (pattern === BUILD_PATTERN) await (await import('../left-worktrees.ts')).noteLeftWorktrees(cli, troupe)
     const options = { limits, ...(model ? { model } : undefined), ...(tags ? { tags } : undefined) }
     const handle = await troupe.stream(pattern, input, options)
     notifyParent(handle.run_id)
