@@ -14,7 +14,7 @@ import { runChild } from './child-process.ts'
 
 /*
  * A build in real processes on SQLite and a real repository, killed with SIGKILL in each phase; the next process resumes it. Each case kills one
- * build several times; with CHAOS_KILLS=all, every event of the journal is a case of its own.
+ * build several times; with TROUPE_STRESS=1, every event of the journal is a case of its own.
  */
 
 const CHILD = fileURLToPath(new URL('./build-child.ts', import.meta.url))
@@ -129,7 +129,7 @@ test.each(Object.keys(KILLS))(
   (phases) => expectSameBuild(KILLS[phases] ?? []),
 )
 
-test.runIf(process.env.CHAOS_KILLS === 'all')(
+test.runIf(process.env.TROUPE_STRESS === '1')(
   'BD31 killed before any event of its journal, a build resumes with the same result',
   { timeout: 100 * TIMEOUT_MS },
   async () => {

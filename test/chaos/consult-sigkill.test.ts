@@ -16,11 +16,11 @@ import { openRealTroupe, realFaultHooks, runToEnd } from './real-process.ts'
 
 /*
  * Consultations in real processes on SQLite, killed with SIGKILL at boundaries chosen by CHAOS_KILL_SEED: the asker's process is gone while
- * the specialist works, and this process finishes them. With CHAOS_KILLS=all every consultation is killed several times.
+ * the specialist works, and this process finishes them. With TROUPE_STRESS=1 every consultation is killed several times.
  */
 
 const CHILD = fileURLToPath(new URL('./sigkill-child.ts', import.meta.url))
-const KILLS = process.env.CHAOS_KILLS === 'all' ? 40 : 4
+const KILLS = process.env.TROUPE_STRESS === '1' ? 40 : 4
 const SEED = Number(process.env.CHAOS_KILL_SEED ?? Date.now() % 1_000_000)
 const TIMEOUT_MS = 600_000
 
