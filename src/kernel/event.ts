@@ -108,6 +108,8 @@ export interface SessionOpen {
   cache_key?: string
   /** Schema of the structured output of a background session, for the process that resumes it. */
   output?: JsonSchema
+  /** A response that does not match `output` is accepted as text. */
+  allow_text?: true
   /** Length and hash of the shared thread it began with. */
   thread?: { length: number; hash: string }
   /** Opened in plan mode: the session changes nothing. */

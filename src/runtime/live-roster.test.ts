@@ -39,15 +39,15 @@ test('P42 an agent file that is added during a run is listed in the next turn, a
     if (request.session.agent !== 'lead') return { text: `I am ${request.system}` }
     const calls = [
       { name: 'wait_for_person', input: {} },
-      { name: 'task', input: { agent: 'tester', instruction: 'Test it.' } },
+      { name: 'task', input: { agent: 'prober', instruction: 'Test it.' } },
     ]
     const call = calls[request.session.turn - 1]
     return call ? { calls: [call] } : { text: lastMessageText(request) }
   })
-  const tool = writeFileTool(folder, { tester: agentFile('tester', 'testing'), lead: agentFile('lead', 'changed') })
+  const tool = writeFileTool(folder, { prober: agentFile('prober', 'testing'), lead: agentFile('lead', 'changed') })
   const { task } = await createTestTroupe({ model, agents: [folder], tools: [tool] })
   const { output } = await task('lead', 'go')
-  expect(taskSchema(model.requests[0] as ModelRequest)).not.toContain('tester')
+  expect(taskSchema(model.requests[0] as ModelRequest)).not.toContain('prober')
   expect(taskSchema(model.requests[1] as ModelRequest)).toContain('Made for testing')
   expect((output as { response: string }).response).toContain('I am testing')
   expect(

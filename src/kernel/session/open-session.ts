@@ -164,6 +164,7 @@ function beginSession(
     ...(inherited_rules.length > 0 ? { inherited_rules } : undefined),
     ...(background ? { background: true as const } : undefined),
     ...(background && output ? { output: toJsonSchema(output) } : undefined),
+    ...(background && output && request.allowText ? { allow_text: true as const } : undefined),
     ...(background && collect_with ? { collect_with } : undefined),
     ...(queue ? { queue } : undefined),
     ...(hasOwnBound(scope) ? { bound: 'own' as const } : undefined),

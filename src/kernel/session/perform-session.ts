@@ -46,8 +46,9 @@ export async function startBackground(
   const recorded = recordedResult(scope, execution.claim(key))
   if (recorded) return recorded.session_id
   const session = await openSession(scope, agent, { ...request, background: true })
-  const { output = session.opening.output } = request
-  const running = finishSession(scope, session, { ...request, ...(output ? { output } : undefined) })
+  const { output = session.opening.output, allowText = session.opening.allow_text } = request
+  const options = { ...request, ...(output ? { output } : undefined), ...(allowText ? { allowText } : undefined) }
+  const running = finishSession(scope, session, options)
   running.catch(() => {})
   execution.backgroundSessions.set(session.id, running)
   execution.backgroundCollectors.set(session.id, session.opening.collect_with)
