@@ -14,6 +14,13 @@ for (const [name, protocol] of Object.entries(PROTOCOLS)) {
     const { status } = await troupe.run('task', { agent: 'default', instruction: 'go' })
     expect(status).toBe('completed')
     const body = JSON.stringify(proxy.bodies[0])
-    for (const { name: agent, description } of troupe.agents) expect(body).toContain(`- ${agent}: ${description}`)
+    const listed = troupe.agents.filter(({ on_request }) => !on_request)
+    expect(listed.map(({ name: agent }) => agent)).toEqual(
+      expect.arrayContaining(['architect', 'default', 'implementer', 'researcher', 'reviewer']),
+    )
+    for (const { name: agent, description } of troupe.agents) {
+      const isListed = listed.some((each) => each.name === agent)
+      expect(body.includes(`- ${agent}: ${description}`), agent).toBe(isListed)
+    }
   })
 }
