@@ -86,7 +86,11 @@ async function stageChanges(
     const args = [...excludes, 'add', '--all', '--sparse', '--ignore-errors', '--', ':(top)', ...paths]
     const { status, stderr } = await git.run(args, { ...options, statuses: [0, 1, 128] })
     if (status === 0) break
-    const found = [...findUnreadable(stderr)].filter(({ path }) => skipped.every((known) => known.path !== path))
+    const found = [...findUnreadable(stderr)].filter(
+      ({ path }, index, all) =>
+        // Git may report a file twice: that it cannot be opened, and that it cannot be indexed.
+        all.findIndex((other) => other.path === path) === index && skipped.every((known) => known.path !== path),
+    )
     if (found.length === 0 || skipped.length > MAX_SKIPPED) {
       // Again, for the error that says what to do.
       await git.run(args, options)
