@@ -116,7 +116,7 @@ export interface RunContext {
   delegates(tool: string): boolean
 }
 
-/** What is known about the project that the run works on. */
+/** Facts about the project that the run works on. */
 export interface ProjectContext {
   /** The profile of the project, from its files. Throws `invalid_input` for a wrong profile file. Use it inside a step only. */
   projectProfile(): Promise<ProjectProfile>

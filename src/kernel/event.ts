@@ -189,7 +189,7 @@ export interface ToolPost extends ToolEventFields {
   /** Images of the result. */
   attachments?: readonly Attachment[]
   files?: string[]
-  /** Those of `files` that did not exist before. */
+  /** The `files` that did not exist before. */
   created?: string[]
   deleted?: string[]
   truncated?: number

@@ -7,7 +7,7 @@ export interface KnowledgeDocument {
   text: string
   /** JSON that a match returns. */
   data: unknown
-  /** What a query can filter by, such as `specialist_agent` or `path`. */
+  /** Labels that a query can filter by, such as `specialist_agent` or `path`. */
   tags?: Readonly<Record<string, string>>
   outcome?: KnowledgeOutcome
   /** When it was learned, in milliseconds since the epoch. */

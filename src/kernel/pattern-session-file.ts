@@ -34,6 +34,12 @@ export type AgentMessageType =
   | 'abort'
   | 'acknowledgment'
 
+export const AGENT_MESSAGE_TYPES = [
+  ...(['task_assignment', 'task_completion', 'task_progress'] as const),
+  ...(['review_request', 'review_result', 'feedback'] as const),
+  ...(['status_update', 'abort', 'acknowledgment'] as const),
+] as const satisfies readonly AgentMessageType[]
+
 /** A message between agents; its event gives it a timestamp and, if it has none, an id. */
 export interface SessionFileMessage {
   message_id?: string | undefined

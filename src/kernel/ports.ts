@@ -116,7 +116,7 @@ export interface ProjectPorts {
   projectProfile?(): Promise<ProjectProfile>
   /** The git repository of the workspace. */
   repository?: Repository
-  /** What a project has learned. */
+  /** The knowledge of a project. */
   knowledge?(project: string): Knowledge
   commands?: CommandRunner
 }

@@ -57,7 +57,7 @@ export interface CheckoutState {
   operation?: 'merge' | 'rebase' | 'cherry-pick' | 'revert' | 'bisect'
   /** Tracked files at `head`. */
   files: number
-  /** What a person should know before work begins: one sentence for each of the facts above that matters. */
+  /** Notes for a person before work begins: one sentence for each of the facts above that matters. */
   notes: string[]
 }
 

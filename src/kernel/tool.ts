@@ -20,7 +20,7 @@ export interface ToolResult {
   attachments?: readonly Attachment[]
   /** Paths that the call created or changed. */
   files?: string[]
-  /** Those of `files` that did not exist before. */
+  /** The `files` that did not exist before. */
   created?: string[]
   /** Paths that the call deleted. */
   deleted?: string[]

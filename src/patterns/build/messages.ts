@@ -1,23 +1,11 @@
-import type { AgentIdentifier } from '../../kernel/pattern-session-file.ts'
+import type { AgentIdentifier, AgentMessageType } from '../../kernel/pattern-session-file.ts'
+import { AGENT_MESSAGE_TYPES } from '../../kernel/pattern-session-file.ts'
 import * as z from '../../schema/zod.ts'
 
 /*
  * Messages between the agents of a build, for traceability: each is one event of the journal, whose time is its timestamp.
  * `sequence_number` counts within a conversation (`correlation_id`), because conversations run in parallel; the journal orders them all.
  */
-
-export const messageTypes = [
-  'task_assignment',
-  'task_completion',
-  'task_progress',
-  'review_request',
-  'review_result',
-  'feedback',
-  'status_update',
-  'abort',
-  'acknowledgment',
-] as const
-export type MessageType = (typeof messageTypes)[number]
 
 const agentIdentifier = z.strictObject({
   agent_id: z.string(),
@@ -32,7 +20,7 @@ export const agentMessage = z.strictObject({
   reply_to: z.string().optional(),
   from_agent: agentIdentifier,
   to_agent: agentIdentifier,
-  message_type: z.enum(messageTypes),
+  message_type: z.enum(AGENT_MESSAGE_TYPES),
   content: z.unknown(),
   related_task_id: z.string().optional(),
 })
@@ -42,7 +30,7 @@ export type BuildMessage = z.output<typeof agentMessage>
 export interface MessageDraft {
   from: AgentIdentifier
   to: AgentIdentifier
-  type: MessageType
+  type: AgentMessageType
   content: unknown
   task_id?: string
   /** Default: the last message of the conversation that went the other way. */

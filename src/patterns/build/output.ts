@@ -45,7 +45,7 @@ export const buildOutput = z.strictObject({
   checks: z.strictObject({ baseline: z.array(checkResult), final: z.array(checkResult) }),
   merge_rounds: z.int(),
   decisions: z.array(failureDecision),
-  /** What a person should know: overruled claims, files out of scope, skipped checks. */
+  /** Facts for the person who reads the result: overruled claims, files out of scope, skipped checks. */
   notes: z.array(z.string()),
 })
 export type BuildOutput = z.output<typeof buildOutput>

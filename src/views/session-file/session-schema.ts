@@ -1,3 +1,4 @@
+import { AGENT_MESSAGE_TYPES } from '../../kernel/pattern-session-file.ts'
 import * as z from '../../schema/zod.ts'
 import type { AgentSession, MultiAgentSession } from './agent-session.ts'
 
@@ -145,17 +146,7 @@ const message = z.looseObject({
   timestamp: time,
   from_agent: agentIdentifier,
   to_agent: agentIdentifier,
-  message_type: z.enum([
-    'task_assignment',
-    'task_completion',
-    'task_progress',
-    'review_request',
-    'review_result',
-    'feedback',
-    'status_update',
-    'abort',
-    'acknowledgment',
-  ]),
+  message_type: z.enum(AGENT_MESSAGE_TYPES),
   content: z.unknown(),
   related_task_id: z.string().optional(),
   sequence_number: z.int().min(1).optional(),

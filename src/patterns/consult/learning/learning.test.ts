@@ -170,14 +170,14 @@ describe('retrieval', () => {
 describe('answers from the knowledge', () => {
   const question = 'Should the pagination of search results start with zero?'
 
-  async function stored(outcome: Partial<ConsultationOutcome> = { success_rating: 5 }, options: TestOptions = {}) {
+  async function storeAnswer(outcome: Partial<ConsultationOutcome> = { success_rating: 5 }, options: TestOptions = {}) {
     const made = learner({ now: NOW - 3 * DAY, ...options })
     await store(made.context, request(question), outcome)
     return learner({ ...options, store: made.store, now: NOW }).context
   }
 
   test('CS183 the same question is answered with the stored answer, marked with its source, age and rating', async () => {
-    const context = await stored()
+    const context = await storeAnswer()
     const found = await repeat(context, request('should the pagination of search results start with zero'))
     expect(found).toMatchObject({
       answer: { consulted_agent: 'backend', response: { answer: 'Start with page one.' }, source: 'knowledge' },
@@ -187,7 +187,7 @@ describe('answers from the knowledge', () => {
   })
 
   test('CS183 by default, and for another question, context or project, nothing is answered', async () => {
-    const context = await stored()
+    const context = await storeAnswer()
     const never = { knowledge: learningSettings.parse({}) }
     expect(await answerFromKnowledge(context, { request: request(question), config: never, key: 'k' })).toBeUndefined()
     expect(await repeat(context, request('How is the search index built?'))).toBeUndefined()
@@ -199,11 +199,11 @@ describe('answers from the knowledge', () => {
   })
 
   test('CS183 an answer that is old, not rated or not rated well is not given', async () => {
-    expect(await repeat(await stored({}), request(question))).toBeUndefined()
-    expect(await repeat(await stored({ success_rating: 3 }), request(question))).toBeUndefined()
-    expect(await repeat(await stored({ success_rating: 3 }), request(question), { min_rating: 3 })).toBeDefined()
-    expect(await repeat(await stored(), request(question), { max_age_days: 2 })).toBeUndefined()
-    const escalated = await stored({ outcome_type: 'escalated', success_rating: 5 })
+    expect(await repeat(await storeAnswer({}), request(question))).toBeUndefined()
+    expect(await repeat(await storeAnswer({ success_rating: 3 }), request(question))).toBeUndefined()
+    expect(await repeat(await storeAnswer({ success_rating: 3 }), request(question), { min_rating: 3 })).toBeDefined()
+    expect(await repeat(await storeAnswer(), request(question), { max_age_days: 2 })).toBeUndefined()
+    const escalated = await storeAnswer({ outcome_type: 'escalated', success_rating: 5 })
     expect(await repeat(escalated, request(question))).toBeUndefined()
   })
 
