@@ -13,7 +13,7 @@ export default defineConfig({
   },
   test: {
     setupFiles: ['test/support/fixed-seed.ts'],
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'web/**/*.test.ts'],
     exclude: ['test/fixtures/**', 'node_modules/**', 'dist/**'],
     pool: 'forks',
     // One worker per core: the default leaves one core idle, which is half of a small machine.

@@ -43,6 +43,20 @@ export type { Limits } from './kernel/limits.ts'
 export { DEFAULT_LIMITS } from './kernel/limits.ts'
 export type { Message, Model, ModelChunk, ModelRequest, Usage } from './kernel/model.ts'
 export type {
+  Panel,
+  PanelBlock,
+  PanelColumn,
+  PanelEdge,
+  PanelFact,
+  PanelMessage,
+  PanelNode,
+  PanelShare,
+  PanelStep,
+  PanelTone,
+  PanelUnit,
+  PanelValue,
+} from './kernel/panel.ts'
+export type {
   DeclaredEvent,
   DelegationRules,
   EmittedData,

@@ -20,6 +20,7 @@ export const allowedWideInterfaces: Readonly<Record<string, string>> = {
   RunStart: 'record: the payload of run:start, fixed by recorded journals',
   SessionOpen: 'record: the payload of session:open, fixed by recorded journals',
   SessionRow: 'record: one member per column',
+  TimelineRun: 'view: everything that is shown of a run at a glance',
   RunView: 'view: everything that is shown of one run',
   SessionNode: 'view: everything that is shown of one session',
   SessionState: 'fold: the state of one conversation, changed in one place only (applyEvent)',

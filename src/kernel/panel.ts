@@ -1,0 +1,107 @@
+/*
+ * Panels: parts of a page that a pattern or a view describes as data and every surface draws in the same way. They hold text and
+ * figures only; no markup.
+ */
+
+export type PanelTone = 'neutral' | 'good' | 'bad' | 'attention' | 'muted'
+
+export type PanelValue = string | number | boolean | null
+
+/** How a value is shown: `share` is from 0 to 1, `ms` a duration, `time` milliseconds since 1970, `agent` the name of an agent. */
+export type PanelUnit = 'text' | 'code' | 'count' | 'share' | 'usd' | 'ms' | 'tokens' | 'time' | 'state' | 'agent'
+
+export interface PanelFact {
+  label: string
+  value: PanelValue
+  unit?: PanelUnit
+  tone?: PanelTone
+}
+
+export interface PanelColumn {
+  key: string
+  title: string
+  unit?: PanelUnit
+}
+
+/** An entry of a plan, a check list or a review round. */
+export interface PanelStep {
+  title: string
+  /** A word such as `running`, `completed`, `failed`, `waiting`, `pending` or `cancelled`. */
+  state: string
+  agent?: string
+  note?: string
+  steps?: readonly PanelStep[]
+}
+
+/** A position with those who hold it. */
+export interface PanelShare {
+  label: string
+  value: number
+  tone?: PanelTone
+  /** The agents behind it, with their weight. */
+  by?: readonly { agent: string; value?: number; note?: string }[]
+}
+
+export interface PanelNode {
+  id: string
+  label: string
+  state?: string
+  note?: string
+}
+
+export interface PanelEdge {
+  from: string
+  to: string
+  label?: string
+  /** How often it was taken; 0 for one that was only possible. */
+  count?: number
+}
+
+export type PanelBlock =
+  | { kind: 'facts'; title?: string; facts: readonly PanelFact[] }
+  /** `claimed_by` names the agent whose words these are: shown as a claim, not as a fact. */
+  | { kind: 'text'; title?: string; text: string; claimed_by?: string }
+  | { kind: 'code'; title?: string; text: string; language?: string }
+  | {
+      kind: 'table'
+      title?: string
+      columns: readonly PanelColumn[]
+      rows: readonly Readonly<Record<string, PanelValue>>[]
+      empty?: string
+    }
+  | { kind: 'steps'; title?: string; steps: readonly PanelStep[] }
+  /** Shares of a whole, such as the votes for each position. */
+  | { kind: 'shares'; title?: string; unit?: PanelUnit; shares: readonly PanelShare[] }
+  /** A directed graph, such as the handoffs of a team. */
+  | { kind: 'graph'; title?: string; nodes: readonly PanelNode[]; edges: readonly PanelEdge[] }
+  /** A heat map: one value for each row and column. */
+  | {
+      kind: 'matrix'
+      title?: string
+      unit?: PanelUnit
+      rows: readonly string[]
+      columns: readonly string[]
+      values: readonly (readonly (number | null)[])[]
+    }
+  /** The messages of a model request, in order, and its response. */
+  | { kind: 'messages'; title?: string; messages: readonly PanelMessage[] }
+  /** A changed file as a unified diff. */
+  | { kind: 'diff'; title?: string; path: string; diff: string }
+  /** Whatever has no better form. */
+  | { kind: 'json'; title?: string; value: unknown }
+
+export interface PanelMessage {
+  role: 'system' | 'user' | 'assistant' | 'tool'
+  /** The text, the reasoning, a tool call or a tool result. */
+  parts: readonly { kind: 'text' | 'reasoning' | 'call' | 'result'; name?: string; text: string }[]
+}
+
+/** A page of a run that its pattern brings, such as the agreement of a collaboration. */
+export interface Panel {
+  /** Part of its address: `agreement`, `handoffs`, `plan`. */
+  id: string
+  title: string
+  /** A few words beside the title, such as `round 2 of 3`. */
+  badge?: string
+  blocks: readonly PanelBlock[]
+}

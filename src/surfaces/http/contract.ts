@@ -1,0 +1,89 @@
+import type { GateRow, Panel, PanelBlock, PanelFact, RunRow } from '../../index.ts'
+import type { TimelineRef } from '../../views/timeline/timeline.ts'
+
+/* The types that the HTTP API and the page share. Paths are under `/api`. */
+
+export type Scope = 'read' | 'run' | 'approve'
+
+/** `GET /api/session`: who the caller is. `POST` with a bearer token sets the cookie of a page. */
+export interface PageSession {
+  principal: string
+  scopes: Scope[]
+  project: string
+  version: string
+  /** Sent back as `x-troupe-csrf` with every write that is authenticated by the cookie. */
+  csrf: string
+  /** Patterns that can be started from here, with the JSON Schema of their input. */
+  patterns: { name: string; description: string; input: unknown; steer: boolean }[]
+}
+
+/** A row of the list of runs. The row itself is stored; the rest is computed from the journal. */
+export interface RunItem extends Omit<RunRow, 'owner' | 'lease_until' | 'epoch' | 'project'> {
+  /** A live process executes it. */
+  running: boolean
+  usd: number | null
+}
+
+/** `GET /api/runs?status=&pattern=&tag=&text=&cursor=&limit=`, newest first. */
+export interface RunPage {
+  runs: RunItem[]
+  cursor: string | null
+  /** Runs of the project by status. */
+  counts: Record<string, number>
+}
+
+/** `GET /api/runs/summaries?ids=a,b,c`: what only the journal tells, for the rows in view. */
+export interface RunSummary {
+  run_id: string
+  head: number
+  /** Labels of the lanes, in order. */
+  agents: string[]
+  /** The lanes as bars, each from 0 to 1 of the time of the run: for a thumbnail. */
+  lanes: { label: string; bars: [from: number, to: number][] }[]
+  last_event: { at: number; text: string; tone: 'neutral' | 'bad' | 'attention' }
+  progress: { text: string; share: number | null } | null
+  /** Set when the run makes no progress, in words. */
+  stalled: string | null
+}
+
+/** `GET /api/inbox`: open questions, oldest first. */
+export interface InboxItem extends Omit<GateRow, 'project'> {
+  run: { run_id: string; title: string; pattern: string }
+  /** Binds the answer to what was shown: the hash of question, choices and detail. */
+  hash: string
+  /** Everything that is needed to decide: the whole call, a diff, where the agent is from, what happened before. */
+  blocks: PanelBlock[]
+}
+
+/** `POST /api/gates/:gate_id/answer`. */
+export interface AnswerBody {
+  answer: unknown
+  hash: string
+}
+
+/** `GET /api/runs/:run_id/detail?kind=call&id=KEY`: whatever is selected. */
+export interface Detail {
+  ref: TimelineRef
+  /** `Delegation, call 10`. */
+  kind: string
+  title: string
+  /** Lanes. */
+  from: string | null
+  to: string | null
+  state: string
+  facts: PanelFact[]
+  sections: { title: string; note?: string; tone?: 'good' | 'bad'; blocks: PanelBlock[] }[]
+  /** The events behind it. */
+  json: unknown
+}
+
+/** `GET /api/runs/:run_id/panels?seq=N`: the pages that the pattern brings, at an event or now. */
+export interface PanelPage {
+  seq: number
+  panels: Panel[]
+}
+
+/** All errors: `{ "error": … }` with a status of 4xx or 5xx, without paths or stacks. */
+export interface ErrorBody {
+  error: { code: string; message: string; hint?: string }
+}

@@ -1,0 +1,36 @@
+// Builds the page: one script and one style sheet, without requests to other hosts. `npm run build` writes it to `dist/web`; from a checkout the
+// server builds it in memory.
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { rolldown } from 'rolldown'
+
+const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+
+/** In the order of the cascade. */
+const STYLE_SHEETS = ['design/tokens.css', 'design/base.css']
+
+export interface PageFiles {
+  'index.html': string
+  'app.js': string
+  'app.css': string
+}
+
+export async function buildPage(): Promise<PageFiles> {
+  const [html, script, styles] = await Promise.all([readFile(at('index.html'), 'utf8'), bundleScript(), readStyles()])
+  return { 'index.html': html, 'app.js': script, 'app.css': styles }
+}
+
+async function bundleScript(): Promise<string> {
+  await using bundle = await rolldown({
+    input: at('main.tsx'),
+    platform: 'browser',
+    transform: { define: { 'process.env.NODE_ENV': '"production"' }, jsx: { runtime: 'automatic' } },
+  })
+  const { output } = await bundle.generate({ format: 'esm', minify: true, codeSplitting: false })
+  return output[0].code
+}
+
+async function readStyles(): Promise<string> {
+  const sheets = await Promise.all(STYLE_SHEETS.map((path) => readFile(at(path), 'utf8')))
+  return sheets.join('\n')
+}
