@@ -18,7 +18,7 @@ export function openWorkspace(
   const realPath = resolveFolder(absolute)
   if (realPath === '/') {
     throw new TroupeError('invalid_input', 'the workspace cannot be the root of the file system', {
-      hint: 'pass the project folder with --workspace',
+      hint: 'pass the project folder with --workspace, or with --repo for a build',
     })
   }
   ensureTroupeFolder(realPath)
@@ -34,7 +34,7 @@ export function openWorkspace(
 }
 
 function resolveFolder(path: string): string {
-  const hint = 'pass an existing folder with --workspace or `workspace.workspace`'
+  const hint = 'pass an existing folder with --workspace, with --repo for a build, or with `workspace.workspace`'
   try {
     const real = realpathSync(path)
     if (statSync(real).isDirectory()) return real

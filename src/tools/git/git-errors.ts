@@ -91,7 +91,7 @@ export function toGitError(args: readonly string[], output: GitOutput, folders: 
 }
 
 export function refusalError({ message, hint }: RepositoryRefusal): TroupeError {
-  const advice = `${hint}; or choose another folder with --workspace`
+  const advice = `${hint}; or choose another folder with --workspace or --repo`
   return new TroupeError('invalid_input', `no git worktree can be opened: ${message}`, {
     responsible: 'operator',
     hint: advice,

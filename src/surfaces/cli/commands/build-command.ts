@@ -22,6 +22,7 @@ export interface BuildOptions extends CommonOptions {
 
 export function addBuildOptions(command: Command): void {
   command
+    .configureHelp({ ...command.configureHelp(), commandUsage: () => `troupe ${BUILD_PATTERN} ${command.usage()}` })
     .option('--repo <path>', 'the git repository to work on (default: the workspace)')
     .option('--no-approve', 'start without asking about the plan (default where there is no terminal)')
     .option('--clean-up', 'start nothing; remove the worktrees and branches that earlier builds left behind')
