@@ -1,7 +1,10 @@
 import { TroupeError, toTroupeError } from '../errors.ts'
+import type { Agent } from '../kernel/agent.ts'
 import type { Event, RunStart } from '../kernel/event.ts'
+import { isEvent } from '../kernel/event.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import type { Ports } from '../kernel/ports.ts'
+import { withFallbackAgents } from '../kernel/roster.ts'
 import { requirePattern } from '../kernel/run-input.ts'
 import { requireNeeds } from '../kernel/run-needs.ts'
 import type { RunRow, Store } from '../store/store.ts'
@@ -24,7 +27,22 @@ export function requireExecutable(events: readonly Event[], head: number, ports:
   assertSameWorkspace(start.workspace, ports.workspace)
   requireNeeds(events[0]?.run_id ?? '', needsReportFrom(events, ports.host.provided))
   const pattern = requirePattern(ports.patterns, start.pattern)
-  return { ports: applyForkToPorts(ports, start), pattern }
+  return { ports: withRecordedAgents(applyForkToPorts(ports, start), events), pattern }
+}
+
+/**
+ * An agent file that was added while the run was executed is not among its needs: without the file, its open sessions continue with the
+ * agent that they recorded.
+ */
+function withRecordedAgents(ports: Ports, events: readonly Event[]): Ports {
+  const recorded = new Map<string, Agent>()
+  for (const event of events) {
+    if (!isEvent(event, 'session:open')) continue
+    const { agent } = event.data
+    const isFromFile = agent.origin?.by === 'user' && agent.origin.path !== undefined
+    if (isFromFile && !ports.roster.has(agent.name)) recorded.set(agent.name, agent)
+  }
+  return recorded.size === 0 ? ports : { ...ports, roster: withFallbackAgents(ports.roster, recorded) }
 }
 
 /** A run that this process may be unable to execute, but can cancel. */

@@ -59,6 +59,19 @@ export function extendRoster(roster: Roster, agents: readonly Agent[]): Roster {
   }
 }
 
+/** A roster that still knows these agents by name where it lacks them. They are not offered: its `names` are the same. */
+export function withFallbackAgents(roster: Roster, agents: ReadonlyMap<string, Agent>): Roster {
+  if (agents.size === 0) return roster
+  return {
+    get names() {
+      return roster.names
+    },
+    has: (name) => roster.has(name) || agents.has(name),
+    get: (name) => (roster.has(name) ? undefined : agents.get(name)) ?? roster.get(name),
+    ...(roster.refresh ? { refresh: () => roster.refresh?.() ?? Promise.resolve() } : undefined),
+  }
+}
+
 function qualifiedNames({ name, origin }: Agent): string[] {
   return origin?.by === 'user' && origin.collection !== undefined ? [`${origin.collection}:${name}`] : []
 }

@@ -64,6 +64,6 @@ test('ND2 the error names the parts, by kind, and the program that started the r
     }),
   )
   expect(() => requireNeeds('r_1', compareNeeds({ started_by, agents: names('slow') }, {}))).toThrow(
-    expect.objectContaining({ hint: expect.stringMatching(/troupe\.config\.ts or with --agents FOLDER$/) }),
+    expect.objectContaining({ hint: expect.stringMatching(/or with --agents FOLDER; .*troupe agents check$/) }),
   )
 })

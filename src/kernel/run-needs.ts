@@ -155,7 +155,9 @@ export function requireNeeds(run_id: string, { missing, started_by }: NeedsRepor
   if (missing.length === 0) return
   const program = started_by ? ` (${formatProgram(started_by)})` : ''
   // The same program lacks agents that it found in the folder of another `--agents`.
-  const folder = missing.some(({ kind }) => kind === 'agents') ? ' or with --agents FOLDER' : ''
+  const folder = missing.some(({ kind }) => kind === 'agents')
+    ? ' or with --agents FOLDER; find broken agent files with: troupe agents check'
+    : ''
   throw new TroupeError('needs_missing', `this process lacks what run ${run_id} needs: ${formatParts(missing)}`, {
     alternatives: missing.map(({ name }) => name),
     hint: `use the program that started it${program}, or provide the missing parts here under the same names, such as in troupe.config.ts${folder}`,
