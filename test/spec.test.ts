@@ -3,11 +3,16 @@ import { specProblems } from './spec/problems.ts'
 import { specRules } from './spec/rules.ts'
 import { readSource, readSources } from './support/source-file.ts'
 
-const specs = readSources('src', 'SPEC.md')
+const specs = [...readSources('src', 'SPEC.md'), ...readSources('web', 'SPEC.md')]
 
 test('every rule of the SPEC files is cited by a test, and every cited rule exists', () => {
   const suites = readSources('src/testing', '.ts').filter(({ path }) => !path.endsWith('.test.ts'))
-  const tests = [...suites, ...readSources('src', '.test.ts'), ...readSources('test', '.ts')]
+  const tests = [
+    ...suites,
+    ...readSources('src', '.test.ts'),
+    ...readSources('web', '.test.ts'),
+    ...readSources('test', '.ts'),
+  ]
   expect(specs.flatMap(specRules).length).toBeGreaterThan(0)
   expect(specProblems(specs, tests)).toEqual([])
 })

@@ -1,13 +1,13 @@
 // Builds the page: one script and one style sheet, without requests to other hosts. `npm run build` writes it to `dist/web`; from a checkout the
 // server builds it in memory.
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-/** In the order of the cascade. */
-const STYLE_SHEETS = ['design/tokens.css', 'design/base.css']
+/** The first style sheets of the cascade; those of the other folders follow in the order of their names. */
+const FIRST_STYLE_SHEETS = ['design/tokens.css', 'design/base.css', 'design/components.css']
 
 export interface PageFiles {
   'index.html': string
@@ -31,6 +31,9 @@ async function bundleScript(): Promise<string> {
 }
 
 async function readStyles(): Promise<string> {
-  const sheets = await Promise.all(STYLE_SHEETS.map((path) => readFile(at(path), 'utf8')))
+  const names = await readdir(at('.'), { recursive: true })
+  const found = names.map((name) => name.replaceAll('\\', '/')).filter((name) => name.endsWith('.css'))
+  const others = found.filter((name) => !FIRST_STYLE_SHEETS.includes(name)).sort()
+  const sheets = await Promise.all([...FIRST_STYLE_SHEETS, ...others].map((path) => readFile(at(path), 'utf8')))
   return sheets.join('\n')
 }

@@ -1,0 +1,125 @@
+import type {
+  Detail,
+  InboxItem,
+  PageSession,
+  PanelPage,
+  RunPage,
+  RunSummary,
+} from '../../src/surfaces/http/contract.ts'
+import type { Timeline, TimelineChanges, TimelineRef } from '../../src/views/timeline/timeline.ts'
+
+/*
+ * Where the page has its data from. There are two implementations: the HTTP API, and the data inside a one-file export. The page does not
+ * interpret events: it asks for rows, summaries and panels.
+ */
+
+/** `since` is set while there is no connection: the time of the last sign of life, in milliseconds since 1970. */
+export type Connection =
+  | { state: 'live' }
+  | { state: 'connecting'; since: number | null; retry_at: number | null }
+  | { state: 'static'; exported_at: number }
+  | { state: 'signed_out' }
+
+export interface RunQuery {
+  status?: readonly string[]
+  pattern?: string
+  tags?: readonly string[]
+  text?: string
+  cursor?: string | null
+  limit?: number
+}
+
+export interface EventPage {
+  events: readonly unknown[]
+  /** The seq to ask after for the next page; `null` at the end. */
+  next: number | null
+}
+
+export interface ArtifactItem {
+  name: string
+  version: number
+  type: string
+  size: number
+  at: number
+  by: string | null
+  [field: string]: unknown
+}
+
+export interface TimelineListener {
+  onSnapshot(seq: number, timeline: Timeline): void
+  onChanges(changes: TimelineChanges): void
+  /** The panels of the pattern changed; ask for them again. */
+  onPanels?(seq: number): void
+  onState?(connection: Connection): void
+  /** The run was deleted while it was watched. */
+  onGone?(): void
+}
+
+export interface ChangeListener {
+  /** Runs that changed, or `null` after a reconnect: everything may have changed. */
+  onRuns(runIds: readonly string[] | null): void
+  onInbox(open: number | null): void
+  onState(connection: Connection): void
+}
+
+export type SteerRequest =
+  | { action: 'say'; text: string; to?: string }
+  | { action: 'override'; agent: string }
+  | { action: 'set'; name: string; value: unknown }
+  | { action: 'pause' }
+
+/** What changes something. An export has none. */
+export interface Commands {
+  start(
+    pattern: string,
+    input: unknown,
+    options: { title?: string; tags?: readonly string[] },
+  ): Promise<{ run_id: string }>
+  cancel(runId: string): Promise<void>
+  resume(runId: string): Promise<void>
+  fork(runId: string, seq: number): Promise<{ run_id: string }>
+  steer(runId: string, request: SteerRequest): Promise<void>
+  answer(gateId: string, answer: unknown, hash: string): Promise<void>
+}
+
+export interface DataSource {
+  session(): Promise<PageSession>
+  runs(query: RunQuery): Promise<RunPage>
+  summaries(runIds: readonly string[]): Promise<RunSummary[]>
+  inbox(): Promise<InboxItem[]>
+  /** Both return a function that stops it. */
+  watchTimeline(runId: string, listener: TimelineListener): () => void
+  watchChanges(listener: ChangeListener): () => void
+  /** Whatever is selected, as it is known at `seq`. */
+  detail(runId: string, ref: TimelineRef, seq?: number): Promise<Detail>
+  panels(runId: string, seq?: number): Promise<PanelPage>
+  events(runId: string, page: { after?: number; limit?: number }): Promise<EventPage>
+  artifacts(runId: string): Promise<ArtifactItem[]>
+  /** The address of the content, for a download; `null` in an export. */
+  artifactHref(runId: string, artifact: { name: string; version: number }): string | null
+  reports(): Promise<Report[]>
+  commands: Commands | null
+}
+
+/** Figures over all runs: a table with its title. */
+export interface Report {
+  id: string
+  title: string
+  description?: string
+  columns: readonly { key: string; title: string; unit?: string }[]
+  rows: readonly Readonly<Record<string, unknown>>[]
+}
+
+/** An answer of the server that is not a success. */
+export class SourceError extends Error {
+  readonly status: number
+  readonly code: string
+  readonly hint: string | undefined
+  constructor(status: number, problem: { code: string; message: string; hint?: string | undefined }) {
+    super(problem.message)
+    this.name = 'SourceError'
+    this.status = status
+    this.code = problem.code
+    this.hint = problem.hint
+  }
+}
