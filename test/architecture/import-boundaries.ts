@@ -26,7 +26,7 @@ const allowedImports: Record<string, readonly string[]> = {
   runtime: [...core, 'audit', 'views'],
   index: [...core, 'audit', 'views', 'runtime'],
   testing: [...core, 'audit', 'views', 'runtime', 'index'],
-  surfaces: ['errors', 'judgement', 'formats', 'views', 'runtime', 'index'],
+  surfaces: ['errors', 'schema', 'judgement', 'formats', 'views', 'runtime', 'index'],
 }
 
 /** The rest of the runtime holds the store and the engine: surfaces use them through the public API. */

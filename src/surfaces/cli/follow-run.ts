@@ -23,7 +23,7 @@ export async function followRun(
     silent: options.json === true || options.quiet === true,
     views: await loadPatternViews(await troupe.patterns()),
   })
-  const interrupt = onInterrupt(handle.run_id, {
+  const interrupt = onInterrupt(`stopped; resume with: troupe resume ${handle.run_id}`, {
     drain: () => troupe.drain(),
     note: (text) => progress.note(text),
     clear: () => progress.end(),

@@ -17,8 +17,9 @@ export interface Interrupt {
   stop(): void
 }
 
+/** `lastWords` are printed when a second signal stops the process at once. */
 export function onInterrupt(
-  run_id: string,
+  lastWords: string,
   handlers: { drain(): Promise<void>; note(text: string): void; clear(): void; terminal: Terminal },
 ): Interrupt {
   let code: number | undefined
@@ -35,7 +36,7 @@ export function onInterrupt(
     }
     if (now - first < DUPLICATE_SIGNAL_MS) return
     handlers.clear()
-    handlers.terminal.noteSync(withProgramName(handlers.terminal.err, `stopped; resume with: troupe resume ${run_id}`))
+    handlers.terminal.noteSync(withProgramName(handlers.terminal.err, lastWords))
     process.exit(code)
   }
   const onInt = () => handleSignal('SIGINT')

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { TerminalStyle } from './render/styled-line.ts'
 
 /** The command to type: a clone has no `troupe` on the PATH, only an npm script. */
@@ -22,4 +23,9 @@ export function setProgramName(
 /** Quotes a word for POSIX shells. */
 export function quoteShellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+}
+
+export function packageVersion(): string {
+  const file = new URL('../../../package.json', import.meta.url)
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }

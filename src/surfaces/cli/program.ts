@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs'
 import type { Argument } from 'commander'
 import { Command, CommanderError, Help, Option } from 'commander'
 import type { Cli, CommonOptions, ProgramContext } from './cli.ts'
 import { expandBuildCommand } from './commands/build-command.ts'
 import { commandName, requireKnownCommand } from './known-command.ts'
 import { addKnowledgeCommands } from './program-knowledge.ts'
-import { setProgramName } from './program-name.ts'
+import { packageVersion, setProgramName } from './program-name.ts'
 import {
   addAgentOptions,
   addCommonOptions,
@@ -15,6 +14,7 @@ import {
   formatOverviewOptions,
   parsePositiveInteger,
 } from './program-options.ts'
+import { addServeCommand } from './program-serve.ts'
 import type { AddCommand } from './program-team.ts'
 import { addTeamCommands } from './program-team.ts'
 import { reportError, usageError } from './report-error.ts'
@@ -136,6 +136,7 @@ function addStartCommands(program: Command, add: AddCommand): void {
     .option('--resume <run>', 'resume a conversation: run id or unique prefix')
     .option('--retry', 'with --resume: retry a failed run at once')
     .option('--set <name=value>', 'set a variable of the team; repeatable', collectValues)
+  addServeCommand(program, add)
   add(program, 'init', async (cli) => (await import('./commands/init-command.ts')).initCommand(cli)).description(
     'create troupe.config.ts and example agent files',
   )
@@ -324,21 +325,33 @@ function createAddCommand(context: ProgramContext): AddCommand {
 /** Commands that need no configuration, or report what is wrong with it. */
 const UNCONFIGURED = new Set(['init', 'demo', 'schema', 'doctor', 'loops', 'profile', 'validate'])
 /** Commands that execute runs: without the tools and hooks of the project they would not do what was meant. */
-const EXECUTING = new Set(['chat', 'resume', 'fork', 'answer', 'pause', 'step', 'continue', 'next', 'set', 'say'])
+const EXECUTING = new Set([
+  'chat',
+  'resume',
+  'fork',
+  'answer',
+  'pause',
+  'step',
+  'continue',
+  'next',
+  'set',
+  'say',
+  'serve',
+])
 
-async function loadConfigFor(command: Command, terminal: Terminal, options: CommonOptions & { wait?: boolean }) {
+async function loadConfigFor(
+  command: Command,
+  terminal: Terminal,
+  options: CommonOptions & { wait?: boolean; execute?: boolean },
+) {
   const name = command.name()
   if (UNCONFIGURED.has(name)) return undefined
   const { loadCommandConfig } = await import('./project-config.ts')
   return loadCommandConfig(terminal, {
-    use: EXECUTING.has(name) && options.wait !== false ? 'execute' : 'read',
+    use: EXECUTING.has(name) && options.wait !== false && options.execute !== false ? 'execute' : 'read',
     trustProject: options.trustProject === true,
     quiet: options.quiet === true,
+    ...(name === 'serve' ? { withoutConfig: 'To only look at runs, pass --no-execute.' } : undefined),
     ...(name === 'answer' ? { withoutConfig: 'The answer is not stored; --no-wait only stores it.' } : undefined),
   })
-}
-
-function packageVersion(): string {
-  const file = new URL('../../../package.json', import.meta.url)
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }

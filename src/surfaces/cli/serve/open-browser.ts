@@ -1,0 +1,46 @@
+import { spawn } from 'node:child_process'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+/** Long enough for a browser that starts from nothing. */
+const KEEP_MS = 30_000
+
+/**
+ * Opens an address that holds a token in the browser; false if that is not possible. The arguments of a process are visible to all users of
+ * the machine, so that the browser gets the path of a private file, which leads it to the address.
+ */
+export async function openBrowser(address: string, program: string = openProgram()): Promise<boolean> {
+  const folder = await mkdtemp(join(tmpdir(), 'troupe-open-'))
+  const file = join(folder, 'open.html')
+  await chmod(folder, 0o700)
+  const target = JSON.stringify(address).replaceAll('<', '\\u003c')
+  await writeFile(file, `<!doctype html><title>Troupe</title><script>location.replace(${target})</script>`, {
+    mode: 0o600,
+  })
+  const remove = () => void rm(folder, { recursive: true, force: true }).catch(() => {})
+  const isOpened = await start(program, pathToFileURL(file).href)
+  if (isOpened) setTimeout(remove, KEEP_MS).unref()
+  else remove()
+  process.once('exit', remove)
+  return isOpened
+}
+
+function openProgram(): string {
+  if (process.platform === 'darwin') return 'open'
+  return process.platform === 'win32' ? 'explorer' : 'xdg-open'
+}
+
+/** `xdg-open` ends with an error when it finds no browser, and some browsers go on as this process. */
+const START_MS = 1500
+
+function start(program: string, target: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const child = spawn(program, [target], { stdio: 'ignore', detached: true })
+    child.once('error', () => resolve(false))
+    child.once('exit', (code) => resolve(code === 0))
+    setTimeout(() => resolve(true), START_MS).unref()
+    child.unref()
+  })
+}

@@ -1,0 +1,143 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Scope } from '../contract.ts'
+import { SCOPES } from './principal.ts'
+
+/*
+ * Tokens of programs and sessions of pages, for one project of one store.
+ * 1. A secret has 256 bits. Only its SHA-256 is stored, in a file of its own (0600, folder 0700): whoever reads the folder cannot log in.
+ * 2. Secrets are compared by their hashes in constant time, with all entries (timing attack).
+ * 3. They outlive the process, so that a page survives a restart of the server, and expire.
+ * 4. A folder that other users may write, or that cannot be read, gives access to nobody; secrets then live as long as the process.
+ */
+
+export type CredentialKind = 'token' | 'session'
+
+export interface Credential {
+  kind: CredentialKind
+  /** The name that answers and commands are recorded with. */
+  principal: string
+  scopes: readonly Scope[]
+  expires_at: number
+}
+
+export interface Credentials {
+  /** Returns the secret, which is stored nowhere. */
+  issue(credential: Omit<Credential, 'expires_at'>): Promise<string>
+  find(kind: CredentialKind, secret: string): Promise<Credential | undefined>
+  revoke(secret: string): Promise<void>
+  /** False if they live only as long as the process. */
+  readonly isPersistent: boolean
+}
+
+interface Entry extends Credential {
+  hash: Buffer
+}
+
+const SECRET_BYTES = 32
+const LIFETIME_MS = 30 * 24 * 3600_000
+const MAX_ENTRIES = 200
+/** Another server of the project may have issued a secret since. Bounds the reads that wrong secrets cause (denial of service). */
+const RELOAD_MS = 1000
+
+/** Opens the credentials in this folder; without one they are kept in memory. */
+export async function openCredentials(folder: string | undefined, now: () => number = Date.now): Promise<Credentials> {
+  const isPersistent = folder !== undefined && (await preparePrivateFolder(folder))
+  const entries = new Map<string, Entry>()
+  let loadedAt = Number.NEGATIVE_INFINITY
+  const load = async () => {
+    if (!isPersistent || now() - loadedAt < RELOAD_MS) return
+    loadedAt = now()
+    const stored = await readEntries(folder, now())
+    for (const key of entries.keys()) if (!stored.has(key)) entries.delete(key)
+    for (const [key, entry] of stored) entries.set(key, entry)
+  }
+  await load()
+  return {
+    isPersistent,
+    async issue(credential) {
+      const secret = randomBytes(SECRET_BYTES).toString('base64url')
+      const hash = hashSecret(secret)
+      const entry = { ...credential, expires_at: now() + LIFETIME_MS, hash }
+      if (isPersistent) await writeEntry(folder, entry)
+      entries.set(hash.toString('hex'), entry)
+      return secret
+    },
+    async find(kind, secret) {
+      const hash = hashSecret(secret)
+      let found = findEntry(entries.values(), hash)
+      if (!found) {
+        await load()
+        found = findEntry(entries.values(), hash)
+      }
+      if (found?.kind !== kind || found.expires_at <= now()) return undefined
+      const { hash: _hash, ...credential } = found
+      return credential
+    },
+    async revoke(secret) {
+      const key = hashSecret(secret).toString('hex')
+      entries.delete(key)
+      if (isPersistent) await rm(join(folder, `${key}.json`), { force: true })
+    },
+  }
+}
+
+function hashSecret(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest()
+}
+
+/** Looks at every entry, whichever matches. */
+function findEntry(entries: Iterable<Entry>, hash: Buffer): Entry | undefined {
+  let found: Entry | undefined
+  for (const entry of entries) if (timingSafeEqual(entry.hash, hash)) found = entry
+  return found
+}
+
+async function preparePrivateFolder(folder: string): Promise<boolean> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    const { mode, uid } = await stat(folder)
+    return (mode & 0o022) === 0 && (process.getuid === undefined || uid === process.getuid())
+  } catch {
+    return false
+  }
+}
+
+async function readEntries(folder: string, now: number): Promise<Map<string, Entry>> {
+  const names = (await readdir(folder).catch(() => [])).filter((name) => /^[0-9a-f]{64}\.json$/.test(name))
+  const entries: Entry[] = []
+  for (const name of names) {
+    const entry = parseEntry(name, await readFile(join(folder, name), 'utf8').catch(() => ''))
+    if (entry && entry.expires_at > now) entries.push(entry)
+    else if (entry) await rm(join(folder, name), { force: true })
+  }
+  entries.sort((a, b) => b.expires_at - a.expires_at)
+  for (const old of entries.splice(MAX_ENTRIES)) await rm(join(folder, entryName(old)), { force: true })
+  return new Map(entries.map((entry) => [entry.hash.toString('hex'), entry]))
+}
+
+function parseEntry(name: string, text: string): Entry | undefined {
+  try {
+    const { kind, principal, scopes, expires_at } = JSON.parse(text) as Credential
+    const isValid = (kind === 'token' || kind === 'session') && typeof principal === 'string'
+    if (!isValid || typeof expires_at !== 'number' || !Array.isArray(scopes)) return undefined
+    const known = SCOPES.filter((scope) => scopes.includes(scope))
+    return { kind, principal, scopes: known, expires_at, hash: Buffer.from(name.slice(0, 64), 'hex') }
+  } catch {
+    return undefined
+  }
+}
+
+function entryName({ hash }: Entry): string {
+  return `${hash.toString('hex')}.json`
+}
+
+async function writeEntry(folder: string, entry: Entry): Promise<void> {
+  const { hash: _hash, ...credential } = entry
+  const path = join(folder, entryName(entry))
+  const temporary = `${path}.${process.pid}`
+  await writeFile(temporary, JSON.stringify(credential), { mode: 0o600 })
+  await chmod(temporary, 0o600)
+  await rename(temporary, path)
+}

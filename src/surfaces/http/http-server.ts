@@ -1,0 +1,121 @@
+import { chmod, rm } from 'node:fs/promises'
+import type { Server } from 'node:http'
+import { createServer } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import { addSecurityHeaders } from './checks/browser-checks.ts'
+import { createHttpApp } from './http-app.ts'
+import type { AllowedHosts, HttpParts } from './http-parts.ts'
+
+/** Where to listen: a port of an address, or a Unix socket. */
+export interface ListenOptions {
+  host: string
+  port: number
+  socket?: string
+  tls?: { cert: string; key: string }
+  /** Names that clients use besides the address: `troupe.example.com`. */
+  publicHosts?: readonly string[]
+}
+
+export interface HttpServer {
+  /** `http://127.0.0.1:4747`, or the path of the socket. */
+  readonly address: string
+  readonly port: number | undefined
+  /** Ends streams, waits for requests in flight, and closes. */
+  close(): Promise<void>
+}
+
+const SHUTDOWN_MS = 2000
+const MAX_CONNECTIONS = 2000
+const MAX_HEADER_BYTES = 16 * 1024
+
+/** Starts to listen. Rejects with the error of the system, such as `EADDRINUSE`. */
+export async function startHttpServer(
+  parts: Omit<HttpParts, 'hosts' | 'signal'>,
+  options: ListenOptions,
+): Promise<HttpServer> {
+  const stopping = new AbortController()
+  const hosts: AllowedHosts = { names: new Set(), origins: new Set(), cookie: '' }
+  const app = createHttpApp({ ...parts, hosts, signal: stopping.signal })
+  const listener = getRequestListener(app.fetch, {
+    overrideGlobalObjects: false,
+    // A request that the adapter cannot even represent, such as one without `Host`.
+    errorHandler: () =>
+      addSecurityHeaders(
+        new Response('{"error":{"code":"invalid_input","message":"bad request"}}', {
+          status: 400,
+          headers: { 'content-type': 'application/json' },
+        }),
+      ),
+  })
+  const limits = { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: 10_000, requestTimeout: 30_000 }
+  const server = options.tls
+    ? createTlsServer({ ...limits, ...options.tls }, (request, response) => void listener(request, response))
+    : createServer(limits, (request, response) => void listener(request, response))
+  server.maxConnections = MAX_CONNECTIONS
+  await listen(server, options)
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? (address as AddressInfo).port : undefined
+  Object.assign(hosts, allowedHosts(options, port))
+  return {
+    address: addressText(options, port),
+    port,
+    async close() {
+      stopping.abort()
+      await closeServer(server)
+      if (options.socket !== undefined) await rm(options.socket, { force: true })
+    },
+  }
+}
+
+async function listen(server: Server, { host, port, socket }: ListenOptions): Promise<void> {
+  // A socket is created with the rights of the umask: nobody else may connect before it has its own (race condition).
+  const umask = socket === undefined ? undefined : process.umask(0o177)
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.once('listening', resolve)
+      if (socket === undefined) server.listen(port, host)
+      else server.listen(socket)
+    })
+  } finally {
+    if (umask !== undefined) process.umask(umask)
+  }
+  if (socket !== undefined) await chmod(socket, 0o600)
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const force = setTimeout(() => server.closeAllConnections(), SHUTDOWN_MS)
+    server.close(() => {
+      clearTimeout(force)
+      resolve()
+    })
+    server.closeIdleConnections()
+  })
+}
+
+const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]']
+
+export function isLoopback(host: string): boolean {
+  return ['127.0.0.1', 'localhost', '::1', '[::1]'].includes(host.toLowerCase())
+}
+
+function allowedHosts({ host, socket, tls, publicHosts = [] }: ListenOptions, port: number | undefined): AllowedHosts {
+  const own = socket === undefined && !isLoopback(host) ? [] : LOOPBACK
+  const withPort = port === undefined ? own : own.map((name) => `${name}:${port}`)
+  const names = [...withPort, ...publicHosts].map((name) => name.toLowerCase())
+  // A proxy in front may speak TLS.
+  const origins = names.flatMap((name) => (tls ? [`https://${name}`] : [`http://${name}`, `https://${name}`]))
+  return { names: new Set(names), origins: new Set(origins), cookie: `__Host-troupe-${port ?? 'socket'}` }
+}
+
+function addressText(
+  { host, socket, tls, publicHosts: [publicHost] = [] }: ListenOptions,
+  port: number | undefined,
+): string {
+  if (socket !== undefined) return socket
+  const name = publicHost ?? `${host.includes(':') ? `[${host}]` : host}:${port}`
+  return `${tls ? 'https' : 'http'}://${name}`
+}

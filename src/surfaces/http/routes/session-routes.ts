@@ -1,0 +1,71 @@
+import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
+import { csrfToken } from '../auth/authenticate.ts'
+import type { Principal } from '../auth/principal.ts'
+import type { PageSession } from '../contract.ts'
+import type { HttpParts } from '../http-parts.ts'
+import { defineRoute } from './route.ts'
+import { startablePatterns } from './startable-patterns.ts'
+
+/** A cookie that only this host gets, that no script reads, and that no other site makes a browser send. */
+const COOKIE = { path: '/', httpOnly: true, secure: true, sameSite: 'Strict' } as const
+const COOKIE_SECONDS = 30 * 24 * 3600
+
+const response = { description: 'The caller, and the patterns that can be started (`PageSession`).' }
+
+const getSession = defineRoute({
+  method: 'GET',
+  path: '/api/session',
+  summary: 'Tell who the caller is.',
+  tag: 'session',
+  scope: null,
+  response,
+  handle: ({ parts, principal }) => sessionFrom(parts, principal),
+})
+
+const openSession = defineRoute({
+  method: 'POST',
+  path: '/api/session',
+  summary: 'Exchange a bearer token for the cookie of a page.',
+  tag: 'session',
+  scope: null,
+  response,
+  async handle({ parts, principal: { name, scopes }, context }) {
+    const secret = await parts.credentials.issue({ kind: 'session', principal: name, scopes })
+    setCookie(context, parts.hosts.cookie, secret, { ...COOKIE, maxAge: COOKIE_SECONDS })
+    return sessionFrom(parts, { name, scopes, via: 'cookie', csrf: csrfToken(secret) })
+  },
+})
+
+const closeSession = defineRoute({
+  method: 'DELETE',
+  path: '/api/session',
+  summary: 'End the session of a page.',
+  tag: 'session',
+  scope: null,
+  response: { description: 'An empty object.' },
+  async handle({ parts: { credentials, hosts }, context }) {
+    const secret = getCookie(context, hosts.cookie)
+    if (secret !== undefined) await credentials.revoke(secret)
+    deleteCookie(context, hosts.cookie, COOKIE)
+    return {}
+  },
+})
+
+async function sessionFrom({ troupe, project, version }: HttpParts, principal: Principal): Promise<PageSession> {
+  const startable = await startablePatterns(troupe)
+  return {
+    principal: principal.name,
+    scopes: [...principal.scopes],
+    project,
+    version,
+    csrf: principal.csrf,
+    patterns: startable.map(({ pattern: { name, description, checkSteer }, inputSchema }) => ({
+      name,
+      description,
+      input: inputSchema,
+      steer: checkSteer !== undefined,
+    })),
+  }
+}
+
+export const sessionRoutes = [getSession, openSession, closeSession]
