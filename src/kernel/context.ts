@@ -110,8 +110,11 @@ export interface RunContext {
   isReadOnly(agent: Agent, request?: Pick<PerformRequest, 'readOnly'>): boolean
   /** The names that match no tool here; server tools are not checked. Use it inside a step only. */
   unknownTools(names: readonly string[]): { name: string; known: string[] }[]
-  /** Why this model cannot be used here; `undefined` when it can. Use it inside a step only. */
-  modelProblem(name: string): Promise<string | undefined>
+  /**
+   * Why this model cannot be used here; `undefined` when it can. A model may choose only those that the operator configured. Use it inside a
+   * step only.
+   */
+  modelProblem(name: string, chosenBy?: 'operator' | 'model'): Promise<string | undefined>
   /** True when a tool of this name delegates to other agents. */
   delegates(tool: string): boolean
 }

@@ -185,6 +185,11 @@ export interface Model {
 /** Resolves a model by `provider/model`, role or scheme (`scripted:FILE`). */
 export interface Models {
   resolve(name: string | undefined): Model | Promise<Model>
+  /**
+   * True if the operator configured this name: a role, the model of a role, a custom model, or a known model of a provider that is set up. A
+   * model may name only these. Without this function, all names that `resolve` knows.
+   */
+  isConfigured?(name: string): boolean
   /** Fallback models, in order. */
   fallbacks?(name: string | undefined): readonly string[]
   /** Settings of all requests to a model; those of an agent take precedence. */

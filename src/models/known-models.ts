@@ -118,3 +118,15 @@ export function knownModelNames(): string[] {
     Object.keys(models).map((id) => `${provider}/${id}`),
   )
 }
+
+/** Roles for the Claude model families that agent files of other tools name. */
+const FAMILY_ROLES: Readonly<Record<string, ModelRole>> = {
+  haiku: 'fast',
+  sonnet: 'general',
+  opus: 'reasoning',
+  fable: 'reasoning',
+}
+
+export function toModelRole(name: string): ModelRole | undefined {
+  return MODEL_ROLES.find((role) => role === name) ?? FAMILY_ROLES[name.toLowerCase()]
+}

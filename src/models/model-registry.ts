@@ -1,10 +1,11 @@
 import { nearestNames, TroupeError } from '../errors.ts'
 import type { Model, Models } from '../kernel/model.ts'
 import type { EnvironmentVariables, World } from '../kernel/world.ts'
+import { isConfiguredModel } from './configured-models.ts'
 import type { DetectedModels, ModelConfig } from './detect.ts'
 import { bareModelCandidates, detectModels } from './detect.ts'
 import type { ModelRole } from './known-models.ts'
-import { MODEL_ROLES, providersWithModel, ROLE_MODELS } from './known-models.ts'
+import { MODEL_ROLES, providersWithModel, ROLE_MODELS, toModelRole } from './known-models.ts'
 import type { SettingsByModel } from './model-settings.ts'
 import { settingsFor } from './model-settings.ts'
 
@@ -26,14 +27,6 @@ export interface ModelRegistry extends Models {
   fallbacks(name: string | undefined): string[]
   /** The providers found in the environment and the model of each role. */
   readonly detected: DetectedModels
-}
-
-/** Roles for the Claude model families that agent files of other tools name. */
-const FAMILY_ROLES: Readonly<Record<string, ModelRole>> = {
-  haiku: 'fast',
-  sonnet: 'general',
-  opus: 'reasoning',
-  fable: 'reasoning',
 }
 
 /** Resolves roles, `provider/model`, `scripted:FILE` and comma-separated lists of them. Models load on first use. */
@@ -74,6 +67,7 @@ export function createModelRegistry(options: ModelRegistryOptions): ModelRegistr
         hint: 'write provider/model, or several separated by commas',
       })
     },
+    isConfigured: (name) => isConfiguredModel(name, { ...directory, customNames: [...customModels.keys()] }),
     fallbacks: (name) => modelNames(name).slice(1),
     settings: (model) => (options.settings ? settingsFor(options.settings, model) : undefined),
   }
@@ -153,10 +147,6 @@ function requireUnknownProvider(name: string): string {
     alternatives: names,
     hint: `set the API key of ${first.slice(0, first.indexOf('/'))}; troupe doctor names the variable`,
   })
-}
-
-function toModelRole(name: string): ModelRole | undefined {
-  return MODEL_ROLES.find((role) => role === name) ?? FAMILY_ROLES[name.toLowerCase()]
 }
 
 function withoutDuplicates(names: readonly string[]): string[] {

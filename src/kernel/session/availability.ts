@@ -42,8 +42,20 @@ export function unknownTools(execution: Execution, names: readonly string[]): { 
 
 const MAX_ALTERNATIVES = 8
 
-/** The reason why a model cannot be resolved; `undefined` if it can. */
-export async function modelProblem(execution: Execution, name: string): Promise<string | undefined> {
+/** True if a model may choose this one: the operator configured it, or an agent of the roster uses it. */
+export function isConfiguredForModels({ ports }: Execution, name: string): boolean {
+  const { models, roster } = ports
+  return models.isConfigured?.(name) !== false || roster.names.some((agent) => roster.get(agent).model === name)
+}
+
+/** The reason why a model cannot be used; `undefined` if it can. */
+export async function modelProblem(
+  execution: Execution,
+  name: string,
+  chosenBy: 'operator' | 'model' = 'operator',
+): Promise<string | undefined> {
+  if (chosenBy === 'model' && !isConfiguredForModels(execution, name))
+    return `'${name}' is none of the configured models; use a role: fast, general or reasoning`
   try {
     await execution.ports.models.resolve(name)
     return undefined

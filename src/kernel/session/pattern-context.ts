@@ -73,7 +73,7 @@ function runContext({ execution, caller }: PatternScope): RunContext {
     parentName: undefined,
     isReadOnly: (agent, request) => isReadOnlyAgent(execution, agent, { caller, readOnly: request?.readOnly }),
     unknownTools: (names) => unknownTools(execution, names),
-    modelProblem: (name) => modelProblem(execution, name),
+    modelProblem: (name, chosenBy) => modelProblem(execution, name, chosenBy),
     delegates: (name) => ports.patternTools.get(name)?.pattern.delegation !== undefined,
   }
 }

@@ -300,10 +300,10 @@ describe('limits of assignments', () => {
       { ...work, lead: divideInTurn(wrong, plan({ agent: 'back', subtask: 'the api' })) },
       team,
     )
-    expect(promptOf(corrected.model.requestsFrom('lead')[1])).toContain("assignment 1: no provider 'nobody'")
+    expect(promptOf(corrected.model.requestsFrom('lead')[1])).toContain("assignment 1: 'nobody/knows' is none of")
     expect(corrected.output.metadata.problems).toBeUndefined()
     const uncorrected = await runCollaboration({ ...work, lead: divideInTurn(wrong, wrong) }, team)
     expect(uncorrected.output.contributions[1]).toMatchObject({ agent: 'back', status: 'completed' })
-    expect(uncorrected.output.metadata.problems).toEqual([expect.stringContaining("no provider 'nobody'")])
+    expect(uncorrected.output.metadata.problems).toEqual([expect.stringContaining("'nobody/knows' is none of")])
   })
 })

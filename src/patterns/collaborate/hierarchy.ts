@@ -117,7 +117,9 @@ async function checkDivision(
 
 /** Errors by model, for models that are not available. */
 async function findUnavailableModels(context: Context, models: readonly string[]): Promise<Record<string, string>> {
-  const checked = await Promise.all(models.map(async (model) => [model, await context.modelProblem(model)] as const))
+  const checked = await Promise.all(
+    models.map(async (model) => [model, await context.modelProblem(model, 'model')] as const),
+  )
   return Object.fromEntries(checked.flatMap(([model, problem]) => (problem === undefined ? [] : [[model, problem]])))
 }
 

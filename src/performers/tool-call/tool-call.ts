@@ -10,6 +10,7 @@ import { toolForSession } from '../../kernel/session/prepare-tools.ts'
 import { withTimeout } from '../../kernel/session/with-timeout.ts'
 import type { Tool, ToolCall, ToolProgress, ToolResult } from '../../kernel/tool.ts'
 import { validateValue } from '../../schema/schema.ts'
+import { requireConfiguredModels } from './configured-models.ts'
 import type { AnyTool, ResolvedToolCall } from './resolve-tool-call.ts'
 import { requireDelegationDepth, resolveToolCall } from './resolve-tool-call.ts'
 import type { ToolCallScope } from './tool-call-scope.ts'
@@ -58,6 +59,7 @@ async function beginToolCall(scope: ToolCallScope, call: ToolCallPart, partial: 
   const { tool, input, parsed } = await resolveToolCall(scope, call)
   const pre: ToolPre = Object.assign(partial, toToolPre(scope, call, { tool, input, parsed }))
   requireDelegationDepth(scope, tool)
+  if (tool.kind === 'pattern') requireConfiguredModels(scope, tool.name, input)
   const permission = permissionSubject(scope, tool, parsed)
   const { subject } = permission
   const { excludedGlobs } = await requirePermission(scope, { tool, input, ...permission })

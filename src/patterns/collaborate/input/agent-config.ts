@@ -46,7 +46,7 @@ export async function findMissingModels(
 ): Promise<MissingModels> {
   const missingModels: Record<string, string> = {}
   for (const provider of new Set(configs.flatMap((config) => providerWithoutModel(config) ?? []))) {
-    const problem = await context.modelProblem(generalModel(provider))
+    const problem = await context.modelProblem(generalModel(provider), context.caller ? 'model' : 'operator')
     if (problem !== undefined) missingModels[provider] = problem
   }
   return missingModels
