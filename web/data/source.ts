@@ -53,6 +53,8 @@ export interface TimelineListener {
   onState?(connection: Connection): void
   /** The run was deleted while it was watched. */
   onGone?(): void
+  /** The run is unknown, or the store cannot be read; asking again does not help. */
+  onError?(error: SourceError): void
 }
 
 export interface ChangeListener {

@@ -1,0 +1,139 @@
+import type { PanelEdge, PanelNode } from '../../src/kernel/panel.ts'
+
+/*
+ * Places a small directed graph in layers from left to right.
+ * 1. Edges that would close a cycle are drawn backwards; they do not move a node.
+ * 2. The order within a layer follows the neighbours in the layer before, so that few edges cross.
+ * 3. The same graph always has the same picture.
+ */
+
+export interface PlacedNode {
+  node: PanelNode
+  x: number
+  y: number
+}
+
+export interface PlacedEdge {
+  edge: PanelEdge
+  path: string
+  /** Where the count stands. */
+  label: { x: number; y: number }
+}
+
+export interface GraphLayout {
+  nodes: readonly PlacedNode[]
+  edges: readonly PlacedEdge[]
+  width: number
+  height: number
+}
+
+export const NODE_WIDTH = 132
+export const NODE_HEIGHT = 40
+const COLUMN_GAP = 84
+const ROW_GAP = 34
+const MARGIN = 12
+
+export function layoutGraph(nodes: readonly PanelNode[], edges: readonly PanelEdge[]): GraphLayout {
+  const known = new Set(nodes.map(({ id }) => id))
+  const drawn = edges.filter(({ from, to }) => known.has(from) && known.has(to))
+  const layers = orderLayers(toLayers(nodes, drawn), drawn)
+  const placed = placeNodes(layers)
+  const tallest = Math.max(1, ...layers.map((layer) => layer.length))
+  const hasBackward = drawn.some((edge) => isBackward(placed, edge))
+  return {
+    nodes: [...placed.values()],
+    edges: drawn.flatMap((edge) => placeEdge(placed, drawn, edge)),
+    width: MARGIN * 2 + layers.length * NODE_WIDTH + Math.max(layers.length - 1, 0) * COLUMN_GAP,
+    height: MARGIN * 2 + tallest * (NODE_HEIGHT + ROW_GAP) - ROW_GAP + (hasBackward ? ROW_GAP * 2 : 0),
+  }
+}
+
+/** The longest path from a root decides the layer. A depth-first walk finds the edges that close a cycle: they do not count. */
+function toLayers(nodes: readonly PanelNode[], edges: readonly PanelEdge[]): PanelNode[][] {
+  const next = Map.groupBy(edges, ({ from }) => from)
+  const open = new Set<string>()
+  const finished: string[] = []
+  const visited = new Set<string>()
+  const forward = new Map<string, string[]>()
+  const visit = (id: string) => {
+    visited.add(id)
+    open.add(id)
+    const targets = (next.get(id) ?? []).map(({ to }) => to).filter((to) => !open.has(to))
+    forward.set(id, targets)
+    for (const to of targets) if (!visited.has(to)) visit(to)
+    open.delete(id)
+    finished.push(id)
+  }
+  const reached = new Set(edges.filter(({ from, to }) => from !== to).map(({ to }) => to))
+  for (const { id } of nodes) if (!reached.has(id)) visit(id)
+  for (const { id } of nodes) if (!visited.has(id)) visit(id)
+  const layer = new Map<string, number>()
+  for (const id of finished.reverse()) {
+    const depth = layer.get(id) ?? 0
+    layer.set(id, depth)
+    for (const to of forward.get(id) ?? []) layer.set(to, Math.max(layer.get(to) ?? 0, depth + 1))
+  }
+  const byLayer = Map.groupBy(nodes, ({ id }) => layer.get(id) ?? 0)
+  return Array.from({ length: byLayer.size }, (_, index) => byLayer.get(index) ?? [])
+}
+
+function orderLayers(layers: PanelNode[][], edges: readonly PanelEdge[]): PanelNode[][] {
+  const position = new Map<string, number>()
+  for (const layer of layers) {
+    const weight = (node: PanelNode, index: number) => {
+      const from = edges.filter(({ to }) => to === node.id).flatMap((edge) => position.get(edge.from) ?? [])
+      return from.length ? from.reduce((sum, value) => sum + value, 0) / from.length : index
+    }
+    const weights = new Map(layer.map((node, index) => [node.id, weight(node, index)]))
+    layer.sort((a, b) => (weights.get(a.id) ?? 0) - (weights.get(b.id) ?? 0))
+    for (const [index, { id }] of layer.entries()) position.set(id, index)
+  }
+  return layers
+}
+
+function placeNodes(layers: readonly PanelNode[][]): Map<string, PlacedNode> {
+  const tallest = Math.max(1, ...layers.map((layer) => layer.length))
+  const placed = new Map<string, PlacedNode>()
+  for (const [column, layer] of layers.entries()) {
+    const offset = ((tallest - layer.length) * (NODE_HEIGHT + ROW_GAP)) / 2
+    for (const [row, node] of layer.entries()) {
+      const x = MARGIN + column * (NODE_WIDTH + COLUMN_GAP)
+      const y = MARGIN + offset + row * (NODE_HEIGHT + ROW_GAP)
+      placed.set(node.id, { node, x, y })
+    }
+  }
+  return placed
+}
+
+function isBackward(placed: ReadonlyMap<string, PlacedNode>, { from, to }: PanelEdge): boolean {
+  return (placed.get(from)?.x ?? 0) >= (placed.get(to)?.x ?? 0)
+}
+
+function placeEdge(
+  placed: ReadonlyMap<string, PlacedNode>,
+  edges: readonly PanelEdge[],
+  edge: PanelEdge,
+): PlacedEdge[] {
+  const from = placed.get(edge.from)
+  const to = placed.get(edge.to)
+  if (!from || !to) return []
+  if (isBackward(placed, edge)) return [backwardEdge(edge, from, to)]
+  const twin = edges.some((other) => other.from === edge.to && other.to === edge.from)
+  const shift = twin ? -6 : 0
+  const start = { x: from.x + NODE_WIDTH, y: from.y + NODE_HEIGHT / 2 + shift }
+  const end = { x: to.x, y: to.y + NODE_HEIGHT / 2 + shift }
+  const middle = (start.x + end.x) / 2
+  const path = `M${start.x},${start.y} C${middle},${start.y} ${middle},${end.y} ${end.x},${end.y}`
+  return [{ edge, path, label: { x: middle, y: (start.y + end.y) / 2 } }]
+}
+
+/** Leaves at the bottom, runs below both nodes and comes in from below. */
+function backwardEdge(edge: PanelEdge, from: PlacedNode, to: PlacedNode): PlacedEdge {
+  const start = { x: from.x + NODE_WIDTH / 2 + 14, y: from.y + NODE_HEIGHT }
+  const end = { x: to.x + NODE_WIDTH / 2 - 14, y: to.y + NODE_HEIGHT }
+  const span = Math.min(ROW_GAP * 2, ROW_GAP + Math.abs(start.x - end.x) / 12)
+  const low = Math.max(start.y, end.y) + span
+  const path = `M${start.x},${start.y} C${start.x},${low} ${end.x},${low} ${end.x},${end.y}`
+  const bottom = (start.y + end.y) / 8 + (low * 6) / 8
+  return { edge, path, label: { x: (start.x + end.x) / 2, y: bottom } }
+}

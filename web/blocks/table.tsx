@@ -1,0 +1,108 @@
+import type { ReactNode } from 'react'
+import { useMemo, useRef, useState } from 'react'
+import type { PanelBlock, PanelColumn, PanelValue } from '../../src/kernel/panel.ts'
+import { inertText } from '../design/inert-text.ts'
+import type { SortOrder } from './sort-rows.ts'
+import { nextOrder, sortRows } from './sort-rows.ts'
+import { isNumeric, Value } from './value.tsx'
+import { useVirtualRows } from './virtual-rows.ts'
+
+type Table = Extract<PanelBlock, { kind: 'table' }>
+type Row = Readonly<Record<string, PanelValue>>
+
+/** Longer tables have rows of one height and scroll on their own. */
+const LONG_TABLE = 100
+const ROW_HEIGHT = 32
+
+export function TableBlock({ block }: { block: Table }): ReactNode {
+  const [order, setOrder] = useState<SortOrder | null>(null)
+  const rows = useMemo(() => sortRows(block.rows, order), [block.rows, order])
+  if (rows.length === 0) return <p className="empty">{inertText(block.empty ?? 'Nothing yet.')}</p>
+  const head = <TableHead columns={block.columns} order={order} onSort={(key) => setOrder(nextOrder(order, key))} />
+  if (rows.length > LONG_TABLE) return <LongTable columns={block.columns} rows={rows} head={head} />
+  return (
+    <div className="scroll-x">
+      <table className="table">
+        {head}
+        <tbody>
+          {rows.map((row, index) => (
+            <TableRow key={rowKey(row, index)} row={row} columns={block.columns} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function LongTable({ columns, rows, head }: { columns: Table['columns']; rows: readonly Row[]; head: ReactNode }) {
+  const scroller = useRef<HTMLDivElement>(null)
+  const visible = useVirtualRows({ count: rows.length, rowHeight: ROW_HEIGHT, scroller })
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area is reachable by keyboard
+    <section className="scroll-both" ref={scroller} onScroll={visible.onScroll} tabIndex={0} aria-label="Rows">
+      <table className="table table-long" aria-rowcount={rows.length + 1}>
+        {head}
+        <tbody>
+          <Spacer height={visible.above} columns={columns.length} />
+          {rows.slice(visible.first, visible.end).map((row, index) => (
+            <TableRow key={rowKey(row, visible.first + index)} row={row} columns={columns} />
+          ))}
+          <Spacer height={visible.below} columns={columns.length} />
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+function Spacer({ height, columns }: { height: number; columns: number }): ReactNode {
+  if (height === 0) return null
+  return (
+    <tr>
+      <td className="spacer" colSpan={columns} style={{ height }} />
+    </tr>
+  )
+}
+
+interface TableHeadProps {
+  columns: readonly PanelColumn[]
+  order: SortOrder | null
+  onSort(key: string): void
+}
+
+function TableHead({ columns, order, onSort }: TableHeadProps): ReactNode {
+  return (
+    <thead>
+      <tr>
+        {columns.map(({ key, title, unit }) => {
+          const direction = order?.key === key ? (order.descending ? 'descending' : 'ascending') : 'none'
+          return (
+            <th key={key} scope="col" aria-sort={direction} className={isNumeric(unit) ? 'right' : undefined}>
+              <button type="button" className="sort" onClick={() => onSort(key)}>
+                {inertText(title)}
+                <span aria-hidden="true" className="sort-mark">
+                  {direction === 'ascending' ? '▲' : direction === 'descending' ? '▼' : ''}
+                </span>
+              </button>
+            </th>
+          )
+        })}
+      </tr>
+    </thead>
+  )
+}
+
+function TableRow({ row, columns }: { row: Row; columns: readonly PanelColumn[] }): ReactNode {
+  return (
+    <tr>
+      {columns.map(({ key, unit }) => (
+        <td key={key} className={isNumeric(unit) ? 'right' : undefined}>
+          <Value value={row[key] ?? null} unit={unit} />
+        </td>
+      ))}
+    </tr>
+  )
+}
+
+function rowKey(row: Row, index: number): string {
+  return `${index} ${row.id ?? ''}`
+}
