@@ -50,6 +50,7 @@ export type {
   PanelFact,
   PanelMessage,
   PanelNode,
+  PanelSeries,
   PanelShare,
   PanelStep,
   PanelTone,
@@ -79,6 +80,7 @@ export type {
   TaskAssignment,
 } from './kernel/pattern-session-file.ts'
 export type {
+  PanelScope,
   PatternView,
   ProgressLine,
   SessionFacts,
@@ -170,6 +172,7 @@ export type {
 export { readAttachment } from './runtime/read-attachment.ts'
 export type { Report, ReportQuery } from './runtime/report-query.ts'
 export type { AnswerOptions, RunHandle, RunOptions, RunResult, SteerOptions } from './runtime/run-handle.ts'
+export type { RunMoment, RunPanels } from './runtime/run-pages.ts'
 export type { Troupe } from './runtime/troupe.ts'
 export { createTroupe } from './runtime/troupe.ts'
 export type { ReindexOptions, TroupeKnowledge } from './runtime/troupe-knowledge.ts'
@@ -191,6 +194,7 @@ export { searchProviderFromEnv } from './tools/web/search-provider-from-env.ts'
 export type { SearchProvider } from './tools/web/web-search-tool.ts'
 export type { AccountKey, AccountRow, AccountSum, ModelRequestStatus } from './views/accounts.ts'
 export { accountsFrom, sumAccounts, sumAccountsBy } from './views/accounts.ts'
+export type { Detail, DetailSection } from './views/detail/detail.ts'
 export type { Lane, LaneArrow, LaneCall, LaneGate, LaneSession, Lanes, LaneTurn } from './views/lanes.ts'
 export { lanesFrom } from './views/lanes.ts'
 export { loadPatternViews, patternViewText } from './views/pattern-views.ts'
@@ -213,3 +217,4 @@ export type {
 export { isMultiAgentSession } from './views/session-file/agent-session.ts'
 export { sessionFileFrom } from './views/session-file/session-file.ts'
 export { validateSession } from './views/session-file/validate-session.ts'
+export type { TimelineRef } from './views/timeline/timeline.ts'

@@ -1,5 +1,6 @@
 import type { ErrorRecord } from '../errors.ts'
 import type { EventOf, PatternEventType, SessionEnd } from './event.ts'
+import type { Panel } from './panel.ts'
 import type { PatternSessionFile } from './pattern-session-file.ts'
 
 /*
@@ -58,6 +59,15 @@ export interface ViewPage {
   ascii: boolean
 }
 
+/** The facts about the run that panels are made with. */
+export interface PanelScope {
+  /** The output of the run, if it is a run of this pattern; `null` while it has none. */
+  output: unknown
+  /** The run has ended, so that nothing is pending any more. */
+  ended: boolean
+  sessions: SessionLookup
+}
+
 export interface PatternView<State = unknown, Event = EventOf<PatternEventType>> {
   initial(): State
   /** Adds one event of the pattern, including those of a nested instance; step keys tell them apart. */
@@ -72,6 +82,8 @@ export interface PatternView<State = unknown, Event = EventOf<PatternEventType>>
   handoff?(event: Event): { from: string | null; to: string | null } | undefined
   /** Lines below the tree of `show` and below the result, if the run is one of this pattern. */
   lines?(state: State, page: ViewPage): readonly TextLine[]
+  /** Pages about the run, as data: of a run of this pattern, and of runs in which an agent called it. None without anything to show. */
+  panels?(state: State, scope: PanelScope): readonly Panel[]
   /** Fields for `show --json`. */
   json?(state: State): Record<string, unknown>
   /** The text of an output that has no `response`. */

@@ -11,12 +11,15 @@ import type { SteerAction } from '../kernel/steer-action.ts'
 import type { Schema } from '../schema/standard-schema.ts'
 import type { RunRow } from '../store/store.ts'
 import type { McpServerStatus } from '../tools/mcp/mcp-servers.ts'
+import type { Detail } from '../views/detail/detail.ts'
 import type { AgentSession, MultiAgentSession } from '../views/session-file/agent-session.ts'
+import type { TimelineRef } from '../views/timeline/timeline.ts'
 import type { DeletionReport, DeletionScope, PruneOptions, Retention } from './delete-runs.ts'
 import { nodeVersionProblem } from './node-version.ts'
 import type { Queries } from './queries.ts'
 import type { Report, ReportQuery } from './report-query.ts'
 import type { AnswerOptions, RunHandle, RunOptions, RunResult, SteerOptions } from './run-handle.ts'
+import type { RunMoment, RunPanels } from './run-pages.ts'
 import type { TroupeKnowledge } from './troupe-knowledge.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 import type { PatternName, RunInput, RunOutput, TypesOf } from './typed-run.ts'
@@ -96,6 +99,10 @@ export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]
    * the journal, and texts go through `redact` once more.
    */
   exportSession(run_id: string): Promise<AgentSession | MultiAgentSession>
+  /** Everything about one place of a run, such as a turn with its exact prompt; at an earlier event with `seq`. Texts go through `redact`. */
+  detail(run_id: string, ref: TimelineRef, options?: RunMoment): Promise<Detail>
+  /** The pages about a run as data: those of its patterns, and its cost; at an earlier event with `seq`. Texts go through `redact`. */
+  panels(run_id: string, options?: RunMoment): Promise<RunPanels>
   /** The configured MCP servers and their status. Starts none. */
   mcpServers(): McpServerStatus[]
   /** Deletes runs with everything that only they use. `run_busy` while one executes; `session_busy` if another run needs it. */
@@ -193,6 +200,14 @@ export async function createTroupe<const Patterns extends readonly Pattern[] = r
       const { exportSession } = await import('./export-session.ts')
       const [{ patterns }, events] = await Promise.all([parts.registry.get(), queries.events(run_id).all()])
       return exportSession(events, patterns, parts.checkedPorts.redactor)
+    },
+    detail: async (run_id, ref, moment) => {
+      const { readDetail } = await import('./run-pages.ts')
+      return readDetail({ parts, queries }, { run_id, ref }, moment)
+    },
+    panels: async (run_id, moment) => {
+      const { readPanels } = await import('./run-pages.ts')
+      return readPanels({ parts, queries }, run_id, moment)
     },
     mcpServers: () => mcp?.status() ?? [],
     drain: async () => (await parts.execution.get()).engine.drain(),

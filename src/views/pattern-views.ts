@@ -1,6 +1,14 @@
 import type { Event, EventOf, PatternEventType } from '../kernel/event.ts'
+import type { Panel } from '../kernel/panel.ts'
 import type { Pattern } from '../kernel/pattern.ts'
-import type { ProgressLine, SessionFacts, SessionLabel, TextLine, ViewPage } from '../kernel/pattern-view.ts'
+import type {
+  ProgressLine,
+  SessionFacts,
+  SessionLabel,
+  SessionLookup,
+  TextLine,
+  ViewPage,
+} from '../kernel/pattern-view.ts'
 import { findEnclosing, isPatternEvent, parentStepKey } from './run-reducer.ts'
 import type { LoadedView, PatternState, RunView } from './run-view.ts'
 
@@ -18,16 +26,19 @@ export async function loadPatternViews(patterns: readonly Pattern[]): Promise<Lo
 /** The progress line of a pattern's event. */
 export function patternProgress(view: RunView, event: EventOf<PatternEventType>): ProgressLine | undefined {
   const owner = view.patterns.find(({ events }) => events.has(event.type))
-  const sessions = {
-    session: (key: string): SessionFacts | undefined => {
+  if (owner?.view.progress) return owner.view.progress(owner.state, event, sessionLookup(view))
+  const speaker = findEnclosing(view, event.data.key, 'session')
+  return { speaker, spans: eventFields(event) }
+}
+
+function sessionLookup(view: RunView): SessionLookup {
+  return {
+    session: (key) => {
       const node = view.byKey.get(key)
       return node?.kind === 'session' ? node : undefined
     },
-    depth: (key: string) => depthAt(view, key),
+    depth: (key) => depthAt(view, key),
   }
-  if (owner?.view.progress) return owner.view.progress(owner.state, event, sessions)
-  const speaker = findEnclosing(view, event.data.key, 'session')
-  return { speaker, spans: eventFields(event) }
 }
 
 /** The type of an event and its fields in short: `review:vote  agent: a, approve: true`. */
@@ -64,6 +75,18 @@ export function sessionLabel(view: RunView, session: SessionFacts): SessionLabel
 export function patternLines(view: RunView, page: ViewPage): readonly TextLine[] {
   const main = mainPattern(view)
   return main?.view.lines?.(main.state, page) ?? []
+}
+
+/** The pages that the patterns of a run bring: those of the pattern of the run first, then those of patterns that agents called. */
+export function patternPanels(view: RunView): Panel[] {
+  const main = mainPattern(view)
+  const others = view.patterns.filter((each) => each !== main)
+  const sessions = sessionLookup(view)
+  const ended = view.end !== undefined
+  return [...(main ? [main] : []), ...others].flatMap((each) => {
+    const output = each === main ? (view.end?.output ?? null) : null
+    return each.view.panels?.(each.state, { output, ended, sessions }) ?? []
+  })
 }
 
 /** The fields that the pattern of the run adds to `show --json`. */

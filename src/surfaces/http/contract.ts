@@ -1,5 +1,4 @@
-import type { GateRow, Panel, PanelBlock, PanelFact, RunRow } from '../../index.ts'
-import type { TimelineRef } from '../../views/timeline/timeline.ts'
+import type { GateRow, PanelBlock, RunRow } from '../../index.ts'
 
 /* The types that the HTTP API and the page share. Paths are under `/api`. */
 
@@ -62,26 +61,8 @@ export interface AnswerBody {
 }
 
 /** `GET /api/runs/:run_id/detail?kind=call&id=KEY`: whatever is selected. */
-export interface Detail {
-  ref: TimelineRef
-  /** `Delegation, call 10`. */
-  kind: string
-  title: string
-  /** Lanes. */
-  from: string | null
-  to: string | null
-  state: string
-  facts: PanelFact[]
-  sections: { title: string; note?: string; tone?: 'good' | 'bad'; blocks: PanelBlock[] }[]
-  /** The events behind it. */
-  json: unknown
-}
-
 /** `GET /api/runs/:run_id/panels?seq=N`: the pages that the pattern brings, at an event or now. */
-export interface PanelPage {
-  seq: number
-  panels: Panel[]
-}
+export type { Detail, RunPanels as PanelPage } from '../../index.ts'
 
 /** All errors: `{ "error": … }` with a status of 4xx or 5xx, without paths or stacks. */
 export interface ErrorBody {

@@ -1,0 +1,129 @@
+import { TroupeError, unknownNameError } from '../errors.ts'
+import type { Event } from '../kernel/event.ts'
+import { isEvent } from '../kernel/event.ts'
+import type { ToolSpec } from '../kernel/model.ts'
+import type { Panel } from '../kernel/panel.ts'
+import type { PriceBook } from '../kernel/price.ts'
+import { redactJson } from '../kernel/redactor.ts'
+import { toJsonSchema } from '../schema/schema.ts'
+import { toCompactSchema } from '../schema/tool-schema.ts'
+import { boundedValue } from '../views/detail/bounded-value.ts'
+import type { Detail } from '../views/detail/detail.ts'
+import { detailFrom } from '../views/detail/detail-from.ts'
+import { loadPatternViews, patternPanels } from '../views/pattern-views.ts'
+import { runViewFrom } from '../views/run-reducer.ts'
+import type { LoadedView } from '../views/run-view.ts'
+import type { TimelineRef } from '../views/timeline/timeline.ts'
+import type { Queries } from './queries.ts'
+import type { RuntimeParts } from './runtime-parts.ts'
+
+/* What is shown about a run beside its timeline, read from its journal. All texts go through the redactor: they leave the machine. */
+
+/** A moment of a run: after this event. Default: now. */
+export interface RunMoment {
+  seq?: number
+}
+
+/** The pages about a run as they are after the event `seq`. */
+export interface RunPanels {
+  seq: number
+  panels: Panel[]
+}
+
+interface PageSource {
+  parts: RuntimeParts
+  queries: Pick<Queries, 'events'>
+}
+
+const REF_KINDS: Readonly<Record<TimelineRef['kind'], true>> = {
+  agent: true,
+  session: true,
+  turn: true,
+  call: true,
+  gate: true,
+  message: true,
+  delegation: true,
+  handoff: true,
+  vote: true,
+  event: true,
+}
+
+/** Throws `invalid_input` for a place that the run does not have. */
+export async function readDetail(
+  { parts, queries }: PageSource,
+  { run_id, ref }: { run_id: string; ref: TimelineRef },
+  moment: RunMoment = {},
+): Promise<Detail> {
+  if (!Object.hasOwn(REF_KINDS, ref.kind))
+    throw unknownNameError('invalid_input', {
+      kind: '`ref.kind`',
+      name: String(ref.kind),
+      known: Object.keys(REF_KINDS),
+    })
+  const events = await eventsUpTo(queries, run_id, moment)
+  const { tools } = await parts.registry.get()
+  const { redactor } = parts.checkedPorts
+  const detail = detailFrom(events, ref, {
+    views: await loadViews(parts),
+    prices: await pricesOf(parts),
+    ...(redactor ? { redactor } : undefined),
+    earlier: ref.kind === 'turn' ? await earlierEvents(parts, events, ref.id) : [],
+    toolSpecs: (names) =>
+      names.flatMap((name): ToolSpec[] => {
+        const tool = parts.checkedPorts.tools.get(name) ?? tools.get(name)
+        if (!tool) return []
+        return [{ name, description: tool.description, input: toCompactSchema(toJsonSchema(tool.input)) }]
+      }),
+  })
+  if (detail) return detail
+  throw new TroupeError('invalid_input', `\`ref\`: the run has no ${ref.kind} '${ref.id}'`, {
+    hint: 'take `ref` from a row of the timeline; at an earlier `seq` it may not exist yet',
+  })
+}
+
+export async function readPanels(
+  { parts, queries }: PageSource,
+  run_id: string,
+  moment: RunMoment = {},
+): Promise<RunPanels> {
+  const events = await eventsUpTo(queries, run_id, moment)
+  const { redactor } = parts.checkedPorts
+  const panels = patternPanels(runViewFrom(events, await loadViews(parts)))
+  const redacted = redactor ? (redactJson(redactor, panels) as Panel[]) : panels
+  return { seq: events.at(-1)?.seq ?? 0, panels: boundedValue(redacted) }
+}
+
+async function eventsUpTo(queries: PageSource['queries'], run_id: string, { seq }: RunMoment): Promise<Event[]> {
+  if (seq !== undefined && !(Number.isSafeInteger(seq) && seq > 0))
+    throw new TroupeError('invalid_input', `\`seq\` is ${JSON.stringify(seq)}`, {
+      hint: 'pass the number of an event, from 1',
+    })
+  const events = await queries.events(run_id).all()
+  return seq === undefined ? events : events.filter((event) => event.seq <= seq)
+}
+
+/** Loaded once: the views of a registry do not change. */
+const viewsByRegistry = new WeakMap<object, Promise<LoadedView[]>>()
+
+async function loadViews({ registry }: RuntimeParts): Promise<LoadedView[]> {
+  const { patterns } = await registry.get()
+  const known = viewsByRegistry.get(patterns)
+  if (known) return known
+  const loading = loadPatternViews(patterns)
+  viewsByRegistry.set(patterns, loading)
+  return loading
+}
+
+async function pricesOf({ checkedPorts }: RuntimeParts): Promise<PriceBook> {
+  return checkedPorts.prices ?? (await import('../models/pricing.ts')).loadPrices()
+}
+
+/** The events of the session of a turn in earlier runs, which this run resumed. */
+async function earlierEvents({ store }: RuntimeParts, events: readonly Event[], turn: string): Promise<Event[]> {
+  const begin = events.find((event) => isEvent(event, 'model:begin') && event.data.key.startsWith(turn))
+  const open = events.find((event) => isEvent(event, 'session:open') && event.session_id === begin?.session_id)
+  const base = isEvent(open, 'session:open') ? open.data.base : undefined
+  if (!base || base.run_id === begin?.run_id) return []
+  const { readSessionEvents } = await import('../engine/session-history.ts')
+  return readSessionEvents(store, base.session_id ?? open?.session_id ?? '', { to: base })
+}

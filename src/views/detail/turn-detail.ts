@@ -1,0 +1,212 @@
+import type { Event, EventOf } from '../../kernel/event.ts'
+import { isEvent } from '../../kernel/event.ts'
+import type { Usage } from '../../kernel/model.ts'
+import { textFrom, toolCallsFrom } from '../../kernel/model.ts'
+import type { PanelBlock, PanelFact } from '../../kernel/panel.ts'
+import { parentStepKey } from '../run-reducer.ts'
+import type { Detail, DetailSection } from './detail.ts'
+import type { DetailScope } from './detail-scope.ts'
+import type { SentRequestView } from './model-request.ts'
+import { recordedRequest } from './model-request.ts'
+import { sharedThread } from './shared-thread.ts'
+import { assistantParts, toPanelMessage } from './value-blocks.ts'
+
+/* A turn: the exact request, the response with its reasoning, and the attempts at it. */
+
+type Outcome = EventOf<'model:end'> | EventOf<'model:error'> | EventOf<'model:lost'>
+type Begin = EventOf<'model:begin'>
+
+export function turnDetail(scope: DetailScope, id: string): Detail | undefined {
+  const events = scope.events.filter((event) => event.type.startsWith('model:') && isOfTurn(event, id))
+  const begins = events.filter((event) => isEvent(event, 'model:begin'))
+  const begin = begins.at(-1)
+  if (!begin) return undefined
+  const outcomes = events.filter(isOutcome)
+  const outcome = outcomes.find(({ seq }) => seq > begin.seq)
+  const request = recordedRequest(scope.events, begin, {
+    ...(scope.options.earlier ? { earlier: scope.options.earlier } : undefined),
+    thread: (open) => sharedThread(scope, open),
+  })
+  const attempts = begins.map((each) => [each, outcomeOf(each, outcomes)] as const)
+  return {
+    ref: { kind: 'turn', id },
+    kind: `Turn ${turnNumber(scope, begin)}`,
+    title: isEvent(outcome, 'model:end') ? firstLine(textFrom(outcome.data.message)) : '',
+    from: request?.opening.agent.name ?? null,
+    to: null,
+    state: turnState(outcome),
+    facts: turnFacts(scope, begin, outcome),
+    sections: [
+      ...responseSections(scope, outcome),
+      ...(request ? requestSections(scope, request) : []),
+      ...(attempts.length > 1 ? [{ title: 'Attempts', blocks: [attemptTable(attempts)] }] : []),
+    ],
+    json: events,
+  }
+}
+
+function isOfTurn({ data }: Event, id: string): boolean {
+  const { key } = (data ?? {}) as { key?: string }
+  return key === id || key === `${id}/model` || key === `${id}/model/again`
+}
+
+function isOutcome(event: Event): event is Outcome {
+  return isEvent(event, 'model:end') || isEvent(event, 'model:error') || isEvent(event, 'model:lost')
+}
+
+function outcomeOf(begin: Begin, outcomes: readonly Outcome[]): Outcome | undefined {
+  return outcomes.find(
+    ({ seq, data }) => seq > begin.seq && data.key === begin.data.key && data.attempt === begin.data.attempt,
+  )
+}
+
+/** Counts the turns of the session in this run. */
+function turnNumber({ events }: DetailScope, begin: Begin): number {
+  const turns = new Set<string>()
+  for (const event of events) {
+    if (event.seq > begin.seq) break
+    if (isEvent(event, 'model:begin') && event.session_id === begin.session_id && !event.data.phase)
+      turns.add(parentStepKey(event.data.key))
+  }
+  return Math.max(1, turns.size)
+}
+
+function turnState(outcome: Outcome | undefined): string {
+  if (!outcome) return 'running'
+  if (outcome.type === 'model:end') return 'completed'
+  if (outcome.type === 'model:lost') return 'lost'
+  return outcome.data.retry ? 'running' : 'failed'
+}
+
+function turnFacts({ options }: DetailScope, begin: Begin, outcome: Outcome | undefined): PanelFact[] {
+  const { model } = begin.data
+  const facts: PanelFact[] = [
+    { label: 'model', value: model },
+    { label: 'sent', value: begin.at, unit: 'time' },
+  ]
+  if (begin.data.phase) facts.push({ label: 'purpose', value: 'summary for context compaction' })
+  if (!outcome) return facts
+  facts.push({ label: 'duration', value: outcome.at - begin.at, unit: 'ms' })
+  if (outcome.type === 'model:lost')
+    return [
+      ...facts,
+      { label: 'lost, reserved', value: outcome.data.reserved.tokens, unit: 'tokens', tone: 'attention' },
+    ]
+  const { usage, estimated } = outcome.data
+  const usd = options.prices?.cost(model, usage, begin.at) ?? outcome.data.usd
+  facts.push(...usageFacts(usage), { label: 'cost', value: usd, unit: 'usd' })
+  if (estimated) facts.push({ label: 'usage', value: 'estimated: the provider reported none', tone: 'attention' })
+  if (outcome.type === 'model:end') facts.push({ label: 'stop', value: outcome.data.stop })
+  return facts
+}
+
+export function usageFacts(usage: Usage): PanelFact[] {
+  return [
+    { label: 'input', value: usage.input, unit: 'tokens' },
+    { label: 'cached', value: usage.cache_read, unit: 'tokens' },
+    { label: 'output', value: usage.output, unit: 'tokens' },
+    ...(usage.reasoning > 0 ? [{ label: 'reasoning', value: usage.reasoning, unit: 'tokens' as const }] : []),
+  ]
+}
+
+function responseSections({ redact }: DetailScope, outcome: Outcome | undefined): DetailSection[] {
+  if (!outcome) return [{ title: 'Response', blocks: [{ kind: 'text', text: 'The response has not arrived yet.' }] }]
+  if (outcome.type === 'model:end') {
+    const parts = assistantParts(redact(outcome.data.message))
+    const calls = toolCallsFrom(outcome.data.message).length
+    const note = calls === 0 ? undefined : { note: `${calls} tool call${calls === 1 ? '' : 's'}` }
+    return [{ title: 'Response', ...note, blocks: [{ kind: 'messages', messages: [{ role: 'assistant', parts }] }] }]
+  }
+  const partial = outcome.data.partial_text ?? ''
+  const blocks: PanelBlock[] =
+    outcome.type === 'model:error'
+      ? [{ kind: 'facts', facts: errorFacts(outcome.data.error) }]
+      : [{ kind: 'text', text: `No response: the request was lost (${outcome.data.reason}).` }]
+  if (partial !== '') blocks.push({ kind: 'code', title: 'Text before it ended', text: partial })
+  return [{ title: 'Response', tone: 'bad', blocks }]
+}
+
+export function errorFacts({ code, message, hint }: { code: string; message: string; hint?: string }): PanelFact[] {
+  return [
+    { label: 'error', value: code, unit: 'code', tone: 'bad' },
+    { label: 'message', value: message },
+    ...(hint ? [{ label: 'hint', value: hint }] : []),
+  ]
+}
+
+function requestSections(scope: DetailScope, request: SentRequestView): DetailSection[] {
+  const { opening, system, messages, verified, missing_messages, changed_by_hook } = request
+  const notes = [
+    verified ? 'as recorded: its hash matches' : 'its hash differs from the recorded one',
+    ...(changed_by_hook ? ['changed by a hook'] : []),
+    ...(missing_messages > 0 ? [`${missing_messages} messages of the shared conversation come first`] : []),
+  ]
+  const shown = scope.redact(messages).map(toPanelMessage)
+  const prompt = system === '' ? [] : [{ role: 'system' as const, parts: [{ kind: 'text' as const, text: system }] }]
+  return [
+    {
+      title: 'Request',
+      note: notes.join('; '),
+      ...(verified ? { tone: 'good' as const } : { tone: 'bad' as const }),
+      blocks: [{ kind: 'messages', messages: [...prompt, ...shown] }],
+    },
+    ...toolSections(scope, opening.tools),
+    ...settingsSections(opening),
+  ]
+}
+
+function toolSections({ options }: DetailScope, names: readonly string[]): DetailSection[] {
+  if (names.length === 0) return []
+  const specs = new Map((options.toolSpecs?.(names) ?? []).map((spec) => [spec.name, spec]))
+  const rows = names.map((name) => ({ name, description: specs.get(name)?.description ?? null }))
+  const columns = [
+    { key: 'name', title: 'Tool', unit: 'code' as const },
+    { key: 'description', title: 'Description' },
+  ]
+  const schemas = Object.fromEntries(names.flatMap((name) => (specs.has(name) ? [[name, specs.get(name)?.input]] : [])))
+  const blocks: PanelBlock[] = [{ kind: 'table', columns, rows }]
+  if (specs.size > 0) blocks.push({ kind: 'json', title: 'Schemas', value: schemas })
+  const note = 'the journal has their names; descriptions and schemas are those of this installation'
+  return [{ title: `Tools, ${names.length}`, note, blocks }]
+}
+
+const SETTINGS = ['temperature', 'top_p', 'seed', 'tool_choice', 'effort'] as const
+
+function settingsSections({ agent }: SentRequestView['opening']): DetailSection[] {
+  const facts = SETTINGS.flatMap((label): PanelFact[] => {
+    const value = agent[label]
+    if (value === undefined) return []
+    return [{ label, value: typeof value === 'object' ? JSON.stringify(value) : value, unit: 'code' }]
+  })
+  return facts.length === 0 ? [] : [{ title: 'Settings', blocks: [{ kind: 'facts', facts }] }]
+}
+
+function attemptTable(attempts: readonly (readonly [Begin, Outcome | undefined])[]): PanelBlock {
+  const rows = attempts.map(([begin, outcome]) => ({
+    attempt: begin.data.attempt,
+    model: begin.data.model,
+    at: begin.at,
+    state: turnState(outcome) === 'running' && outcome ? 'failed' : turnState(outcome),
+    duration: outcome ? outcome.at - begin.at : null,
+    error: isEvent(outcome, 'model:error') ? outcome.data.error.message : null,
+    left_out: isEvent(outcome, 'model:error') ? (outcome.data.refused?.feature ?? null) : null,
+  }))
+  return {
+    kind: 'table',
+    columns: [
+      { key: 'attempt', title: 'Attempt', unit: 'count' },
+      { key: 'model', title: 'Model' },
+      { key: 'at', title: 'Sent', unit: 'time' },
+      { key: 'state', title: 'State', unit: 'state' },
+      { key: 'duration', title: 'Took', unit: 'ms' },
+      { key: 'error', title: 'Error' },
+      { key: 'left_out', title: 'Refused, left out', unit: 'code' },
+    ],
+    rows,
+  }
+}
+
+export function firstLine(text: string): string {
+  const line = text.trim().split('\n', 1)[0] ?? ''
+  return line.length > 120 ? `${line.slice(0, 119)}…` : line
+}

@@ -1,0 +1,74 @@
+import type { AssistantMessage, FilePart, Message } from '../../kernel/model.ts'
+import type { PanelBlock, PanelFact, PanelMessage } from '../../kernel/panel.ts'
+
+/* Values as blocks: short fields as facts, long texts as they are, everything else as JSON. */
+
+const SHORT_TEXT = 160
+
+/** An object with its short fields first; texts and lists keep their own form. */
+export function valueBlocks(value: unknown, title?: string): PanelBlock[] {
+  const named = title === undefined ? undefined : { title }
+  if (value === undefined || value === null) return []
+  if (typeof value === 'string') return value === '' ? [] : [{ kind: 'code', ...named, text: value }]
+  if (!isObject(value)) return [{ kind: 'json', ...named, value }]
+  const entries = Object.entries(value).filter(([, field]) => field !== undefined)
+  const facts = entries.flatMap(([label, field]) => toFact(label, field))
+  const rest = entries.filter(([label, field]) => toFact(label, field).length === 0)
+  return [
+    ...(facts.length > 0 ? [{ kind: 'facts' as const, ...named, facts }] : []),
+    ...rest.map(([label, field]) => fieldBlock(label, field)),
+  ]
+}
+
+function fieldBlock(title: string, value: unknown): PanelBlock {
+  return typeof value === 'string' ? { kind: 'code', title, text: value } : { kind: 'json', title, value }
+}
+
+function toFact(label: string, value: unknown): PanelFact[] {
+  if (typeof value === 'string')
+    return value.length <= SHORT_TEXT && !value.includes('\n') ? [{ label, value, unit: 'code' }] : []
+  if (typeof value === 'number' || typeof value === 'boolean' || value === null) return [{ label, value }]
+  return []
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Text as it is; everything else as JSON. */
+export function valueText(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '')
+}
+
+/** A message of a conversation as a block shows it. */
+export function toPanelMessage(message: Message): PanelMessage {
+  if (message.role === 'assistant') return { role: 'assistant', parts: assistantParts(message) }
+  if (message.role === 'user')
+    return {
+      role: 'user',
+      parts: message.content.map((part) => ({
+        kind: 'text' as const,
+        text: part.type === 'text' ? part.text : fileText(part),
+      })),
+    }
+  return {
+    role: 'tool',
+    parts: message.content.map(({ name, text, files = [] }) => ({
+      kind: 'result' as const,
+      name,
+      text: [text, ...files.map(fileText)].join('\n'),
+    })),
+  }
+}
+
+export function assistantParts({ content }: AssistantMessage): PanelMessage['parts'] {
+  return content.map((part) => {
+    if (part.type === 'tool-call') return { kind: 'call' as const, name: part.name, text: valueText(part.input) }
+    return { kind: part.type, text: part.text }
+  })
+}
+
+function fileText({ name, media_type, data }: FilePart): string {
+  const size = data.startsWith('http') ? data : `${Math.ceil((data.length * 3) / 4)} bytes`
+  return `[${name ?? 'file'}, ${media_type}, ${size}]`
+}
