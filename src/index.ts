@@ -121,6 +121,7 @@ export type {
   TableQuery,
 } from './kernel/table.ts'
 export { defineProjection } from './kernel/table.ts'
+export type { TimelineMark } from './kernel/timeline-mark.ts'
 export type { Tool, ToolCall, ToolDefinition, ToolResult } from './kernel/tool.ts'
 export { defineTool } from './kernel/tool.ts'
 export type { World } from './kernel/world.ts'
@@ -195,8 +196,6 @@ export type { SearchProvider } from './tools/web/web-search-tool.ts'
 export type { AccountKey, AccountRow, AccountSum, ModelRequestStatus } from './views/accounts.ts'
 export { accountsFrom, sumAccounts, sumAccountsBy } from './views/accounts.ts'
 export type { Detail, DetailSection } from './views/detail/detail.ts'
-export type { Lane, LaneArrow, LaneCall, LaneGate, LaneSession, Lanes, LaneTurn } from './views/lanes.ts'
-export { lanesFrom } from './views/lanes.ts'
 export { loadPatternViews, patternViewText } from './views/pattern-views.ts'
 export type { LoadedView } from './views/run-view.ts'
 export type {
@@ -217,4 +216,24 @@ export type {
 export { isMultiAgentSession } from './views/session-file/agent-session.ts'
 export { sessionFileFrom } from './views/session-file/session-file.ts'
 export { validateSession } from './views/session-file/validate-session.ts'
-export type { TimelineRef } from './views/timeline/timeline.ts'
+export { reduceTimeline, takeChanges, timelineFrom, timelineSnapshot } from './views/timeline/reduce-timeline.ts'
+export type {
+  Timeline,
+  TimelineCall,
+  TimelineChanges,
+  TimelineGate,
+  TimelineLane,
+  TimelineLink,
+  TimelineMessage,
+  TimelineNotice,
+  TimelinePause,
+  TimelinePhase,
+  TimelineRef,
+  TimelineRun,
+  TimelineSession,
+  TimelineTable,
+  TimelineTokens,
+  TimelineTurn,
+} from './views/timeline/timeline.ts'
+export type { TimelineSources, TimelineState } from './views/timeline/timeline-state.ts'
+export { newTimeline } from './views/timeline/timeline-state.ts'

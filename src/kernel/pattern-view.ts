@@ -2,6 +2,7 @@ import type { ErrorRecord } from '../errors.ts'
 import type { EventOf, PatternEventType, SessionEnd } from './event.ts'
 import type { Panel } from './panel.ts'
 import type { PatternSessionFile } from './pattern-session-file.ts'
+import type { TimelineMark } from './timeline-mark.ts'
 
 /*
  * The view of a pattern: a reducer over its events, and functions from the reduced state to lines. All of it is pure; a
@@ -78,8 +79,11 @@ export interface PatternView<State = unknown, Event = EventOf<PatternEventType>>
   session?(state: State, session: SessionFacts): SessionLabel | undefined
   /** Additional indentation of sessions below this key. */
   depth?(key: string): number
-  /** The agents between which this event hands work over, for lanes over time; `null` is the run or a person. */
-  handoff?(event: Event): { from: string | null; to: string | null } | undefined
+  /**
+   * What this event means on a timeline, after `reduce`. Messages and phases that `sessionFile` gives are there already; give them here only in
+   * other words, which then replace those.
+   */
+  timeline?(state: State, event: Event): readonly TimelineMark[]
   /** Lines below the tree of `show` and below the result, if the run is one of this pattern. */
   lines?(state: State, page: ViewPage): readonly TextLine[]
   /** Pages about the run, as data: of a run of this pattern, and of runs in which an agent called it. None without anything to show. */

@@ -1,6 +1,7 @@
 import type { Event, EventOf, EventType } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { Append, AppendOutcome } from '../kernel/journal/journal.ts'
+import { runTitle } from '../kernel/run-title.ts'
 import { ChangeFeed } from './changes.ts'
 import { brokenLinkError, compactionBusyError } from './deletion.ts'
 import type { MemoryRun } from './memory-run.ts'
@@ -21,14 +22,7 @@ import {
   validateLease,
 } from './preconditions.ts'
 import type { ProjectionRows } from './projection.ts'
-import {
-  gateRowFromOpen,
-  NEW_RUN_PROJECTION,
-  projectEvent,
-  projectRun,
-  runTitle,
-  validateRunStart,
-} from './projection.ts'
+import { gateRowFromOpen, NEW_RUN_PROJECTION, projectEvent, projectRun, validateRunStart } from './projection.ts'
 import type * as port from './store.ts'
 import type { PatternProjection } from './tables/declaration.ts'
 import type { BucketState, TokenTake } from './token-bucket.ts'

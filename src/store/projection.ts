@@ -1,12 +1,10 @@
 import { TroupeError } from '../errors.ts'
-import type { Event, EventOf, RunStart, Status, StopReason } from '../kernel/event.ts'
+import type { Event, EventOf, Status, StopReason } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import { NO_USAGE } from '../kernel/model.ts'
 import type { Spend } from '../kernel/spend.ts'
 import { addSpend, NO_SPEND } from '../kernel/spend.ts'
 import type { GateRow, SessionRow } from './store.ts'
-
-const MAX_TITLE_LENGTH = 80
 
 /** The columns of a run's row that are derived from its events. */
 export interface RunProjection {
@@ -60,32 +58,6 @@ export function validateRunStart(event: Event): EventOf<'run:start'> {
   }
   return event
 }
-
-/** One line for lists: the instruction, or the name of the pattern. Never splits a surrogate pair. */
-export function runTitle({ input, pattern }: RunStart): string {
-  const fields = typeof input === 'object' && input !== null ? (input as Record<string, unknown>) : {}
-  for (const field of ['instruction', 'task', 'question', 'message']) {
-    const text = fields[field]
-    if (typeof text !== 'string') continue
-    const line = text
-      .slice(0, MAX_TITLE_LENGTH * 8)
-      .toWellFormed()
-      .replace(WHITESPACE, ' ')
-      .trim()
-    // At most as many characters as code units.
-    if (line !== '' && line.length <= MAX_TITLE_LENGTH) return line
-    const characters = [...line]
-    if (characters.length > MAX_TITLE_LENGTH)
-      return `${characters
-        .slice(0, MAX_TITLE_LENGTH - 1)
-        .join('')
-        .trimEnd()}…`
-    if (line !== '') return line
-  }
-  return pattern
-}
-
-const WHITESPACE = /[\s\p{Cc}]+/gu
 
 export function sessionRowFromOpen(
   before: SessionRow | undefined,

@@ -85,37 +85,40 @@ export const ACCOUNT_EVENTS = [
 
 /** The model requests of one run, from its journal; concatenate the rows of several runs. */
 export function accountsFrom(events: readonly Event[], prices: PriceBook): AccountRow[] {
-  const rows: AccountRow[] = []
-  const open = new Map<string, BeginEvent>()
-  const sessions = new Map<string, SessionOpen>()
-  const [first] = events
-  const context: AccountContext = { sessions, prices, pattern: patternName(first), inherited: inheritedCount(first) }
-  for (const event of events) {
-    if (isEvent(event, 'session:open')) sessions.set(event.session_id ?? '', event.data)
-    else if (isEvent(event, 'model:begin')) open.set(attemptKey(event), event)
-    else if (isSettled(event)) {
-      rows.push(toAccountRow(context, open.get(attemptKey(event)), event))
-      open.delete(attemptKey(event))
-    }
-  }
-  for (const begin of open.values()) rows.push(toAccountRow(context, begin))
+  const ledger = newAccountLedger(prices)
+  const rows = events.flatMap((event) => reduceAccounts(ledger, event) ?? [])
+  for (const begin of ledger.open.values()) rows.push(toAccountRow(ledger, begin))
   return rows
 }
 
-interface AccountContext {
-  sessions: ReadonlyMap<string, SessionOpen>
-  prices: PriceBook
+/** The state of accounting while the events of a run come in. */
+export interface AccountLedger {
+  readonly prices: PriceBook
+  readonly sessions: Map<string, SessionOpen>
+  /** Requests in flight. */
+  readonly open: Map<string, BeginEvent>
   pattern: string
   /** Events up to this `seq` were copied by a fork. */
   inherited: number
 }
 
-function patternName(first: Event | undefined): string {
-  return isEvent(first, 'run:start') ? first.data.pattern : UNKNOWN_NAME
+export function newAccountLedger(prices: PriceBook): AccountLedger {
+  return { prices, sessions: new Map(), open: new Map(), pattern: UNKNOWN_NAME, inherited: 0 }
 }
 
-function inheritedCount(first: Event | undefined): number {
-  return isEvent(first, 'run:start') ? (first.data.forked_from?.inherited ?? 0) : 0
+/** Adds an event; returns the row of the request that it settled, if it did. */
+export function reduceAccounts(ledger: AccountLedger, event: Event): AccountRow | undefined {
+  if (isEvent(event, 'session:open')) ledger.sessions.set(event.session_id ?? '', event.data)
+  else if (isEvent(event, 'model:begin')) ledger.open.set(attemptKey(event), event)
+  else if (isEvent(event, 'run:start') && event.seq === 1) {
+    ledger.pattern = event.data.pattern
+    ledger.inherited = event.data.forked_from?.inherited ?? 0
+  } else if (isSettled(event)) {
+    const row = toAccountRow(ledger, ledger.open.get(attemptKey(event)), event)
+    ledger.open.delete(attemptKey(event))
+    return row
+  }
+  return undefined
 }
 
 function attemptKey({ data }: BeginEvent | SettledEvent): string {
@@ -126,10 +129,10 @@ function isSettled(event: Event): event is SettledEvent {
   return isEvent(event, 'model:end') || isEvent(event, 'model:error') || isEvent(event, 'model:lost')
 }
 
-function toAccountRow(context: AccountContext, begin: BeginEvent | undefined, settled?: SettledEvent): AccountRow {
+function toAccountRow(ledger: AccountLedger, begin: BeginEvent | undefined, settled?: SettledEvent): AccountRow {
   // At least one of the two is defined.
   const event = (begin ?? settled) as BeginEvent | SettledEvent
-  const session = context.sessions.get(event.session_id ?? '')
+  const session = ledger.sessions.get(event.session_id ?? '')
   const used = settled && settled.type !== 'model:lost' ? settled.data : undefined
   const reserved = begin?.data.reserved ?? (settled?.type === 'model:lost' ? settled.data.reserved : NO_RESERVATION)
   const facts = {
@@ -140,7 +143,7 @@ function toAccountRow(context: AccountContext, begin: BeginEvent | undefined, se
   }
   return {
     run_id: event.run_id,
-    pattern: context.pattern,
+    pattern: ledger.pattern,
     session_id: event.session_id ?? null,
     parent_session_id: session?.parent_session_id ?? null,
     agent: session?.agent.name ?? UNKNOWN_NAME,
@@ -151,8 +154,8 @@ function toAccountRow(context: AccountContext, begin: BeginEvent | undefined, se
     status: requestStatus(settled),
     estimated: used?.estimated === true,
     ...facts,
-    usd: used && !used.estimated ? usageCost(context.prices, facts) : reservedCost(context.prices, facts),
-    inherited: event.seq <= context.inherited,
+    usd: used && !used.estimated ? usageCost(ledger.prices, facts) : reservedCost(ledger.prices, facts),
+    inherited: event.seq <= ledger.inherited,
   }
 }
 
@@ -198,7 +201,13 @@ export function sumAccountsBy(rows: readonly AccountRow[], key: AccountKey): Acc
 
 /** Totals of all rows. */
 export function sumAccounts(rows: readonly AccountRow[], group = ''): AccountSum {
-  const sum: AccountSum = {
+  const sum = newAccountSum(group)
+  for (const row of rows) addAccount(sum, row)
+  return sum
+}
+
+export function newAccountSum(group = ''): AccountSum {
+  return {
     group,
     calls: 0,
     usage: NO_USAGE,
@@ -210,12 +219,13 @@ export function sumAccounts(rows: readonly AccountRow[], group = ''): AccountSum
     lost: { calls: 0, tokens: 0, usd: 0 },
     open: { calls: 0, tokens: 0 },
   }
-  for (const row of rows) {
-    if (row.status === 'lost') addLost(sum, row)
-    else if (row.status === 'open') addTokens(sum.open, row.reserved.tokens)
-    else addUsed(sum, row)
-  }
-  return sum
+}
+
+/** Adds one row to the totals, in place. */
+export function addAccount(sum: AccountSum, row: AccountRow): void {
+  if (row.status === 'lost') addLost(sum, row)
+  else if (row.status === 'open') addTokens(sum.open, row.reserved.tokens)
+  else addUsed(sum, row)
 }
 
 function addUsed(sum: AccountSum, row: AccountRow): void {

@@ -21,6 +21,8 @@ export const allowedWideInterfaces: Readonly<Record<string, string>> = {
   SessionOpen: 'record: the payload of session:open, fixed by recorded journals',
   SessionRow: 'record: one member per column',
   TimelineRun: 'view: everything that is shown of a run at a glance',
+  TimelineSession: 'view: one member per column of the row of a session',
+  TimelineTurn: 'view: one member per column of the row of a turn',
   RunView: 'view: everything that is shown of one run',
   SessionNode: 'view: everything that is shown of one session',
   SessionState: 'fold: the state of one conversation, changed in one place only (applyEvent)',

@@ -108,6 +108,8 @@ export function timelineOf(script: TimelineScript): Timeline {
     sessions: script.sessions.map((session) => ({
       id: session.id,
       session_id: session.id,
+      key: session.id,
+      background: false,
       lane: session.agent,
       parent: session.parent ?? null,
       call: session.call ?? null,
@@ -195,6 +197,7 @@ function runRow(script: TimelineScript, ms: (seconds: number) => number): Timeli
     head: 0,
     active_ms: 0,
     calls: script.turns.flatMap(({ calls }) => calls ?? []).length,
+    requests: script.turns.length,
     tokens: { input: 0, output: 0, cached: 0 },
     usd: 0,
     known_usd: 0,
@@ -222,6 +225,7 @@ function turnRow(turn: TurnScript, { index, script, span }: TurnPlace): Timeline
   const responded = firstCall ?? (turn.to === null ? null : turn.to)
   return {
     id: `t${index + 1}`,
+    phase: 'turn',
     session: turn.session,
     lane: session?.agent ?? '',
     number: script.turns.slice(0, index + 1).filter((other) => other.session === turn.session).length,

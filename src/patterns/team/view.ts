@@ -1,6 +1,7 @@
 import type { AgentIdentifier, SessionFileMessage } from '../../kernel/pattern-session-file.ts'
 import type { ProgressLine, SessionFacts, SessionLabel, TextLine, TextSpan } from '../../kernel/pattern-view.ts'
 import { definePatternView } from '../../kernel/pattern-view.ts'
+import type { TimelineMark } from '../../kernel/timeline-mark.ts'
 import { formatSteerAction } from '../../views/steer-text.ts'
 import { toTerminalLine, wrapText } from '../../views/text-width.ts'
 import type { TeamEvent, TeamEventOf } from './events.ts'
@@ -27,10 +28,7 @@ export const teamView = definePatternView<TeamView, TeamEvent>({
   progress: (_team, event) => teamProgress(event),
   session: teamSession,
   depth: teamDepth,
-  handoff: (event) =>
-    event.type === 'team:handoff'
-      ? { from: event.data.from === 'user' ? null : event.data.from, to: event.data.to }
-      : undefined,
+  timeline: (_team, event) => teamMarks(event),
   lines: (team, { output, width }) => [
     ...routeLines(team.route.length > 0 ? team.route : routeFromOutput(output), width),
     ...problemLines(team.problems, width),
@@ -47,6 +45,21 @@ export const teamView = definePatternView<TeamView, TeamEvent>({
     message: handoffMessage,
   },
 })
+
+/** A handoff between members, or a loop. */
+function teamMarks(event: TeamEvent): TimelineMark[] {
+  switch (event.type) {
+    case 'team:handoff': {
+      const { from, to, handoff_reason } = event.data
+      const agent = (name: string | null) => (name === 'user' ? null : name)
+      return [{ kind: 'handoff', from: agent(from), to: agent(to), label: briefReason(handoff_reason) }]
+    }
+    case 'team:loop':
+      return [{ kind: 'notice', notice: 'loop', text: `${loopLabel(event.data.kind)}: ${event.data.message}` }]
+    default:
+      return []
+  }
+}
 
 const USER: AgentIdentifier = { agent_id: 'user', agent_type: 'user' }
 

@@ -3,8 +3,11 @@ import type { Status, StopReason, ToolPre } from '../../kernel/event.ts'
 /*
  * The timeline of a run: what happened when, as tables of flat rows that a page draws without interpreting events.
  * 1. Every row has an `id`, unique in its table. A change replaces the whole row; rows are never removed.
- * 2. `seq` is the event that made the row and `ended_seq` the one that ended it: the state at any earlier event follows from them.
- * 3. Texts are cut to the length that a page shows at a glance; `detailFrom` has them whole.
+ * 2. `seq` is the event that made the row and `ended_seq` the one that ended it. A row ends once: what begins again after it ended (a retry, a resumed
+ *    session, a reopened run) has a new row, whose id ends in `#2`, `#3`, …. So the state at any earlier event follows from the final rows: a row
+ *    with a later `ended_seq` was running then, or waiting if an open gate names it.
+ * 3. Times never go back, even when the clock did: order follows `seq`, and no span is negative.
+ * 4. Texts are cut to the length that a page shows at a glance; `detailFrom` has them whole.
  */
 
 /** A time range; `ended_at` and `ended_seq` are `null` while it grows. */
@@ -35,13 +38,18 @@ export interface TimelineRun extends TimelineSpan {
   head: number
   /** Time in which the run worked, without the pauses. */
   active_ms: number
+  /** Tool calls. */
   calls: number
+  /** Model requests that ended or failed, without those that a fork inherited; so are `tokens`, `usd` and `known_usd`. */
+  requests: number
   tokens: TimelineTokens
   /** `null` when a price is unknown; `known_usd` is the sum of the known ones. */
   usd: number | null
   known_usd: number
+  /** `calls` limits `requests`. */
   limits: { calls: number | null; tokens: number | null; usd: number | null } | null
-  forked_from: { run_id: string; seq: number } | null
+  /** The first `inherited` events are copies from the other run, which paid for them. */
+  forked_from: { run_id: string; seq: number; inherited: number } | null
   open_gates: number
   /** Progress in the words of the pattern, such as `3 of 5 tasks`; `share` is from 0 to 1. */
   progress: { text: string; share: number | null } | null
@@ -51,12 +59,13 @@ export interface TimelineRun extends TimelineSpan {
 
 /** One lane per agent; an agent with several sessions at the same time has several lanes. In order of appearance. */
 export interface TimelineLane {
+  /** The name of the agent and, from its second lane on, `#` and the number. */
   id: string
   seq: number
   agent: string
   /** 1 for the first lane of the agent. */
   ordinal: number
-  /** `developer`, or `developer-2` if the agent has several lanes. */
+  /** `developer`, or `developer-1` and `developer-2` if the agent has several lanes. */
   label: string
   /** The lane of the session that opened the first session here. */
   parent: string | null
@@ -67,18 +76,23 @@ export interface TimelineLane {
 }
 
 export interface TimelineSession extends TimelineSpan {
-  /** The session id and, from the second segment on, `#` and the number. */
+  /** The session id and, from the second segment on, `#` and a number. */
   id: string
   session_id: string
+  /** The step key. */
+  key: string
   lane: string
-  /** The session that opened it. */
+  /** The row of the session that opened it. */
   parent: string | null
   /** The call that opened it. */
   call: string | null
-  /** The sessions that were opened by one response in parallel. */
+  /** The sessions that one response or one pattern opened and that ran at the same time. */
   group: string | null
+  /** Its opener goes on while it works. */
+  background: boolean
   title: string
-  status: 'running' | 'waiting' | Exclude<Status, 'pending'>
+  /** `waiting` while a person is asked on its behalf. */
+  status: Exclude<Status, 'pending'>
   stop_reason: StopReason | null
   /** The result in a few words, such as `3 findings`. */
   result: string | null
@@ -86,20 +100,24 @@ export interface TimelineSession extends TimelineSpan {
   vote: { text: string; won: boolean | null } | null
 }
 
-/** A model request with its tool calls. */
+/** A model request with its tool calls, the turn of an external agent, or the request that compacts a conversation. */
 export interface TimelineTurn extends TimelineSpan {
-  /** The step key. */
+  /** The step key and, if it began again, `#` and a number. */
   id: string
+  phase: 'turn' | 'summary' | 'performer'
   session: string
   lane: string
   /** Counts the turns of the session. */
   number: number
-  /** The first words of the response. */
+  /** The first words of the response, or the tools that it calls. */
   title: string
   model: string
+  /** `lost` if a crash or an abort left it without a response. */
   status: 'running' | 'ok' | 'failed' | 'lost'
+  /** Requests that were sent. */
   attempts: number
   tokens: TimelineTokens
+  /** With the price of the day. `null` when a price is unknown. */
   usd: number | null
   /** The end of the response itself; the turn ends with its last call. */
   responded_at: number | null
@@ -107,7 +125,7 @@ export interface TimelineTurn extends TimelineSpan {
 }
 
 export interface TimelineCall extends TimelineSpan {
-  /** The step key. */
+  /** The step key and, if it began again, `#` and a number. */
   id: string
   turn: string | null
   session: string
@@ -115,6 +133,7 @@ export interface TimelineCall extends TimelineSpan {
   /** Counts the calls of the run. */
   number: number
   tool: string
+  /** `null` before the call is allowed, and if it failed before it began. */
   category: ToolPre['category'] | null
   kind: ToolPre['kind'] | null
   /** `waiting` while a person is asked about it. */
@@ -174,7 +193,7 @@ export interface TimelineMessage {
   ref: TimelineRef | null
 }
 
-/** A time in which the run waited for a person, or a session was blocked. */
+/** A time in which the run waited for a person, nobody executed it, or a session was blocked. */
 export interface TimelinePause extends TimelineSpan {
   id: string
   kind: 'waiting' | 'interrupted' | 'blocked'

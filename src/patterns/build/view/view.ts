@@ -26,10 +26,6 @@ export const buildView = definePatternView<BuildView, BuildEvent>({
   },
   progress: (_view, event, sessions) => buildProgress(event, sessions),
   session: (view, session) => buildSession(view, session),
-  handoff(event) {
-    if (event.type !== 'build:message') return undefined
-    return { from: event.data.from_agent.agent_id, to: event.data.to_agent.agent_id }
-  },
   lines: (_view, { output }) => (isBuildOutput(output) ? resultLines(output) : []),
   outputText: (output) => (isBuildOutput(output) ? output.report : undefined),
   sessionFile: buildSessionFile,

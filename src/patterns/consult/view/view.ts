@@ -1,6 +1,7 @@
 import type { SessionFileMessage } from '../../../kernel/pattern-session-file.ts'
 import type { ProgressLine, SessionFacts, SessionLabel, SessionLookup, TextLine } from '../../../kernel/pattern-view.ts'
 import { definePatternView } from '../../../kernel/pattern-view.ts'
+import type { TimelineMark } from '../../../kernel/timeline-mark.ts'
 import { errorSummary } from '../../../views/error-summary.ts'
 import { formatCount, pluralize } from '../../../views/format-amount.ts'
 import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
@@ -19,11 +20,7 @@ export const consultView = definePatternView<ConsultationViews, ConsultEvent>({
   },
   progress: consultProgress,
   session: consultSession,
-  handoff(event) {
-    if (event.type !== 'consult:exchange') return undefined
-    const { from_agent, to_agent } = event.data
-    return { from: from_agent === 'user' ? null : from_agent, to: to_agent === 'user' ? null : to_agent }
-  },
+  timeline: (_views, event) => consultMarks(event),
   lines: ({ byId }, { width }) => [...byId.values()].flatMap((view) => consultationLines(view, width)),
   json: ({ byId }) => (byId.size === 0 ? {} : { consultations: [...byId.values()] }),
   outputText(output) {
@@ -35,6 +32,20 @@ export const consultView = definePatternView<ConsultationViews, ConsultEvent>({
     message: exchangeMessage,
   },
 })
+
+function consultMarks(event: ConsultEvent): TimelineMark[] {
+  switch (event.type) {
+    case 'consult:exchange': {
+      const { from_agent, to_agent, message_type } = event.data
+      const agent = (name: string) => (name === 'user' ? null : name)
+      return [{ kind: 'consultation', from: agent(from_agent), to: agent(to_agent), label: message_type }]
+    }
+    case 'consult:loop':
+      return [{ kind: 'notice', notice: 'loop', text: event.data.notes ?? event.data.loop_type }]
+    default:
+      return []
+  }
+}
 
 /** Questions, answers and questions back are feedback between the asker and the specialist. */
 function exchangeMessage(event: ConsultEvent): SessionFileMessage | undefined {

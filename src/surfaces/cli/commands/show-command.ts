@@ -1,12 +1,12 @@
 import { unknownNameError } from '../../../errors.ts'
 import type { Event, NeedsReport, RunResult, RunRow, Troupe } from '../../../index.ts'
 import { attachmentLine, withoutFileData } from '../../../views/attachment-list.ts'
-import { lanesFrom } from '../../../views/lanes.ts'
 import { changedPartsText, missingPartsText } from '../../../views/needs-text.ts'
 import { loadPatternViews, patternJson } from '../../../views/pattern-views.ts'
 import { runViewFrom } from '../../../views/run-reducer.ts'
 import { transcriptFrom } from '../../../views/session-transcript.ts'
 import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
+import { timelineFrom } from '../../../views/timeline/reduce-timeline.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'
@@ -82,7 +82,7 @@ async function runRecord(troupe: Troupe, row: RunRow, events: readonly Event[]) 
     changed,
     ...patternJson(view),
     tree: view.children,
-    lanes: lanesFrom(events, views),
+    timeline: timelineFrom(events, { views }),
   }
 }
 

@@ -8,6 +8,7 @@ import type { GateNode, RunNode, RunView, SessionNode, ToolCallNode } from '../.
 import { STATUS_GLYPHS } from '../../../views/status-glyphs.ts'
 import { formatSteerAction } from '../../../views/steer-text.ts'
 import { toTerminalLine } from '../../../views/text-width.ts'
+import { toolInputText } from '../../../views/tool-input.ts'
 import type { TerminalStyle } from './styled-line.ts'
 import { renderLine, spansWidth } from './styled-line.ts'
 
@@ -161,11 +162,7 @@ function detailLine({ style, rest }: TreeContext, spans: readonly TextSpan[]): s
 
 /** Tool input in one line; a single text field is shown without its name. */
 export function formatToolInput(input: unknown): string {
-  if (typeof input !== 'object' || input === null) return toTerminalLine(String(input))
-  const entries = Object.entries(input)
-  const [only] = entries
-  if (entries.length === 1 && only && typeof only[1] === 'string') return toTerminalLine(only[1])
-  return toTerminalLine(JSON.stringify(input))
+  return toTerminalLine(toolInputText(input))
 }
 
 export function formatAnswer(answer: unknown): string {
