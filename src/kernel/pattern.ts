@@ -38,9 +38,9 @@ export interface PatternDefinition<Schemas extends PatternSchemas = PatternSchem
   input: Schemas['input']
   /**
    * The input that remote callers may give: without models, paths, commands, servers, workspaces and limits, which only the operator
-   * chooses. Its value is the input of the run. Default: `input`.
+   * chooses. Its value is the input of the run. `null`: remote callers cannot start it. Default: `input`.
    */
-  requestInput?: Schema
+  requestInput?: Schema | null
   /** Checked when the pattern returns, not transformed; an output that does not match fails with `invalid_output`. */
   output: Schemas['output']
   /** The events it emits. Types are namespaced and not the kernel's. */

@@ -95,10 +95,14 @@ export async function resumeRun(
   return createHandle(controller, run_id, engine.submit(run_id, reopen))
 }
 
-export async function cancelRun({ parts }: RunController, run_id: string, reason = ''): Promise<RunResult> {
+export async function cancelRun(
+  { parts }: RunController,
+  run_id: string,
+  { reason = '', by = 'user' }: { reason?: string | undefined; by?: string } = {},
+): Promise<RunResult> {
   const { store, project, world } = parts
   await requireRun(store, project, run_id)
-  await store.enqueueCommand(run_id, { kind: 'cancel', reason, by: 'user' }, world.now())
+  await store.enqueueCommand(run_id, { kind: 'cancel', reason, by }, world.now())
   await executeUnlessBusy(parts, run_id)
   return readRunResult({ store, world }, run_id)
 }
@@ -162,7 +166,7 @@ function createHandle(controller: RunController, run_id: string, work: Promise<E
   return {
     run_id,
     result,
-    cancel: (reason) => cancelRun(controller, run_id, reason),
+    cancel: (reason) => cancelRun(controller, run_id, { reason }),
     [Symbol.asyncIterator]: () => streamRun({ engine, tails, readHead }, run_id, result),
   }
 }

@@ -59,7 +59,8 @@ export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]
    * aborted or the troupe is closed, and keeps the process alive until then.
    */
   work(options?: WorkOptions): Promise<void>
-  cancel(run_id: string, reason?: string): Promise<RunResult>
+  /** Cancels a run; `by` is the name recorded with it. */
+  cancel(run_id: string, reason?: string, options?: Pick<AnswerOptions, 'by'>): Promise<RunResult>
   /** Executes a stored run again, offline, and compares the journals. No model request, no tool call. */
   replay(run_id: string): Promise<ReplayReport>
   /** Starts a new run that inherits the events of this run up to `seq` and continues from there with the changes. */
@@ -177,7 +178,8 @@ export async function createTroupe<const Patterns extends readonly Pattern[] = r
     resume: (run_id, reopen) => runs.get().then(({ resumeRun, controller }) => resumeRun(controller, run_id, reopen)),
     claim: () => runs.get().then(({ claimRun, controller }) => claimRun(controller)),
     work: (workOptions) => reads.trackStart(reader, work(workOptions)),
-    cancel: (run_id, reason) => runs.get().then(({ cancelRun, controller }) => cancelRun(controller, run_id, reason)),
+    cancel: (run_id, reason, how) =>
+      runs.get().then(({ cancelRun, controller }) => cancelRun(controller, run_id, { reason, ...how })),
     replay: (run_id) => runs.get().then(({ replayStoredRun, controller }) => replayStoredRun(controller, run_id)),
     fork: (run_id, seq, changes) =>
       runs.get().then(({ startFork, controller }) => startFork(controller, run_id, { seq, changes })),

@@ -3,7 +3,7 @@ import { definePattern } from '../../kernel/pattern.ts'
 import type { BuildConfig } from './build-config.ts'
 import { buildSettings, DEFAULT_BUILD_CONFIG, parseBuildConfig } from './build-config.ts'
 import { buildEvents } from './events.ts'
-import { buildInput } from './input.ts'
+import { buildInput, buildRequestInput } from './input.ts'
 import { buildOutput } from './output.ts'
 
 const importExecution = () => import('./run-build.ts')
@@ -22,6 +22,7 @@ export function createBuildPattern(config: BuildConfig): Pattern<'build'> {
     settings: buildSettings,
     configure: (options) => createBuildPattern(parseBuildConfig(options)),
     input: buildInput,
+    requestInput: buildRequestInput,
     output: buildOutput,
     events: buildEvents,
     view: async () => (await import('./view/view.ts')).buildView,

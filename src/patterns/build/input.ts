@@ -13,4 +13,9 @@ export const buildInput = z.object({
   style_guide: z.string().max(20_000).optional().describe('Rules that developers follow.'),
 })
 
+/** The input that remote callers may give: rounds cost money, and `force_approve` would pass over the review. */
+export const buildRequestInput = z.strictObject(
+  buildInput.omit({ max_iterations: true, escalation_on_max: true }).shape,
+)
+
 export type BuildInput = z.output<typeof buildInput>

@@ -7,7 +7,7 @@ import type { CollaborateOutput } from './collaborate-output.ts'
 import { collaborateEvents } from './events.ts'
 import type { CollaborateConfig, CollaborateSettings } from './input/collaborate-config.ts'
 import { collaborateSettings, DEFAULT_COLLABORATE_CONFIG, parseCollaborateConfig } from './input/collaborate-config.ts'
-import { collaborateInput, collaborateInputFor } from './input/input.ts'
+import { collaborateInput, collaborateInputFor, collaborateRequestInput } from './input/input.ts'
 import { collaborateOutput } from './output.ts'
 
 /** The pattern with its types for programs. */
@@ -29,6 +29,7 @@ export function createCollaboratePattern(config: CollaborateConfig): Collaborate
     settings: collaborateSettings,
     configure: (options) => createCollaboratePattern(parseCollaborateConfig(options as CollaborateSettings)),
     input: collaborateInput,
+    requestInput: collaborateRequestInput,
     output: collaborateOutput as unknown as StandardSchema<CollaborateOutput>,
     events: collaborateEvents,
     view: async () => (await import('./view/view.ts')).collaborateView,

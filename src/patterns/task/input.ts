@@ -4,7 +4,7 @@ import { attachmentSchema } from '../../kernel/attachment-schema.ts'
 import { canonicalJson } from '../../kernel/hash.ts'
 import type { Schema, StandardSchema } from '../../schema/standard-schema.ts'
 import * as z from '../../schema/zod.ts'
-import { toOutputSchema } from './output-schema.ts'
+import { toOutputSchema, usesRegularExpression } from './output-schema.ts'
 
 export const contextScopes = ['conversation', 'agents', 'full'] as const
 export type ContextScope = (typeof contextScopes)[number]
@@ -45,6 +45,14 @@ export const taskInput = z.strictObject({
     .array(attachmentSchema)
     .optional()
     .describe('Files that the instruction carries: images, PDF, text. On the command line: --attach FILE.'),
+})
+
+/** The input that remote callers may give: the model is the operator's choice, and regular expressions of strangers can be slow (ReDoS). */
+export const taskRequestInput = taskInput.omit({ model: true }).extend({
+  output: fields.output.refine(
+    (schema) => !usesRegularExpression(schema),
+    'must not use `pattern` or `patternProperties`: describe the format in `description`',
+  ),
 })
 
 export type TaskInput = z.output<typeof taskInput>

@@ -52,7 +52,7 @@ const SCHEMA_MAPS = new Set(['properties', '$defs', 'definitions'])
 /** Keywords whose value is data, not a schema. */
 const DATA_KEYWORDS = new Set(['const', 'enum', 'default', 'examples', 'required'])
 
-function usesRegularExpression(schema: unknown): boolean {
+export function usesRegularExpression(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.some(usesRegularExpression)
   if (typeof schema !== 'object' || schema === null) return false
   return Object.entries(schema).some(([keyword, value]) => {

@@ -12,7 +12,14 @@ import type { SessionResult } from '../../kernel/session-result.ts'
 import { withChanges } from '../../kernel/session-result.ts'
 import { instructionWithContext, quoteConversation } from './delegation-prompt.ts'
 import type { TaskInput, TaskOutput } from './input.ts'
-import { advertisedTaskResultInput, runSchemas, taskInputFor, taskOutput, taskResultInput } from './input.ts'
+import {
+  advertisedTaskResultInput,
+  runSchemas,
+  taskInputFor,
+  taskOutput,
+  taskRequestInput,
+  taskResultInput,
+} from './input.ts'
 import { refuseRegularExpressions } from './output-schema.ts'
 import type { EarlierDelegations } from './repeated-delegation.ts'
 import { adviceOnRepetition, findEarlierDelegations, refuseRepeatedDelegation } from './repeated-delegation.ts'
@@ -37,6 +44,7 @@ export const task = definePattern({
   settings: taskConfigSchema,
   configure: configureTask,
   ...runSchemas,
+  requestInput: taskRequestInput,
   inputFor: (context) => taskInputFor(selectableAgents(context)),
   eventFields: (context, input) => ({
     agent: requestedAgentName(context, input),

@@ -7,7 +7,7 @@ import { definePattern } from '../../kernel/pattern.ts'
 import * as z from '../../schema/zod.ts'
 import { teamEvents } from './events.ts'
 import type { TeamOutput, TeamRunInput } from './input.ts'
-import { teamOutput, variableValues } from './input.ts'
+import { teamInput, teamOutput, variableValues } from './input.ts'
 
 /*
  * The tool `team`: an agent gives work to a team that the operator configured.
@@ -59,6 +59,17 @@ export function createTeamTool(teams: readonly Team[]): Pattern {
       const { history: _history, handoffs: _handoffs, ...facts } = output as TeamOutput
       return { ...result, output: { team: name, ...facts } }
     },
+  })
+}
+
+/** The input that remote callers may give: the name of a team, too, instead of the team itself. */
+export function teamRequestInput(teams: readonly Team[]) {
+  const byName = new Map(teams.map((team) => [team.name, team]))
+  return teamInput.omit({ before: true }).extend({
+    team: z
+      .enum([...byName.keys()])
+      .transform((name) => requireTeam(byName, name))
+      .describe('The name of a team of the configuration.'),
   })
 }
 

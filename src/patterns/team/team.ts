@@ -17,6 +17,8 @@ export const team = definePattern({
   category: 'task_management',
   delegation: { self: 'count', cycles: 'refuse' },
   input: teamInput,
+  // A team chooses tools, models and instructions: remote callers can only name one of the configuration.
+  requestInput: null,
   output: teamOutput,
   events: teamEvents,
   view: async () => (await import('./view.ts')).teamView,
@@ -33,5 +35,7 @@ export const team = definePattern({
 /** With named teams, agents have a tool that calls them. Validating teams is a lot of code, and most programs have none. */
 async function configureTeam(options: unknown): Promise<Pattern> {
   const teams = (await import('./parse-team-settings.ts')).parseTeamSettings(options)
-  return teams.length === 0 ? team : { ...team, tool: (await import('./team-tool.ts')).createTeamTool(teams) }
+  if (teams.length === 0) return team
+  const { createTeamTool, teamRequestInput } = await import('./team-tool.ts')
+  return { ...team, tool: createTeamTool(teams), requestInput: teamRequestInput(teams) }
 }

@@ -1,4 +1,4 @@
-import type { GateRow, PanelBlock, RunRow } from '../../index.ts'
+import type { AccountKey, AccountSum, ArtifactSummary, Event, GateRow, PanelBlock, RunRow } from '../../index.ts'
 
 /* The types that the HTTP API and the page share. Paths are under `/api`. */
 
@@ -54,10 +54,46 @@ export interface InboxItem extends Omit<GateRow, 'project'> {
   blocks: PanelBlock[]
 }
 
-/** `POST /api/gates/:gate_id/answer`. */
+/** `POST /api/gates/:gate_id/answer` → `{ run_id }`. 409 `gate_answered` if someone was faster, `question_changed` for another hash. */
 export interface AnswerBody {
   answer: unknown
   hash: string
+}
+
+/** `POST /api/patterns/:pattern/runs` → `{ run_id }`. */
+export interface StartBody {
+  input: unknown
+  tags?: string[]
+}
+
+/*
+ * `POST /api/runs/:run_id/cancel` (`{ reason? }`), `/resume` (`{ force? }`) → `RunItem`; `/fork` (`{ seq }`) → `{ run_id }`; `/steer` (a
+ * `SteerAction`, such as `{ do: 'say', text }`) → `{ answered_gate }`.
+ */
+
+/** `GET /api/runs/:run_id/events?after=SEQ&limit=N` as JSON. */
+export interface EventPage {
+  events: Event[]
+  /** Ask again with `after` of this; `null` after the last event. */
+  next: number | null
+}
+
+/** `GET /api/runs/:run_id/artifacts`. The content is at `/api/runs/:run_id/artifacts/:name?version=N`, as an attachment. */
+export type ArtifactItem = Omit<ArtifactSummary, 'project'>
+
+/** `GET /api/runs/:run_id/artifacts/:name/preview?version=N`: the first 200 KB, as text. */
+export interface ArtifactPreview extends ArtifactItem {
+  text: string
+  is_cut: boolean
+}
+
+/** `GET /api/cost?run_id=&by=agent&since=MS`. `GET /api/reports?pattern=&by=&since=MS` gives `Report[]` of the library. */
+export interface CostPage {
+  by: AccountKey
+  groups: AccountSum[]
+  total: AccountSum
+  /** Models without a known price. */
+  unpriced_models: string[]
 }
 
 /** `GET /api/runs/:run_id/detail?kind=call&id=KEY`: whatever is selected. */

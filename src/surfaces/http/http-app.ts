@@ -8,8 +8,9 @@ import { errorResponseFrom } from './checks/error-response.ts'
 import { readJsonBody } from './checks/read-json-body.ts'
 import { refuse } from './checks/refusal.ts'
 import type { HttpApp, HttpEnvironment, HttpParts } from './http-parts.ts'
+import { openApiRoute } from './openapi/openapi-route.ts'
 import { apiRoutes } from './routes/api-routes.ts'
-import type { Route } from './routes/route.ts'
+import type { DocumentedRoute, Route } from './routes/route.ts'
 import { mountStreams } from './streams/mount-streams.ts'
 
 /*
@@ -34,9 +35,11 @@ export function createHttpApp(parts: HttpParts): HttpApp {
   })
   app.use('/api/*', protectApi(parts))
   const { troupe, signal, limits } = parts
-  mountStreams(app, { troupe, signal, openStream: limits.openStream })
-  for (const route of apiRoutes) mountRoute(app, route, parts)
-  for (const [path, routes] of Map.groupBy(apiRoutes, (route) => route.path)) app.all(path, rejectMethod(routes))
+  const streams = mountStreams(app, { troupe, signal, openStream: limits.openStream })
+  const routes = [...apiRoutes, openApiRoute([...apiRoutes, ...streams])]
+  for (const route of routes) mountRoute(app, route, parts)
+  for (const [path, same] of Map.groupBy([...routes, ...streams], (route) => route.path))
+    app.all(path, rejectMethod(same))
   app.all('/api/*', () => {
     throw refuse(404, { code: 'not_found', message: 'there is no such route' })
   })
@@ -107,7 +110,7 @@ function parseFields(schema: z.ZodType | undefined, value: unknown, place: strin
   throw refuse(400, { code: 'invalid_input', message: `${place}: ${formatIssues(parsed.error)}` })
 }
 
-function rejectMethod(routes: readonly Route[]): MiddlewareHandler<HttpEnvironment> {
+function rejectMethod(routes: readonly DocumentedRoute[]): MiddlewareHandler<HttpEnvironment> {
   const methods = routes.map(({ method }) => method).join(' or ')
   return () => {
     throw refuse(405, {

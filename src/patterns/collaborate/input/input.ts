@@ -115,6 +115,13 @@ export const collaborateInput = z.strictObject({
     .describe('Files for all specialists: images, PDF, text. On the command line: --attach FILE.'),
 })
 
+/** The input that remote callers may give: models, tools and limits are the operator's choice. */
+export const collaborateRequestInput = collaborateInput.omit({ coordinator_config: true, limits: true }).extend({
+  agents: z
+    .array(z.union([z.string().min(1), specialistSchema.omit({ config: true })]))
+    .describe('Two to five specialists: names of known agents, or {name, role, focus}.'),
+})
+
 export type CollaborateInput = z.output<typeof collaborateInput>
 
 const inputSchemaCache = new Map<string, typeof collaborateInput>()

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { GateRow, PanelBlock, Troupe } from '../../../index.ts'
+import * as z from '../../../schema/zod.ts'
+import { refuse } from '../checks/refusal.ts'
 import type { InboxItem } from '../contract.ts'
 import { defineRoute } from './route.ts'
 
@@ -34,4 +36,38 @@ function blocksFrom({ detail }: GateRow): PanelBlock[] {
   return detail === undefined || detail === null ? [] : [{ kind: 'json', value: detail }]
 }
 
-export const inboxRoutes = [listQuestions]
+const answerQuestion = defineRoute({
+  method: 'POST',
+  path: '/api/gates/:gate_id/answer',
+  summary: 'Answer a question. The first answer wins.',
+  tag: 'inbox',
+  scope: 'approve',
+  body: z.strictObject({ answer: z.unknown(), hash: z.string().max(100) }),
+  response: { description: 'The run that goes on: `{ run_id }`.' },
+  async handle({ params: { gate_id = '' }, body: { answer, hash }, principal, parts: { troupe } }) {
+    const gate = await troupe.getGate(gate_id)
+    requireOpen(gate)
+    if (hash !== questionHash(gate)) {
+      throw refuse(409, {
+        code: 'question_changed',
+        message: 'this answer is for another question',
+        hint: 'read the question again: `hash` of the inbox names what was shown',
+      })
+    }
+    const { run_id, result } = await troupe.answer(gate_id, answer ?? null, { by: principal.name, resume: false })
+    result.catch(() => {})
+    return { run_id }
+  },
+})
+
+function requireOpen({ answered_at, pending_answer_by }: GateRow): void {
+  if (answered_at === null && pending_answer_by === undefined) return
+  const by = pending_answer_by === undefined ? '' : ` by ${pending_answer_by}`
+  throw refuse(409, {
+    code: 'gate_answered',
+    message: `the question was answered elsewhere${by}`,
+    hint: 'read the inbox again',
+  })
+}
+
+export const inboxRoutes = [listQuestions, answerQuestion]

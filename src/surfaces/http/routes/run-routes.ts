@@ -1,6 +1,7 @@
 import type { Status } from '../../../index.ts'
 import * as z from '../../../schema/zod.ts'
-import type { RunPage } from '../contract.ts'
+import type { EventPage, RunPage } from '../contract.ts'
+import { attachmentHeaders } from './artifact-routes.ts'
 import { defineRoute, queryList, queryNumber } from './route.ts'
 import { runItemFrom } from './run-item.ts'
 
@@ -45,4 +46,48 @@ const getRun = defineRoute({
   handle: async ({ params: { run_id = '' }, parts: { troupe } }) => runItemFrom(troupe, await troupe.getRun(run_id)),
 })
 
-export const runRoutes = [listRuns, getRun]
+const getResult = defineRoute({
+  method: 'GET',
+  path: '/api/runs/:run_id/result',
+  summary: 'Get the status, output, error, usage and open questions of a run.',
+  tag: 'runs',
+  scope: 'read',
+  response: { description: 'The result (`RunResult`).' },
+  async handle({ params: { run_id = '' }, parts: { troupe } }) {
+    await troupe.getRun(run_id)
+    const { gates, ...result } = await troupe.result(run_id)
+    return { ...result, gates: gates.map(({ project: _project, ...gate }) => gate) }
+  },
+})
+
+const listEvents = defineRoute({
+  method: 'GET',
+  path: '/api/runs/:run_id/events',
+  summary: 'Read the journal of a run, page by page; with `accept: text/event-stream` follow it.',
+  tag: 'runs',
+  scope: 'read',
+  query: z.strictObject({ after: queryNumber.optional(), limit, session_id: z.string().max(200).optional() }),
+  response: { description: 'A page of events (`EventPage`).' },
+  async handle({ params: { run_id = '' }, query, parts: { troupe } }): Promise<EventPage> {
+    const { after = 0, limit = 500, session_id } = query
+    const session = session_id === undefined ? undefined : { session_id }
+    const { items, next } = await troupe.events(run_id, { after, limit, ...session })
+    return { events: items, next: next === null ? null : (items.at(-1)?.seq ?? null) }
+  },
+})
+
+const exportRun = defineRoute({
+  method: 'GET',
+  path: '/api/runs/:run_id/export',
+  summary: 'Export a run as a session file.',
+  tag: 'runs',
+  scope: 'read',
+  response: { description: 'The session file, as an attachment.' },
+  async handle({ params: { run_id = '' }, parts: { troupe } }) {
+    await troupe.getRun(run_id)
+    const session = JSON.stringify(await troupe.exportSession(run_id), undefined, 2)
+    return new Response(session, { headers: attachmentHeaders(`${run_id}.json`, 'application/json') })
+  },
+})
+
+export const runRoutes = [listRuns, getRun, getResult, listEvents, exportRun]

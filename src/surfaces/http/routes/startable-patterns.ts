@@ -9,7 +9,9 @@ export interface StartablePattern {
 }
 
 export async function startablePatterns(troupe: Troupe): Promise<StartablePattern[]> {
-  const patterns = (await troupe.patterns()).filter(({ only }) => only !== 'tool')
+  const patterns = (await troupe.patterns()).filter(
+    ({ only, requestInput }) => only !== 'tool' && requestInput !== null,
+  )
   return patterns.map((pattern) => {
     const input = pattern.requestInput ?? pattern.input
     const { $schema: _schema, ...inputSchema } = compileSchema(input).jsonSchema

@@ -1,0 +1,141 @@
+import type { RunHandle, RunRow, SteerAction, Troupe } from '../../../index.ts'
+import { validateValue } from '../../../schema/schema.ts'
+import * as z from '../../../schema/zod.ts'
+import { refuse } from '../checks/refusal.ts'
+import type { HttpParts } from '../http-parts.ts'
+import { defineRoute } from './route.ts'
+import { runItemFrom } from './run-item.ts'
+import { startablePatterns } from './startable-patterns.ts'
+
+/*
+ * Commands to runs. They are recorded in the name of the caller, never in one that the request gives. A request chooses no model, path,
+ * command, server, workspace or limit.
+ */
+
+const MAX_TAGS = 50
+
+const tags = z.array(z.string().min(1).max(200)).max(MAX_TAGS).optional()
+export const startBody = z.strictObject({ input: z.unknown(), tags })
+
+const startRun = defineRoute({
+  method: 'POST',
+  path: '/api/patterns/:pattern/runs',
+  summary: 'Start a run of a pattern.',
+  tag: 'runs',
+  scope: 'run',
+  body: startBody,
+  response: { description: 'The id of the new run: `{ run_id }`.' },
+  async handle({ params: { pattern: name = '' }, body: { input, tags }, parts }) {
+    requireExecution(parts)
+    const startable = await startablePatterns(parts.troupe)
+    const found = startable.find(({ pattern }) => pattern.name === name)
+    if (!found) {
+      const known = startable.map(({ pattern }) => pattern.name).join(', ')
+      throw refuse(404, { code: 'not_found', message: 'no such pattern can be started here', hint: `known: ${known}` })
+    }
+    const parsed = validateValue(found.input, input)
+    if (!parsed.ok) throw refuse(400, { code: 'invalid_input', message: `input: ${parsed.problem}` })
+    const options = { limits: parts.runLimits, ...(tags ? { tags } : undefined) }
+    return startedRun(await parts.troupe.stream(name, parsed.value as never, options))
+  },
+})
+
+const cancelRun = defineRoute({
+  method: 'POST',
+  path: '/api/runs/:run_id/cancel',
+  summary: 'Cancel a run. Its journal is kept.',
+  tag: 'runs',
+  scope: 'run',
+  body: z.strictObject({ reason: z.string().max(2000).optional() }),
+  response: { description: 'The run (`RunItem`).' },
+  async handle({ params: { run_id = '' }, body: { reason }, principal, parts: { troupe } }) {
+    await troupe.cancel(run_id, reason, { by: principal.name })
+    return runItemFrom(troupe, await troupe.getRun(run_id))
+  },
+})
+
+const resumeRun = defineRoute({
+  method: 'POST',
+  path: '/api/runs/:run_id/resume',
+  summary: 'Resume a run that was interrupted or failed.',
+  tag: 'runs',
+  scope: 'run',
+  body: z.strictObject({ force: z.boolean().optional() }),
+  response: { description: 'The run (`RunItem`).' },
+  async handle({ params: { run_id = '' }, body: { force = false }, parts }) {
+    requireExecution(parts)
+    const { troupe } = parts
+    const row = await troupe.getRun(run_id)
+    if (row.status === 'completed' || row.status === 'cancelled')
+      throw refuse(409, { code: 'run_ended', message: `the run has ended (${row.status})`, hint: 'fork it instead' })
+    if (troupe.isRunning(row)) throw refuse(409, { code: 'run_busy', message: 'a process executes the run already' })
+    await requireParts(troupe, row)
+    await rejectionWithin(RESUME_CHECK_MS, await troupe.resume(run_id, { force }))
+    return runItemFrom(troupe, await troupe.getRun(run_id))
+  },
+})
+
+const forkRun = defineRoute({
+  method: 'POST',
+  path: '/api/runs/:run_id/fork',
+  summary: 'Start a new run that continues from an event of this one.',
+  tag: 'runs',
+  scope: 'run',
+  body: z.strictObject({ seq: z.int().min(1) }),
+  response: { description: 'The id of the new run: `{ run_id }`.' },
+  async handle({ params: { run_id = '' }, body: { seq }, parts }) {
+    requireExecution(parts)
+    await requireParts(parts.troupe, await parts.troupe.getRun(run_id))
+    return startedRun(await parts.troupe.fork(run_id, seq))
+  },
+})
+
+const steerRun = defineRoute({
+  method: 'POST',
+  path: '/api/runs/:run_id/steer',
+  summary: 'Steer a run: pause, step, continue, override the next agent, set a variable, or say something.',
+  tag: 'runs',
+  scope: 'run',
+  body: z.looseObject({ do: z.enum(['pause', 'step', 'continue', 'override', 'set', 'say']) }),
+  response: { description: 'The question that the action answered, if any: `{ answered_gate }`.' },
+  async handle({ params: { run_id = '' }, body, principal, parts: { troupe } }) {
+    const mayAnswer = () => principal.scopes.includes('approve')
+    const how = { by: principal.name, resume: false, mayAnswer }
+    // The library checks the rest of the action.
+    const handle = await troupe.steer(run_id, body as SteerAction, how)
+    handle.result.catch(() => {})
+    return { answered_gate: handle.answered_gate ?? null }
+  },
+})
+
+function requireExecution({ executes }: HttpParts): void {
+  if (executes) return
+  throw refuse(409, {
+    code: 'not_executing',
+    message: 'this server only shows runs',
+    hint: 'start it without --no-execute, or use the command line',
+  })
+}
+
+/** The run goes on by itself; its journal has its errors. */
+function startedRun({ run_id, result }: RunHandle): { run_id: string } {
+  result.catch(() => {})
+  return { run_id }
+}
+
+/** Time in which it shows whether a run can be resumed at all. */
+const RESUME_CHECK_MS = 200
+
+async function rejectionWithin(ms: number, { result }: RunHandle): Promise<void> {
+  await Promise.race([result, new Promise((resolve) => setTimeout(resolve, ms).unref())])
+  result.catch(() => {})
+}
+
+async function requireParts(troupe: Troupe, { run_id }: RunRow): Promise<void> {
+  const { missing } = await troupe.checkNeeds(run_id)
+  if (missing.length === 0) return
+  const names = missing.map(({ kind, name }) => `${kind} ${name}`).join(', ')
+  throw refuse(409, { code: 'needs_missing', message: `this server lacks what the run needs: ${names}` })
+}
+
+export const commandRoutes = [startRun, cancelRun, resumeRun, forkRun, steerRun]

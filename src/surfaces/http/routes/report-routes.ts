@@ -1,0 +1,48 @@
+import type { AccountKey, AccountRow } from '../../../index.ts'
+import { loadPrices } from '../../../index.ts'
+import * as z from '../../../schema/zod.ts'
+import { costReportFrom } from '../../../views/cost-report.ts'
+import type { CostPage } from '../contract.ts'
+import { defineRoute, queryNumber } from './route.ts'
+
+const COST_GROUPS = ['run', 'pattern', 'agent', 'model', 'day', 'session', 'phase'] as const satisfies AccountKey[]
+const since = queryNumber.optional().describe('Milliseconds since 1970.')
+
+const listReports = defineRoute({
+  method: 'GET',
+  path: '/api/reports',
+  summary: 'Show what patterns measure: how often, how well, how fast, at what cost.',
+  tag: 'reports',
+  scope: 'read',
+  query: z.strictObject({ pattern: z.string().max(64).optional(), by: z.string().max(64).optional(), since }),
+  response: { description: 'The figures of each pattern that measures something (`Report[]`).' },
+  handle: ({ query: { pattern, by, since }, parts: { troupe } }) =>
+    troupe.reports({
+      ...(pattern === undefined ? undefined : { pattern }),
+      ...(by === undefined ? undefined : { by }),
+      ...(since === undefined ? undefined : { since }),
+    }),
+})
+
+const getCost = defineRoute({
+  method: 'GET',
+  path: '/api/cost',
+  summary: 'Show usage and cost of a run or of all runs.',
+  tag: 'reports',
+  scope: 'read',
+  query: z.strictObject({ run_id: z.string().max(100).optional(), by: z.enum(COST_GROUPS).optional(), since }),
+  response: { description: 'Sums of model requests (`CostPage`).' },
+  async handle({ query: { run_id, by, since }, parts: { troupe } }): Promise<CostPage> {
+    const scope = {
+      ...(run_id === undefined ? undefined : { run_id }),
+      ...(since === undefined ? undefined : { since }),
+    }
+    const rows: AccountRow[] = []
+    for await (const row of troupe.accounts({ prices: await loadPrices([]), ...scope })) rows.push(row)
+    const { groupsBy, total, unpriced_models } = costReportFrom(rows)
+    const key = by ?? (run_id === undefined ? 'pattern' : 'agent')
+    return { by: key, groups: groupsBy(key), total, unpriced_models }
+  },
+})
+
+export const reportRoutes = [listReports, getCost]

@@ -1,0 +1,61 @@
+import * as z from '../../../schema/zod.ts'
+import type { TimelineRef } from '../../../views/timeline/timeline.ts'
+import type { Detail, PanelPage, RunSummary } from '../contract.ts'
+import { defineRoute, queryList, queryNumber } from './route.ts'
+
+const MAX_SUMMARIES = 100
+const seq = queryNumber.optional().describe('The last event that counts; without it, the newest.')
+
+const listSummaries = defineRoute({
+  method: 'GET',
+  path: '/api/runs/summaries',
+  summary: 'Show what only the journals of these runs tell: agents, progress, last event, stalls.',
+  tag: 'views',
+  scope: 'read',
+  query: z.strictObject({ ids: queryList }),
+  response: { description: 'A summary of each run that exists (`RunSummary[]`).' },
+  async handle({ query: { ids }, parts: { troupe } }): Promise<RunSummary[]> {
+    const rows = await Promise.all(ids.slice(0, MAX_SUMMARIES).map((id) => troupe.getRun(id).catch(() => undefined)))
+    return rows.flatMap((row) =>
+      row
+        ? [
+            {
+              ...{ run_id: row.run_id, head: row.head, agents: [], lanes: [], progress: null, stalled: null },
+              last_event: { at: row.ended_at ?? row.created_at, text: row.status, tone: 'neutral' as const },
+            },
+          ]
+        : [],
+    )
+  },
+})
+
+const getPanels = defineRoute({
+  method: 'GET',
+  path: '/api/runs/:run_id/panels',
+  summary: 'Show the pages that the pattern of a run brings, now or at an earlier event.',
+  tag: 'views',
+  scope: 'read',
+  query: z.strictObject({ seq }),
+  response: { description: 'The panels (`PanelPage`).' },
+  handle: ({ params: { run_id = '' }, query: { seq }, parts: { troupe } }): Promise<PanelPage> =>
+    troupe.panels(run_id, seq === undefined ? {} : { seq }),
+})
+
+const PLACES = [
+  ...(['agent', 'session', 'turn', 'call', 'gate', 'message'] as const),
+  ...(['delegation', 'handoff', 'vote', 'event'] as const),
+] as const satisfies TimelineRef['kind'][]
+
+const getDetail = defineRoute({
+  method: 'GET',
+  path: '/api/runs/:run_id/detail',
+  summary: 'Show everything about one place of a run, such as a turn or a call.',
+  tag: 'views',
+  scope: 'read',
+  query: z.strictObject({ kind: z.enum(PLACES), id: z.string().max(2000), seq }),
+  response: { description: 'The place (`Detail`).' },
+  handle: ({ params: { run_id = '' }, query: { kind, id, seq }, parts: { troupe } }): Promise<Detail> =>
+    troupe.detail(run_id, { kind, id }, seq === undefined ? {} : { seq }),
+})
+
+export const viewRoutes = [listSummaries, getPanels, getDetail]
