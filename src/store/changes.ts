@@ -4,6 +4,7 @@ import type { Event } from '../kernel/event.ts'
 export type Change =
   | { kind: 'events'; run_id: string; events: readonly Event[] }
   | { kind: 'command'; run_id: string }
+  | { kind: 'deletion'; run_ids: readonly string[] }
   | { kind: 'external' }
 
 /** Change notifications (publish/subscribe): how a process learns that something was committed or commanded. */
@@ -47,6 +48,10 @@ export class ChangeFeed implements Changes {
 
   commandStored(run_id: string): void {
     if (this.#listeners.size > 0) this.#notify({ kind: 'command', run_id })
+  }
+
+  runsDeleted(run_ids: readonly string[]): void {
+    if (this.#listeners.size > 0 && run_ids.length > 0) this.#notify({ kind: 'deletion', run_ids })
   }
 
   close(): void {

@@ -330,6 +330,7 @@ export class MemoryStore implements port.Store {
       this.#sessions.deleteOf(identity.run_id)
       for (const { gate_id } of gates) this.#gates.delete(gate_id)
     }
+    this.changes.runsDeleted(run_ids)
   }
 
   async compact(): Promise<number> {

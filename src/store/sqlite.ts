@@ -353,6 +353,7 @@ class SqliteStore implements port.Store {
   async deleteRuns(run_ids: readonly string[]): Promise<void> {
     await this.#write('full', () => this.#deletion.deleteRuns(run_ids))
     this.#tables.events.forgetRows()
+    this.changes.runsDeleted(run_ids)
   }
 
   async compact(): Promise<number> {

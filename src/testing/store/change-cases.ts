@@ -7,6 +7,7 @@ export async function notifiesOfCommits(store: Store): Promise<void> {
   const seen: string[] = []
   const describe = (change: Change) => {
     if (change.kind === 'events') return `${change.run_id} ${change.events.map(({ seq }) => seq).join(',')}`
+    if (change.kind === 'deletion') return `deletion of ${change.run_ids.join(',')}`
     return change.kind === 'command' ? `command to ${change.run_id}` : undefined
   }
   const unsubscribe = store.changes.subscribe((change) => {
@@ -22,11 +23,14 @@ export async function notifiesOfCommits(store: Store): Promise<void> {
   await store.append([one.toAppend([])])
   await store.enqueueCommand('r1', { kind: 'cancel', reason: '', by: 'eve' }, NOW)
   await one.append('run:end', runEndData('cancelled'))
-  assert.deepEqual(seen, ['r1 1', 'r2 1', 'r1 2,3', 'command to r1', 'r1 4'])
+  await assert.rejects(store.deleteRuns(['r2']), { code: 'run_busy' })
+  await store.release(one)
+  await store.deleteRuns(['r1'])
+  assert.deepEqual(seen, ['r1 1', 'r2 1', 'r1 2,3', 'command to r1', 'r1 4', 'deletion of r1'])
   unsubscribe()
   unsubscribe()
   await createLeasedRun(store, 'r3')
-  assert.equal(seen.length, 5)
+  assert.equal(seen.length, 6)
 }
 
 /** `other` is a second store on the same data, as another process has it. */
