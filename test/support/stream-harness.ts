@@ -98,7 +98,7 @@ export async function startStreamServer(
   const streams = createStreams({
     troupe,
     newFold: async () => ({ ...rowPerEvent(), changesPanels: ({ seq }) => seq % 3 === 0 }),
-    options: { ...quickStreams, streams_per_principal: 10_000, ...options },
+    options: { ...quickStreams, ...options },
   })
   const fetch = (request: Request) => {
     const [, run_id = '', kind] = new URL(request.url).pathname.split('/')
@@ -107,7 +107,7 @@ export async function startStreamServer(
       kind === 'events'
         ? streams.events(run_id, Number(last ?? 0))
         : streams.timeline(run_id, last === null ? undefined : Number(last))
-    return streams.respond('test', produce) ?? new Response('', { status: 429 })
+    return streams.respond(produce)
   }
   const server = createServer(getRequestListener(fetch))
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))

@@ -1,6 +1,6 @@
 import type { Event } from '../../../index.ts'
 import type { RunSource } from './run-events.ts'
-import { readRunEvents } from './run-events.ts'
+import { followEvents } from './run-events.ts'
 import type { SseProducer } from './sse-connection.ts'
 import { encodeFrame } from './sse-connection.ts'
 import type { StoreWatcher } from './store-watcher.ts'
@@ -26,7 +26,7 @@ export function eventStream(
   after: number,
 ): SseProducer {
   return async (client) => {
-    const events = readRunEvents(parts, run_id, { after, signal: client.signal })
+    const events = followEvents(parts, run_id, { after, signal: client.signal })
     for (;;) {
       const next = await events.next()
       if (next.done) {

@@ -1,7 +1,13 @@
+import type { Context } from 'hono'
 import type { Troupe } from '../../../index.ts'
 import type { Principal } from '../auth/principal.ts'
-import type { HttpApp } from '../http-parts.ts'
+import { refuse } from '../checks/refusal.ts'
+import type { HttpApp, HttpEnvironment } from '../http-parts.ts'
 import type { DocumentedRoute } from '../routes/route.ts'
+import type { SseProducer } from './sse-connection.ts'
+import type { ServerStreamOptions } from './streams.ts'
+import { createStreams } from './streams.ts'
+import type { TimelineFold } from './timeline-feed.ts'
 
 /** The parts that streams work with. */
 export interface StreamParts {
@@ -10,13 +16,89 @@ export interface StreamParts {
   signal: AbortSignal
   /** Counts a stream of the caller; throws 429 above the limit. Returns the function that ends it. */
   openStream(principal: Principal): () => void
+  options?: Partial<ServerStreamOptions>
+  newFold?(): Promise<TimelineFold>
 }
 
+const SSE = 'text/event-stream'
+
+const routes: readonly DocumentedRoute[] = [
+  {
+    method: 'GET',
+    path: '/api/runs/:run_id/events',
+    summary: 'Follow the events of a run, with `accept: text/event-stream`. `Last-Event-ID` continues after an event.',
+    tag: 'runs',
+    scope: 'read',
+    response: { description: 'Events; the id is the seq. `gone` when the run was deleted.', type: SSE },
+  },
+  {
+    method: 'GET',
+    path: '/api/runs/:run_id/timeline',
+    summary: 'Follow the timeline of a run. `Last-Event-ID` continues after an event.',
+    tag: 'runs',
+    scope: 'read',
+    response: {
+      description:
+        '`snapshot` (`{seq, timeline}`), then `changes` (rows that changed), `panels` (ask again) and `gone`.',
+      type: SSE,
+    },
+  },
+  {
+    method: 'GET',
+    path: '/api/changes',
+    summary: 'Follow the changes of the lists of runs and questions.',
+    tag: 'runs',
+    scope: 'read',
+    response: { description: '`runs` (`{run_ids}` that changed) and `inbox` (`{open}` questions).', type: SSE },
+  },
+]
+
 /**
- * Adds the streams. Callers are authenticated and have the scope `read`: `context.get('principal')`. A request for a route that is also
- * answered with JSON, such as `/api/runs/:run_id/events`, is passed on with `next()` unless it accepts `text/event-stream`. Returns the
- * routes for the OpenAPI document.
+ * Adds the streams. Callers are authenticated and have the scope `read`. A request for the events of a run that does not accept
+ * `text/event-stream` is passed on. Returns the routes for the OpenAPI document.
  */
-export function mountStreams(_app: HttpApp, _parts: StreamParts): readonly DocumentedRoute[] {
-  return []
+export function mountStreams(app: HttpApp, parts: StreamParts): readonly DocumentedRoute[] {
+  const { troupe, signal, openStream, newFold, options } = parts
+  const streams = createStreams({ troupe, newFold: newFold ?? noTimeline, options })
+  signal.addEventListener('abort', () => streams.close(), { once: true })
+  const respond = (context: Context<HttpEnvironment>, produce: SseProducer) =>
+    streams.respond(produce, openStream(context.get('principal')))
+
+  app.get('/api/runs/:run_id/events', async (context, next) => {
+    if (!context.req.header('accept')?.includes(SSE)) return next()
+    const after = lastEventId(context) ?? 0
+    const { run_id, head } = await troupe.getRun(context.req.param('run_id'))
+    if (after > head) throw unknownEventId(head)
+    return respond(context, streams.events(run_id, after))
+  })
+  app.get('/api/runs/:run_id/timeline', async (context) => {
+    const after = lastEventId(context)
+    const { run_id } = await troupe.getRun(context.req.param('run_id'))
+    return respond(context, streams.timeline(run_id, after))
+  })
+  app.get('/api/changes', (context) => respond(context, streams.lists()))
+  return routes
+}
+
+function lastEventId(context: Context): number | undefined {
+  const id = context.req.header('last-event-id')
+  if (id === undefined || id === '') return undefined
+  if (/^\d{1,15}$/.test(id)) return Number(id)
+  throw refuse(400, {
+    code: 'invalid_input',
+    message: '`Last-Event-ID` is not the seq of an event',
+    hint: 'send the `id` of the last event that you have, or leave the header out',
+  })
+}
+
+function unknownEventId(head: number) {
+  return refuse(400, {
+    code: 'invalid_input',
+    message: `\`Last-Event-ID\` is beyond the last event of the run (${head})`,
+    hint: 'connect without the header to get all events',
+  })
+}
+
+function noTimeline(): Promise<TimelineFold> {
+  return Promise.reject(new Error('no timeline'))
 }

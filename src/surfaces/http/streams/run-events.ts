@@ -12,7 +12,7 @@ export interface ReadOptions {
  * Yields the events of a run as `troupe.watch` does, and also after its end: a run that has ended can be resumed. Returns `gone` when
  * the run was deleted.
  */
-export async function* readRunEvents(
+export async function* followEvents(
   { troupe, watcher }: { troupe: RunSource; watcher: StoreWatcher },
   run_id: string,
   { after, signal }: ReadOptions,

@@ -1,7 +1,7 @@
 import type { Event } from '../../../index.ts'
 import type { Timeline, TimelineChanges } from '../../../views/timeline/timeline.ts'
 import type { RunSource } from './run-events.ts'
-import { readRunEvents } from './run-events.ts'
+import { followEvents } from './run-events.ts'
 import { encodeFrame } from './sse-connection.ts'
 import type { StoreWatcher } from './store-watcher.ts'
 
@@ -135,7 +135,7 @@ export class TimelineFeed {
     const [row, fold] = await Promise.all([watcher.readRun(this.#run_id), newFold()])
     if (!row) return this.#stop('gone')
     this.#fold = fold
-    const events = readRunEvents(this.#parts, this.#run_id, { after: 0, signal: this.#closing.signal })
+    const events = followEvents(this.#parts, this.#run_id, { after: 0, signal: this.#closing.signal })
     for (let isReady = false; ; ) {
       const next = await events.next()
       if (next.done) return this.#stop(next.value === 'gone' ? 'gone' : 'closed')
