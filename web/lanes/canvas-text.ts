@@ -1,0 +1,77 @@
+/* Text on a canvas: measured once, cut with an ellipsis, and with a halo so that no line crosses it. */
+
+export interface TextStyle {
+  colour: string
+  /** Colour of the halo; none without it. */
+  halo?: string | undefined
+  bold?: boolean
+  align?: CanvasTextAlign
+  size?: number
+}
+
+const MOST_ENTRIES = 5000
+
+export class CanvasText {
+  readonly #family: string
+  #widths = new Map<string, number>()
+  #cuts = new Map<string, string>()
+
+  constructor(family: string) {
+    this.#family = family
+  }
+
+  font(style: Pick<TextStyle, 'bold' | 'size'>): string {
+    return `${style.bold ? 600 : 400} ${style.size ?? 11}px ${this.#family}`
+  }
+
+  width(context: CanvasRenderingContext2D, text: string, style: Pick<TextStyle, 'bold' | 'size'> = {}): number {
+    const key = `${style.bold ? 'b' : 'n'}${style.size ?? 11}${text}`
+    const known = this.#widths.get(key)
+    if (known !== undefined) return known
+    if (this.#widths.size > MOST_ENTRIES) this.#widths.clear()
+    context.font = this.font(style)
+    const { width } = context.measureText(text)
+    this.#widths.set(key, width)
+    return width
+  }
+
+  /** The text, cut to a width; empty when not even two characters fit. */
+  cut(context: CanvasRenderingContext2D, text: string, room: number): string {
+    if (this.width(context, text) <= room) return text
+    const key = `${Math.floor(room / 4)} ${text}`
+    const known = this.#cuts.get(key)
+    if (known !== undefined) return known
+    if (this.#cuts.size > MOST_ENTRIES) this.#cuts.clear()
+    const usable = Math.floor(room / 4) * 4
+    const characters = [...text]
+    let low = 0
+    let high = characters.length
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1
+      if (this.width(context, `${characters.slice(0, middle).join('')}…`) <= usable) low = middle
+      else high = middle - 1
+    }
+    const cut = low < 2 ? '' : `${characters.slice(0, low).join('').trimEnd()}…`
+    this.#cuts.set(key, cut)
+    return cut
+  }
+
+  draw(
+    context: CanvasRenderingContext2D,
+    text: string,
+    { x, y, style }: { x: number; y: number; style: TextStyle },
+  ): void {
+    if (text === '') return
+    context.font = this.font(style)
+    context.textAlign = style.align ?? 'left'
+    if (style.halo) {
+      context.strokeStyle = style.halo
+      context.lineWidth = 4
+      context.lineJoin = 'round'
+      context.setLineDash([])
+      context.strokeText(text, x, y)
+    }
+    context.fillStyle = style.colour
+    context.fillText(text, x, y)
+  }
+}

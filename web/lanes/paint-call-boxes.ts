@@ -1,0 +1,88 @@
+import { indexRange } from '../data/lane-columns.ts'
+import type { Brush, Context } from './brush.ts'
+import { fillRounded, strokeLine } from './brush.ts'
+import type { Bar } from './call-marks.ts'
+import type { Frame, Rectangle } from './lane-frame.ts'
+import { barRectangle } from './lane-frame.ts'
+import type { LaneRow } from './lane-rows.ts'
+import type { Focus } from './selection-focus.ts'
+
+/* The closest level: the title of the turn in its bar, and a box for each call below it, in two rows where they collide. */
+
+const BOX = 18
+const ROW = 21
+const SMALLEST = 20
+const GAP = 4
+
+export interface CallBox extends Rectangle {
+  index: number
+}
+
+/** Boxes of the calls of a turn. A box is as wide as its text, as long as the next call in its row leaves room. */
+export function callBoxes(
+  frame: Frame,
+  row: LaneRow,
+  { bar, widthOf }: { bar: Bar; widthOf: (index: number) => number },
+): CallBox[] {
+  const { calls } = row.columns
+  const top = barRectangle(frame, row, bar)
+  const free = [-Infinity, -Infinity]
+  const boxes: CallBox[] = []
+  const last: (CallBox | undefined)[] = []
+  const [first, end] = indexRange(calls, bar.from, bar.to)
+  for (let index = first; index < end; index += 1) {
+    const start = calls.start[index] ?? 0
+    if (start < bar.from) continue
+    const x = frame.scale.x(start)
+    const place = x >= (free[0] ?? 0) || (free[0] ?? 0) <= (free[1] ?? 0) ? 0 : 1
+    const before = last[place]
+    if (before && before.x + before.width > x - GAP) before.width = Math.max(SMALLEST, x - GAP - before.x)
+    const left = before ? Math.max(x, before.x + before.width + GAP) : x
+    const box = {
+      index,
+      x: left,
+      y: top.y + top.height + 3 + place * ROW,
+      width: SMALLEST + widthOf(index),
+      height: BOX,
+    }
+    free[place] = box.x + box.width + GAP
+    last[place] = box
+    boxes.push(box)
+  }
+  return boxes
+}
+
+type BoxBrush = Brush & { row: LaneRow; bar: Bar; focus: Focus }
+
+export function paintCallBoxes(context: Context, frame: Frame, brush: BoxBrush): void {
+  const { row, bar, palette, text, sprites } = brush
+  const { colours } = palette
+  const turn = row.columns.turns.rows[bar.index]
+  const { calls } = row.columns
+  const box = barRectangle(frame, row, bar)
+  const left = Math.max(box.x, 0)
+  const title = text.cut(context, turn?.title ?? '', box.x + box.width - left - 12)
+  text.draw(context, title, { x: left + 6, y: box.y + 15, style: { colour: colours.text } })
+  const label = (index: number) => `${calls.rows[index]?.tool ?? ''} ${calls.rows[index]?.target ?? ''}`.trim()
+  const widthOf = (index: number) => Math.min(220, text.width(context, label(index)) + 6)
+  for (const call of callBoxes(frame, row, { bar, widthOf })) {
+    if (call.x > frame.width || call.x + call.width < 0) continue
+    const state = calls.state[call.index] ?? 0
+    const colour = [colours['line-2'], colours.running, colours.waiting, colours.failed][state] ?? colours['line-2']
+    const selected = calls.rows[call.index]?.id === brush.focus.call
+    const start = frame.scale.x(calls.start[call.index] ?? 0) + 0.5
+    strokeLine(
+      context,
+      [
+        [start, box.y + box.height - 4],
+        [start, call.y],
+      ],
+      { colour },
+    )
+    const stroke = selected ? colours.accent : colour
+    fillRounded(context, call, { radius: 3, fill: colours.surface, stroke, lineWidth: selected ? 1.75 : 1 })
+    sprites.draw(context, { category: calls.category[call.index] ?? 0, state, x: call.x + 10, y: call.y + 9 })
+    const words = text.cut(context, label(call.index), call.width - SMALLEST - 4)
+    text.draw(context, words, { x: call.x + 19, y: call.y + 13, style: { colour: colours['text-2'] } })
+  }
+}
