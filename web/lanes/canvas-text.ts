@@ -1,3 +1,5 @@
+import { inertLine } from '../design/inert-text.ts'
+
 /* Text on a canvas: measured once, cut with an ellipsis, and with a halo so that no line crosses it. */
 
 export interface TextStyle {
@@ -15,6 +17,7 @@ export class CanvasText {
   readonly #family: string
   #widths = new Map<string, number>()
   #cuts = new Map<string, string>()
+  #inert = new Map<string, string>()
 
   constructor(family: string) {
     this.#family = family
@@ -36,7 +39,8 @@ export class CanvasText {
   }
 
   /** The text, cut to a width; empty when not even two characters fit. */
-  cut(context: CanvasRenderingContext2D, text: string, room: number): string {
+  cut(context: CanvasRenderingContext2D, raw: string, room: number): string {
+    const text = this.#inertForm(raw)
     if (this.width(context, text) <= room) return text
     const key = `${Math.floor(room / 4)} ${text}`
     const known = this.#cuts.get(key)
@@ -54,6 +58,16 @@ export class CanvasText {
     const cut = low < 2 ? '' : `${characters.slice(0, low).join('').trimEnd()}…`
     this.#cuts.set(key, cut)
     return cut
+  }
+
+  /** Texts of models pass through here once: control and bidirectional characters become visible. */
+  #inertForm(raw: string): string {
+    const known = this.#inert.get(raw)
+    if (known !== undefined) return known
+    if (this.#inert.size > MOST_ENTRIES) this.#inert.clear()
+    const text = inertLine(raw, 200)
+    this.#inert.set(raw, text)
+    return text
   }
 
   draw(

@@ -9,7 +9,7 @@ import { barRectangle, isOpenTurn, rowTop, sessionBoxes, turnBars } from './lane
 import type { LaneRow } from './lane-rows.ts'
 import { paintBands } from './paint-bands.ts'
 import { paintCallBoxes } from './paint-call-boxes.ts'
-import { laneColour } from './palette.ts'
+import { laneTint } from './palette.ts'
 import type { Focus } from './selection-focus.ts'
 
 /* Bars, marks and the text on them. */
@@ -33,7 +33,7 @@ type RowBrush = BarBrush & { row: LaneRow }
 
 function paintTurns(context: Context, frame: Frame, brush: RowBrush): void {
   const { row, ratio } = brush
-  const colour = laneColour(brush.palette, row.columns.index)
+  const colour = laneTint(brush.palette, row.columns.index)
   const bars = turnBars(frame, row)
   const radius = row.metrics.barHeight > 14 ? 3 : 2
   const boxes: Bar[] = []

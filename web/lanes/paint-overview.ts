@@ -3,7 +3,7 @@ import type { Brush, Context } from './brush.ts'
 import type { Frame } from './lane-frame.ts'
 import { bandBoxes, rowTop } from './lane-frame.ts'
 import type { LaneRow } from './lane-rows.ts'
-import { laneColour } from './palette.ts'
+import { laneTint } from './palette.ts'
 
 /* The overview: busy share in bins of 4 px or more, questions and failures as ticks. It reads the bins, never the calls. */
 
@@ -28,7 +28,7 @@ function paintRow(context: Context, frame: Frame, { row, palette }: Brush & { ro
     const { first, width, busy } = level
     const from = Math.max(0, Math.floor(frame.scale.time(-BIN) / width) - first)
     const to = Math.min(busy.length, Math.ceil(frame.scale.time(frame.width) / width) - first + 1)
-    context.fillStyle = laneColour(palette, row.columns.index).solid
+    context.fillStyle = laneTint(palette, row.columns.index).solid
     for (let bin = from; bin < to; bin += 1) {
       const share = busy[bin] ?? 0
       if (share <= 0) continue

@@ -30,7 +30,7 @@ const TOKENS = [
 
 export type Token = (typeof TOKENS)[number]
 
-export interface LaneColour {
+export interface LaneTint {
   solid: string
   fill: string
   edge: string
@@ -38,7 +38,7 @@ export interface LaneColour {
 
 export interface Palette {
   readonly colours: Readonly<Record<Token, string>>
-  readonly lanes: readonly LaneColour[]
+  readonly lanes: readonly LaneTint[]
   readonly font: string
 }
 
@@ -65,7 +65,7 @@ export function readPalette(element: HTMLElement): Palette {
 }
 
 /** Order of appearance decides the colour; the 13th lane has the colour of the first. */
-export function laneColour(palette: Palette, index: number): LaneColour {
+export function laneTint(palette: Palette, index: number): LaneTint {
   return palette.lanes[index % LANE_COLOURS] ?? { solid: '#888', fill: '#eee', edge: '#999' }
 }
 

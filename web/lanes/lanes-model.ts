@@ -1,0 +1,272 @@
+import type { TimelineRef } from '../../src/views/timeline/timeline.ts'
+import type { TimelineStore } from '../data/timeline-store.ts'
+import { gapsFor, idleTimes } from './idle-gaps.ts'
+import type { LaneBands } from './lane-bands.ts'
+import { laneBandsFrom } from './lane-bands.ts'
+import type { Frame } from './lane-frame.ts'
+import type { Level } from './lane-levels.ts'
+import { LEVEL_SCALES, levelAt } from './lane-levels.ts'
+import type { LaneRows } from './lane-rows.ts'
+import { idleLanes, laneRows, orderLanes, rowsBetween } from './lane-rows.ts'
+import type { GapsAt, TimeScale, View } from './time-scale.ts'
+import { clampZoom, createTimeScale, fitRange, panBy, viewWith, zoomAt } from './time-scale.ts'
+
+/*
+ * The state of the swimlanes without the page: the view, the level, gaps, lanes and their heights.
+ * 1. The level and the gaps follow from the scale; heights of lanes change only when the view has settled.
+ * 2. While the view follows now, now stands 16 px before the right edge.
+ */
+
+export const HEADER = 46
+const LEFT = 10
+const AIR = 16
+/** A live run is not shown smaller than this while it is followed, in pixels per second. */
+const SMALLEST_LIVE = 0.85
+const SHORTEST_SPAN = 120_000
+const NARROW = 720
+const NARROW_SPAN = 300_000
+
+export interface LanesOptions {
+  store: TimelineStore
+  /** The time of now; it stops while the connection is lost. */
+  now: () => number
+  onChange: () => void
+}
+
+export class LanesModel {
+  readonly store: TimelineStore
+  readonly #now: () => number
+  readonly #onChange: () => void
+  #view: View | null = null
+  #level: Level | null = null
+  #idle: ReadonlySet<string> = new Set()
+  #expanded: ReadonlySet<number> = new Set()
+  #collapsesGaps = true
+  #follows = true
+  #width = 0
+  #height = 0
+  #derived: { version: number; rows: LaneRows | null; bands: LaneBands; key: string } | null = null
+  top = 0
+  selection: TimelineRef | null = null
+  hover: TimelineRef | null = null
+  playhead: number | null = null
+
+  constructor({ store, now, onChange }: LanesOptions) {
+    this.store = store
+    this.#now = now
+    this.#onChange = onChange
+  }
+
+  get width(): number {
+    return this.#width
+  }
+  get height(): number {
+    return this.#height
+  }
+  get level(): Level {
+    return this.#level ?? 3
+  }
+  get follows(): boolean {
+    return this.#follows && this.live
+  }
+  get collapsesGaps(): boolean {
+    return this.#collapsesGaps
+  }
+  get live(): boolean {
+    const { run } = this.store
+    return run !== undefined && run.ended_at === null
+  }
+  /** The right end of time: now, or the end of the run. */
+  get end(): number {
+    const { run } = this.store
+    const last = this.store.timeOf(Infinity)
+    return Math.max(last, run === undefined || run.ended_at !== null ? last : this.#now())
+  }
+  get start(): number {
+    return this.store.run?.started_at ?? 0
+  }
+
+  gapsAt(): GapsAt {
+    if (!this.#collapsesGaps) return () => []
+    const now = this.end
+    return gapsFor(idleTimes(this.store.lanes(), { from: this.start, now }), { expanded: this.#expanded, now })
+  }
+
+  scale(): TimeScale {
+    const gapsAt = this.gapsAt()
+    const view = this.#view ?? this.#startView(gapsAt)
+    return createTimeScale(view, gapsAt(view.k, this.#width))
+  }
+
+  rows(): LaneRows {
+    return this.#derive().rows
+  }
+
+  frame(): Frame {
+    const scale = this.scale()
+    const { rows, bands } = this.#derive()
+    const to = this.top + this.#height - HEADER
+    return {
+      store: this.store,
+      scale,
+      level: this.level,
+      rows,
+      bands,
+      visible: rowsBetween(rows.rows, { from: this.top, to }),
+      width: this.#width,
+      height: this.#height,
+      header: HEADER,
+      top: this.top,
+      now: this.end,
+      live: this.live,
+      selection: this.selection,
+      hover: this.hover,
+      playhead: this.playhead,
+    }
+  }
+
+  resize(width: number, height: number): void {
+    if (width === this.#width && height === this.#height) return
+    const first = this.#width === 0
+    this.#width = width
+    this.#height = height
+    if (first || this.follows) this.#view = this.#startView(this.gapsAt())
+    this.#changed()
+  }
+
+  /** New rows have arrived, or time has passed. */
+  tick(): void {
+    if (this.#width > 0 && (this.#view === null || (this.follows && this.playhead === null))) this.#slide()
+    this.#changed()
+  }
+
+  pan(pixels: number): void {
+    this.#move(panBy(this.scale(), pixels))
+  }
+
+  zoom(x: number, factor: number): void {
+    this.#move(zoomAt(this.scale(), { x, factor, width: this.#width }, this.gapsAt()))
+  }
+
+  fit(): void {
+    this.#view = this.#fitView(this.start, this.end)
+    this.#follows = this.live
+    this.#changed()
+  }
+
+  showRange(from: number, to: number): void {
+    this.#move(fitRange({ from, to }, { width: this.#width, left: 0, right: 0 }, this.gapsAt()))
+  }
+
+  showLevel(level: Level): void {
+    const anchor = this.follows ? this.#width - AIR : this.#width / 2
+    const follows = this.#follows
+    const k = clampZoom(LEVEL_SCALES[level] / 1000)
+    this.#level = level
+    this.#move(viewWith(this.scale().time(anchor), { x: anchor, k, width: this.#width }, this.gapsAt()))
+    this.#follows = follows
+  }
+
+  /** Moves a time to the middle if it is not in view. */
+  reveal(from: number, to: number): void {
+    const scale = this.scale()
+    const left = scale.x(from)
+    const right = scale.x(Math.min(to, this.end))
+    if (left >= 0 && left <= this.#width - 20 && (right <= this.#width || right - left > this.#width)) return
+    this.pan(left - Math.max(30, (this.#width - (right - left)) / 2))
+  }
+
+  /** Follows the playhead of a replay: a page further when it leaves the view. */
+  keepInView(time: number): void {
+    const x = this.scale().x(time)
+    if (x < 0 || x > this.#width - 20) this.pan(x - 60)
+  }
+
+  toggleFollow(on = !this.#follows): void {
+    this.#follows = on
+    if (on) this.#slide()
+    this.#changed()
+  }
+
+  toggleGaps(): void {
+    this.#collapsesGaps = !this.#collapsesGaps
+    this.#expanded = new Set()
+    if (this.#view === null || this.follows) this.#slide()
+    this.#changed()
+  }
+
+  expandGap(from: number): void {
+    this.#expanded = new Set([...this.#expanded, from])
+    this.#changed()
+  }
+
+  /** Called when the view has not moved for a moment: lanes without an event in view become low. */
+  settle(): boolean {
+    const scale = this.scale()
+    const idle =
+      this.level === 1 ? new Set<string>() : idleLanes(this.store.lanes(), scale.time(0), scale.time(this.#width))
+    if (idle.size === this.#idle.size && [...idle].every((lane) => this.#idle.has(lane))) return false
+    const anchor = this.rows().rows.findLast(({ y }) => y <= this.top)
+    const offset = this.top - (anchor?.y ?? 0)
+    this.#idle = idle
+    this.top = Math.max(0, (this.rows().byLane.get(anchor?.id ?? '')?.y ?? 0) + offset)
+    this.#changed()
+    return true
+  }
+
+  #move(view: View): void {
+    this.#view = this.#clamp(view)
+    this.#follows = false
+    this.#changed()
+  }
+
+  /** At least a quarter of the view shows the run. */
+  #clamp(view: View): View {
+    const gapsAt = this.gapsAt()
+    const scale = createTimeScale(view, gapsAt(view.k, this.#width))
+    const edge = this.#width / 4
+    if (scale.x(this.end) < edge) return viewWith(this.end, { x: edge, k: view.k, width: this.#width }, gapsAt)
+    if (scale.x(this.start) > this.#width - edge) {
+      return viewWith(this.start, { x: this.#width - edge, k: view.k, width: this.#width }, gapsAt)
+    }
+    return view
+  }
+
+  #slide(): void {
+    const gapsAt = this.gapsAt()
+    const start = this.#startView(gapsAt)
+    const k = this.#view === null ? start.k : this.#view.k
+    const fits = this.#view === null || Math.abs(k / start.k - 1) < 0.2
+    this.#view = fits ? start : viewWith(this.end, { x: this.#width - AIR, k, width: this.#width }, gapsAt)
+  }
+
+  #startView(gapsAt: GapsAt): View {
+    if (!this.live) return this.#fitView(this.start, this.end)
+    const narrow = this.#width < NARROW - 36
+    const from = narrow ? Math.max(this.start, this.end - NARROW_SPAN) : this.start
+    const view = this.#fitView(from, Math.max(this.end, from + SHORTEST_SPAN))
+    if (view.k * 1000 >= SMALLEST_LIVE && !narrow) return view
+    const k = Math.max(view.k, SMALLEST_LIVE / 1000)
+    return viewWith(this.end, { x: this.#width - AIR, k, width: this.#width }, gapsAt)
+  }
+
+  #fitView(from: number, to: number): View {
+    return fitRange({ from, to }, { width: this.#width, left: LEFT, right: AIR }, this.gapsAt())
+  }
+
+  #derive(): { rows: LaneRows; bands: LaneBands } {
+    this.#level = levelAt((this.#view?.k ?? 0.001) * 1000, this.#level)
+    const key = `${this.store.version} ${this.#level} ${[...this.#idle].join()}`
+    if (this.#derived?.key === key && this.#derived.rows)
+      return { rows: this.#derived.rows, bands: this.#derived.bands }
+    const { version } = this.store
+    const bands = this.#derived?.version === version ? this.#derived.bands : laneBandsFrom(this.store)
+    const rows = laneRows(orderLanes(this.store.lanes()), this.#level, this.#idle)
+    this.#derived = { version, rows, bands, key }
+    return { rows, bands }
+  }
+
+  #changed(): void {
+    this.#onChange()
+  }
+}
