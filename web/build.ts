@@ -15,14 +15,19 @@ export interface PageFiles {
   'app.css': string
 }
 
-export async function buildPage(): Promise<PageFiles> {
-  const [html, script, styles] = await Promise.all([readFile(at('index.html'), 'utf8'), bundleScript(), readStyles()])
+/** `entry` is another page of this folder, such as the swimlanes alone. */
+export async function buildPage(entry = 'main.tsx'): Promise<PageFiles> {
+  const [html, script, styles] = await Promise.all([
+    readFile(at('index.html'), 'utf8'),
+    bundleScript(entry),
+    readStyles(),
+  ])
   return { 'index.html': html, 'app.js': script, 'app.css': styles }
 }
 
-async function bundleScript(): Promise<string> {
+async function bundleScript(entry: string): Promise<string> {
   await using bundle = await rolldown({
-    input: at('main.tsx'),
+    input: at(entry),
     platform: 'browser',
     transform: { define: { 'process.env.NODE_ENV': '"production"' }, jsx: { runtime: 'automatic' } },
   })
