@@ -29,9 +29,10 @@ export async function parseAgentFile(
     if (looksLikeAgent(text)) throw unclosedFrontmatterError(path)
     return undefined
   }
-  const dialect = detectDialect(path, head?.entries)
+  // Without frontmatter, any text, such as a private key behind a link, would become a system prompt.
+  const dialect = head && detectDialect(path, head.entries)
   if (!dialect) return undefined
-  const { entries, body, problems } = head ?? { entries: [], body: splitLines(text).join('\n').trim(), problems: [] }
+  const { entries, body, problems } = head
   const origin = { by: 'user' as const, path, dialect }
   const agent: Agent = { name: agentNameFromPath(path), description: '', instructions: body, origin }
   const draft = createDraft(agent, dialect, tools)

@@ -8,6 +8,7 @@ import type { FileProblem } from './file-problem.ts'
 import { lineWarning } from './file-problem.ts'
 import { MAX_TEXT_FILE_BYTES, readTextFile } from './file-text.ts'
 import { listFilesBelow } from './file-tree.ts'
+import { isInFolder } from './folder-trust.ts'
 import type { RosterFile } from './roster-file.ts'
 import { parseRosterFile } from './roster-file.ts'
 
@@ -19,6 +20,8 @@ export interface LoadedAgents {
 export interface AgentFolderOptions extends AgentFileOptions {
   /** Collection of the agents in the folder; agents of a subfolder belong to that subfolder's collection. */
   collection?: string
+  /** The folder that files must be in, after symlinks: a link to another file would make its text a system prompt (file disclosure). */
+  within?: string
 }
 
 const MARKDOWN = /\.md$/i
@@ -35,6 +38,7 @@ export async function readAgentFolder(folder: string, options: AgentFolderOption
   for (const path of files) {
     const collection = [options.collection, ...subfolderParts(folder, path)].filter(Boolean).join('/')
     try {
+      if (options.within !== undefined) await requireInside(options.within, path)
       const file = await readAgentsInFile(path, options)
       found.problems.push(...file.problems.map((problem) => ({ ...problem, path })))
       for (const { agent, problems } of file.agents) {
@@ -50,6 +54,15 @@ export async function readAgentFolder(folder: string, options: AgentFolderOption
   }
   found.problems.push(...problems)
   return found
+}
+
+async function requireInside(folder: string, path: string): Promise<void> {
+  const [root, target] = await Promise.all([realpath(folder), realpath(path)])
+  if (isInFolder(root, target)) return
+  throw new TroupeError('invalid_agent_file', `${path}: is a link to a file outside the project, which is not read`, {
+    hint: 'copy the file into the project, or put it into ~/.config/troupe/agents',
+    responsible: 'operator',
+  })
 }
 
 export async function listAgentFiles(folder: string): Promise<{ files: string[]; problems: FileProblem[] }> {
@@ -72,9 +85,9 @@ function subfolderParts(root: string, path: string): string[] {
 
 async function readAgentsInFile(path: string, options: AgentFileOptions): Promise<RosterFile> {
   const isRoster = YAML.test(path)
-  const mayDefineAgent = (head: string) =>
-    isRoster || /\.(agent|chatmode)\.md$/i.test(path) || MAY_HOLD_AGENT.test(head)
+  const mayDefineAgent = (head: string) => isRoster || MAY_HOLD_AGENT.test(head)
   const content = await readTextFile(path, mayDefineAgent)
+  if (content === undefined && NAMED_AS_AGENT.test(path)) return { agents: [], problems: [NO_FRONTMATTER] }
   if (content === undefined || (content === 'too large' && isRoster)) return { agents: [], problems: [] }
   if (content === 'too large') {
     throw new TroupeError('too_large', `larger than ${MAX_TEXT_FILE_BYTES} bytes, the limit for an agent file`, {
@@ -90,6 +103,11 @@ async function readAgentsInFile(path: string, options: AgentFileOptions): Promis
   return file
 }
 
+const NAMED_AS_AGENT = /\.(agent|chatmode)\.md$/i
+const NO_FRONTMATTER = {
+  ...lineWarning(1, 'has no frontmatter, so that it defines no agent'),
+  hint: 'begin it with --- and a description',
+}
 const INVALID_UTF8 = 'not valid UTF-8; invalid bytes were replaced'
 
 /** Reads a file named in a roster. Prevents path traversal: after symlinks it must be in the roster's folder or below. */

@@ -14,7 +14,7 @@ const copilot = (...head: string[]) => read(markdown('description: d', ...head),
 const amplifier = (...head: string[]) => read(markdown('meta:', '  name: scout', '  description: d', ...head))
 
 describe('dialects', () => {
-  test('A8 a Copilot agent is named after its file and needs no frontmatter', async () => {
+  test('A8 a Copilot agent is named after its file; without frontmatter it is none', async () => {
     const { agent, warnings } = await copilot(
       'model: [GPT-5.4, Claude Sonnet 4.6]',
       'handoffs: [{label: Go, agent: b}]',
@@ -25,9 +25,7 @@ describe('dialects', () => {
       handoffs: [{ label: 'Go', agent: 'b' }],
     })
     expect(warnings).toEqual([])
-    const bare = await read('Just do it.\n', 'scout.agent.md')
-    expect(bare.agent).toMatchObject({ name: 'scout', instructions: 'Just do it.' })
-    expect(bare.warnings).toEqual([expect.stringContaining("'description' is missing")])
+    expect(await parseAgentFile('Just do it.\n', 'scout.agent.md')).toBeUndefined()
     const placed = await read(markdown('description: d'), '.github/agents/scout.md')
     expect(placed.agent).toMatchObject({ name: 'scout', origin: { dialect: 'copilot' } })
   })

@@ -8,10 +8,13 @@ import { resolveNameConflicts } from './agent-name-conflicts.ts'
 import { BUILT_IN_COLLECTION, builtInAgentsFolder } from './built-in-agents.ts'
 import type { FileProblem } from './file-problem.ts'
 import { lineWarning } from './file-problem.ts'
+import { isInFolder } from './folder-trust.ts'
 
 export interface FindAgentsOptions extends AgentFileOptions {
   /** Project folder. */
   project: string
+  /** False skips the agents of the project, which a stranger may have written. Default: true. */
+  projectAgents?: boolean
   /** Home folder of the user; without it, the user's agents are not searched. */
   home?: string
   /** Folders or files to search instead of the default search path. */
@@ -22,7 +25,13 @@ export interface FindAgentsOptions extends AgentFileOptions {
   builtIn?: boolean
 }
 
-const PROJECT_FOLDERS = ['.troupe/agents', '.claude/agents', '.github/agents', '.amplifier/agents']
+/** The folders of a project that agent files are searched in. */
+export const PROJECT_AGENT_FOLDERS: readonly string[] = [
+  '.troupe/agents',
+  '.claude/agents',
+  '.github/agents',
+  '.amplifier/agents',
+]
 const USER_FOLDERS = ['.config/troupe/agents', '.claude/agents', '.copilot/agents', '.amplifier/agents']
 
 /** The agent folders in a user's home. */
@@ -34,16 +43,20 @@ export function userAgentFolders(home: string): string[] {
 export interface AgentSource {
   folder: string
   collection?: string
+  /** The folder that its files must be in, after symlinks. */
+  within?: string
   /** True when the folder may be missing. */
   optional: boolean
 }
 
 /** The search path in order of precedence: project, user, packages, Troupe. */
 export async function agentSources(options: FindAgentsOptions): Promise<AgentSource[]> {
-  const { project, home, dirs, packages = [], builtIn = true } = options
-  if (dirs) return dirs.map((folder) => ({ folder, optional: false }))
+  const { project, home, dirs, packages = [], builtIn = true, projectAgents = true } = options
+  if (dirs)
+    return dirs.map((folder) => ({ folder, optional: false, ...(isInFolder(project, folder) && { within: project }) }))
   const optional = (folder: string): AgentSource => ({ folder, optional: true })
-  const projectSources = PROJECT_FOLDERS.map((name) => optional(join(project, ...name.split('/'))))
+  const names = projectAgents ? PROJECT_AGENT_FOLDERS : []
+  const projectSources = names.map((name) => ({ ...optional(join(project, ...name.split('/'))), within: project }))
   const userSources = home === undefined ? [] : userAgentFolders(home).map(optional)
   return [
     ...projectSources,
@@ -75,9 +88,13 @@ export async function agentFilesSignature(options: FindAgentsOptions): Promise<s
 /** Finds the agents of a project under unique names; invalid and shadowed agents are reported as problems. */
 export async function findAgents(options: FindAgentsOptions): Promise<LoadedAgents> {
   const found: LoadedAgents = { agents: [], problems: await untrustedAgentWarnings(options) }
-  for (const { folder, collection, optional } of await agentSources(options)) {
+  for (const { folder, collection, within, optional } of await agentSources(options)) {
     if (optional && !(await pathExists(folder))) continue
-    const folderOptions = { tools: options.tools ?? [], ...(collection === undefined ? undefined : { collection }) }
+    const folderOptions = {
+      tools: options.tools ?? [],
+      ...(collection !== undefined && { collection }),
+      ...(within !== undefined && { within }),
+    }
     const { agents, problems } = await readAgentFolder(folder, folderOptions)
     found.agents.push(...agents)
     found.problems.push(...problems)
@@ -89,10 +106,15 @@ export async function findAgents(options: FindAgentsOptions): Promise<LoadedAgen
  * Warns about a project inside another agent workspace: an agent working there may have planted agent files, which a run
  * started here would trust (prompt injection, privilege escalation).
  */
-export async function untrustedAgentWarnings({ project, home, dirs }: FindAgentsOptions): Promise<FileProblem[]> {
-  const workspace = dirs ? undefined : await enclosingWorkspace(project, home)
+export async function untrustedAgentWarnings({
+  project,
+  home,
+  dirs,
+  projectAgents = true,
+}: FindAgentsOptions): Promise<FileProblem[]> {
+  const workspace = dirs || !projectAgents ? undefined : await enclosingWorkspace(project, home)
   if (workspace === undefined) return []
-  const folders = PROJECT_FOLDERS.map((name) => join(project, ...name.split('/')))
+  const folders = PROJECT_AGENT_FOLDERS.map((name) => join(project, ...name.split('/')))
   const exists = await Promise.all(folders.map(pathExists))
   const message = `is inside the agent workspace ${workspace}: an agent may have written it; review it before use`
   return folders.flatMap((path, index) => (exists[index] ? { ...lineWarning(1, message), path } : []))

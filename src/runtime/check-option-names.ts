@@ -14,6 +14,7 @@ type Block<Name extends keyof TroupeOptions> = Names<NonNullable<TroupeOptions[N
 
 const OPTIONS = {
   config: true,
+  trust: true,
   store: true,
   durability: true,
   project: true,

@@ -31,10 +31,10 @@ export async function compose(given: TroupeOptions, folder?: string): Promise<Ru
   checkOptionNames(given)
   checkStoreAddress(given)
   const world = given.engine?.world ?? realWorld()
-  const ownAgents = await loadAgents(given.agents ?? [], folder)
+  const ownAgents = await loadAgents(given, folder)
   const agents = await withBuiltInAgents(ownAgents)
   rejectBuiltInNames(ownAgents, agents)
-  const roster = await rosterFrom(agents, given.agents ?? [], folder)
+  const roster = await rosterFrom(agents, given, folder)
   const options = await readTeamFiles(given, roster.names)
   const registry = lazy(async () => (await import('./pattern-registry.ts')).loadPatternRegistry(options))
   const patterns = needsPatterns(options, ownAgents) ? await registry.get() : undefined
@@ -144,17 +144,17 @@ function rejectBuiltInNames(own: readonly Agent[], agents: readonly Agent[]): vo
 
 async function rosterFrom(
   agents: readonly Agent[],
-  configured: readonly (Agent | string)[],
+  options: TroupeOptions,
   folder: string | undefined,
 ): Promise<Roster> {
-  const search = agentSearch(configured, folder)
+  const search = agentSearch(options, folder)
   if (!search) return createRoster(agents)
   const { agentFilesSignature } = await import('../formats/find-agents.ts')
   const { createLiveRoster } = await import('./live-roster.ts')
   return createLiveRoster(agents, {
     signature: () => agentFilesSignature(search),
     load: () =>
-      loadAgents(configured, folder).catch((error: Error) => {
+      loadAgents(options, folder).catch((error: Error) => {
         process.emitWarning(`troupe: ${error.message}`)
         return []
       }),
@@ -162,17 +162,17 @@ async function rosterFrom(
 }
 
 /** Where to look for agent files; `undefined` if the program has none. */
-function agentSearch(agents: readonly (Agent | string)[], folder: string | undefined): FindAgentsOptions | undefined {
+function agentSearch({ agents = [], trust }: TroupeOptions, folder: string | undefined): FindAgentsOptions | undefined {
   const dirs = agents.filter((agent) => typeof agent === 'string')
   if (dirs.length === 0 && folder === undefined) return undefined
   const search = dirs.length > 0 ? { dirs } : { home: userHome() }
-  return { project: folder ?? process.cwd(), builtIn: false, ...search }
+  return { project: folder ?? process.cwd(), builtIn: false, projectAgents: trust !== 'nothing', ...search }
 }
 
 /** The agents of the options, and those in agent files. An agent of the options hides one in a file. */
-async function loadAgents(agents: readonly (Agent | string)[], folder: string | undefined): Promise<Agent[]> {
-  const inline = agents.filter((agent) => typeof agent !== 'string')
-  const search = agentSearch(agents, folder)
+async function loadAgents(options: TroupeOptions, folder: string | undefined): Promise<Agent[]> {
+  const inline = (options.agents ?? []).filter((agent) => typeof agent !== 'string')
+  const search = agentSearch(options, folder)
   if (!search) return inline
   const { findAgents } = await import('../formats/find-agents.ts')
   const found = await findAgents(search)

@@ -34,6 +34,11 @@ export interface TroupeOptions<Patterns extends readonly Pattern[] = readonly Pa
    * or `false` for none. Default: that of the working folder, or of a folder above it in the git repository, if the program is in it.
    */
   config?: string | LoadedConfig | false
+  /**
+   * Whether the configuration and the agent files of the working folder may be used: `project` uses them wherever the program is, `nothing` does
+   * not use them. Default: only if the program belongs to that project. Folders that `agents` names are always used.
+   */
+  trust?: 'project' | 'nothing'
   /** A folder, a database file, `memory`, or a `Store`. Default: the folder `.troupe`. */
   store?: string | Store
   /**

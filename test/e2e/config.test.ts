@@ -236,6 +236,16 @@ test('CF3 a program outside the folder does not execute its file, and warns', as
   expect(out).toContain('"status":"failed"')
 }, 60_000)
 
+test("FT11 a program outside the folder uses its file with `trust: 'project'`, and nothing of it with 'nothing'", async () => {
+  const program = (trust: string) => PROGRAM.replace('createTroupe()', `createTroupe({ trust: '${trust}' })`)
+  const files = { 'repo/troupe.config.ts': 'throw new Error("executed")', 'main.ts': program('project') }
+  const project = await createProject({ ...files, 'other.ts': program('nothing') })
+  const run = (file: string) => project.program(join(project.folder, file), join(project.folder, 'repo'))
+  expect((await run('main.ts')).err).toContain('executed')
+  const { err } = await run('other.ts')
+  expect(err).not.toMatch(/executed|is not read/)
+}, 60_000)
+
 // Only root may give a file to another user.
 test.skipIf(process.getuid?.() !== 0)(
   'CF3 a file of another user above the program is not executed',

@@ -16,7 +16,8 @@ export interface ConfiguredOptions {
 
 /** Adds the configuration of the project to the options of a program; the options win. */
 export async function applyConfig({ config, ...options }: TroupeOptions): Promise<ConfiguredOptions> {
-  const loaded = typeof config === 'object' ? config : config === false ? undefined : await loadOwnConfig(config)
+  const loaded =
+    typeof config === 'object' ? config : config === false ? undefined : await loadOwnConfig(config, options.trust)
   if (!loaded) return { options, folder: undefined }
   const { mergeOptions } = await import('./merge-options.ts')
   const { folder } = loaded
@@ -35,8 +36,11 @@ async function configPaths({ path }: LoadedConfig): Promise<string[]> {
 }
 
 /** The file that `config` names, or that of the project that the program belongs to. */
-async function loadOwnConfig(path: string | undefined): Promise<LoadedConfig | undefined> {
-  const file = path ?? (await findOwnConfig())?.path
+async function loadOwnConfig(
+  path: string | undefined,
+  trust: TroupeOptions['trust'],
+): Promise<LoadedConfig | undefined> {
+  const file = path ?? (await findOwnConfig(trust))?.path
   return file === undefined ? undefined : loadConfig(file)
 }
 
@@ -44,13 +48,15 @@ async function loadOwnConfig(path: string | undefined): Promise<LoadedConfig | u
  * The configuration of the working folder, if the program is part of that project. The code beside a program is as trusted as the program;
  * that of a folder somebody has only changed into may be a stranger's (untrusted search path).
  */
-async function findOwnConfig(): Promise<ConfigFile | undefined> {
+async function findOwnConfig(trust: TroupeOptions['trust']): Promise<ConfigFile | undefined> {
+  if (trust === 'nothing') return undefined
   const file = await findProjectConfig(process.cwd())
+  if (trust === 'project') return file
   const problem = file && ownershipProblem(file)
   if (problem === undefined) return file
   process.emitWarning(
     `troupe: ${file?.path} is not read, because ${problem}. ` +
-      'To use it, pass its path to createTroupe as `config`; to silence this warning, pass `config: false`.',
+      'To use it, pass `trust: "project"` to createTroupe, or its path as `config`; to silence this warning, pass `config: false`.',
   )
   return undefined
 }

@@ -117,7 +117,7 @@ function fieldsOf(kind: Kind) {
     models: strictBlock(blocks.models, kind),
     mcp: strictBlock(blocks.mcp, kind),
     engine: strictBlock(blocks.engine, kind),
-  } satisfies Fields<Omit<TroupeOptions, 'config' | keyof typeof BUILT_IN_PATTERNS>>
+  } satisfies Fields<Omit<TroupeOptions, 'config' | 'trust' | keyof typeof BUILT_IN_PATTERNS>>
   const lists = ['agents', 'tools', 'patterns', 'hooks', 'disabledTools']
   return Object.entries({ ...patternSettings(), ...own }).flatMap(([name, schema]): [string, z.ZodType][] => {
     if (kind === 'data') return schema === 'code' ? [] : [[name, schema.optional()]]

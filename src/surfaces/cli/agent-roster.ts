@@ -15,19 +15,43 @@ export function projectFolder({ config }: Cli): string {
   return config?.folder ?? process.cwd()
 }
 
-/** Agents of the project and the user, or of the folder given with `--agents`; without the built-in ones. */
+/** Agents of the project, trusted or not, and of the user, or of the folder given with `--agents`; without the built-in ones. */
 export async function loadUserAgents(cli: Cli): Promise<LoadedAgents> {
   const { findAgents } = await import('../../formats/find-agents.ts')
   return findAgents(agentSearchOptions(cli))
 }
 
-/** The folders with agent files, for `createTroupe`. */
+/** The folders with agent files, for `createTroupe`; those of the project only if they are trusted. */
 export async function agentFolders(cli: Cli): Promise<string[]> {
+  if (agentsFolder(cli) === undefined && configuredFolders(cli).length > 0) return []
   const { existingAgentFolders } = await import('../../formats/find-agents.ts')
-  return agentsFolder(cli) === undefined && configuredFolders(cli).length > 0
-    ? []
-    : existingAgentFolders(agentSearchOptions(cli))
+  return existingAgentFolders(await trustedSearchOptions(cli))
 }
+
+/**
+ * Where to search for agents that may be used. Those of a project that is not trusted instruct nobody and replace no agent of the same name.
+ * A command that executes runs asks on a terminal, and says otherwise that they are left out.
+ */
+export async function trustedSearchOptions(cli: Cli): Promise<FindAgentsOptions> {
+  const options = agentSearchOptions(cli)
+  if (options.dirs) return options
+  cli.usesProjectAgents ??= await isProjectTrusted(cli)
+  return cli.usesProjectAgents ? options : { ...options, projectAgents: false }
+}
+
+async function isProjectTrusted(cli: Cli): Promise<boolean> {
+  const { terminal, options, executes = false } = cli
+  if (options.trustProject) return true
+  const { isAgentFolderTrusted } = await import('./project-config.ts')
+  if (await isAgentFolderTrusted(terminal, projectFolder(cli), executes)) return true
+  if (!executes || options.quiet) return false
+  const text = `the agent files of ${projectFolder(cli)} are not trusted, and not used. ${AGENT_TRUST_HINT}`
+  for (const line of wrapText(text, terminal.err.width, 0)) terminal.note(line)
+  return false
+}
+
+const AGENT_TRUST_HINT =
+  'Read them, then run the command on a terminal, which asks; or pass --trust-project. troupe agents lists them.'
 
 /** Warns about agent files that other agents may have written. */
 export async function warnOfUntrustedAgents(cli: Cli): Promise<void> {
@@ -62,12 +86,21 @@ export async function agentFoldersToProtect(cli: Cli): Promise<string[]> {
   ]
 }
 
-/** All agents including the built-in ones, or only those of `dir`. */
-export async function loadAllAgents(cli: Cli, dir: string | undefined): Promise<LoadedAgents> {
+/** The agents that may be used, including the built-in ones. */
+export async function loadAllAgents(cli: Cli): Promise<LoadedAgents> {
+  return loadWithBuiltIn(cli, await trustedSearchOptions(cli))
+}
+
+/** The agents to be listed, also those of a project that is not trusted; or only those of `dir`. */
+export async function loadListedAgents(cli: Cli, dir: string | undefined): Promise<LoadedAgents> {
+  if (dir === undefined) return loadWithBuiltIn(cli, agentSearchOptions(cli))
+  const { findAgents } = await import('../../formats/find-agents.ts')
+  return findAgents({ project: projectFolder(cli), dirs: [dir] })
+}
+
+async function loadWithBuiltIn(cli: Cli, { dirs, ...search }: FindAgentsOptions): Promise<LoadedAgents> {
   const { findAgents } = await import('../../formats/find-agents.ts')
   const { builtInAgentsFolder } = await import('../../formats/built-in-agents.ts')
-  if (dir !== undefined) return findAgents({ project: projectFolder(cli), dirs: [dir] })
-  const { dirs, ...search } = agentSearchOptions(cli)
   const own = dirs && { dirs: [...dirs, builtInAgentsFolder()] }
   const found = await findAgents({ ...search, builtIn: true, ...own })
   const inline = configuredAgents(cli)

@@ -36,6 +36,10 @@ export interface Cli<Own extends object = object> {
   options: CommonOptions & Own
   /** The configuration of the project and the user; `undefined` without one. */
   config?: LoadedConfig | undefined
+  /** The command executes runs. */
+  executes?: boolean
+  /** Whether agent files of the project may be used, once that is known. */
+  usesProjectAgents?: boolean
 }
 
 export interface ProgramContext {

@@ -11,7 +11,7 @@ import { formatProblemCount, teamProblemLines } from './render/team-problem-line
 /** A team file with its problems, checked against the agents of the roster. */
 export async function readTeamSource(cli: Cli, file: string): Promise<TeamFileResult> {
   const { readTeamTree } = await import('../../formats/team-tree.ts')
-  const { agents } = await loadAllAgents(cli, undefined)
+  const { agents } = await loadAllAgents(cli)
   return readTeamTree(file, { roster: agents.map(({ name }) => name) })
 }
 
@@ -40,7 +40,7 @@ function invalidTeam(file: string, problems: readonly TeamFileProblem[], inMessa
 
 /** A team with one agent of the roster, for `chat --agent`. */
 export async function singleAgentTeam(cli: Cli, name: string): Promise<Team> {
-  const { agents } = await loadAllAgents(cli, undefined)
+  const { agents } = await loadAllAgents(cli)
   const agent = agents.find((each) => each.name === name)
   if (!agent) {
     const known = agents.map((each) => each.name)

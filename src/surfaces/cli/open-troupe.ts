@@ -43,6 +43,7 @@ export async function openTroupe(cli: Cli, use: 'existing' | 'new'): Promise<Tro
     config: cli.config ?? false,
     store: use === 'existing' && !storeExists(cli) ? 'memory' : configuredStore(cli),
     agents: await agentFolders(cli),
+    ...(cli.usesProjectAgents === false ? { trust: 'nothing' as const } : undefined),
     ...(cli.options.project ? { project: cli.options.project } : undefined),
     ...(model === undefined ? undefined : { model }),
     mcp: {

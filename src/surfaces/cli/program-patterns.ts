@@ -81,11 +81,12 @@ async function startPattern(
     return cleanUpCommand({ terminal, config, options })
   }
   if (options.input === undefined && pattern.name !== TEAM_PATTERN) requireInputFile(command, pattern, flags)
-  if (options.detach) return (await import('./commands/detach-command.ts')).detachCommand({ terminal, options, config })
+  if (options.detach)
+    return (await import('./commands/detach-command.ts')).detachCommand({ terminal, options, config, executes: true })
   const { runPatternCommand } = await import('./commands/run-command.ts')
   const given = withInstruction(options, flags, await flags.parsedInput())
   const input = pattern.name === BUILD_PATTERN ? applyBuildOptions(options, given, terminal.interactive) : given
-  return runPatternCommand({ terminal, options, config }, pattern.name, input)
+  return runPatternCommand({ terminal, options, config, executes: true }, pattern.name, input)
 }
 
 /**

@@ -316,8 +316,9 @@ function createAddCommand(context: ProgramContext): AddCommand {
     return command.action(async () => {
       const options: CommonOptions = command.optsWithGlobals()
       setProgramName([terminal.out, terminal.err], options)
-      const config = await loadConfigFor(command, terminal, options)
-      context.code = await handler({ terminal, options, config }, command.args)
+      const executes = isExecuting(command.name(), options)
+      const config = await loadConfigFor(command, terminal, { ...options, executes })
+      context.code = await handler({ terminal, options, config, executes }, command.args)
     })
   }
 }
@@ -339,16 +340,16 @@ const EXECUTING = new Set([
   'serve',
 ])
 
-async function loadConfigFor(
-  command: Command,
-  terminal: Terminal,
-  options: CommonOptions & { wait?: boolean; execute?: boolean },
-) {
+function isExecuting(name: string, options: CommonOptions & { wait?: boolean; execute?: boolean }): boolean {
+  return EXECUTING.has(name) && options.wait !== false && options.execute !== false
+}
+
+async function loadConfigFor(command: Command, terminal: Terminal, options: CommonOptions & { executes: boolean }) {
   const name = command.name()
   if (UNCONFIGURED.has(name)) return undefined
   const { loadCommandConfig } = await import('./project-config.ts')
   return loadCommandConfig(terminal, {
-    use: EXECUTING.has(name) && options.wait !== false && options.execute !== false ? 'execute' : 'read',
+    use: options.executes ? 'execute' : 'read',
     trustProject: options.trustProject === true,
     quiet: options.quiet === true,
     ...(name === 'serve' ? { withoutConfig: 'To only look at runs, pass --no-execute.' } : undefined),

@@ -8,8 +8,8 @@ import { wrapText } from '../../views/text-width.ts'
 import type { Terminal } from './terminal.ts'
 
 /*
- * The configuration of a command: that of the user, overridden by that of the project. A project may be a stranger's: its configuration is
- * used only when the operator trusts it with this content.
+ * The configuration of a command: that of the user, overridden by that of the project. A project may be a stranger's: its configuration and
+ * its agent files are used only when the operator trusts them with this content.
  */
 
 /** How a command uses the configuration: `execute` needs it, `read` can do without, `help` and `doctor` do not even ask. */
@@ -47,10 +47,10 @@ export async function findConfigFiles(): Promise<{
 
 async function isUsable(terminal: Terminal, file: ConfigFile, request: ConfigRequest): Promise<boolean> {
   if (request.trustProject) return true
-  const { files, changes } = await readTrust(file)
+  const { files, changes } = await readTrust(file.folder, file)
   if (!changes) return true
   if (request.use === 'help' || request.use === 'doctor') return false
-  if (terminal.interactive && (await askForTrust(terminal, file, changes))) {
+  if (terminal.interactive && (await askForTrust(terminal, file.folder, changes))) {
     await recordProjectTrust(terminal, file.folder, files)
     return true
   }
@@ -59,18 +59,32 @@ async function isUsable(terminal: Terminal, file: ConfigFile, request: ConfigReq
   return false
 }
 
-/** The hashes of a configuration, and how they differ from the trusted ones; `undefined` if they do not. */
-async function readTrust(file: ConfigFile): Promise<{ files: FileHashes; changes: TrustChanges | undefined }> {
+/** The hashes of the files that trust is about, and how they differ from the trusted ones; `undefined` if they do not. */
+async function readTrust(
+  folder: string,
+  config: ConfigFile | undefined,
+): Promise<{ files: FileHashes; changes: TrustChanges | undefined }> {
   const { findTrustChanges, trustRecordPath } = await import('../../formats/folder-trust.ts')
-  const { hashConfigFiles } = await import('../../formats/config-trust.ts')
-  const files = await hashConfigFiles(file)
-  return { files, changes: await findTrustChanges(trustRecordPath(), file.folder, files) }
+  const { hashProjectFiles } = await import('../../formats/project-trust.ts')
+  const files = await hashProjectFiles(folder, config)
+  if (Object.keys(files).length === 0) return { files, changes: undefined }
+  return { files, changes: await findTrustChanges(trustRecordPath(), folder, files) }
 }
 
 /** The reason why the operator has to be asked about a configuration; `undefined` if it is trusted. */
 export async function findUntrustedReason(file: ConfigFile): Promise<string | undefined> {
-  const { changes } = await readTrust(file)
+  const { changes } = await readTrust(file.folder, file)
   return changes && untrustedReason(file, changes)
+}
+
+/** True if the agent files of a project may be used. On a terminal, `ask` asks the operator. */
+export async function isAgentFolderTrusted(terminal: Terminal, folder: string, ask: boolean): Promise<boolean> {
+  const { configFileIn, PROJECT_CONFIG } = await import('../../formats/config-file.ts')
+  const { files, changes } = await readTrust(folder, await configFileIn(folder, PROJECT_CONFIG))
+  if (!changes) return true
+  if (!ask || !terminal.interactive || !(await askForTrust(terminal, folder, changes))) return false
+  await recordProjectTrust(terminal, folder, files)
+  return true
 }
 
 /** Records that the operator trusts the project. A home folder that cannot be written only means to be asked again. */
@@ -82,16 +96,19 @@ export async function recordProjectTrust(terminal: Terminal, folder: string, fil
   )
 }
 
-async function askForTrust(terminal: Terminal, file: ConfigFile, changes: TrustChanges): Promise<boolean> {
+async function askForTrust(terminal: Terminal, folder: string, changes: TrustChanges): Promise<boolean> {
   const title = changes.wasTrusted
-    ? `The configuration of ${file.folder} has changed since you trusted it:`
-    : `${file.folder} has a configuration that you have not used before:`
+    ? `The configuration of ${folder} has changed since you trusted it:`
+    : `${folder} has configuration or agent files that you have not used before:`
   noteWrapped(terminal, title)
   const lists = { new: changes.added, changed: changes.changed, removed: changes.removed }
   for (const [state, names] of Object.entries(lists)) {
     for (const name of names) terminal.note(`  ${changes.wasTrusted ? `${state}  ` : ''}${name}`)
   }
-  noteWrapped(terminal, 'It can run code on this machine, start servers and allow tool calls without asking.')
+  noteWrapped(
+    terminal,
+    'A configuration can run code on this machine, start servers and allow tool calls without asking; an agent file instructs agents, gives them tools and can replace a built-in agent.',
+  )
   const { createInterface } = await import('node:readline/promises')
   const reader = createInterface({ input: process.stdin, output: process.stderr })
   try {

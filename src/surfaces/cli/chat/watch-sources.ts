@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { LiveRoster } from '../../../formats/live-roster.ts'
 import type { Agent } from '../../../index.ts'
-import { agentSearchOptions } from '../agent-roster.ts'
+import { trustedSearchOptions } from '../agent-roster.ts'
 import type { Cli } from '../cli.ts'
 import { watchFile } from './watch-file.ts'
 
@@ -28,7 +28,7 @@ export async function watchSources(
   const { openLiveRoster } = await import('../../../formats/live-roster.ts')
   let currentAgents: readonly Agent[] = []
   const changed = new Set<string>()
-  const roster: LiveRoster = await openLiveRoster(agentSearchOptions(cli), {
+  const roster: LiveRoster = await openLiveRoster(await trustedSearchOptions(cli), {
     onReload(loaded) {
       if (loaded instanceof Error) {
         handlers.onProblem(loaded.message)

@@ -2,7 +2,8 @@ import { TroupeError } from '../../../errors.ts'
 import type { LoadedAgents } from '../../../formats/agent-folder.ts'
 import type { FileProblem } from '../../../formats/file-problem.ts'
 import type { Agent } from '../../../index.ts'
-import { loadAllAgents } from '../agent-roster.ts'
+import { wrapText } from '../../../views/text-width.ts'
+import { loadListedAgents, trustedSearchOptions } from '../agent-roster.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'
@@ -13,7 +14,7 @@ export async function agentsCommand(cli: Cli<{ dir?: string }>, subcommand: stri
   const { terminal, options } = cli
   if (subcommand !== undefined && subcommand !== 'check') throw unknownSubcommand(subcommand)
   const isCheck = subcommand === 'check'
-  const loaded = await loadAllAgents(cli, options.dir || undefined)
+  const loaded = await loadListedAgents(cli, options.dir || undefined)
   const hasErrors = loaded.problems.some(({ level }) => level === 'error')
   const code = isCheck && hasErrors ? EXIT.failed : EXIT.done
   if (options.json) {
@@ -25,8 +26,13 @@ export async function agentsCommand(cli: Cli<{ dir?: string }>, subcommand: stri
   if (!isCheck) for (const line of agentLines(loaded.agents, terminal.out)) terminal.print(line)
   for (const line of agentProblemLines(loaded.problems, { style, from: process.cwd() })) print(line)
   if (isCheck || !options.quiet) print(rosterSummary(loaded, style))
+  if (!options.quiet && (await trustedSearchOptions(cli)).projectAgents === false)
+    for (const text of wrapText(UNTRUSTED, style.width, 0)) print(text)
   return code
 }
+
+const UNTRUSTED =
+  'The agent files of this project are not trusted: runs do not use them. A command on a terminal asks; --trust-project uses them once.'
 
 function rosterRecord({ agents, problems }: LoadedAgents): object {
   return {

@@ -35,8 +35,8 @@ export async function initCommand(cli: Cli): Promise<number> {
   await mkdir(join(...AGENTS_FOLDER.split('/')), { recursive: true })
   // Prevents a TOCTOU race: `wx` fails on a file created after the check.
   for (const { path, text } of files) await writeFile(path, text, { flag: 'wx' })
-  if (!config) await trustOwnConfig(cli, folder)
   const written = files.map(({ path }) => path)
+  if (!config) await trustOwnFiles(cli, folder, written)
   if (options.json) {
     printJson(cli, { written, kept, next: NEXT_STEPS.map(([command]) => command) })
     return EXIT.done
@@ -54,11 +54,10 @@ export async function initCommand(cli: Cli): Promise<number> {
   return EXIT.done
 }
 
-/** The operator need not be asked about a file that this command has just written. */
-async function trustOwnConfig({ terminal }: Cli, folder: string): Promise<void> {
-  const { PROJECT_CONFIG } = await import('../../../formats/config-file.ts')
+/** The operator need not be asked about files that this command has just written. */
+async function trustOwnFiles({ terminal }: Cli, folder: string, written: readonly string[]): Promise<void> {
   const { hashFiles } = await import('../../../formats/folder-trust.ts')
-  await recordProjectTrust(terminal, folder, await hashFiles(folder, [`${PROJECT_CONFIG}.ts`]))
+  await recordProjectTrust(terminal, folder, await hashFiles(folder, written))
 }
 
 function filesExistError(paths: readonly string[]): TroupeError {
