@@ -174,6 +174,7 @@ export { readAttachment } from './runtime/read-attachment.ts'
 export type { Report, ReportQuery } from './runtime/report-query.ts'
 export type { AnswerOptions, RunHandle, RunOptions, RunResult, SteerOptions } from './runtime/run-handle.ts'
 export type { RunMoment, RunPanels } from './runtime/run-pages.ts'
+export type { RunTimeline } from './runtime/run-timeline.ts'
 export type { Troupe } from './runtime/troupe.ts'
 export { createTroupe } from './runtime/troupe.ts'
 export type { ReindexOptions, TroupeKnowledge } from './runtime/troupe-knowledge.ts'
@@ -197,6 +198,7 @@ export type { AccountKey, AccountRow, AccountSum, ModelRequestStatus } from './v
 export { accountsFrom, sumAccounts, sumAccountsBy } from './views/accounts.ts'
 export type { Detail, DetailSection } from './views/detail/detail.ts'
 export { loadPatternViews, patternViewText } from './views/pattern-views.ts'
+export type { RunSummary } from './views/run-summary.ts'
 export type { LoadedView } from './views/run-view.ts'
 export type {
   AgentMessage,

@@ -4,12 +4,16 @@ import { shortText } from './short-text.ts'
 const MAX_TITLE_LENGTH = 80
 
 /** One line for lists: the instruction, or the name of the pattern. */
-export function runTitle({ input, pattern }: RunStart): string {
+export function runTitle(start: RunStart): string {
+  return shortText(runSubject(start), MAX_TITLE_LENGTH)
+}
+
+/** The whole text that gives a run its title. */
+export function runSubject({ input, pattern }: Pick<RunStart, 'input' | 'pattern'>): string {
   const fields = typeof input === 'object' && input !== null ? (input as Record<string, unknown>) : {}
   for (const field of ['instruction', 'task', 'question', 'message']) {
     const text = fields[field]
-    const title = typeof text === 'string' ? shortText(text, MAX_TITLE_LENGTH) : ''
-    if (title !== '') return title
+    if (typeof text === 'string' && shortText(text, MAX_TITLE_LENGTH) !== '') return text
   }
   return pattern
 }

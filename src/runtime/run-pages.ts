@@ -93,11 +93,17 @@ export async function readPanels(
   return { seq: events.at(-1)?.seq ?? 0, panels: boundedValue(redacted) }
 }
 
-async function eventsUpTo(queries: PageSource['queries'], run_id: string, { seq }: RunMoment): Promise<Event[]> {
-  if (seq !== undefined && !(Number.isSafeInteger(seq) && seq > 0))
-    throw new TroupeError('invalid_input', `\`seq\` is ${JSON.stringify(seq)}`, {
-      hint: 'pass the number of an event, from 1',
-    })
+/** Throws `invalid_input` for a moment that no run has. */
+export function checkMoment({ seq }: RunMoment): void {
+  if (seq === undefined || (Number.isSafeInteger(seq) && seq > 0)) return
+  throw new TroupeError('invalid_input', `\`seq\` is ${JSON.stringify(seq)}`, {
+    hint: 'pass the number of an event, from 1',
+  })
+}
+
+async function eventsUpTo(queries: PageSource['queries'], run_id: string, moment: RunMoment): Promise<Event[]> {
+  checkMoment(moment)
+  const { seq } = moment
   const events = await queries.events(run_id).all()
   return seq === undefined ? events : events.filter((event) => event.seq <= seq)
 }
@@ -105,7 +111,7 @@ async function eventsUpTo(queries: PageSource['queries'], run_id: string, { seq 
 /** Loaded once: the views of a registry do not change. */
 const viewsByRegistry = new WeakMap<object, Promise<LoadedView[]>>()
 
-async function loadViews({ registry }: RuntimeParts): Promise<LoadedView[]> {
+export async function loadViews({ registry }: RuntimeParts): Promise<LoadedView[]> {
   const { patterns } = await registry.get()
   const known = viewsByRegistry.get(patterns)
   if (known) return known
@@ -114,7 +120,7 @@ async function loadViews({ registry }: RuntimeParts): Promise<LoadedView[]> {
   return loading
 }
 
-async function pricesOf({ checkedPorts }: RuntimeParts): Promise<PriceBook> {
+export async function pricesOf({ checkedPorts }: RuntimeParts): Promise<PriceBook> {
   return checkedPorts.prices ?? (await import('../models/pricing.ts')).loadPrices()
 }
 

@@ -12,14 +12,17 @@ import type { Schema } from '../schema/standard-schema.ts'
 import type { RunRow } from '../store/store.ts'
 import type { McpServerStatus } from '../tools/mcp/mcp-servers.ts'
 import type { Detail } from '../views/detail/detail.ts'
+import type { RunSummary } from '../views/run-summary.ts'
 import type { AgentSession, MultiAgentSession } from '../views/session-file/agent-session.ts'
 import type { TimelineRef } from '../views/timeline/timeline.ts'
+import type { TimelineSources } from '../views/timeline/timeline-state.ts'
 import type { DeletionReport, DeletionScope, PruneOptions, Retention } from './delete-runs.ts'
 import { nodeVersionProblem } from './node-version.ts'
 import type { Queries } from './queries.ts'
 import type { Report, ReportQuery } from './report-query.ts'
 import type { AnswerOptions, RunHandle, RunOptions, RunResult, SteerOptions } from './run-handle.ts'
 import type { RunMoment, RunPanels } from './run-pages.ts'
+import type { RunTimeline } from './run-timeline.ts'
 import type { TroupeKnowledge } from './troupe-knowledge.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 import type { PatternName, RunInput, RunOutput, TypesOf } from './typed-run.ts'
@@ -104,6 +107,12 @@ export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]
   detail(run_id: string, ref: TimelineRef, options?: RunMoment): Promise<Detail>
   /** The pages about a run as data: those of its patterns, and its cost; at an earlier event with `seq`. Texts go through `redact`. */
   panels(run_id: string, options?: RunMoment): Promise<RunPanels>
+  /** What happened when, as rows of tables: for swimlanes; at an earlier event with `seq`. Texts go through `redact`. */
+  timeline(run_id: string, options?: RunMoment): Promise<RunTimeline>
+  /** The patterns, prices and redaction of this troupe: `newTimeline` and `reduceTimeline` with them and `watch` keep a timeline up to date. */
+  timelineSources(): Promise<TimelineSources>
+  /** What lists show about runs and only their journals tell: agents, a thumbnail of the lanes, the last event, progress, stalls. */
+  runSummaries(run_ids: readonly string[]): Promise<RunSummary[]>
   /** The configured MCP servers and their status. Starts none. */
   mcpServers(): McpServerStatus[]
   /** Deletes runs with everything that only they use. `run_busy` while one executes; `session_busy` if another run needs it. */
@@ -189,7 +198,7 @@ export async function createTroupe<const Patterns extends readonly Pattern[] = r
       runs.get().then(({ sendSteering, controller }) => sendSteering(controller, { run_id, action }, how)),
     result: (run_id) => reads.readResult(reader, run_id),
     checkNeeds: (run_id) => reads.readNeeds(reader, run_id),
-    isRunning: ({ owner }) => owner !== null && !isOwnerDead(owner),
+    isRunning,
     watch: (run_id, watchOptions) => reads.watchRun(reader, run_id, watchOptions),
     onChange: (listener) => reads.onStoreChange(reader, listener),
     deleteRuns: async (run_ids) => (await import('./delete-runs.ts')).deleteRuns(deletion, run_ids),
@@ -211,11 +220,18 @@ export async function createTroupe<const Patterns extends readonly Pattern[] = r
       const { readPanels } = await import('./run-pages.ts')
       return readPanels({ parts, queries }, run_id, moment)
     },
+    timeline: async (run_id, moment) => (await import('./run-timeline.ts')).readTimeline(parts, run_id, moment),
+    timelineSources: async () => (await import('./run-timeline.ts')).timelineSources(parts),
+    runSummaries: async (run_ids) => (await import('./run-timeline.ts')).readSummaries(parts, run_ids, isRunning),
     mcpServers: () => mcp?.status() ?? [],
     drain: async () => (await parts.execution.get()).engine.drain(),
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+function isRunning({ owner }: RunRow): boolean {
+  return owner !== null && !isOwnerDead(owner)
 }
 
 /** A store that cannot be pruned must still be closed. */

@@ -1,4 +1,6 @@
 import type { ToolPre } from '../kernel/event.ts'
+import type { Redactor } from '../kernel/redactor.ts'
+import { redactJson } from '../kernel/redactor.ts'
 
 /** The input of a tool call as text: the only field if it is a text, else JSON. */
 export function toolInputText(input: unknown): string {
@@ -15,8 +17,11 @@ const TARGET_FIELDS = [
   ...['description', 'message', 'text'],
 ] as const
 
-/** The file, command, address or agent that a tool call is about. */
-export function toolTarget({ subject, agent, input }: Pick<ToolPre, 'subject' | 'agent' | 'input'>): string {
+/** The file, command, address or agent that a tool call is about. The names of other fields may tell the redactor what a secret is. */
+export function toolTarget(
+  { subject, agent, input }: Pick<ToolPre, 'subject' | 'agent' | 'input'>,
+  redactor?: Redactor,
+): string {
   if (subject !== undefined && subject !== '') return subject
   if (agent !== undefined) return agent
   if (typeof input !== 'object' || input === null) return String(input ?? '')
@@ -25,5 +30,6 @@ export function toolTarget({ subject, agent, input }: Pick<ToolPre, 'subject' | 
     if (typeof value === 'string' && value !== '') return value
     if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value.join(', ')
   }
-  return Object.keys(input).length === 0 ? '' : toolInputText(input)
+  if (Object.keys(input).length === 0) return ''
+  return toolInputText(redactor ? redactJson(redactor, input) : input)
 }

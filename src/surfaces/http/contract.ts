@@ -32,18 +32,7 @@ export interface RunPage {
 }
 
 /** `GET /api/runs/summaries?ids=a,b,c`: what only the journal tells, for the rows in view. */
-export interface RunSummary {
-  run_id: string
-  head: number
-  /** Labels of the lanes, in order. */
-  agents: string[]
-  /** The lanes as bars, each from 0 to 1 of the time of the run: for a thumbnail. */
-  lanes: { label: string; bars: [from: number, to: number][] }[]
-  last_event: { at: number; text: string; tone: 'neutral' | 'bad' | 'attention' }
-  progress: { text: string; share: number | null } | null
-  /** Set when the run makes no progress, in words. */
-  stalled: string | null
-}
+export type { RunSummary } from '../../index.ts'
 
 /** `GET /api/inbox`: open questions, oldest first. */
 export interface InboxItem extends Omit<GateRow, 'project'> {

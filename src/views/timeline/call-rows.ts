@@ -1,9 +1,8 @@
 import type { Event, EventOf, ToolPre } from '../../kernel/event.ts'
-import { shortText } from '../../kernel/short-text.ts'
 import { parentStepKey } from '../run-reducer.ts'
 import { toolTarget } from '../tool-input.ts'
+import { rowText, rowTitle } from './row-text.ts'
 import { liveSession, reviveSession } from './session-rows.ts'
-import { TEXT_LENGTH, TITLE_LENGTH } from './text-lengths.ts'
 import type { TimelineCall } from './timeline.ts'
 import type { CallEntry, TimelineState } from './timeline-state.ts'
 import { addRow, endSpan, markChanged, openSpan, rowId } from './timeline-state.ts'
@@ -59,7 +58,7 @@ function describeCall(state: TimelineState, { row }: CallEntry, data: ToolPre): 
   row.tool = data.tool
   row.category = data.category ?? null
   row.kind = data.kind ?? null
-  row.target = shortText(toolTarget(data), TITLE_LENGTH)
+  row.target = rowTitle(state, toolTarget(data, state.sources.redactor))
   markChanged(state, 'calls', row)
 }
 
@@ -72,7 +71,7 @@ export function endCall(
   const { row, turn } = call
   if (row.ended_seq !== null) return
   row.status = error === null ? 'ok' : 'failed'
-  row.error = error === null ? null : shortText(error, TEXT_LENGTH)
+  row.error = error === null ? null : rowText(state, error)
   Object.assign(row, endSpan(state, event))
   markChanged(state, 'calls', row)
   state.open.calls.delete(call)

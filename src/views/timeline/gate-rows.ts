@@ -1,11 +1,10 @@
 import type { Event, EventOf } from '../../kernel/event.ts'
-import { shortText } from '../../kernel/short-text.ts'
 import type { SteerAction } from '../../kernel/steer-action.ts'
 import { formatSteerAction } from '../steer-text.ts'
 import { countCallGates, liveCall } from './call-rows.ts'
 import { agentLanes } from './lane-rows.ts'
+import { rowText, rowTitle } from './row-text.ts'
 import { enclosingCall, enclosingSession, liveSession } from './session-rows.ts'
-import { TEXT_LENGTH, TITLE_LENGTH } from './text-lengths.ts'
 import type { TimelineGate } from './timeline.ts'
 import type { CallEntry, GateEntry, SessionEntry, TimelineState } from './timeline-state.ts'
 import { addMessage, addRow, endSpan, markChanged, openSpan } from './timeline-state.ts'
@@ -22,7 +21,7 @@ export function reduceGateOpen(state: TimelineState, event: EventOf<'gate:open'>
     lane: lane ?? null,
     session: session?.row.id ?? null,
     call: call?.row.id ?? null,
-    question: shortText(question, TEXT_LENGTH),
+    question: rowText(state, question),
     choices: choices ?? null,
     asked_by: asked_by ?? null,
     answer: null,
@@ -55,7 +54,7 @@ function gateCall(state: TimelineState, event: EventOf<'gate:open'>): CallEntry 
   const { permission = '' } = (detail ?? {}) as { permission?: unknown }
   const [, tool = '', subject = ''] = /^([^(]*)(?:\((.*)\))?$/s.exec(String(permission)) ?? []
   const call = liveCall(state, event, { key: callKey, tool })
-  if (call.row.target === '') call.row.target = shortText(subject, TITLE_LENGTH)
+  if (call.row.target === '') call.row.target = rowTitle(state, subject)
   return call
 }
 
@@ -64,7 +63,7 @@ export function reduceGateAnswer(state: TimelineState, event: EventOf<'gate:answ
   const entry = state.index.gates.get(key)
   if (!entry || entry.row.ended_seq !== null) return
   const { row } = entry
-  row.answer = shortText(answerText(answer), TEXT_LENGTH)
+  row.answer = rowText(state, answerText(answer))
   row.answered_by = by
   closeGate(state, event, entry)
   addMessage(state, event, {

@@ -1,14 +1,13 @@
 import type { Event, EventOf, PatternEventType } from '../../kernel/event.ts'
 import type { AgentIdentifier } from '../../kernel/pattern-session-file.ts'
-import { shortText } from '../../kernel/short-text.ts'
 import type { TimelineMark } from '../../kernel/timeline-mark.ts'
 import { contentText } from '../content-text.ts'
 import type { PatternState } from '../run-view.ts'
 import { agentLanes, laneOfAgent } from './lane-rows.ts'
 import { callPatternView } from './pattern-labels.ts'
+import { rowText, rowTitle } from './row-text.ts'
 import { endPhase } from './run-rows.ts'
 import { unblockSession } from './session-rows.ts'
-import { TEXT_LENGTH, TITLE_LENGTH } from './text-lengths.ts'
 import type { TimelineLink } from './timeline.ts'
 import type { SessionEntry, TimelineState } from './timeline-state.ts'
 import { addMessage, addNotice, addRow, endSpan, markChanged, openSpan, rowId } from './timeline-state.ts'
@@ -31,7 +30,7 @@ export function reducePatternEvent(state: TimelineState, event: EventOf<PatternE
 function noticeUnknownType(state: TimelineState, event: Event): void {
   if (state.notices.noticed.has(event.type) || state.sources.eventTypes?.has(event.type)) return
   state.notices.noticed.add(event.type)
-  const text = `Event type "${shortText(event.type, TITLE_LENGTH)}" is not known to this version; shown as JSON.`
+  const text = `Event type "${rowTitle(state, event.type)}" is not known to this version; shown as JSON.`
   addNotice(state, event, { kind: 'unknown_event', text })
 }
 
@@ -82,11 +81,11 @@ function applyMark(state: TimelineState, event: Event, { mark, isOwn, marks }: M
     case 'progress':
       if (!isOwn) return
       state.current.hasProgress = true
-      state.run.progress = { text: shortText(mark.text, TITLE_LENGTH), share: mark.share }
+      state.run.progress = { text: rowTitle(state, mark.text), share: mark.share }
       return
     case 'notice': {
       const session = state.index.sessionsByKey.get(mark.session ?? '')?.row.id ?? null
-      addNotice(state, event, { kind: mark.notice, text: shortText(mark.text, TEXT_LENGTH), session })
+      addNotice(state, event, { kind: mark.notice, text: rowText(state, mark.text), session })
       return
     }
     default:
@@ -97,7 +96,7 @@ function applyMark(state: TimelineState, event: Event, { mark, isOwn, marks }: M
 function beginPhase(state: TimelineState, event: Event, title: string | null): void {
   endPhase(state, event)
   if (title === null) return
-  const row = { id: rowId(state, 'phases', `phase${event.seq}`), title: shortText(title, TITLE_LENGTH) }
+  const row = { id: rowId(state, 'phases', `phase${event.seq}`), title: rowTitle(state, title) }
   state.current.phase = addRow(state, 'phases', { ...row, ...openSpan(state, event) })
 }
 
@@ -115,10 +114,10 @@ function markSession(state: TimelineState, event: Event, mark: SessionMark): voi
   }
   const labels =
     mark.kind === 'vote'
-      ? { vote: { text: shortText(mark.text, TITLE_LENGTH), won: mark.won } }
+      ? { vote: { text: rowTitle(state, mark.text), won: mark.won } }
       : {
-          ...(mark.title === undefined ? undefined : { title: shortText(mark.title, TITLE_LENGTH) }),
-          ...(mark.result === undefined ? undefined : { result: shortText(mark.result, TEXT_LENGTH) }),
+          ...(mark.title === undefined ? undefined : { title: rowTitle(state, mark.title) }),
+          ...(mark.result === undefined ? undefined : { result: rowText(state, mark.result) }),
           ...(mark.group === undefined ? undefined : { group: mark.group }),
         }
   state.index.labels.set(mark.session, { ...state.index.labels.get(mark.session), ...labels })
@@ -134,7 +133,7 @@ function blockSession(
 ): void {
   unblockSession(state, event, entry)
   const row = { id: rowId(state, 'pauses', `p${event.seq}`), kind: 'blocked' as const, session: entry.row.id }
-  entry.blocked = addRow(state, 'pauses', { ...row, text: shortText(text, TEXT_LENGTH), ...openSpan(state, event) })
+  entry.blocked = addRow(state, 'pauses', { ...row, text: rowText(state, text), ...openSpan(state, event) })
 }
 
 type LinkMark = Extract<TimelineMark, { kind: 'handoff' | 'consultation' }> | LinkEnds
@@ -160,7 +159,7 @@ function addLink(state: TimelineState, event: Event, mark: LinkMark): TimelineLi
     to: receiver?.row.lane ?? null,
     from_session: sender?.row.id ?? null,
     to_session: receiver?.row.id ?? null,
-    ...{ call: null, group: null, label: shortText(label, TEXT_LENGTH) },
+    ...{ call: null, group: null, label: rowText(state, label) },
     ...openSpan(state, event),
   }
   const change = (change: Partial<TimelineLink>) => {
@@ -185,7 +184,7 @@ function addPatternMessage(
   { mark, isLinked }: { mark: Extract<TimelineMark, { kind: 'message' }>; isLinked: boolean },
 ): void {
   const { from, to, type } = mark
-  const text = shortText(mark.text, TEXT_LENGTH)
+  const text = rowText(state, mark.text)
   const sender = entryOf(state, mark.from_session, from)
   const receiver = entryOf(state, mark.to_session, to)
   const ends = { from: sender?.row.lane ?? null, to: receiver?.row.lane ?? null }

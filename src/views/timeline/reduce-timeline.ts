@@ -1,11 +1,11 @@
 import type { Event } from '../../kernel/event.ts'
-import { shortText } from '../../kernel/short-text.ts'
 import { reduceAccounts } from '../accounts.ts'
 import { isPatternEvent } from '../run-reducer.ts'
 import { reduceToolEvent } from './call-rows.ts'
 import { reduceGateAnswer, reduceGateOpen } from './gate-rows.ts'
 import { sessionOf } from './lane-rows.ts'
 import { reducePatternEvent } from './pattern-marks.ts'
+import { rowText } from './row-text.ts'
 import {
   addSteering,
   advanceClock,
@@ -17,7 +17,6 @@ import {
   stopWork,
 } from './run-rows.ts'
 import { reduceSessionEnd, reduceSessionInput, reduceSessionOpen } from './session-rows.ts'
-import { TEXT_LENGTH } from './text-lengths.ts'
 import type { Timeline, TimelineChanges } from './timeline.ts'
 import type { TimelineSources, TimelineState } from './timeline-state.ts'
 import { addNotice, addRow, mapTables, newTimeline, TIMELINE_TABLES } from './timeline-state.ts'
@@ -62,13 +61,13 @@ function reduceRunEvent(state: TimelineState, event: Event, before: number): boo
       return true
     case 'run:interrupt':
       state.run.status = 'pending'
-      stopWork(state, event, { kind: 'interrupted', text: shortText(event.data.reason, TEXT_LENGTH) })
+      stopWork(state, event, { kind: 'interrupted', text: rowText(state, event.data.reason) })
       return true
     case 'run:cancel': {
       const { reason } = event.data
       addNotice(state, event, {
         kind: 'note',
-        text: shortText(reason ? `Cancelled: ${reason}` : 'Cancelled', TEXT_LENGTH),
+        text: rowText(state, reason ? `Cancelled: ${reason}` : 'Cancelled'),
       })
       return true
     }
@@ -121,7 +120,7 @@ function reduceSessionEvent(state: TimelineState, event: Event): void {
       reduceGateAnswer(state, event)
       return
     case 'limit:hit': {
-      const text = shortText(event.data.error.message, TEXT_LENGTH)
+      const text = rowText(state, event.data.error.message)
       addNotice(state, event, { kind: 'limit', text, session: sessionOf(state, event)?.row.id ?? null })
     }
   }

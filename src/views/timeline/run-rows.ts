@@ -1,13 +1,12 @@
 import type { Event, EventOf, RunEnd } from '../../kernel/event.ts'
-import { runTitle } from '../../kernel/run-title.ts'
-import { shortText } from '../../kernel/short-text.ts'
+import { runSubject } from '../../kernel/run-title.ts'
 import { errorSummary } from '../error-summary.ts'
 import { formatDuration } from '../format-amount.ts'
 import { formatSteerAction } from '../steer-text.ts'
 import { endCall, liveCall } from './call-rows.ts'
 import { closeGate } from './gate-rows.ts'
+import { rowText, rowTitle } from './row-text.ts'
 import { endSessionRow, reviveSession } from './session-rows.ts'
-import { TEXT_LENGTH } from './text-lengths.ts'
 import type { TimelinePause } from './timeline.ts'
 import type { TimelineState } from './timeline-state.ts'
 import { addMessage, addNotice, addRow, endSpan, markChanged, openSpan } from './timeline-state.ts'
@@ -51,7 +50,7 @@ export function reduceRunStart(state: TimelineState, event: EventOf<'run:start'>
   state.costs.ledger.inherited = forked_from?.inherited ?? 0
   run.id = event.run_id
   run.pattern = pattern
-  run.title = runTitle(data)
+  run.title = rowTitle(state, runSubject(data))
   run.tags = tags
   run.seq = event.seq
   run.started_at = state.clock.now
@@ -109,7 +108,7 @@ export function reduceRunEnd(state: TimelineState, event: EventOf<'run:end'>): v
   for (const turn of [...open.turns]) endTurn(state, event, { turn })
   for (const entry of [...open.sessions]) endSessionRow(state, event, { entry, status: sessionStatus(status) })
   endPhase(state, event)
-  Object.assign(run, { status, stop_reason, error: error && shortText(errorSummary(error), TEXT_LENGTH) })
+  Object.assign(run, { status, stop_reason, error: error && rowText(state, errorSummary(error)) })
   Object.assign(run, endSpan(state, event))
 }
 
@@ -159,7 +158,7 @@ function revivePath(state: TimelineState, event: Event, key: string): void {
 
 export function addSteering(state: TimelineState, event: EventOf<'run:steer'>): void {
   const { action, by } = event.data
-  const text = shortText(action.do === 'say' ? action.text : formatSteerAction(action), TEXT_LENGTH)
+  const text = rowText(state, action.do === 'say' ? action.text : formatSteerAction(action))
   addMessage(state, event, {
     from: null,
     to: null,
@@ -169,6 +168,6 @@ export function addSteering(state: TimelineState, event: EventOf<'run:steer'>): 
   })
   addNotice(state, event, {
     kind: 'note',
-    text: shortText(`${by} requests: ${formatSteerAction(action)}`, TEXT_LENGTH),
+    text: rowText(state, `${by} requests: ${formatSteerAction(action)}`),
   })
 }

@@ -1,10 +1,9 @@
 import type { ErrorRecord } from '../../errors.ts'
 import type { Event, EventOf, SessionEnd, SessionOpen } from '../../kernel/event.ts'
-import { shortText } from '../../kernel/short-text.ts'
 import { parentStepKey } from '../run-reducer.ts'
 import { agentLanes, freeLane, sessionOf, takeLane } from './lane-rows.ts'
 import { sessionLabels } from './pattern-labels.ts'
-import { TEXT_LENGTH, TITLE_LENGTH } from './text-lengths.ts'
+import { rowText, rowTitle } from './row-text.ts'
 import type { TimelineSession } from './timeline.ts'
 import type { CallEntry, SessionEntry, TimelineState } from './timeline-state.ts'
 import { addMessage, addRow, endSpan, markChanged, openSpan, rowId } from './timeline-state.ts'
@@ -118,14 +117,14 @@ export function reduceSessionInput(state: TimelineState, event: EventOf<'session
   entry.instruction = texts.join('\n')
   const { row, link } = entry
   const purpose = state.index.labels.get(row.key)?.title ?? sessionLabels(state, entry)?.purpose ?? entry.instruction
-  row.title = shortText(purpose, TITLE_LENGTH)
+  row.title = rowTitle(state, purpose)
   markChanged(state, 'sessions', row)
   if (link) {
     link.label = row.title
     markChanged(state, 'links', link)
   }
   if (entry.isSilent) return
-  const text = shortText(entry.instruction, TEXT_LENGTH)
+  const text = rowText(state, entry.instruction)
   const ends = { from: entry.parent?.row.lane ?? null, to: row.lane }
   addMessage(state, event, { ...ends, type: 'task_assignment', text, ref: { kind: 'session', id: row.id } })
 }
@@ -158,7 +157,7 @@ export function endSessionRow(state: TimelineState, event: Event, outcome: Sessi
   const end = endSpan(state, event)
   Object.assign(row, { status, stop_reason, ...end })
   const result = state.index.labels.get(row.key)?.result ?? sessionLabels(state, entry, error)?.result
-  row.result = shortText(result ?? error?.message ?? text, TEXT_LENGTH) || null
+  row.result = rowText(state, result ?? error?.message ?? text) || null
   markChanged(state, 'sessions', row)
   state.index.groups.get(entry.opener)?.running.delete(row)
   freeLane(state, entry)

@@ -1,6 +1,7 @@
 import type { Event, SessionOpen } from '../../kernel/event.ts'
 import type { PriceBook } from '../../kernel/price.ts'
 import { NO_PRICES } from '../../kernel/price.ts'
+import type { Redactor } from '../../kernel/redactor.ts'
 import type { AccountLedger, AccountSum } from '../accounts.ts'
 import { newAccountLedger, newAccountSum } from '../accounts.ts'
 import type { LoadedView, PatternState } from '../run-view.ts'
@@ -27,6 +28,8 @@ export interface TimelineSources {
   views?: readonly LoadedView[]
   /** Default: no prices; every cost is unknown. */
   prices?: PriceBook
+  /** Applied to every text of the events. */
+  redactor?: Redactor
   /** Event types of patterns without a view, which are not reported as unknown. */
   eventTypes?: ReadonlySet<string>
   /** The names of patterns that can be steered. */

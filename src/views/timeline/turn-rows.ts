@@ -1,14 +1,13 @@
 import type { Event, EventOf } from '../../kernel/event.ts'
 import { textFrom, toolCallsFrom } from '../../kernel/model.ts'
-import { shortText } from '../../kernel/short-text.ts'
 import { sumUsd, totalTokens } from '../../kernel/spend.ts'
 import type { AccountRow } from '../accounts.ts'
 import { addAccount, reduceAccounts } from '../accounts.ts'
 import { errorSummary } from '../error-summary.ts'
 import { parentStepKey } from '../run-reducer.ts'
 import { setModel } from './lane-rows.ts'
+import { rowTitle } from './row-text.ts'
 import { liveSession } from './session-rows.ts'
-import { TITLE_LENGTH } from './text-lengths.ts'
 import type { TimelineTurn } from './timeline.ts'
 import type { TimelineState, TurnEntry } from './timeline-state.ts'
 import { addNotice, addRow, markChanged, openSpan, rowId } from './timeline-state.ts'
@@ -138,7 +137,7 @@ function settleRequest(
     return
   }
   if (event.type === 'model:error') {
-    row.title = shortText(errorSummary(event.data.error), TITLE_LENGTH)
+    row.title = rowTitle(state, errorSummary(event.data.error))
     markChanged(state, 'turns', row)
     if (!event.data.retry) endTurn(state, event, { turn, status: 'failed' })
     return
@@ -153,7 +152,7 @@ function settleRequest(
 
 function setResponse(state: TimelineState, event: Event, { turn, text }: { turn: TurnEntry; text: string }): void {
   const { row } = turn
-  row.title = shortText(text, TITLE_LENGTH)
+  row.title = rowTitle(state, text)
   row.responded_at = state.clock.now
   row.responded_seq = event.seq
   markChanged(state, 'turns', row)
@@ -179,7 +178,7 @@ export function reducePerformerStep(state: TimelineState, event: StepEvent): voi
     return
   }
   if (!turn || turn.row.ended_seq !== null) return
-  if (event.type === 'step:error') turn.row.title = shortText(errorSummary(event.data.error), TITLE_LENGTH)
+  if (event.type === 'step:error') turn.row.title = rowTitle(state, errorSummary(event.data.error))
   endTurn(state, event, { turn, status: event.type === 'step:end' ? 'ok' : 'failed' })
 }
 
