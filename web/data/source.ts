@@ -3,6 +3,7 @@ import type {
   InboxItem,
   PageSession,
   PanelPage,
+  RunItem,
   RunPage,
   RunSummary,
 } from '../../src/surfaces/http/contract.ts'
@@ -64,11 +65,12 @@ export interface ChangeListener {
   onState(connection: Connection): void
 }
 
+/** An action of `troupe.steer`. */
 export type SteerRequest =
-  | { action: 'say'; text: string; to?: string }
-  | { action: 'override'; agent: string }
-  | { action: 'set'; name: string; value: unknown }
-  | { action: 'pause' }
+  | { do: 'pause' | 'step' | 'continue'; path?: string }
+  | { do: 'override'; agent: string; path?: string }
+  | { do: 'set'; name: string; value: number | string | boolean; path?: string }
+  | { do: 'say'; text: string; path?: string }
 
 /** What changes something. An export has none. */
 export interface Commands {
@@ -87,6 +89,7 @@ export interface Commands {
 export interface DataSource {
   session(): Promise<PageSession>
   runs(query: RunQuery): Promise<RunPage>
+  run(runId: string): Promise<RunItem>
   summaries(runIds: readonly string[]): Promise<RunSummary[]>
   inbox(): Promise<InboxItem[]>
   /** Both return a function that stops it. */
@@ -103,13 +106,19 @@ export interface DataSource {
   commands: Commands | null
 }
 
-/** Figures over all runs: a table with its title. */
+/** The figures of a pattern over all its runs, by group. */
 export interface Report {
-  id: string
-  title: string
-  description?: string
-  columns: readonly { key: string; title: string; unit?: string }[]
-  rows: readonly Readonly<Record<string, unknown>>[]
+  pattern: string
+  by: string
+  columns: readonly { name: string; title: string; unit: string }[]
+  groups: readonly ReportGroup[]
+  total: ReportGroup
+  notes: readonly string[]
+}
+
+export interface ReportGroup {
+  group: string
+  figures: Readonly<Record<string, number | null>>
 }
 
 /** An answer of the server that is not a success. */

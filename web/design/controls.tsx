@@ -90,7 +90,7 @@ export function CopyButton({ text, label = 'Copy' }: { text: string | (() => str
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   useEffect(() => () => clearTimeout(timer.current), [])
   const copy = async () => {
-    const done = await copyText(typeof text === 'string' ? text : text())
+    const done = await copyToClipboard(typeof text === 'string' ? text : text())
     setCopied(done ? 'yes' : 'refused')
     clearTimeout(timer.current)
     timer.current = setTimeout(() => setCopied('no'), 2000)
@@ -100,7 +100,7 @@ export function CopyButton({ text, label = 'Copy' }: { text: string | (() => str
 }
 
 /** Whether the text is on the clipboard now. */
-export async function copyText(text: string): Promise<boolean> {
+export async function copyToClipboard(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)
     return true

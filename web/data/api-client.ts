@@ -1,0 +1,74 @@
+import type { ErrorBody, PageSession } from '../../src/surfaces/http/contract.ts'
+import { SourceError } from './source.ts'
+
+/** Requests to the API of the server that this page is from. */
+export interface ApiClient {
+  get<Result>(path: string, signal?: AbortSignal): Promise<Result>
+  post<Result>(path: string, body: unknown): Promise<Result>
+  /** The response of a stream, as soon as its headers are there. */
+  stream(path: string, lastEventId: string | null, signal: AbortSignal): Promise<Response>
+  /** Exchanges a token for the cookie of the page; without a token, uses the cookie that is there. */
+  signIn(token: string | null): Promise<PageSession>
+}
+
+export function createApiClient({ onSignedOut }: { onSignedOut: () => void }): ApiClient {
+  let csrf = ''
+  const request = async (path: string, init: RequestInit): Promise<Response> => {
+    const response = await fetch(path, {
+      credentials: 'same-origin',
+      cache: 'no-store',
+      redirect: 'error',
+      ...init,
+    }).catch((error: unknown) => {
+      if (init.signal?.aborted) throw error
+      throw new SourceError(0, {
+        code: 'offline',
+        message: 'The server does not answer.',
+        hint: 'Is `troupe serve` still running?',
+      })
+    })
+    if (response.ok) return response
+    const error = await toError(response)
+    if (error.status === 401) onSignedOut()
+    throw error
+  }
+  const write = { 'content-type': 'application/json', 'x-troupe-request': '1' }
+  return {
+    get: async (path, signal) => (await request(path, { ...(signal ? { signal } : undefined) })).json(),
+    post: async (path, body) => {
+      const headers = { ...write, 'x-troupe-csrf': csrf }
+      return (await request(path, { method: 'POST', headers, body: JSON.stringify(body) })).json()
+    },
+    stream: (path, lastEventId, signal) =>
+      request(path, {
+        signal,
+        headers: {
+          accept: 'text/event-stream',
+          ...(lastEventId === null ? undefined : { 'last-event-id': lastEventId }),
+        },
+      }),
+    async signIn(token) {
+      const response =
+        token === null
+          ? await request('/api/session', {})
+          : await request('/api/session', {
+              method: 'POST',
+              headers: { ...write, authorization: `Bearer ${token}` },
+              body: '{}',
+            })
+      const session = (await response.json()) as PageSession
+      csrf = session.csrf
+      return session
+    },
+  }
+}
+
+async function toError(response: Response): Promise<SourceError> {
+  const fallback = { code: 'http', message: `The server answered ${response.status}.` }
+  try {
+    const { error } = (await response.json()) as ErrorBody
+    return new SourceError(response.status, { ...fallback, ...error })
+  } catch {
+    return new SourceError(response.status, fallback)
+  }
+}

@@ -1,0 +1,108 @@
+import type { InboxItem, PanelPage, RunItem, RunPage, RunSummary } from '../../src/surfaces/http/contract.ts'
+import type { TimelineChanges } from '../../src/views/timeline/timeline.ts'
+import type { ApiClient } from './api-client.ts'
+import { watchStream } from './event-stream.ts'
+import type { ChangeListener, Commands, Connection, DataSource, RunQuery, TimelineListener } from './source.ts'
+
+/** Data from the API of `troupe serve`. */
+export function createHttpSource(api: ApiClient): DataSource {
+  const run = (runId: string) => `/api/runs/${encodeURIComponent(runId)}`
+  return {
+    session: () => api.signIn(null),
+    runs: (query) => api.get<RunPage>(`/api/runs${queryOf(runParameters(query))}`),
+    run: (runId) => api.get<RunItem>(run(runId)),
+    summaries: (ids) => api.get<RunSummary[]>(`/api/runs/summaries${queryOf({ ids: ids.join(',') })}`),
+    inbox: () => api.get<InboxItem[]>('/api/inbox'),
+    watchTimeline: (runId, listener) => watchTimeline(api, `${run(runId)}/timeline`, listener),
+    watchChanges: (listener) => watchChanges(api, listener),
+    detail: (runId, { kind, id }, seq) => api.get(`${run(runId)}/detail${queryOf({ kind, id, seq })}`),
+    panels: (runId, seq) => api.get<PanelPage>(`${run(runId)}/panels${queryOf({ seq })}`),
+    events: (runId, { after, limit }) => api.get(`${run(runId)}/events${queryOf({ after, limit })}`),
+    artifacts: (runId) => api.get(`${run(runId)}/artifacts`),
+    artifactHref: (runId, { name, version }) =>
+      `${run(runId)}/artifacts/${encodeURIComponent(name)}${queryOf({ version })}`,
+    reports: () => api.get('/api/metrics'),
+    commands: createCommands(api, run),
+  }
+}
+
+function createCommands(api: ApiClient, run: (runId: string) => string): Commands {
+  return {
+    start: (pattern, input, { title, tags }) =>
+      api.post('/api/runs', {
+        pattern,
+        input,
+        ...(title ? { title } : undefined),
+        ...(tags && tags.length > 0 ? { tags } : undefined),
+      }),
+    cancel: (runId) => api.post(`${run(runId)}/cancel`, {}),
+    resume: (runId) => api.post(`${run(runId)}/resume`, {}),
+    fork: (runId, seq) => api.post(`${run(runId)}/fork`, { seq }),
+    steer: (runId, action) => api.post(`${run(runId)}/steer`, action),
+    answer: (gateId, answer, hash) => api.post(`/api/gates/${encodeURIComponent(gateId)}/answer`, { answer, hash }),
+  }
+}
+
+function runParameters({
+  status,
+  pattern,
+  tags,
+  text,
+  cursor,
+  limit,
+}: RunQuery): Record<string, string | number | undefined> {
+  return {
+    status: status === undefined || status.length === 0 ? undefined : status.join(','),
+    pattern,
+    tag: tags === undefined || tags.length === 0 ? undefined : tags.join(','),
+    text: text || undefined,
+    cursor: cursor ?? undefined,
+    limit,
+  }
+}
+
+function queryOf(parameters: Record<string, string | number | undefined>): string {
+  const entries = Object.entries(parameters).flatMap(([key, value]) =>
+    value === undefined ? [] : [`${key}=${encodeURIComponent(value)}`],
+  )
+  return entries.length === 0 ? '' : `?${entries.join('&')}`
+}
+
+function watchTimeline(api: ApiClient, path: string, listener: TimelineListener): () => void {
+  return watchStream({
+    open: (lastEventId, signal) => api.stream(path, lastEventId, signal),
+    onOpen: () => listener.onState?.({ state: 'live' }),
+    onBreak: (since, retry_at) => listener.onState?.({ state: 'connecting', since, retry_at }),
+    onRefused: ({ status }) => {
+      if (status === 404) listener.onGone?.()
+      else listener.onState?.({ state: 'signed_out' })
+    },
+    onEvent({ event, data }) {
+      if (event === 'snapshot') {
+        const { seq, timeline } = JSON.parse(data)
+        listener.onSnapshot(seq, timeline)
+      } else if (event === 'changes') listener.onChanges(JSON.parse(data) as TimelineChanges)
+      else if (event === 'panels') listener.onPanels?.(JSON.parse(data).seq)
+      else if (event === 'gone') listener.onGone?.()
+    },
+  })
+}
+
+function watchChanges(api: ApiClient, listener: ChangeListener): () => void {
+  const setState = (connection: Connection) => listener.onState(connection)
+  return watchStream({
+    open: (lastEventId, signal) => api.stream('/api/changes', lastEventId, signal),
+    onOpen: () => {
+      setState({ state: 'live' })
+      // Whatever changed before the stream was open is not told by it.
+      listener.onRuns(null)
+      listener.onInbox(null)
+    },
+    onBreak: (since, retry_at) => setState({ state: 'connecting', since, retry_at }),
+    onRefused: () => setState({ state: 'signed_out' }),
+    onEvent({ event, data }) {
+      if (event === 'runs') listener.onRuns(JSON.parse(data).run_ids ?? null)
+      else if (event === 'inbox') listener.onInbox(JSON.parse(data).open ?? null)
+    },
+  })
+}

@@ -1,0 +1,98 @@
+import type { RefObject } from 'react'
+import { useState } from 'react'
+import type { InboxItem } from '../../src/surfaces/http/contract.ts'
+import { inertLine } from '../design/inert-text.ts'
+import { StateText } from '../design/state.tsx'
+import { useKeys } from '../shell/keys.ts'
+import { announce } from '../shell/live-region.tsx'
+import { hasScope, useConnection, usePage } from '../shell/page-context.ts'
+import { AnswerButtons, AnswerField, capitalize } from './answer-controls.tsx'
+import type { GateAnswers } from './gate-answers.ts'
+import { answersOf, answerWithText } from './gate-answers.ts'
+import { useDecisionLock } from './use-decision-lock.ts'
+
+interface DecisionBarProps {
+  question: InboxItem
+  content: RefObject<HTMLElement | null>
+  position: string
+  /** Sends the answer; resolves to the problem, or to nothing. */
+  onAnswer: (answer: string) => Promise<string | null>
+}
+
+/** The answers to a question. They act only 500 ms after the page last moved, and only for a token that may approve. */
+export function DecisionBar({ question, content, position, onAnswer }: DecisionBarProps) {
+  const { session, source } = usePage()
+  const answers = answersOf(question)
+  const { positive, negative } = answers
+  const lock = useDecisionLock(content, question.gate_id + question.hash)
+  const [text, setText] = useState('')
+  const [sending, setSending] = useState(false)
+  const [problem, setProblem] = useState<string | null>(null)
+  const mayApprove = source.commands !== null && hasScope(session, 'approve')
+  const blocked = lock.locked || sending || !mayApprove
+  const send = async (answer: string) => {
+    if (blocked || answer === '') return
+    setSending(true)
+    setProblem(null)
+    const refused = await onAnswer(answer)
+    setSending(false)
+    setProblem(refused)
+    if (refused === null) announce(`Answered: ${inertLine(answer, 60)}`)
+  }
+  const press = (answer: string) => void send(answerWithText(answer, text, answers))
+  const sendText = () => void send(text.trim())
+  const keys = [
+    ['a', positive],
+    ['d', negative],
+  ] as const
+  useKeys(
+    'Inbox',
+    keys.flatMap(([key, answer]) =>
+      answer === null ? [] : [{ keys: key, label: capitalize(answer), run: () => press(answer) }],
+    ),
+  )
+  if (!mayApprove) return <ReadOnlyBar position={position} />
+  return (
+    <footer className="decision-bar" data-locked={lock.locked ? '' : undefined}>
+      {answers.freeText ? <AnswerField answers={answers} text={text} onChange={setText} onSend={sendText} /> : null}
+      <AnswerButtons
+        answers={answers}
+        blocked={blocked}
+        sweep={lock.locked && !sending ? lock.turn : null}
+        onPress={press}
+        onSend={answers.freeText && !answers.textIsReason && text.trim() !== '' ? sendText : null}
+      />
+      <p className="decision-hint">
+        <DecisionHint answers={answers} problem={problem} sending={sending} />
+        <span className="grow" />
+        <span>{position}</span>
+      </p>
+    </footer>
+  )
+}
+
+function ReadOnlyBar({ position }: { position: string }) {
+  return (
+    <footer className="decision-bar decision-note">
+      <StateText state="cancelled">Your token may not approve. Somebody with the scope “approve” can answer.</StateText>
+      <span className="grow" />
+      <span className="muted">{position}</span>
+    </footer>
+  )
+}
+
+function DecisionHint(props: { answers: GateAnswers; problem: string | null; sending: boolean }) {
+  const { answers, problem, sending } = props
+  const connected = useConnection().state === 'live'
+  if (problem !== null)
+    return (
+      <span role="alert">
+        <StateText state="failed">{inertLine(problem, 300)}</StateText>
+      </span>
+    )
+  if (sending) return <span>Sending…</span>
+  if (!connected) return <span>No connection. The question may have been answered meanwhile.</span>
+  const { textIsReason, positive } = answers
+  const scope = textIsReason && positive !== null ? `${capitalize(positive)} covers this exact call once. ` : ''
+  return <span>{scope}Buttons unlock 0.5 s after the page last moved.</span>
+}
