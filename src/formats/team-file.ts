@@ -26,6 +26,8 @@ export interface TeamFileResult {
   /** Set when the team can be run, even if it has warnings. */
   team?: Team
   problems: TeamFileProblem[]
+  /** The files that were read, by their real paths. */
+  files?: string[]
 }
 
 export interface TeamTextInput {

@@ -121,3 +121,19 @@ test('A26 control: a link within the project is read', async () => {
   const { agents } = await findAgents({ project: clone.folder, builtIn: false })
   expect(agents.map(({ name }) => name)).toEqual(['helper', 'reviewer'])
 })
+
+test('FT12 a member cannot rewrite the file of its own team; control: another file beside it can be written', async () => {
+  const cli = await createCliFixture()
+  const team = 'name: pair\nagents:\n  - name: writer\n    role: Write.\n    tools: [Write]\n'
+  await cli.write('team.yaml', team)
+  const write = (file_path: string) => ({ toolCalls: [{ name: 'Write', input: { file_path, content: 'stolen' } }] })
+  const model = await cli.script('script.json', [
+    { when: { turn: 1 }, reply: write('team.yaml') },
+    { when: { turn: 2 }, reply: write('other.yaml') },
+    { reply: { text: 'Done.' } },
+  ])
+  const run = await cli.troupe('run', 'team', 'go', '--team', 'team.yaml', '--model', model, '--allow', 'Write')
+  expect(run.code, run.err).toBeLessThan(4)
+  expect(await cli.read('team.yaml')).toBe(team)
+  expect(await cli.read('other.yaml')).toBe('stolen')
+})

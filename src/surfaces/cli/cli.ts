@@ -38,6 +38,8 @@ export interface Cli<Own extends object = object> {
   config?: LoadedConfig | undefined
   /** The command executes runs. */
   executes?: boolean
+  /** The files that the run is configured by, such as a team file: its own agents must not write them. */
+  sourceFiles?: string[]
   /** Whether agent files of the project may be used, once that is known. */
   usesProjectAgents?: boolean
 }

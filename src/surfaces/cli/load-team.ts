@@ -12,7 +12,9 @@ import { formatProblemCount, teamProblemLines } from './render/team-problem-line
 export async function readTeamSource(cli: Cli, file: string): Promise<TeamFileResult> {
   const { readTeamTree } = await import('../../formats/team-tree.ts')
   const { agents } = await loadAllAgents(cli)
-  return readTeamTree(file, { roster: agents.map(({ name }) => name) })
+  const result = await readTeamTree(file, { roster: agents.map(({ name }) => name) })
+  cli.sourceFiles = [...(cli.sourceFiles ?? []), ...(result.files ?? [])]
+  return result
 }
 
 /** Loads a team for a run. Prints problems as `team check` does; throws when any is an error. */

@@ -33,10 +33,11 @@ export async function workspaceOptions(cli: Cli): Promise<WorkspaceOptions> {
       ...(hosts.length > 0
         ? { network: { hosts: options.allowHost ?? [], ...(search ? { search } : undefined) } }
         : undefined),
-      // Prevents privilege escalation: agents must not edit agent files or MCP configuration.
+      // Prevents privilege escalation: agents must not edit agent files, MCP configuration or their own team.
       protect: [
         ...(await agentFoldersToProtect(cli)),
         ...(options.mcpConfig === undefined ? [] : [resolve(options.mcpConfig)]),
+        ...(cli.sourceFiles ?? []),
       ],
     },
     ...(isMissing ? { disabledTools: ['Bash', 'LSP'] } : undefined),

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type { Troupe } from '../../../index.ts'
 import type { Cli } from '../cli.ts'
 import { findRun } from '../find-run.ts'
@@ -27,6 +28,7 @@ export async function runPatternCommand(
 ): Promise<number> {
   const { input: path, team: file, set, tag: tags } = cli.options
   const fields = { ...(path === undefined ? {} : await readObjectFile(path, '--input')), ...flags }
+  if (path !== undefined && path !== '-') cli.sourceFiles = [resolve(path)]
   const from = path === undefined || path === '-' ? './stdin' : path
   const completed = pattern === TEAM_PATTERN ? await resolveTeamInput(cli, fields, { from, file, set }) : fields
   const limits = await limitsFrom(cli)
