@@ -124,12 +124,16 @@ test('A26 control: a link within the project is read', async () => {
 
 test('FT12 a member cannot rewrite the file of its own team; control: another file beside it can be written', async () => {
   const cli = await createCliFixture()
-  const team = 'name: pair\nagents:\n  - name: writer\n    role: Write.\n    tools: [Write]\n'
-  await cli.write('team.yaml', team)
+  const team = 'name: pair\nagents:\n  - name: writer\n    role: Write.\n    tools: [Read, Write]\n'
+  for (const name of ['team.yaml', 'other.yaml']) await cli.write(name, team)
   const write = (file_path: string) => ({ toolCalls: [{ name: 'Write', input: { file_path, content: 'stolen' } }] })
   const model = await cli.script('script.json', [
-    { when: { turn: 1 }, reply: write('team.yaml') },
-    { when: { turn: 2 }, reply: write('other.yaml') },
+    {
+      when: { turn: 1 },
+      reply: { toolCalls: ['team.yaml', 'other.yaml'].map((file_path) => ({ name: 'Read', input: { file_path } })) },
+    },
+    { when: { turn: 2 }, reply: write('team.yaml') },
+    { when: { turn: 3 }, reply: write('other.yaml') },
     { reply: { text: 'Done.' } },
   ])
   const run = await cli.troupe('run', 'team', 'go', '--team', 'team.yaml', '--model', model, '--allow', 'Write')
