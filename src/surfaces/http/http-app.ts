@@ -35,7 +35,7 @@ export function createHttpApp(parts: HttpParts): HttpApp {
   })
   app.use('/api/*', protectApi(parts))
   const { troupe, signal, limits } = parts
-  const streams = mountStreams(app, { troupe, signal, openStream: limits.openStream })
+  const streams = mountStreams(app, { troupe, signal, openStream: limits.openStream, onError: parts.onError })
   const routes = [...apiRoutes, openApiRoute([...apiRoutes, ...streams])]
   for (const route of routes) mountRoute(app, route, parts)
   for (const [path, same] of Map.groupBy([...routes, ...streams], (route) => route.path))

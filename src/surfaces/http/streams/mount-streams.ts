@@ -1,4 +1,5 @@
 import type { Context } from 'hono'
+import { toTroupeError } from '../../../errors.ts'
 import type { Troupe } from '../../../index.ts'
 import type { Principal } from '../auth/principal.ts'
 import { refuse } from '../checks/refusal.ts'
@@ -8,6 +9,7 @@ import type { SseProducer } from './sse-connection.ts'
 import type { ServerStreamOptions } from './streams.ts'
 import { createStreams } from './streams.ts'
 import type { TimelineFold } from './timeline-feed.ts'
+import { newTimelineFold } from './timeline-fold.ts'
 
 /** The parts that streams work with. */
 export interface StreamParts {
@@ -16,7 +18,10 @@ export interface StreamParts {
   signal: AbortSignal
   /** Counts a stream of the caller; throws 429 above the limit. Returns the function that ends it. */
   openStream(principal: Principal): () => void
+  /** Told about errors that callers do not see. */
+  onError?(error: Error): void
   options?: Partial<ServerStreamOptions>
+  /** Default: the timeline with the views of all patterns. */
   newFold?(): Promise<TimelineFold>
 }
 
@@ -59,10 +64,14 @@ const routes: readonly DocumentedRoute[] = [
  */
 export function mountStreams(app: HttpApp, parts: StreamParts): readonly DocumentedRoute[] {
   const { troupe, signal, openStream, newFold, options } = parts
-  const streams = createStreams({ troupe, newFold: newFold ?? noTimeline, options })
+  const streams = createStreams({ troupe, newFold: newFold ?? (() => newTimelineFold(troupe)), options })
   signal.addEventListener('abort', () => streams.close(), { once: true })
   const respond = (context: Context<HttpEnvironment>, produce: SseProducer) =>
-    streams.respond(produce, openStream(context.get('principal')))
+    streams.respond(produce, {
+      onEnd: openStream(context.get('principal')),
+      onError: (thrown) => parts.onError?.(toTroupeError(thrown)),
+      ...disconnectOf(context),
+    })
 
   app.get('/api/runs/:run_id/events', async (context, next) => {
     if (!context.req.header('accept')?.includes(SSE)) return next()
@@ -78,6 +87,12 @@ export function mountStreams(app: HttpApp, parts: StreamParts): readonly Documen
   })
   app.get('/api/changes', (context) => respond(context, streams.lists()))
   return routes
+}
+
+/** A socket that is destroyed, instead of a body with an error: that would wait for a client that does not read, and show it the error. */
+function disconnectOf({ env }: Context<HttpEnvironment>): { disconnect?: () => void } {
+  const outgoing = env?.outgoing
+  return outgoing ? { disconnect: () => void outgoing.destroy() } : {}
 }
 
 function lastEventId(context: Context): number | undefined {
@@ -97,8 +112,4 @@ function unknownEventId(head: number) {
     message: `\`Last-Event-ID\` is beyond the last event of the run (${head})`,
     hint: 'connect without the header to get all events',
   })
-}
-
-function noTimeline(): Promise<TimelineFold> {
-  return Promise.reject(new Error('no timeline'))
 }

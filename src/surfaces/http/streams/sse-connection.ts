@@ -50,9 +50,16 @@ export const SSE_HEADERS: Readonly<Record<string, string>> = {
   'x-accel-buffering': 'no',
 }
 
-/** The body of a response that `produce` writes. It begins when the body is read. */
-export function sseBody(produce: SseProducer, options: SseOptions = DEFAULT_SSE_OPTIONS): ReadableStream<Uint8Array> {
-  const connection = new SseConnection(options)
+/**
+ * The body of a response that `produce` writes. `disconnect` ends the connection at once; without it the body has an error, whose text an
+ * adapter may send to the client.
+ */
+export function sseBody(
+  produce: SseProducer,
+  options: SseOptions = DEFAULT_SSE_OPTIONS,
+  disconnect?: () => void,
+): ReadableStream<Uint8Array> {
+  const connection = new SseConnection(options, disconnect)
   return new ReadableStream<Uint8Array>(
     {
       start: (controller) => connection.start(controller, produce),
@@ -66,6 +73,7 @@ export function sseBody(produce: SseProducer, options: SseOptions = DEFAULT_SSE_
 
 class SseConnection implements SseClient {
   readonly #options: SseOptions
+  readonly #disconnect: (() => void) | undefined
   readonly #left = new AbortController()
   readonly signal = this.#left.signal
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
@@ -80,8 +88,9 @@ class SseConnection implements SseClient {
   #wroteAt = performance.now()
   #timer: NodeJS.Timeout | undefined
 
-  constructor(options: SseOptions) {
+  constructor(options: SseOptions, disconnect: (() => void) | undefined) {
     this.#options = options
+    this.#disconnect = disconnect
   }
 
   start(controller: ReadableStreamDefaultController<Uint8Array>, produce: SseProducer): void {
@@ -179,7 +188,9 @@ class SseConnection implements SseClient {
   #break(thrown: unknown): void {
     if (this.signal.aborted) return
     this.leave()
-    this.#controller?.error(thrown)
+    if (!this.#disconnect) return this.#controller?.error(thrown)
+    this.#disconnect()
+    this.#controller?.close()
   }
 
   #check(): void {

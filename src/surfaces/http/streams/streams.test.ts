@@ -128,9 +128,10 @@ describe('the stream of events', () => {
     const { store, streams } = await setUp()
     await createJournal(store, 'r1')
     let ended = 0
-    const { body } = streams.respond(streams.events('r1', 0), () => {
+    const onEnd = () => {
       ended += 1
-    })
+    }
+    const { body } = streams.respond(streams.events('r1', 0), { onEnd })
     const events = parseSse(body as ReadableStream<Uint8Array>)
     await takeSse(events, 1)
     expect(ended).toBe(0)

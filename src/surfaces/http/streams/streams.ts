@@ -28,14 +28,24 @@ export interface StreamSource {
   options?: Partial<ServerStreamOptions> | undefined
 }
 
+export interface StreamConnection {
+  headers?: Readonly<Record<string, string>>
+  /** Called when the stream has ended or the client has left. */
+  onEnd?(): void
+  /** Called with the error that ended the stream. */
+  onError?(error: unknown): void
+  /** Ends the connection at once. */
+  disconnect?(): void
+}
+
 /** The live streams of a server. */
 export interface Streams {
   events(run_id: string, after: number): SseProducer
   /** Without `after` it begins with a snapshot. */
   timeline(run_id: string, after: number | undefined): SseProducer
   lists(): SseProducer
-  /** The response of a stream; `onEnd` is called when it has ended or the client has left. */
-  respond(produce: SseProducer, onEnd?: () => void, headers?: Readonly<Record<string, string>>): Response
+  /** The response of a stream. */
+  respond(produce: SseProducer, connection?: StreamConnection): Response
   /** The number of timelines that are kept. */
   readonly feeds: number
   /** Ends all streams. */
@@ -55,12 +65,21 @@ export function createStreams({ troupe, newFold, options: given }: StreamSource)
     events: (run_id, after) => eventStream({ troupe, watcher }, run_id, after),
     timeline: (run_id, after) => timelineStream(feeds, run_id, after),
     lists: () => lists.stream(),
-    respond(produce, onEnd, headers) {
+    respond(produce, { headers, onEnd, onError, disconnect } = {}) {
       const produceUntilClosed: SseProducer = async (client) => {
         const signal = AbortSignal.any([client.signal, closing.signal])
-        await produce({ signal, write: (frame) => client.write(frame) }).finally(onEnd)
+        try {
+          await produce({ signal, write: (frame) => client.write(frame) })
+        } catch (thrown) {
+          if (signal.aborted) return
+          onError?.(thrown)
+          throw thrown
+        } finally {
+          onEnd?.()
+        }
       }
-      return new Response(sseBody(produceUntilClosed, options), { headers: { ...SSE_HEADERS, ...headers } })
+      const body = sseBody(produceUntilClosed, options, disconnect)
+      return new Response(body, { headers: { ...SSE_HEADERS, ...headers } })
     },
     close() {
       closing.abort()
