@@ -96,3 +96,34 @@ test('SB31 a command that removes the write permission of the workspace leaves n
   expect(statSync(fixture.workspace).mode & 0o300).toBe(0o300)
   expect(readdirSync(fixture.workspace).filter((name) => name !== '.troupe')).toEqual([])
 })
+
+/** A repository below more folders than a scan visits, and whether a command can write its hooks. */
+async function plantHookBehindFolders(count: number): Promise<boolean> {
+  using fixture = createToolWorkspace()
+  const { workspace, toolbox } = fixture
+  for (let index = 0; index < count; index += 1) mkdirSync(join(workspace, `f${index}`))
+  const hooks = join(workspace, 'z/deep/repository/.git/hooks')
+  mkdirSync(hooks, { recursive: true })
+  writeFileSync(join(hooks, '../HEAD'), 'ref: refs/heads/main\n')
+  const running = await toolbox.sandbox.spawn({
+    command: 'echo evil > z/deep/repository/.git/hooks/post-commit; echo ok > z/deep/file',
+  })
+  await running.ended
+  expect(existsSync(join(workspace, 'z/deep/file'))).toBe(count < 10_000)
+  return existsSync(join(hooks, 'post-commit'))
+}
+
+test('SB36 ten thousand folders do not hide a repository: what is not searched is read-only', async () => {
+  expect(await plantHookBehindFolders(5)).toBe(false)
+  expect(await plantHookBehindFolders(10_050)).toBe(false)
+}, 60_000)
+
+test('SB3 a repository eight folders below the root is protected, and files there can be written', async () => {
+  using fixture = createToolWorkspace()
+  const folder = 'a/b/c/d/e/f/g/h'
+  mkdirSync(join(fixture.workspace, folder, '.git/hooks'), { recursive: true })
+  const command = `echo evil > ${folder}/.git/hooks/post-commit; echo ok > ${folder}/file`
+  await (await fixture.toolbox.sandbox.spawn({ command })).ended
+  expect(existsSync(join(fixture.workspace, folder, '.git/hooks/post-commit'))).toBe(false)
+  expect(existsSync(join(fixture.workspace, folder, 'file'))).toBe(true)
+})

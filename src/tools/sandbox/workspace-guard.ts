@@ -1,6 +1,6 @@
 import type { Dirent } from 'node:fs'
 import { existsSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { TROUPE_FOLDER } from '../files/check-protected.ts'
 import { findGitFolder } from '../files/git-hooks.ts'
 import {
@@ -21,12 +21,16 @@ import { pathSegments } from '../files/workspace-path.ts'
  * 3. Missing paths are listed too: the sandbox masks them, so that a command cannot create them.
  */
 
-/** Bounds of the scan for repositories and agent definitions. */
-const MAX_DEPTH = 6
+/** Bounds of the scan for repositories and agent definitions. Folders beyond them are read-only as a whole. */
+const MAX_DEPTH = 40
 const MAX_FOLDERS = 10_000
+const MAX_CREATED_FOLDERS = 500_000
+/** Every protected path is a mount of the sandbox. */
+const MAX_UNSCANNED = 200
+const MAX_SUBMODULE_DEPTH = 6
 
 export function writeProtectedPaths(workspace: Workspace, writable: readonly string[]): string[] {
-  const folders = findMarkedFolders(workspace.realPath)
+  const { marked: folders, unscanned } = scanFolders(workspace.realPath)
   const trees = folders.filter((folder) => existsSync(join(folder, '.git')))
   const bare = folders.filter((folder) => !trees.includes(folder) && isBareRepository(folder))
   const nested = folders
@@ -37,6 +41,7 @@ export function writeProtectedPaths(workspace: Workspace, writable: readonly str
     ...trees.flatMap((tree) => gitProtectedPaths(tree, writable)),
     ...bare.flatMap((folder) => repositoryProtectedPaths(folder, workspace.realPath)),
     ...nested,
+    ...unscanned,
     ...protectedPaths(workspace, trees),
   ]
   return [...new Set(all)].filter((path) => writable.some((root) => isWithin(path, root)))
@@ -86,22 +91,46 @@ function succeeds(operation: () => void): boolean {
   }
 }
 
-/** Bare repositories, and folders with a marker such as `.git`, breadth first: beyond the bounds the deepest are skipped. */
+/** Bare repositories, and folders with a marker such as `.git`, after a command that may have created any number of folders. */
 export function findMarkedFolders(root: string): string[] {
-  const found: string[] = []
-  let remaining = MAX_FOLDERS
+  return scanFolders(root, MAX_CREATED_FOLDERS).marked
+}
+
+interface FolderScan {
+  marked: string[]
+  /** Folders beyond the bounds, which may hold anything. */
+  unscanned: string[]
+}
+
+/** Breadth first. Fails closed: a command that creates thousands of folders must not hide a repository from the scan. */
+function scanFolders(root: string, limit = MAX_FOLDERS): FolderScan {
+  const marked: string[] = []
+  const unscanned: string[] = []
+  let remaining = limit
   let level = [root]
   for (let depth = 0; depth <= MAX_DEPTH && level.length > 0; depth++) {
     const scanned = level.slice(0, remaining).map((folder) => ({ folder, entries: listEntries(folder) }))
+    unscanned.push(...level.slice(remaining))
     remaining -= scanned.length
-    found.push(...scanned.filter(({ entries }) => isMarked(entries.map(({ name }) => name))).map(toFolder))
+    marked.push(...scanned.filter(({ entries }) => isMarked(entries.map(({ name }) => name))).map(toFolder))
     level = scanned.flatMap(({ folder, entries }) =>
       entries
         .filter((entry) => entry.isDirectory() && !SKIPPED_FOLDERS.has(entry.name))
         .map(({ name }) => join(folder, name)),
     )
   }
-  return found
+  return { marked, unscanned: coveringFolders([...unscanned, ...level], root) }
+}
+
+/** These folders, or fewer that contain them. */
+function coveringFolders(folders: readonly string[], root: string): string[] {
+  let covering = [...new Set(folders)]
+  while (covering.length > MAX_UNSCANNED) {
+    const parents = new Set(covering.map((folder) => (folder === root ? root : dirname(folder))))
+    if (parents.size === 1 && parents.has(covering[0] ?? '')) break
+    covering = [...parents]
+  }
+  return covering.filter((folder) => covering.every((other) => other === folder || !isWithin(folder, other)))
 }
 
 const MARKERS = new Set(['.git', '.claude', '.github', '.amplifier', '.mcp.json', TROUPE_FOLDER])
@@ -141,7 +170,7 @@ export function worktreeFolders(git: string): string[] {
 
 /** The git folders of submodules. Their names can contain slashes, and submodules can be nested. */
 export function submoduleFolders(git: string): string[] {
-  return nestedSubmodules(join(git, 'modules'), MAX_DEPTH)
+  return nestedSubmodules(join(git, 'modules'), MAX_SUBMODULE_DEPTH)
 }
 
 function nestedSubmodules(folder: string, depth: number): string[] {
