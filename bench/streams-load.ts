@@ -50,7 +50,13 @@ export async function runStreamLoad(load: StreamLoad): Promise<StreamLoadReport>
   const agent = new Agent({ keepAlive: false, maxSockets: Number.POSITIVE_INFINITY })
   const clients = Array.from(
     { length: load.clients },
-    (_, index) => new LoadClient({ port: server.port, agent, last: load.events, pause_ms: index < load.slow ? load.stall_ms * 2.5 : 0 }),
+    (_, index) =>
+      new LoadClient({
+        port: server.port,
+        agent,
+        last: load.events,
+        pause_ms: index < load.slow ? load.stall_ms * 2.5 : 0,
+      }),
   )
   const start = performance.now()
   const done = Promise.all(clients.map((client) => client.follow()))

@@ -33,7 +33,7 @@ const server = createServer((request, response) => void listener(request, respon
 server.listen({ port: 0, host: '127.0.0.1', backlog: 1024 }, () => {
   process.send?.({ port: (server.address() as AddressInfo).port })
 })
-const timer = setInterval(() => process.send?.({ memory: process.memoryUsage() }), 100)
+const timer = setInterval(() => process.send?.({ memory: process.memoryUsage() }, () => {}), 100)
 process.on('disconnect', () => {
   clearInterval(timer)
   stopping.abort()

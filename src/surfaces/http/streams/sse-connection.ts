@@ -188,9 +188,12 @@ class SseConnection implements SseClient {
   #break(thrown: unknown): void {
     if (this.signal.aborted) return
     this.leave()
-    if (!this.#disconnect) return this.#controller?.error(thrown)
-    this.#disconnect()
-    this.#controller?.close()
+    if (this.#disconnect) {
+      this.#disconnect()
+      this.#controller?.close()
+    } else {
+      this.#controller?.error(thrown)
+    }
   }
 
   #check(): void {
