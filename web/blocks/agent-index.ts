@@ -4,7 +4,7 @@ import { createContext, useContext } from 'react'
 export type AgentIndex = (label: string) => number
 
 /** Without lanes (the inbox) the name alone decides, so that an agent keeps its colour. */
-function indexFromName(label: string): number {
+export function indexFromName(label: string): number {
   let sum = 0
   for (const character of label) sum = (sum * 31 + (character.codePointAt(0) ?? 0)) % 9973
   return sum % 12

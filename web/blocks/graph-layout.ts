@@ -39,12 +39,14 @@ export function layoutGraph(nodes: readonly PanelNode[], edges: readonly PanelEd
   const layers = orderLayers(toLayers(nodes, drawn), drawn)
   const placed = placeNodes(layers)
   const tallest = Math.max(1, ...layers.map((layer) => layer.length))
-  const hasBackward = drawn.some((edge) => isBackward(placed, edge))
+  const lines = drawn.flatMap((edge) => placeEdge(placed, drawn, edge))
+  const lowest = Math.max(0, ...lines.map(({ label }) => label.y))
+  const height = MARGIN * 2 + tallest * (NODE_HEIGHT + ROW_GAP) - ROW_GAP
   return {
     nodes: [...placed.values()],
-    edges: drawn.flatMap((edge) => placeEdge(placed, drawn, edge)),
+    edges: lines,
     width: MARGIN * 2 + layers.length * NODE_WIDTH + Math.max(layers.length - 1, 0) * COLUMN_GAP,
-    height: MARGIN * 2 + tallest * (NODE_HEIGHT + ROW_GAP) - ROW_GAP + (hasBackward ? ROW_GAP * 2 : 0),
+    height: Math.max(height, Math.ceil(lowest) + MARGIN),
   }
 }
 

@@ -52,7 +52,16 @@ function Picture({ nodes, edges, title }: GraphProps): ReactNode {
       >
         <title>{title}</title>
         <defs>
-          <marker id={arrow} viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto">
+          <marker
+            id={arrow}
+            viewBox="0 0 8 8"
+            refX="8"
+            refY="4"
+            markerWidth="8"
+            markerHeight="8"
+            markerUnits="userSpaceOnUse"
+            orient="auto"
+          >
             <path d="M0,0 L8,4 L0,8 Z" className="graph-head" />
           </marker>
         </defs>

@@ -3,7 +3,7 @@ import type { PanelTone, PanelUnit, PanelValue } from '../../src/kernel/panel.ts
 import { formatCount, formatDuration, formatShare, formatTime, formatTokens, formatUsd } from '../design/format.ts'
 import { inertText } from '../design/inert-text.ts'
 import { Monogram } from '../design/monogram.tsx'
-import { StateIcon } from '../design/state.tsx'
+import { StateText } from '../design/state.tsx'
 import { useAgentIndex } from './agent-index.ts'
 
 const NUMERIC: ReadonlySet<PanelUnit> = new Set(['count', 'share', 'usd', 'ms', 'tokens', 'time'])
@@ -53,10 +53,5 @@ export function AgentName({ label }: { label: string }): ReactNode {
 }
 
 export function StateWord({ state }: { state: string }): ReactNode {
-  return (
-    <span className="state-word">
-      <StateIcon state={state} />
-      <span>{inertText(state)}</span>
-    </span>
-  )
+  return <StateText state={state} />
 }

@@ -19,6 +19,8 @@ export function createHttpSource(api: ApiClient): DataSource {
     panels: (runId, seq) => api.get<PanelPage>(`${run(runId)}/panels${queryOf({ seq })}`),
     events: (runId, { after, limit }) => api.get(`${run(runId)}/events${queryOf({ after, limit })}`),
     artifacts: (runId) => api.get(`${run(runId)}/artifacts`),
+    artifactPreview: (runId, { name, version }) =>
+      api.get(`${run(runId)}/artifacts/${encodeURIComponent(name)}/preview${queryOf({ version })}`),
     artifactHref: (runId, { name, version }) =>
       `${run(runId)}/artifacts/${encodeURIComponent(name)}${queryOf({ version })}`,
     reports: () => api.get('/api/metrics'),

@@ -1,4 +1,6 @@
 import type {
+  ArtifactItem,
+  ArtifactPreview,
   Detail,
   InboxItem,
   PageSession,
@@ -34,16 +36,6 @@ export interface EventPage {
   events: readonly unknown[]
   /** The seq to ask after for the next page; `null` at the end. */
   next: number | null
-}
-
-export interface ArtifactItem {
-  name: string
-  version: number
-  type: string
-  size: number
-  at: number
-  by: string | null
-  [field: string]: unknown
 }
 
 export interface TimelineListener {
@@ -100,6 +92,8 @@ export interface DataSource {
   panels(runId: string, seq?: number): Promise<PanelPage>
   events(runId: string, page: { after?: number; limit?: number }): Promise<EventPage>
   artifacts(runId: string): Promise<ArtifactItem[]>
+  /** The beginning of the content as text. */
+  artifactPreview(runId: string, artifact: { name: string; version: number }): Promise<ArtifactPreview>
   /** The address of the content, for a download; `null` in an export. */
   artifactHref(runId: string, artifact: { name: string; version: number }): string | null
   reports(): Promise<Report[]>

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'react'
 import { EmptyState } from '../design/notice.tsx'
 import { InboxPage } from '../inbox/inbox-page.tsx'
 import { MetricsPage } from '../metrics/metrics-page.tsx'
+import { RunPage } from '../run/run-page.tsx'
 import { RunsPage } from '../runs/runs-page.tsx'
 import { ErrorBoundary } from './error-boundary.tsx'
 import { HelpDialog } from './help-dialog.tsx'
@@ -58,11 +59,12 @@ export function App() {
 }
 
 function CurrentPage({ place }: { place: Place }) {
+  const { source } = usePage()
   switch (place.page) {
     case 'runs':
       return <RunsPage query={place.query} />
     case 'run':
-      return <EmptyState title={`Run ${place.runId}`}>The page of a run is not there yet.</EmptyState>
+      return <RunPage key={place.runId} source={source} runId={place.runId} place={place} />
     case 'inbox':
       return <InboxPage gateId={place.gateId} />
     case 'metrics':
@@ -82,6 +84,8 @@ const TITLES = { runs: 'Runs', run: 'Run', inbox: 'Inbox', metrics: 'Metrics', u
 function useTitle(place: Place): void {
   const open = useOpenQuestions() ?? 0
   useEffect(() => {
+    // The page of a run has the title of the run.
+    if (place.page === 'run') return
     document.title = `${open > 0 ? `(${open}) ` : ''}${TITLES[place.page]} · Troupe`
   }, [open, place.page])
 }

@@ -1,0 +1,108 @@
+import type { ReactNode } from 'react'
+import { useEffect, useRef } from 'react'
+import type { TimelineLane } from '../../src/views/timeline/timeline.ts'
+import type { LaneMoment } from '../data/timeline-moment.ts'
+import { formatCount, formatDuration, formatShare, formatTokens, formatUsd } from '../design/format.ts'
+import { inertLine } from '../design/inert-text.ts'
+import { Monogram } from '../design/monogram.tsx'
+import { StateText } from '../design/state.tsx'
+import type { RunScope } from './run-context.ts'
+import { select } from './run-context.ts'
+import { useStoreVersion } from './watch-run.ts'
+
+/** One card per agent: its state in words, what it does now, and its figures, at the event that is shown. */
+export function AgentCards({ scope }: { scope: RunScope }): ReactNode {
+  const { store, place } = scope
+  useStoreVersion(store)
+  const moment = store.at(place.seq)
+  const selected = place.at?.kind === 'agent' ? place.at.id : null
+  return (
+    <ul className="agent-cards" aria-label="Agents">
+      {store.rows('lanes').map((lane, index) => {
+        const now = moment.lanes.get(lane.id)
+        if (!now) return null
+        return (
+          <AgentCard
+            key={lane.id}
+            lane={lane}
+            index={index}
+            now={now}
+            at={place.seq === null && !moment.ended ? null : moment.at}
+            selected={selected === lane.id}
+            onSelect={() => select(place, selected === lane.id ? null : { kind: 'agent', id: lane.id })}
+          />
+        )
+      })}
+    </ul>
+  )
+}
+
+interface AgentCardProps {
+  lane: TimelineLane
+  index: number
+  now: LaneMoment
+  /** The time that is shown; `null` while it is now. */
+  at: number | null
+  selected: boolean
+  onSelect(): void
+}
+
+function AgentCard({ lane, index, now, at, selected, onSelect }: AgentCardProps): ReactNode {
+  const button = useRef<HTMLButtonElement>(null)
+  useEffect(() => {
+    if (selected) button.current?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [selected])
+  const tasks = now.sessions.open + now.sessions.ended
+  const { input, output, cached } = now.tokens
+  const tokenTitle = `${formatCount(input)} in, ${formatCount(output)} out, ${formatShare(input ? cached / input : 0)} of the input from cache`
+  return (
+    <li className="agent-card-place">
+      <button
+        ref={button}
+        type="button"
+        className={`agent-card${now.state === 'waiting' ? ' needs-you' : ''}`}
+        aria-pressed={selected}
+        onClick={onSelect}
+      >
+        <span className="agent-card-head">
+          <Monogram label={lane.label} index={index} />
+          <strong className="clip">{inertLine(lane.label, 60)}</strong>
+          <span className="agent-model clip">{inertLine(shortModel(lane.model), 40)}</span>
+        </span>
+        <span className="agent-action">
+          <StateText state={now.state}>{actionText(now, at)}</StateText>
+        </span>
+        <span className="agent-figures">
+          <span>{count(now.calls, 'call')}</span>
+          <span>
+            {now.sessions.ended}/{tasks} {tasks === 1 ? 'task' : 'tasks'}
+          </span>
+          <span title="busy time">{formatDuration(now.busy_ms)}</span>
+        </span>
+        <span className="agent-figures">
+          <span title={tokenTitle}>{formatTokens(input + output)} tokens</span>
+          <span>{now.usd === null && now.known_usd > 0 ? `≥ ${formatUsd(now.known_usd)}` : formatUsd(now.usd)}</span>
+        </span>
+      </button>
+    </li>
+  )
+}
+
+function count(value: number, noun: string): string {
+  return `${formatCount(value)} ${value === 1 ? noun : `${noun}s`}`
+}
+
+/** `anthropic/claude-sonnet-4-5` is `sonnet-4-5` on a card. */
+export function shortModel(model: string | null): string {
+  return (model ?? '')
+    .replace(/^[a-z0-9_-]+[/:]/i, '')
+    .replace(/^claude-/, '')
+    .replace(/-\d{8}$/, '')
+}
+
+export function actionText(now: LaneMoment, at: number | null): string {
+  const text = inertLine(now.action, 120)
+  const words = text.charAt(0).toUpperCase() + text.slice(1)
+  const waits = now.state === 'waiting' || now.state === 'stalled'
+  return waits && at !== null && now.since !== null ? `${words}, ${formatDuration(at - now.since)}` : words
+}

@@ -1,0 +1,24 @@
+import type { ReactNode } from 'react'
+import type { Panel } from '../../src/kernel/panel.ts'
+import { Block } from '../blocks/block.tsx'
+import { keyed } from '../blocks/keyed.ts'
+import { inertText } from '../design/inert-text.ts'
+import { EmptyState } from '../design/notice.tsx'
+
+/** Blocks that need the whole width; the others share a row. */
+const WIDE = new Set(['table', 'graph', 'matrix', 'diff', 'messages', 'steps'])
+
+/** A page that the pattern of the run brings, as blocks. */
+export function PanelTab({ panel }: { panel: Panel }): ReactNode {
+  if (panel.blocks.length === 0)
+    return <EmptyState title={inertText(panel.title)}>Nothing yet. It appears here as the run goes on.</EmptyState>
+  return (
+    <div className="tab-page panel-tab">
+      {keyed(panel.blocks, (block) => `${block.kind} ${block.title ?? ''}`).map(({ key, item }) => (
+        <div key={key} className={`card panel-card${WIDE.has(item.kind) ? ' wide' : ''}`}>
+          <Block block={item} />
+        </div>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,28 @@
+import type { TimelineRef } from '../../src/views/timeline/timeline.ts'
+import type { DataSource } from '../data/source.ts'
+import type { TimelineStore } from '../data/timeline-store.ts'
+import type { RunPlace } from '../shell/router.ts'
+import { navigate } from '../shell/router.ts'
+
+/** What all parts of the page of a run need. */
+export interface RunScope {
+  source: DataSource
+  store: TimelineStore
+  runId: string
+  place: RunPlace
+  /** The time of a one-file export; `null` with a server. */
+  exportedAt: number | null
+}
+
+/** Selection and tabs push history, so that Back leads through them. */
+export function select(place: RunPlace, at: TimelineRef | null): void {
+  navigate({ ...place, at })
+}
+
+export function openTab(place: RunPlace, tab: string): void {
+  navigate({ ...place, tab })
+}
+
+export function isSame(a: TimelineRef | null, b: TimelineRef | null): boolean {
+  return a?.kind === b?.kind && a?.id === b?.id
+}

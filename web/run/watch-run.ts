@@ -1,0 +1,82 @@
+import { useEffect, useMemo, useState, useSyncExternalStore } from 'react'
+import type { Connection, DataSource } from '../data/source.ts'
+import { SourceError } from '../data/source.ts'
+import type { TimelineStore } from '../data/timeline-store.ts'
+import { createTimelineStore } from '../data/timeline-store.ts'
+
+/* The timeline of one run, kept up to date while its page is open. */
+
+export type RunState =
+  | { kind: 'loading' }
+  | { kind: 'ready' }
+  /** Deleted while it was watched; the last state stays. */
+  | { kind: 'gone' }
+  | { kind: 'error'; error: SourceError }
+
+export interface RunWatch {
+  store: TimelineStore
+  state: RunState
+  connection: Connection | null
+  /** Grows whenever the panels of the pattern have changed. */
+  panelsVersion: number
+}
+
+export function useRunWatch(source: DataSource, runId: string): RunWatch {
+  const store = useMemo(() => {
+    // One store per run: the rows of another one must not be seen for a moment.
+    void runId
+    return createTimelineStore()
+  }, [runId])
+  const [state, setState] = useState<RunState>({ kind: 'loading' })
+  const [connection, setConnection] = useState<Connection | null>(null)
+  const [panelsVersion, setPanelsVersion] = useState(0)
+  useEffect(() => {
+    setState({ kind: 'loading' })
+    return source.watchTimeline(runId, {
+      onSnapshot: (seq, timeline) => {
+        store.replace(seq, timeline)
+        setState({ kind: 'ready' })
+        setPanelsVersion((version) => version + 1)
+      },
+      onChanges: (changes) => store.apply(changes),
+      onPanels: () => setPanelsVersion((version) => version + 1),
+      onState: setConnection,
+      onGone: () => setState({ kind: 'gone' }),
+      onError: (error) => setState({ kind: 'error', error }),
+    })
+  }, [source, runId, store])
+  return { store, state, connection, panelsVersion }
+}
+
+/** Draws again with every change of the store. */
+export function useStoreVersion(store: TimelineStore): number {
+  return useSyncExternalStore(store.subscribe, () => store.version)
+}
+
+export type Loaded<Value> = { kind: 'loading' } | { kind: 'ready'; value: Value } | { kind: 'error'; error: Error }
+
+/** The result of a request. While a later one is under way, the earlier value stays. */
+export function useLoaded<Value>(load: () => Promise<Value>, keys: readonly unknown[]): Loaded<Value> {
+  const [loaded, setLoaded] = useState<Loaded<Value>>({ kind: 'loading' })
+  const key = JSON.stringify(keys)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `keys` say when `load` asks for something else
+  useEffect(() => {
+    let current = true
+    load().then(
+      (value) => current && setLoaded({ kind: 'ready', value }),
+      (thrown: unknown) => current && setLoaded({ kind: 'error', error: toError(thrown) }),
+    )
+    return () => {
+      current = false
+    }
+  }, [key])
+  return loaded
+}
+
+function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown))
+}
+
+export function isNotFound(error: Error): boolean {
+  return error instanceof SourceError && error.status === 404
+}
