@@ -31,6 +31,6 @@ export async function resumeCommand(cli: Cli<{ force?: boolean }>, runId: string
 /** Early check with a helpful message; the lease is the actual mutual exclusion. */
 function runBusyError(run_id: string): TroupeError {
   return new TroupeError('run_busy', `${run_id} is running in another process`, {
-    hint: `follow it with: troupe watch ${run_id}; cancel it with: troupe cancel ${run_id}`,
+    hint: `follow it with: troupe watch ${run_id}; cancel it with: troupe cancel ${run_id}; if that process was killed in another container or on another machine, resume the run half a minute later`,
   })
 }
