@@ -7,10 +7,11 @@ import { CommandReader } from './command-reader.ts'
 import type { ClaimedRun, EndedRun, Engine, EngineParts, ReopenOptions, StartedRun, StreamItem } from './engine.ts'
 import { checkExecutable, hasCancelCommand } from './executable-run.ts'
 import { Committer } from './group-commit.ts'
+import type { HeldLease } from './held-lease.ts'
+import { holdLease, LEASE_MS } from './held-lease.ts'
 import { LeaseHeartbeat } from './lease-heartbeat.ts'
 import { isOwnerDead, leaseOwnerId } from './lease-owner.ts'
-import type { HeldLease } from './run-attempt.ts'
-import { holdLease, LEASE_MS, RunAttempt } from './run-attempt.ts'
+import { RunAttempt } from './run-attempt.ts'
 import { waitWhileLeased } from './wait-while-leased.ts'
 
 /*

@@ -1,16 +1,13 @@
 import type { World } from '../kernel/world.ts'
 import type { Store } from '../store/store.ts'
-import type { HeldLease } from './run-attempt.ts'
-import { LEASE_MS } from './run-attempt.ts'
+import type { HeldLease } from './held-lease.ts'
+import { HEARTBEAT_MS, LEASE_MS, RENEW_MS } from './held-lease.ts'
 
 /*
  * Renews the leases of the active runs of an engine.
  * 1. While it is started, every lease is renewed about every `RENEW_MS`.
  * 2. It holds a timer only while it is started: an idle engine must not keep the process alive.
  */
-
-const RENEW_MS = 10_000
-const HEARTBEAT_MS = 1000
 
 export interface LeaseHeartbeatDeps {
   store: Store

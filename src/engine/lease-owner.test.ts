@@ -36,8 +36,8 @@ describe('the owner of a lease', () => {
   })
 
   test.skipIf(!existsSync('/proc/self/stat'))('O1 a zombie is dead', async () => {
-    // The shell starts a child that exits at once, and is then replaced by a program that never waits for it.
-    const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 60'])
+    // The shell starts a child that exits soon, and is replaced by a program that never waits for it.
+    const parent = spawn('sh', ['-c', 'sleep 0.3 & echo $!; exec sleep 60'])
     const [chunk] = (await once(parent.stdout, 'data')) as [Buffer]
     const zombie = Number(chunk.toString())
     await vi.waitFor(() => expect(readFileSync(`/proc/${zombie}/stat`, 'utf8')).toContain(') Z'))

@@ -12,11 +12,13 @@ import { Budget, limitError } from '../kernel/session/budget.ts'
 import { settleLostModelCalls } from '../kernel/session/lost-model-calls.ts'
 import { resumeBackgroundSessions } from '../kernel/session/pattern-context.ts'
 import type { StartTurns } from '../kernel/session/turn-scope.ts'
-import type { Command, GateRow, Lease, Store } from '../store/store.ts'
+import type { Command, GateRow, Store } from '../store/store.ts'
 import type { EndedRun, ReopenOptions } from './engine.ts'
 import type { CancellableRun } from './executable-run.ts'
 import { hasCancelCommand, requireCancellable, requireExecutable } from './executable-run.ts'
 import type { Committer } from './group-commit.ts'
+import type { HeldLease } from './held-lease.ts'
+import { diedBy, LEASE_MS } from './held-lease.ts'
 import { firstAttemptNeeds } from './needs-report.ts'
 import { reopenRun } from './reopen-run.ts'
 import { cancelledError, executePattern } from './run-end.ts'
@@ -56,19 +58,6 @@ interface StartContext {
 const MAX_CRASHES_WITHOUT_PROGRESS = 3
 /** Bounds a crash loop with progress: a tool that kills the process gets `outcome_unknown` and the run moves on. */
 const MAX_CRASHES = 8
-/** A lease expires this long after its last renewal. */
-export const LEASE_MS = 30_000
-
-/** A lease with its expiry by the clock of this process, which may differ from the clock of the store. */
-export interface HeldLease extends Lease {
-  expires_at: number
-}
-
-/** Counts from before the request: the store counts from a later moment, so the lease never expires there first. */
-export function holdLease(lease: Lease, requested_at: number): HeldLease {
-  return { ...lease, expires_at: requested_at + LEASE_MS }
-}
-
 export class RunAttempt {
   readonly run_id: string
   readonly #deps: RunAttemptDeps
@@ -187,7 +176,7 @@ export class RunAttempt {
     execution.ensureLease = () => this.#ensureLease()
     if (this.#pausing) execution.pause()
     journal.append('run:attempt', { epoch: lease.epoch, owner, ...firstAttemptNeeds(events, ports.host) })
-    settleLostModelCalls(execution)
+    settleLostModelCalls(execution, diedBy(lease, ports.world.now()))
     if (recorded.cancelled) execution.abort(cancelledError(recorded.cancelled.data.reason))
     return execution
   }

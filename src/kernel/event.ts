@@ -248,6 +248,8 @@ export interface EventData {
     attempt: number
     model: string
     reserved: ReservedBudget
+    /** The part of `reserved.tokens` that is output. */
+    max_output?: number
     input_hash: string
     /** Set if the call is not a turn of the conversation. */
     phase?: 'summary'
@@ -280,7 +282,7 @@ export interface EventData {
     estimated?: true
     mark?: string
   }
-  /** A call without an outcome, counted at its reservation. */
+  /** A call without an outcome, counted at what the provider can have charged: at most its reservation. */
   'model:lost': {
     key: string
     attempt: number

@@ -16,6 +16,7 @@ import {
   otherAgentError,
   runEndedError,
   sessionBusyError,
+  takenFrom,
   unknownRunError,
   unknownSessionError,
   validateAppend,
@@ -120,10 +121,9 @@ export class MemoryStore implements port.Store {
     const now = this.#now()
     const error = validateLease(leaseState(run), claimant, now)
     if (error) throw error
-    run.epoch += 1
-    run.owner = claimant.owner
-    run.lease_until = now + claimant.ttl_ms
-    return { run_id, project: run.identity.project, epoch: run.epoch, head: run.events.length }
+    const taken_from = takenFrom(run)
+    Object.assign(run, { epoch: run.epoch + 1, owner: claimant.owner, lease_until: now + claimant.ttl_ms })
+    return { run_id, project: run.identity.project, epoch: run.epoch, head: run.events.length, ...taken_from }
   }
 
   async renew(leases: readonly port.Lease[], ttl_ms: number): Promise<string[]> {

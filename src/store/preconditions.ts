@@ -1,7 +1,7 @@
 import { TroupeError, unknownNameError } from '../errors.ts'
 import type { Status } from '../kernel/event.ts'
 import type { Append } from '../kernel/journal/journal.ts'
-import type { Claimant } from './store.ts'
+import type { Claimant, Lease } from './store.ts'
 
 /** The part of a run's row that decides who may write to it. */
 export interface RunLeaseState {
@@ -83,6 +83,14 @@ export function currentLease(
   now: number,
 ): Pick<RunLeaseState, 'owner' | 'lease_until'> {
   return lease_until !== null && lease_until > now ? { owner, lease_until } : { owner: null, lease_until: null }
+}
+
+/** The owner whose lease is replaced, although it has not given it back. */
+export function takenFrom({
+  owner,
+  lease_until,
+}: Pick<RunLeaseState, 'owner' | 'lease_until'>): Pick<Lease, 'taken_from'> {
+  return owner === null || lease_until === null ? {} : { taken_from: { owner, lease_until } }
 }
 
 export function isEnded(status: Status): boolean {

@@ -168,6 +168,8 @@ export interface Lease {
   project: string
   epoch: number
   head: number
+  /** The owner before, if it has not given its lease back, and when that lease expires: it was killed, or is suspended. */
+  taken_from?: { owner: string; lease_until: number }
 }
 
 export interface EventRange {

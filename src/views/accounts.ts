@@ -37,7 +37,7 @@ export interface AccountRow {
   /** The provider reported no usage; `usage` holds the reservation. */
   estimated: boolean
   usage: Usage
-  /** The budget reserved for the request; counted when the request is lost. */
+  /** The budget reserved for the request; of a lost request, the part of it that the provider can have charged. */
   reserved: ReservedBudget
   /** `null` when the price is not known. */
   usd: number | null
@@ -134,7 +134,7 @@ function toAccountRow(ledger: AccountLedger, begin: BeginEvent | undefined, sett
   const event = (begin ?? settled) as BeginEvent | SettledEvent
   const session = ledger.sessions.get(event.session_id ?? '')
   const used = settled && settled.type !== 'model:lost' ? settled.data : undefined
-  const reserved = begin?.data.reserved ?? (settled?.type === 'model:lost' ? settled.data.reserved : NO_RESERVATION)
+  const reserved = settled?.type === 'model:lost' ? settled.data.reserved : (begin?.data.reserved ?? NO_RESERVATION)
   const facts = {
     model: begin?.data.model ?? UNKNOWN_NAME,
     at: event.at,

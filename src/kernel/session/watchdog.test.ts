@@ -198,10 +198,12 @@ describe('cancelling', () => {
     const [row] = await troupe.runs().all()
     const events = await troupe.events(handle.run_id).all()
     const open = eventData(events, 'model:begin').at(-1)
-    expect(eventData(events, 'model:lost')).toMatchObject([
-      { key: open?.key, reason: 'abort', reserved: open?.reserved },
-    ])
-    expect(row?.usage).toMatchObject({ calls: 2, lost: { calls: 1, tokens: open?.reserved.tokens } })
+    const [lost] = eventData(events, 'model:lost')
+    expect(lost).toMatchObject({ key: open?.key, reason: 'abort' })
+    const input = (open?.reserved.tokens ?? 0) - (open?.max_output ?? 0)
+    expect(lost?.reserved.tokens).toBeGreaterThan(input)
+    expect(lost?.reserved.tokens).toBeLessThanOrEqual(open?.reserved.tokens ?? 0)
+    expect(row?.usage).toMatchObject({ calls: 2, lost: { calls: 1, tokens: lost?.reserved.tokens } })
   })
 
   test('U15 cancelling an ended run fails with run_ended', async () => {

@@ -6,11 +6,10 @@ import { settleOnce } from '../../kernel/journal/step.ts'
 import { DEFAULT_LIMITS } from '../../kernel/limits.ts'
 import type { ModelChunk, ModelRequest } from '../../kernel/model.ts'
 import { NO_USAGE } from '../../kernel/model.ts'
-import type { PriceBook } from '../../kernel/price.ts'
 import type { RetryAttempt } from '../../kernel/retry-policy.ts'
 import type { Reservation } from '../../kernel/session/budget.ts'
 import { limitFromError, unknownPriceError } from '../../kernel/session/budget.ts'
-import { lostReservation } from '../../kernel/session/lost-model-calls.ts'
+import { chargeableBudget, maxCost } from '../../kernel/session/lost-model-calls.ts'
 import { addCallUsage, applyEvent } from '../../kernel/session/session-state.ts'
 import { sumUsd, totalTokens } from '../../kernel/spend.ts'
 import { guardRequest, isGuarded, requestVerdictKey } from '../guardrails.ts'
@@ -23,10 +22,10 @@ import { recallRefusals, recordRefusal, refusals, withoutRefused } from './refus
 /*
  * One model request as a step.
  * 1. `model:begin`, with the reserved budget, is committed before the request is sent.
- * 2. A begin that a crash left open counts as lost at its reservation; the request is sent again under the next attempt.
+ * 2. A begin that a crash left open counts as lost at what the provider can have charged; the request is sent again under the next attempt.
  * 3. A part of the request that the server refuses is left out at once, without counting as a failure of the model.
  * 4. A failure that is retried is recorded with the delay and the next model; only the last one settles the step.
- * 5. An abort is no response: the reservation counts as lost, and the session ends with the abort's reason.
+ * 5. An abort is no response: what the provider can have charged counts as lost, and the session ends with the abort's reason.
  */
 
 /** Sends a request, or finds its outcome in the journal; the outcome is applied to the session. */
@@ -103,6 +102,7 @@ async function attemptRequest(
     attempt,
     model: modelName,
     reserved: reservation.reserved,
+    max_output: reservation.output,
     input_hash: plan.inputHash(modelName),
     ...(phase ? { phase } : undefined),
     ...(execution.run.limits.usd !== null && isUnpriced(scope) ? { unpriced: true as const } : undefined),
@@ -160,16 +160,6 @@ function isUnpriced({ execution: { ports }, modelName }: ModelRequestScope): boo
   return ports.prices.cost(modelName, NO_USAGE, ports.world.now()) === undefined
 }
 
-/** The upper bound of the price: input may also be written to the provider's cache, which costs more than reading it. */
-function maxCost(
-  prices: PriceBook,
-  { model, input, output, time }: { model: string; input: number; output: number; time: number },
-): number | undefined {
-  const uncached = prices.cost(model, { ...NO_USAGE, input, output }, time)
-  const cacheWrite = prices.cost(model, { ...NO_USAGE, input, output, cache_write: input }, time)
-  return uncached === undefined ? undefined : Math.max(uncached, cacheWrite ?? 0)
-}
-
 function recordLimitHit({ execution, session, signal }: ModelRequestScope, key: string, thrown: unknown): Event {
   if (signal.aborted) throw signal.reason
   const error = toTroupeError(thrown)
@@ -206,12 +196,14 @@ async function streamResponse(
   const { execution, session, signal } = scope
   const { journal, ports } = execution
   const response = new ModelResponseBuilder(scope, begin, maxOutput)
+  let sentAt: number | undefined
   await execution.beginEffect()
   try {
     journal.append('model:begin', begin, session.id)
     await journal.commit()
     await execution.ensureLease()
     if (signal.aborted) throw signal.reason
+    sentAt = ports.world.now()
     const onChunk = (chunk: ModelChunk) => {
       const delta = response.add(chunk)
       if (delta && !begin.phase) ports.publish(delta)
@@ -222,7 +214,13 @@ async function streamResponse(
   } catch (thrown) {
     if (signal.aborted) {
       const partial = response.text === '' ? undefined : { partial_text: response.text }
-      return journal.append('model:lost', { ...lostReservation(begin), reason: 'abort', ...partial }, session.id)
+      const now = ports.world.now()
+      const reserved =
+        sentAt === undefined
+          ? { calls: 1, tokens: 0, usd: 0 }
+          : chargeableBudget(begin, { prices: ports.prices, from: sentAt, to: now })
+      const { key, attempt } = begin
+      return journal.append('model:lost', { key, attempt, reserved, reason: 'abort', ...partial }, session.id)
     }
     return response.error(thrown, (error, { status, retry_after_ms, refused }) => {
       if (refused && recordRefusal(execution, request, refused))

@@ -4,7 +4,7 @@ import { runTitle } from '../../kernel/run-title.ts'
 import type { Spend } from '../../kernel/spend.ts'
 import { NO_SPEND } from '../../kernel/spend.ts'
 import type { RunLeaseState } from '../preconditions.ts'
-import { currentLease, duplicateRunError, isEnded, unknownRunError } from '../preconditions.ts'
+import { currentLease, duplicateRunError, isEnded, takenFrom, unknownRunError } from '../preconditions.ts'
 import type { RunProjection } from '../projection.ts'
 import { NEW_RUN_PROJECTION } from '../projection.ts'
 import type { ClaimableRunPage, Claimant, Lease, RunFilter, RunRow } from '../store.ts'
@@ -146,9 +146,10 @@ export class RunTable {
     this.#sql.touch.run(id)
   }
 
-  grantLease({ id, epoch, head, run_id, project }: RunState, { owner, ttl_ms }: Claimant): Lease {
+  grantLease(run: RunState, { owner, ttl_ms }: Claimant): Lease {
+    const { id, epoch, head, run_id, project } = run
     this.#sql.grantLease.run(owner, this.now() + ttl_ms, id)
-    return { run_id, project, epoch: epoch + 1, head }
+    return { run_id, project, epoch: epoch + 1, head, ...takenFrom(run) }
   }
 
   renew({ run_id, epoch }: Lease, ttl_ms: number): boolean {
