@@ -14,7 +14,7 @@ import type { FilePolicy } from './file-policy.ts'
 import { createFilePolicy } from './file-policy.ts'
 import { GitGuard } from './git-guard.ts'
 import type { CommandRecord } from './interrupted-commands.ts'
-import { createMarker, createRecordFolder, recordCommand } from './interrupted-commands.ts'
+import { createMarker, createRecordFolder, recordCommand, recordFolders } from './interrupted-commands.ts'
 import { killSandbox } from './kill-process.ts'
 import { ProtectedLinks } from './protected-links.ts'
 import { makeWritable } from './quarantine-file.ts'
@@ -68,6 +68,10 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
       try {
         if (hosts.length > options.hosts.length) undo.unshift(acquireProxy())
         if (write) {
+          // Before they exist: a process that is killed before the command begins would leave them for good.
+          undo.unshift(
+            recordFolders(records, options.workspace, { marker, mountPoints: partlyProtected.missingFolders }),
+          )
           partlyProtected.acquire()
           undo.unshift(() => partlyProtected.release())
         }

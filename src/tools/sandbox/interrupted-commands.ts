@@ -16,6 +16,7 @@ import {
 import { join } from 'node:path'
 import { isWithin } from '../files/protected-paths.ts'
 import { withLinkFreeFolder } from '../files/resolve-path.ts'
+import type { Workspace } from '../files/workspace.ts'
 import { pathSegments } from '../files/workspace-path.ts'
 import { findProgram } from '../search/ripgrep.ts'
 import type { RepositoryState } from './git-guard.ts'
@@ -80,6 +81,18 @@ export function recordCommand(folder: string, command: Omit<CommandRecord, 'owne
     return () => {}
   }
   return () => rmSync(path, { force: true })
+}
+
+const NO_REPOSITORIES: RepositoryState = { roots: [], known: [], fingerprints: [], execLines: [], commondirs: [] }
+
+/** Records folders that are about to be created for a command, so that they can be removed; the returned function removes the record. */
+export function recordFolders(
+  records: string | undefined,
+  { realPath }: Workspace,
+  traces: Pick<CommandRecord, 'marker' | 'mountPoints'>,
+): () => void {
+  if (records === undefined || traces.mountPoints.length === 0) return () => {}
+  return recordCommand(records, { workspace: realPath, ...traces, repositories: NO_REPOSITORIES, links: [] })
 }
 
 /** Checks the workspaces of commands whose process was killed. Returns notes about repairs, each once, and problems. */

@@ -1,5 +1,5 @@
 import type { Dirent } from 'node:fs'
-import { existsSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { TROUPE_FOLDER } from '../files/check-protected.ts'
 import { findGitFolder } from '../files/git-hooks.ts'
@@ -68,6 +68,11 @@ export class PartlyProtectedFolders {
   /** The folders that are there only because of commands in progress. */
   get createdFolders(): string[] {
     return [...this.created]
+  }
+
+  /** Those that `acquire` creates. */
+  get missingFolders(): string[] {
+    return this.folders.filter((folder) => lstatSync(folder, { throwIfNoEntry: false }) === undefined)
   }
 
   acquire(): void {
