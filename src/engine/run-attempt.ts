@@ -22,7 +22,7 @@ import { diedBy, LEASE_MS } from './held-lease.ts'
 import { firstAttemptNeeds } from './needs-report.ts'
 import { reopenRun } from './reopen-run.ts'
 import { cancelledError, executePattern } from './run-end.ts'
-import { runHistoryFrom, undeliveredEvents } from './run-history.ts'
+import { requireComplete, runHistoryFrom, undeliveredEvents } from './run-history.ts'
 
 /*
  * One attempt to execute a run under a lease, from reading its journal until the run ends, parks or is interrupted.
@@ -113,6 +113,7 @@ export class RunAttempt {
   async run(): Promise<RunAttemptOutcome> {
     const { store, committer, lease, reopen, created } = this.#deps
     const events = created ? [created] : await store.events(this.run_id)
+    if (!created) requireComplete(events, lease)
     const { ports, pattern } = await this.#executableRun(events)
     const history = runHistoryFrom(events)
     this.#deps.deliver(undeliveredEvents(events))

@@ -29,6 +29,18 @@ export function requireRunStart(events: readonly Event[]): RunStart {
   })
 }
 
+/** Throws `store_corrupt` if an event is missing: a step without its outcome would be performed again. `head` is the `seq` of the last one. */
+export function requireComplete(events: readonly Event[], { run_id, head }: { run_id: string; head: number }): void {
+  const gap = events.findIndex(({ seq }, index) => seq !== index + 1)
+  if (gap === -1 && events.length === head) return
+  const missing = gap === -1 ? Math.min(events.length, head) + 1 : gap + 1
+  throw new TroupeError(
+    'store_corrupt',
+    `the journal of run ${run_id} is damaged: event ${missing} of ${head} is missing; nothing was executed`,
+    { hint: `restore a backup of the store; find all damage with: troupe doctor --run ${run_id}` },
+  )
+}
+
 /** A journal of another format may have other fields and step keys: executing it could repeat its actions. */
 function checkFormat({ run_id, data }: EventOf<'run:start'>): RunStart {
   const format: number = data.format

@@ -1,4 +1,5 @@
 import type { SQLInputValue, StatementSync } from 'node:sqlite'
+import { TroupeError } from '../../errors.ts'
 import type { Event } from '../../kernel/event.ts'
 import type { EventRange } from '../store.ts'
 import type { BlobTable } from './blob-table.ts'
@@ -156,12 +157,27 @@ export class EventTable {
   }
 }
 
+function decodeEvent(
+  json: string,
+  load: (marker: BlobMarker, field: string) => unknown,
+  { run_id, seq }: { run_id: string; seq: number },
+): unknown {
+  try {
+    return decodeData(json, load)
+  } catch (cause) {
+    throw new TroupeError('store_corrupt', `event ${seq} of run ${run_id} is damaged: its data is not JSON`, {
+      hint: 'nothing was changed; restore a backup of the store; find all damage with: troupe doctor',
+      cause,
+    })
+  }
+}
+
 function toEvent(
   { seq, at, type, session_id, data: json }: EventRecord,
   run_id: string,
   load: (marker: BlobMarker, field: string) => unknown,
 ): Event {
-  const data = decodeData(json, load)
+  const data = decodeEvent(json, load, { run_id, seq })
   if (session_id === null) return { run_id, seq, at, type, data } as Event
   return { run_id, seq, at, type, session_id, data } as Event
 }
