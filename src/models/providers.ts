@@ -3,6 +3,7 @@ import type { Model } from '../kernel/model.ts'
 import type { EnvironmentVariables } from '../kernel/world.ts'
 import type { Endpoint } from './endpoints.ts'
 import { ENDPOINTS, firstSetVariable, resolveBaseUrl } from './endpoints.ts'
+import { endAtDone } from './end-of-stream.ts'
 import { requireEventStream } from './event-stream-guard.ts'
 import { knownLimits, knownModelNames } from './known-models.ts'
 import type { LanguageModel } from './language-model.ts'
@@ -26,12 +27,16 @@ export async function loadProviderModel(name: string, options: ProviderModelOpti
     id,
     key,
     baseURL,
-    fetch: requireEventStream(fetch, { name, variables, secrets }),
+    fetch: requireEventStream(isChatProtocol(endpoint) ? endAtDone(fetch) : fetch, { name, variables, secrets }),
     endpoint,
   }
   const [{ fromLanguageModel }, model] = await Promise.all([import('./ai-sdk.ts'), loadLanguageModel(connection)])
   const limits = knownLimits(endpoint.provider, id)
   return fromLanguageModel(model, { name, variables, secrets, ...(limits && { limits }), ...(now && { now }) })
+}
+
+function isChatProtocol({ protocol }: Endpoint): boolean {
+  return protocol === 'openai-chat' || protocol === 'compatible'
 }
 
 /** Splits `provider/model` at the first slash: model ids may contain slashes, as in `openrouter/anthropic/claude-…`. */
