@@ -18,6 +18,7 @@ export async function followRun(
   { handle, after = 0 }: { handle: RunHandle; after?: number },
 ): Promise<number> {
   const { terminal, options } = cli
+  terminal.keepRunning?.()
   const progress = new ProgressDisplay(terminal, {
     after,
     silent: options.json === true || options.quiet === true,

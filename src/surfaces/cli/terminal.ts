@@ -9,6 +9,8 @@ export interface Terminal {
   note(text: string): void
   /** Synchronous `note`, for use right before the process exits. */
   noteSync(text: string): void
+  /** From now on this process executes a run: a reader that closes its pipe no longer ends it. */
+  keepRunning?(): void
   /** Raw output to stderr, for cursor control; only when `live`. */
   draw(text: string): void
   readonly out: TerminalStyle
@@ -26,11 +28,12 @@ const MIN_WIDTH = 24
 
 export function realTerminal(): Terminal {
   const { stdout, stderr, stdin, env } = process
+  let exitsWithReader = true
   for (const stream of [stdout, stderr]) {
-    // `troupe runs | head -1` closes the pipe early (EPIPE); not an error.
+    // `troupe runs | head -1` closes the pipe early (EPIPE); not an error. Later output is dropped.
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error
-      process.exit(process.exitCode ?? 0)
+      if (exitsWithReader) process.exit(process.exitCode ?? 0)
     })
   }
   const live = stderr.isTTY === true && env.TERM !== 'dumb'
@@ -38,6 +41,9 @@ export function realTerminal(): Terminal {
     print: (text) => void stdout.write(`${text}\n`),
     note: (text) => void stderr.write(`${text}\n`),
     noteSync: (text) => void writeSync(2, `${text}\n`),
+    keepRunning: () => {
+      exitsWithReader = false
+    },
     draw: (text) => void stderr.write(text),
     out: streamStyle(stdout),
     err: streamStyle(stderr),
