@@ -124,6 +124,19 @@ async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   return all
 }
 
+test('Q9 runs of the project are found by words, page by page, and counted by status', async () => {
+  const { troupe, other, run_id } = await queryFixture()
+  const find = async (text: string) => (await troupe.runs({ text, limit: 2 }).all()).map(({ title }) => title)
+  expect(await find('TASK 3')).toEqual(['task 3'])
+  expect(await find('worker hel')).toEqual(['task 4', 'task 3', 'task 2', 'task 1', 'task 0'])
+  expect((await troupe.runs({ text: run_id })).items).toMatchObject([{ run_id }])
+  expect(await other.runs({ text: 'worker' }).all()).toEqual([])
+  for (const text of ['a b c d e f g h i', 7 as unknown as string])
+    await expect(troupe.runs({ text })).rejects.toMatchObject({ code: 'invalid_input' })
+  expect(await troupe.countRuns()).toMatchObject({ completed: 5, waiting: 1, running: 0 })
+  expect(await other.countRuns()).toMatchObject({ completed: 0, waiting: 1 })
+})
+
 test('Q6 accounts have a row for each model request of the project, newest run first, or of one run, or since a time', async () => {
   const { troupe, other, run_id, foreign } = await queryFixture()
   const prices = await loadPrices()

@@ -16,6 +16,11 @@ export interface RunQuery extends PageRequest {
   pattern?: string
   /** Runs that have all of these tags. */
   tags?: readonly string[]
+  /**
+   * Runs that have all of these words: at most 8, found by their beginning, of the title, tags, id, pattern, the names of agents and the texts
+   * of sessions.
+   */
+  text?: string
 }
 
 export interface SessionQuery extends PageRequest {
@@ -47,6 +52,8 @@ export interface StoreReport {
 export interface Queries {
   /** Newest first. */
   runs(query?: RunQuery): PagedQuery<RunRow>
+  /** The runs of the project by status. */
+  countRuns(): Promise<Record<Status, number>>
   /** Newest first. */
   sessions(query?: SessionQuery): PagedQuery<SessionRow>
   /** The journal of a run, in order. */
@@ -74,6 +81,7 @@ export function createQueries(store: Store, project: string, prepareTables: () =
   const scope = { store, project }
   return {
     runs: (query) => runQuery(scope, query),
+    countRuns: () => store.countRuns(project),
     sessions: (query) => sessionQuery(scope, query),
     events: (run_id, query) => eventQuery(scope, run_id, query),
     gates: (query) => gateQuery(scope, query),
@@ -102,6 +110,7 @@ function runQuery({ store, project }: QueryScope, query: RunQuery = {}): PagedQu
     async read(before: unknown, limit: number) {
       checkList('status', filter.status)
       checkList('tags', filter.tags)
+      checkText(filter.text)
       return store.runs({ ...filter, project, limit, ...beforeFilter(before) })
     },
     positionOf: ({ run_id }: RunRow) => run_id,
@@ -121,6 +130,11 @@ function sessionQuery({ store, project }: QueryScope, query: SessionQuery = {}):
     positionOf: ({ session_id }: SessionRow) => session_id,
   }
   return pagedQuery(definition, query)
+}
+
+function checkText(text: unknown): void {
+  if (text === undefined || typeof text === 'string') return
+  throw new TroupeError('invalid_input', '`text` is no string', { hint: "pass words, such as 'password reset'" })
 }
 
 function checkList(option: string, value: readonly string[] | undefined): void {

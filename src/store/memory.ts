@@ -1,4 +1,4 @@
-import type { Event, EventOf, EventType } from '../kernel/event.ts'
+import type { Event, EventOf, EventType, Status } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { Append, AppendOutcome } from '../kernel/journal/journal.ts'
 import { runTitle } from '../kernel/run-title.ts'
@@ -6,6 +6,7 @@ import { ChangeFeed } from './changes.ts'
 import { brokenLinkError, compactionBusyError } from './deletion.ts'
 import type { MemoryRun } from './memory-run.ts'
 import { leaseState, releaseLease, toGateRow, toRunRow, validateAnswer } from './memory-run.ts'
+import { countStatuses, filterRuns } from './memory-run-list.ts'
 import { MemorySessions } from './memory-sessions.ts'
 import { MemoryTables } from './memory-tables.ts'
 import { MemoryVectors } from './memory-vectors.ts'
@@ -147,18 +148,11 @@ export class MemoryStore implements port.Store {
   }
 
   async runs(filter: port.RunFilter): Promise<port.RunRow[]> {
-    const newest = [...this.#runs.values()].reverse()
-    const { before } = filter
-    const first = before === undefined ? 0 : newest.findIndex(({ identity }) => identity.run_id === before) + 1
-    return newest
-      .slice(before !== undefined && first === 0 ? newest.length : first)
-      .filter(
-        (run) => run.identity.project === filter.project && (filter.status?.includes(run.projection.status) ?? true),
-      )
-      .filter((run) => filter.pattern === undefined || run.identity.pattern === filter.pattern)
-      .filter((run) => filter.tags?.every((tag) => run.identity.tags.includes(tag)) ?? true)
-      .slice(0, filter.limit)
-      .map((run) => toRunRow(run, this.#now()))
+    return filterRuns([...this.#runs.values()], filter).map((run) => toRunRow(run, this.#now()))
+  }
+
+  async countRuns(project: string): Promise<Record<Status, number>> {
+    return countStatuses([...this.#runs.values()].filter(({ identity }) => identity.project === project))
   }
 
   async claimableRuns({ project, after, limit }: port.ClaimableRunPage): Promise<port.RunRow[]> {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { setImmediate as nextTick } from 'node:timers/promises'
-import type { Event, EventType } from '../kernel/event.ts'
+import type { Event, EventType, Status } from '../kernel/event.ts'
 import type { Append, AppendOutcome, Sync } from '../kernel/journal/journal.ts'
 import { ChangeFeed } from './changes.ts'
 import {
@@ -14,6 +14,7 @@ import {
   validateLease,
 } from './preconditions.ts'
 import { validateRunStart } from './projection.ts'
+import { wordsOfEvent } from './search-words.ts'
 import { Appender } from './sqlite/appender.ts'
 import { retryWhileBusy } from './sqlite/busy-retry.ts'
 import type { Durability, SqliteConnectionOptions } from './sqlite/connection.ts'
@@ -148,8 +149,9 @@ class SqliteStore implements port.Store {
     const first = validateRunStart(start)
     const unhashed = encodeEvent(first)
     const encoded = hasPendingHash(unhashed) ? await hashBlobs(unhashed) : unhashed
-    const run = await this.#writes.writeBatched(({ runs, events }) => {
+    const run = await this.#writes.writeBatched(({ runs, events, words }) => {
       const inserted = runs.insert(first, claimant)
+      words.add(inserted, wordsOfEvent(first))
       events.insert(inserted, [first], [encoded])
       return inserted
     })
@@ -188,6 +190,10 @@ class SqliteStore implements port.Store {
 
   runs(filter: port.RunFilter): Promise<port.RunRow[]> {
     return this.#read(({ runs }) => runs.list(filter))
+  }
+
+  countRuns(project: string): Promise<Record<Status, number>> {
+    return this.#read(({ runs }) => runs.count(project))
   }
 
   claimableRuns(page: port.ClaimableRunPage): Promise<port.RunRow[]> {

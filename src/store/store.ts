@@ -40,6 +40,11 @@ export interface RunFilter {
   before?: string
   /** Only runs that have all of these. */
   tags?: readonly string[]
+  /**
+   * Words, in any case and order, by their beginning: of the title, tags, id, pattern, the names of agents and the texts of sessions.
+   * Only runs that have all of them. At most 8 (`invalid_input`).
+   */
+  text?: string
   limit?: number
 }
 
@@ -197,6 +202,8 @@ export interface RunStore {
   run(run_id: string): Promise<RunRow | undefined>
   /** Newest first. */
   runs(filter: RunFilter): Promise<RunRow[]>
+  /** The runs of a project by status, with 0 for those that none has. */
+  countRuns(project: string): Promise<Record<Status, number>>
   /** Runs that may need a process, oldest first: those that have not ended and, if they wait for a person, have a command. */
   claimableRuns(page: ClaimableRunPage): Promise<RunRow[]>
   /** In seq order. */

@@ -7,6 +7,7 @@ import * as gate from './store/gate-cases.ts'
 import * as payload from './store/payload-cases.ts'
 import * as rate from './store/rate-cases.ts'
 import * as run from './store/run-cases.ts'
+import * as search from './store/search-cases.ts'
 import * as session from './store/session-cases.ts'
 import type { StoreHarness } from './store/store-harness.ts'
 import * as table from './store/table-cases.ts'
@@ -62,6 +63,8 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
     test('ST4 renew returns the lost leases; releasing a lost lease changes nothing', withStore(run.renewsLeases))
     test('ST15 artifacts have versions; the highest is the newest', withStore(run.versionsArtifacts))
     test('ST16 runs are listed newest first, by project, status and tags', withStore(run.listsRuns))
+    test('ST76 runs are found by words', withStore(search.findsRunsByWords))
+    test('ST77 runs are counted by status', withStore(search.countsRuns))
     test('ST65 runs that may need a process are listed oldest first', withStore(run.listsClaimableRuns))
   })
 

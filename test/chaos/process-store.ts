@@ -64,6 +64,7 @@ export function processStore(faults: StoreFaults, inner: () => Store, writes: St
     enqueueCommand: (run_id, body, at) => write('command', true, (store) => store.enqueueCommand(run_id, body, at)),
     run: (run_id) => read('run', (store) => store.run(run_id)),
     runs: (filter) => read('runs', (store) => store.runs(filter)),
+    countRuns: (project) => read('countRuns', (store) => store.countRuns(project)),
     claimableRuns: (page) => read('claimableRuns', (store) => store.claimableRuns(page)),
     events: (run_id, range) => read('events', (store) => store.events(run_id, range)),
     eventsOfRuns: (ids, types) => read('eventsOfRuns', (store) => store.eventsOfRuns(ids, types)),

@@ -14,6 +14,20 @@ test('L48 --tag labels a run, runs --tag finds it, and show prints its tags', as
   expect(await run('--tag', '')).toMatchObject({ code: 2, err: expect.stringContaining('`tags` of the run') })
 })
 
+test('L85 runs --search finds runs by words of the title and of what agents said', async () => {
+  const cli = await createCliFixture()
+  const model = await cli.script('s.json', singleAnswerScript('The cookie expired.'))
+  const run = (task: string) => cli.troupe('run', 'task', '--agent', 'default', task, '--model', model)
+  await run('fix the login')
+  await run('write the docs')
+  const find = async (...words: string[]) =>
+    JSON.parse((await cli.troupe('runs', '--json', ...words)).out).map(({ title }: { title: string }) => title)
+  expect(await find('--search', 'LOGIN cook')).toEqual(['fix the login'])
+  expect((await cli.troupe('runs', '--search', 'nothing')).err).toContain("no runs with the words 'nothing'")
+  const many = await cli.troupe('runs', '--search', 'a b c d e f g h i')
+  expect([many.code, many.err]).toEqual([2, expect.stringContaining('at most 8')])
+})
+
 test('L49 --output reads the schema of the answer from a file', async () => {
   const cli = await createCliFixture()
   const model = await cli.script('s.json', singleAnswerScript('{"verdict":"yes"}'))

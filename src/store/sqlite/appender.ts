@@ -3,6 +3,7 @@ import type { Append, AppendOutcome, Sync } from '../../kernel/journal/journal.t
 import { appendFailure, leaseLostError, unknownRunError, validateAppend } from '../preconditions.ts'
 import type { ProjectionRows } from '../projection.ts'
 import { projectEvent, projectRun } from '../projection.ts'
+import { wordsOfEvent } from '../search-words.ts'
 import type { Lease } from '../store.ts'
 import type { SqliteConnection } from './connection.ts'
 import type { EncodedData } from './event-data.ts'
@@ -118,6 +119,7 @@ export class Appender {
     const firstId = this.#tables.events.insert(run, append.events, batch)
     for (const [index, event] of append.events.entries())
       projectEvent(event, projectionRows(this.#tables, run, firstId + index))
+    this.#tables.words.add(run, append.events.flatMap(wordsOfEvent))
     this.#tables.patterns.apply(run, append.events)
     return OK
   }

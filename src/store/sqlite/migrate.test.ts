@@ -40,7 +40,7 @@ test('ST28 a file with an older schema is migrated with all its content', async 
   await migrate(connection, [...MIGRATIONS, second])
   expect(schemaVersion(connection.db)).toBe(newestSchema() + 1)
   expect(connection.db.prepare('SELECT head, colour FROM runs').get()).toMatchObject({ head: 2, colour: null })
-  await expectRejection(migrate(connection), 'store_newer', /schema 4.*supports schemas 2 to 3 .*update troupe/)
+  await expectRejection(migrate(connection), 'store_newer', /schema 5.*supports schemas 2 to 4 .*update troupe/)
   connection.close()
 })
 
@@ -65,6 +65,6 @@ test('ST28 a file with schema 1 is rejected as too old and not changed', async (
   db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = 1; CREATE TABLE words (id, word)`)
   db.close()
   const before = readFileSync(path)
-  await expectRejection(openSqlite(path), 'store_older', /has schema 1; .*supports schemas 2 to 3 .*--store/)
+  await expectRejection(openSqlite(path), 'store_older', /has schema 1; .*supports schemas 2 to 4 .*--store/)
   expect(readFileSync(path)).toEqual(before)
 })

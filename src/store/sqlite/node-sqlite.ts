@@ -1,6 +1,7 @@
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
 export type Database = DatabaseSync
+export type Statement = StatementSync
 
 export interface OpenDatabaseOptions {
   readOnly?: boolean

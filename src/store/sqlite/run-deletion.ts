@@ -47,6 +47,7 @@ function statements(db: Database) {
     deleteBlob: db.prepare('DELETE FROM blobs WHERE rowid = ?'),
     pages: db.prepare('SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()'),
     deletions: [
+      'DELETE FROM run_words WHERE run = ?',
       'DELETE FROM gates WHERE run = ?',
       'DELETE FROM artifacts WHERE run = ?',
       'DELETE FROM commands WHERE run = ? AND id < (SELECT max(id) FROM commands)',

@@ -7,9 +7,10 @@ import type { RunLeaseState } from '../preconditions.ts'
 import { currentLease, duplicateRunError, isEnded, takenFrom, unknownRunError } from '../preconditions.ts'
 import type { RunProjection } from '../projection.ts'
 import { NEW_RUN_PROJECTION } from '../projection.ts'
+import { searchWords } from '../search-words.ts'
 import type { ClaimableRunPage, Claimant, Lease, RunFilter, RunRow } from '../store.ts'
 import type { RunKey } from './event-table.ts'
-import type { Database } from './node-sqlite.ts'
+import type { Database, Statement } from './node-sqlite.ts'
 
 /** The keys, the lease and the projection of a run: everything an append checks and changes. */
 export interface RunState extends RunKey, RunLeaseState {
@@ -33,6 +34,9 @@ const SELECT_RUNS = `SELECT ${COLUMNS} FROM runs WHERE project = ? AND pattern =
   AND status IN (SELECT value FROM json_each(?)) AND id < ?`
 const WITH_TAGS = `AND NOT EXISTS (
   SELECT value FROM json_each(?) EXCEPT SELECT value FROM json_each(ifnull(runs.tags, '[]')))`
+/** One lookup per run, by the beginning of the word. */
+const WITH_WORD = ' AND EXISTS (SELECT 1 FROM run_words WHERE run = runs.id AND word >= ? AND word < ?)'
+const LAST_CHARACTER = '\u{10ffff}'
 const NEWEST_FIRST = 'ORDER BY id DESC LIMIT ?'
 const ALL_STATUSES: readonly Status[] = ['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled']
 
@@ -69,17 +73,21 @@ function statements(db: Database) {
       `SELECT ${COLUMNS} FROM runs WHERE project = ? AND ended_at IS NULL AND id > ?
        AND (status != 'waiting' OR EXISTS (SELECT 1 FROM commands WHERE commands.run = runs.id)) ORDER BY id LIMIT ?`,
     ),
+    count: db.prepare('SELECT status, count(*) AS runs FROM runs WHERE project = ? GROUP BY status'),
     listActive: db.prepare(`${SELECT_RUNS} AND ended_at IS NULL ${NEWEST_FIRST}`),
   }
 }
 
 /** Runs. A row changes only with the events it is derived from, or with its lease. */
 export class RunTable {
+  readonly #db: Database
   readonly #sql
+  readonly #searches = new Map<string, Statement>()
   /** The time of the store, in ms. */
   readonly now: () => number
 
   constructor(db: Database, now: () => number) {
+    this.#db = db
     this.#sql = statements(db)
     this.now = now
   }
@@ -160,15 +168,39 @@ export class RunTable {
     this.#sql.release.run(run_id, epoch)
   }
 
-  list({ project, status = ALL_STATUSES, pattern, before, tags = [], limit = -1 }: RunFilter): RunRow[] {
+  list({ project, status = ALL_STATUSES, pattern, before, tags = [], text, limit = -1 }: RunFilter): RunRow[] {
     const now = this.now()
+    const words = searchWords(text)
+    if (words?.length === 0) return []
     const beforeId = before === undefined ? Number.MAX_SAFE_INTEGER : Number(this.#sql.keyById.get(before)?.id ?? 0)
     const where = [project, pattern ?? null, JSON.stringify(status), beforeId]
-    const untagged = status.some(isEnded) ? this.#sql.list : this.#sql.listActive
-    const found =
-      tags.length > 0 ? this.#sql.listTagged.all(...where, JSON.stringify(tags), limit) : untagged.all(...where, limit)
+    if (tags.length > 0) where.push(JSON.stringify(tags))
+    const found = words
+      ? this.#search(words.length, tags.length > 0).all(...where, ...words.flatMap(wordRange), limit)
+      : this.#listing(status, tags).all(...where, limit)
     const records = found as unknown as RunRecord[]
     return records.map((record) => toRow(record, now))
+  }
+
+  /** The statement that lists runs with this number of words, prepared once. */
+  #search(words: number, isTagged: boolean): Statement {
+    const sql = `${SELECT_RUNS} ${isTagged ? WITH_TAGS : ''} ${WITH_WORD.repeat(words)} ${NEWEST_FIRST}`
+    const known = this.#searches.get(sql)
+    if (known) return known
+    const prepared = this.#db.prepare(sql)
+    this.#searches.set(sql, prepared)
+    return prepared
+  }
+
+  #listing(status: readonly Status[], tags: readonly string[]): Statement {
+    if (tags.length > 0) return this.#sql.listTagged
+    return status.some(isEnded) ? this.#sql.list : this.#sql.listActive
+  }
+
+  count(project: string): Record<Status, number> {
+    const counts = Object.fromEntries(ALL_STATUSES.map((status) => [status, 0])) as Record<Status, number>
+    for (const { status, runs } of this.#sql.count.all(project)) counts[status as Status] = Number(runs)
+    return counts
   }
 
   listClaimable({ project, after, limit }: ClaimableRunPage): RunRow[] {
@@ -184,6 +216,11 @@ export class RunTable {
       this.#sql.recent.all().map((row) => String(row.run_id)),
     )
   }
+}
+
+/** The words with this beginning, as a range. */
+function wordRange(beginning: string): [from: string, to: string] {
+  return [beginning, beginning + LAST_CHARACTER]
 }
 
 /** Shortens the stored usage: `parseUsage` fills missing fields from `NO_SPEND`. */

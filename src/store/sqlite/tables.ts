@@ -11,6 +11,7 @@ import { SegmentTable } from './segment-table.ts'
 import { SessionIds } from './session-ids.ts'
 import { SessionTable } from './session-table.ts'
 import { VectorTable } from './vector-table.ts'
+import { WordTable } from './word-table.ts'
 
 /** The tables of a store with their prepared statements. */
 export function openTables(db: Database, now: () => number) {
@@ -28,6 +29,7 @@ export function openTables(db: Database, now: () => number) {
     buckets: new BucketTable(db, now),
     vectors: new VectorTable(db),
     patterns: new PatternTables(db, events),
+    words: new WordTable(db),
   }
 }
 

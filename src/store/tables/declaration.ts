@@ -37,7 +37,7 @@ export const STORE_TABLE_NAMES: ReadonlySet<string> = new Set([
     'blobs',
     'blobs_by_hash',
   ],
-  ...['token_buckets', 'vectors', 'journal', 'projections'],
+  ...['token_buckets', 'vectors', 'journal', 'projections', 'run_words'],
 ])
 
 /** Prevents SQL injection: names are parts of statements. Lower case only, because SQL does not tell cases apart. */

@@ -163,6 +163,7 @@ function addInspectCommands(program: Command, add: AddCommand): void {
     .description('list runs, newest first')
     .addOption(new Option('-s, --status <status...>', 'only runs with these statuses').choices(STATUSES))
     .option('-t, --tag <tag>', 'only runs with this tag; repeatable', collectValues)
+    .option('--search <words>', 'only runs with all of these words: in title, tags, agents or the texts of sessions')
     .option('-n, --number <count>', 'maximum number of runs (default: 20)', parsePositiveInteger)
   add(program, 'sessions', async (cli) => (await import('./commands/sessions-command.ts')).sessionsCommand(cli))
     .description('list sessions of agents, newest first; continue one with: troupe run task --continue ID')

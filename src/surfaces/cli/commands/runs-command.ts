@@ -1,6 +1,6 @@
-import type { NeedsReport, Status } from '../../../index.ts'
+import type { NeedsReport, RunQuery, Status } from '../../../index.ts'
 import { missingPartsText } from '../../../views/needs-text.ts'
-import { wrapText } from '../../../views/text-width.ts'
+import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'
@@ -12,10 +12,16 @@ import { withProgramName } from '../render/styled-line.ts'
 
 const MAX_PAGE = 1000
 
-export function runsCommand(cli: Cli<{ status?: Status[]; tag?: string[]; number?: number }>): Promise<number> {
+type RunsOptions = { status?: Status[]; tag?: string[]; search?: string; number?: number }
+
+export function runsCommand(cli: Cli<RunsOptions>): Promise<number> {
   return withTroupe(cli, 'existing', async (troupe) => {
-    const { status, tag: tags, number = 20 } = cli.options
-    const filter = { ...(status ? { status } : undefined), ...(tags ? { tags } : undefined) }
+    const { status, tag: tags, search: text, number = 20 } = cli.options
+    const filter = {
+      ...(status ? { status } : undefined),
+      ...(tags ? { tags } : undefined),
+      ...(text === undefined ? undefined : { text }),
+    }
     const rows: (ListedRun & { missing: NeedsReport['missing'] })[] = []
     for await (const row of troupe.runs({ limit: Math.min(number, MAX_PAGE), ...filter })) {
       const missing = (await readMissingParts(troupe, row))?.missing ?? []
@@ -28,8 +34,8 @@ export function runsCommand(cli: Cli<{ status?: Status[]; tag?: string[]; number
       for (const { run_id, missing } of rows) noteMissingParts(cli, run_id, missing)
     } else
       cli.terminal.note(
-        status || tags
-          ? `no runs with ${describeFilter(status, tags)}`
+        Object.keys(filter).length > 0
+          ? `no runs with ${describeFilter(filter)}`
           : `no runs in ${storePath(cli)}; start one with: ${withProgramName(cli.terminal.err, 'troupe run --help')}`,
       )
     return EXIT.done
@@ -41,8 +47,9 @@ function noteMissingParts({ terminal }: Cli, run_id: string, missing: NeedsRepor
   if (text !== '') for (const line of wrapText(`${run_id} ${text}`, terminal.err.width, 2)) terminal.note(line)
 }
 
-function describeFilter(status: readonly Status[] = [], tags: readonly string[] = []): string {
+function describeFilter({ status = [], tags = [], text }: RunQuery): string {
   const parts = [
+    ...(text === undefined ? [] : [`the words '${toTerminalLine(text)}'`]),
     ...(status.length > 0 ? [`status ${status.join(' or ')}`] : []),
     ...(tags.length > 0 ? [`tag ${tags.join(' and ')}`] : []),
   ]
