@@ -1,0 +1,152 @@
+import { mkdtemp, readdir, readFile, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { startTestServer } from '../../../test/support/http-harness.ts'
+import { openCredentials } from './auth/credentials.ts'
+import { createRequestLimits } from './checks/request-limits.ts'
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+const write = (token: string) => ({ ...bearer(token), 'x-troupe-request': '1' })
+
+describe('who may call', () => {
+  test('HS2 a Unix socket can be used by its owner only, and is removed when the server stops', async () => {
+    const socket = join(await mkdtemp(join(tmpdir(), 'troupe-socket-')), 's')
+    const { token, send, stop, server } = await startTestServer({ listen: { socket } })
+    expect((await stat(socket)).mode & 0o777).toBe(0o600)
+    expect(server.address).toBe(socket)
+    const headers = { ...bearer(token), host: 'localhost' }
+    expect((await send('/api/runs', { headers })).status).toBe(200)
+    expect((await send('/api/runs', { headers: { host: 'localhost' } })).status).toBe(401)
+    await stop()
+    await expect(stat(socket)).rejects.toThrow('ENOENT')
+  })
+
+  test('HS3 a token has 256 bits; only its hash is stored, readable by the owner alone; it survives a restart and expires', async () => {
+    const folder = join(await mkdtemp(join(tmpdir(), 'troupe-credentials-')), 'serve')
+    let now = 1000
+    const first = await openCredentials(folder, () => now)
+    const token = await first.issue({ kind: 'token', principal: 'ada', scopes: ['read'] })
+    expect(Buffer.from(token, 'base64url')).toHaveLength(32)
+    const [name = '', ...others] = await readdir(folder)
+    expect(others).toEqual([])
+    expect((await stat(folder)).mode & 0o777).toBe(0o700)
+    expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600)
+    expect(name + (await readFile(join(folder, name), 'utf8'))).not.toContain(token)
+    const second = await openCredentials(folder, () => now)
+    expect(await second.find('token', token)).toMatchObject({ principal: 'ada', scopes: ['read'] })
+    expect(await second.find('session', token)).toBeUndefined()
+    expect(await second.find('token', `${token.slice(0, -2)}AA`)).toBeUndefined()
+    // The name of the file is the hash: whoever reads the folder cannot log in with it.
+    expect(await second.find('token', name.replace('.json', ''))).toBeUndefined()
+    now += 31 * 24 * 3600_000
+    expect(await second.find('token', token)).toBeUndefined()
+    await openCredentials(folder, () => now)
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  test('HS3 credentials in a folder that others may write are not used', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'troupe-credentials-'))
+    const first = await openCredentials(folder)
+    const token = await first.issue({ kind: 'token', principal: 'ada', scopes: ['read'] })
+    expect(await (await openCredentials(folder)).find('token', token)).toBeDefined()
+    const { chmod } = await import('node:fs/promises')
+    await chmod(folder, 0o777)
+    const second = await openCredentials(folder)
+    expect(second.isPersistent).toBe(false)
+    expect(await second.find('token', token)).toBeUndefined()
+  })
+
+  test('HS3 without a valid bearer token everything under /api is 401; a token in the address or another scheme does not count', async () => {
+    const { token, send, call } = await startTestServer()
+    expect((await call('/api/runs')).status).toBe(200)
+    for (const headers of [
+      {},
+      { authorization: token },
+      { authorization: `Basic ${Buffer.from(`ada:${token}`).toString('base64')}` },
+      { authorization: `Bearer ${token}x` },
+      { authorization: 'Bearer ' },
+      { cookie: `__Host-troupe-1=${token}` },
+    ]) {
+      const response = await send('/api/runs', { headers })
+      expect(response.status).toBe(401)
+      expect(response.json).toMatchObject({ error: { code: 'unauthorized' } })
+      expect(response.text).not.toContain(token)
+    }
+    for (const path of [`/api/runs?token=${token}`, `/api/runs?access_token=${token}`, '/api/nothing', '/api'])
+      expect((await send(path)).status).toBe(401)
+  })
+
+  test('HS4 a page exchanges its token for a cookie that only this host gets, keeps it after a restart, and can end it', async () => {
+    const first = await startTestServer()
+    const opened = await first.send('/api/session', { method: 'POST', headers: write(first.token), body: {} })
+    const [setCookie = ''] = opened.headers['set-cookie'] as string[]
+    const attributes = setCookie.split('; ')
+    expect(attributes[0]).toMatch(new RegExp(`^__Host-troupe-${first.server.port}=[\\w-]{43}$`))
+    for (const attribute of ['Path=/', 'HttpOnly', 'Secure', 'SameSite=Strict']) expect(attributes).toContain(attribute)
+    expect(attributes.join()).not.toMatch(/domain/i)
+    const { csrf } = opened.json as { csrf: string }
+    const cookie = attributes[0] ?? ''
+    await first.stop()
+    const server = await startTestServer({ folder: first.folder, listen: { port: first.server.port ?? 0 } })
+    const session = await server.send('/api/session', { headers: { cookie } })
+    expect(session.json).toMatchObject({ principal: 'ada', scopes: ['read', 'run', 'approve'], csrf })
+    expect((await server.send('/api/runs', { headers: { cookie } })).status).toBe(200)
+    const ended = await server.send('/api/session', {
+      method: 'DELETE',
+      headers: { cookie, 'x-troupe-csrf': csrf },
+      body: {},
+    })
+    expect(ended.status).toBe(200)
+    expect((await server.send('/api/runs', { headers: { cookie } })).status).toBe(401)
+  })
+
+  test('HS10 a token can do only what its scopes allow', async () => {
+    const { send, issueToken } = await startTestServer()
+    const start = { method: 'POST', body: { input: { agent: 'lead', instruction: 'x' } } }
+    const answer = { method: 'POST', body: { answer: 'yes', hash: 'x' } }
+    const statuses = async (token: string) => [
+      (await send('/api/runs', { headers: bearer(token) })).status,
+      (await send('/api/patterns/task/runs', { ...start, headers: write(token) })).status,
+      (await send('/api/gates/g_1/answer', { ...answer, headers: write(token) })).status,
+    ]
+    expect(await statuses(await issueToken(['read']))).toEqual([200, 403, 403])
+    expect(await statuses(await issueToken(['run']))).toEqual([403, 200, 403])
+    expect(await statuses(await issueToken(['read', 'approve']))).toEqual([200, 403, 404])
+    expect(await statuses(await issueToken(['read', 'run', 'approve']))).toEqual([200, 200, 404])
+    const refused = await send('/api/runs', { headers: bearer(await issueToken(['run'])) })
+    expect(refused.json).toMatchObject({ error: { code: 'scope', message: expect.stringContaining('`read`') } })
+  })
+
+  test('HS9 requests and streams of a principal are limited; another principal is not affected', async () => {
+    let time = 0
+    const limits = createRequestLimits({ rate: 2, burst: 3, concurrency: 2, streams: 1 }, () => time)
+    const [one, two] = [limits.beginRequest('ada'), limits.beginRequest('ada')]
+    expect(() => limits.beginRequest('ada')).toThrow('at once')
+    limits.beginRequest('grace')
+    one()
+    one()
+    two()
+    expect(() => limits.beginRequest('ada')).toThrow('per second')
+    time += 500
+    limits.beginRequest('ada')()
+    const ada = { name: 'ada', scopes: [], via: 'bearer', csrf: '' } as const
+    const close = limits.openStream(ada)
+    expect(() => limits.openStream(ada)).toThrow('open streams')
+    limits.openStream({ ...ada, name: 'grace' })
+    close()
+    limits.openStream(ada)
+  })
+
+  test('HS9 above the rate a caller gets 429, also one without a token', async () => {
+    const { send, token, issueToken } = await startTestServer({ limits: { rate: 0.001, burst: 3 } })
+    const statuses = async (headers: Record<string, string>) => {
+      const found: number[] = []
+      for (let index = 0; index < 5; index += 1) found.push((await send('/api/runs', { headers })).status)
+      return found
+    }
+    expect(await statuses(bearer(token))).toEqual([200, 200, 200, 429, 429])
+    expect(await statuses(bearer('x'.repeat(43)))).toEqual([401, 401, 401, 429, 429])
+    expect(await statuses(bearer(await issueToken(['read'], 'grace')))).toEqual([200, 200, 200, 429, 429])
+  })
+})
