@@ -1,5 +1,5 @@
 import { TroupeError, toTroupeError } from '../errors.ts'
-import type { Event } from '../kernel/event.ts'
+import type { Event, EventDataOf } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import { Execution } from '../kernel/journal/execution.ts'
 import { isFatal } from '../kernel/journal/fatal-error.ts'
@@ -156,9 +156,9 @@ export class RunAttempt {
   /** Ends a cancelled run that this process cannot replay. */
   async #endCancelled(journal: Journal, events: readonly Event[]): Promise<RunAttemptOutcome> {
     const commands = await this.#deps.store.commands(this.run_id, 0)
-    const reason = commands.flatMap(({ body }) => (body.kind === 'cancel' ? body.reason : []))[0] ?? ''
-    if (!events.some((event) => isEvent(event, 'run:cancel'))) journal.append('run:cancel', { reason })
-    const error = cancelledError(reason).toJSON()
+    const [cancel = { reason: '' }] = commands.flatMap(({ body }) => (body.kind === 'cancel' ? cancelData(body) : []))
+    if (!events.some((event) => isEvent(event, 'run:cancel'))) journal.append('run:cancel', cancel)
+    const error = cancelledError(cancel.reason).toJSON()
     journal.append('run:end', { status: 'cancelled', stop_reason: 'cancelled', output: null, error })
     await this.#commitLast(journal)
     return 'ended'
@@ -269,7 +269,7 @@ export class RunAttempt {
       return
     }
     if (execution.journalIndex.cancelled) return
-    execution.journalIndex.add(execution.journal.append('run:cancel', { reason: body.reason }))
+    execution.journalIndex.add(execution.journal.append('run:cancel', cancelData(body)))
     await execution.journal.commit('full')
     execution.abort(cancelledError(body.reason))
   }
@@ -303,6 +303,10 @@ export class RunAttempt {
     this.#isDone = true
     this.#cancelWallClock?.()
   }
+}
+
+function cancelData({ reason, by }: { reason: string; by: string }): EventDataOf<'run:cancel'> {
+  return { reason, ...(by === 'user' ? undefined : { by }) }
 }
 
 /** Rejects when the execution is aborted with a fatal error, such as a lost lease: the run must stop without an end. */

@@ -234,7 +234,8 @@ export interface EventData {
   'run:reopen': { key: string | null; additional_keys?: string[]; limits: Limits; force?: true }
   'run:park': { gates: string[] }
   'run:interrupt': { reason: string }
-  'run:cancel': { reason: string }
+  /** `by` is absent for `user`. */
+  'run:cancel': { reason: string; by?: string }
   /** `command` is the id of the stored command, for deduplication. */
   'run:steer': SteeringCommand & { command: number }
   'run:end': RunEnd

@@ -141,6 +141,9 @@ export function sendRequest(
         const chunks: Buffer[] = []
         response.on('data', (chunk: Buffer) => void chunks.push(chunk))
         response.on('error', reject)
+        // A stream has no end: its first part is enough.
+        if (response.headers['content-type']?.startsWith('text/event-stream'))
+          response.once('data', () => response.emit('end') && sent.destroy())
         response.on('end', () => {
           const text = Buffer.concat(chunks).toString('utf8')
           resolve({

@@ -43,7 +43,8 @@ export function openApiDocumentFrom(
     route.path === START_PATH ? patterns.map((pattern) => startOperation(route, pattern)) : [operationFrom(route)],
   )
   const paths: OpenApiDocument['paths'] = {}
-  for (const { path, method, operation } of documented) paths[path] = { ...paths[path], [method]: operation }
+  for (const { path, method, operation } of documented)
+    paths[path] = { ...paths[path], [method]: mergedOperation(paths[path]?.[method], operation) }
   return {
     openapi: '3.1.0',
     info: {
@@ -75,6 +76,20 @@ const ERROR_SCHEMA: JsonSchema = {
       properties: { code: { type: 'string' }, message: { type: 'string' }, hint: { type: 'string' } },
     },
   },
+}
+
+/** A route that answers in several media types is defined once for each. */
+function mergedOperation(first: OpenApiOperation | undefined, second: OpenApiOperation): OpenApiOperation {
+  if (!first) return second
+  const names = first.parameters.map(({ name }) => name)
+  const [one, other] = [first.responses[200], second.responses[200]]
+  const description = `${one?.description} ${other?.description}`
+  return {
+    ...first,
+    description: `${first.description} ${second.summary}`,
+    parameters: [...first.parameters, ...second.parameters.filter(({ name }) => !names.includes(name))],
+    responses: { ...first.responses, 200: { description, content: { ...one?.content, ...other?.content } } },
+  }
 }
 
 interface DocumentedOperation {
