@@ -38,9 +38,13 @@ const START_MS = 1500
 function start(program: string, target: string): Promise<boolean> {
   return new Promise((resolve) => {
     const child = spawn(program, [target], { stdio: 'ignore', detached: true })
-    child.once('error', () => resolve(false))
-    child.once('exit', (code) => resolve(code === 0))
-    setTimeout(() => resolve(true), START_MS).unref()
+    const finish = (isOpened: boolean) => {
+      clearTimeout(timer)
+      resolve(isOpened)
+    }
+    const timer = setTimeout(() => resolve(true), START_MS)
+    child.once('error', () => finish(false))
+    child.once('exit', (code) => finish(code === 0))
     child.unref()
   })
 }
