@@ -23,18 +23,16 @@ export function createHttpSource(api: ApiClient): DataSource {
       api.get(`${run(runId)}/artifacts/${encodeURIComponent(name)}/preview${queryOf({ version })}`),
     artifactHref: (runId, { name, version }) =>
       `${run(runId)}/artifacts/${encodeURIComponent(name)}${queryOf({ version })}`,
-    reports: () => api.get('/api/metrics'),
+    reports: () => api.get('/api/reports'),
     commands: createCommands(api, run),
   }
 }
 
 function createCommands(api: ApiClient, run: (runId: string) => string): Commands {
   return {
-    start: (pattern, input, { title, tags }) =>
-      api.post('/api/runs', {
-        pattern,
+    start: (pattern, input, { tags }) =>
+      api.post(`/api/patterns/${encodeURIComponent(pattern)}/runs`, {
         input,
-        ...(title ? { title } : undefined),
         ...(tags && tags.length > 0 ? { tags } : undefined),
       }),
     cancel: (runId) => api.post(`${run(runId)}/cancel`, {}),

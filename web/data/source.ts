@@ -66,11 +66,7 @@ export type SteerRequest =
 
 /** What changes something. An export has none. */
 export interface Commands {
-  start(
-    pattern: string,
-    input: unknown,
-    options: { title?: string; tags?: readonly string[] },
-  ): Promise<{ run_id: string }>
+  start(pattern: string, input: unknown, options: { tags?: readonly string[] }): Promise<{ run_id: string }>
   cancel(runId: string): Promise<void>
   resume(runId: string): Promise<void>
   fork(runId: string, seq: number): Promise<{ run_id: string }>

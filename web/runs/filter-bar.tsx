@@ -8,7 +8,8 @@ import { StateIcon, stateLabel } from '../design/state.tsx'
 import { runState } from './run-list.ts'
 import { parseFilter, toggleState } from './run-query.ts'
 
-const CHIPS: readonly ViewState[] = ['waiting', 'stalled', 'running', 'failed', 'completed', 'cancelled']
+const LIVE: readonly ViewState[] = ['waiting', 'stalled', 'running']
+const CHIPS: readonly ViewState[] = [...LIVE, 'failed', 'completed', 'cancelled']
 
 interface FilterBarProps {
   text: string
@@ -51,20 +52,14 @@ export function FilterBar({ text, onChange, fieldRef, live, summaries, counts, o
       </div>
       <div className="filter-chips">
         {CHIPS.map((state) => {
-          const count = liveCounts.get(state) ?? counts[state] ?? 0
+          const count = LIVE.includes(state) ? (liveCounts.get(state) ?? 0) : counts[state]
           const on = states.includes(state)
-          if (count === 0 && !on && (state === 'stalled' || state === 'waiting')) return null
+          if (!count && !on && (state === 'stalled' || state === 'waiting')) return null
           return (
             <Chip key={state} on={on} onToggle={() => onChange(toggleState(text, state))}>
               <StateIcon state={state} />
               {stateLabel(state)}
-              <b>
-                {formatCount(
-                  state === 'waiting' || state === 'stalled' || state === 'running'
-                    ? (liveCounts.get(state) ?? 0)
-                    : count,
-                )}
-              </b>
+              {count === undefined ? null : <b>{formatCount(count)}</b>}
             </Chip>
           )
         })}

@@ -183,8 +183,7 @@ function FieldControl(props: Omit<FormFieldProps, 'problem'> & { id: string; inv
       {...shared}
       placeholder={field.standard || placeholder}
       rows={field.kind === 'text' ? 4 : 2}
-      // biome-ignore lint/a11y/noAutofocus: the dialog was opened to write here.
-      autoFocus={focus}
+      {...(focus ? { 'data-first-focus': '' } : undefined)}
     />
   )
 }

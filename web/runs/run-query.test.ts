@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 import { addTag, narrowsLive, parseFilter, toggleState, toRunQuery, wantsEnded, wantsLive } from './run-query.ts'
 
 test('WB6 the parts of a filter', () => {
-  expect(parseFilter('state:failed tag:portal pattern:demo why did "it fail" tag:"two words" state:needs')).toEqual({
+  expect(
+    parseFilter('state:failed tag:portal pattern:demo why did "it fail" tag:"two words" state:needs'),
+  ).toMatchObject({
     states: ['failed', 'waiting'],
     tags: ['portal', 'two words'],
     pattern: 'demo',

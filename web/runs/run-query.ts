@@ -4,6 +4,8 @@ import type { ViewState } from '../design/state.tsx'
 /* The filter of the list: `state:failed tag:portal pattern:NAME words`. Words are searched in the texts of the runs. */
 
 export interface RunFilter {
+  /** The whole text. */
+  query: string
   states: readonly ViewState[]
   tags: readonly string[]
   pattern: string | null
@@ -39,7 +41,7 @@ export function parseFilter(query: string): RunFilter {
     else if (key === 'pattern' && value !== '') pattern = value
     else words.push(key === undefined ? value : whole)
   }
-  return { states: [...states], tags: [...tags], pattern, text: words.join(' ').trim() }
+  return { query, states: [...states], tags: [...tags], pattern, text: words.join(' ').trim() }
 }
 
 /** The filter with a state added, or removed if it is there. */

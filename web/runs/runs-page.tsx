@@ -31,7 +31,7 @@ export function RunsPage({ query }: { query: string }) {
   const [inView, setInView] = useState<readonly string[]>([])
   const summaries = useSummaries(useRunsToSummarize(byId, live, inView))
   const [held, setHeld] = useState(false)
-  const list = useList({ query, runs, summaries, held })
+  const list = useList({ query: found.query, runs, summaries, held })
   const scroller = useRef<HTMLDivElement>(null)
   const fieldRef = useRef<HTMLInputElement>(null)
   const [dialog, setDialog] = useState<'new' | readonly RunItem[] | null>(null)
@@ -72,7 +72,7 @@ export function RunsPage({ query }: { query: string }) {
         {runs === null ? (
           <Waiting error={found.error} onRetry={found.reload} />
         ) : list.items.length === 0 ? (
-          <NoRuns query={query} onClear={() => setText('')} />
+          <NoRuns query={found.query} onClear={() => setText('')} />
         ) : (
           <RunTable
             items={list.items}

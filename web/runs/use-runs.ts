@@ -19,6 +19,8 @@ const COLLECT_MS = 300
 const MAX_SINGLE = 20
 
 export interface RunsState {
+  /** The filter that `runs` are for: those of the last one stay until the next ones are there. */
+  query: string
   /** `null` until the first answer. */
   runs: readonly RunItem[] | null
   /** Live runs without regard to the filter, for the counts. */
@@ -91,13 +93,13 @@ export function useRuns(query: string): RunsState & { loadMore: () => void; relo
     })
   }, [run, source, filter])
 
-  const shown = loaded !== null && loaded.filter === filter ? loaded : null
-  const runs = useMemo(() => (shown ? mergeRuns(shown.ended, shown.matchingLive) : null), [shown])
+  const runs = useMemo(() => (loaded ? mergeRuns(loaded.ended, loaded.matchingLive) : null), [loaded])
   return {
+    query: loaded?.filter.query ?? query,
     runs,
     live: loaded?.live ?? NONE,
     counts: loaded?.counts ?? NO_COUNTS,
-    hasMore: shown?.cursor != null,
+    hasMore: loaded?.filter === filter && loaded.cursor !== null,
     error,
     loadMore,
     reload,

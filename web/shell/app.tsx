@@ -24,22 +24,26 @@ export function App() {
   const connection = useConnection()
   useTitle(place)
   useQuestionNews()
-  useKeys('Everywhere', [
-    { keys: '?', label: 'All keys', run: () => setHelp(true) },
-    { keys: '/', label: 'Search', run: () => searchRef.current?.focus() },
-    { keys: 'g r', label: 'Runs', run: () => navigate({ page: 'runs', query: '' }) },
-    { keys: 'g i', label: 'Inbox', run: () => navigate({ page: 'inbox', gateId: null }) },
-    { keys: 'g m', label: 'Metrics', run: () => navigate({ page: 'metrics' }) },
-    {
-      keys: 't',
-      label: 'Light, dark, or as the system',
-      run: () => {
-        const next = nextTheme(theme)
-        setTheme(next)
-        announce(`Theme: ${next}`)
+  useKeys(
+    'Everywhere',
+    [
+      { keys: '?', label: 'All keys', run: () => setHelp(true) },
+      { keys: '/', label: 'Search', run: () => searchRef.current?.focus() },
+      { keys: 'g r', label: 'Runs', run: () => navigate({ page: 'runs', query: '' }) },
+      { keys: 'g i', label: 'Inbox', run: () => navigate({ page: 'inbox', gateId: null }) },
+      { keys: 'g m', label: 'Metrics', run: () => navigate({ page: 'metrics' }) },
+      {
+        keys: 't',
+        label: 'Light, dark, or as the system',
+        run: () => {
+          const next = nextTheme(theme)
+          setTheme(next)
+          announce(`Theme: ${next}`)
+        },
       },
-    },
-  ])
+    ],
+    'frame',
+  )
   if (connection.state === 'signed_out') return <SignedOut reason="refused" />
   return (
     <div className="frame">

@@ -9,6 +9,8 @@ export function Dialog(props: { title: string; onClose: () => void; children: Re
     const before = document.activeElement
     const dialog = ref.current
     if (dialog !== null && !dialog.open) dialog.showModal()
+    const first = dialog?.querySelector('[data-first-focus]')
+    if (first instanceof HTMLElement) first.focus()
     return () => {
       dialog?.close()
       if (before instanceof HTMLElement) before.focus()

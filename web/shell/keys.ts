@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef } from 'react'
  * Keys of the whole page.
  * 1. Keys do nothing while a text field has the focus or a dialog is open, except those marked `inFields`.
  * 2. A key of two strokes (`g r`) waits 1.5 s for the second one.
- * 3. Of two bindings of the same key, the one that was added last wins: a part of a page over the frame.
+ * 3. Of two bindings of the same key, that of a page wins over that of the frame, then the one that was added last.
  */
 
 export interface KeyBinding {
@@ -20,6 +20,7 @@ export interface KeyBinding {
 export interface KeySection {
   title: string
   bindings: readonly KeyBinding[]
+  layer: 'frame' | 'page'
 }
 
 const sections: { current: KeySection }[] = []
@@ -27,10 +28,10 @@ const STROKE_MS = 1500
 let firstStroke: { key: string; at: number } | null = null
 
 /** Binds keys while the component is there. */
-export function useKeys(title: string, bindings: readonly KeyBinding[]): void {
-  const section = useRef<KeySection>({ title, bindings })
+export function useKeys(title: string, bindings: readonly KeyBinding[], layer: KeySection['layer'] = 'page'): void {
+  const section = useRef<KeySection>({ title, bindings, layer })
   useLayoutEffect(() => {
-    section.current = { title, bindings }
+    section.current = { title, bindings, layer }
   })
   useEffect(() => {
     if (sections.length === 0) window.addEventListener('keydown', handleKey)
@@ -43,7 +44,7 @@ export function useKeys(title: string, bindings: readonly KeyBinding[]): void {
 }
 
 /** All keys that work now, by section. */
-export function activeKeys(): KeySection[] {
+export function activeKeys(): Omit<KeySection, 'layer'>[] {
   const byTitle = new Map<string, KeyBinding[]>()
   for (const { current } of sections)
     byTitle.set(current.title, [...(byTitle.get(current.title) ?? []), ...current.bindings])
@@ -57,7 +58,8 @@ function handleKey(event: KeyboardEvent): void {
   const prefix = firstStroke !== null && now - firstStroke.at < STROKE_MS ? firstStroke.key : null
   firstStroke = null
   const stroke = event.key
-  const candidates = [...sections].reverse().flatMap(({ current }) => current.bindings)
+  const newest = [...sections].reverse().map(({ current }) => current)
+  const candidates = [...newest.filter(({ layer }) => layer === 'page'), ...newest].flatMap(({ bindings }) => bindings)
   const usable = candidates.filter(({ inFields = false }) => inFields || !held)
   const wanted = prefix === null ? stroke : `${prefix} ${stroke}`
   for (const binding of usable) {

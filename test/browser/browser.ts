@@ -1,0 +1,56 @@
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import { chromium } from 'playwright-core'
+import { findProgram } from '../../src/tools/search/ripgrep.ts'
+
+/* Chromium of the machine, without a window and with a new profile for each context. */
+
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+export function launchBrowser(): Promise<Browser> {
+  const executablePath = findProgram('chromium')
+  if (executablePath === undefined) throw new Error('chromium is missing')
+  return chromium.launch({ executablePath, headless: true, args: FLAGS })
+}
+
+export interface OpenedPage extends AsyncDisposable {
+  page: Page
+  context: BrowserContext
+  /** Errors of scripts and refusals of the content security policy. */
+  problems: string[]
+}
+
+/** Opens an address in a profile of its own. */
+export async function openPage(
+  browser: Browser,
+  address: string,
+  options: BrowserContextOptions = {},
+): Promise<OpenedPage> {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options })
+  const page = await context.newPage()
+  const problems = collectProblems(page)
+  await page.goto(address)
+  return { page, context, problems, [Symbol.asyncDispose]: () => context.close() }
+}
+
+export function collectProblems(page: Page): string[] {
+  const problems: string[] = []
+  page.on('pageerror', (error) => problems.push(`error: ${error.message}`))
+  page.on('dialog', (dialog) => {
+    problems.push(`dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  page.on('console', (message) => {
+    // A failed request is told by the page itself; what the policy refused is not.
+    if (message.type() === 'error' && !/Failed to load resource|net::ERR/.test(message.text()))
+      problems.push(`console: ${message.text()}`)
+  })
+  return problems
+}

@@ -1,0 +1,157 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { findProgram } from '../../src/tools/search/ripgrep.ts'
+import { requireProgram } from '../support/require-program.ts'
+import { collectProblems, launchBrowser, openPage } from './browser.ts'
+import { sampleScript } from './sample-runs.ts'
+import type { ServeProcess } from './serve-process.ts'
+import { startServe } from './serve-process.ts'
+
+/* Questions in a real browser, against a real server. One browser and one server for the file. */
+
+let browser: Browser
+let serve: ServeProcess
+
+beforeAll(async () => {
+  if (findProgram('chromium') === undefined) return
+  ;[browser, serve] = await Promise.all([
+    launchBrowser(),
+    startServe({ script: sampleScript, args: ['--ask', 'Write'] }),
+  ])
+}, 60_000)
+afterAll(async () => {
+  await browser?.close()
+  await serve?.[Symbol.asyncDispose]()
+}, 30_000)
+
+interface Question {
+  gate_id: string
+  question: string
+  run: { run_id: string }
+}
+
+const start = (instruction: string, tags: readonly string[] = []) =>
+  serve.api<{ run_id: string }>('POST', '/api/patterns/task/runs', { input: { agent: 'default', instruction }, tags })
+const questions = () => serve.api<Question[]>('GET', '/api/inbox')
+
+/** Starts a run that asks, and waits for its question. */
+async function startAsking(instruction: string): Promise<Question> {
+  const { run_id } = await start(instruction)
+  return expect
+    .poll(async () => (await questions()).find(({ run }) => run.run_id === run_id), { timeout: 10_000 })
+    .toBeDefined()
+    .then(async () => (await questions()).find(({ run }) => run.run_id === run_id) as Question)
+}
+
+const openInbox = (question: Question, options: Parameters<typeof openPage>[2] = {}) =>
+  openPage(browser, serve.pageAddress.replace('/#', `/inbox/${question.gate_id}#`), options)
+const runStatus = async ({ run }: Question) =>
+  (await serve.api<{ status: string }>('GET', `/api/runs/${run.run_id}`)).status
+
+test('WB15 a question is answered on the page with a key, after the lock, and the run goes on', async () => {
+  requireProgram('chromium')
+  const question = await startAsking('Add password reset by e-mail')
+  await using opened = await openInbox(question)
+  const { page, problems } = opened
+  await page.getByRole('heading', { name: /May default call Write/ }).waitFor()
+  await expect.poll(() => page.title()).toMatch(/^\(1\) Inbox/)
+  const allow = page.getByRole('button', { name: 'Allow' })
+  expect(await allow.isDisabled()).toBe(true)
+  await page.keyboard.press('a')
+  await page.locator('.decision-bar:not([data-locked])').waitFor()
+  expect(await runStatus(question)).toBe('waiting')
+  await page.keyboard.press('a')
+  await page.getByText('No open questions.').waitFor()
+  await expect.poll(() => runStatus(question), { timeout: 10_000 }).toBe('completed')
+  await expect.poll(() => page.title()).toBe('Inbox · Troupe')
+  expect(problems).toEqual([])
+}, 40_000)
+
+test('WB16 the buttons lock again when the page changes its size', async () => {
+  requireProgram('chromium')
+  const question = await startAsking('which queue, after a resize')
+  await using opened = await openInbox(question)
+  const { page } = opened
+  await page.locator('.decision-bar:not([data-locked])').waitFor()
+  await page.setViewportSize({ width: 1200, height: 800 })
+  await page.locator('.decision-bar[data-locked]').waitFor()
+  await page.locator('.decision-bar:not([data-locked])').waitFor()
+  await page.getByRole('button', { name: 'NATS' }).click()
+  await expect.poll(() => runStatus(question), { timeout: 10_000 }).toBe('completed')
+}, 40_000)
+
+test('WB17 two tabs: an answer in one is told in the other, which survived a reload', async () => {
+  requireProgram('chromium')
+  const question = await startAsking('which queue, in two tabs')
+  await using opened = await openInbox(question)
+  const { page, context, problems } = opened
+  const other = await context.newPage()
+  problems.push(...collectProblems(other))
+  await other.goto(`${serve.address}/inbox/${question.gate_id}`)
+  await other.getByRole('button', { name: 'SQS' }).waitFor()
+  await other.reload()
+  await other.getByRole('button', { name: 'SQS' }).waitFor()
+  await page.locator('.decision-bar:not([data-locked])').waitFor()
+  await page.getByRole('button', { name: 'Postgres' }).click()
+  await other.getByText('This question was answered elsewhere.').waitFor()
+  expect(await other.locator('.decision-bar').count()).toBe(0)
+  await expect.poll(() => runStatus(question), { timeout: 10_000 }).toBe('completed')
+  expect(problems).toEqual([])
+}, 40_000)
+
+test('WB18 an answer to a question that has changed is refused; the page says so and shows the new one', async () => {
+  requireProgram('chromium')
+  const question = await startAsking('which queue, changed meanwhile')
+  await using opened = await openInbox(question)
+  const { page } = opened
+  await page.getByRole('button', { name: 'NATS' }).waitFor()
+  // The page was shown another question than the one that is open now.
+  await page.route('**/api/inbox', async (route) => {
+    const response = await route.fetch()
+    const items = (await response.json()) as Record<string, unknown>[]
+    await route.fulfill({ response, json: items.map((item) => ({ ...item, hash: 'f'.repeat(64) })) })
+  })
+  await page.reload()
+  await page.locator('.decision-bar:not([data-locked])').waitFor()
+  await page.unroute('**/api/inbox')
+  await page.getByRole('button', { name: 'NATS' }).click()
+  await page.getByText('The question changed while you looked at it.').waitFor()
+  expect(await runStatus(question)).toBe('waiting')
+  await page.locator('.decision-bar:not([data-locked])').waitFor()
+  await page.getByRole('button', { name: 'NATS' }).click()
+  await expect.poll(() => runStatus(question), { timeout: 10_000 }).toBe('completed')
+}, 40_000)
+
+const axe = () => readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+async function seriousIssues(page: Page): Promise<string[]> {
+  await page.evaluate(axe())
+  const found = await page.evaluate(`axe.run(document, { resultTypes: ['violations'] })`)
+  const { violations } = found as { violations: { id: string; impact: string; nodes: { html: string }[] }[] }
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
+}
+
+test('WB19 axe finds no serious issue on runs, inbox and metrics, in both themes and at 400 px', async () => {
+  requireProgram('chromium')
+  const question = await startAsking('which queue, with axe')
+  for (const [colorScheme, width] of [
+    ['light', 1440],
+    ['dark', 1440],
+    ['light', 400],
+  ] as const) {
+    await using opened = await openInbox(question, { colorScheme, viewport: { width, height: 860 } })
+    const { page } = opened
+    await page.locator('.decision-bar:not([data-locked])').waitFor()
+    expect(await seriousIssues(page)).toEqual([])
+    await page.goto(`${serve.address}/runs`)
+    await page.locator('.run-row').first().waitFor()
+    expect(await seriousIssues(page)).toEqual([])
+    await page.goto(`${serve.address}/metrics`)
+    await page.getByRole('heading', { name: 'Metrics' }).waitFor()
+    expect(await seriousIssues(page)).toEqual([])
+  }
+}, 60_000)
