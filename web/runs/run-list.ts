@@ -6,14 +6,14 @@ import type { ViewState } from '../design/state.tsx'
 
 export type ListItem = { kind: 'group'; title: string; count: number } | { kind: 'run'; runId: string; group: string }
 
-export interface RunState {
+export interface ListedState {
   state: ViewState
   /** Set if the word for the state is not the usual one. */
   label?: string
 }
 
 /** The state that a person acts on: a live run with an open question needs somebody, one without a process is interrupted. */
-export function runState(run: RunItem, summary: RunSummary | undefined): RunState {
+export function runState(run: RunItem, summary: RunSummary | undefined): ListedState {
   const live = run.status === 'pending' || run.status === 'running' || run.status === 'waiting'
   if (!live) return { state: run.status as ViewState }
   if (run.status === 'waiting' || run.open_gates > 0) return { state: 'waiting' }
