@@ -59,7 +59,8 @@ export function pageViolations(page: readonly SourceFile[], sources: readonly So
   const shipped = page.filter(({ path }) => !isTestFile(path) && path !== 'web/build.ts')
   const mentions = patternMentionViolations([...sources, ...shipped]).filter(
     ({ path, message }) =>
-      path.startsWith('web/') && !WORDS.some((word) => word.path === path && message.includes(`patterns/${word.folder}:`)),
+      path.startsWith('web/') &&
+      !WORDS.some((word) => word.path === path && message.includes(`patterns/${word.folder}:`)),
   )
   return [
     ...houseRules.flatMap((rule) => rule(shipped)),
