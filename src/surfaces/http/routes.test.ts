@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { startTestServer, waitUntil } from '../../../test/support/http-harness.ts'
 import { agent, modelFromRules } from '../../../test/support/test-troupe.ts'
 import type { Event, RunRow } from '../../index.ts'
-import type { EventPage, InboxItem, RunItem, RunPage } from './contract.ts'
+import type { EventPage, InboxItem, RunItem, RunPage, RunSummary } from './contract.ts'
 
 const question = modelFromRules(
   {
@@ -66,6 +66,11 @@ describe('runs', () => {
     expect(idsOf(await list('?tag=a&tag=b'))).toEqual([])
     expect(idsOf(await list('?status=failed,cancelled'))).toEqual([])
     expect(idsOf(await list('?status=completed&pattern=task'))).toHaveLength(3)
+    expect(await list('')).toMatchObject({ counts: { completed: 3, failed: 0 } })
+    expect(idsOf(await list('?text=choose'))).toHaveLength(3)
+    expect(idsOf(await list('?text=elephant'))).toEqual([])
+    const summaries = (await server.call(`/api/runs/summaries?ids=${ids[0]},r_none`)).json as RunSummary[]
+    expect(summaries).toMatchObject([{ run_id: ids[0], agents: ['lead'] }])
     const page = await list('?limit=2')
     expect(idsOf(await list(`?limit=2&cursor=${page.cursor}`))).toEqual([ids[0]])
     for (const query of [

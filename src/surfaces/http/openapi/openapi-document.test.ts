@@ -108,8 +108,8 @@ describe('the OpenAPI document', () => {
     const { api } = await readDocument()
     const inputOf = (pattern: string) => {
       const body = api.paths[`/api/patterns/${pattern}/runs`]?.post?.requestBody?.content['application/json']?.schema
-      const { input } = body?.properties as { input: { properties: Record<string, unknown> } }
-      return input.properties
+      if (!body) throw new Error(`no body of ${pattern}`)
+      return (body.properties as { input: { properties: Record<string, unknown> } }).input.properties
     }
     expect(Object.keys(inputOf('task'))).toContain('instruction')
     expect(Object.keys(inputOf('task'))).not.toContain('model')

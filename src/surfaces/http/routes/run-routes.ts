@@ -24,15 +24,17 @@ const listRuns = defineRoute({
     limit,
   }),
   response: { description: 'A page of runs (`RunPage`).' },
-  async handle({ query: { tag, status, pattern, cursor, limit = 50 }, parts: { troupe } }): Promise<RunPage> {
+  async handle({ query: { tag, status, pattern, text, cursor, limit = 50 }, parts: { troupe } }): Promise<RunPage> {
     const { items, next } = await troupe.runs({
       limit,
       ...(status === undefined || status.length === 0 ? undefined : { status }),
       ...(pattern === undefined ? undefined : { pattern }),
       ...(tag === undefined || tag.length === 0 ? undefined : { tags: tag }),
+      ...(text === undefined || text.trim() === '' ? undefined : { text }),
       ...(cursor === undefined ? undefined : { cursor }),
     })
-    return { runs: items.map((row) => runItemFrom(troupe, row)), cursor: next, counts: {} }
+    const counts = await troupe.countRuns()
+    return { runs: items.map((row) => runItemFrom(troupe, row)), cursor: next, counts }
   },
 })
 

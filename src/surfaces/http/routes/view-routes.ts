@@ -14,19 +14,8 @@ const listSummaries = defineRoute({
   scope: 'read',
   query: z.strictObject({ ids: queryList }),
   response: { description: 'A summary of each run that exists (`RunSummary[]`).' },
-  async handle({ query: { ids }, parts: { troupe } }): Promise<RunSummary[]> {
-    const rows = await Promise.all(ids.slice(0, MAX_SUMMARIES).map((id) => troupe.getRun(id).catch(() => undefined)))
-    return rows.flatMap((row) =>
-      row
-        ? [
-            {
-              ...{ run_id: row.run_id, head: row.head, agents: [], lanes: [], progress: null, stalled: null },
-              last_event: { at: row.ended_at ?? row.created_at, text: row.status, tone: 'neutral' as const },
-            },
-          ]
-        : [],
-    )
-  },
+  handle: ({ query: { ids }, parts: { troupe } }): Promise<RunSummary[]> =>
+    troupe.runSummaries(ids.slice(0, MAX_SUMMARIES)),
 })
 
 const getPanels = defineRoute({
