@@ -19,14 +19,18 @@ const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 export async function startLanesServer(samples: LanesSamples): Promise<LanesServer> {
   const page = await buildPage('lanes/lanes-page.tsx')
   const types = { 'index.html': 'text/html', 'app.js': 'text/javascript', 'app.css': 'text/css' } as const
+  const made = new Map<string, string>()
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://localhost')
     const name = url.pathname === '/' ? 'index.html' : url.pathname.slice(1)
     response.setHeader('content-security-policy', POLICY)
     if (name === 'timeline.json') {
-      const sample = samples[url.searchParams.get('sample') ?? '']?.()
+      const wanted = url.searchParams.get('sample') ?? ''
+      const sample = samples[wanted]?.()
+      const text = made.get(wanted) ?? JSON.stringify({ ...sample, seq: sample?.timeline.run[0]?.head ?? 0 })
+      made.set(wanted, text)
       response.setHeader('content-type', 'application/json')
-      response.end(JSON.stringify({ ...sample, seq: sample?.timeline.run[0]?.head ?? 0 }))
+      response.end(text)
     } else if (name in types) {
       response.setHeader('content-type', `${types[name as keyof typeof types]}; charset=utf-8`)
       response.end(page[name as keyof typeof types])

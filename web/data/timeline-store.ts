@@ -35,6 +35,8 @@ export interface TimelineStore {
   pyramid(lane: string, now: number): BinPyramid
   /** States and totals at an event; those of now without one. */
   at(seq?: number | null): TimelineMoment
+  /** The time of the last event; 0 before the first. */
+  readonly lastAt: number
   /** The time of an event, and the last event up to a time. */
   timeOf(seq: number): number
   seqAt(time: number): number
@@ -69,6 +71,7 @@ export function createTimelineStore(): TimelineStore {
   let seq = 0
   let moments = new Map<number, TimelineMoment>()
   let clock: Clock | undefined
+  let lastAt = 0
 
   function rows<Table extends TimelineTable>(table: Table): readonly TimelineTables[Table][] {
     return (tables.get(table)?.rows ?? []) as readonly TimelineTables[Table][]
@@ -85,10 +88,11 @@ export function createTimelineStore(): TimelineStore {
   }
   function moment(at: number | null | undefined): TimelineMoment {
     const key = at === null || at === undefined ? Infinity : at
+    const time = key >= seq ? lastAt : timeAt(currentClock(), key)
     const known = moments.get(key)
     if (known) return known
     if (moments.size > 8) moments.clear()
-    const made = momentFrom({ rows, lanes: columns.lanes(), seq: key, time: timeAt(currentClock(), key) })
+    const made = momentFrom({ rows, lanes: columns.lanes(), seq: key, time })
     moments.set(key, made)
     return made
   }
@@ -96,6 +100,7 @@ export function createTimelineStore(): TimelineStore {
   return {
     replace: (head, timeline) => {
       for (const name of TIMELINE_TABLES) tables.set(name, newTable(timeline[name]))
+      lastAt = Math.max(0, ...TIMELINE_TABLES.map((name) => latestTime(timeline[name])))
       seq = head
       columns.clear()
       changed()
@@ -106,6 +111,7 @@ export function createTimelineStore(): TimelineStore {
         if (!updates || updates.length === 0) continue
         const table = tables.get(name)
         if (table) updateTable(table, updates)
+        lastAt = Math.max(lastAt, latestTime(updates))
         columns.touch(name, updates)
       }
       seq = Math.max(seq, changes.seq)
@@ -121,6 +127,9 @@ export function createTimelineStore(): TimelineStore {
     get seq() {
       return seq
     },
+    get lastAt() {
+      return lastAt
+    },
     get run() {
       return rows('run')[0]
     },
@@ -132,7 +141,7 @@ export function createTimelineStore(): TimelineStore {
     lanes: () => columns.lanes(),
     pyramid: (lane, now) => columns.pyramid(lane, now),
     at: moment,
-    timeOf: (event) => timeAt(currentClock(), event),
+    timeOf: (event) => (event >= seq ? lastAt : timeAt(currentClock(), event)),
     seqAt: (time) => {
       const { seqs, times } = currentClock()
       return seqs[Math.max(0, upperBound(times, time) - 1)] ?? 0
@@ -193,7 +202,8 @@ class LaneColumnsCache {
   pyramid(lane: string, now: number): BinPyramid {
     const run = this.#rows('run')[0]
     const width = baseWidth((run?.ended_at ?? now) - (run?.started_at ?? now))
-    const columns = this.lanes().find((candidate) => candidate.lane.id === lane)
+    this.lanes()
+    const columns = this.#made.get(lane)
     const known = this.#pyramids.get(lane)
     const stale = columns?.last === Infinity && known !== undefined && now - known.now > width
     if (known && known.width === width && !stale) return known.pyramid
@@ -233,6 +243,15 @@ class LaneColumnsCache {
       this.#made.set(lane.id, laneColumnsFrom({ lane, index, delegating, ...own }))
     })
   }
+}
+
+function latestTime(rows: readonly AnyRow[]): number {
+  let latest = 0
+  for (const row of rows) {
+    if ('started_at' in row) latest = Math.max(latest, row.started_at, row.ended_at ?? 0)
+    else if ('at' in row) latest = Math.max(latest, row.at)
+  }
+  return latest
 }
 
 interface Clock {

@@ -29,7 +29,7 @@ export interface Bar {
 
 const STACK = 7.5
 /** Marks of different categories closer than this cover each other. */
-const COVER = 4
+const COVER = 7
 const TAIL = 9
 const RADIUS = 5.5
 const ROOM_FOR_COUNT = 17

@@ -13,22 +13,32 @@ export const GAP_WIDTH = 36
 /** A gap that lasts until now has room for the text of a question. */
 export const OPEN_GAP_WIDTH = 132
 
-export function idleTimes(lanes: readonly LaneColumns[], { from, now }: { from: number; now: number }): IdleTime[] {
+/** Idle times that are over, and the time until which something ran: `Infinity` while something runs. */
+export interface Idleness {
+  readonly past: readonly IdleTime[]
+  readonly covered: number
+}
+
+export function idlenessOf(lanes: readonly LaneColumns[], from: number): Idleness {
   const spans: [number, number][] = []
   for (const { turns } of lanes) {
     for (let index = 0; index < turns.rows.length; index += 1) {
-      spans.push([turns.start[index] ?? 0, Math.min(turns.workEnd[index] ?? 0, now)])
+      spans.push([turns.start[index] ?? 0, turns.workEnd[index] ?? 0])
     }
   }
   spans.sort((a, b) => a[0] - b[0])
-  const idle: IdleTime[] = []
+  const past: IdleTime[] = []
   let covered = from
   for (const [start, end] of spans) {
-    if (start - covered > SHORTEST_GAP) idle.push({ from: covered, to: start })
+    if (start - covered > SHORTEST_GAP) past.push({ from: covered, to: start })
     covered = Math.max(covered, end)
   }
-  if (now - covered > SHORTEST_GAP) idle.push({ from: covered, to: now })
-  return idle
+  return { past, covered }
+}
+
+/** All idle times up to now; the last one may last. */
+export function idleUntil({ past, covered }: Idleness, now: number): readonly IdleTime[] {
+  return now - covered > SHORTEST_GAP ? [...past, { from: covered, to: now }] : past
 }
 
 /** The gaps at a scale. The share of the view is rounded to a power of two, so that gaps do not come and go while zooming. */

@@ -8,7 +8,7 @@ import { rowsBetween } from './lane-rows.ts'
 import type { CanvasName } from './lanes-canvas.ts'
 import { LanesCanvas } from './lanes-canvas.ts'
 import { HEADER, LanesModel } from './lanes-model.ts'
-import { paintMinimap } from './paint-minimap.ts'
+import { MinimapCanvas } from './paint-minimap.ts'
 import { watchTheme } from './palette.ts'
 import { isSameRef } from './selection-focus.ts'
 import type { SpanTotals } from './span-totals.ts'
@@ -53,6 +53,10 @@ export class LanesController {
   #canvas: LanesCanvas | null = null
   #frame = 0
   #wholePainting = true
+  #painted = false
+  #minimap: MinimapCanvas | null = null
+  #minimapWidth = 0
+  #labelTop = 0
   #settle: ReturnType<typeof setTimeout> | undefined
   #span: { from: number; to: number } | null = null
   #labelRows: LaneRows | null = null
@@ -84,8 +88,10 @@ export class LanesController {
   mount(elements: LanesElements): () => void {
     this.#elements = elements
     this.#canvas = new LanesCanvas(elements.scroller, elements.canvases)
+    this.#minimap = new MinimapCanvas(elements.minimap)
     const measure = () => {
       const { clientWidth, clientHeight } = elements.scroller
+      this.#minimapWidth = elements.minimap.clientWidth
       this.model.resize(Math.max(0, clientWidth - elements.labels.offsetWidth), clientHeight)
     }
     const onScroll = () => {
@@ -96,6 +102,7 @@ export class LanesController {
     const observer = new ResizeObserver(measure)
     observer.observe(elements.scroller)
     observer.observe(elements.labels)
+    observer.observe(elements.minimap)
     elements.scroller.addEventListener('scroll', onScroll, { passive: true })
     const stopStore = this.model.store.subscribe(() => this.model.tick())
     const stopTheme = watchTheme(() => {
@@ -202,9 +209,12 @@ export class LanesController {
     this.#wholePainting = false
     const frame = this.model.frame()
     this.#canvas.paint(frame, { span: this.#span, connected: this.connected }, !whole)
-    elements.labels.style.transform = `translateY(${-this.model.top}px)`
+    if (!this.#painted) performance.mark('lanes-painted')
+    this.#painted = true
+    if (this.#labelTop !== this.model.top) elements.labels.style.transform = `translateY(${-this.model.top}px)`
+    this.#labelTop = this.model.top
     if (!whole) return
-    paintMinimap(elements.minimap, frame, this.#canvas.brush())
+    this.#minimap?.paint(frame, this.#canvas.brush(), this.#minimapWidth)
     this.#updateChrome(frame.rows)
     clearTimeout(this.#settle)
     this.#settle = setTimeout(() => this.#settled(), SETTLE_MS)

@@ -1,6 +1,7 @@
 import type { TimelineRef } from '../../src/views/timeline/timeline.ts'
 import type { TimelineStore } from '../data/timeline-store.ts'
-import { gapsFor, idleTimes } from './idle-gaps.ts'
+import type { Idleness, IdleTime } from './idle-gaps.ts'
+import { gapsFor, idlenessOf, idleUntil } from './idle-gaps.ts'
 import type { LaneBands } from './lane-bands.ts'
 import { laneBandsFrom } from './lane-bands.ts'
 import type { Frame } from './lane-frame.ts'
@@ -25,6 +26,7 @@ const SMALLEST_LIVE = 0.85
 const SHORTEST_SPAN = 120_000
 const NARROW = 720
 const NARROW_SPAN = 300_000
+const NO_GAPS: GapsAt = () => []
 
 export interface LanesOptions {
   store: TimelineStore
@@ -45,7 +47,8 @@ export class LanesModel {
   #follows = true
   #width = 0
   #height = 0
-  #derived: { version: number; rows: LaneRows | null; bands: LaneBands; key: string } | null = null
+  #idleness: (Idleness & { version: number }) | null = null
+  #derived: { version: number; level: Level; idle: ReadonlySet<string>; rows: LaneRows; bands: LaneBands } | null = null
   top = 0
   selection: TimelineRef | null = null
   hover: TimelineRef | null = null
@@ -79,7 +82,7 @@ export class LanesModel {
   /** The right end of time: now, or the end of the run. */
   get end(): number {
     const { run } = this.store
-    const last = this.store.timeOf(Infinity)
+    const last = this.store.lastAt
     return Math.max(last, run === undefined || run.ended_at !== null ? last : this.#now())
   }
   get start(): number {
@@ -87,9 +90,17 @@ export class LanesModel {
   }
 
   gapsAt(): GapsAt {
-    if (!this.#collapsesGaps) return () => []
-    const now = this.end
-    return gapsFor(idleTimes(this.store.lanes(), { from: this.start, now }), { expanded: this.#expanded, now })
+    if (!this.#collapsesGaps) return NO_GAPS
+    return gapsFor(this.idle(), { expanded: this.#expanded, now: this.end })
+  }
+
+  /** Times in which nothing ran. */
+  idle(): readonly IdleTime[] {
+    const { version } = this.store
+    if (this.#idleness?.version !== version) {
+      this.#idleness = { version, ...idlenessOf(this.store.lanes(), this.start) }
+    }
+    return idleUntil(this.#idleness, this.end)
   }
 
   scale(): TimeScale {
@@ -256,14 +267,14 @@ export class LanesModel {
 
   #derive(): { rows: LaneRows; bands: LaneBands } {
     this.#level = levelAt((this.#view?.k ?? 0.001) * 1000, this.#level)
-    const key = `${this.store.version} ${this.#level} ${[...this.#idle].join()}`
-    if (this.#derived?.key === key && this.#derived.rows)
-      return { rows: this.#derived.rows, bands: this.#derived.bands }
     const { version } = this.store
-    const bands = this.#derived?.version === version ? this.#derived.bands : laneBandsFrom(this.store)
+    const known = this.#derived
+    const same = known?.version === version
+    if (same && known.level === this.#level && known.idle === this.#idle) return known
+    const bands = same ? known.bands : laneBandsFrom(this.store)
     const rows = laneRows(orderLanes(this.store.lanes()), this.#level, this.#idle)
-    this.#derived = { version, rows, bands, key }
-    return { rows, bands }
+    this.#derived = { version, level: this.#level, idle: this.#idle, rows, bands }
+    return this.#derived
   }
 
   #changed(): void {

@@ -19,6 +19,8 @@ export interface LanesPageHandle {
   range: [number, number] | null
   replaySeq: number | null
   apply(changes: TimelineChanges, now: number): void
+  /** Sends one input event per frame, as fast as frames come, and gives the intervals between frames in milliseconds. */
+  measure(gesture: 'pan' | 'zoom' | 'scroll', frames: number): Promise<number[]>
 }
 
 const store = createTimelineStore()
@@ -31,6 +33,27 @@ const handle: LanesPageHandle = {
   apply: (changes, time) => {
     now = time
     store.apply(changes)
+  },
+  measure: (gesture, frames) => {
+    const plot = document.querySelector('.lanes-plot')
+    const scroller = document.querySelector('.lanes-scroller')
+    const box = plot?.getBoundingClientRect() ?? new DOMRect()
+    const place = { clientX: box.left + box.width * 0.6, clientY: box.top + 150, bubbles: true, cancelable: true }
+    const intervals: number[] = []
+    return new Promise((resolve) => {
+      let before = 0
+      const step = (at: number) => {
+        if (before > 0) intervals.push(at - before)
+        before = at
+        const half = intervals.length % 120 < 60 ? 1 : -1
+        const wheel = gesture === 'pan' ? { deltaX: half * 14 } : { deltaY: -half * 6, ctrlKey: true }
+        if (gesture === 'scroll') scroller?.scrollBy(0, half * 25)
+        else plot?.dispatchEvent(new WheelEvent('wheel', { ...place, ...wheel }))
+        if (intervals.length < frames) requestAnimationFrame(step)
+        else resolve(intervals)
+      }
+      requestAnimationFrame(step)
+    })
   },
 }
 

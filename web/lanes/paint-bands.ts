@@ -81,6 +81,6 @@ function paintWaitText(context: Context, frame: Frame, { box, palette, text, row
   const y = laneMiddle(frame, row) - 8
   const { colours } = palette
   const halo = row.columns.sessions.rows.length > 0 && frame.bands.root === box.band.id ? colours.bg : colours.surface
-  const words = text.cut(context, box.band.text, room - 20)
+  const words = text.cut(context, box.band.text, room - 14)
   text.draw(context, words, { x: left + 10, y, style: { colour: colours['text-3'], halo } })
 }

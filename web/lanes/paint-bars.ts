@@ -1,11 +1,12 @@
 import type { TimelineSession } from '../../src/views/timeline/timeline.ts'
+import { formatMinute } from '../design/format.ts'
 import type { Brush, Context } from './brush.ts'
 import { fillRounded, snap, strokeLine } from './brush.ts'
 import type { Bar } from './call-marks.ts'
 import { callMarks } from './call-marks.ts'
 import { drawStateIcon } from './icons-on-canvas.ts'
 import type { Frame } from './lane-frame.ts'
-import { barRectangle, isOpenTurn, rowTop, sessionBoxes, turnBars } from './lane-frame.ts'
+import { barRectangle, isOpenTurn, rowTop, sessionBoxes, turnBars, viewRange } from './lane-frame.ts'
 import type { LaneRow } from './lane-rows.ts'
 import { paintBands } from './paint-bands.ts'
 import { paintCallBoxes } from './paint-call-boxes.ts'
@@ -25,6 +26,7 @@ export function paintBars(context: Context, frame: Frame, brush: BarBrush): void
     paintTurns(context, frame, { ...brush, row })
     paintBands(context, frame, { ...brush, row })
     paintTitles(context, frame, { ...brush, row })
+    if (row.idle) paintIdleText(context, frame, { ...brush, row })
   }
   context.restore()
 }
@@ -71,6 +73,20 @@ function paintTurns(context: Context, frame: Frame, brush: RowBrush): void {
     if (frame.level === 4) paintCallBoxes(context, frame, { ...brush, bar })
     else paintMarks(context, frame, { ...brush, bar })
   }
+}
+
+/** A lane without an event in view says since when. */
+function paintIdleText(context: Context, frame: Frame, { row, palette, text }: RowBrush): void {
+  if (frame.level < 3) return
+  const { state, since } = frame.store.at().lanes.get(row.id) ?? { state: 'pending', since: null }
+  const [from, to] = viewRange(frame)
+  const words =
+    row.columns.first > to
+      ? 'not started in this view'
+      : `${state}${since === null || since > from ? '' : ` ${formatMinute(since)}`}, idle in this view`
+  const y = rowTop(frame, row) + row.height / 2 + 4
+  const style = { colour: palette.colours['text-3'], halo: palette.colours.bg, align: 'right' as const }
+  text.draw(context, words, { x: frame.width - 12, y, style })
 }
 
 function paintMarks(context: Context, frame: Frame, brush: RowBrush & { bar: Bar }): void {

@@ -23,12 +23,12 @@ export function paintGround(context: Context, frame: Frame, brush: Brush & { foc
       { colour: colours.line, dash: [1, 3] },
     )
   }
-  paintInterruptions(context, frame, brush)
   for (const gap of frame.scale.gaps) {
     const x = frame.scale.x(gap.from)
     context.fillStyle = colours.sunken
     context.fillRect(x + 1, 0, gap.width - 2, frame.height)
   }
+  paintInterruptions(context, frame, brush)
   if (frame.level !== 1) {
     paintGroups(context, frame, brush)
     paintRules(context, frame, brush)
@@ -78,11 +78,11 @@ function paintInterruptions(context: Context, frame: Frame, { palette }: Brush):
 
 function paintGroups(context: Context, frame: Frame, { palette }: Brush): void {
   for (const group of frame.bands.groups) {
+    const { x, width } = spanX(frame, group.from, group.to)
+    if (width === 0) continue
     const rows = group.sessions.flatMap(({ lane }) => frame.rows.byLane.get(lane) ?? [])
     const top = Math.min(...rows.map(({ y }) => y))
     const bottom = Math.max(...rows.map(({ y, height }) => y + height))
-    const { x, width } = spanX(frame, group.from, group.to)
-    if (width === 0) continue
     const y = frame.header + top - frame.top + 3
     const box = { x: x - 5, y, width: width + (group.to === Infinity ? 5 : 10), height: bottom - top - 6 }
     context.globalAlpha = 0.75
@@ -158,7 +158,7 @@ function paintHeader(context: Context, frame: Frame, brush: Brush & { ticks: Ret
     brush.text.draw(context, shortDuration(gap.to - gap.from), { ...middle, style })
   }
   for (const { x, label } of brush.ticks) {
-    if (Math.abs(x - nowX + 26) < 62 || gaps.some((gap) => x > gap.x - 26 && x < gap.x + gap.gap.width + 26)) continue
+    if (Math.abs(x - nowX + 26) < 62 || gaps.some((gap) => x > gap.x - 16 && x < gap.x + gap.gap.width + 16)) continue
     if (x < 16) continue
     brush.text.draw(context, label, { x, y: 15, style: { colour: colours['text-3'], align: 'center' } })
   }

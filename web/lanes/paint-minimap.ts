@@ -1,3 +1,4 @@
+import type { BinLevel } from '../data/bin-pyramid.ts'
 import { levelFor } from '../data/bin-pyramid.ts'
 import type { Brush, Context } from './brush.ts'
 import { fillRounded, strokeLine } from './brush.ts'
@@ -20,53 +21,39 @@ export function minimapScale(frame: Frame, width: number): TimeScale {
   return createTimeScale(view, gaps)
 }
 
-export function paintMinimap(canvas: HTMLCanvasElement, frame: Frame, brush: Brush): void {
-  const { clientWidth: width } = canvas
-  const context = canvas.getContext('2d')
-  if (!context || width === 0) return
-  const wanted = [Math.round(width * brush.ratio), Math.round(HEIGHT * brush.ratio)] as const
-  if (canvas.width !== wanted[0] || canvas.height !== wanted[1]) {
-    canvas.width = wanted[0]
-    canvas.height = wanted[1]
+/** The lanes are painted when the rows change; the window and the playhead with every frame. */
+export class MinimapCanvas {
+  readonly #canvas: HTMLCanvasElement
+  readonly #picture = document.createElement('canvas')
+  #key: unknown[] = []
+
+  constructor(canvas: HTMLCanvasElement) {
+    this.#canvas = canvas
   }
-  context.setTransform(brush.ratio, 0, 0, brush.ratio, 0, 0)
-  context.clearRect(0, 0, width, HEIGHT)
-  const { colours } = brush.palette
-  const scale = minimapScale(frame, width)
-  const left = Math.max(1, scale.x(frame.scale.time(0)))
-  const right = Math.min(width - 1, scale.x(frame.scale.time(frame.width)))
-  context.globalAlpha = 0.55
-  fillRounded(
-    context,
-    { x: left, y: 3, width: right - left, height: HEIGHT - 6 },
-    { radius: 3, fill: colours['accent-tint'] },
-  )
-  context.globalAlpha = 1
-  paintLanes(context, frame, { ...brush, scale, width })
-  for (const gap of scale.gaps) {
-    for (const x of [scale.x(gap.from) + 1.5, scale.x(gap.to) - 1.5]) {
-      strokeLine(
-        context,
-        [
-          [x, 3],
-          [x, HEIGHT - 3],
-        ],
-        { colour: colours['line-3'], dash: [2, 2] },
-      )
+
+  paint(frame: Frame, brush: Brush, width: number): void {
+    const context = this.#canvas.getContext('2d')
+    if (!context || width === 0) return
+    const scale = minimapScale(frame, width)
+    const key = [frame.store.version, frame.rows, brush, width, scale.view.k.toPrecision(3), scale.gaps.length]
+    if (key.some((part, index) => part !== this.#key[index])) {
+      this.#key = key
+      for (const canvas of [this.#canvas, this.#picture]) {
+        canvas.width = Math.round(width * brush.ratio)
+        canvas.height = Math.round(HEIGHT * brush.ratio)
+      }
+      const picture = this.#picture.getContext('2d')
+      picture?.setTransform(brush.ratio, 0, 0, brush.ratio, 0, 0)
+      if (picture) paintLanes(picture, frame, { ...brush, scale, width })
     }
-  }
-  for (const x of [left, right]) {
-    strokeLine(
-      context,
-      [
-        [x, 3],
-        [x, HEIGHT - 3],
-      ],
-      { colour: colours.accent },
-    )
-    fillRounded(context, { x: x - 2.5, y: 15, width: 5, height: 16 }, { radius: 2.5, fill: colours.accent })
-  }
-  if (frame.playhead !== null) {
+    context.setTransform(brush.ratio, 0, 0, brush.ratio, 0, 0)
+    context.clearRect(0, 0, width, HEIGHT)
+    const left = Math.max(1, scale.x(frame.scale.time(0)))
+    const right = Math.min(width - 1, scale.x(frame.scale.time(frame.width)))
+    paintWindow(context, { left, right, brush })
+    context.drawImage(this.#picture, 0, 0, width, HEIGHT)
+    paintGrips(context, { left, right, brush })
+    if (frame.playhead === null) return
     const x = scale.x(frame.playhead)
     strokeLine(
       context,
@@ -74,14 +61,68 @@ export function paintMinimap(canvas: HTMLCanvasElement, frame: Frame, brush: Bru
         [x, 0],
         [x, HEIGHT],
       ],
-      { colour: colours.text, width: 1.5 },
+      { colour: brush.palette.colours.text, width: 1.5 },
     )
   }
+}
+
+interface WindowParts {
+  left: number
+  right: number
+  brush: Brush
+}
+
+function paintWindow(context: Context, { left, right, brush }: WindowParts): void {
+  context.globalAlpha = 0.55
+  const box = { x: left, y: 3, width: right - left, height: HEIGHT - 6 }
+  fillRounded(context, box, { radius: 3, fill: brush.palette.colours['accent-tint'] })
+  context.globalAlpha = 1
+}
+
+function paintGrips(context: Context, { left, right, brush }: WindowParts): void {
+  const { accent } = brush.palette.colours
+  for (const x of [left, right]) {
+    strokeLine(
+      context,
+      [
+        [x, 3],
+        [x, HEIGHT - 3],
+      ],
+      { colour: accent },
+    )
+    fillRounded(context, { x: x - 2.5, y: 15, width: 5, height: 16 }, { radius: 2.5, fill: accent })
+  }
+}
+
+/** Neighbouring busy bins as one time range. */
+function busyRuns({ busy, first, width }: BinLevel): [from: number, to: number][] {
+  const runs: [number, number][] = []
+  let start = -1
+  for (let bin = 0; bin <= busy.length; bin += 1) {
+    const works = (busy[bin] ?? 0) >= 0.05
+    if (works && start < 0) start = bin
+    if (works || start < 0) continue
+    runs.push([(first + start) * width, (first + bin) * width])
+    start = -1
+  }
+  return runs
 }
 
 type MinimapBrush = Brush & { scale: TimeScale; width: number }
 
 function paintLanes(context: Context, frame: Frame, brush: MinimapBrush): void {
+  for (const gap of brush.scale.gaps) {
+    for (const x of [brush.scale.x(gap.from) + 1.5, brush.scale.x(gap.to) - 1.5]) {
+      strokeLine(
+        context,
+        [
+          [x, 3],
+          [x, HEIGHT - 3],
+        ],
+        { colour: brush.palette.colours['line-3'], dash: [2, 2] },
+      )
+    }
+  }
   const { rows } = frame.rows
   const { colours } = brush.palette
   const room = HEIGHT - 16
@@ -94,11 +135,9 @@ function paintLanes(context: Context, frame: Frame, brush: MinimapBrush): void {
     const y = top + index * step
     const level = levelFor(frame.store.pyramid(row.id, frame.now), 2 / brush.scale.view.k)
     context.fillStyle = laneTint(brush.palette, row.columns.index).solid
-    for (let bin = 0; level && bin < level.busy.length; bin += 1) {
-      if ((level.busy[bin] ?? 0) < 0.05) continue
-      const x = brush.scale.x((level.first + bin) * level.width)
-      const right = brush.scale.x((level.first + bin + 1) * level.width)
-      context.fillRect(x, y, Math.max(1, right - x), height * every)
+    for (const [from, to] of level ? busyRuns(level) : []) {
+      const x = brush.scale.x(from)
+      context.fillRect(x, y, Math.max(1, brush.scale.x(to) - x - 0.5), height * every)
     }
     for (const band of frame.bands.byLane.get(row.id) ?? []) {
       if (band.kind !== 'gate' || band.to !== Infinity) continue

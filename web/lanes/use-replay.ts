@@ -1,5 +1,4 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
-import { idleTimes } from './idle-gaps.ts'
 import type { LanesController } from './lanes-controller.ts'
 import { advance } from './replay.ts'
 
@@ -39,8 +38,8 @@ export function useReplay({ controller, seq, onReplay }: ReplayProps): ReplayCon
     let time = latest.current.seq === null ? model.start : model.store.timeOf(latest.current.seq)
     const play = (at: number) => {
       const end = model.end
-      const idle = idleTimes(model.store.lanes(), { from: model.start, now: end })
-      const next = advance(time, { elapsed: Math.min(250, at - before), speed: latest.current.speed, idle, end })
+      const elapsed = Math.min(250, at - before)
+      const next = advance(time, { elapsed, speed: latest.current.speed, idle: model.idle(), end })
       before = at
       if (next === null) {
         latest.current.onReplay(null)
