@@ -62,7 +62,8 @@ export class LanesController {
   #labelRows: LaneRows | null = null
   #seenSeq = 0
   connected = true
-  onRange: ((from: number, to: number) => void) | null = null
+  /** Called when the view has settled; `null` when it follows now or fits the run. */
+  onRange: ((range: [from: number, to: number] | null) => void) | null = null
   chrome: Chrome
 
   constructor(store: TimelineStore, now: () => number) {
@@ -224,7 +225,8 @@ export class LanesController {
     const { top } = this.model
     if (this.model.settle() && this.model.top !== top) this.scrollTo(this.model.top)
     const scale = this.model.scale()
-    if (!this.model.follows) this.onRange?.(Math.round(scale.time(0)), Math.round(scale.time(this.model.width)))
+    const range = [Math.round(scale.time(0)), Math.round(scale.time(this.model.width))] as [number, number]
+    this.onRange?.(this.model.automatic ? null : range)
   }
 
   #updateChrome(rows: LaneRows): void {

@@ -45,6 +45,9 @@ export class LanesModel {
   #expanded: ReadonlySet<number> = new Set()
   #collapsesGaps = true
   #follows = true
+  /** The view was chosen here, not by the reader: it fits the run again when rows or the size change. */
+  #automatic = true
+  #wanted: { from: number; to: number } | null = null
   #width = 0
   #height = 0
   #idleness: (Idleness & { version: number }) | null = null
@@ -71,6 +74,9 @@ export class LanesModel {
   }
   get follows(): boolean {
     return this.#follows && this.live
+  }
+  get automatic(): boolean {
+    return this.#automatic
   }
   get collapsesGaps(): boolean {
     return this.#collapsesGaps
@@ -138,16 +144,16 @@ export class LanesModel {
 
   resize(width: number, height: number): void {
     if (width === this.#width && height === this.#height) return
-    const first = this.#width === 0
     this.#width = width
     this.#height = height
-    if (first || this.follows) this.#view = this.#startView(this.gapsAt())
-    this.#changed()
+    if (this.#wanted && width > 0) this.showRange(this.#wanted.from, this.#wanted.to)
+    else this.tick()
   }
 
   /** New rows have arrived, or time has passed. */
   tick(): void {
-    if (this.#width > 0 && (this.#view === null || (this.follows && this.playhead === null))) this.#slide()
+    if (this.#width > 0 && this.#automatic && !this.live) this.#view = this.#fitView(this.start, this.end)
+    else if (this.#width > 0 && this.follows && this.playhead === null) this.#slide()
     this.#changed()
   }
 
@@ -161,11 +167,14 @@ export class LanesModel {
 
   fit(): void {
     this.#view = this.#fitView(this.start, this.end)
-    this.#follows = this.live
+    this.#follows = false
+    this.#automatic = !this.live
     this.#changed()
   }
 
   showRange(from: number, to: number): void {
+    this.#wanted = this.#width > 0 ? null : { from, to }
+    if (this.#width === 0) return
     this.#move(fitRange({ from, to }, { width: this.#width, left: 0, right: 0 }, this.gapsAt()))
   }
 
@@ -176,6 +185,7 @@ export class LanesModel {
     this.#level = level
     this.#move(viewWith(this.scale().time(anchor), { x: anchor, k, width: this.#width }, this.gapsAt()))
     this.#follows = follows
+    this.#automatic = follows && this.live
   }
 
   /** Moves a time to the middle if it is not in view. */
@@ -195,6 +205,7 @@ export class LanesModel {
 
   toggleFollow(on = !this.#follows): void {
     this.#follows = on
+    this.#automatic = on
     if (on) this.#slide()
     this.#changed()
   }
@@ -202,8 +213,7 @@ export class LanesModel {
   toggleGaps(): void {
     this.#collapsesGaps = !this.#collapsesGaps
     this.#expanded = new Set()
-    if (this.#view === null || this.follows) this.#slide()
-    this.#changed()
+    this.tick()
   }
 
   expandGap(from: number): void {
@@ -228,6 +238,7 @@ export class LanesModel {
   #move(view: View): void {
     this.#view = this.#clamp(view)
     this.#follows = false
+    this.#automatic = false
     this.#changed()
   }
 

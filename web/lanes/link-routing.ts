@@ -5,7 +5,7 @@ import type { LaneRow } from './lane-rows.ts'
 /* Verticals of links: in the nearest gap between bars, and together where they are close. */
 
 const FARTHEST = 12
-const CLEAR = 2
+const CLEAR = 0.8
 const CLOSE = 4
 
 export interface Vertical {
@@ -18,7 +18,7 @@ export interface Vertical {
 
 /** The nearest `x` at which the crossed lanes have no bar, at most 12 px away; without one the line runs behind the bars. */
 export function clearVertical(frame: Frame, { x, rows, low, high }: Vertical): number {
-  for (let distance = 0; distance <= FARTHEST; distance += 2) {
+  for (let distance = 0; distance <= FARTHEST; distance += 1) {
     for (const candidate of distance === 0 ? [x] : [x - distance, x + distance]) {
       if (candidate < low || candidate > high) continue
       if (rows.every((row) => isClear(frame, row, candidate))) return candidate

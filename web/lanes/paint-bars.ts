@@ -85,8 +85,9 @@ function paintIdleText(context: Context, frame: Frame, { row, palette, text }: R
       ? 'not started in this view'
       : `${state}${since === null || since > from ? '' : ` ${formatMinute(since)}`}, idle in this view`
   const y = rowTop(frame, row) + row.height / 2 + 4
+  const right = frame.live ? Math.min(frame.width, Math.max(200, frame.scale.x(frame.now))) : frame.width
   const style = { colour: palette.colours['text-3'], halo: palette.colours.bg, align: 'right' as const }
-  text.draw(context, words, { x: frame.width - 12, y, style })
+  text.draw(context, words, { x: right - 10, y, style })
 }
 
 function paintMarks(context: Context, frame: Frame, brush: RowBrush & { bar: Bar }): void {

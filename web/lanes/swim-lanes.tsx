@@ -26,7 +26,7 @@ export interface SwimLanesProps {
   onReplay: (seq: number | null) => void
   /** The time range in view; `null` follows now or shows the whole run. */
   range: readonly [from: number, to: number] | null
-  onRange: (range: [from: number, to: number]) => void
+  onRange: (range: [from: number, to: number] | null) => void
   now: () => number
   /** `false` while the stream is interrupted: the now line is grey. */
   connected?: boolean
@@ -122,17 +122,21 @@ function revealSelection(controller: LanesController, selection: TimelineRef | n
 }
 
 function useRange(controller: LanesController, { range, onRange }: SwimLanesProps): void {
-  const reported = useRef<string>('')
+  const reported = useRef<string | undefined>(range?.join())
+  const [shown] = useState({ range: '' })
   useEffect(() => {
-    controller.onRange = (from, to) => {
-      reported.current = `${from} ${to}`
-      onRange([from, to])
+    controller.onRange = (next) => {
+      if (next?.join() === reported.current) return
+      reported.current = next?.join()
+      shown.range = reported.current ?? ''
+      onRange(next)
     }
-  }, [controller, onRange])
+  }, [controller, onRange, shown])
   useEffect(() => {
-    if (range === null || `${range[0]} ${range[1]}` === reported.current || controller.model.width === 0) return
+    if (range === null || range.join() === shown.range) return
+    shown.range = range.join()
     controller.model.showRange(range[0], range[1])
-  }, [controller, range])
+  }, [controller, range, shown])
 }
 
 function LaneTooltip({ chrome: { tooltip, totals } }: { chrome: Chrome }) {
