@@ -46,7 +46,7 @@ export interface LaneColumns {
   readonly last: number
 }
 
-export interface LaneRows {
+export interface LaneSource {
   lane: TimelineLane
   index: number
   sessions: readonly TimelineSession[]
@@ -62,7 +62,7 @@ interface Span {
   ended_at: number | null
 }
 
-export function laneColumnsFrom(rows: LaneRows): LaneColumns {
+export function laneColumnsFrom(rows: LaneSource): LaneColumns {
   const sessions = spanColumns(rows.sessions)
   const calls = callColumns(rows.calls)
   const turns = turnColumns(spanColumns(rows.turns), rows)
@@ -98,7 +98,7 @@ function callColumns(unsorted: readonly TimelineCall[]): CallColumns {
   return { ...columns, category, state }
 }
 
-function turnColumns(columns: SpanColumns<TimelineTurn>, rows: LaneRows): TurnColumns {
+function turnColumns(columns: SpanColumns<TimelineTurn>, rows: LaneSource): TurnColumns {
   const callsByTurn = Map.groupBy(rows.calls, ({ turn }) => turn)
   const gateByCall = new Map(rows.gates.map((gate) => [gate.call, gate]))
   const workEnd = Float64Array.from(columns.rows, (turn, index) => {
@@ -112,7 +112,7 @@ function turnColumns(columns: SpanColumns<TimelineTurn>, rows: LaneRows): TurnCo
 }
 
 /** A delegating call works for a second at most; one that needs an answer works before the question and after the answer. */
-function callWorkEnd(call: TimelineCall, { rows, gate }: { rows: LaneRows; gate: TimelineGate | undefined }): number {
+function callWorkEnd(call: TimelineCall, { rows, gate }: { rows: LaneSource; gate: TimelineGate | undefined }): number {
   const end = call.ended_at ?? Infinity
   if (rows.delegating.has(call.id)) return Math.min(end, call.started_at + 1000)
   if (gate && gate.ended_at === null) return gate.started_at

@@ -29,7 +29,7 @@ export function drawStateIcon(
     solidIcon(context, { fill: colours.failed, cut: colours.surface, shape: OCTAGON, lines: CROSS })
   else if (state === 'stalled')
     solidIcon(context, { fill: colours.stalled, cut: colours.surface, shape: TRIANGLE, lines: EXCLAMATION })
-  else if (state === 'waiting') diamond(context, colours.waiting, colours.surface)
+  else if (state === 'waiting') diamond(context, { colour: colours.waiting, hole: colours.surface })
   else if (state === 'running') outlineIcon(context, colours.running, [])
   else
     outlineIcon(context, colours.cancelled, [
@@ -102,7 +102,10 @@ function solidIcon(
 }
 
 /** A question: a diamond with a hole, or with a check when it was answered. */
-export function diamond(context: Context, colour: string, hole: string, answered = false): void {
+export function diamond(
+  context: Context,
+  { colour, hole, answered = false }: { colour: string; hole: string; answered?: boolean },
+): void {
   trace(context, [
     [0, -6.2],
     [6.2, 0],

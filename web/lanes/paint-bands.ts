@@ -43,7 +43,7 @@ function paintGate(context: Context, frame: Frame, { box, palette, text, row, fo
   context.translate(visible < 18 ? left + visible / 2 : x, centre)
   const size = small ? 0.7 : 1.1
   context.scale(size, size)
-  diamond(context, colours.waiting, colours['waiting-tint'], !open)
+  diamond(context, { colour: colours.waiting, hole: colours['waiting-tint'], answered: !open })
   context.restore()
   if (!open || small || visible < 60) return
   const room = visible - 28
