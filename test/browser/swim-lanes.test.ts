@@ -1,0 +1,153 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { LanesServer } from '../support/lanes-server.ts'
+import { startLanesServer } from '../support/lanes-server.ts'
+import { BUILD_SAMPLE_NOW, buildSample } from '../support/sample-timelines.ts'
+import { changesBetween, timelineUpTo } from '../support/timeline-builder.ts'
+import { launchBrowser, openPage } from './browser.ts'
+
+/* The swimlanes in real Chromium, under the content security policy of the page. */
+
+const sample = buildSample()
+const head = sample.run[0]?.head ?? 0
+const early = head - 30
+let server: LanesServer
+let browser: Browser
+
+beforeAll(async () => {
+  server = await startLanesServer({
+    build: () => ({ timeline: sample, now: BUILD_SAMPLE_NOW }),
+    early: () => ({ timeline: timelineUpTo(sample, early), now: BUILD_SAMPLE_NOW - 300_000 }),
+  })
+  browser = await launchBrowser()
+}, 60_000)
+
+afterAll(async () => {
+  await browser?.close()
+  await server?.[Symbol.asyncDispose]()
+})
+
+async function openLanes(name: string, viewport = { width: 1200, height: 700 }) {
+  const options = { viewport, colorScheme: 'light', reducedMotion: 'reduce' } as const
+  const opened = await openPage(browser, `${server.url}/?sample=${name}`, options)
+  await painted(opened.page)
+  return opened
+}
+
+/** Waits until the canvases show the latest state. */
+async function painted(page: Page): Promise<void> {
+  await page.evaluate(`new Promise((resolve) => {
+    const look = () => performance.getEntriesByName('lanes-painted').length > 0
+      ? requestAnimationFrame(() => requestAnimationFrame(resolve))
+      : setTimeout(look, 10)
+    look()
+  })`)
+}
+
+/** Different colours on a canvas, and the colour of its corner. */
+async function colours(page: Page, layer: number): Promise<{ count: number; corner: string }> {
+  return page.evaluate<{ count: number; corner: string }>(`(() => {
+    const canvas = document.querySelectorAll('.lanes-plot canvas')[${layer}]
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+    const seen = new Set(new Uint32Array(data.buffer))
+    return { count: seen.size, corner: [...data.slice(-4)].join() }
+  })()`)
+}
+
+async function handle(page: Page): Promise<{ selection: unknown; replaySeq: number | null; range: unknown }> {
+  return page.evaluate('({ ...lanesPage, apply: null, measure: null })')
+}
+
+const level = (page: Page) => page.locator('.lanes-toolbar [aria-pressed="true"]').first().textContent()
+
+test('WL20 the canvases are painted in the colours of the theme, without an inline style sheet or script', async () => {
+  await using opened = await openLanes('build')
+  const { page, problems } = opened
+  const light = await Promise.all([0, 1, 2, 3].map((layer) => colours(page, layer)))
+  for (const { count } of light) expect(count).toBeGreaterThan(3)
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await painted(page)
+  await expect.poll(async () => (await colours(page, 0)).corner).not.toBe(light[0]?.corner)
+  expect(problems).toEqual([])
+})
+
+test('WL21 the canvases are hidden from assistive technology, and the minimap is a slider with a spoken time', async () => {
+  await using opened = await openLanes('build')
+  const { page } = opened
+  expect(await page.locator('.lanes-plot').getAttribute('aria-hidden')).toBe('true')
+  const slider = page.getByRole('slider', { name: 'Time in the run' })
+  expect(await slider.getAttribute('aria-valuetext')).toMatch(/^\d\d:\d\d:\d\d, live$/)
+  await slider.focus()
+  await page.keyboard.press('ArrowLeft')
+  await expect.poll(async () => (await handle(page)).replaySeq).toBe(head - 1)
+  expect(await slider.getAttribute('aria-valuetext')).toMatch(/^\d\d:\d\d:\d\d$/)
+  await page.getByRole('button', { name: 'Back to live' }).click()
+  await expect.poll(async () => (await handle(page)).replaySeq).toBeNull()
+})
+
+test('WL14 keys move through the lanes, choose levels and follow now', async () => {
+  await using opened = await openLanes('build')
+  const { page } = opened
+  await page.keyboard.press('ArrowRight')
+  expect((await handle(page)).selection).toEqual({ kind: 'turn', id: 't1' })
+  await page.keyboard.press('Enter')
+  expect((await handle(page)).selection).toEqual({ kind: 'call', id: 't1c1' })
+  await page.keyboard.press('n')
+  expect((await handle(page)).selection).toEqual({ kind: 'gate', id: 'g2' })
+  for (const [key, name] of [
+    ['1', 'Overview'],
+    ['4', 'Calls'],
+    ['2', 'Lanes'],
+    ['3', 'Turns'],
+  ] as const) {
+    await page.keyboard.press(key)
+    await expect.poll(() => level(page)).toBe(name)
+  }
+})
+
+test('WL15 a click selects what is painted there, a click on a gap expands it, and dragging ends following', async () => {
+  await using opened = await openLanes('build')
+  const { page } = opened
+  const follow = page.getByRole('button', { name: 'Follow now' })
+  const plot = await page.locator('.lanes-plot').boundingBox()
+  if (!plot) throw new Error('the page has no lanes')
+  const at = (x: number, y: number) => [plot.x + x, plot.y + y] as const
+  await page.mouse.click(...at(plot.width - 60, 46 + 2 * 58 + 39))
+  expect((await handle(page)).selection).toEqual({ kind: 'gate', id: 'g2' })
+  await page.mouse.move(...at(plot.width - 60, 46 + 2 * 58 + 39))
+  await expect.poll(() => page.locator('.lanes-tooltip').textContent()).toContain('Edit package.json?')
+  expect(await follow.getAttribute('aria-pressed')).toBe('true')
+  await page.mouse.move(...at(100, 10))
+  await expect.poll(() => page.locator('.lanes-tooltip').textContent()).toContain('26m 24s idle, collapsed')
+  await page.mouse.click(...at(100, 10))
+  await page.mouse.move(...at(101, 10))
+  await expect.poll(() => page.locator('.lanes-tooltip').count()).toBe(0)
+  await page.mouse.move(...at(400, 300))
+  await page.mouse.down()
+  await page.mouse.move(...at(480, 300), { steps: 4 })
+  await page.mouse.up()
+  await expect.poll(() => follow.getAttribute('aria-pressed')).toBe('false')
+  await expect.poll(async () => Array.isArray((await handle(page)).range)).toBe(true)
+})
+
+test('WL13 events that come while the view does not follow are counted, and a button goes to now', async () => {
+  await using opened = await openLanes('early')
+  const { page } = opened
+  await page.keyboard.press('f')
+  const changes = changesBetween(timelineUpTo(sample, early), sample, head)
+  await page.evaluate(`lanesPage.apply(${JSON.stringify(changes)}, ${BUILD_SAMPLE_NOW})`)
+  const button = page.getByRole('button', { name: '30 new, go to now' })
+  await button.click()
+  await expect.poll(() => button.count()).toBe(0)
+  expect(await page.getByRole('button', { name: 'Follow now' }).getAttribute('aria-pressed')).toBe('true')
+})
+
+test('WL22 a page of 400 px shows monograms, hides the legend and does not scroll sideways', async () => {
+  await using opened = await openLanes('build', { width: 400, height: 700 })
+  const { page, problems } = opened
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(400)
+  const label = await page.locator('.lane-label').first().boundingBox()
+  expect(label?.width).toBeLessThanOrEqual(36)
+  expect(await page.locator('.lanes-legend').isVisible()).toBe(false)
+  expect(problems).toEqual([])
+})
