@@ -67,7 +67,9 @@ function contains({ x, y, width, height }: Rectangle, point: { x: number; y: num
 function hitLane(frame: Frame, row: LaneRow, { point, context }: InLane): Hit {
   const lane = row.id
   if (frame.level === 1) return { ref: { kind: 'agent', id: lane }, lane }
-  const box = bandBoxes(frame, row).find((candidate) => candidate.band.kind !== 'wait' && contains(candidate, point))
+  const box = bandBoxes(frame, row).find(
+    (candidate) => (candidate.band.kind === 'gate' || candidate.band.kind === 'blocked') && contains(candidate, point),
+  )
   if (box?.band.kind === 'gate') return { ref: { kind: 'gate', id: box.band.id }, lane, band: box.band }
   for (const bar of turnBars(frame, row)) {
     const rectangle = barRectangle(frame, row, bar)

@@ -5,8 +5,8 @@ import type { TimelineStore } from '../data/timeline-store.ts'
 /* Bands in a lane besides its turns: questions to a person, blocked time, and waiting for sub-sessions; and the grounds of parallel groups. */
 
 export interface Band {
-  kind: 'gate' | 'blocked' | 'wait'
-  /** Id of the gate, the pause or the session. */
+  kind: 'gate' | 'blocked' | 'wait' | 'asks'
+  /** Id of the gate, the pause, the session or the consultation. */
   id: string
   from: number
   /** `Infinity` while it lasts. */
@@ -45,6 +45,10 @@ export function laneBandsFrom(store: TimelineStore): LaneBands {
   for (const { kind, id, session, started_at, ended_at, text } of store.rows('pauses')) {
     if (kind !== 'blocked' || session === null) continue
     push(laneOf.get(session), { kind, id, from: started_at, to: ended_at ?? Infinity, text: text || 'Blocked' })
+  }
+  for (const { kind, id, from, started_at, ended_at, label } of store.rows('links')) {
+    if (kind === 'consultation')
+      push(from, { kind: 'asks', id, from: started_at, to: ended_at ?? Infinity, text: label })
   }
   const children = Map.groupBy(sessions, ({ parent }) => parent)
   for (const columns of store.lanes()) {
@@ -87,7 +91,7 @@ function waitBands(columns: LaneColumns, children: Children, taken: readonly Ban
 }
 
 function freeTimes(session: TimelineSession, { turns }: LaneColumns, taken: readonly Band[]): [number, number][] {
-  const busy: [number, number][] = taken.map(({ from, to }) => [from, to])
+  const busy = taken.filter(({ kind }) => kind !== 'asks').map(({ from, to }): [number, number] => [from, to])
   turns.rows.forEach((turn, index) => {
     if (turn.session === session.id) busy.push([turns.start[index] ?? 0, turns.workEnd[index] ?? Infinity])
   })

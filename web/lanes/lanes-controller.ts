@@ -3,6 +3,7 @@ import type { TimelineStore } from '../data/timeline-store.ts'
 import type { Hit } from './hit-test.ts'
 import { hitTest } from './hit-test.ts'
 import type { Level } from './lane-levels.ts'
+import { placeOf } from './lane-navigation.ts'
 import type { LaneLabel, LaneRow, LaneRows } from './lane-rows.ts'
 import { rowsBetween } from './lane-rows.ts'
 import type { CanvasName } from './lanes-canvas.ts'
@@ -133,6 +134,7 @@ export class LanesController {
   select(ref: TimelineRef | null): void {
     if (isSameRef(ref, this.model.selection)) return
     this.model.selection = ref
+    this.model.held = ref === null ? null : (placeOf(this.model.store, ref)?.time ?? null)
     this.schedule()
   }
 
@@ -241,7 +243,7 @@ export class LanesController {
     const next: Chrome = {
       ...chrome,
       level: model.level,
-      follows: model.follows,
+      follows: model.follows && model.playhead === null,
       live: model.live,
       collapsesGaps: model.collapsesGaps,
       labels: sameLabels ? chrome.labels : labels,

@@ -54,6 +54,8 @@ export class LanesModel {
   #derived: { version: number; level: Level; idle: ReadonlySet<string>; rows: LaneRows; bands: LaneBands } | null = null
   top = 0
   selection: TimelineRef | null = null
+  /** Time of the selection: following now ends before it would be scrolled away. */
+  held: number | null = null
   hover: TimelineRef | null = null
   playhead: number | null = null
 
@@ -206,6 +208,7 @@ export class LanesModel {
   toggleFollow(on = !this.#follows): void {
     this.#follows = on
     this.#automatic = on
+    this.held = null
     if (on) this.#slide()
     this.#changed()
   }
@@ -259,7 +262,11 @@ export class LanesModel {
     const start = this.#startView(gapsAt)
     const k = this.#view === null ? start.k : this.#view.k
     const fits = this.#view === null || Math.abs(k / start.k - 1) < 0.2
-    this.#view = fits ? start : viewWith(this.end, { x: this.#width - AIR, k, width: this.#width }, gapsAt)
+    const next = fits ? start : viewWith(this.end, { x: this.#width - AIR, k, width: this.#width }, gapsAt)
+    if (this.#view && this.held !== null && this.held >= this.#view.from && this.held < next.from) {
+      this.#follows = false
+      this.#automatic = false
+    } else this.#view = next
   }
 
   #startView(gapsAt: GapsAt): View {

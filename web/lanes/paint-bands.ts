@@ -1,9 +1,10 @@
 import type { Brush, Context } from './brush.ts'
-import { fillRounded, hatch } from './brush.ts'
+import { fillRounded, hatch, strokeLine } from './brush.ts'
 import { diamond, drawStateIcon } from './icons-on-canvas.ts'
 import type { BandBox, Frame } from './lane-frame.ts'
 import { bandBoxes, laneMiddle } from './lane-frame.ts'
 import type { LaneRow } from './lane-rows.ts'
+import { laneTint } from './palette.ts'
 import type { Focus } from './selection-focus.ts'
 
 /* Questions, blocked time and the text of waiting lines. */
@@ -16,6 +17,7 @@ export function paintBands(context: Context, frame: Frame, brush: BandBrush): vo
   for (const box of bandBoxes(frame, brush.row)) {
     if (box.band.kind === 'gate') paintGate(context, frame, { ...brush, box })
     else if (box.band.kind === 'blocked') paintBlocked(context, { ...brush, box })
+    else if (box.band.kind === 'asks') paintNotch(context, { ...brush, box })
     else paintWaitText(context, frame, { ...brush, box })
   }
 }
@@ -50,6 +52,23 @@ function paintGate(context: Context, frame: Frame, { box, palette, text, row, fo
   const words = text.cut(context, box.band.text, room)
   const label = words.length > 12 || words === box.band.text ? words : text.cut(context, 'Needs you', room)
   text.draw(context, label, { x: left + 22, y: centre + 4, style: { colour: colours.waiting, bold: true } })
+}
+
+/** The bar is cut at its lower edge while its agent waits for an answer. */
+function paintNotch(context: Context, { box, palette, row }: OneBand): void {
+  const depth = Math.min(5, row.metrics.barHeight / 4)
+  const y = box.y + box.height - depth
+  const colour = laneTint(palette, row.columns.index).edge
+  context.fillStyle = palette.colours.surface
+  context.fillRect(box.x, y, box.width, depth + 0.5)
+  const right = box.x + box.width
+  const points = [
+    [box.x, box.y + box.height],
+    [box.x, y],
+    [right, y],
+    [right, box.y + box.height],
+  ] as const
+  strokeLine(context, points, { colour })
 }
 
 function paintBlocked(context: Context, { box, palette, text, row }: OneBand): void {

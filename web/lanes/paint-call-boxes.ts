@@ -65,11 +65,11 @@ export function paintCallBoxes(context: Context, frame: Frame, brush: BoxBrush):
   text.draw(context, title, { x: left + 6, y: box.y + 15, style: { colour: colours.text } })
   const label = (index: number) => `${calls.rows[index]?.tool ?? ''} ${calls.rows[index]?.target ?? ''}`.trim()
   const widthOf = (index: number) => Math.min(220, text.width(context, label(index)) + 6)
-  for (const call of callBoxes(frame, row, { bar, widthOf })) {
-    if (call.x > frame.width || call.x + call.width < 0) continue
-    const state = calls.state[call.index] ?? 0
-    const colour = [colours['line-2'], colours.running, colours.waiting, colours.failed][state] ?? colours['line-2']
-    const selected = calls.rows[call.index]?.id === brush.focus.call
+  const boxes = callBoxes(frame, row, { bar, widthOf }).filter(({ x, width }) => x <= frame.width && x + width >= 0)
+  const colourOf = ({ index }: CallBox) =>
+    [colours['line-2'], colours.running, colours.waiting, colours.failed][calls.state[index] ?? 0] ?? colours['line-2']
+  // Leaders first: they pass behind the boxes of the first row.
+  for (const call of boxes) {
     const start = frame.scale.x(calls.start[call.index] ?? 0) + 0.5
     strokeLine(
       context,
@@ -77,11 +77,15 @@ export function paintCallBoxes(context: Context, frame: Frame, brush: BoxBrush):
         [start, box.y + box.height - 4],
         [start, call.y],
       ],
-      { colour },
+      { colour: colourOf(call) },
     )
-    const stroke = selected ? colours.accent : colour
+  }
+  for (const call of boxes) {
+    const selected = calls.rows[call.index]?.id === brush.focus.call
+    const stroke = selected ? colours.accent : colourOf(call)
     fillRounded(context, call, { radius: 3, fill: colours.surface, stroke, lineWidth: selected ? 1.75 : 1 })
-    sprites.draw(context, { category: calls.category[call.index] ?? 0, state, x: call.x + 10, y: call.y + 9 })
+    const category = calls.category[call.index] ?? 0
+    sprites.draw(context, { category, state: calls.state[call.index] ?? 0, x: call.x + 10, y: call.y + 9 })
     const words = text.cut(context, label(call.index), call.width - SMALLEST - 4)
     text.draw(context, words, { x: call.x + 19, y: call.y + 13, style: { colour: colours['text-2'] } })
   }

@@ -42,7 +42,7 @@ function paintRow(context: Context, frame: Frame, { row, palette }: Brush & { ro
   context.fillStyle = palette.colours.failed
   for (const x of failures) context.fillRect(Math.round(x), y, 2, height)
   for (const { band, x, width } of bandBoxes(frame, row)) {
-    if (band.kind === 'wait') continue
+    if (band.kind === 'wait' || band.kind === 'asks') continue
     context.fillStyle = band.kind === 'gate' ? palette.colours.waiting : palette.colours.stalled
     const open = band.to === Infinity
     context.fillRect(Math.round(x), y, 2, height)

@@ -96,7 +96,7 @@ export function SwimLanes(props: SwimLanesProps) {
                 {LAYERS.map((name) => (
                   <canvas key={name} />
                 ))}
-                <LaneTooltip chrome={chrome} />
+                <LaneTooltip chrome={chrome} {...{ width: controller.model.width, height: controller.model.height }} />
               </div>
             </div>
           </div>
@@ -139,20 +139,36 @@ function useRange(controller: LanesController, { range, onRange }: SwimLanesProp
   }, [controller, range, shown])
 }
 
-function LaneTooltip({ chrome: { tooltip, totals } }: { chrome: Chrome }) {
+/** Beside the pointer, and always inside the plot. */
+function LaneTooltip({
+  chrome: { tooltip, totals },
+  width,
+  height,
+}: {
+  chrome: Chrome
+  width: number
+  height: number
+}) {
+  const across = (x: number) => Math.round((Math.min(Math.max(x, 0), width) / Math.max(1, width)) * 100)
   if (totals) {
     const cost = `${formatTokens(totals.tokens)} tokens, ${totals.partial ? 'at least ' : ''}${formatUsd(totals.usd)}`
     const failed = totals.failed > 0 ? `, ${totals.failed} failed` : ''
     return (
-      <div className="lanes-tooltip" style={{ left: totals.x, top: 52 }}>
+      <div
+        className="lanes-tooltip"
+        style={{ left: `${across(totals.x)}%`, top: 52, transform: `translateX(-${across(totals.x)}%)` }}
+      >
         <b>{formatDuration(totals.ms)}</b>
         <span>{`${totals.turns} turns, ${totals.calls} calls${failed}, ${cost}`}</span>
       </div>
     )
   }
   if (!tooltip) return null
+  const share = across(tooltip.x)
+  const below = tooltip.y < height - 80
+  const transform = `translate(-${share}%, ${below ? '18px' : 'calc(-100% - 10px)'})`
   return (
-    <div className="lanes-tooltip" style={{ left: tooltip.x, top: tooltip.y + 18 }}>
+    <div className="lanes-tooltip" style={{ left: `${share}%`, top: tooltip.y, transform }}>
       <b>{tooltip.title}</b>
       <span>{tooltip.note}</span>
     </div>

@@ -34,12 +34,13 @@ export function Transport({ controller, replay, minimap }: TransportProps) {
           title="Speed (< >)"
           onClick={() => replay.setSpeed(speed === 64 ? 1 : speed * 2)}
         >
-          {seq === null ? (controller.model.live ? 'Live' : 'End') : formatTime(store.timeOf(seq))} · {speed}×
+          {seq === null && controller.model.live ? `Live · ${speed}×` : `${speed}×`}
         </button>
       </div>
       <Minimap {...{ controller, replay, minimap }} />
       {seq === null ? null : (
         <div className="transport-live">
+          <span>{`Replaying ${formatTime(store.timeOf(seq))}, ${speed}×`}</span>
           <Button kind="primary" onClick={() => replay.show(null)}>
             {controller.model.live ? 'Back to live' : 'Back to the end'}
           </Button>
