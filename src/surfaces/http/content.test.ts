@@ -116,7 +116,7 @@ describe('the page', () => {
     for (const path of ['/', '/index.html', '/runs', '/runs/r_1/plan?at=call:x', '/inbox/g_1', '/metrics', '/apiary'])
       expect((await server.send(path)).text).toBe(PAGE['index.html'])
     expect((await server.send('/app.js')).text).toBe(PAGE['app.js'])
-    for (const path of ['/../package.json', '/%2e%2e/package.json', '/favicon.ico', '/app.js.map', '/__proto__.js'])
+    for (const path of ['/../package.json', '/%2e%2e/package.json', '/app.js.map', '/__proto__.js'])
       expect((await server.send(path)).status).toBe(404)
   })
 })

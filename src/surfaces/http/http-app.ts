@@ -43,6 +43,8 @@ export function createHttpApp(parts: HttpParts): HttpApp {
   app.all('/api/*', () => {
     throw refuse(404, { code: 'not_found', message: 'there is no such route' })
   })
+  // Browsers ask for it by themselves.
+  app.get('/favicon.ico', (context) => context.body(null, 204))
   app.get('*', async (context) => {
     const name = context.req.path.slice(1)
     const file =
