@@ -24,6 +24,7 @@ export function createHttpSource(api: ApiClient): DataSource {
     artifactHref: (runId, { name, version }) =>
       `${run(runId)}/artifacts/${encodeURIComponent(name)}${queryOf({ version })}`,
     reports: () => api.get('/api/reports'),
+    cost: (by) => api.get(`/api/cost${queryOf({ by })}`),
     commands: createCommands(api, run),
   }
 }

@@ -1,6 +1,7 @@
 import type {
   ArtifactItem,
   ArtifactPreview,
+  CostPage,
   Detail,
   InboxItem,
   PageSession,
@@ -74,6 +75,8 @@ export interface Commands {
   answer(gateId: string, answer: unknown, hash: string): Promise<void>
 }
 
+export type CostGrouping = 'pattern' | 'model' | 'agent' | 'day'
+
 export interface DataSource {
   session(): Promise<PageSession>
   runs(query: RunQuery): Promise<RunPage>
@@ -93,6 +96,8 @@ export interface DataSource {
   /** The address of the content, for a download; `null` in an export. */
   artifactHref(runId: string, artifact: { name: string; version: number }): string | null
   reports(): Promise<Report[]>
+  /** Usage and cost of all runs; an export has only its own. */
+  cost?(by: CostGrouping): Promise<CostPage>
   commands: Commands | null
 }
 

@@ -4,8 +4,9 @@ import { Blocks } from '../blocks/block.tsx'
 import type { Report } from '../data/source.ts'
 import { Button } from '../design/controls.tsx'
 import { inertLine } from '../design/inert-text.ts'
-import { EmptyState, ErrorState, LoadingRows } from '../design/notice.tsx'
+import { ErrorState, LoadingRows } from '../design/notice.tsx'
 import { usePage } from '../shell/page-context.ts'
+import { CostCard } from './cost-card.tsx'
 
 const UNITS: readonly PanelUnit[] = ['count', 'share', 'usd', 'ms', 'tokens']
 
@@ -29,17 +30,12 @@ export function MetricsPage() {
   return (
     <div className="metrics-page">
       <h1>Metrics</h1>
-      {withFigures.length === 0 ? (
-        <EmptyState title="No figures yet.">
-          They appear with the first runs of a pattern that keeps figures.
-        </EmptyState>
-      ) : (
-        <div className="metrics-reports">
-          {withFigures.map((report) => (
-            <ReportCard key={report.pattern} report={report} />
-          ))}
-        </div>
-      )}
+      <div className="metrics-reports">
+        <CostCard />
+        {withFigures.map((report) => (
+          <ReportCard key={report.pattern} report={report} />
+        ))}
+      </div>
     </div>
   )
 }

@@ -9,7 +9,7 @@ const MAX_LANES = 8
 export function LanesThumbnail({ lanes }: { lanes: RunSummary['lanes'] }) {
   const shown = lanes.slice(0, MAX_LANES)
   const step = Math.min(4, HEIGHT / Math.max(1, shown.length))
-  const top = 2
+  const top = Math.max(1, (HEIGHT - shown.length * step) / 2)
   return (
     <svg
       className="thumbnail"

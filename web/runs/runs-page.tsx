@@ -20,7 +20,7 @@ import { useSummaries } from './use-summaries.ts'
 
 const TYPING_MS = 180
 const WIDE_ROW = 34
-const NARROW_ROW = 84
+const NARROW_ROW = 80
 
 export function RunsPage({ query }: { query: string }) {
   const { source, session } = usePage()
