@@ -80,6 +80,7 @@ export type {
   TaskAssignment,
 } from './kernel/pattern-session-file.ts'
 export type {
+  EventExplanation,
   PanelScope,
   PatternView,
   ProgressLine,

@@ -1,6 +1,6 @@
 import type { ErrorRecord } from '../errors.ts'
 import type { EventOf, PatternEventType, SessionEnd } from './event.ts'
-import type { Panel } from './panel.ts'
+import type { Panel, PanelBlock, PanelFact } from './panel.ts'
 import type { PatternSessionFile } from './pattern-session-file.ts'
 import type { TimelineMark } from './timeline-mark.ts'
 
@@ -62,11 +62,20 @@ export interface ViewPage {
 
 /** The facts about the run that panels are made with. */
 export interface PanelScope {
+  /** The input of the run, if it is a run of this pattern. */
+  input?: unknown
   /** The output of the run, if it is a run of this pattern; `null` while it has none. */
   output: unknown
   /** The run has ended, so that nothing is pending any more. */
   ended: boolean
   sessions: SessionLookup
+}
+
+/** Why something happened, for the detail of an event: a handoff, a message, a vote. */
+export interface EventExplanation {
+  title: string
+  facts: readonly PanelFact[]
+  blocks: readonly PanelBlock[]
 }
 
 export interface PatternView<State = unknown, Event = EventOf<PatternEventType>> {
@@ -88,6 +97,8 @@ export interface PatternView<State = unknown, Event = EventOf<PatternEventType>>
   lines?(state: State, page: ViewPage): readonly TextLine[]
   /** Pages about the run, as data: of a run of this pattern, and of runs in which an agent called it. None without anything to show. */
   panels?(state: State, scope: PanelScope): readonly Panel[]
+  /** Explains one of its events; without this function its fields are shown. */
+  explain?(state: State, event: Event): EventExplanation | undefined
   /** Fields for `show --json`. */
   json?(state: State): Record<string, unknown>
   /** The text of an output that has no `response`. */

@@ -1,3 +1,4 @@
+import type { PanelBlock } from './panel.ts'
 import type { Row } from './table.ts'
 
 /* The report of a pattern: figures computed from its tables. All of it is pure; surfaces read the tables and print the figures. */
@@ -20,6 +21,8 @@ export interface ReportFigures {
   total: ReportGroup
   /** Remarks on the figures, such as costs that are incomplete. */
   notes: string[]
+  /** Further parts of a page, such as a heat map. */
+  blocks?: readonly PanelBlock[]
 }
 
 /** Figures over the tables of a pattern. */

@@ -84,8 +84,8 @@ export function patternPanels(view: RunView): Panel[] {
   const sessions = sessionLookup(view)
   const ended = view.end !== undefined
   return [...(main ? [main] : []), ...others].flatMap((each) => {
-    const output = each === main ? (view.end?.output ?? null) : null
-    return each.view.panels?.(each.state, { output, ended, sessions }) ?? []
+    const own = each === main ? { input: view.start?.input, output: view.end?.output ?? null } : { output: null }
+    return each.view.panels?.(each.state, { ...own, ended, sessions }) ?? []
   })
 }
 

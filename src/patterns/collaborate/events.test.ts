@@ -36,7 +36,7 @@ describe('events', () => {
       ['agent:complete', { agent: 'b', role: 'speed', tokens: 15, recommendation: 'yes', confidence: 0.7 }],
       ['synthesis:start', { strategy: 'coordinator' }],
       ['synthesis:complete', { strategy: 'coordinator', tokens: 15 }],
-      ['complete', { agents_count: 2, total_tokens: 45, status: 'completed', agreement_score: 1 }],
+      ['complete', { agents_count: 2, total_tokens: 45, status: 'completed', agreement_score: 1, winning: ['a', 'b'] }],
     ])
     expect(output.metadata.total_tokens).toBe(45)
   })

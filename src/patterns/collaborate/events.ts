@@ -32,6 +32,8 @@ export const collaborateEvents = {
     total_tokens: z.number(),
     status: z.string(),
     agreement_score: z.number().nullable(),
+    /** The agents that hold the winning position; absent if none won. */
+    winning: z.array(z.string()).optional(),
   }),
 }
 

@@ -32,6 +32,7 @@ import { modelSavings } from './model-savings.ts'
 import { isOutOfBudget } from './out-of-budget.ts'
 import type { Contribution } from './output.ts'
 import { contributionText } from './output.ts'
+import { winningCluster } from './view/winning-position.ts'
 
 export function checkConfiguredInput(config: CollaborateConfig, roster: Roster, input: CollaborateInput): void {
   const max_agents = input.limits?.max_agents ?? config.max_agents
@@ -229,9 +230,7 @@ async function completeCollaboration(
   const status = isComplete ? ('completed' as const) : ('partial' as const)
   const total_tokens = totalTokens(spent)
   const { consensus } = consensusState
-  const { agreement_score } = consensus
   const agents_count = specialists.length
-  context.emit('end', 'tool:collaborative:complete', { agents_count, total_tokens, status, agreement_score })
   const notes = contributions.flatMap(({ agent, notes = [] }) => notes.map((note) => `${agent}: ${note}`))
   const allProblems = [...problems, ...notes, ...ignoredOptionWarnings(collaboration, strategy)]
   const output: CollaborateOutput = {
@@ -257,6 +256,9 @@ async function completeCollaboration(
       ...(allProblems.length > 0 ? { problems: allProblems } : undefined),
     },
   }
+  const winning = winningCluster(output)?.agents
+  const end = { agents_count, total_tokens, status, agreement_score: consensus.agreement_score }
+  context.emit('end', 'tool:collaborative:complete', { ...end, ...(winning ? { winning } : undefined) })
   return { success: true, output, stop_reason: status }
 }
 

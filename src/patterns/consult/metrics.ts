@@ -1,5 +1,7 @@
+import type { PanelBlock } from '../../kernel/panel.ts'
 import type { PatternReport, ReportGroup } from '../../kernel/report.ts'
 import type { Row } from '../../kernel/table.ts'
+import { countMatrix } from './count-matrix.ts'
 
 const COLLABORATIONS = 'agent_collaborations'
 const OUTCOMES = 'collaboration_outcomes'
@@ -39,7 +41,9 @@ export const consultReport: PatternReport = {
     const groups = [...Map.groupBy(collaborations, (row) => groupName(row, by))]
       .map(([group, members]) => summarize(group, members, facts))
       .sort(by === 'period' ? byName : byFrequency)
-    return { groups, total: summarize('total', collaborations, facts), notes: costNotes(collaborations) }
+    const total = summarize('total', collaborations, facts)
+    const blocks = by === 'pair' && collaborations.length > 0 ? [pairMatrix(collaborations)] : []
+    return { groups, total, notes: costNotes(collaborations), blocks }
   },
 }
 
@@ -47,6 +51,15 @@ interface Facts {
   /** By consultation; the newest, if it was resolved again. */
   outcomes: ReadonlyMap<unknown, Row>
   looped: ReadonlySet<unknown>
+}
+
+/** How often each agent asked each specialist, in all runs of the project. */
+function pairMatrix(collaborations: readonly Row[]): PanelBlock {
+  const pairs = collaborations.map(
+    ({ requesting_agent, specialist_agent }) =>
+      [String(requesting_agent), typeof specialist_agent === 'string' ? specialist_agent : '(not routed)'] as const,
+  )
+  return countMatrix('Who asked whom', pairs)
 }
 
 function groupName(row: Row, by: string): string {

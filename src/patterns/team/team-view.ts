@@ -1,5 +1,6 @@
+import type { VariableValue } from '../../judgement/condition/condition-tree.ts'
 import { parentStepKey } from '../../views/run-reducer.ts'
-import type { TeamEvent } from './events.ts'
+import type { TeamEvent, TeamEventOf } from './events.ts'
 
 /*
  * Reduces the events of a team: turns, handoff reasons, route. A nested team writes the same events below its own key
@@ -15,6 +16,15 @@ export interface TeamView {
   route: string[]
   /** Why a handoff may not be the one that was meant, such as a variable that the answer did not set. */
   problems: { round: number; from: string; text: string }[]
+  /** All handoffs in order, those of nested teams included. */
+  handoffEvents: TeamEventOf<'team:handoff'>[]
+  loops: TeamEventOf<'team:loop'>[]
+  /** The variables of the outermost team that turns and people have set. */
+  variables: Map<string, { value: VariableValue; by: string; round: number }>
+  /** Groups of the outermost team, by name. */
+  groups: Map<string, { kind: string; members: readonly string[] }>
+  /** Set at the end of the outermost team. */
+  end: { rounds: number; agent: string; reason: string } | undefined
 }
 
 export interface TeamTurn {
@@ -25,10 +35,14 @@ export interface TeamTurn {
 }
 
 export function newTeamView(): TeamView {
-  return { turns: new Map(), handoffs: new Map(), route: [], problems: [] }
+  const [turns, handoffs, variables, groups] = [new Map(), new Map(), new Map(), new Map()]
+  const lists = { route: [], problems: [], handoffEvents: [], loops: [] }
+  return { turns, handoffs, variables, groups, ...lists, end: undefined }
 }
 
-export function reduceTeam({ turns, handoffs, route, problems }: TeamView, event: TeamEvent): void {
+export function reduceTeam(view: TeamView, event: TeamEvent): void {
+  const { turns, handoffs, route, problems } = view
+  reduceTeamFacts(view, event)
   if (event.type === 'team:turn') {
     const { key, round, agent } = event.data
     const place = parentStepKey(key)
@@ -43,6 +57,36 @@ export function reduceTeam({ turns, handoffs, route, problems }: TeamView, event
     for (const text of event.data.problems ?? []) problems.push({ round, from, text })
     handoffs.set(teamKeyFrom(key), { to, reason: briefReason(handoff_reason) })
     if (isUserReply({ round, from }) && teamKeyFrom(key) === '') route.push(from)
+  }
+}
+
+/** The facts that only panels show. */
+function reduceTeamFacts(view: TeamView, event: TeamEvent): void {
+  switch (event.type) {
+    case 'team:handoff': {
+      view.handoffEvents.push(event)
+      const { key, from, round, variables = {} } = event.data
+      if (teamDepth(key) > 0) return
+      for (const [name, value] of Object.entries(variables)) view.variables.set(name, { value, by: from, round })
+      return
+    }
+    case 'team:steered': {
+      const { action, accepted, by, round } = event.data
+      if (accepted && action.do === 'set' && action.path === undefined)
+        view.variables.set(action.name, { value: action.value, by, round })
+      return
+    }
+    case 'team:group':
+      if (teamDepth(event.data.key) === 0)
+        view.groups.set(event.data.group, { kind: event.data.kind, members: event.data.members })
+      return
+    case 'team:loop':
+      view.loops.push(event)
+      return
+    case 'team:complete':
+      if (parentStepKey(event.data.key) === '') view.end = event.data
+      return
+    default:
   }
 }
 

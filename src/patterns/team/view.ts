@@ -5,6 +5,8 @@ import type { TimelineMark } from '../../kernel/timeline-mark.ts'
 import { formatSteerAction } from '../../views/steer-text.ts'
 import { toTerminalLine, wrapText } from '../../views/text-width.ts'
 import type { TeamEvent, TeamEventOf } from './events.ts'
+import { explainHandoff } from './handoff-explanation.ts'
+import { handoffPanels } from './handoffs-panel.ts'
 import type { TeamView } from './team-view.ts'
 import {
   briefReason,
@@ -29,6 +31,8 @@ export const teamView = definePatternView<TeamView, TeamEvent>({
   session: teamSession,
   depth: teamDepth,
   timeline: (_team, event) => teamMarks(event),
+  panels: handoffPanels,
+  explain: (_team, event) => (event.type === 'team:handoff' ? explainHandoff(event) : undefined),
   lines: (team, { output, width }) => [
     ...routeLines(team.route.length > 0 ? team.route : routeFromOutput(output), width),
     ...problemLines(team.problems, width),
@@ -46,13 +50,20 @@ export const teamView = definePatternView<TeamView, TeamEvent>({
   },
 })
 
-/** A handoff between members, or a loop. */
+/** A handoff between members, a round, a group at work, or a loop. */
 function teamMarks(event: TeamEvent): TimelineMark[] {
   switch (event.type) {
     case 'team:handoff': {
       const { from, to, handoff_reason } = event.data
       const agent = (name: string | null) => (name === 'user' ? null : name)
       return [{ kind: 'handoff', from: agent(from), to: agent(to), label: briefReason(handoff_reason) }]
+    }
+    case 'team:turn':
+      return [{ kind: 'progress', text: `round ${event.data.round}`, share: null }]
+    case 'team:group': {
+      const { key, group, members } = event.data
+      const sessions = members.map((name) => `${key}/member/${name}`)
+      return sessions.map((session) => ({ kind: 'session', session, group: `${key} ${group}` }))
     }
     case 'team:loop':
       return [{ kind: 'notice', notice: 'loop', text: `${loopLabel(event.data.kind)}: ${event.data.message}` }]

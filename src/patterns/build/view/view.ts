@@ -7,6 +7,10 @@ import { toTerminalLine } from '../../../views/text-width.ts'
 import type { BuildEvent } from '../events.ts'
 import type { BuildOutput } from '../output.ts'
 import { describeCheck } from '../verification/check.ts'
+import { buildMarks } from './build-marks.ts'
+import type { BuildProgress } from './build-progress.ts'
+import { newBuildProgress, reduceBuildProgress } from './build-progress.ts'
+import { planPanels } from './plan-panel.ts'
 import type { BuildRecord } from './session-file.ts'
 import { buildSessionFile, newBuildRecord, reduceBuildRecord } from './session-file.ts'
 
@@ -14,18 +18,22 @@ import { buildSessionFile, newBuildRecord, reduceBuildRecord } from './session-f
 interface BuildView {
   tasks: Map<string, string>
   record: BuildRecord
+  progress: BuildProgress
 }
 
 /** The view of a build: its plan, developers, checks, merges and reviews while it runs, and its result. */
 export const buildView = definePatternView<BuildView, BuildEvent>({
-  initial: () => ({ tasks: new Map(), record: newBuildRecord() }),
+  initial: () => ({ tasks: new Map(), record: newBuildRecord(), progress: newBuildProgress() }),
   reduce(view, event) {
     if (event.type === 'build:task_start') view.tasks.set(event.data.session_key, event.data.task_id)
     reduceBuildRecord(view.record, event)
+    reduceBuildProgress(view.progress, event)
     return view
   },
   progress: (_view, event, sessions) => buildProgress(event, sessions),
   session: (view, session) => buildSession(view, session),
+  timeline: buildMarks,
+  panels: planPanels,
   lines: (_view, { output }) => (isBuildOutput(output) ? resultLines(output) : []),
   outputText: (output) => (isBuildOutput(output) ? output.report : undefined),
   sessionFile: buildSessionFile,

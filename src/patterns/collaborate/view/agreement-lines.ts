@@ -4,6 +4,7 @@ import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import { agreementFactLines, formatPercent, NO_BREAK_SPACE, toUnbreakable } from '../decision/agreement-facts.ts'
 import type { AgreementView, ClusterView, ContributionView } from './agreement-view.ts'
 import { agreementViewFrom } from './agreement-view.ts'
+import { isAgreed, isCertainlyDifferent, shownShare, winningCluster } from './winning-position.ts'
 
 /*
  * Renders the result of a collaboration: positions with their share, agreement and dissent. Divided work is listed by
@@ -66,29 +67,6 @@ function headingSpans({ vote, consensus, ruling, decided }: AgreementView): Text
   return vote && !consensus?.has_consensus ? ['  ', ['yellow', 'NO CONSENSUS']] : []
 }
 
-/** The winning position, if any; a human decision overrides the count. */
-function winningCluster({ consensus, vote, ruling, best_of, decided }: AgreementView): ClusterView | undefined {
-  const clusters = consensus?.clusters ?? []
-  if (ruling) return clusters.find(({ recommendation }) => recommendation === ruling.decision)
-  // The evaluator's choice, not the majority.
-  if (best_of) return clusters.find(({ agents }) => agents.includes(best_of.agent))
-  const isOpen = consensus?.unclear !== undefined && consensus.supporting.length === 0
-  return consensus?.tie || isOpen || vote?.winner === null || decided === false ? undefined : clusters[0]
-}
-
-/** Without consensus the highest score gets no tick: it may be the confidence of one agent. */
-function isAgreed({ consensus, ruling, best_of }: AgreementView): boolean {
-  return consensus?.has_consensus === true || ruling !== undefined || best_of !== undefined
-}
-
-/** The share of the score; without consensus, of the agents, so that no position of a minority has 100 %. */
-function shownShare({ share, agents }: ClusterView, agreement: AgreementView): number {
-  const { consensus, contributions } = agreement
-  if (consensus?.has_consensus) return share
-  const votes = consensus?.clusters.reduce((sum, cluster) => sum + cluster.agents.length, 0) ?? 0
-  return agents.length / Math.max(1, votes, new Set(contributions.map(({ agent }) => agent)).size)
-}
-
 function isTied(cluster: ClusterView, { consensus }: AgreementView): boolean {
   const [first] = consensus?.clusters ?? []
   return consensus?.tie === true && first !== undefined && Math.abs(cluster.score - first.score) <= 1e-9 * first.score
@@ -100,11 +78,6 @@ function contributionLabel(contribution: ContributionView | undefined, name: str
   const certainty = confidence === null ? '' : ` ${formatPercent(confidence)}`
   const changed = before && before.recommendation !== recommendation ? ' (changed)' : ''
   return `${toTerminalLine(name)}${certainty}${changed}${cached ? ' (cached)' : ''}`
-}
-
-/** A position in other words than the winning one may be the same position. */
-function isCertainlyDifferent({ recommendation }: ClusterView, { consensus }: AgreementView): boolean {
-  return !consensus?.unclear?.some((pair) => pair.includes(recommendation))
 }
 
 interface ClusterContext {

@@ -13,6 +13,12 @@ export interface AgreementView {
     clusters: ClusterView[]
     tie: boolean
     supporting: string[]
+    key_agreements?: string[]
+    key_disagreements?: {
+      topic: string
+      positions: { recommendation: string; agents: string[] }[]
+      severity: string
+    }[]
     unclear?: [string, string][]
     minority_report: { agents: string[]; concerns: string[] }[]
     kappa?: number
@@ -21,7 +27,12 @@ export interface AgreementView {
     confidence?: { confidence: number; cases: number }
   }
   vote?: { strategy: string; winner: string | null; tie: boolean; reason: string; blocked_by?: string[] }
-  best_of?: { agent: string; reason: string; scores: { agent: string; score: number }[]; tied?: string[] }
+  best_of?: {
+    agent: string
+    reason: string
+    scores: { agent: string; score: number; reason?: string }[]
+    tied?: string[]
+  }
   ruling?: { decision: string }
   decision?: { collaborated: boolean; reason: string }
   metadata?: {
@@ -43,7 +54,11 @@ export interface ContributionView {
   weight?: number
   status: string
   subtask?: string
-  before?: { recommendation: string | null }
+  before?: { recommendation: string | null; confidence?: number | null }
+  concerns?: { concern: string; severity: string }[]
+  questions?: string[]
+  notes?: string[]
+  tokens_used?: number
   cached?: true
   error?: Pick<ErrorRecord, 'code' | 'message'>
 }

@@ -11,7 +11,10 @@ export interface CollaborationView {
   key: string
   agents: string[]
   mode: string
+  synthesis: string
   called: Set<string>
+  /** Set at its end. */
+  agreement_score: number | null
 }
 
 export interface SpecialistView {
@@ -20,6 +23,8 @@ export interface SpecialistView {
   subtask: string | null
   recommendation: string | null
   confidence: number | null
+  status: 'running' | 'completed' | 'failed'
+  error: string | null
 }
 
 export interface CollaborationViews {
@@ -31,20 +36,32 @@ export interface CollaborationViews {
 export function reduceCollaboration({ byKey, specialists }: CollaborationViews, event: CollaborateEvent): void {
   switch (event.type) {
     case 'tool:collaborative:start': {
-      const { key, agents, mode } = event.data
-      byKey.set(parentStepKey(key), { key: parentStepKey(key), agents, mode, called: new Set() })
+      const { key, agents, mode, synthesis } = event.data
+      const own = { key: parentStepKey(key), agents, mode, synthesis }
+      byKey.set(parentStepKey(key), { ...own, called: new Set(), agreement_score: null })
       return
     }
     case 'tool:collaborative:agent:start': {
       const { key, agent, role, subtask = null } = event.data
-      specialists.set(parentStepKey(key), { agent, role, subtask, recommendation: null, confidence: null })
+      const open = { recommendation: null, confidence: null, status: 'running' as const, error: null }
+      specialists.set(parentStepKey(key), { agent, role, subtask, ...open })
       enclosingCollaboration({ byKey, specialists }, key)?.called.add(agent)
       return
     }
     case 'tool:collaborative:agent:complete': {
       const { key, recommendation = null, confidence = null } = event.data
       const specialist = specialists.get(parentStepKey(key))
-      if (specialist) Object.assign(specialist, { recommendation, confidence })
+      if (specialist) Object.assign(specialist, { recommendation, confidence, status: 'completed' })
+      return
+    }
+    case 'tool:collaborative:agent:error': {
+      const specialist = specialists.get(parentStepKey(event.data.key))
+      if (specialist) Object.assign(specialist, { status: 'failed', error: event.data.error.message })
+      return
+    }
+    case 'tool:collaborative:complete': {
+      const collaboration = byKey.get(parentStepKey(event.data.key))
+      if (collaboration) collaboration.agreement_score = event.data.agreement_score
       return
     }
     default:

@@ -7,7 +7,9 @@ import { STATUS_GLYPHS } from '../../../views/status-glyphs.ts'
 import { toTerminalLine } from '../../../views/text-width.ts'
 import type { CollaborateEvent, CollaborateEventOf } from '../events.ts'
 import { agreementLines } from './agreement-lines.ts'
+import { agreementPanels } from './agreement-panel.ts'
 import { agreementViewFrom } from './agreement-view.ts'
+import { collaborationMarks } from './collaboration-marks.ts'
 import type { CollaborationViews } from './collaboration-view.ts'
 import {
   collaborationSessionPurpose,
@@ -26,6 +28,8 @@ export const collaborateView = definePatternView<CollaborationViews, Collaborate
   },
   progress: (views, event, sessions) => collaborationProgress(event, { views, sessions }),
   session: (views, session) => collaborationSession(views, session),
+  timeline: collaborationMarks,
+  panels: agreementPanels,
   lines: (_views, page) => agreementLines(page.output, page),
   outputText(output) {
     const agreement = agreementViewFrom(output)

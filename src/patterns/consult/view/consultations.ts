@@ -26,6 +26,13 @@ export interface ConsultationViews {
   byId: Map<string, ConsultationView>
   byKey: Map<string, string>
   replies: Map<string, string>
+  /** The context that specialists were given, by `collaboration_id`. */
+  packages: Map<string, ConsultEventOf<'consult:package'>['data'][]>
+  loops: ConsultEventOf<'consult:loop'>[]
+}
+
+export function newConsultationViews(): ConsultationViews {
+  return { byId: new Map(), byKey: new Map(), replies: new Map(), packages: new Map(), loops: [] }
 }
 
 /** The key of the step that asks, and the part of it that this key is of. */
@@ -34,8 +41,12 @@ export function splitConsultKey(key: string): { path: string; part: string } {
   return part === undefined ? { path: parentStepKey(key), part: '' } : { path: path ?? '', part }
 }
 
-export function reduceConsultation(views: ConsultationViews, { type, data }: ConsultEvent): void {
+export function reduceConsultation(views: ConsultationViews, event: ConsultEvent): void {
+  const { type, data } = event
   const { collaboration_id } = data
+  if (event.type === 'consult:loop') views.loops.push(event)
+  if (event.type === 'consult:package')
+    views.packages.set(collaboration_id, [...(views.packages.get(collaboration_id) ?? []), event.data])
   if (type === 'consult:request') {
     views.byId.set(collaboration_id, newView(data))
     views.byKey.set(parentStepKey(data.key), collaboration_id)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { answerJson, asker, consultCall, createConsultTroupe } from '../../../../test/support/consultation.ts'
 import type { ConsultEvent } from '../events.ts'
 import type { ConsultationViews } from './consultations.ts'
-import { reduceConsultation } from './consultations.ts'
+import { newConsultationViews, reduceConsultation } from './consultations.ts'
 import { consultView } from './view.ts'
 
 const question = 'What fields has the User model?'
@@ -10,7 +10,7 @@ const page = { output: null, width: 100, ascii: false }
 const textOf = (lines: ReturnType<NonNullable<typeof consultView.lines>> = []) =>
   lines.map((line) => line.map((span) => (typeof span === 'string' ? span : span[1])).join('')).join('\n')
 function reduceAll(events: readonly unknown[]): ConsultationViews {
-  const views: ConsultationViews = { byId: new Map(), byKey: new Map(), replies: new Map() }
+  const views = newConsultationViews()
   for (const event of events as ConsultEvent[]) reduceConsultation(views, event)
   return views
 }

@@ -2,6 +2,7 @@ import type { SessionFileMessage } from '../../../kernel/pattern-session-file.ts
 import type { ProgressLine, SessionFacts, SessionLabel, SessionLookup, TextLine } from '../../../kernel/pattern-view.ts'
 import { definePatternView } from '../../../kernel/pattern-view.ts'
 import type { TimelineMark } from '../../../kernel/timeline-mark.ts'
+import { contentText } from '../../../views/content-text.ts'
 import { errorSummary } from '../../../views/error-summary.ts'
 import { formatCount, pluralize } from '../../../views/format-amount.ts'
 import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
@@ -9,11 +10,12 @@ import type { ConsultEvent } from '../events.ts'
 import type { ConsultOutput } from '../output.ts'
 import { consultOutput } from '../output.ts'
 import type { ConsultationView, ConsultationViews } from './consultations.ts'
-import { reduceConsultation, splitConsultKey } from './consultations.ts'
+import { newConsultationViews, reduceConsultation, splitConsultKey } from './consultations.ts'
+import { consultationPanels } from './consultations-panel.ts'
 
 /** The view of consultations: who asks whom and why, what it costs, and what came of it. */
 export const consultView = definePatternView<ConsultationViews, ConsultEvent>({
-  initial: () => ({ byId: new Map(), byKey: new Map(), replies: new Map() }),
+  initial: newConsultationViews,
   reduce(views, event) {
     reduceConsultation(views, event)
     return views
@@ -21,6 +23,7 @@ export const consultView = definePatternView<ConsultationViews, ConsultEvent>({
   progress: consultProgress,
   session: consultSession,
   timeline: (_views, event) => consultMarks(event),
+  panels: consultationPanels,
   lines: ({ byId }, { width }) => [...byId.values()].flatMap((view) => consultationLines(view, width)),
   json: ({ byId }) => (byId.size === 0 ? {} : { consultations: [...byId.values()] }),
   outputText(output) {
@@ -36,9 +39,21 @@ export const consultView = definePatternView<ConsultationViews, ConsultEvent>({
 function consultMarks(event: ConsultEvent): TimelineMark[] {
   switch (event.type) {
     case 'consult:exchange': {
-      const { from_agent, to_agent, message_type } = event.data
+      const { key, from_agent, to_agent, message_type, message_content } = event.data
       const agent = (name: string) => (name === 'user' ? null : name)
-      return [{ kind: 'consultation', from: agent(from_agent), to: agent(to_agent), label: message_type }]
+      const isQuestion = message_type === 'question'
+      const specialist = key.replace(/-(?:question|response)$/, '')
+      const ends = {
+        from: agent(from_agent),
+        to: agent(to_agent),
+        ...(isQuestion ? { to_session: specialist } : { from_session: specialist }),
+      }
+      const text = contentText(message_content)
+      const type = message_type === 'response' ? 'answer' : message_type
+      return [
+        { kind: 'consultation', ...ends, label: text },
+        { kind: 'message', ...ends, type, text },
+      ]
     }
     case 'consult:loop':
       return [{ kind: 'notice', notice: 'loop', text: event.data.notes ?? event.data.loop_type }]

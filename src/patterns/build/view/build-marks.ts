@@ -1,0 +1,132 @@
+import type { TimelineMark } from '../../../kernel/timeline-mark.ts'
+import { contentText } from '../../../views/content-text.ts'
+import { pluralize } from '../../../views/format-amount.ts'
+import { parentStepKey } from '../../../views/run-reducer.ts'
+import type { BuildEvent, Phase } from '../events.ts'
+import type { BuildEventOf, BuildProgress } from './build-progress.ts'
+import type { BuildRecord } from './session-file.ts'
+
+/* What the events of a build mean on a timeline. */
+
+interface BuildMarksState {
+  record: BuildRecord
+  progress: BuildProgress
+}
+
+export function buildMarks(state: BuildMarksState, event: BuildEvent): TimelineMark[] {
+  switch (event.type) {
+    case 'build:phase':
+      return [{ kind: 'phase', title: phaseTitle(event.data) }]
+    case 'build:plan':
+      return [progressMark(state.progress)]
+    case 'build:task_start':
+      return taskMarks(state.progress, event)
+    case 'build:task_end': {
+      const { output } = event.data
+      const session = attemptSession(state.progress, output.task_id)
+      return session === undefined ? [] : [{ kind: 'session', session, result: output.summary }]
+    }
+    case 'build:merge':
+      return [progressMark(state.progress)]
+    case 'build:review':
+      return reviewMarks(event)
+    case 'build:message':
+      return [messageMark(state, event)]
+    case 'build:scope_violation': {
+      const { task_id, files } = event.data
+      return [note(`${task_id} changed files outside its scope, which was undone: ${files.join(', ')}`)]
+    }
+    case 'build:conflict':
+      return [note(`Merge conflict of ${event.data.task_id}: ${event.data.files.join(', ')}`)]
+    default:
+      return []
+  }
+}
+
+const PHASE_TITLES: Readonly<Record<Phase, string>> = {
+  receive: 'Receive',
+  analyse: 'Analyse',
+  plan: 'Plan',
+  delegate: 'Build',
+  collect: 'Collect',
+  review: 'Review',
+  iterate: 'Iterate',
+  complete: 'Complete',
+}
+
+function phaseTitle({ phase, iteration }: { phase: Phase; iteration: number }): string {
+  if (phase === 'review') return `Review ${iteration}`
+  if (phase === 'delegate' && iteration > 1) return `Fix, round ${iteration}`
+  return iteration > 1 && phase !== 'complete' ? `${PHASE_TITLES[phase]}, round ${iteration}` : PHASE_TITLES[phase]
+}
+
+function progressMark({ plan, merges }: BuildProgress): TimelineMark {
+  const count = plan?.tasks.length ?? 0
+  const merged = new Set(merges.map(({ data }) => data.task_id)).size
+  return {
+    kind: 'progress',
+    text: `${merged} of ${pluralize(count, 'task')}`,
+    share: count === 0 ? null : merged / count,
+  }
+}
+
+/** The session of a task, and the tasks that it waited for. */
+function taskMarks(progress: BuildProgress, { data }: BuildEventOf<'build:task_start'>): TimelineMark[] {
+  const { task_id, session_key, iteration } = data
+  const task = progress.plan?.tasks.find((each) => each.task_id === task_id)
+  const title = task ? `${task_id} ${task.title}` : task_id
+  const dependencies = (task?.dependencies ?? []).flatMap((dependency): TimelineMark[] => {
+    const from_session = attemptSession(progress, dependency.task_id)
+    if (from_session === undefined) return []
+    return [{ kind: 'dependency', from_session, to_session: session_key, label: `needs ${dependency.task_id}` }]
+  })
+  // Tasks of one round are one group, because they run in parallel.
+  const group = (progress.plan?.tasks.length ?? 0) > 1 ? { group: `tasks, round ${iteration}` } : undefined
+  return [{ kind: 'session', session: session_key, title, ...group }, ...dependencies]
+}
+
+function attemptSession({ attempts }: BuildProgress, task_id: string): string | undefined {
+  return attempts.get(task_id)?.at(-1)?.session_key
+}
+
+/** The reviewer's session is titled by its result. */
+function reviewMarks({ data }: BuildEventOf<'build:review'>): TimelineMark[] {
+  const { verdict, findings, summary } = data.output
+  const title = verdict === 'approved' && findings.length === 0 ? 'approved' : pluralize(findings.length, 'finding')
+  const result = summary === '' ? verdict : `${verdict}: ${summary}`
+  const place = parentStepKey(data.key)
+  return ['session', 'again'].map((name) => ({ kind: 'session', session: `${place}/${name}`, title, result }))
+}
+
+/** A message; an instance of an agent has the lane of its session. */
+function messageMark({ record, progress }: BuildMarksState, { data }: BuildEventOf<'build:message'>): TimelineMark {
+  const { from_agent, to_agent, message_type, content, related_task_id } = data
+  const sessionOf = (agent: typeof from_agent) => {
+    if (agent.instance_id === undefined) return undefined
+    const known = [...record.developers].findLast(([, { agent_id }]) => agent_id === agent.agent_id)?.[0]
+    return known ?? attemptSession(progress, related_task_id ?? '')
+  }
+  const nameOf = (agent: typeof from_agent) => (agent.instance_id === undefined ? agent.agent_id : agent.agent_type)
+  const [from_session, to_session] = [sessionOf(from_agent), sessionOf(to_agent)]
+  return {
+    kind: 'message',
+    type: message_type,
+    text: message_type === 'acknowledgment' ? 'starts' : messageText(content),
+    from: nameOf(from_agent),
+    to: nameOf(to_agent),
+    ...(from_session === undefined ? undefined : { from_session }),
+    ...(to_session === undefined ? undefined : { to_session }),
+  }
+}
+
+function messageText(content: unknown): string {
+  const { task_description, verdict, findings } = (content ?? {}) as Record<string, unknown>
+  if (typeof task_description === 'string') return task_description
+  if (typeof verdict === 'string' && Array.isArray(findings))
+    return `${verdict}, ${pluralize(findings.length, 'finding')}: ${contentText(content)}`
+  return contentText(content)
+}
+
+function note(text: string): TimelineMark {
+  return { kind: 'notice', notice: 'note', text }
+}

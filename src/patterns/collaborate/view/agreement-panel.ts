@@ -1,0 +1,206 @@
+import type { Panel, PanelBlock, PanelFact, PanelShare } from '../../../kernel/panel.ts'
+import type { PanelScope } from '../../../kernel/pattern-view.ts'
+import { pluralize } from '../../../views/format-amount.ts'
+import { contributionBlocks, disagreementBlocks, dissentBlocks, scoreBlocks } from './agreement-tables.ts'
+import type { AgreementView, ClusterView, ContributionView } from './agreement-view.ts'
+import { agreementViewFrom } from './agreement-view.ts'
+import type { CollaborationView, CollaborationViews } from './collaboration-view.ts'
+import { enclosingCollaboration } from './collaboration-view.ts'
+import { isAgreed, isCertainlyDifferent, shownShare, winningCluster } from './winning-position.ts'
+
+/* The agreement of a collaboration as a panel: positions with their shares, dissent, scores and contributions. */
+
+/** The agreement of the run, or else of the collaborations that its agents called, as far as their events tell. */
+export function agreementPanels(views: CollaborationViews, { input, output }: PanelScope): readonly Panel[] {
+  const agreement = agreementViewFrom(output)
+  const blocks = agreement
+    ? agreementBlocks(agreement, input)
+    : [...views.byKey.values()].flatMap((each) => openBlocks(views, each))
+  if (blocks.length === 0) return []
+  return [{ id: 'agreement', title: 'Agreement', ...badgeOf(agreement), blocks }]
+}
+
+function badgeOf(agreement: AgreementView | undefined): { badge?: string } {
+  const score = agreement?.consensus?.agreement_score
+  return score === null || score === undefined ? {} : { badge: `${Math.round(score * 100)} %` }
+}
+
+function agreementBlocks(agreement: AgreementView, input: unknown): PanelBlock[] {
+  const { result, metadata } = agreement
+  return [
+    { kind: 'facts', title: 'Result', facts: [resultFact(agreement), ...consensusFacts(agreement, input)] },
+    ...(result ? [{ kind: 'text' as const, title: 'Answer', text: result }] : []),
+    ...positionBlocks(agreement),
+    ...dissentBlocks(agreement),
+    ...disagreementBlocks(agreement),
+    ...scoreBlocks(agreement),
+    ...savingBlocks(agreement),
+    ...contributionBlocks(agreement),
+    ...(metadata?.problems ?? []).map((text) => ({ kind: 'text' as const, title: 'Problem', text })),
+  ]
+}
+
+/** The decision and who made it. */
+function resultFact(agreement: AgreementView): PanelFact {
+  const { ruling, vote, best_of, consensus, decided } = agreement
+  if (ruling) return { label: 'decided by a person', value: ruling.decision, tone: 'good' }
+  if (vote?.blocked_by) return { label: 'blocked by', value: vote.blocked_by.join(', '), tone: 'bad' }
+  if (vote?.tie ?? consensus?.tie) return { label: 'no decision', value: 'tie', tone: 'attention' }
+  if (best_of) return { label: 'best answer', value: best_of.agent, unit: 'agent', tone: 'good' }
+  const winner = winningCluster(agreement)?.recommendation
+  if (winner === undefined || decided === false)
+    return { label: 'no decision', value: vote?.reason ?? 'no position won', tone: 'attention' }
+  const label = vote ? `decided by ${vote.strategy} vote` : 'most supported'
+  return { label, value: winner, tone: isAgreed(agreement) ? 'good' : 'attention' }
+}
+
+function consensusFacts({ consensus, metadata }: AgreementView, input: unknown): PanelFact[] {
+  const { consensus_threshold } = (input ?? {}) as { consensus_threshold?: unknown }
+  const facts: PanelFact[] = []
+  if (consensus) {
+    const { agreement_score, consensus_score, has_consensus, confidence, kappa, method, note } = consensus
+    facts.push({
+      label: 'agreement',
+      value: agreement_score,
+      unit: 'share',
+      tone: has_consensus ? 'good' : 'attention',
+    })
+    if (typeof consensus_threshold === 'number')
+      facts.push({ label: 'needed', value: consensus_threshold, unit: 'share' })
+    if (consensus_score !== null)
+      facts.push({ label: 'by confidence and weight', value: consensus_score, unit: 'share' })
+    facts.push({ label: 'consensus', value: has_consensus ? 'yes' : 'no' })
+    if (confidence)
+      facts.push({
+        label: `right before at this agreement, ${pluralize(confidence.cases, 'case')}`,
+        value: confidence.confidence,
+        unit: 'share',
+      })
+    if (kappa !== undefined) facts.push({ label: 'kappa', value: Math.round(kappa * 100) / 100 })
+    facts.push({ label: 'compared by', value: method })
+    if (note !== undefined) facts.push({ label: 'note', value: note, tone: 'attention' })
+  }
+  if (metadata?.cost !== undefined) facts.push({ label: 'cost', value: metadata.cost, unit: 'usd' })
+  return facts
+}
+
+function positionBlocks(agreement: AgreementView): PanelBlock[] {
+  const clusters = agreement.consensus?.clusters ?? []
+  if (clusters.length === 0) return []
+  const shares = clusters.map((cluster) => toShare(cluster, agreement))
+  return [{ kind: 'shares', title: 'Positions', unit: 'share', shares }]
+}
+
+function toShare(cluster: ClusterView, agreement: AgreementView): PanelShare {
+  const winner = winningCluster(agreement)
+  const isDissent = winner !== undefined && cluster !== winner && isCertainlyDifferent(cluster, agreement)
+  const tone = cluster === winner ? (isAgreed(agreement) ? 'good' : 'attention') : 'muted'
+  return {
+    label: cluster.recommendation,
+    value: shownShare(cluster, agreement),
+    tone,
+    by: cluster.agents.map((agent) => {
+      const contribution = agreement.contributions.find((each) => each.agent === agent)
+      const value = contribution ? voteWeight(contribution) : null
+      const notes = [
+        ...(isDissent ? ['dissent'] : []),
+        ...(contribution?.before && contribution.before.recommendation !== contribution.recommendation
+          ? ['changed']
+          : []),
+        ...(contribution?.cached ? ['cached'] : []),
+      ]
+      return {
+        agent,
+        ...(value === null ? undefined : { value }),
+        ...(notes.length === 0 ? undefined : { note: notes.join(', ') }),
+      }
+    }),
+  }
+}
+
+/** Confidence times weight, as the vote counts it. */
+function voteWeight({ confidence, weight = 1 }: ContributionView): number | null {
+  return confidence === null ? null : confidence * weight
+}
+
+const SAVING_REASONS: Readonly<Record<string, string>> = {
+  cannot_change: 'the result could no longer change',
+  beta: 'the result was likely enough',
+  solo: 'one answer was enough',
+}
+
+function savingBlocks({ metadata, decision }: AgreementView): PanelBlock[] {
+  const facts: PanelFact[] = []
+  if (decision)
+    facts.push({ label: decision.collaborated ? 'several agents' : 'a single agent', value: decision.reason })
+  if (metadata?.saved) {
+    const { agents, calls, why, probability } = metadata.saved
+    facts.push(
+      { label: 'requests saved', value: calls, unit: 'count' },
+      { label: 'because', value: SAVING_REASONS[why] ?? why },
+      ...(probability === undefined ? [] : [{ label: 'probability', value: probability, unit: 'share' as const }]),
+      { label: 'not asked', value: agents.join(', ') },
+    )
+  }
+  if (metadata?.savings) {
+    const { baseline_model, saved, reason } = metadata.savings
+    facts.push(
+      saved === null
+        ? { label: 'saved by models', value: `unknown: ${reason ?? ''}` }
+        : { label: `saved by models, against ${baseline_model}`, value: saved, unit: 'usd' },
+    )
+  }
+  return facts.length === 0 ? [] : [{ kind: 'facts', title: 'Savings', facts }]
+}
+
+/** A collaboration whose result is not known: the recommendations so far. */
+function openBlocks(views: CollaborationViews, collaboration: CollaborationView): PanelBlock[] {
+  const specialists = [...views.specialists].filter(
+    ([key]) => enclosingCollaboration(views, `${key}/start`) === collaboration,
+  )
+  const shares = Map.groupBy(
+    specialists.map(([, each]) => each).filter(({ recommendation }) => recommendation !== null),
+    ({ recommendation }) => recommendation ?? '',
+  )
+  const facts: PanelFact[] = [
+    { label: 'mode', value: collaboration.mode },
+    { label: 'result by', value: collaboration.synthesis },
+    {
+      label: 'answered',
+      value: `${specialists.filter(([, { status }]) => status !== 'running').length} of ${collaboration.agents.length}`,
+    },
+    ...(collaboration.agreement_score === null
+      ? []
+      : [{ label: 'agreement', value: collaboration.agreement_score, unit: 'share' as const }]),
+  ]
+  const total = [...shares.values()].reduce((sum, each) => sum + each.length, 0)
+  return [
+    { kind: 'facts', title: 'So far', facts },
+    ...(shares.size === 0
+      ? []
+      : [
+          {
+            kind: 'shares' as const,
+            title: 'Recommendations, in the words of the agents',
+            unit: 'share' as const,
+            shares: [...shares].map(([label, each]) => ({
+              label,
+              value: each.length / total,
+              by: each.map(({ agent, confidence }) => ({
+                agent,
+                ...(confidence === null ? undefined : { value: confidence }),
+              })),
+            })),
+          },
+        ]),
+    {
+      kind: 'steps',
+      title: 'Specialists',
+      steps: collaboration.agents.map((name) => {
+        const found = specialists.findLast(([, { agent }]) => agent === name)?.[1]
+        const note = found?.error ?? found?.subtask ?? found?.role
+        return { title: name, state: found?.status ?? 'pending', agent: name, ...(note ? { note } : undefined) }
+      }),
+    },
+  ]
+}

@@ -1,0 +1,159 @@
+import type { Panel, PanelBlock } from '../../../kernel/panel.ts'
+import { pluralize } from '../../../views/format-amount.ts'
+import { countMatrix } from '../count-matrix.ts'
+import type { ConsultEventOf } from '../events.ts'
+import type { ConsultationView, ConsultationViews } from './consultations.ts'
+
+/* Consultations as a panel: who asked whom and why, what each cost, what the specialist was given, and loops. */
+
+export function consultationPanels({ byId, packages, loops }: ConsultationViews): readonly Panel[] {
+  const views = [...byId.values()]
+  if (views.length === 0) return []
+  return [
+    {
+      id: 'consultations',
+      title: 'Consultations',
+      badge: String(views.length),
+      blocks: [
+        consultationTable(views),
+        ...(views.length > 1 ? [pairMatrix(views)] : []),
+        ...loopBlocks(loops, byId),
+        ...views.flatMap((view) => consultationBlocks(view, packages.get(view.collaboration_id) ?? [])),
+      ],
+    },
+  ]
+}
+
+const STATES: Readonly<Record<string, string>> = {
+  pending: 'pending',
+  routed: 'running',
+  in_progress: 'running',
+  responded: 'running',
+  resolved: 'completed',
+  escalated: 'waiting',
+  failed: 'failed',
+  timeout: 'failed',
+}
+
+function consultationTable(views: readonly ConsultationView[]): PanelBlock {
+  return {
+    kind: 'table',
+    title: 'Consultations',
+    columns: [
+      { key: 'asker', title: 'Asked by', unit: 'agent' },
+      { key: 'specialist', title: 'Specialist', unit: 'agent' },
+      { key: 'reason', title: 'Reason' },
+      { key: 'state', title: 'State', unit: 'state' },
+      { key: 'status', title: 'Status' },
+      { key: 'urgency', title: 'Urgency' },
+      { key: 'exchanges', title: 'Exchanges', unit: 'count' },
+      { key: 'tokens', title: 'Tokens', unit: 'tokens' },
+      { key: 'cost', title: 'Cost', unit: 'usd' },
+      { key: 'rating', title: 'Rating of 5', unit: 'count' },
+      { key: 'question', title: 'Question' },
+    ],
+    rows: views.map((view) => ({
+      asker: view.requesting_agent,
+      specialist: view.specialist_agent,
+      reason: view.consultation_reason,
+      state: STATES[view.status] ?? view.status,
+      status: view.status,
+      urgency: view.urgency,
+      exchanges: view.exchanges,
+      tokens: view.tokens,
+      cost: view.cost_usd,
+      rating: view.rating,
+      question: view.question,
+    })),
+  }
+}
+
+/** How often each agent asked each specialist. */
+function pairMatrix(views: readonly ConsultationView[]): PanelBlock {
+  const pairs = views.flatMap(({ requesting_agent, specialist_agent }) =>
+    (specialist_agent ?? '(nobody)').split(', ').map((specialist) => [requesting_agent, specialist] as const),
+  )
+  return countMatrix('Who asked whom', pairs)
+}
+
+function loopBlocks(loops: ConsultationViews['loops'], byId: ConsultationViews['byId']): PanelBlock[] {
+  if (loops.length === 0) return []
+  return [
+    {
+      kind: 'table',
+      title: 'Loops',
+      columns: [
+        { key: 'at', title: 'At', unit: 'time' },
+        { key: 'type', title: 'Kind' },
+        { key: 'asker', title: 'Asked by', unit: 'agent' },
+        { key: 'resolution', title: 'Then' },
+        { key: 'notes', title: 'Found' },
+      ],
+      rows: loops.map(({ at, data: { loop_type, collaboration_id, resolution, notes, evidence } }) => ({
+        at,
+        type: loop_type,
+        asker: byId.get(collaboration_id)?.requesting_agent ?? null,
+        resolution,
+        notes: notes ?? JSON.stringify(evidence) ?? null,
+      })),
+    },
+  ]
+}
+
+type ContextPackage = ConsultEventOf<'consult:package'>['data']
+
+function consultationBlocks(view: ConsultationView, packages: readonly ContextPackage[]): PanelBlock[] {
+  const title = `${view.requesting_agent} → ${view.specialist_agent ?? 'nobody yet'}`
+  return [
+    { kind: 'text', title, text: view.question, claimed_by: view.requesting_agent },
+    ...packages.flatMap(packageBlocks),
+    ...(view.answer === null
+      ? []
+      : [
+          {
+            kind: 'text' as const,
+            title: 'Answer',
+            text: view.answer,
+            claimed_by: view.specialist_agent ?? 'orchestrator',
+          },
+        ]),
+  ]
+}
+
+/** What the specialist was given, and what was left out. */
+function packageBlocks({ agent, items, left_out, tokens, redacted }: ContextPackage): PanelBlock[] {
+  const removed = redacted.map(({ kind, count }) => `${count} × ${kind}`).join(', ')
+  return [
+    {
+      kind: 'facts',
+      title: `Context for ${agent}`,
+      facts: [
+        { label: 'given', value: pluralize(items.length, 'item') },
+        { label: 'tokens', value: tokens, unit: 'tokens' },
+        { label: 'left out', value: left_out.length, unit: 'count' },
+        ...(removed === '' ? [] : [{ label: 'secrets removed', value: removed, tone: 'attention' as const }]),
+      ],
+    },
+    ...(items.length + left_out.length === 0
+      ? []
+      : [
+          {
+            kind: 'table' as const,
+            columns: [
+              { key: 'source', title: 'Source', unit: 'code' as const },
+              { key: 'origin', title: 'From' },
+              { key: 'reason', title: 'Because' },
+              { key: 'tokens', title: 'Tokens', unit: 'tokens' as const },
+              { key: 'given', title: 'Given' },
+            ],
+            rows: [...items, ...left_out].map((item) => ({
+              source: item.source,
+              origin: item.origin,
+              reason: item.reason,
+              tokens: item.tokens,
+              given: 'score' in item,
+            })),
+          },
+        ]),
+  ]
+}

@@ -1,0 +1,61 @@
+import { USER } from '../../judgement/team/team-schema.ts'
+import type { PanelStep } from '../../kernel/panel.ts'
+import type { EventExplanation } from '../../kernel/pattern-view.ts'
+import type { HandoffTrace, TeamEventOf } from './events.ts'
+
+/* Why a handoff was made, as blocks: which rules were evaluated, with the value and the reason of each part. */
+
+const SOURCES: Readonly<Record<string, string>> = {
+  exact: 'a rule on variables',
+  verdict: "the agent's own verdict",
+  model: 'a model request',
+  after_work: 'no rule matched',
+  person: 'a person',
+  supervisor: 'the supervisor',
+}
+
+/** The decider of a handoff, in words. */
+export function handoffSource(by: string): string {
+  return SOURCES[by] ?? by
+}
+
+const TRUTH_STATES: Readonly<Record<string, string>> = { true: 'completed', false: 'cancelled', unknown: 'pending' }
+const TRUTH_WORDS: Readonly<Record<string, string>> = { true: 'holds', false: 'does not hold', unknown: 'unknown' }
+
+/** The rules that were evaluated, in order, with the value and the reason of each part. */
+export function ruleSteps({ rules }: HandoffTrace): PanelStep[] {
+  return rules.map(({ from, to, priority, holds, parts }) => ({
+    title: `${from} → ${to}`,
+    state: TRUTH_STATES[String(holds)] ?? 'pending',
+    note: `${TRUTH_WORDS[String(holds)]}, priority ${priority}`,
+    steps: parts.map(({ text, kind, value, reason }) => ({
+      title: text,
+      state: TRUTH_STATES[String(value)] ?? 'pending',
+      note: `${TRUTH_WORDS[String(value)]} (${kind}): ${reason}`,
+    })),
+  }))
+}
+
+/** Everything about one handoff, for its detail. */
+export function explainHandoff({ data }: TeamEventOf<'team:handoff'>): EventExplanation {
+  const { round, by, handoff_reason, explanation, suggested, problems = [], variables = {}, agreed } = data
+  const facts = [
+    { label: 'round', value: round, unit: 'count' as const },
+    { label: 'decided by', value: handoffSource(by) },
+    { label: 'because', value: handoff_reason },
+    ...(suggested === undefined ? [] : [{ label: 'agent suggested', value: suggested, unit: 'agent' as const }]),
+    ...problems.map((value) => ({ label: 'problem', value, tone: 'attention' as const })),
+  ]
+  const set = Object.entries(variables).map(([label, value]) => ({ label, value, unit: 'code' as const }))
+  return {
+    title: `${data.from === USER ? 'you' : data.from} → ${data.to ?? 'the end'}`,
+    facts,
+    blocks: [
+      { kind: 'steps', title: 'Rules, in order', steps: ruleSteps(explanation) },
+      ...(set.length === 0 ? [] : [{ kind: 'facts' as const, title: 'Variables that this turn set', facts: set }]),
+      ...(agreed === undefined
+        ? []
+        : [{ kind: 'text' as const, title: 'Agreed text', text: agreed, claimed_by: data.from }]),
+    ],
+  }
+}
