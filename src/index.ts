@@ -50,7 +50,6 @@ export type {
   PanelFact,
   PanelMessage,
   PanelNode,
-  PanelSeries,
   PanelShare,
   PanelStep,
   PanelTone,

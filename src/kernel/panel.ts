@@ -57,14 +57,6 @@ export interface PanelEdge {
   count?: number
 }
 
-/** A line of a chart: `[time, value]` in order of time. */
-export interface PanelSeries {
-  label: string
-  /** The agent that the label names. */
-  agent?: string
-  points: readonly (readonly [number, number])[]
-}
-
 export type PanelBlock =
   | { kind: 'facts'; title?: string; facts: readonly PanelFact[] }
   /** `claimed_by` names the agent whose words these are: shown as a claim, not as a fact. */
@@ -91,8 +83,6 @@ export type PanelBlock =
       columns: readonly string[]
       values: readonly (readonly (number | null)[])[]
     }
-  /** Values that grow over time, such as the cost by agent; a page stacks them. */
-  | { kind: 'series'; title?: string; unit?: PanelUnit; series: readonly PanelSeries[] }
   /** The messages of a model request, in order, and its response. */
   | { kind: 'messages'; title?: string; messages: readonly PanelMessage[] }
   /** A changed file as a unified diff. */

@@ -2,14 +2,16 @@ import { TroupeError, unknownNameError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { ToolSpec } from '../kernel/model.ts'
-import type { Panel } from '../kernel/panel.ts'
+import type { Panel, PanelBlock } from '../kernel/panel.ts'
 import type { PriceBook } from '../kernel/price.ts'
 import { redactJson } from '../kernel/redactor.ts'
 import { toJsonSchema } from '../schema/schema.ts'
 import { toCompactSchema } from '../schema/tool-schema.ts'
+import { costPanel } from '../views/cost-panel.ts'
 import { boundedValue } from '../views/detail/bounded-value.ts'
 import type { Detail } from '../views/detail/detail.ts'
-import { detailFrom } from '../views/detail/detail-from.ts'
+import { DETAIL_KINDS, detailFrom } from '../views/detail/detail-from.ts'
+import { gateBlocks } from '../views/gate-blocks.ts'
 import { loadPatternViews, patternPanels } from '../views/pattern-views.ts'
 import { runViewFrom } from '../views/run-reducer.ts'
 import type { LoadedView } from '../views/run-view.ts'
@@ -32,20 +34,7 @@ export interface RunPanels {
 
 interface PageSource {
   parts: RuntimeParts
-  queries: Pick<Queries, 'events'>
-}
-
-const REF_KINDS: Readonly<Record<TimelineRef['kind'], true>> = {
-  agent: true,
-  session: true,
-  turn: true,
-  call: true,
-  gate: true,
-  message: true,
-  delegation: true,
-  handoff: true,
-  vote: true,
-  event: true,
+  queries: Pick<Queries, 'events' | 'getGate'>
 }
 
 /** Throws `invalid_input` for a place that the run does not have. */
@@ -54,11 +43,11 @@ export async function readDetail(
   { run_id, ref }: { run_id: string; ref: TimelineRef },
   moment: RunMoment = {},
 ): Promise<Detail> {
-  if (!Object.hasOwn(REF_KINDS, ref.kind))
+  if (!DETAIL_KINDS.includes(ref.kind))
     throw unknownNameError('invalid_input', {
       kind: '`ref.kind`',
       name: String(ref.kind),
-      known: Object.keys(REF_KINDS),
+      known: DETAIL_KINDS,
     })
   const events = await eventsUpTo(queries, run_id, moment)
   const { tools } = await parts.registry.get()
@@ -88,7 +77,8 @@ export async function readPanels(
 ): Promise<RunPanels> {
   const events = await eventsUpTo(queries, run_id, moment)
   const { redactor } = parts.checkedPorts
-  const panels = patternPanels(runViewFrom(events, await loadViews(parts)))
+  const cost = costPanel(events, await pricesOf(parts))
+  const panels = [...patternPanels(runViewFrom(events, await loadViews(parts))), ...(cost ? [cost] : [])]
   const redacted = redactor ? (redactJson(redactor, panels) as Panel[]) : panels
   return { seq: events.at(-1)?.seq ?? 0, panels: boundedValue(redacted) }
 }
@@ -99,6 +89,18 @@ export function checkMoment({ seq }: RunMoment): void {
   throw new TroupeError('invalid_input', `\`seq\` is ${JSON.stringify(seq)}`, {
     hint: 'pass the number of an event, from 1',
   })
+}
+
+/** What a person needs to answer a question: read from the session that asks. Throws `unknown_gate`. */
+export async function readGateBlocks({ parts, queries }: PageSource, gate_id: string): Promise<PanelBlock[]> {
+  const gate = await queries.getGate(gate_id)
+  const { run_id, session_id } = gate
+  const events = session_id === null ? [] : await queries.events(run_id, { session_id }).all()
+  const { redactor } = parts.checkedPorts
+  // Redacted before the fields become facts, because secrets are found by the names of fields, too.
+  const shown = redactor ? (redactJson(redactor, gate) as typeof gate) : gate
+  const blocks = gateBlocks(events, shown)
+  return boundedValue(redactor ? (redactJson(redactor, blocks) as PanelBlock[]) : blocks)
 }
 
 async function eventsUpTo(queries: PageSource['queries'], run_id: string, moment: RunMoment): Promise<Event[]> {

@@ -5,6 +5,7 @@ import type { WatchOptions } from '../engine/run-stream.ts'
 import { TroupeError, toTroupeError } from '../errors.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Event, ForkChanges } from '../kernel/event.ts'
+import type { PanelBlock } from '../kernel/panel.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import type { NeedsReport } from '../kernel/run-needs.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
@@ -113,6 +114,8 @@ export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]
   timelineSources(): Promise<TimelineSources>
   /** What lists show about runs and only their journals tell: agents, a thumbnail of the lanes, the last event, progress, stalls. */
   runSummaries(run_ids: readonly string[]): Promise<RunSummary[]>
+  /** Everything that a person needs to answer a question: the whole call, who asks and why, and what happened before. */
+  gateBlocks(gate_id: string): Promise<PanelBlock[]>
   /** The configured MCP servers and their status. Starts none. */
   mcpServers(): McpServerStatus[]
   /** Deletes runs with everything that only they use. `run_busy` while one executes; `session_busy` if another run needs it. */
@@ -223,6 +226,7 @@ export async function createTroupe<const Patterns extends readonly Pattern[] = r
     timeline: async (run_id, moment) => (await import('./run-timeline.ts')).readTimeline(parts, run_id, moment),
     timelineSources: async () => (await import('./run-timeline.ts')).timelineSources(parts),
     runSummaries: async (run_ids) => (await import('./run-timeline.ts')).readSummaries(parts, run_ids, isRunning),
+    gateBlocks: async (gate_id) => (await import('./run-pages.ts')).readGateBlocks({ parts, queries }, gate_id),
     mcpServers: () => mcp?.status() ?? [],
     drain: async () => (await parts.execution.get()).engine.drain(),
     close,

@@ -85,7 +85,12 @@ export function patternPanels(view: RunView): Panel[] {
   const ended = view.end !== undefined
   return [...(main ? [main] : []), ...others].flatMap((each) => {
     const own = each === main ? { input: view.start?.input, output: view.end?.output ?? null } : { output: null }
-    return each.view.panels?.(each.state, { ...own, ended, sessions }) ?? []
+    try {
+      return each.view.panels?.(each.state, { ...own, ended, sessions }) ?? []
+    } catch {
+      // Written by another version of the pattern: the rest of the run must stay visible.
+      return []
+    }
   })
 }
 

@@ -10,8 +10,10 @@ export const maxMembers = 12
 export const allowedWideInterfaces: Readonly<Record<string, string>> = {
   AccountRow: 'record: one member per recorded value of a model request',
   Agent: 'format: the fields of an agent file',
+  BuildProgress: 'view: everything that is shown of one build',
   CommonOptions: 'format: one member per command-line flag',
   ContextPackage: 'record: the fields of the context that a specialist gets, and how they were chosen',
+  ContributionView: 'view: everything that is shown of one answer',
   EventData: 'map: one member per event type',
   PatternDefinition: 'format: the fields of a pattern, most of them optional hooks',
   SubAgentSession: 'format: the fields of session files, as the specification names them',

@@ -1,6 +1,8 @@
 import type { ReactNode } from 'react'
 import { useMemo, useState } from 'react'
+import type { Panel } from '../../src/kernel/panel.ts'
 import type { TimelineTurn } from '../../src/views/timeline/timeline.ts'
+import { Blocks } from '../blocks/block.tsx'
 import { TableBlock } from '../blocks/table.tsx'
 import { Segments } from '../design/controls.tsx'
 import { formatShare, formatTime, formatTokens, formatUsd } from '../design/format.ts'
@@ -18,7 +20,16 @@ import { useStoreVersion } from './watch-run.ts'
 const MOST_EXPENSIVE = 14
 
 /** What the run cost up to the event that is shown: over time, by agent, by model, and its most expensive turns. */
-export function CostTab({ scope, now }: { scope: RunScope; now: number }): ReactNode {
+export function CostTab({
+  scope,
+  now,
+  accounts,
+}: {
+  scope: RunScope
+  now: number
+  /** Limits, and requests that were lost or estimated. */
+  accounts: Panel | undefined
+}): ReactNode {
   const { store, place } = scope
   const version = useStoreVersion(store)
   const turns = useMemo(() => {
@@ -42,6 +53,14 @@ export function CostTab({ scope, now }: { scope: RunScope; now: number }): React
       </div>
       <div className="cost-side">
         <ByModel turns={turns} />
+        {accounts && (
+          <section className="card">
+            <header className="section-head">
+              <h2>Accounts</h2>
+            </header>
+            <Blocks blocks={accounts.blocks} />
+          </section>
+        )}
         <MostExpensive scope={scope} turns={turns} />
       </div>
     </div>

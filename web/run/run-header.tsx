@@ -126,7 +126,8 @@ function RunTabs({ scope, panels }: { scope: RunScope; panels: readonly Panel[] 
   const messages = store.rows('messages').filter(({ seq }) => seq <= limit).length
   const tabs = [
     { id: 'timeline', title: 'Timeline', badge: '' },
-    ...panels.map(({ id, title, badge }) => ({ id, title, badge: badge ?? '' })),
+    // The page of costs draws this panel itself.
+    ...panels.flatMap(({ id, title, badge }) => (id === 'cost' ? [] : [{ id, title, badge: badge ?? '' }])),
     { id: 'messages', title: 'Messages', badge: formatCount(messages) },
     { id: 'cost', title: 'Cost', badge: '' },
     { id: 'events', title: 'Events', badge: formatCount(place.seq ?? store.seq) },

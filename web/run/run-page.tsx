@@ -87,7 +87,7 @@ function CurrentTab({ scope, panels, now }: { scope: RunScope; panels: readonly 
   const { tab } = scope.place
   if (tab === 'timeline' || tab === 'table') return <TimelineTab scope={scope} />
   if (tab === 'messages') return <MessageList scope={scope} filterOpen />
-  if (tab === 'cost') return <CostTab scope={scope} now={now} />
+  if (tab === 'cost') return <CostTab scope={scope} now={now} accounts={panels.find(({ id }) => id === 'cost')} />
   if (tab === 'events') return <EventsTab scope={scope} />
   if (tab === 'artifacts') return <ArtifactsTab scope={scope} />
   const panel = panels.find(({ id }) => id === tab)

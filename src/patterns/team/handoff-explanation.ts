@@ -37,7 +37,7 @@ export function ruleSteps({ rules }: HandoffTrace): PanelStep[] {
 }
 
 /** Everything about one handoff, for its detail. */
-export function explainHandoff({ data }: TeamEventOf<'team:handoff'>): EventExplanation {
+export function handoffExplanation({ data }: TeamEventOf<'team:handoff'>): EventExplanation {
   const { round, by, handoff_reason, explanation, suggested, problems = [], variables = {}, agreed } = data
   const facts = [
     { label: 'round', value: round, unit: 'count' as const },

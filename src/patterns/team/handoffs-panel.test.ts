@@ -13,7 +13,7 @@ const team = {
     { name: 'billing', role: 'pays' },
     { name: 'legal', role: 'judges' },
   ],
-  context_variables: { amount: 0, kind: 'none' },
+  context_variables: { kind: 'none' },
   handoffs: [
     { from_agent: 'triage', to_agent: 'billing', condition: 'amount > 10', priority: 2 },
     { from_agent: 'triage', to_agent: 'legal', condition: 'amount > 1000', priority: 3 },
@@ -54,7 +54,7 @@ test('TM77 the panel has the graph with taken and possible handoffs, the explana
   expect(rows.find(({ to }) => to === 'billing')).toMatchObject({ from: 'triage', by: 'a rule on variables', round: 1 })
   expect(block(blocks, 'table', 'Variables')?.rows).toContainEqual({
     name: 'amount',
-    initial: 0,
+    initial: null,
     value: 50,
     by: 'triage',
     round: 1,

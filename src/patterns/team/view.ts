@@ -5,7 +5,7 @@ import type { TimelineMark } from '../../kernel/timeline-mark.ts'
 import { formatSteerAction } from '../../views/steer-text.ts'
 import { toTerminalLine, wrapText } from '../../views/text-width.ts'
 import type { TeamEvent, TeamEventOf } from './events.ts'
-import { explainHandoff } from './handoff-explanation.ts'
+import { handoffExplanation } from './handoff-explanation.ts'
 import { handoffPanels } from './handoffs-panel.ts'
 import type { TeamView } from './team-view.ts'
 import {
@@ -32,7 +32,7 @@ export const teamView = definePatternView<TeamView, TeamEvent>({
   depth: teamDepth,
   timeline: (_team, event) => teamMarks(event),
   panels: handoffPanels,
-  explain: (_team, event) => (event.type === 'team:handoff' ? explainHandoff(event) : undefined),
+  explain: (_team, event) => (event.type === 'team:handoff' ? handoffExplanation(event) : undefined),
   lines: (team, { output, width }) => [
     ...routeLines(team.route.length > 0 ? team.route : routeFromOutput(output), width),
     ...problemLines(team.problems, width),

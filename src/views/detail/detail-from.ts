@@ -1,11 +1,16 @@
 import type { Event } from '../../kernel/event.ts'
 import { redactJson } from '../../kernel/redactor.ts'
-import type { TimelineRef } from '../timeline/timeline.ts'
+import { timelineFrom } from '../timeline/reduce-timeline.ts'
+import type { Timeline, TimelineRef } from '../timeline/timeline.ts'
+import { agentDetail } from './agent-detail.ts'
 import { boundedValue } from './bounded-value.ts'
 import { callDetail } from './call-detail.ts'
 import type { Detail } from './detail.ts'
 import type { DetailOptions, DetailScope } from './detail-scope.ts'
 import { eventDetail } from './event-detail.ts'
+import { gateDetail } from './gate-detail.ts'
+import { handoffDetail, messageDetail, voteDetail } from './pattern-detail.ts'
+import { delegationDetail, sessionDetail } from './session-detail.ts'
 import { turnDetail } from './turn-detail.ts'
 
 /*
@@ -17,11 +22,21 @@ import { turnDetail } from './turn-detail.ts'
 
 type MakeDetail = (scope: DetailScope, id: string) => Detail | undefined
 
-const DETAILS: Partial<Readonly<Record<TimelineRef['kind'], MakeDetail>>> = {
+const DETAILS: Readonly<Record<TimelineRef['kind'], MakeDetail>> = {
+  agent: agentDetail,
+  session: sessionDetail,
   turn: turnDetail,
   call: callDetail,
+  gate: gateDetail,
+  message: messageDetail,
+  delegation: delegationDetail,
+  handoff: handoffDetail,
+  vote: voteDetail,
   event: eventDetail,
 }
+
+/** The kinds of places that have a detail. */
+export const DETAIL_KINDS: readonly string[] = Object.keys(DETAILS)
 
 /** The detail of a place, from the journal of its run; `undefined` if the run has no such place. */
 export function detailFrom(
@@ -31,8 +46,49 @@ export function detailFrom(
 ): Detail | undefined {
   const { redactor } = options
   const redact = <Value>(value: Value) => (redactor ? (redactJson(redactor, value) as Value) : value)
-  const scope: DetailScope = { events, options, redact }
+  let timeline: Timeline | undefined
+  const sources = {
+    ...(options.views ? { views: options.views } : undefined),
+    ...(options.prices ? { prices: options.prices } : undefined),
+  }
+  const scope: DetailScope = {
+    events,
+    options,
+    redact,
+    timeline: () => (timeline ??= timelineFrom(events, sources)),
+  }
   const make = Object.hasOwn(DETAILS, ref.kind) ? DETAILS[ref.kind] : undefined
-  const detail = make?.(scope, ref.id)
+  const detail = make && makeDetail(make, scope, ref)
   return detail && boundedValue(redact({ ...detail, ref: { kind: ref.kind, id: ref.id } }))
+}
+
+function makeDetail(make: MakeDetail, scope: DetailScope, ref: TimelineRef): Detail | undefined {
+  try {
+    // A row of a step that was tried again has the id of the first with `#` and a number.
+    return make(scope, ref.id) ?? make(scope, ref.id.replace(/#\d+$/, ''))
+  } catch {
+    return rawDetail(scope, ref)
+  }
+}
+
+const RAW_EVENTS = 100
+
+/** The events of a place that cannot be interpreted: written by another version, or damaged. */
+function rawDetail({ events, redact }: DetailScope, ref: TimelineRef): Detail | undefined {
+  const found = events.filter(({ seq, session_id, data }) => {
+    const { key = '', gate_id } = (data ?? {}) as { key?: unknown; gate_id?: unknown }
+    const ids = [String(seq), session_id, gate_id, key]
+    return ids.includes(ref.id) || String(key).startsWith(`${ref.id}/`)
+  })
+  if (found.length === 0) return undefined
+  const json = found.slice(0, RAW_EVENTS)
+  const note = 'these events are not understood by this version; shown as JSON'
+  return {
+    ref,
+    kind: ref.kind,
+    title: ref.id,
+    ...{ from: null, to: null, state: '', facts: [] },
+    sections: [{ title: 'Events', note, blocks: [{ kind: 'json', value: redact(json) }] }],
+    json,
+  }
 }

@@ -4,6 +4,7 @@ import type { ToolSpec } from '../../kernel/model.ts'
 import type { PriceBook } from '../../kernel/price.ts'
 import type { Redactor } from '../../kernel/redactor.ts'
 import type { LoadedView } from '../run-view.ts'
+import type { Timeline } from '../timeline/timeline.ts'
 
 export interface DetailOptions {
   /** The views of the patterns, from `loadPatternViews(await troupe.patterns())`. */
@@ -21,6 +22,8 @@ export interface DetailOptions {
 export interface DetailScope {
   events: readonly Event[]
   options: DetailOptions
+  /** The rows of the journal, reduced when they are first needed. */
+  timeline(): Timeline
   /** Secrets are found by the names of fields, too: redact a value before its fields become facts. */
   redact<Value>(value: Value): Value
 }

@@ -90,7 +90,7 @@ export function sessionOf({ index }: TimelineState, { session_id }: Event): Sess
   return session_id === undefined ? undefined : index.sessions.get(session_id)
 }
 
-function originText(origin: AgentOrigin | undefined): string | null {
+export function originText(origin: AgentOrigin | undefined): string | null {
   if (origin?.by === 'user') return origin.path ?? null
   return origin?.by ?? null
 }

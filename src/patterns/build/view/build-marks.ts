@@ -65,7 +65,7 @@ function progressMark({ plan, merges }: BuildProgress): TimelineMark {
   const merged = new Set(merges.map(({ data }) => data.task_id)).size
   return {
     kind: 'progress',
-    text: `${merged} of ${pluralize(count, 'task')}`,
+    text: `${merged} of ${count} tasks`,
     share: count === 0 ? null : merged / count,
   }
 }

@@ -64,8 +64,8 @@ test('BD36 BD37 a build has its plan, review rounds with findings, checks, merge
   const blocks = panel?.blocks ?? []
   expect(panel?.badge).toBe('review 2')
   expect(block(blocks, 'table', 'Scope')?.rows).toMatchObject([
-    { task: 'T1', state: 'completed', developer: 'developer', scope: 'src/slug.ts', needs: null },
-    { task: 'T2', state: 'completed', needs: 'T1 (hard)' },
+    { id: 'T1', state: 'completed', developer: 'developer', scope: 'src/slug.ts', needs: null },
+    { id: 'T2', state: 'completed', needs: 'T1 (hard)' },
   ])
   expect(block(blocks, 'steps', 'Tasks')?.steps[1]?.steps?.length).toBeGreaterThan(1)
   expect(block(blocks, 'facts', 'Review 1: 1 finding')?.facts).toContainEqual({
@@ -80,7 +80,7 @@ test('BD36 BD37 a build has its plan, review rounds with findings, checks, merge
   expect(block(blocks, 'table', 'Files changed')?.rows).toContainEqual({
     path: 'src/extra.ts',
     change: 'created',
-    task: 'T2',
+    task_id: 'T2',
   })
   expect(block(blocks, 'table', 'Merges')?.rows.length).toBeGreaterThan(2)
   expect(block(blocks, 'text', 'Report')).toMatchObject({ text: 'Done.', claimed_by: 'architect' })

@@ -1,6 +1,5 @@
 import type { Panel, PanelBlock, PanelFact, PanelStep } from '../../../kernel/panel.ts'
 import type { PanelScope } from '../../../kernel/pattern-view.ts'
-import { pluralize } from '../../../views/format-amount.ts'
 import type { BuildProgress } from './build-progress.ts'
 import { isMerged, taskState, waitsFor } from './build-progress.ts'
 import { reviewBlocks } from './review-blocks.ts'
@@ -48,7 +47,7 @@ function buildFacts({ start, phase, end, plan_answer, escalations, merges, plan 
       value: `${start?.base_branch ?? 'detached HEAD'} ${start?.base.slice(0, 10) ?? ''}`,
       unit: 'code',
     },
-    ...(plan ? [{ label: 'merged', value: `${merged} of ${pluralize(plan.tasks.length, 'task')}` }] : []),
+    ...(plan ? [{ label: 'merged', value: `${merged} of ${plan.tasks.length} tasks` }] : []),
     ...(plan_answer === undefined ? [] : [{ label: 'plan', value: plan_answer }]),
     ...escalations.map(({ action, answer }) => ({
       label: 'escalation',
@@ -118,7 +117,7 @@ function taskTable(progress: BuildProgress): PanelBlock {
     kind: 'table',
     title: 'Scope and dependencies',
     columns: [
-      { key: 'task', title: 'Task', unit: 'code' },
+      { key: 'id', title: 'Task id', unit: 'code' },
       { key: 'title', title: 'Title' },
       { key: 'state', title: 'State', unit: 'state' },
       { key: 'developer', title: 'Developer', unit: 'agent' },
@@ -132,7 +131,7 @@ function taskTable(progress: BuildProgress): PanelBlock {
       const attempts = progress.attempts.get(task_id) ?? []
       const changes = attempts.findLast(({ output }) => output)?.output?.changes
       return {
-        task: task_id,
+        id: task_id,
         title,
         state: taskState(progress, task_id),
         developer: attempts.at(-1)?.agent ?? agent,
@@ -187,7 +186,7 @@ function mergeBlocks({ merges, conflicts }: BuildProgress): PanelBlock[] {
     .sort((one, other) => one.seq - other.seq)
     .map((event) => ({
       at: event.at,
-      task: event.data.task_id,
+      id: event.data.task_id,
       round: event.data.iteration,
       state: event.type === 'build:merge' ? 'completed' : 'failed',
       note:
@@ -198,7 +197,7 @@ function mergeBlocks({ merges, conflicts }: BuildProgress): PanelBlock[] {
   if (rows.length === 0) return []
   const columns = [
     { key: 'at', title: 'At', unit: 'time' as const },
-    { key: 'task', title: 'Task', unit: 'code' as const },
+    { key: 'id', title: 'Task id', unit: 'code' as const },
     { key: 'round', title: 'Round', unit: 'count' as const },
     { key: 'state', title: 'State', unit: 'state' as const },
     { key: 'note', title: 'Note' },
@@ -208,15 +207,15 @@ function mergeBlocks({ merges, conflicts }: BuildProgress): PanelBlock[] {
 
 function changedFileBlocks({ merges }: BuildProgress): PanelBlock[] {
   const rows = merges.flatMap(({ data: { task_id, changes } }) => [
-    ...changes.files_created.map((path) => ({ path, change: 'created', task: task_id })),
-    ...changes.files_modified.map((path) => ({ path, change: 'modified', task: task_id })),
-    ...changes.files_deleted.map((path) => ({ path, change: 'deleted', task: task_id })),
+    ...changes.files_created.map((path) => ({ path, change: 'created', task_id })),
+    ...changes.files_modified.map((path) => ({ path, change: 'modified', task_id })),
+    ...changes.files_deleted.map((path) => ({ path, change: 'deleted', task_id })),
   ])
   if (rows.length === 0) return []
   const columns = [
     { key: 'path', title: 'File', unit: 'code' as const },
     { key: 'change', title: 'Change' },
-    { key: 'task', title: 'By task', unit: 'code' as const },
+    { key: 'task_id', title: 'By task', unit: 'code' as const },
   ]
   return [{ kind: 'table', title: 'Files changed', columns, rows }]
 }

@@ -3,6 +3,7 @@ import type { TextSpan } from '../../../index.ts'
 import type { ChatEvent, OpenQuestion } from '../../../patterns/team/chat-event.ts'
 import { briefReason } from '../../../patterns/team/team-view.ts'
 import { loopLabel, recipientLabel, routeLines } from '../../../patterns/team/view.ts'
+import { permissionCallFrom } from '../../../views/permission-call.ts'
 import { formatSteerAction } from '../../../views/steer-text.ts'
 import { displayWidth, stripControlCharacters, toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import { errorLines } from '../render/error-lines.ts'
@@ -135,12 +136,9 @@ function toolLines(
 function questionLines(question: OpenQuestion, style: TerminalStyle): string[] {
   const { kind, question: text, answers = [], as, call } = question
   if (kind === 'reply') return []
-  if (call !== undefined) {
-    const [first = '', ...rest] = permissionLines(
-      { question: text, detail: { input: question.input, answers } },
-      call,
-      style,
-    )
+  const permission = permissionCallFrom({ detail: { permission: call, input: question.input, answers } })
+  if (permission) {
+    const [first = '', ...rest] = permissionLines(text, permission, style)
     return [`${style.paint('yellow', '?')}${first.slice(1)}`, ...rest]
   }
   const prefix = as === undefined ? '' : `you answer as ${toTerminalLine(as)}: `

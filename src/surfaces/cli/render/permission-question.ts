@@ -1,4 +1,5 @@
-import type { GateRow } from '../../../index.ts'
+import type { PermissionCall } from '../../../views/permission-call.ts'
+import { acceptsRule } from '../../../views/permission-call.ts'
 import { displayWidth, toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import type { TerminalStyle } from './styled-line.ts'
 
@@ -12,47 +13,17 @@ const TAIL_LINES = 15
 const FIELD_HEAD_LINES = 12
 const FIELD_TAIL_LINES = 4
 
-type PermissionQuestion = Pick<GateRow, 'question'> & { detail?: unknown }
-
-/** The tool call of a permission gate; `undefined` for other gates. */
-export function permissionCallFrom({ detail }: Pick<GateRow, 'detail'>): string | undefined {
-  if (typeof detail !== 'object' || detail === null || !('permission' in detail)) return undefined
-  return typeof detail.permission === 'string' ? detail.permission : undefined
-}
-
-export function permissionLines(
-  { question, detail }: PermissionQuestion,
-  call: string,
-  style: TerminalStyle,
-): string[] {
-  const open = call.indexOf('(')
-  const tool = open === -1 ? call : call.slice(0, open)
-  const questionLines = wrapText(`  ${toTerminalLine(question.replace(call, () => tool))}`, style.width, 4)
-  const subject = open === -1 ? undefined : call.slice(open + 1, -1)
+export function permissionLines(question: string, call: PermissionCall, style: TerminalStyle): string[] {
+  const { tool, subject } = call
+  const questionLines = wrapText(`  ${toTerminalLine(question.replace(call.text, () => tool))}`, style.width, 4)
   const subjectLines = subject === undefined ? [] : blockLines(subject, style, [HEAD_LINES, TAIL_LINES])
-  const rule = acceptsRule(detail) ? `; or a rule for this run, such as '${tool}(pattern)'` : ''
+  const rule = acceptsRule(call) ? `; or a rule for this run, such as '${tool}(pattern)'` : ''
   const answers = `  allow: this call; always: identical calls in this run; deny${rule}`
-  return [
-    ...questionLines,
-    ...subjectLines,
-    ...inputLines(detail, { tool, subject }, style),
-    ...wrapText(answers, style.width, 4),
-  ]
-}
-
-/** A rule is not offered where a deny rule might match the call. */
-function acceptsRule(detail: unknown): boolean {
-  const { answers } = (detail ?? {}) as { answers?: unknown }
-  return !Array.isArray(answers) || answers.some((each) => String(each).endsWith('(pattern)'))
+  return [...questionLines, ...subjectLines, ...inputLines(call, style), ...wrapText(answers, style.width, 4)]
 }
 
 /** The other input fields, which the approval covers too. The subject of an MCP call already contains all of them. */
-function inputLines(
-  detail: unknown,
-  { tool, subject }: { tool: string; subject: string | undefined },
-  style: TerminalStyle,
-) {
-  const { input } = (detail ?? {}) as { input?: unknown }
+function inputLines({ tool, subject, input }: PermissionCall, style: TerminalStyle) {
   if (typeof input !== 'object' || input === null || tool.startsWith('mcp__')) return []
   return Object.entries(input).flatMap(([key, value]) => {
     const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')

@@ -1,12 +1,13 @@
 import type { ErrorRecord } from '../../../errors.ts'
 import type { GateRow, RunResult, TextSpan } from '../../../index.ts'
 import { formatCount, formatDuration, formatUsd, pluralize } from '../../../views/format-amount.ts'
+import { permissionCallFrom } from '../../../views/permission-call.ts'
 import { STATUS_GLYPHS } from '../../../views/status-glyphs.ts'
 import { stripControlCharacters, toTerminalLine, truncateToWidth, wrapText } from '../../../views/text-width.ts'
 import { isUndecided } from '../exit-code.ts'
 import { quoteShellWord } from '../program-name.ts'
 import { errorLines, labelledLines } from './error-lines.ts'
-import { permissionCallFrom, permissionLines } from './permission-question.ts'
+import { permissionLines } from './permission-question.ts'
 import type { TerminalStyle } from './styled-line.ts'
 import { renderLine, withProgramName } from './styled-line.ts'
 
@@ -79,7 +80,7 @@ export function gateLines(gate: GateRow, style: TerminalStyle, canContinue = tru
       ['bold', gate.gate_id],
       ['dim', `  ${label} in ${gate.run_id}`],
     ]),
-    ...(call === undefined ? questionLines(gate.question, style) : permissionLines(gate, call, style)),
+    ...(call === undefined ? questionLines(gate.question, style) : permissionLines(gate.question, call, style)),
     ...(gate.choices ? wrapText(`  one of: ${gate.choices.map(toTerminalLine).join(', ')}`, style.width, 4) : []),
     ...answerHintLines(gate, style, canContinue),
   ]

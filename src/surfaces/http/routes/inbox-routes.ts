@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { GateRow, PanelBlock, Troupe } from '../../../index.ts'
+import type { GateRow, Troupe } from '../../../index.ts'
 import * as z from '../../../schema/zod.ts'
 import { refuse } from '../checks/refusal.ts'
 import type { InboxItem } from '../contract.ts'
@@ -22,18 +22,17 @@ const listQuestions = defineRoute({
 
 async function inboxItemFrom(troupe: Troupe, gate: GateRow): Promise<InboxItem> {
   const { project: _project, ...shown } = gate
-  const { run_id, title, pattern } = await troupe.getRun(gate.run_id)
-  return { ...shown, run: { run_id, title, pattern }, hash: questionHash(gate), blocks: blocksFrom(gate) }
+  const [{ run_id, title, pattern }, blocks] = await Promise.all([
+    troupe.getRun(gate.run_id),
+    troupe.gateBlocks(gate.gate_id),
+  ])
+  return { ...shown, run: { run_id, title, pattern }, hash: questionHash(gate), blocks }
 }
 
 /** Binds an answer to exactly what was shown: an agent must not be able to exchange the question under the person's hand (TOCTOU). */
 export function questionHash({ gate_id, question, choices, asked_by, detail }: GateRow): string {
   const shown = JSON.stringify([gate_id, question, choices ?? null, asked_by ?? null, detail ?? null])
   return createHash('sha256').update(shown).digest('hex')
-}
-
-function blocksFrom({ detail }: GateRow): PanelBlock[] {
-  return detail === undefined || detail === null ? [] : [{ kind: 'json', value: detail }]
 }
 
 const answerQuestion = defineRoute({

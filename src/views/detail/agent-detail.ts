@@ -1,0 +1,89 @@
+import { isEvent } from '../../kernel/event.ts'
+import type { PanelBlock, PanelFact } from '../../kernel/panel.ts'
+import { originText } from '../timeline/lane-rows.ts'
+import type { TimelineLane } from '../timeline/timeline.ts'
+import type { Detail } from './detail.ts'
+import type { DetailScope } from './detail-scope.ts'
+import { laneLabel } from './timeline-rows.ts'
+
+/** An agent of a run, as one of its lanes shows it: where its definition is from, its tools, its sessions and its totals. */
+export function agentDetail(scope: DetailScope, id: string): Detail | undefined {
+  const timeline = scope.timeline()
+  const lane = timeline.lanes.find((each) => each.id === id)
+  if (!lane) return undefined
+  const sessions = timeline.sessions.filter((session) => session.lane === id)
+  const newest = sessions.at(-1)
+  const opening = scope.events.findLast(
+    (event) => isEvent(event, 'session:open') && event.session_id === newest?.session_id,
+  )
+  const data = isEvent(opening, 'session:open') ? opening.data : undefined
+  const agent = scope.redact(data?.agent)
+  return {
+    ref: { kind: 'agent', id },
+    kind: 'Agent of the run',
+    title: lane.label,
+    from: laneLabel(timeline, lane.parent),
+    to: lane.label,
+    state: newest?.status ?? 'pending',
+    facts: agentFacts(scope, lane),
+    sections: [
+      {
+        title: 'Definition',
+        note: originText(data?.agent.origin) ?? 'from the program',
+        blocks: [
+          ...(agent?.description ? [{ kind: 'text' as const, text: agent.description }] : []),
+          ...(agent?.instructions ? [{ kind: 'code' as const, title: 'Instructions', text: agent.instructions }] : []),
+          ...(agent?.permissions ? [{ kind: 'json' as const, title: 'Permissions', value: agent.permissions }] : []),
+        ],
+      },
+      { title: `Tools, ${data?.tools.length ?? 0}`, blocks: [{ kind: 'code', text: (data?.tools ?? []).join(', ') }] },
+      { title: `Sessions, ${sessions.length}`, blocks: [sessionTable(scope, id)] },
+    ],
+    json: opening ? [opening] : [],
+  }
+}
+
+function agentFacts(scope: DetailScope, lane: TimelineLane): PanelFact[] {
+  const { turns, calls, sessions } = scope.timeline()
+  const own = turns.filter((turn) => turn.lane === lane.id)
+  const [input, cached, output] = own.reduce<[number, number, number]>(
+    ([a, b, c], { tokens }) => [a + tokens.input, b + tokens.cached, c + tokens.output],
+    [0, 0, 0],
+  )
+  const usd = own.reduce<number | null>((sum, turn) => (sum === null || turn.usd === null ? null : sum + turn.usd), 0)
+  const done = sessions.filter((session) => session.lane === lane.id && session.status === 'completed').length
+  const all = sessions.filter((session) => session.lane === lane.id).length
+  return [
+    { label: 'model', value: lane.model },
+    { label: 'from', value: lane.origin },
+    { label: 'tasks', value: `${done} of ${all}` },
+    { label: 'turns', value: own.length, unit: 'count' },
+    { label: 'calls', value: calls.filter((call) => call.lane === lane.id).length, unit: 'count' },
+    { label: 'tokens', value: input + output, unit: 'tokens' },
+    { label: 'from the cache', value: input === 0 ? null : cached / input, unit: 'share' },
+    { label: 'cost', value: usd, unit: 'usd' },
+  ]
+}
+
+function sessionTable(scope: DetailScope, lane: string): PanelBlock {
+  return {
+    kind: 'table',
+    columns: [
+      { key: 'title', title: 'Purpose' },
+      { key: 'state', title: 'State', unit: 'state' },
+      { key: 'at', title: 'Started', unit: 'time' },
+      { key: 'took', title: 'Took', unit: 'ms' },
+      { key: 'result', title: 'Result' },
+    ],
+    rows: scope
+      .timeline()
+      .sessions.filter((session) => session.lane === lane)
+      .map(({ title, status, started_at, ended_at, result }) => ({
+        title,
+        state: status,
+        at: started_at,
+        took: ended_at === null ? null : ended_at - started_at,
+        result,
+      })),
+  }
+}

@@ -1,0 +1,138 @@
+import type { Event } from '../../kernel/event.ts'
+import type { EventExplanation } from '../../kernel/pattern-view.ts'
+import { isPatternEvent, runViewFrom } from '../run-reducer.ts'
+import type { Detail, DetailSection } from './detail.ts'
+import type { DetailScope } from './detail-scope.ts'
+import { endOf, laneLabel, segmentEvents } from './timeline-rows.ts'
+import { valueBlocks } from './value-blocks.ts'
+
+/* Handoffs, messages and votes: rows that an event of a pattern made, explained by the view of that pattern. */
+
+/** What the view of its pattern says about an event, with the state of that moment. */
+function explanationOf({ events, options }: DetailScope, event: Event): EventExplanation | undefined {
+  if (!isPatternEvent(event)) return undefined
+  const { patterns } = runViewFrom(
+    events.filter(({ seq }) => seq <= event.seq),
+    (options.views ?? []).filter(({ view, events: types }) => view.explain && types.includes(event.type)),
+  )
+  for (const { view, state } of patterns) {
+    try {
+      const explanation = view.explain?.(state, event)
+      if (explanation) return explanation
+    } catch {
+      // Written by another version of the pattern: its fields are shown instead.
+    }
+  }
+  return undefined
+}
+
+function eventSections({ redact }: DetailScope, event: Event | undefined, found: EventExplanation | undefined) {
+  if (!event) return []
+  const sections: DetailSection[] = found
+    ? [{ title: 'Explanation', blocks: [{ kind: 'facts', facts: found.facts }, ...found.blocks] }]
+    : [{ title: 'Content', note: event.type, blocks: valueBlocks(redact(event.data)) }]
+  return sections
+}
+
+export function handoffDetail(scope: DetailScope, id: string): Detail | undefined {
+  const timeline = scope.timeline()
+  const row = timeline.links.find((link) => link.id === id)
+  if (!row) return undefined
+  const event = scope.events.find(({ seq }) => seq === row.seq)
+  const explanation = event && explanationOf(scope, event)
+  return {
+    ref: { kind: 'handoff', id },
+    kind: row.kind === 'handoff' ? 'Handoff' : row.kind === 'consultation' ? 'Consultation' : 'Link',
+    title: explanation?.title ?? row.label,
+    from: laneLabel(timeline, row.from),
+    to: laneLabel(timeline, row.to),
+    state: row.ended_seq === null ? 'running' : 'completed',
+    facts: [
+      { label: 'at', value: row.started_at, unit: 'time' },
+      ...(row.label === '' ? [] : [{ label: 'because', value: row.label }]),
+    ],
+    sections: eventSections(scope, event, explanation),
+    json: event ? [event] : [],
+  }
+}
+
+export function messageDetail(scope: DetailScope, id: string): Detail | undefined {
+  const timeline = scope.timeline()
+  const row = timeline.messages.find((message) => message.id === id)
+  if (!row) return undefined
+  const event = scope.events.find(({ seq }) => seq === row.seq)
+  const explanation = event && explanationOf(scope, event)
+  return {
+    ref: { kind: 'message', id },
+    kind: `Message, ${row.type}`,
+    title: row.text,
+    from: laneLabel(timeline, row.from),
+    to: laneLabel(timeline, row.to),
+    state: '',
+    facts: [
+      { label: 'at', value: row.at, unit: 'time' },
+      { label: 'type', value: row.type, unit: 'code' },
+    ],
+    sections: eventSections(scope, event, explanation),
+    json: event ? [event] : [],
+  }
+}
+
+/** The vote of a session; `id` is that of the session. */
+export function voteDetail(scope: DetailScope, id: string): Detail | undefined {
+  const timeline = scope.timeline()
+  const row = timeline.sessions.find((session) => session.id === id)
+  if (!row?.vote) return undefined
+  const { won, text } = row.vote
+  const events = segmentEvents(scope, row)
+  const answer = endOf(events)?.data.text ?? ''
+  const agent = laneLabel(timeline, row.lane)
+  const others = timeline.sessions.filter(({ vote, group }) => vote && group === row.group)
+  return {
+    ref: { kind: 'vote', id },
+    kind: 'Vote',
+    title: text,
+    from: agent,
+    to: null,
+    state: won === null ? 'pending' : won ? 'completed' : 'cancelled',
+    facts: [
+      { label: 'position', value: text },
+      { label: 'result', value: won === null ? 'not decided' : won ? 'won' : 'dissent', tone: won ? 'good' : 'muted' },
+    ],
+    sections: [
+      ...(answer === ''
+        ? []
+        : [
+            {
+              title: 'Answer',
+              blocks: [
+                {
+                  kind: 'text' as const,
+                  text: scope.redact(answer),
+                  ...(agent === null ? undefined : { claimed_by: agent }),
+                },
+              ],
+            },
+          ]),
+      {
+        title: 'All votes',
+        blocks: [
+          {
+            kind: 'table',
+            columns: [
+              { key: 'agent', title: 'Specialist', unit: 'agent' },
+              { key: 'vote', title: 'Vote' },
+              { key: 'won', title: 'Won' },
+            ],
+            rows: others.map(({ lane, vote }) => ({
+              agent: laneLabel(timeline, lane),
+              vote: vote?.text ?? '',
+              won: vote?.won ?? null,
+            })),
+          },
+        ],
+      },
+    ],
+    json: events.filter(({ type }) => type === 'session:end'),
+  }
+}

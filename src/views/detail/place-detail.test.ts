@@ -1,0 +1,192 @@
+import { expect, test } from 'vitest'
+import { contributionJson, createCollaborationTroupe } from '../../../test/support/collaboration.ts'
+import { rules } from '../../../test/support/recorded-run.ts'
+import { runTeam } from '../../../test/support/team-harness.ts'
+import { agent, agents, createTestTroupe } from '../../../test/support/test-troupe.ts'
+import type { Event, TimelineRef, Troupe } from '../../index.ts'
+import { defineTool, isEvent } from '../../index.ts'
+import * as z from '../../schema/zod.ts'
+import { loadPatternViews } from '../pattern-views.ts'
+import { timelineFrom } from '../timeline/reduce-timeline.ts'
+import type { Timeline } from '../timeline/timeline.ts'
+import { detailFrom } from './detail-from.ts'
+
+const echo = defineTool({
+  name: 'echo',
+  description: 'Repeats the text.',
+  kind: 'act',
+  category: 'action',
+  input: z.object({ text: z.string() }),
+  execute: ({ text }) => ({ success: true, output: text }),
+})
+
+/** The places of all rows of a timeline. */
+function placesOf(timeline: Timeline): TimelineRef[] {
+  const ids = (rows: readonly { id: string }[], kind: TimelineRef['kind']) => rows.map(({ id }) => ({ kind, id }))
+  return [
+    ...ids(timeline.lanes, 'agent'),
+    ...ids(timeline.sessions, 'session'),
+    ...ids(timeline.turns, 'turn'),
+    ...ids(timeline.calls, 'call'),
+    ...ids(timeline.gates, 'gate'),
+    ...ids(timeline.messages, 'message'),
+    ...ids(
+      timeline.links.filter(({ kind }) => kind === 'delegation'),
+      'delegation',
+    ),
+    ...ids(
+      timeline.links.filter(({ kind }) => kind !== 'delegation'),
+      'handoff',
+    ),
+    ...ids(
+      timeline.sessions.filter(({ vote }) => vote),
+      'vote',
+    ),
+  ]
+}
+
+/** Checks that every row has a detail, at its end and in the middle of the run. */
+async function expectDetails(troupe: Troupe, run_id: string) {
+  const events = await troupe.events(run_id).all()
+  const views = await loadPatternViews(await troupe.patterns())
+  const timeline = timelineFrom(events, { views })
+  const places = placesOf(timeline)
+  for (const ref of places) {
+    const detail = detailFrom(events, ref, { views })
+    expect(detail, JSON.stringify(ref)).toMatchObject({ ref })
+    expect(detail?.sections.every(({ blocks }) => blocks.length > 0)).toBe(true)
+  }
+  const half = events.slice(0, Math.ceil(events.length / 2))
+  for (const ref of placesOf(timelineFrom(half, { views }))) expect(detailFrom(half, ref, { views })).toBeDefined()
+  return { events, timeline, kinds: new Set(places.map(({ kind }) => kind)) }
+}
+
+async function runTask() {
+  const retryPolicy = { ready: () => undefined, next: ({ model }: { model: string }) => ({ model, delay_ms: 1 }) }
+  const { troupe, task } = await createTestTroupe({ agents, tools: [echo], rules, engine: { retryPolicy } })
+  const parked = await task('lead', 'go')
+  const { run_id } = await (await troupe.answer(parked.gates[0]?.gate_id ?? '', 'yes', { by: 'ann' })).result
+  return { troupe, run_id }
+}
+
+test('PN5 every row of the timeline has a detail: agents, sessions, turns, calls, questions, messages and delegations', async () => {
+  const { troupe, run_id } = await runTask()
+  const { timeline, kinds } = await expectDetails(troupe, run_id)
+  expect(kinds).toEqual(new Set(['agent', 'session', 'turn', 'call', 'gate', 'message', 'delegation']))
+  const lane = await troupe.detail(run_id, { kind: 'agent', id: 'coder' })
+  expect(lane).toMatchObject({ title: 'coder', from: 'lead' })
+  expect(JSON.stringify(lane.sections)).toContain('You are coder.')
+  const delegated = timeline.sessions.find(({ lane: own }) => own === 'coder')
+  const detail = await troupe.detail(run_id, { kind: 'delegation', id: delegated?.call ?? '' })
+  expect(detail).toMatchObject({ from: 'lead', to: 'coder', state: 'completed' })
+  expect(detail.kind).toMatch(/^Delegation, call \d+$/)
+  expect(detail.sections.map(({ title }) => title)).toEqual(['Input', 'Sub-session', 'Output'])
+  expect(detail.sections[1]?.note).toMatch(/2 turns, 1 call/)
+  expect(JSON.stringify(detail.sections[2])).toContain('Written.')
+  const gate = await troupe.detail(run_id, { kind: 'gate', id: timeline.gates[0]?.id ?? '' })
+  expect(gate.facts).toContainEqual({ label: 'answered by', value: 'ann' })
+  await troupe.close()
+})
+
+test('PN5 a handoff has its explanation, and a vote whether it won', async () => {
+  const team = {
+    name: 'desk',
+    agents: [{ name: 'triage' }, { name: 'billing' }],
+    handoffs: [{ from_agent: 'triage', to_agent: 'billing', condition: 'amount > 10' }],
+    after_work_behavior: 'terminate',
+  }
+  const run = await runTeam(team, {
+    triage: [{ response: 'It is 50.', variables: { amount: 50 } }],
+    billing: ['Paid.'],
+  })
+  const { timeline, kinds } = await expectDetails(run.troupe, run.result.run_id)
+  expect(kinds.has('handoff')).toBe(true)
+  const link = timeline.links.find(({ kind, to }) => kind === 'handoff' && to === 'billing')
+  const handoff = await run.troupe.detail(run.result.run_id, { kind: 'handoff', id: link?.id ?? '' })
+  expect(handoff).toMatchObject({ kind: 'Handoff', from: 'triage', to: 'billing' })
+  expect(JSON.stringify(handoff.sections)).toContain('a rule on variables')
+  await run.troupe.close()
+
+  const names = ['a', 'b', 'c']
+  const { troupe } = await createCollaborationTroupe({
+    a: contributionJson('go'),
+    b: contributionJson('go'),
+    c: contributionJson('wait'),
+  })
+  const input = { task: 'x', agents: names.map((name) => ({ name, role: name })), synthesis: 'vote' }
+  const { run_id } = await troupe.run('collaborate' as string, input)
+  const votes = await expectDetails(troupe, run_id)
+  const lost = votes.timeline.sessions.find(({ vote }) => vote?.won === false)
+  const vote = await troupe.detail(run_id, { kind: 'vote', id: lost?.id ?? '' })
+  expect(vote.facts).toContainEqual({ label: 'result', value: 'dissent', tone: 'muted' })
+  await troupe.close()
+})
+
+test('PN3 no odd event makes a detail fail', async () => {
+  const { troupe, run_id } = await runTask()
+  const events = await troupe.events(run_id).all()
+  const views = await loadPatternViews(await troupe.patterns())
+  const places = placesOf(timelineFrom(events, { views }))
+  for (const { type, seq } of events) {
+    const odd = events.map((event) => (event.seq === seq ? ({ ...event, type, data: {} } as unknown as Event) : event))
+    expect(detailFrom(odd, { kind: 'event', id: String(seq) }, { views })?.json).toBeDefined()
+    const [first, ...rest] = places.toSpliced(0, seq % places.length)
+    for (const ref of [...(first ? [first] : []), ...rest.filter((_, index) => index % 8 === 0)])
+      expect(() => detailFrom(odd, ref, { views })).not.toThrow()
+  }
+  await troupe.close()
+})
+
+test('PN6 a question has the whole call, who asks and where that agent is from, its words as a claim, and what happened before', async () => {
+  const { troupe, task } = await createTestTroupe({
+    agents: [
+      agent('lead', {
+        tools: ['echo'],
+        permissions: { ask: ['echo'] },
+        origin: { by: 'user', path: 'agents/lead.md' },
+      }),
+    ],
+    tools: [echo],
+    rules: [
+      { when: { turn: 1 }, reply: { text: 'First.', toolCalls: [{ name: 'echo', input: { text: 'one' } }] } },
+      {
+        when: { turn: 2 },
+        reply: { text: 'I need the second.', toolCalls: [{ name: 'echo', input: { text: 'two\nlines' } }] },
+      },
+      { when: { turn: 3 }, reply: { text: 'done' } },
+    ],
+  })
+  const first = await task('lead', 'go')
+  const parked = await (await troupe.answer(first.gates[0]?.gate_id ?? '', 'deny: not now', { by: 'ann' })).result
+  const blocks = await troupe.gateBlocks(parked.gates[0]?.gate_id ?? '')
+  const [facts] = blocks
+  const values =
+    facts?.kind === 'facts' ? Object.fromEntries(facts.facts.map(({ label, value }) => [label, value])) : {}
+  expect(values).toMatchObject({ agent: 'lead', tool: 'echo', from: expect.stringContaining('lead.md') })
+  expect(values['bound to']).toBeTypeOf('string')
+  expect(blocks).toContainEqual({ kind: 'code', title: 'text', text: 'two\nlines' })
+  expect(blocks).toContainEqual({
+    kind: 'text',
+    title: 'What the agent says',
+    text: 'I need the second.',
+    claimed_by: 'lead',
+  })
+  const before = blocks.find((block) => block.kind === 'table')
+  expect(before).toMatchObject({ title: 'Before this', rows: [{ tool: 'echo', state: 'failed' }] })
+  expect(JSON.stringify(before)).toContain('not now')
+  await expect(troupe.gateBlocks('g_none')).rejects.toThrow()
+  await troupe.close()
+})
+
+test('PN7 the panel of costs has what is left of the limits, lost requests and models without a price', async () => {
+  const { troupe, run_id } = await runTask()
+  const events = await troupe.events(run_id).all()
+  const { panels } = await troupe.panels(run_id)
+  const cost = panels.find(({ id }) => id === 'cost')
+  const facts = cost?.blocks.flatMap((block) => (block.kind === 'facts' ? block.facts : [])) ?? []
+  const requests = events.filter((event) => isEvent(event, 'model:end') || isEvent(event, 'model:error')).length
+  expect(facts).toContainEqual({ label: 'requests', value: requests, unit: 'count' })
+  expect(facts.find(({ label }) => label === 'requests left')?.value).toBeGreaterThan(0)
+  expect((await troupe.panels(run_id, { seq: 2 })).panels).toEqual([])
+  await troupe.close()
+})

@@ -1,0 +1,83 @@
+import type { Event, EventOf } from '../../kernel/event.ts'
+import { isEvent } from '../../kernel/event.ts'
+import { textFrom } from '../../kernel/model.ts'
+import type { PanelBlock } from '../../kernel/panel.ts'
+import type { Timeline, TimelineSession } from '../timeline/timeline.ts'
+import type { DetailScope } from './detail-scope.ts'
+
+/* Tables about rows of the timeline: turns, calls and sessions. */
+
+export function laneLabel({ lanes }: Timeline, id: string | null): string | null {
+  return id === null ? null : (lanes.find((lane) => lane.id === id)?.label ?? id)
+}
+
+export function callTable({ calls }: Timeline, session: string): PanelBlock {
+  return {
+    kind: 'table',
+    title: 'Calls',
+    columns: [
+      { key: 'number', title: 'Call', unit: 'count' },
+      { key: 'tool', title: 'Tool', unit: 'code' },
+      { key: 'target', title: 'Target', unit: 'code' },
+      { key: 'state', title: 'State', unit: 'state' },
+      { key: 'took', title: 'Took', unit: 'ms' },
+      { key: 'error', title: 'Error' },
+    ],
+    rows: calls
+      .filter((call) => call.session === session)
+      .map(({ number, tool, target, status, started_at, ended_at, error }) => ({
+        number,
+        tool,
+        target,
+        state: status === 'ok' ? 'completed' : status,
+        took: ended_at === null ? null : ended_at - started_at,
+        error,
+      })),
+    empty: 'No tool calls.',
+  }
+}
+
+export function turnTable({ turns }: Timeline, session: string): PanelBlock {
+  return {
+    kind: 'table',
+    title: 'Turns',
+    columns: [
+      { key: 'number', title: 'Turn', unit: 'count' },
+      { key: 'title', title: 'Response' },
+      { key: 'state', title: 'State', unit: 'state' },
+      { key: 'at', title: 'Sent', unit: 'time' },
+      { key: 'took', title: 'Took', unit: 'ms' },
+      { key: 'tokens', title: 'Tokens', unit: 'tokens' },
+      { key: 'cost', title: 'Cost', unit: 'usd' },
+    ],
+    rows: turns
+      .filter((turn) => turn.session === session)
+      .map(({ number, title, status, started_at, ended_at, tokens, usd }) => ({
+        number,
+        title,
+        state: status === 'ok' ? 'completed' : status,
+        at: started_at,
+        took: ended_at === null ? null : ended_at - started_at,
+        tokens: tokens.input + tokens.output,
+        cost: usd,
+      })),
+    empty: 'No model request yet.',
+  }
+}
+
+/** The events of a session row: from its opening to its end. */
+export function segmentEvents({ events }: DetailScope, row: TimelineSession): Event[] {
+  const last = row.ended_seq ?? Number.POSITIVE_INFINITY
+  return events.filter(({ session_id, seq }) => session_id === row.session_id && seq >= row.seq && seq <= last)
+}
+
+/** What a session was told first. */
+export function instructionOf(events: readonly Event[]): string {
+  const input = events.find((event) => isEvent(event, 'session:input') && event.data.key.endsWith('/input'))
+  return isEvent(input, 'session:input') ? textFrom(input.data.message) : ''
+}
+
+export function endOf(events: readonly Event[]): EventOf<'session:end'> | undefined {
+  const end = events.findLast((event) => isEvent(event, 'session:end'))
+  return isEvent(end, 'session:end') ? end : undefined
+}

@@ -1,0 +1,146 @@
+import type { Event } from '../kernel/event.ts'
+import { isEvent } from '../kernel/event.ts'
+import type { Gate } from '../kernel/gate.ts'
+import { textFrom } from '../kernel/model.ts'
+import type { PanelBlock, PanelFact } from '../kernel/panel.ts'
+import { fileChangeBlocks } from './detail/file-change.ts'
+import { valueBlocks } from './detail/value-blocks.ts'
+import type { PermissionCall } from './permission-call.ts'
+import { acceptsRule, permissionCallFrom } from './permission-call.ts'
+import { originText } from './timeline/lane-rows.ts'
+
+/*
+ * Everything that a person needs to answer a question: the whole call, who asks and where that agent is from, its own words as a claim, and
+ * what happened before. Nothing is left out of a call: an approval covers all of it.
+ */
+
+/** The gate with the session that asks. */
+export interface AskedGate extends Gate {
+  session_id?: string | null
+}
+
+/** `events` are those of the session that asks, or of the whole run. */
+export function gateBlocks(events: readonly Event[], gate: AskedGate): PanelBlock[] {
+  const asked = events.find((event) => isEvent(event, 'gate:open') && event.data.gate_id === gate.gate_id)
+  const before = asked?.seq ?? Number.POSITIVE_INFINITY
+  const session_id = gate.session_id ?? asked?.session_id
+  const own = events.filter((event) => event.session_id === session_id && event.seq <= before)
+  const call = permissionCallFrom(gate)
+  return [
+    { kind: 'facts', facts: [...askerFacts(own, gate), ...(call ? callFacts(call) : [])] },
+    ...(call ? callBlocks(events, call, { session_id: session_id ?? undefined, before }) : detailBlocks(gate)),
+    ...claimBlocks(own, gate),
+    ...historyBlocks(own),
+    ...(call ? [answerBlock(call)] : []),
+  ]
+}
+
+function askerFacts(own: readonly Event[], { asked_by }: AskedGate): PanelFact[] {
+  const open = own.findLast((event) => isEvent(event, 'session:open'))
+  if (!isEvent(open, 'session:open'))
+    return asked_by === undefined ? [] : [{ label: 'agent', value: asked_by, unit: 'agent' }]
+  const { agent, model, path, workspace, worktree } = open.data
+  const folder = worktree ? `worktree of branch ${worktree.branch}` : workspace
+  return [
+    { label: 'agent', value: agent.name, unit: 'agent' },
+    { label: 'from', value: originText(agent.origin) ?? 'the program' },
+    ...(model === undefined ? [] : [{ label: 'model', value: model }]),
+    { label: 'asked for by', value: ['you', ...path].join(' → ') },
+    ...(folder === undefined ? [] : [{ label: 'works in', value: folder, unit: 'code' as const }]),
+  ]
+}
+
+function callFacts({ tool, subject, reason, fingerprint }: PermissionCall): PanelFact[] {
+  return [
+    { label: 'tool', value: tool, unit: 'code' },
+    ...(subject === undefined ? [] : [{ label: 'target', value: subject, unit: 'code' as const }]),
+    ...(reason === undefined ? [] : [{ label: 'asks because', value: reason, tone: 'attention' as const }]),
+    ...(fingerprint === undefined ? [] : [{ label: 'bound to', value: fingerprint, unit: 'code' as const }]),
+  ]
+}
+
+/** The change as a diff, then every argument. */
+function callBlocks(
+  events: readonly Event[],
+  { tool, input }: PermissionCall,
+  place: { session_id: string | undefined; before: number },
+): PanelBlock[] {
+  const changes = fileChangeBlocks(events, input, place)
+  return [...changes, ...valueBlocks(input, `Input of ${tool}`)]
+}
+
+function detailBlocks({ detail, choices = [] }: AskedGate): PanelBlock[] {
+  return [
+    ...valueBlocks(detail, 'About the question'),
+    ...(choices.length === 0
+      ? []
+      : [
+          {
+            kind: 'table' as const,
+            title: 'Choices',
+            columns: [{ key: 'choice', title: 'Choice' }],
+            rows: choices.map((choice) => ({ choice })),
+          },
+        ]),
+  ]
+}
+
+/** The last words of the agent. */
+function claimBlocks(own: readonly Event[], { asked_by }: AskedGate): PanelBlock[] {
+  const said = own.findLast((event) => isEvent(event, 'model:end') && textFrom(event.data.message).trim() !== '')
+  if (!isEvent(said, 'model:end')) return []
+  const open = own.findLast((event) => isEvent(event, 'session:open'))
+  const agent = isEvent(open, 'session:open') ? open.data.agent.name : (asked_by ?? 'agent')
+  return [{ kind: 'text', title: 'What the agent says', text: textFrom(said.data.message), claimed_by: agent }]
+}
+
+const CALLS_SHOWN = 12
+
+/** The newest calls of the session, with denials. */
+function historyBlocks(own: readonly Event[]): PanelBlock[] {
+  const calls = new Map<string, { at: number; tool: string; target: string; state: string; error: string | null }>()
+  for (const event of own) {
+    if (isEvent(event, 'tool:pre')) {
+      const { key, tool, subject = '', agent = '' } = event.data
+      calls.set(key, { at: event.at, tool, target: subject || agent, state: 'running', error: null })
+    }
+    if (isEvent(event, 'tool:post')) Object.assign(calls.get(event.data.key) ?? {}, { state: 'completed' })
+    if (isEvent(event, 'tool:error')) {
+      const { key, tool, error } = event.data
+      calls.set(key, { at: event.at, tool, target: '', ...calls.get(key), state: 'failed', error })
+    }
+  }
+  if (calls.size === 0) return []
+  return [
+    {
+      kind: 'table',
+      title: calls.size > CALLS_SHOWN ? `Before this, ${CALLS_SHOWN} of ${calls.size} calls` : 'Before this',
+      columns: [
+        { key: 'at', title: 'At', unit: 'time' },
+        { key: 'tool', title: 'Tool', unit: 'code' },
+        { key: 'target', title: 'Target', unit: 'code' },
+        { key: 'state', title: 'State', unit: 'state' },
+        { key: 'error', title: 'Error' },
+      ],
+      rows: [...calls.values()].slice(-CALLS_SHOWN),
+    },
+  ]
+}
+
+function answerBlock(call: PermissionCall): PanelBlock {
+  return {
+    kind: 'facts',
+    title: 'What happens next',
+    facts: [
+      { label: 'allow', value: 'this exact call, once' },
+      { label: 'always', value: 'identical calls in this run, too' },
+      {
+        label: 'deny',
+        value: 'the agent gets your reason and goes on without the call; it cannot ask for the same again',
+      },
+      ...(acceptsRule(call)
+        ? [{ label: `${call.tool}(pattern)`, value: 'every call in this run that the rule matches' }]
+        : []),
+    ],
+  }
+}

@@ -1,0 +1,40 @@
+import type { Gate } from '../kernel/gate.ts'
+
+/* The tool call that a permission question is about, for every surface that shows one. */
+
+export interface PermissionCall {
+  /** `Bash(npm test)`, as the question names it. */
+  text: string
+  tool: string
+  /** The path, command or address, after resolving it; `undefined` for tools without one. */
+  subject: string | undefined
+  /** All arguments: the approval covers them. */
+  input: unknown
+  reason: string | undefined
+  /** Binds the answer to exactly this call. */
+  fingerprint: string | undefined
+  /** The answers that it takes. */
+  answers: readonly string[]
+}
+
+/** The tool call of a permission gate; `undefined` for other gates. */
+export function permissionCallFrom({ detail }: Pick<Gate, 'detail'>): PermissionCall | undefined {
+  if (typeof detail !== 'object' || detail === null || !('permission' in detail)) return undefined
+  const { permission: text, input, reason, exact, answers } = detail as Record<string, unknown>
+  if (typeof text !== 'string') return undefined
+  const open = text.indexOf('(')
+  return {
+    text,
+    tool: open === -1 ? text : text.slice(0, open),
+    subject: open === -1 ? undefined : text.slice(open + 1, -1),
+    input,
+    reason: typeof reason === 'string' ? reason : undefined,
+    fingerprint: typeof exact === 'string' ? exact : undefined,
+    answers: Array.isArray(answers) ? answers.map(String) : [],
+  }
+}
+
+/** A rule is not offered where a deny rule might match the call. */
+export function acceptsRule({ answers }: PermissionCall): boolean {
+  return answers.length === 0 || answers.some((answer) => answer.endsWith('(pattern)'))
+}
