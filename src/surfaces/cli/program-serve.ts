@@ -1,6 +1,8 @@
 import type { Command } from 'commander'
+import type { Cli } from './cli.ts'
 import { addExecutionOptions, addRunOptions, collectValues } from './program-options.ts'
 import type { AddCommand } from './program-team.ts'
+import type { ServeOptions } from './serve/serve-options.ts'
 
 /** The command `serve`. */
 export function addServeCommand(program: Command, add: AddCommand): void {
@@ -22,4 +24,17 @@ export function addServeCommand(program: Command, add: AddCommand): void {
     .option('--behind-proxy', 'a proxy in front of it does the encryption')
     .option('--socket <path>', 'listen on a Unix socket that only you can use, instead of a port')
   addExecutionOptions(addRunOptions(serve.optionsGroup('Runs:')))
+}
+
+/** The command `demo`: in the terminal, or with the page. */
+export function addDemoCommand(program: Command, add: AddCommand): void {
+  const demo = async (cli: Cli<ServeOptions & { serve?: boolean }>) =>
+    cli.options.serve || cli.options.open
+      ? (await import('./commands/live-demo-command.ts')).liveDemoCommand(cli)
+      : (await import('./commands/demo-command.ts')).demoCommand(cli)
+  add(program, 'demo', demo)
+    .description('run a short scripted demo, offline')
+    .option('--open', 'serve the page with runs at work, and open it in the browser')
+    .option('--serve', 'serve the page with runs at work')
+    .option('--port <number>', 'port of the page (default: 4747, or another if it is in use)')
 }

@@ -14,7 +14,7 @@ import {
   formatOverviewOptions,
   parsePositiveInteger,
 } from './program-options.ts'
-import { addServeCommand } from './program-serve.ts'
+import { addDemoCommand, addServeCommand } from './program-serve.ts'
 import type { AddCommand } from './program-team.ts'
 import { addTeamCommands } from './program-team.ts'
 import { reportError, usageError } from './report-error.ts'
@@ -119,9 +119,7 @@ function argumentTerm(argument: Argument): string {
 
 function addStartCommands(program: Command, add: AddCommand): void {
   program.commandsGroup('Start:')
-  add(program, 'demo', async (cli) => (await import('./commands/demo-command.ts')).demoCommand(cli)).description(
-    'run a short scripted demo, offline',
-  )
+  addDemoCommand(program, add)
   program.command('run [PATTERN]').description('start a run; list patterns with: troupe run --help')
   // `main` expands it to `run build`; it is only here for the overview.
   program

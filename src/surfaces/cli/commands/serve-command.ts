@@ -17,8 +17,11 @@ import { packageVersion } from '../program-name.ts'
 import type { ServeOptions } from '../serve/serve-options.ts'
 import { listenOptionsFrom, tokenScopesFrom } from '../serve/serve-options.ts'
 
-/** Serves the page and the HTTP API, and executes the runs of the project, until it is stopped. */
-export async function serveCommand(cli: Cli<ServeOptions>): Promise<number> {
+/** Serves the page and the HTTP API, and executes the runs of the project, until it is stopped. `onReady` is called once it listens. */
+export async function serveCommand(
+  cli: Cli<ServeOptions>,
+  onReady?: (troupe: Troupe) => Promise<void>,
+): Promise<number> {
   const listenOptions = listenOptionsFrom(cli.options)
   const scopes = tokenScopesFrom(cli.options)
   const runLimits = await limitsFrom(cli)
@@ -31,6 +34,7 @@ export async function serveCommand(cli: Cli<ServeOptions>): Promise<number> {
     const server = await listen(cli, parts, listenOptions)
     const token = await credentials.issue({ kind: 'token', principal: principalName(), scopes })
     const stopped = serveUntilStopped(cli, troupe, server)
+    await onReady?.(troupe)
     await announce(cli, server, { token, scopes, executes, isPersistent: credentials.isPersistent })
     return await stopped
   } finally {
