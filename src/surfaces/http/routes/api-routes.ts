@@ -1,3 +1,5 @@
+import { agUiRoutes } from '../front-ends/ag-ui-routes.ts'
+import { uiMessageRoutes } from '../front-ends/ui-message-routes.ts'
 import { artifactRoutes } from './artifact-routes.ts'
 import { commandRoutes } from './command-routes.ts'
 import { inboxRoutes } from './inbox-routes.ts'
@@ -16,4 +18,6 @@ export const apiRoutes: readonly Route[] = [
   ...artifactRoutes,
   ...inboxRoutes,
   ...reportRoutes,
+  ...agUiRoutes,
+  ...uiMessageRoutes,
 ]

@@ -1,11 +1,9 @@
 import type { RunHandle, RunRow, SteerAction, Troupe } from '../../../index.ts'
-import { validateValue } from '../../../schema/schema.ts'
 import * as z from '../../../schema/zod.ts'
 import { refuse } from '../checks/refusal.ts'
-import type { HttpParts } from '../http-parts.ts'
 import { defineRoute } from './route.ts'
 import { runItemFrom } from './run-item.ts'
-import { startablePatterns } from './startable-patterns.ts'
+import { requireExecution, startPattern } from './start-pattern.ts'
 
 /*
  * Commands to runs. They are recorded in the name of the caller, never in one that the request gives. A request chooses no model, path,
@@ -26,17 +24,7 @@ const startRun = defineRoute({
   body: startBody,
   response: { description: 'The id of the new run: `{ run_id }`.' },
   async handle({ params: { pattern: name = '' }, body: { input, tags }, parts }) {
-    requireExecution(parts)
-    const startable = await startablePatterns(parts.troupe)
-    const found = startable.find(({ pattern }) => pattern.name === name)
-    if (!found) {
-      const known = startable.map(({ pattern }) => pattern.name).join(', ')
-      throw refuse(404, { code: 'not_found', message: 'no such pattern can be started here', hint: `known: ${known}` })
-    }
-    const parsed = validateValue(found.input, input)
-    if (!parsed.ok) throw refuse(400, { code: 'invalid_input', message: `input: ${parsed.problem}` })
-    const options = { limits: parts.runLimits, ...(tags ? { tags } : undefined) }
-    return startedRun(await parts.troupe.stream(name, parsed.value as never, options))
+    return startedRun(await startPattern(parts, { pattern: name, input, tags }))
   },
 })
 
@@ -107,15 +95,6 @@ const steerRun = defineRoute({
     return { answered_gate: handle.answered_gate ?? null }
   },
 })
-
-function requireExecution({ executes }: HttpParts): void {
-  if (executes) return
-  throw refuse(409, {
-    code: 'not_executing',
-    message: 'this server only shows runs',
-    hint: 'start it without --no-execute, or use the command line',
-  })
-}
 
 /** The run goes on by itself; its journal has its errors. */
 function startedRun({ run_id, result }: RunHandle): { run_id: string } {

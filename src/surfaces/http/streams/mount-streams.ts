@@ -1,25 +1,19 @@
 import type { Context } from 'hono'
-import { toTroupeError } from '../../../errors.ts'
 import type { Troupe } from '../../../index.ts'
-import type { Principal } from '../auth/principal.ts'
 import { refuse } from '../checks/refusal.ts'
 import type { HttpApp, HttpEnvironment } from '../http-parts.ts'
 import type { DocumentedRoute } from '../routes/route.ts'
 import type { SseProducer } from './sse-connection.ts'
+import type { ConnectionParts } from './sse-response.ts'
+import { connectionOf } from './sse-response.ts'
 import type { ServerStreamOptions } from './streams.ts'
 import { createStreams } from './streams.ts'
 import type { TimelineFold } from './timeline-feed.ts'
 import { newTimelineFold } from './timeline-fold.ts'
 
 /** The parts that streams work with. */
-export interface StreamParts {
+export interface StreamParts extends ConnectionParts {
   troupe: Troupe
-  /** Aborted when the server stops: streams end. */
-  signal: AbortSignal
-  /** Counts a stream of the caller; throws 429 above the limit. Returns the function that ends it. */
-  openStream(principal: Principal): () => void
-  /** Told about errors that callers do not see. */
-  onError?(error: Error): void
   options?: Partial<ServerStreamOptions>
   /** Default: the timeline with the views of all patterns. */
   newFold?(): Promise<TimelineFold>
@@ -63,15 +57,13 @@ const routes: readonly DocumentedRoute[] = [
  * `text/event-stream` is passed on. Returns the routes for the OpenAPI document.
  */
 export function mountStreams(app: HttpApp, parts: StreamParts): readonly DocumentedRoute[] {
-  const { troupe, signal, openStream, newFold, options } = parts
+  const { troupe, signal, newFold, options } = parts
   const streams = createStreams({ troupe, newFold: newFold ?? (() => newTimelineFold(troupe)), options })
   signal.addEventListener('abort', () => streams.close(), { once: true })
-  const respond = (context: Context<HttpEnvironment>, produce: SseProducer) =>
-    streams.respond(produce, {
-      onEnd: openStream(context.get('principal')),
-      onError: (thrown) => parts.onError?.(toTroupeError(thrown)),
-      ...disconnectOf(context),
-    })
+  const respond = (context: Context<HttpEnvironment>, produce: SseProducer) => {
+    const { signal: _signal, ...connection } = connectionOf(context, parts)
+    return streams.respond(produce, connection)
+  }
 
   app.get('/api/runs/:run_id/events', async (context, next) => {
     if (!context.req.header('accept')?.includes(SSE)) return next()
@@ -87,12 +79,6 @@ export function mountStreams(app: HttpApp, parts: StreamParts): readonly Documen
   })
   app.get('/api/changes', (context) => respond(context, streams.lists()))
   return routes
-}
-
-/** A socket that is destroyed, instead of a body with an error: that would wait for a client that does not read, and show it the error. */
-function disconnectOf({ env }: Context<HttpEnvironment>): { disconnect?: () => void } {
-  const outgoing = env?.outgoing
-  return outgoing ? { disconnect: () => void outgoing.destroy() } : {}
 }
 
 function lastEventId(context: Context): number | undefined {

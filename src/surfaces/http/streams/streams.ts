@@ -2,7 +2,9 @@ import type { Troupe } from '../../../index.ts'
 import { eventStream } from './event-stream.ts'
 import { RunListFeed } from './list-stream.ts'
 import type { SseOptions, SseProducer } from './sse-connection.ts'
-import { DEFAULT_SSE_OPTIONS, SSE_HEADERS, sseBody } from './sse-connection.ts'
+import { DEFAULT_SSE_OPTIONS } from './sse-connection.ts'
+import type { StreamConnection } from './sse-response.ts'
+import { sseResponse } from './sse-response.ts'
 import { StoreWatcher } from './store-watcher.ts'
 import type { FeedOptions, TimelineFold } from './timeline-feed.ts'
 import { DEFAULT_FEED_OPTIONS } from './timeline-feed.ts'
@@ -28,16 +30,6 @@ export interface StreamSource {
   options?: Partial<ServerStreamOptions> | undefined
 }
 
-export interface StreamConnection {
-  headers?: Readonly<Record<string, string>>
-  /** Called when the stream has ended or the client has left. */
-  onEnd?(): void
-  /** Called with the error that ended the stream. */
-  onError?(error: unknown): void
-  /** Ends the connection at once. */
-  disconnect?(): void
-}
-
 /** The live streams of a server. */
 export interface Streams {
   events(run_id: string, after: number): SseProducer
@@ -45,7 +37,7 @@ export interface Streams {
   timeline(run_id: string, after: number | undefined): SseProducer
   lists(): SseProducer
   /** The response of a stream. */
-  respond(produce: SseProducer, connection?: StreamConnection): Response
+  respond(produce: SseProducer, connection?: Omit<StreamConnection, 'signal'>): Response
   /** The number of timelines that are kept. */
   readonly feeds: number
   /** Ends all streams. */
@@ -65,22 +57,7 @@ export function createStreams({ troupe, newFold, options: given }: StreamSource)
     events: (run_id, after) => eventStream({ troupe, watcher }, run_id, after),
     timeline: (run_id, after) => timelineStream(feeds, run_id, after),
     lists: () => lists.stream(),
-    respond(produce, { headers, onEnd, onError, disconnect } = {}) {
-      const produceUntilClosed: SseProducer = async (client) => {
-        const signal = AbortSignal.any([client.signal, closing.signal])
-        try {
-          await produce({ signal, write: (frame) => client.write(frame) })
-        } catch (thrown) {
-          if (signal.aborted) return
-          onError?.(thrown)
-          throw thrown
-        } finally {
-          onEnd?.()
-        }
-      }
-      const body = sseBody(produceUntilClosed, options, disconnect)
-      return new Response(body, { headers: { ...SSE_HEADERS, ...headers } })
-    },
+    respond: (produce, connection) => sseResponse(produce, { options, signal: closing.signal, ...connection }),
     close() {
       closing.abort()
       feeds.close()

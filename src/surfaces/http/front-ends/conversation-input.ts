@@ -1,0 +1,41 @@
+import type { JsonSchema } from '../../../index.ts'
+import { refuse } from '../checks/refusal.ts'
+
+/** A message of a chat front end, with its text. */
+export interface ChatText {
+  role: string
+  text: string
+}
+
+const MAX_HISTORY_MESSAGES = 50
+const MAX_HISTORY_LENGTH = 100_000
+
+/** The instruction: the last message, after those before it. */
+export function conversationText(messages: readonly ChatText[]): string {
+  const last = messages.at(-1)
+  if (last?.role !== 'user' || last.text.trim() === '') {
+    throw refuse(400, {
+      code: 'invalid_input',
+      message: 'messages: the last message is not one of the user with text',
+      hint: 'only text is supported; send what the run should do as the last message',
+    })
+  }
+  const spoken = messages.slice(0, -1).filter(({ role, text }) => ['user', 'assistant'].includes(role) && text !== '')
+  if (spoken.length === 0) return last.text
+  const lines = spoken.slice(-MAX_HISTORY_MESSAGES).map(({ role, text }) => `${role}: ${text}`)
+  while (lines.length > 1 && lines.join('').length > MAX_HISTORY_LENGTH) lines.shift()
+  return `Conversation so far:\n\n${lines.join('\n\n')}\n\nNow:\n\n${last.text}`
+}
+
+/** The input with the text in the first required text field that the request does not give. Without one, the input must be complete. */
+export function withInstruction(schema: JsonSchema, given: Readonly<Record<string, unknown>>, text: string): unknown {
+  const { properties = {}, required = [] } = schema as {
+    properties?: Record<string, { type?: string; enum?: unknown }>
+    required?: readonly string[]
+  }
+  const field = required.find((name) => {
+    const property = properties[name]
+    return property?.type === 'string' && property.enum === undefined && !(name in given)
+  })
+  return field === undefined ? given : { ...given, [field]: text }
+}

@@ -1,0 +1,41 @@
+import type { RunHandle } from '../../../index.ts'
+import { validateValue } from '../../../schema/schema.ts'
+import { refuse } from '../checks/refusal.ts'
+import type { HttpParts } from '../http-parts.ts'
+import type { StartablePattern } from './startable-patterns.ts'
+import { startablePatterns } from './startable-patterns.ts'
+
+export interface PatternRequest {
+  pattern: string
+  input: unknown
+  tags?: readonly string[] | undefined
+}
+
+/** Starts a run of a pattern with the input that a request may give. */
+export async function startPattern(parts: HttpParts, request: PatternRequest): Promise<RunHandle> {
+  const { input } = await findStartable(parts, request.pattern)
+  const parsed = validateValue(input, request.input)
+  if (!parsed.ok) throw refuse(400, { code: 'invalid_input', message: `input: ${parsed.problem}` })
+  const { tags } = request
+  const options = { limits: parts.runLimits, ...(tags ? { tags } : undefined) }
+  return parts.troupe.stream(request.pattern, parsed.value as never, options)
+}
+
+/** 404 for a pattern that cannot be started here; 409 if nothing can. */
+export async function findStartable(parts: HttpParts, name: string): Promise<StartablePattern> {
+  requireExecution(parts)
+  const startable = await startablePatterns(parts.troupe)
+  const found = startable.find(({ pattern }) => pattern.name === name)
+  if (found) return found
+  const known = startable.map(({ pattern }) => pattern.name).join(', ')
+  throw refuse(404, { code: 'not_found', message: 'no such pattern can be started here', hint: `known: ${known}` })
+}
+
+export function requireExecution({ executes }: HttpParts): void {
+  if (executes) return
+  throw refuse(409, {
+    code: 'not_executing',
+    message: 'this server only shows runs',
+    hint: 'start it without --no-execute, or use the command line',
+  })
+}

@@ -1,0 +1,59 @@
+import type { Context } from 'hono'
+import { toTroupeError } from '../../../errors.ts'
+import type { Principal } from '../auth/principal.ts'
+import type { HttpEnvironment } from '../http-parts.ts'
+import type { SseOptions, SseProducer } from './sse-connection.ts'
+import { SSE_HEADERS, sseBody } from './sse-connection.ts'
+
+/** How one stream is connected. */
+export interface StreamConnection {
+  options?: SseOptions
+  headers?: Readonly<Record<string, string>>
+  /** Aborted when the server stops: the stream ends. */
+  signal: AbortSignal
+  /** Called when the stream has ended or the client has left. */
+  onEnd?(): void
+  /** Called with the error that ended the stream. */
+  onError?(error: unknown): void
+  /** Ends the connection at once. */
+  disconnect?(): void
+}
+
+/** The response of a stream. */
+export function sseResponse(produce: SseProducer, connection: StreamConnection): Response {
+  const produceUntilStopped: SseProducer = async (client) => {
+    const signal = AbortSignal.any([client.signal, connection.signal])
+    try {
+      await produce({ signal, write: (frame) => client.write(frame) })
+    } catch (thrown) {
+      if (signal.aborted) return
+      connection.onError?.(thrown)
+      throw thrown
+    } finally {
+      connection.onEnd?.()
+    }
+  }
+  const { options, headers, disconnect } = connection
+  const body = sseBody(produceUntilStopped, options, disconnect)
+  return new Response(body, { headers: { ...SSE_HEADERS, ...headers } })
+}
+
+export interface ConnectionParts {
+  signal: AbortSignal
+  /** Counts a stream of the caller; throws 429 above the limit. Returns the function that ends it. */
+  openStream(principal: Principal): () => void
+  /** Told about errors that callers do not see. */
+  onError?(error: Error): void
+}
+
+/** The connection of a request: counted for its caller until the stream has ended. */
+export function connectionOf(context: Context<HttpEnvironment>, parts: ConnectionParts): StreamConnection {
+  const outgoing = context.env?.outgoing
+  return {
+    signal: parts.signal,
+    onEnd: parts.openStream(context.get('principal')),
+    onError: (thrown) => parts.onError?.(toTroupeError(thrown)),
+    // A body with an error instead would wait for a client that does not read, and show it the error.
+    ...(outgoing ? { disconnect: () => void outgoing.destroy() } : undefined),
+  }
+}
