@@ -1,4 +1,4 @@
-import type { ModelTokens, OpenQuestion, RunAgent, RunMessage } from './run-message.ts'
+import type { ModelTokens, RunAgent, RunMessage, RunQuestion } from './run-message.ts'
 
 /* The messages of a run as events of the AG-UI protocol 1.0 (https://docs.ag-ui.com). */
 
@@ -133,7 +133,7 @@ function custom(name: string, value: unknown, agent: RunAgent | undefined): AgUi
   return { type: 'CUSTOM', name, value, ...attribution(agent) }
 }
 
-function questionData({ gate_id, question, choices, asked_by, detail }: OpenQuestion): Record<string, unknown> {
+function questionData({ gate_id, question, choices, asked_by, detail }: RunQuestion): Record<string, unknown> {
   return { gate_id, question, choices: choices ?? null, asked_by: asked_by ?? null, detail: detail ?? null }
 }
 
@@ -172,7 +172,7 @@ function ended(agent: RunAgent): MessageOf<'agent_end'> {
   return { kind: 'agent_end', agent, status: 'cancelled', text: '', error: null }
 }
 
-function toInterrupt(question: OpenQuestion): Record<string, unknown> {
+function toInterrupt(question: RunQuestion): Record<string, unknown> {
   const { gate_id, choices, call, agent } = question
   return {
     id: gate_id,

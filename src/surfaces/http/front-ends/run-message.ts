@@ -12,7 +12,7 @@ export interface RunAgent {
   call: string | undefined
 }
 
-export interface OpenQuestion {
+export interface RunQuestion {
   gate_id: string
   question: string
   choices?: readonly string[]
@@ -36,7 +36,7 @@ export type RunOutcome =
   | { status: 'completed'; output: unknown }
   | { status: 'failed'; error: Pick<ErrorRecord, 'code' | 'message'> }
   | { status: 'cancelled'; reason: string }
-  | { status: 'waiting'; questions: readonly OpenQuestion[] }
+  | { status: 'waiting'; questions: readonly RunQuestion[] }
   | { status: 'interrupted' }
 
 export type PartType = 'text' | 'reasoning'
@@ -54,7 +54,7 @@ export type RunMessage =
   | { kind: 'part_delta'; id: string; type: PartType; agent: RunAgent; text: string }
   | { kind: 'call'; id: string; tool: string; input: unknown; agent: RunAgent }
   | { kind: 'result'; call: string; output: unknown; error: ErrorRecord | null; agent: RunAgent }
-  | { kind: 'question'; question: OpenQuestion }
+  | { kind: 'question'; question: RunQuestion }
   | { kind: 'answer'; gate_id: string; answer: unknown; by: string }
   | { kind: 'artifact'; name: string; version: number }
   /** An event of a pattern, or one that this version does not know. */

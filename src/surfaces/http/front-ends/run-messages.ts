@@ -3,7 +3,7 @@ import { outputText } from '../../../views/pattern-views.ts'
 import { isPatternEvent } from '../../../views/run-reducer.ts'
 import type { LoadedView } from '../../../views/run-view.ts'
 import { ResponseParts } from './response-parts.ts'
-import type { ModelTokens, OpenQuestion, RunAgent, RunMessage, RunOutcome } from './run-message.ts'
+import type { ModelTokens, RunAgent, RunMessage, RunOutcome, RunQuestion } from './run-message.ts'
 
 type EventWith<T extends Event['type']> = Extract<Event, { type: T }>
 
@@ -15,7 +15,7 @@ export class RunMessages {
   readonly #agents = new Map<string, RunAgent>()
   readonly #openAgents = new Set<RunAgent>()
   readonly #calls = new Set<string>()
-  readonly #questions = new Map<string, OpenQuestion>()
+  readonly #questions = new Map<string, RunQuestion>()
   readonly #models = new Map<string, string>()
   readonly #tokens = new Map<string, ModelTokens>()
   #main: RunAgent | undefined

@@ -1,4 +1,4 @@
-import type { OpenQuestion, RunAgent, RunMessage } from './run-message.ts'
+import type { RunAgent, RunMessage, RunQuestion } from './run-message.ts'
 
 /* The messages of a run as chunks of one UI message of the AI SDK (UI message stream protocol v1). */
 
@@ -11,7 +11,7 @@ type MessageOf<Kind extends RunMessage['kind']> = Extract<RunMessage, { kind: Ki
 
 /** The chunks have one message, whose steps are the turns of the main agent; other agents are data parts. */
 export class UiMessageChunks {
-  readonly #questions = new Map<string, OpenQuestion>()
+  readonly #questions = new Map<string, RunQuestion>()
   #isStepOpen = false
 
   add(message: RunMessage): UiMessageChunk[] {
@@ -95,7 +95,7 @@ function agentPart(agent: RunAgent, state: Record<string, unknown>): UiMessageCh
   return { type: 'data-agent', id: agent.id, data }
 }
 
-function questionPart(question: OpenQuestion, state: Record<string, unknown>): UiMessageChunk {
+function questionPart(question: RunQuestion, state: Record<string, unknown>): UiMessageChunk {
   const { gate_id, choices, asked_by, detail, call } = question
   const data = {
     gate_id,
