@@ -3,8 +3,8 @@ import { DefaultChatTransport, readUIMessageStream } from 'ai'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { TestHttpServer } from '../../../../test/support/front-end-server.ts'
 import { startTestHttpServer } from '../../../../test/support/front-end-server.ts'
-import { agents, createTestTroupe, taskCall } from '../../../../test/support/test-troupe.ts'
-import type { Troupe } from '../../../index.ts'
+import { agents, createTestTroupe, modelFromRules, taskCall } from '../../../../test/support/test-troupe.ts'
+import type { Model, Troupe } from '../../../index.ts'
 
 /* With the client of the AI SDK: the transport of `useChat`, and the function that puts messages together. */
 
@@ -23,8 +23,8 @@ interface Setup {
   reconnect(run_id: string): Promise<UIMessage>
 }
 
-async function setUp(rules: Record<string, unknown>[], pattern = 'task'): Promise<Setup> {
-  const { troupe } = await createTestTroupe({ agents, rules })
+async function setUp(rules: Record<string, unknown>[], pattern = 'task', model?: Model): Promise<Setup> {
+  const { troupe } = await createTestTroupe({ agents, ...(model ? { model } : { rules }) })
   const server = await startTestHttpServer(troupe)
   open.push(
     () => troupe.close(),
@@ -81,15 +81,27 @@ const longText = 'The plan has many words. '.repeat(20).trim()
 
 describe('the UI message stream', () => {
   test('HT22 a run is one message: text as it is written, calls with their results, and sub-agents as data', async () => {
-    const { send, troupe } = await setUp([
-      {
-        when: { agent: 'lead', turn: 1 },
-        reply: { text: longText, delayMs: 100, toolCalls: [taskCall('coder', 'Write it.')] },
-      },
+    const scripted = modelFromRules(
+      { when: { agent: 'lead', turn: 1 }, reply: { text: longText, toolCalls: [taskCall('coder', 'Write it.')] } },
       { when: { agent: 'coder' }, reply: { text: 'Written.' } },
       { reply: { text: 'Done.' } },
-    ])
-    const { message, states, errors } = await readMessage(await send())
+    )
+    const connected = Promise.withResolvers<void>()
+    const model: Model = {
+      name: 'scripted',
+      async *stream(request, signal) {
+        await connected.promise
+        yield* scripted.stream(request, signal)
+      },
+    }
+    const { send, troupe } = await setUp([], 'task', model)
+    const onChunk = new TransformStream<UIMessageChunk, UIMessageChunk>({
+      transform(chunk, controller) {
+        connected.resolve()
+        controller.enqueue(chunk)
+      },
+    })
+    const { message, states, errors } = await readMessage((await send()).pipeThrough(onChunk))
     expect(errors).toEqual([])
     expect(textOf(message)).toBe(`${longText}|Done.`)
     expect(new Set(states.map(textOf)).size).toBeGreaterThan(4)

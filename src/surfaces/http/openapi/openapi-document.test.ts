@@ -84,7 +84,7 @@ describe('the OpenAPI document', () => {
     const documented = operationsOf(api)
     const names = (await server.troupe.patterns()).filter(({ only }) => only !== 'tool').map(({ name }) => name)
     const expected = apiRoutes.flatMap(({ path, method: name }) =>
-      path.includes(':pattern')
+      path.startsWith('/api/patterns/:pattern')
         ? names.map((pattern) => `${name} ${path.replace(':pattern', pattern)}`)
         : [`${name} ${path.replaceAll(/:(\w+)/g, '{$1}')}`],
     )
