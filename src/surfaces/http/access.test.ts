@@ -1,6 +1,8 @@
 import { mkdtemp, readdir, readFile, stat } from 'node:fs/promises'
+import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { startTestServer } from '../../../test/support/http-harness.ts'
 import { openCredentials } from './auth/credentials.ts'
@@ -10,6 +12,28 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 const write = (token: string) => ({ ...bearer(token), 'x-troupe-request': '1' })
 
 describe('who may call', () => {
+  test('HS1 with a certificate the server speaks TLS, also to the page', async () => {
+    const read = (name: string) =>
+      readFile(fileURLToPath(new URL(`../../../test/fixtures/tls/${name}.pem`, import.meta.url)), 'utf8')
+    const [cert, key] = [await read('cert'), await read('key')]
+    const { server, token, send } = await startTestServer({ listen: { tls: { cert, key } } })
+    expect(server.address).toBe(`https://127.0.0.1:${server.port}`)
+    await expect(send('/api/runs')).rejects.toThrow()
+    const status = await new Promise((resolve, reject) => {
+      const headers = { ...bearer(token), origin: server.address }
+      request(
+        { host: '127.0.0.1', port: server.port, path: '/api/runs', ca: cert, headers, agent: false },
+        (response) => {
+          response.resume()
+          resolve(response.statusCode)
+        },
+      )
+        .on('error', reject)
+        .end()
+    })
+    expect(status).toBe(200)
+  })
+
   test('HS2 a Unix socket can be used by its owner only, and is removed when the server stops', async () => {
     const socket = join(await mkdtemp(join(tmpdir(), 'troupe-socket-')), 's')
     const { token, send, stop, server } = await startTestServer({ listen: { socket } })

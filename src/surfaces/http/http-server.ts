@@ -14,6 +14,8 @@ export interface ListenOptions {
   port: number
   socket?: string
   tls?: { cert: string; key: string }
+  /** A proxy in front does the encryption. */
+  behindProxy?: boolean
   /** Names that clients use besides the address: `troupe.example.com`. */
   publicHosts?: readonly string[]
 }
@@ -111,11 +113,9 @@ function allowedHosts({ host, socket, tls, publicHosts = [] }: ListenOptions, po
   return { names: new Set(names), origins: new Set(origins), cookie: `__Host-troupe-${port ?? 'socket'}` }
 }
 
-function addressText(
-  { host, socket, tls, publicHosts: [publicHost] = [] }: ListenOptions,
-  port: number | undefined,
-): string {
+function addressText(options: ListenOptions, port: number | undefined): string {
+  const { host, socket, tls, behindProxy = false, publicHosts: [publicHost] = [] } = options
   if (socket !== undefined) return socket
   const name = publicHost ?? `${host.includes(':') ? `[${host}]` : host}:${port}`
-  return `${tls ? 'https' : 'http'}://${name}`
+  return `${tls || behindProxy ? 'https' : 'http'}://${name}`
 }

@@ -47,6 +47,7 @@ export function listenOptionsFrom(options: ServeOptions): ListenOptions {
     port: portFrom(options.port),
     ...(socket === undefined ? undefined : { socket: resolve(socket) }),
     ...(tls ? { tls } : undefined),
+    ...(behindProxy ? { behindProxy } : undefined),
     ...(publicHost ? { publicHosts: publicHost } : undefined),
   }
 }
