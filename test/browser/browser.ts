@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { chromium } from 'playwright-core'
 import { findProgram } from '../../src/tools/search/ripgrep.ts'
@@ -38,6 +39,12 @@ export async function openPage(
   const problems = collectProblems(page)
   await page.goto(address)
   return { page, context, problems, [Symbol.asyncDispose]: () => context.close() }
+}
+
+/** Writes a picture of the page to the folder in `TROUPE_SCREENSHOTS`; without the variable, nothing. */
+export async function saveScreenshot(page: Page, name: string): Promise<void> {
+  const folder = process.env.TROUPE_SCREENSHOTS
+  if (folder) await page.screenshot({ path: join(folder, `${name}.png`) })
 }
 
 export function collectProblems(page: Page): string[] {

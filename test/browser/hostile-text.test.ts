@@ -1,5 +1,5 @@
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { findProgram } from '../../src/tools/search/ripgrep.ts'
 import { requireProgram } from '../support/require-program.ts'
 import { launchBrowser, openPage } from './browser.ts'
@@ -17,6 +17,8 @@ const PLANTED = [
   `user\u202egnp.exe \u2066hidden\u2069 \u200bzero`,
 ].join(' ')
 const LONG = 'x'.repeat(300_000)
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 let browser: Browser
 let serve: ServeProcess
@@ -41,11 +43,11 @@ beforeAll(async () => {
     ],
   }
   ;[browser, serve] = await Promise.all([launchBrowser(), startServe({ script })])
-}, 60_000)
+})
 afterAll(async () => {
   await browser?.close()
   await serve?.[Symbol.asyncDispose]()
-}, 30_000)
+})
 
 test('WB20 planted text is shown, never executed, and nothing is asked of other hosts', async () => {
   requireProgram('chromium')
@@ -79,4 +81,4 @@ test('WB20 planted text is shown, never executed, and nothing is asked of other 
   expect(await page.title()).not.toBe('run')
   expect(foreign).toEqual([])
   expect(problems).toEqual([])
-}, 60_000)
+})

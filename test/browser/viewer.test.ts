@@ -1,5 +1,5 @@
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { findProgram } from '../../src/tools/search/ripgrep.ts'
 import { requireProgram } from '../support/require-program.ts'
 import { launchBrowser, openPage } from './browser.ts'
@@ -9,17 +9,19 @@ import { startServe } from './serve-process.ts'
 
 /* The frame and the list of runs in a real browser, against a real server. One browser and one server for the file. */
 
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+
 let browser: Browser
 let serve: ServeProcess
 
 beforeAll(async () => {
   if (findProgram('chromium') === undefined) return
   ;[browser, serve] = await Promise.all([launchBrowser(), startServe({ script: sampleScript })])
-}, 60_000)
+})
 afterAll(async () => {
   await browser?.close()
   await serve?.[Symbol.asyncDispose]()
-}, 30_000)
+})
 
 const start = (instruction: string, tags: readonly string[] = []) =>
   serve.api<{ run_id: string }>('POST', '/api/patterns/task/runs', { input: { agent: 'default', instruction }, tags })
@@ -109,7 +111,7 @@ test('WB12 keyboard only: filter, move, start a run, cancel it after a question,
     .getByText('Cancelled')
     .waitFor()
   expect(problems).toEqual([])
-}, 40_000)
+})
 
 test('WB13 the server is killed and started again: the page says so, reconnects and shows what happened meanwhile', async () => {
   requireProgram('chromium')
@@ -123,7 +125,7 @@ test('WB13 the server is killed and started again: the page says so, reconnects 
   await page.getByText('Live', { exact: true }).waitFor()
   await row.locator('.column-state').getByText('Completed').waitFor()
   expect(problems).toEqual([])
-}, 40_000)
+})
 
 test('WB14 dark theme is remembered; at 400 px nothing is wider than the page', async () => {
   requireProgram('chromium')
@@ -137,9 +139,13 @@ test('WB14 dark theme is remembered; at 400 px nothing is wider than the page', 
   await page.reload()
   await page.locator('.run-row').first().waitFor()
   expect(await ground()).not.toBe(light)
-  for (const path of ['/runs', '/inbox', '/metrics']) {
-    await page.goto(serve.address + path)
-    await page.getByRole('main').waitFor()
+  for (const [name, path] of [
+    ['Inbox', '/inbox'],
+    ['Metrics', '/metrics'],
+    ['Runs', '/runs'],
+  ] as const) {
+    await page.getByRole('link', { name, exact: true }).click()
+    await page.waitForURL(`**${path}`)
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(400)
   }
 })
