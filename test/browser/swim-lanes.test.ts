@@ -1,7 +1,9 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { findProgram } from '../../src/tools/search/ripgrep.ts'
 import type { LanesServer } from '../support/lanes-server.ts'
 import { startLanesServer } from '../support/lanes-server.ts'
+import { requireProgram } from '../support/require-program.ts'
 import { BUILD_SAMPLE_NOW, buildSample } from '../support/sample-timelines.ts'
 import { changesBetween, timelineUpTo } from '../support/timeline-builder.ts'
 import { launchBrowser, openPage } from './browser.ts'
@@ -15,6 +17,7 @@ let server: LanesServer
 let browser: Browser
 
 beforeAll(async () => {
+  if (findProgram('chromium') === undefined) return
   server = await startLanesServer({
     build: () => ({ timeline: sample, now: BUILD_SAMPLE_NOW }),
     early: () => ({ timeline: timelineUpTo(sample, early), now: BUILD_SAMPLE_NOW - 300_000 }),
@@ -28,6 +31,7 @@ afterAll(async () => {
 })
 
 async function openLanes(name: string, viewport = { width: 1200, height: 700 }) {
+  requireProgram('chromium')
   const options = { viewport, colorScheme: 'light', reducedMotion: 'reduce' } as const
   const opened = await openPage(browser, `${server.url}/?sample=${name}`, options)
   await painted(opened.page)

@@ -19,7 +19,7 @@ const STEPS = [
 ]
 
 export function tickStep(k: number): number {
-  return STEPS.find((step) => step * k >= (step < MINUTE ? 68 : 56)) ?? 30 * 24 * HOUR
+  return STEPS.find((step) => step * k >= (step < SECOND ? 92 : step < MINUTE ? 68 : 56)) ?? 30 * 24 * HOUR
 }
 
 /** Offset of local time from UTC at a time, in milliseconds. */

@@ -23,7 +23,7 @@ const LEFT = 10
 const AIR = 16
 /** A live run is not shown smaller than this while it is followed, in pixels per second. */
 const SMALLEST_LIVE = 0.85
-const SHORTEST_SPAN = 120_000
+const SHORTEST_SPAN = 20_000
 const NARROW = 720
 const NARROW_SPAN = 300_000
 const NO_GAPS: GapsAt = () => []

@@ -1,4 +1,4 @@
-import { indexRange } from '../data/lane-columns.ts'
+import { indexRange, upperBound } from '../data/lane-columns.ts'
 import type { Brush, Context } from './brush.ts'
 import { fillRounded, strokeLine } from './brush.ts'
 import type { Bar } from './call-marks.ts'
@@ -18,7 +18,7 @@ export interface CallBox extends Rectangle {
   index: number
 }
 
-/** Boxes of the calls of a turn. A box is as wide as its text, as long as the next call in its row leaves room. */
+/** Boxes of the calls of a turn. A box is as wide as its text, as long as the next call in its row and the next turn leave room. */
 export function callBoxes(
   frame: Frame,
   row: LaneRow,
@@ -49,6 +49,9 @@ export function callBoxes(
     last[place] = box
     boxes.push(box)
   }
+  const next = calls.start[upperBound(calls.start, bar.to)]
+  const limit = next === undefined ? Infinity : frame.scale.x(next) - GAP
+  for (const box of last) if (box) box.width = Math.max(SMALLEST, Math.min(box.width, limit - box.x))
   return boxes
 }
 

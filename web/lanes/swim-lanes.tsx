@@ -71,7 +71,7 @@ export function SwimLanes(props: SwimLanesProps) {
   }, [controller, selection, connected])
 
   const moment = store.at(props.replaySeq)
-  const lanes = Math.min(7, Math.max(2, store.rows('lanes').length))
+  const lanes = Math.min(7, Math.max(4, store.rows('lanes').length))
   return (
     <section className="swim-lanes" aria-label="Swimlanes">
       <LanesToolbar {...{ controller, chrome }} extra={props.toolbar} />

@@ -96,7 +96,7 @@ export function panBy(scale: TimeScale, pixels: number): View {
   return { from: scale.time(pixels), k: scale.view.k }
 }
 
-/** From a month in a screen to 0.4 px for a millisecond. */
+/** From a month in a screen to 2 px for a millisecond. */
 export function clampZoom(k: number): number {
-  return Math.min(0.4, Math.max(3e-7, k))
+  return Math.min(2, Math.max(3e-7, k))
 }
