@@ -141,6 +141,7 @@ export function timelineOf(script: TimelineScript): Timeline {
     ),
     gates: (script.gates ?? []).map((gate, index) => ({
       id: `g${index + 1}`,
+      gate_id: `g${index + 1}`,
       lane: gate.agent,
       session: script.sessions.findLast(({ agent, from }) => agent === gate.agent && from <= gate.from)?.id ?? null,
       call: gate.call ?? null,

@@ -5,7 +5,7 @@ import { rowText, rowTitle } from './row-text.ts'
 import { liveSession, reviveSession } from './session-rows.ts'
 import type { TimelineCall } from './timeline.ts'
 import type { CallEntry, TimelineState } from './timeline-state.ts'
-import { addRow, endSpan, markChanged, openSpan, rowId } from './timeline-state.ts'
+import { addRow, markChanged, rowId } from './timeline-state.ts'
 import { endTurnCall } from './turn-rows.ts'
 
 type ToolEvent = EventOf<'tool:pre'> | EventOf<'tool:post'> | EventOf<'tool:error'>
@@ -13,6 +13,7 @@ type ToolEvent = EventOf<'tool:pre'> | EventOf<'tool:post'> | EventOf<'tool:erro
 export function reduceToolEvent(state: TimelineState, event: ToolEvent): void {
   const { key, tool, parallel_group_id } = event.data
   const call = liveCall(state, event, { key, tool })
+  if (!call) return
   call.group = parallel_group_id ?? null
   if (event.type === 'tool:pre') {
     describeCall(state, call, event.data)
@@ -26,17 +27,23 @@ export function reduceToolEvent(state: TimelineState, event: ToolEvent): void {
 }
 
 /** The call with this key, with a row that has not ended: a call that is tried again has a new one. */
-export function liveCall(state: TimelineState, event: Event, { key, tool }: { key: string; tool: string }): CallEntry {
+export function liveCall(
+  state: TimelineState,
+  event: Event,
+  { key, tool }: { key: string; tool: string },
+): CallEntry | undefined {
   const known = state.index.calls.get(key)
   if (known?.row.ended_seq === null) return known
-  const session = liveSession(state, event) ?? (known?.session && reviveSession(state, event, known.session))
+  const session = liveSession(state, event) ?? (known && reviveSession(state, event, known.session))
+  if (!session) return undefined
   const turn = state.index.turns.get(parentStepKey(parentStepKey(key)))
   state.run.calls += 1
+  // No spread: of all rows, these are the most.
   const row: TimelineCall = {
-    id: rowId(state, 'calls', key),
+    id: known ? rowId(state, 'calls', key) : key,
     turn: turn?.row.id ?? null,
-    session: session?.row.id ?? '',
-    lane: session?.row.lane ?? '',
+    session: session.row.id,
+    lane: session.row.lane,
     number: state.run.calls,
     tool,
     category: known?.row.category ?? null,
@@ -45,9 +52,12 @@ export function liveCall(state: TimelineState, event: Event, { key, tool }: { ke
     target: known?.row.target ?? '',
     error: null,
     files: 0,
-    ...openSpan(state, event),
+    seq: event.seq,
+    ended_seq: null,
+    started_at: state.clock.now,
+    ended_at: null,
   }
-  const entry: CallEntry = { row, session, turn, group: known?.group ?? null, openGates: 0 }
+  const entry: CallEntry = { row, key, session, turn, group: known?.group ?? null, openGates: 0 }
   state.index.calls.set(key, entry)
   state.open.calls.add(entry)
   addRow(state, 'calls', row)
@@ -72,7 +82,8 @@ export function endCall(
   if (row.ended_seq !== null) return
   row.status = error === null ? 'ok' : 'failed'
   row.error = error === null ? null : rowText(state, error)
-  Object.assign(row, endSpan(state, event))
+  row.ended_seq = event.seq
+  row.ended_at = state.clock.now
   markChanged(state, 'calls', row)
   state.open.calls.delete(call)
   if (turn) endTurnCall(state, event, turn)

@@ -1,47 +1,63 @@
 import type { Event, EventOf } from '../../kernel/event.ts'
+import type { Gate } from '../../kernel/gate.ts'
 import type { SteerAction } from '../../kernel/steer-action.ts'
 import { formatSteerAction } from '../steer-text.ts'
 import { countCallGates, liveCall } from './call-rows.ts'
 import { agentLanes } from './lane-rows.ts'
 import { rowText, rowTitle } from './row-text.ts'
-import { enclosingCall, enclosingSession, liveSession } from './session-rows.ts'
+import { enclosingCall, enclosingSession, liveSession, reviveSession } from './session-rows.ts'
 import type { TimelineGate } from './timeline.ts'
 import type { CallEntry, GateEntry, SessionEntry, TimelineState } from './timeline-state.ts'
-import { addMessage, addRow, endSpan, markChanged, openSpan } from './timeline-state.ts'
+import { addMessage, addRow, endSpan, firstRowId, markChanged, openSpan } from './timeline-state.ts'
 
 export function reduceGateOpen(state: TimelineState, event: EventOf<'gate:open'>): void {
-  const { gate_id, key, question, choices, asked_by } = event.data
+  const { key, asked_by } = event.data
   // After a crash the same question is asked again.
-  if (state.index.gates.has(key)) return
+  if (state.index.gates.get(key)?.row.ended_seq === null) return
   const call = gateCall(state, event)
   const session = liveSession(state, event) ?? enclosingSession(state, key)
   const lane = session?.row.lane ?? (asked_by === undefined ? undefined : agentLanes(state, asked_by).lanes[0]?.id)
+  const row = addGate(state, event, { data: event.data, session, call, lane: lane ?? null })
+  const ref = { kind: 'gate', id: row.id } as const
+  addMessage(state, event, { from: row.lane, to: null, type: 'question', text: row.question, ref })
+}
+
+interface NewGate {
+  data: Gate
+  lane: string | null
+  session: SessionEntry | undefined
+  call: CallEntry | undefined
+}
+
+function addGate(state: TimelineState, event: Event, { data, lane, session, call }: NewGate): TimelineGate {
   const row: TimelineGate = {
-    id: gate_id,
-    lane: lane ?? null,
+    id: firstRowId(state, 'gates', data.gate_id),
+    gate_id: data.gate_id,
+    lane,
     session: session?.row.id ?? null,
     call: call?.row.id ?? null,
-    question: rowText(state, question),
-    choices: choices ?? null,
-    asked_by: asked_by ?? null,
+    question: rowText(state, data.question),
+    choices: data.choices ?? null,
+    asked_by: data.asked_by ?? null,
     answer: null,
     answered_by: null,
     ...openSpan(state, event),
   }
-  const entry: GateEntry = { row, session, call }
-  state.index.gates.set(key, entry)
+  const entry: GateEntry = { row, data, session, call }
+  state.index.gates.set(data.key, entry)
   state.open.gates.add(entry)
   state.run.open_gates = state.open.gates.size
   addRow(state, 'gates', row)
   if (call) countCallGates(state, call, 1)
   if (session) countSessionGates(state, session, 1)
-  addMessage(state, event, {
-    from: row.lane,
-    to: null,
-    type: 'question',
-    text: row.question,
-    ref: { kind: 'gate', id: gate_id },
-  })
+  return row
+}
+
+/** A question that the end of the run closed is open again when the run is reopened. */
+export function reopenGate(state: TimelineState, event: Event, { row, data, session, call }: GateEntry): void {
+  const asking = session && reviveSession(state, event, session)
+  const waiting = call && liveCall(state, event, { key: call.key, tool: call.row.tool })
+  addGate(state, event, { data, lane: row.lane, session: asking, call: waiting })
 }
 
 const PERMISSION = /^(.*\/tool\/\d+)\/permission(?:\/\d+)?$/
@@ -54,7 +70,7 @@ function gateCall(state: TimelineState, event: EventOf<'gate:open'>): CallEntry 
   const { permission = '' } = (detail ?? {}) as { permission?: unknown }
   const [, tool = '', subject = ''] = /^([^(]*)(?:\((.*)\))?$/s.exec(String(permission)) ?? []
   const call = liveCall(state, event, { key: callKey, tool })
-  if (call.row.target === '') call.row.target = rowTitle(state, subject)
+  if (call?.row.target === '') call.row.target = rowTitle(state, subject)
   return call
 }
 

@@ -10,7 +10,7 @@ import { endPhase } from './run-rows.ts'
 import { unblockSession } from './session-rows.ts'
 import type { TimelineLink } from './timeline.ts'
 import type { SessionEntry, TimelineState } from './timeline-state.ts'
-import { addMessage, addNotice, addRow, endSpan, markChanged, openSpan, rowId } from './timeline-state.ts'
+import { addMessage, addNotice, addRow, endSpan, firstRowId, markChanged, openSpan } from './timeline-state.ts'
 
 /* What patterns tell about their events. */
 
@@ -96,7 +96,7 @@ function applyMark(state: TimelineState, event: Event, { mark, isOwn, marks }: M
 function beginPhase(state: TimelineState, event: Event, title: string | null): void {
   endPhase(state, event)
   if (title === null) return
-  const row = { id: rowId(state, 'phases', `phase${event.seq}`), title: rowTitle(state, title) }
+  const row = { id: firstRowId(state, 'phases', `phase${event.seq}`), title: rowTitle(state, title) }
   state.current.phase = addRow(state, 'phases', { ...row, ...openSpan(state, event) })
 }
 
@@ -132,7 +132,7 @@ function blockSession(
   { entry, text }: { entry: SessionEntry; text: string },
 ): void {
   unblockSession(state, event, entry)
-  const row = { id: rowId(state, 'pauses', `p${event.seq}`), kind: 'blocked' as const, session: entry.row.id }
+  const row = { id: firstRowId(state, 'pauses', `p${event.seq}`), kind: 'blocked' as const, session: entry.row.id }
   entry.blocked = addRow(state, 'pauses', { ...row, text: rowText(state, text), ...openSpan(state, event) })
 }
 
@@ -153,7 +153,7 @@ function addLink(state: TimelineState, event: Event, mark: LinkMark): TimelineLi
   const receiver =
     kind === 'handoff' ? state.index.sessionsByKey.get(mark.to_session ?? '') : entryOf(state, mark.to_session, to)
   const row: TimelineLink = {
-    id: rowId(state, 'links', `${kind}:${event.seq}`),
+    id: firstRowId(state, 'links', `${kind}:${event.seq}`),
     kind,
     from: sender?.row.lane ?? null,
     to: receiver?.row.lane ?? null,

@@ -4,7 +4,7 @@ import { errorSummary } from '../error-summary.ts'
 import { formatDuration } from '../format-amount.ts'
 import { formatSteerAction } from '../steer-text.ts'
 import { endCall, liveCall } from './call-rows.ts'
-import { closeGate } from './gate-rows.ts'
+import { closeGate, reopenGate } from './gate-rows.ts'
 import { rowText, rowTitle } from './row-text.ts'
 import { endSessionRow, reviveSession } from './session-rows.ts'
 import type { TimelinePause } from './timeline.ts'
@@ -104,7 +104,8 @@ export function reduceRunEnd(state: TimelineState, event: EventOf<'run:end'>): v
   stopWork(state, event)
   endPause(state, event)
   for (const call of [...open.calls]) endCall(state, event, { call, error: 'The run ended before this call did' })
-  for (const gate of [...open.gates]) closeGate(state, event, gate)
+  state.current.unanswered = [...open.gates]
+  for (const gate of state.current.unanswered) closeGate(state, event, gate)
   for (const turn of [...open.turns]) endTurn(state, event, { turn })
   for (const entry of [...open.sessions]) endSessionRow(state, event, { entry, status: sessionStatus(status) })
   endPhase(state, event)
@@ -143,6 +144,7 @@ export function reduceRunReopen(state: TimelineState, event: EventOf<'run:reopen
   Object.assign(run, { status: 'pending', stop_reason: null, error: null, ended_at: null, ended_seq: null })
   if (limits) run.limits = { calls: limits.calls, tokens: limits.tokens, usd: limits.usd }
   for (const each of [key, ...additional_keys]) if (each !== null) revivePath(state, event, each)
+  for (const gate of state.current.unanswered.splice(0)) reopenGate(state, event, gate)
 }
 
 /** From the outermost to the innermost session and call that contain a key. */

@@ -30,7 +30,7 @@ function addSession(state: TimelineState, event: Event, { session_id, data, know
   const parent = state.index.sessions.get(data.parent_session_id ?? '') ?? enclosingSession(state, key)
   const lane = takeLane(state, event.seq, { data, earlier: known?.lane, parent: parent?.row.lane ?? null })
   const row: TimelineSession = {
-    id: rowId(state, 'sessions', session_id),
+    id: known ? rowId(state, 'sessions', session_id) : session_id,
     session_id,
     key,
     lane: lane.id,

@@ -1,4 +1,5 @@
 import type { Event, SessionOpen } from '../../kernel/event.ts'
+import type { Gate } from '../../kernel/gate.ts'
 import type { PriceBook } from '../../kernel/price.ts'
 import { NO_PRICES } from '../../kernel/price.ts'
 import type { Redactor } from '../../kernel/redactor.ts'
@@ -55,14 +56,15 @@ export interface SessionEntry {
 
 export interface TurnEntry {
   row: TimelineTurn
-  session: SessionEntry | undefined
+  session: SessionEntry
   /** Calls of the response that have not ended. */
   pending: number
 }
 
 export interface CallEntry {
   row: TimelineCall
-  session: SessionEntry | undefined
+  key: string
+  session: SessionEntry
   turn: TurnEntry | undefined
   group: string | null
   openGates: number
@@ -70,6 +72,7 @@ export interface CallEntry {
 
 export interface GateEntry {
   row: TimelineGate
+  data: Gate
   session: SessionEntry | undefined
   call: CallEntry | undefined
 }
@@ -107,6 +110,8 @@ export interface TimelineState {
   readonly current: {
     phase: TimelinePhase | undefined
     pause: TimelinePause | undefined
+    /** Questions that the end of the run closed. */
+    unanswered: GateEntry[]
     /** Delegations that were opened and that ended: the progress, unless the pattern tells it. */
     tasks: { opened: number; ended: number }
     hasProgress: boolean
@@ -162,7 +167,7 @@ export function newTimeline(sources: TimelineSources = {}): TimelineState {
       ...{ now: 0, recorded: 0, seq: 0, activeSince: undefined, activeBefore: 0, diedAt: undefined },
       lastType: '',
     },
-    current: { phase: undefined, pause: undefined, tasks: { opened: 0, ended: 0 }, hasProgress: false },
+    current: { phase: undefined, pause: undefined, unanswered: [], tasks: { opened: 0, ended: 0 }, hasProgress: false },
   }
 }
 
@@ -222,17 +227,25 @@ export function openSpan(
   return { seq, ended_seq: null, started_at: clock.now, ended_at: null }
 }
 
-/** The id for a new row: `id`, then `id#2` and so on. */
+/** The id for another row of the same thing: `id#2` and so on. */
 export function rowId({ index }: TimelineState, table: TimelineTable, id: string): string {
   const name = `${table}\n${id}`
-  const count = (index.repeats.get(name) ?? 0) + 1
+  const count = (index.repeats.get(name) ?? 1) + 1
   index.repeats.set(name, count)
-  return count === 1 ? id : `${id}#${count}`
+  return `${id}#${count}`
+}
+
+/** The id for a row that may be the first of several with this event. */
+export function firstRowId(state: TimelineState, table: TimelineTable, id: string): string {
+  const name = `${table}\n${id}`
+  if (state.index.repeats.has(name)) return rowId(state, table, id)
+  state.index.repeats.set(name, 1)
+  return id
 }
 
 /** `message` rows have no span; they are addressed to lanes that may appear later. */
 export function addMessage(state: TimelineState, event: Event, message: Omit<TimelineMessage, 'id' | 'seq' | 'at'>) {
-  const id = rowId(state, 'messages', `m${event.seq}`)
+  const id = firstRowId(state, 'messages', `m${event.seq}`)
   return addRow(state, 'messages', { id, seq: event.seq, at: state.clock.now, ...message })
 }
 
@@ -246,6 +259,6 @@ export function addNotice(
   event: Event,
   notice: Pick<TimelineNotice, 'kind' | 'text'> & { session?: string | null },
 ): void {
-  const id = rowId(state, 'notices', `n${event.seq}`)
+  const id = firstRowId(state, 'notices', `n${event.seq}`)
   addRow(state, 'notices', { id, seq: event.seq, at: state.clock.now, session: null, ...notice })
 }

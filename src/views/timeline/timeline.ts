@@ -147,8 +147,10 @@ export interface TimelineCall extends TimelineSpan {
 }
 
 export interface TimelineGate extends TimelineSpan {
-  /** The gate id. */
+  /** The gate id and, if it opens again with the run, `#` and a number. */
   id: string
+  /** The id for its answer. */
+  gate_id: string
   lane: string | null
   session: string | null
   call: string | null

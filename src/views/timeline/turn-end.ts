@@ -16,5 +16,5 @@ export function endTurn(
   if (how.ended_at !== undefined) row.ended_at = Math.max(row.started_at, Math.min(how.ended_at, state.clock.now))
   markChanged(state, 'turns', row)
   state.open.turns.delete(turn)
-  if (session?.turn === turn) session.turn = undefined
+  if (session.turn === turn) session.turn = undefined
 }

@@ -46,7 +46,7 @@ function beginRequest(state: TimelineState, key: string, event: EventOf<'model:b
     return
   }
   const turn = addTurn(state, event, { key, phase, again: known })
-  setTurnModel(state, turn, model)
+  if (turn) setTurnModel(state, turn, model)
 }
 
 function noticeUnpriced(state: TimelineState, event: Event, model: string): void {
@@ -56,29 +56,31 @@ function noticeUnpriced(state: TimelineState, event: Event, model: string): void
   addNotice(state, event, { kind: 'note', text: `The price of ${model} is unknown: limit usd does not count it` })
 }
 
+/** A turn of a session; without a session there is no lane for it. */
 function addTurn(
   state: TimelineState,
   event: Event,
   { key, phase, again }: { key: string; phase: TimelineTurn['phase']; again: TurnEntry | undefined },
-): TurnEntry {
+): TurnEntry | undefined {
   const session = liveSession(state, event)
-  if (session && phase !== 'summary') {
+  if (!session) return undefined
+  if (phase !== 'summary') {
     if (session.turn) endTurn(state, event, { turn: session.turn })
     if (!again) session.counts.turns += 1
   }
   const row: TimelineTurn = {
-    id: rowId(state, 'turns', key),
+    id: again ? rowId(state, 'turns', key) : key,
     phase,
-    session: session?.row.id ?? '',
-    lane: session?.row.lane ?? '',
-    number: again?.row.number ?? session?.counts.turns ?? 0,
+    session: session.row.id,
+    lane: session.row.lane,
+    number: again?.row.number ?? session.counts.turns,
     ...{ title: '', model: '', status: 'running' as const, attempts: 1 },
     tokens: { input: 0, output: 0, cached: 0 },
     ...{ usd: 0, responded_at: null, responded_seq: null },
     ...openSpan(state, event),
   }
   const entry: TurnEntry = { row, session, pending: 0 }
-  if (session && phase !== 'summary') session.turn = entry
+  if (phase !== 'summary') session.turn = entry
   state.index.turns.set(key, entry)
   state.open.turns.add(entry)
   addRow(state, 'turns', row)
@@ -88,7 +90,7 @@ function addTurn(
 function setTurnModel(state: TimelineState, { row, session }: TurnEntry, model: string): void {
   row.model = model
   markChanged(state, 'turns', row)
-  if (session && row.phase !== 'summary') setModel(state, session.lane, model)
+  if (row.phase !== 'summary') setModel(state, session.lane, model)
 }
 
 /** Costs of the turn and, unless another run paid for them, of the run: the same sums as those of `sumAccounts`. */
@@ -112,7 +114,6 @@ function addCost(state: TimelineState, turn: TurnEntry | undefined, account: Acc
   }
   row.usd = row.usd === null || usd === null ? null : sumUsd(row.usd, usd)
   markChanged(state, 'turns', row)
-  if (!session) return
   session.counts.requests += 1
   session.counts.tokens += totalTokens(usage)
 }
@@ -127,7 +128,7 @@ function settleRequest(
   if (event.type === 'model:lost') {
     const { reason } = event.data
     const text = reason === 'crash' ? 'A model request was lost when the process died' : 'A model request was aborted'
-    addNotice(state, event, { kind: 'lost', text, session: row.session || null })
+    addNotice(state, event, { kind: 'lost', text, session: row.session })
     const { diedAt } = state.clock
     endTurn(state, event, {
       turn,
