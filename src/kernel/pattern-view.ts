@@ -1,5 +1,6 @@
 import type { ErrorRecord } from '../errors.ts'
-import type { EventOf, PatternEventType, SessionEnd } from './event.ts'
+import type { EventOf, Event as JournalEvent, PatternEventType, SessionEnd } from './event.ts'
+import type { Message } from './model.ts'
 import type { Panel, PanelBlock, PanelFact } from './panel.ts'
 import type { PatternSessionFile } from './pattern-session-file.ts'
 import type { TimelineMark } from './timeline-mark.ts'
@@ -99,6 +100,8 @@ export interface PatternView<State = unknown, Event = EventOf<PatternEventType>>
   panels?(state: State, scope: PanelScope): readonly Panel[]
   /** Explains one of its events; without this function its fields are shown. */
   explain?(state: State, event: Event): EventExplanation | undefined
+  /** Rebuilds the conversation that the sessions of the pattern share (`SessionOpen.thread`), from the events before one of them opened. */
+  sharedMessages?(events: readonly JournalEvent[]): readonly Message[]
   /** Fields for `show --json`. */
   json?(state: State): Record<string, unknown>
   /** The text of an output that has no `response`. */

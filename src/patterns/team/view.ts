@@ -7,6 +7,7 @@ import { toTerminalLine, wrapText } from '../../views/text-width.ts'
 import type { TeamEvent, TeamEventOf } from './events.ts'
 import { handoffExplanation } from './handoff-explanation.ts'
 import { handoffPanels } from './handoffs-panel.ts'
+import { sharedMessages } from './shared-messages.ts'
 import type { TeamView } from './team-view.ts'
 import {
   briefReason,
@@ -33,6 +34,7 @@ export const teamView = definePatternView<TeamView, TeamEvent>({
   timeline: (_team, event) => teamMarks(event),
   panels: handoffPanels,
   explain: (_team, event) => (event.type === 'team:handoff' ? handoffExplanation(event) : undefined),
+  sharedMessages,
   lines: (team, { output, width }) => [
     ...routeLines(team.route.length > 0 ? team.route : routeFromOutput(output), width),
     ...problemLines(team.problems, width),

@@ -101,6 +101,16 @@ test('PN5 a handoff has its explanation, and a vote whether it won', async () =>
   })
   const { timeline, kinds } = await expectDetails(run.troupe, run.result.run_id)
   expect(kinds.has('handoff')).toBe(true)
+  const turn = timeline.turns.find(({ lane }) => lane === 'billing')
+  const prompt = await run.troupe.detail(run.result.run_id, { kind: 'turn', id: turn?.id ?? '' })
+  const request = prompt.sections.find(({ title }) => title === 'Request')
+  const [sent] = run.model.requests.filter(({ session }) => session.agent === 'billing')
+  const shown = request?.blocks.flatMap((block) => (block.kind === 'messages' ? block.messages : [])) ?? []
+  expect(shown.map(({ parts }) => parts[0]?.text)).toEqual([
+    ...(sent?.system === '' ? [] : [sent?.system]),
+    ...(sent?.messages.map(({ content }) => (content[0] && 'text' in content[0] ? content[0].text : '')) ?? []),
+  ])
+  expect(request?.note).toBe('as recorded: its hash matches')
   const link = timeline.links.find(({ kind, to }) => kind === 'handoff' && to === 'billing')
   const handoff = await run.troupe.detail(run.result.run_id, { kind: 'handoff', id: link?.id ?? '' })
   expect(handoff).toMatchObject({ kind: 'Handoff', from: 'triage', to: 'billing' })

@@ -1,8 +1,16 @@
 import type { EventOf } from '../../kernel/event.ts'
-import type { Thread } from '../../kernel/thread.ts'
+import { Thread } from '../../kernel/thread.ts'
 import type { DetailScope } from './detail-scope.ts'
 
-/** The shared conversation that a session began with, if the view of its pattern can tell. */
-export function sharedThread(_scope: DetailScope, _open: EventOf<'session:open'>): Thread | undefined {
+/** The shared conversation that a session began with, if the view of a pattern can rebuild it: its hash proves that it is the same. */
+export function sharedThread({ events, options }: DetailScope, open: EventOf<'session:open'>): Thread | undefined {
+  const { length = 0, hash } = open.data.thread ?? {}
+  const before = events.filter(({ seq }) => seq < open.seq)
+  for (const { view } of options.views ?? []) {
+    if (!view.sharedMessages) continue
+    const thread = new Thread()
+    for (const message of view.sharedMessages(before).slice(0, length)) thread.add(message)
+    if (thread.hash === hash) return thread
+  }
   return undefined
 }
