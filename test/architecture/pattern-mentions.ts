@@ -75,6 +75,9 @@ export const allowedPatternMentions: readonly AllowedMention[] = [
   { path: 'src/surfaces/cli/chat', folder: 'team', reason: '`chat` is the surface of this pattern' },
   { path: 'src/surfaces/cli/commands/demo-command.ts', folder: 'task', reason: 'the demo runs it' },
   { path: 'src/surfaces/cli/commands/demo-script.ts', folder: 'task', reason: 'the demo runs it' },
+  { path: 'src/surfaces/cli/commands/live-demo-command.ts', folder: 'task', reason: 'the demo runs it' },
+  { path: 'src/surfaces/cli/commands/live-demo-command.ts', folder: 'collaborate', reason: 'the demo runs it' },
+  { path: 'src/surfaces/cli/commands/live-demo-script.ts', folder: 'task', reason: 'the demo runs it' },
   { path: 'src/surfaces/cli/model-checks.ts', folder: 'task', reason: '`doctor` runs it to reach a model' },
   {
     path: 'src/patterns/team/group-turn.ts',
