@@ -74,6 +74,14 @@ export interface Queries {
   getArtifact(run_id: string, name: string, version?: number): Promise<ArtifactRow>
   /** Checks the whole store for damage. */
   checkStore(): Promise<StoreReport>
+  /** Copies the store to a new file, also while it is in use; open it with `store`. */
+  backUpStore(file: string): Promise<void>
+}
+
+function noBackupError({ location }: Store): TroupeError {
+  return new TroupeError('invalid_input', `the option \`store\` is ${location}, which cannot be copied to a file`, {
+    hint: 'use a `store` in a folder or a database file',
+  })
 }
 
 /** `prepareTables` creates the tables of the patterns, which takes the patterns to be loaded. */
@@ -93,6 +101,10 @@ export function createQueries(store: Store, project: string, prepareTables: () =
     getGate: (gate_id) => requireGate(store, project, gate_id),
     getArtifact: (run_id, name, version) => requireArtifact(scope, run_id, { name, version }),
     checkStore: async () => ({ location: store.location, problems: await store.checkIntegrity() }),
+    backUpStore: async (file) => {
+      if (!store.backUp) throw noBackupError(store)
+      await store.backUp(file)
+    },
   }
 }
 

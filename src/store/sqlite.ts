@@ -16,6 +16,7 @@ import {
 import { validateRunStart } from './projection.ts'
 import { wordsOfEvent } from './search-words.ts'
 import { Appender } from './sqlite/appender.ts'
+import { backUp } from './sqlite/backup.ts'
 import { retryWhileBusy } from './sqlite/busy-retry.ts'
 import type { Durability, SqliteConnectionOptions } from './sqlite/connection.ts'
 import { SqliteConnection } from './sqlite/connection.ts'
@@ -371,6 +372,11 @@ class SqliteStore implements port.Store {
 
   checkIntegrity(): Promise<string[]> {
     return this.#read(() => checkIntegrity(this.#connection))
+  }
+
+  backUp(file: string): Promise<void> {
+    const { db, path } = this.#connection
+    return backUp({ db, path, retry: (work) => this.#connection.retry(work) }, resolve(file))
   }
 
   async close(): Promise<void> {

@@ -323,5 +323,7 @@ export interface Store
   readonly changes: Changes
   /** Messages about a damaged store: broken structure, gaps in a journal, missing or changed blobs. */
   checkIntegrity(): Promise<string[]>
+  /** Copies the store to a new file, also while it is in use. Absent if it is not in a file. */
+  backUp?(file: string): Promise<void>
   close(): Promise<void>
 }

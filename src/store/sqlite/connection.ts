@@ -1,5 +1,6 @@
 import type { Sync } from '../../kernel/journal/journal.ts'
 import { retryWhileBusy } from './busy-retry.ts'
+import { FileIdentity } from './file-identity.ts'
 import type { Database } from './node-sqlite.ts'
 
 /*
@@ -24,6 +25,7 @@ export class SqliteConnection {
   readonly path: string
   readonly db: Database
   readonly #options: SqliteConnectionOptions
+  readonly #identity: FileIdentity
   readonly #begin
   readonly #commit
   /** Called inside a transaction, before anything is read, if another connection has committed since the last one. */
@@ -36,6 +38,7 @@ export class SqliteConnection {
     this.path = path
     this.db = db
     this.#options = options
+    this.#identity = new FileIdentity(path)
     this.#begin = db.prepare('BEGIN IMMEDIATE')
     this.#commit = db.prepare('COMMIT')
     this.#dataVersion = db.prepare('PRAGMA data_version')
@@ -45,11 +48,13 @@ export class SqliteConnection {
   transact<T>(sync: Sync, work: () => T): T {
     const { durability } = this.#options
     this.#setSync(durability === 'normal' ? sync : durability === 'full' ? 'full' : 'normal')
+    this.#identity.check()
     this.#begin.run()
     try {
       this.#noticeForeignCommit()
       const result = work()
       this.#commit.run()
+      this.#identity.recordLog()
       return result
     } catch (thrown) {
       this.#rollback()

@@ -289,6 +289,11 @@ function addControlCommands(program: Command, add: AddCommand): void {
     .description('delete runs with everything that only they use')
     .argument('<run...>', 'run ids or unique prefixes')
     .option('-y, --yes', 'do not ask')
+  const backUp = async (cli: Cli, [file = '']: string[]) =>
+    (await import('./commands/backup-command.ts')).backupCommand(cli, file)
+  add(program, 'backup', backUp)
+    .description('copy the store to a new file, also while it is in use')
+    .argument('<file>', 'the new file; use it later with --store')
   add(program, 'prune', async (cli) => (await import('./commands/prune-command.ts')).pruneCommand(cli))
     .description('delete runs that ended long ago, and shrink the store')
     .requiredOption('--older-than <age>', 'age of the runs, such as 30d, 12h or 2w')

@@ -1,0 +1,40 @@
+import { statSync } from 'node:fs'
+import { TroupeError } from '../../errors.ts'
+
+/*
+ * Notices that the database file, or its write-ahead log, was removed or replaced: SQLite goes on writing to the deleted file, so that
+ * actions would be carried out and recorded nowhere.
+ */
+export class FileIdentity {
+  readonly #path: string
+  readonly #file: string | undefined
+  #log: string | undefined
+
+  constructor(path: string) {
+    this.#path = path
+    this.#file = fileId(path)
+  }
+
+  /** Throws `store_failed` if one of the files is not the one that was opened. */
+  check(): void {
+    if (fileId(this.#path) !== this.#file) throw replacedError(this.#path)
+    if (this.#log !== undefined && fileId(`${this.#path}-wal`) !== this.#log) throw replacedError(`${this.#path}-wal`)
+  }
+
+  /** Call it after a commit, which creates the log. */
+  recordLog(): void {
+    this.#log ??= fileId(`${this.#path}-wal`)
+  }
+}
+
+function fileId(path: string): string | undefined {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  return stat && `${stat.dev}:${stat.ino}`
+}
+
+function replacedError(path: string): TroupeError {
+  return new TroupeError('store_failed', `${path} was removed or replaced while this process used it`, {
+    retry: false,
+    hint: 'put the file back, or restore a backup, then continue with: troupe resume RUN; nothing more is executed or stored here',
+  })
+}
