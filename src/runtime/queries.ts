@@ -48,8 +48,16 @@ export interface StoreReport {
   problems: string[]
 }
 
+/** Care for the store as a whole. */
+export interface StoreCare {
+  /** Checks the whole store for damage. */
+  checkStore(): Promise<StoreReport>
+  /** Copies the store to a new file, also while it is in use; open it with `store`. */
+  backUpStore(file: string): Promise<void>
+}
+
 /** Reading what is stored, always within one project. */
-export interface Queries {
+export interface Queries extends StoreCare {
   /** Newest first. */
   runs(query?: RunQuery): PagedQuery<RunRow>
   /** The runs of the project by status. */
@@ -72,10 +80,6 @@ export interface Queries {
   getGate(gate_id: string): Promise<GateRow>
   /** An artifact with its content; without `version` the newest. */
   getArtifact(run_id: string, name: string, version?: number): Promise<ArtifactRow>
-  /** Checks the whole store for damage. */
-  checkStore(): Promise<StoreReport>
-  /** Copies the store to a new file, also while it is in use; open it with `store`. */
-  backUpStore(file: string): Promise<void>
 }
 
 function noBackupError({ location }: Store): TroupeError {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createCliFixture } from '../e2e/cli-fixture.ts'
 
-test('ST77 a backup during a run has what was committed, and the run can be resumed from it', async () => {
+test('ST81 a backup during a run has what was committed, and the run can be resumed from it', async () => {
   const fixture = await createCliFixture()
   const write = { name: 'Write', input: { file_path: 'note.txt', content: 'x' } }
   const rules = (delayMs: number) => [

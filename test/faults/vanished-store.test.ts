@@ -12,7 +12,7 @@ test.each([
     },
   ],
   ['left without its write-ahead log', (folder: string) => rmSync(join(folder, '.troupe', 'troupe.db-wal'))],
-])('ST76 a run does nothing more when its store is %s', async (how, harm) => {
+])('ST80 a run does nothing more when its store is %s', async (how, harm) => {
   const fixture = await createCliFixture()
   const write = (name: string) => ({ name: 'Write', input: { file_path: name, content: 'x' } })
   const model = await fixture.script('script.json', [

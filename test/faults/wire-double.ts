@@ -73,7 +73,7 @@ export async function startWireDouble(reply: WireDouble['reply']): Promise<WireD
   return double
 }
 
-function toRequest({ messages }: Pick<WireRequest, 'messages'>, count: number): WireRequest {
+function toRequest({ messages = [] }: Partial<Pick<WireRequest, 'messages'>>, count: number): WireRequest {
   const [system] = messages
   const agent = /You are the (\w+)\./.exec(JSON.stringify(system?.content ?? ''))?.[1] ?? ''
   return { agent, turn: messages.filter(({ role }) => role === 'assistant').length + 1, messages, count }
