@@ -58,6 +58,11 @@ export interface ToolCall {
   signal: AbortSignal
   /** Tells that the call is at work: `timeout_ms` starts again, and those who watch the run see it. */
   reportProgress?(progress: ToolProgress): void
+  /**
+   * Await it right before an irreversible act that follows other work: it rejects with `lease_lost` if this process was suspended, and
+   * another one has taken over the run and carries out the call. Always present in calls of a run.
+   */
+  ensureLease?(): Promise<void>
 }
 
 export interface ToolMetadata {

@@ -219,6 +219,7 @@ function toToolCall(scope: ToolCallScope, pre: ToolPre, abort: { signal: AbortSi
     ...(isReadOnlyCall(scope, pre.tool) ? { read_only: true as const } : undefined),
     ...(session.opening.workspace === undefined ? undefined : { workspace: session.opening.workspace }),
     ...(session.opening.file_artifacts ? { file_artifacts: true as const } : undefined),
+    ensureLease: async () => execution.ensureLease(),
     get signal() {
       return abort.signal
     },
