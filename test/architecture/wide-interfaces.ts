@@ -19,7 +19,6 @@ export const allowedWideInterfaces: Readonly<Record<string, string>> = {
   PatternDefinition: 'format: the fields of a pattern, most of them optional hooks',
   SubAgentSession: 'format: the fields of session files, as the specification names them',
   PerformRequest: 'format: the options of one session, most of them optional',
-  Queries: 'public API: one method per kind of thing that is read',
   RunRow: 'record: one member per column',
   RunStart: 'record: the payload of run:start, fixed by recorded journals',
   SessionOpen: 'record: the payload of session:open, fixed by recorded journals',
