@@ -132,6 +132,49 @@ test('TL4 permission is asked before a call begins: the call waits from then on'
   expect(gates).toMatchObject([{ call: key, answer: 'allow', answered_by: 'ann' }])
 })
 
+test('TL1 the turn of an external agent has its calls and requests; a compaction is a turn of its own', () => {
+  const { events, add, open } = journal()
+  open(1, 'a', 'dev')
+  const key = 'a/turn/1/performer'
+  const usage = { ...NO_USAGE, input: 5, output: 2 }
+  add(2, 'step:begin', { key, kind: 'act' }, 's_a')
+  add(
+    3,
+    'performer:message',
+    { key: `${key}/message/0`, message: { content: [{ type: 'text', text: 'I read it.' }] } },
+    's_a',
+  )
+  add(
+    4,
+    'tool:pre',
+    { key: `${key}/tool/0`, tool: 'read', category: 'perception', kind: 'read', input: { path: 'a.ts' } },
+    's_a',
+  )
+  add(5, 'tool:post', { key: `${key}/tool/0`, tool: 'read' }, 's_a')
+  add(6, 'model:begin', { key: `${key}/model/0`, attempt: 1, model: 'acp', reserved: { tokens: 0 } }, 's_a')
+  add(6, 'model:end', { key: `${key}/model/0`, attempt: 1, usage, message: { content: [] } }, 's_a')
+  add(7, 'step:end', { key }, 's_a')
+  const summary = { key: 'a/turn/2/compress/model', attempt: 1, phase: 'summary' }
+  add(8, 'model:begin', { ...summary, model: 'fast', reserved: { tokens: 0 } }, 's_a')
+  add(9, 'model:end', { ...summary, usage, message: { content: [] } }, 's_a')
+  const { turns, calls, run } = timelineFrom(events)
+  expect(turns).toMatchObject([
+    {
+      id: key,
+      phase: 'performer',
+      title: 'I read it.',
+      model: 'acp',
+      status: 'ok',
+      seq: 4,
+      ended_seq: 10,
+      tokens: { input: 5 },
+    },
+    { id: 'a/turn/2/compress', phase: 'summary', model: 'fast', status: 'ok', seq: 11, ended_seq: 12 },
+  ])
+  expect(calls).toMatchObject([{ turn: key, tool: 'read', target: 'a.ts', status: 'ok' }])
+  expect(run).toMatchObject([{ requests: 2, calls: 1, tokens: { input: 10, output: 4 } }])
+})
+
 test('TL1 titles are one line of at most 80 characters, and never half a character', () => {
   const { events, add, open } = journal()
   open(1, 'a', 'dev')

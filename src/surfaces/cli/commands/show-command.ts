@@ -6,7 +6,6 @@ import { loadPatternViews, patternJson } from '../../../views/pattern-views.ts'
 import { runViewFrom } from '../../../views/run-reducer.ts'
 import { transcriptFrom } from '../../../views/session-transcript.ts'
 import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
-import { timelineFrom } from '../../../views/timeline/reduce-timeline.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'
@@ -82,7 +81,7 @@ async function runRecord(troupe: Troupe, row: RunRow, events: readonly Event[]) 
     changed,
     ...patternJson(view),
     tree: view.children,
-    timeline: timelineFrom(events, { views }),
+    timeline: (await troupe.timeline(row.run_id)).timeline,
   }
 }
 
