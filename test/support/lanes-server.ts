@@ -7,8 +7,6 @@ import { buildPage } from '../../web/build.ts'
 
 export interface LanesServer extends AsyncDisposable {
   url: string
-  /** Bytes of the script and the style sheet. */
-  files: { script: Buffer; styles: Buffer }
 }
 
 export type LanesSamples = Record<string, () => { timeline: Timeline; now: number | null }>
@@ -40,7 +38,6 @@ export async function startLanesServer(samples: LanesSamples): Promise<LanesServ
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,
-    files: { script: Buffer.from(page['app.js']), styles: Buffer.from(page['app.css']) },
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

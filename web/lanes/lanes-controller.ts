@@ -234,9 +234,15 @@ export class LanesController {
   #updateChrome(rows: LaneRows): void {
     const { model, chrome } = this
     const to = model.top + model.height - HEADER
-    const labels = rowsBetween(rows.labels, { from: model.top, to, margin: LABEL_MARGIN })
-    const sameLabels =
-      this.#labelRows === rows && labels.length === chrome.labels.length && labels[0] === chrome.labels[0]
+    const [first, last] = [chrome.labels[0], chrome.labels.at(-1)]
+    const covers =
+      first !== undefined &&
+      last !== undefined &&
+      (first.y <= model.top || first === rows.labels[0]) &&
+      (last.y + last.height >= to || last === rows.labels.at(-1))
+    // The labels are rendered again when the view leaves those that are there, not with every lane.
+    const sameLabels = this.#labelRows === rows && covers
+    const labels = sameLabels ? chrome.labels : rowsBetween(rows.labels, { from: model.top, to, margin: LABEL_MARGIN })
     this.#labelRows = rows
     const { seq } = model.store
     if (model.follows || this.#seenSeq === 0) this.#seenSeq = seq
@@ -246,7 +252,7 @@ export class LanesController {
       follows: model.follows && model.playhead === null,
       live: model.live,
       collapsesGaps: model.collapsesGaps,
-      labels: sameLabels ? chrome.labels : labels,
+      labels,
       contentHeight: rows.height + HEADER,
       unseen: model.live ? seq - this.#seenSeq : 0,
     }
