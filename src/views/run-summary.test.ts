@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import type { Event } from '../kernel/event.ts'
+import { summaryFrom } from './run-summary.ts'
+import { reduceTimeline } from './timeline/reduce-timeline.ts'
+import { newTimeline } from './timeline/timeline-state.ts'
+
+const MINUTE = 60_000
+
+/** A run of one agent with as many turns, one a minute. */
+function runningRun(turns: number) {
+  const state = newTimeline()
+  let seq = 0
+  const add = (at: number, type: string, data: object) => {
+    seq += 1
+    reduceTimeline(state, { run_id: 'r', seq, at, type, session_id: 's', data } as unknown as Event)
+  }
+  add(0, 'run:start', { pattern: 'p', input: {} })
+  add(0, 'run:attempt', { epoch: 1 })
+  add(0, 'session:open', { key: 'a', agent: { name: 'dev' }, parent_session_id: null, depth: 0, segment: 1 })
+  for (let turn = 1; turn <= turns; turn++)
+    add(turn * MINUTE, 'model:begin', { key: `a/turn/${turn}/model`, attempt: 1, model: 'm', reserved: { tokens: 1 } })
+  const summary = (minutes: number, isRunning: boolean) =>
+    summaryFrom(state, { head: seq, now: (turns + minutes) * MINUTE, isRunning })
+  return { add, summary }
+}
+
+test('TL8 a run that nobody executes is stalled after a minute, one that is silent after ten', () => {
+  const { add, summary } = runningRun(3)
+  expect(summary(0.5, false).stalled).toBe(null)
+  expect(summary(4, false).stalled).toBe('Interrupted 4m ago: no process executes it')
+  expect(summary(4, true).stalled).toBe(null)
+  expect(summary(12, true).stalled).toBe('No event for 12m')
+  add(4 * MINUTE, 'run:park', { gates: [] })
+  expect(summary(60, false).stalled).toBe(null)
+})
+
+test('TL8 a thumbnail has at most 40 bars for a lane, from 0 to 1 and in order', () => {
+  const [lane] = runningRun(5000).summary(0, true).lanes
+  expect(lane?.bars.length).toBeLessThanOrEqual(40)
+  const points = lane?.bars.flat() ?? []
+  expect(points).toEqual(points.toSorted((a, b) => a - b))
+  expect([points[0], points.at(-1)]).toEqual([0, 1])
+})
