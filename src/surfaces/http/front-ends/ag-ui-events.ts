@@ -46,7 +46,7 @@ export function agUiEvents(message: RunMessage, ids: AgUiIds): AgUiEvent[] {
     case 'event':
       return [custom(message.event.type, message.event.data, message.agent)]
     case 'output':
-      return textEvents('output', message.text)
+      return textEvents(message.id, message.text)
     case 'end':
       return endEvents(message, ids)
   }

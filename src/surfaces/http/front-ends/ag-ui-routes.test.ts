@@ -98,6 +98,11 @@ describe('the AG-UI endpoint', () => {
     )
     expect(events.at(-1)).toMatchObject({ outcome: { type: 'success' }, result: { response: 'Done, all of it.' } })
     expect(await troupe.getRun(run_id)).toMatchObject({ status: 'completed', tags: ['thread:t1'] })
+    // Clients keep the messages of all runs of a thread by their ids.
+    const idsOf = (list: readonly AgUiEvent[]) => list.flatMap(({ messageId, toolCallId }) => [messageId, toolCallId])
+    const again = await eventsOf(await post(server, { body: { runId: 'a2' } }))
+    const known = new Set<unknown>(idsOf(events).filter((id) => id !== undefined))
+    expect(idsOf(again).filter((id) => known.has(id))).toEqual([])
   })
 
   test('HT19 a question ends the response with an interrupt, and `resume` answers it and goes on', async () => {

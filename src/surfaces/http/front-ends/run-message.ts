@@ -60,7 +60,7 @@ export type RunMessage =
   /** An event of a pattern, or one that this version does not know. */
   | { kind: 'event'; event: Event; agent: RunAgent | undefined }
   /** The output of the run, if its main agent has not said it. */
-  | { kind: 'output'; text: string }
+  | { kind: 'output'; id: string; text: string }
   /** `open`: agents that have not ended. */
   | {
       kind: 'end'

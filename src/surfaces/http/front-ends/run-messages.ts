@@ -31,7 +31,7 @@ export class RunMessages {
   add(item: StreamItem): RunMessage[] {
     if ('event' in item) return this.#addEvent(item.event)
     const agent = this.#agents.get(item.delta.session_id)
-    return agent ? this.#responses.addDelta(item.delta, agent) : []
+    return agent ? this.#responses.addDelta({ ...item.delta, key: this.#idOf(item.delta.key) }, agent) : []
   }
 
   /** What a response that continues an earlier one begins with. It counts only its own tokens. */
@@ -92,22 +92,20 @@ export class RunMessages {
       }
       case 'model:error':
       case 'model:lost':
-        return this.#responses.fail(event.data.key)
+        return this.#responses.fail(this.#idOf(event.data.key))
       case 'performer:message':
         return this.#endResponse(agent, event.data.key, { attempt: 1, content: event.data.message.content })
       case 'tool:pre':
         this.#calls.add(event.data.key)
-        return [{ kind: 'call', id: event.data.key, tool: event.data.tool, input: event.data.input, agent }]
+        return [this.#call(event, event.data.input, agent)]
       case 'tool:post':
-        return [{ kind: 'result', call: event.data.key, output: event.data.output, error: null, agent }]
+        return [{ kind: 'result', call: this.#idOf(event.data.key), output: event.data.output, error: null, agent }]
       case 'tool:error': {
         const { key, output = null, detail } = event.data
         // A call that was refused before it began.
-        const begin: RunMessage[] = this.#calls.has(key)
-          ? []
-          : [{ kind: 'call', id: key, tool: event.data.tool, input: {}, agent }]
+        const begin = this.#calls.has(key) ? [] : [this.#call(event, {}, agent)]
         this.#calls.add(key)
-        return [...begin, { kind: 'result', call: key, output, error: detail, agent }]
+        return [...begin, { kind: 'result', call: this.#idOf(key), output, error: detail, agent }]
       }
       default:
         return []
@@ -121,7 +119,7 @@ export class RunMessages {
   ): RunMessage[] {
     const text = content.flatMap((part) => (part.type === 'text' ? [part.text ?? ''] : [])).join('')
     if (agent.isMain && text !== '') this.#mainText = text
-    return this.#responses.end({ key, attempt, content, agent })
+    return this.#responses.end({ key: this.#idOf(key), attempt, content, agent })
   }
 
   #openAgent({ session_id = '', data }: EventWith<'session:open'>): RunMessage[] {
@@ -159,7 +157,8 @@ export class RunMessages {
       return this.#end({ status, error: error ?? { code: 'internal', message: `the run failed: ${stop_reason}` } })
     }
     const text = outputText(this.#views, this.#pattern, output)
-    const said: RunMessage[] = text === '' || text.trim() === this.#mainText.trim() ? [] : [{ kind: 'output', text }]
+    const said: RunMessage[] =
+      text === '' || text.trim() === this.#mainText.trim() ? [] : [{ kind: 'output', id: this.#idOf('output'), text }]
     return [...said, ...this.#end({ status, output })]
   }
 
@@ -167,6 +166,15 @@ export class RunMessages {
     this.#hasEnded = true
     const [tokens, open] = [[...this.#tokens.values()], [...this.#openAgents]]
     return [...this.#responses.endAll(), { kind: 'end', run_id: this.#run_id, outcome, tokens, open }]
+  }
+
+  #call({ data: { key, tool } }: EventWith<'tool:pre' | 'tool:error'>, input: unknown, agent: RunAgent): RunMessage {
+    return { kind: 'call', id: this.#idOf(key), tool, input, agent }
+  }
+
+  /** Step keys are unique within their run; a front end shows several runs in one conversation. */
+  #idOf(key: string): string {
+    return `${this.#run_id}/${key}`
   }
 
   #agentOf({ session_id }: Event): RunAgent | undefined {
@@ -177,7 +185,7 @@ export class RunMessages {
   #callAround(key: string): string | undefined {
     for (let end = key.length; end > 0; end = key.lastIndexOf('/', end - 1)) {
       const path = key.slice(0, end)
-      if (this.#calls.has(path)) return path
+      if (this.#calls.has(path)) return this.#idOf(path)
     }
     return undefined
   }

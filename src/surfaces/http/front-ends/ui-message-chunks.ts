@@ -52,9 +52,9 @@ export class UiMessageChunks {
       }
       case 'output':
         return [
-          { type: 'text-start', id: 'output' },
-          { type: 'text-delta', id: 'output', delta: message.text },
-          { type: 'text-end', id: 'output' },
+          { type: 'text-start', id: message.id },
+          { type: 'text-delta', id: message.id, delta: message.text },
+          { type: 'text-end', id: message.id },
         ]
       case 'end':
         return this.#end(message)
