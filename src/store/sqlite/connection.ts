@@ -48,7 +48,7 @@ export class SqliteConnection {
   transact<T>(sync: Sync, work: () => T): T {
     const { durability } = this.#options
     this.#setSync(durability === 'normal' ? sync : durability === 'full' ? 'full' : 'normal')
-    this.#identity.check()
+    this.#identity.check(sync === 'full')
     this.#begin.run()
     try {
       this.#noticeForeignCommit()

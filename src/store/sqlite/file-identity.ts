@@ -1,6 +1,9 @@
 import { statSync } from 'node:fs'
 import { TroupeError } from '../../errors.ts'
 
+/** A look costs about as much as a small commit without a sync. */
+const CHECK_MS = 100
+
 /*
  * Notices that the database file, or its write-ahead log, was removed or replaced: SQLite goes on writing to the deleted file, so that
  * actions would be carried out and recorded nowhere.
@@ -9,14 +12,18 @@ export class FileIdentity {
   readonly #path: string
   readonly #file: string | undefined
   #log: string | undefined
+  #checkedAt = Number.NEGATIVE_INFINITY
 
   constructor(path: string) {
     this.#path = path
     this.#file = fileId(path)
   }
 
-  /** Throws `store_failed` if one of the files is not the one that was opened. */
-  check(): void {
+  /** Throws `store_failed` if one of the files is not the one that was opened. Looks now and then, unless `always` is set, as before an action. */
+  check(always: boolean): void {
+    const now = performance.now()
+    if (!always && now - this.#checkedAt < CHECK_MS) return
+    this.#checkedAt = now
     if (fileId(this.#path) !== this.#file) throw replacedError(this.#path)
     if (this.#log !== undefined && fileId(`${this.#path}-wal`) !== this.#log) throw replacedError(`${this.#path}-wal`)
   }
