@@ -11,6 +11,7 @@ import { costPanel } from '../views/cost-panel.ts'
 import { boundedValue } from '../views/detail/bounded-value.ts'
 import type { Detail } from '../views/detail/detail.ts'
 import { DETAIL_KINDS, detailFrom } from '../views/detail/detail-from.ts'
+import type { DetailOptions } from '../views/detail/detail-scope.ts'
 import { gateBlocks } from '../views/gate-blocks.ts'
 import { loadPatternViews, patternPanels } from '../views/pattern-views.ts'
 import { runViewFrom } from '../views/run-reducer.ts'
@@ -50,24 +51,29 @@ export async function readDetail(
       known: DETAIL_KINDS,
     })
   const events = await eventsUpTo(queries, run_id, moment)
+  const earlier = ref.kind === 'turn' ? await earlierEvents(parts, events, ref.id) : []
+  const detail = detailFrom(events, ref, { ...(await detailOptions(parts)), earlier })
+  if (detail) return detail
+  throw new TroupeError('invalid_input', `\`ref\`: the run has no ${ref.kind} '${ref.id}'`, {
+    hint: 'take `ref` from a row of the timeline; at an earlier `seq` it may not exist yet',
+  })
+}
+
+/** The views, prices, tools and redaction of this troupe, for details. */
+export async function detailOptions(parts: RuntimeParts): Promise<Omit<DetailOptions, 'earlier' | 'timeline'>> {
   const { tools } = await parts.registry.get()
   const { redactor } = parts.checkedPorts
-  const detail = detailFrom(events, ref, {
+  return {
     views: await loadViews(parts),
     prices: await pricesOf(parts),
     ...(redactor ? { redactor } : undefined),
-    earlier: ref.kind === 'turn' ? await earlierEvents(parts, events, ref.id) : [],
     toolSpecs: (names) =>
       names.flatMap((name): ToolSpec[] => {
         const tool = parts.checkedPorts.tools.get(name) ?? tools.get(name)
         if (!tool) return []
         return [{ name, description: tool.description, input: toCompactSchema(toJsonSchema(tool.input)) }]
       }),
-  })
-  if (detail) return detail
-  throw new TroupeError('invalid_input', `\`ref\`: the run has no ${ref.kind} '${ref.id}'`, {
-    hint: 'take `ref` from a row of the timeline; at an earlier `seq` it may not exist yet',
-  })
+  }
 }
 
 export async function readPanels(
@@ -127,11 +133,20 @@ export async function pricesOf({ checkedPorts }: RuntimeParts): Promise<PriceBoo
 }
 
 /** The events of the session of a turn in earlier runs, which this run resumed. */
-async function earlierEvents({ store }: RuntimeParts, events: readonly Event[], turn: string): Promise<Event[]> {
+async function earlierEvents(parts: RuntimeParts, events: readonly Event[], turn: string): Promise<Event[]> {
   const begin = events.find((event) => isEvent(event, 'model:begin') && event.data.key.startsWith(turn))
-  const open = events.find((event) => isEvent(event, 'session:open') && event.session_id === begin?.session_id)
+  return begin?.session_id === undefined ? [] : eventsInEarlierRuns(parts, events, begin.session_id)
+}
+
+/** The events of a session in earlier runs, which this run resumed. */
+export async function eventsInEarlierRuns(
+  { store }: RuntimeParts,
+  events: readonly Event[],
+  session_id: string,
+): Promise<Event[]> {
+  const open = events.find((event) => isEvent(event, 'session:open') && event.session_id === session_id)
   const base = isEvent(open, 'session:open') ? open.data.base : undefined
-  if (!base || base.run_id === begin?.run_id) return []
+  if (!base || base.run_id === open?.run_id) return []
   const { readSessionEvents } = await import('../engine/session-history.ts')
   return readSessionEvents(store, base.session_id ?? open?.session_id ?? '', { to: base })
 }

@@ -13,6 +13,7 @@ import type { Schema } from '../schema/standard-schema.ts'
 import type { RunRow } from '../store/store.ts'
 import type { McpServerStatus } from '../tools/mcp/mcp-servers.ts'
 import type { Detail } from '../views/detail/detail.ts'
+import type { PoolEntry } from '../views/page-export/value-pool.ts'
 import type { RunSummary } from '../views/run-summary.ts'
 import type { AgentSession, MultiAgentSession } from '../views/session-file/agent-session.ts'
 import type { TimelineRef } from '../views/timeline/timeline.ts'
@@ -112,6 +113,11 @@ export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]
   timeline(run_id: string, options?: RunMoment): Promise<RunTimeline>
   /** The patterns, prices and redaction of this troupe: `newTimeline` and `reduceTimeline` with them and `watch` keep a timeline up to date. */
   timelineSources(): Promise<TimelineSources>
+  /**
+   * Everything that the page of a run shows, for a file that needs no server: a value of `RunExport` in the form of `valueFromPool`. Texts go
+   * through `redact`; those of more than 32 KB are cut.
+   */
+  exportPage(run_id: string): Promise<PoolEntry[]>
   /** What lists show about runs and only their journals tell: agents, a thumbnail of the lanes, the last event, progress, stalls. */
   runSummaries(run_ids: readonly string[]): Promise<RunSummary[]>
   /** Everything that a person needs to answer a question: the whole call, who asks and why, and what happened before. */
@@ -225,6 +231,7 @@ export async function createTroupe<const Patterns extends readonly Pattern[] = r
     },
     timeline: async (run_id, moment) => (await import('./run-timeline.ts')).readTimeline(parts, run_id, moment),
     timelineSources: async () => (await import('./run-timeline.ts')).timelineSources(parts),
+    exportPage: async (run_id) => (await import('./export-page.ts')).exportPage({ parts, queries }, run_id),
     runSummaries: async (run_ids) => (await import('./run-timeline.ts')).readSummaries(parts, run_ids, isRunning),
     gateBlocks: async (gate_id) => (await import('./run-pages.ts')).readGateBlocks({ parts, queries }, gate_id),
     mcpServers: () => mcp?.status() ?? [],

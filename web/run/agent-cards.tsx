@@ -92,10 +92,10 @@ function count(value: number, noun: string): string {
   return `${formatCount(value)} ${value === 1 ? noun : `${noun}s`}`
 }
 
-/** `anthropic/claude-sonnet-4-5` is `sonnet-4-5` on a card. */
+/** `anthropic/claude-sonnet-4-5` is `sonnet-4-5` on a card; of a path, the last part remains. */
 export function shortModel(model: string | null): string {
   return (model ?? '')
-    .replace(/^[a-z0-9_-]+[/:]/i, '')
+    .replace(/^.*[/:\\]/, '')
     .replace(/^claude-/, '')
     .replace(/-\d{8}$/, '')
 }

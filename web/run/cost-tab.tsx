@@ -117,7 +117,8 @@ function Figure({ title, value, children }: { title: string; value: string; chil
 function CostOverTime({ scope, now }: { scope: RunScope; now: number }): ReactNode {
   const { store, place } = scope
   const [group, setGroup] = useState<CostGroup>('agent')
-  const [unit, setUnit] = useState<CostUnit>('usd')
+  // Without prices, tokens are all there is.
+  const [unit, setUnit] = useState<CostUnit>(store.at(place.seq).known_usd > 0 ? 'usd' : 'tokens')
   const until = Math.max(place.seq === null ? (store.run?.ended_at ?? now) : store.timeOf(place.seq), store.timeOf(0))
   const chart = costChart(store.rows('turns'), { lanes: store.rows('lanes'), unit, group, seq: place.seq, until })
   return (
@@ -169,9 +170,15 @@ function ByModel({ turns }: { turns: readonly TimelineTurn[] }): ReactNode {
   )
 }
 
+function tokensOf({ tokens }: TimelineTurn): number {
+  return tokens.input + tokens.output
+}
+
 function MostExpensive({ scope, turns }: { scope: RunScope; turns: readonly TimelineTurn[] }): ReactNode {
   const lanes = scope.store.rows('lanes')
-  const first = turns.toSorted((a, b) => (b.usd ?? 0) - (a.usd ?? 0)).slice(0, MOST_EXPENSIVE)
+  const first = turns
+    .toSorted((a, b) => (b.usd ?? 0) - (a.usd ?? 0) || tokensOf(b) - tokensOf(a))
+    .slice(0, MOST_EXPENSIVE)
   return (
     <section className="card">
       <header className="section-head">
@@ -192,7 +199,9 @@ function MostExpensive({ scope, turns }: { scope: RunScope; turns: readonly Time
                 <span className="visually-hidden">{inertLine(label, 60)}</span>
                 <span className="clip">{inertLine(turn.title || `Turn ${turn.number}`, 120)}</span>
                 <span className="muted">{formatTime(turn.started_at)}</span>
-                <span className="number turn-cost">{formatUsd(turn.usd)}</span>
+                <span className="number turn-cost">
+                  {turn.usd ? formatUsd(turn.usd) : formatTokens(tokensOf(turn))}
+                </span>
               </button>
             </li>
           )

@@ -87,7 +87,7 @@ function DetailBody({ scope, detail }: { scope: RunScope; detail: Detail }): Rea
           </div>
         )}
         <div className="detail-facts">
-          <StateText state={detail.state} />
+          {detail.state !== '' && <StateText state={detail.state} />}
           {keyed(detail.facts, ({ label }) => label).map(({ key, item: { label, value, unit, tone } }) => (
             <span key={key} className="detail-fact">
               <span className="muted">{inertLine(label, 40)}</span> <Value value={value} unit={unit} tone={tone} />

@@ -6,7 +6,7 @@ export interface EventLine {
 }
 
 /** Fields that are the same in every event, or that stand in a column of their own. */
-const COMMON = new Set(['seq', 'at', 'ts', 'time', 'type', 'id', 'run_id', 'v', 'epoch'])
+const COMMON = new Set(['seq', 'at', 'ts', 'time', 'type', 'id', 'run_id', 'session_id', 'project', 'v', 'epoch'])
 const LONGEST = 240
 
 /** An event in one line. It knows no type: an event of a newer version looks like every other. */

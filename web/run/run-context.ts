@@ -10,8 +10,6 @@ export interface RunScope {
   store: TimelineStore
   runId: string
   place: RunPlace
-  /** The time of a one-file export; `null` with a server. */
-  exportedAt: number | null
 }
 
 /** Selection and tabs push history, so that Back leads through them. */

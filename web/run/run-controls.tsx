@@ -3,7 +3,6 @@ import { useState } from 'react'
 import type { TimelineRun } from '../../src/views/timeline/timeline.ts'
 import type { Commands } from '../data/source.ts'
 import { Button } from '../design/controls.tsx'
-import { formatTime } from '../design/format.ts'
 import { useKeys } from '../shell/keys.ts'
 import { hasScope, usePage } from '../shell/page-context.ts'
 import type { ControlName } from './allowed-controls.ts'
@@ -27,7 +26,7 @@ export function RunControls({ scope, run }: { scope: RunScope; run: TimelineRun 
   useKeys('Run', [
     { keys: 'c', label: 'Cancel (asks first)', run: () => (controls.has('cancel') ? setOpen('cancel') : false) },
   ])
-  if (commands === null) return <ReadOnlyNote scope={scope} />
+  if (commands === null) return null
   if (!hasScope(session, 'run')) return <span className="muted read-only">Your token may only read</span>
   return (
     <div className="run-controls">
@@ -50,9 +49,4 @@ const BUTTONS = [
 
 function OpenDialog(props: { scope: RunScope; commands: Commands; name: ControlName; onClose(): void }): ReactNode {
   return <ControlDialog {...props} />
-}
-
-function ReadOnlyNote({ scope }: { scope: RunScope }): ReactNode {
-  const at = scope.exportedAt
-  return <span className="muted read-only">{at === null ? 'Read-only' : `Exported ${formatTime(at)}, read-only`}</span>
 }

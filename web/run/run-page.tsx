@@ -33,10 +33,9 @@ interface RunPageProps {
 }
 
 export function RunPage({ source, runId, place }: RunPageProps): ReactNode {
-  const { store, state, connection, panelsVersion } = useRunWatch(source, runId)
+  const { store, state, panelsVersion } = useRunWatch(source, runId)
   useStoreVersion(store)
-  const exportedAt = connection?.state === 'static' ? connection.exported_at : null
-  const scope: RunScope = { source, store, runId, place, exportedAt }
+  const scope: RunScope = { source, store, runId, place }
   if (!store.run) return <BeforeFirstRow state={state} seq={store.seq} />
   return <OpenRun scope={scope} state={state} panelsVersion={panelsVersion} />
 }
@@ -99,10 +98,14 @@ function CurrentTab({ scope, panels, now }: { scope: RunScope; panels: readonly 
   )
 }
 
+/** Pages that this file draws itself. */
+const OWN_TABS = new Set(['timeline', 'table', 'messages', 'cost', 'events', 'artifacts'])
+
 /** The pages of the pattern, at the event that is shown. */
 function usePanels({ source, runId, place }: RunScope, version: number): readonly Panel[] {
   const loaded = useLoaded(() => source.panels(runId, place.seq ?? undefined), [runId, place.seq, version])
-  return loaded.kind === 'ready' ? loaded.value.panels : []
+  if (loaded.kind !== 'ready') return []
+  return loaded.value.panels.filter(({ id }) => !OWN_TABS.has(id))
 }
 
 /** Agents by name and lanes by label have the place of their lane. */

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState, useSyncExternalStore } from 'react'
-import type { Connection, DataSource } from '../data/source.ts'
+import type { DataSource } from '../data/source.ts'
 import { SourceError } from '../data/source.ts'
 import type { TimelineStore } from '../data/timeline-store.ts'
 import { createTimelineStore } from '../data/timeline-store.ts'
@@ -16,7 +16,6 @@ export type RunState =
 export interface RunWatch {
   store: TimelineStore
   state: RunState
-  connection: Connection | null
   /** Grows whenever the panels of the pattern have changed. */
   panelsVersion: number
 }
@@ -28,7 +27,6 @@ export function useRunWatch(source: DataSource, runId: string): RunWatch {
     return createTimelineStore()
   }, [runId])
   const [state, setState] = useState<RunState>({ kind: 'loading' })
-  const [connection, setConnection] = useState<Connection | null>(null)
   const [panelsVersion, setPanelsVersion] = useState(0)
   useEffect(() => {
     setState({ kind: 'loading' })
@@ -40,12 +38,11 @@ export function useRunWatch(source: DataSource, runId: string): RunWatch {
       },
       onChanges: (changes) => store.apply(changes),
       onPanels: () => setPanelsVersion((version) => version + 1),
-      onState: setConnection,
       onGone: () => setState({ kind: 'gone' }),
       onError: (error) => setState({ kind: 'error', error }),
     })
   }, [source, runId, store])
-  return { store, state, connection, panelsVersion }
+  return { store, state, panelsVersion }
 }
 
 /** Draws again with every change of the store. */

@@ -125,7 +125,7 @@ const listeners = new Set<() => void>()
 let known: { address: string; place: Place } | undefined
 
 /** For a one-file export, whose path is a file on disk. */
-export function useFragmentAddresses(): void {
+export function setFragmentAddresses(): void {
   mode = 'fragment'
   window.addEventListener('hashchange', notify)
 }

@@ -20,25 +20,27 @@ export function TopBar({ place, searchRef }: { place: Place; searchRef: RefObjec
         <Logo />
         <span>Troupe</span>
       </Link>
-      <nav aria-label="Pages">
-        <Link to={{ page: 'runs', query: '' }} {...current(place.page === 'runs' || place.page === 'run')}>
-          Runs
-        </Link>
-        <Link to={{ page: 'inbox', gateId: null }} {...current(place.page === 'inbox')}>
-          Inbox
-          {open > 0 ? (
-            <b className="badge">
-              {open}
-              <span className="visually-hidden"> open questions</span>
-            </b>
-          ) : null}
-        </Link>
-        <Link to={{ page: 'metrics' }} {...current(place.page === 'metrics')}>
-          Metrics
-        </Link>
-      </nav>
+      {connection.state !== 'static' && (
+        <nav aria-label="Pages">
+          <Link to={{ page: 'runs', query: '' }} {...current(place.page === 'runs' || place.page === 'run')}>
+            Runs
+          </Link>
+          <Link to={{ page: 'inbox', gateId: null }} {...current(place.page === 'inbox')}>
+            Inbox
+            {open > 0 ? (
+              <b className="badge">
+                {open}
+                <span className="visually-hidden"> open questions</span>
+              </b>
+            ) : null}
+          </Link>
+          <Link to={{ page: 'metrics' }} {...current(place.page === 'metrics')}>
+            Metrics
+          </Link>
+        </nav>
+      )}
       <span className="grow" />
-      <SearchField searchRef={searchRef} />
+      {connection.state !== 'static' && <SearchField searchRef={searchRef} />}
       <ConnectionState connection={connection} />
       <IconButton
         icon={themeIcon}

@@ -229,9 +229,11 @@ function addInspectCommands(program: Command, add: AddCommand): void {
 
 function addSessionFileCommands(program: Command, add: AddCommand): void {
   add(program, 'export', async (cli, [run]) => (await import('./commands/export-command.ts')).exportCommand(cli, run))
-    .description('write a run as a session file: agents, tool calls, messages, changed files')
+    .description('write a run as a session file, or as a page that opens without a server')
     .argument('[run]', 'run id or unique prefix (default: newest run)')
-    .addOption(new Option('--format <format>', 'the format of the file').choices(['session']).default('session'))
+    .addOption(
+      new Option('--format <format>', 'the format of the file').choices(['session', 'html']).default('session'),
+    )
     .option('--output <file>', 'write to this file (default: standard output)')
   add(program, 'validate', async (cli, [file = '']) =>
     (await import('./commands/validate-command.ts')).validateCommand(cli, file),

@@ -46,7 +46,7 @@ export function detailFrom(
 ): Detail | undefined {
   const { redactor } = options
   const redact = <Value>(value: Value) => (redactor ? (redactJson(redactor, value) as Value) : value)
-  let timeline: Timeline | undefined
+  let timeline: Timeline | undefined = options.timeline
   const sources = {
     ...(options.views ? { views: options.views } : undefined),
     ...(options.prices ? { prices: options.prices } : undefined),

@@ -14,6 +14,8 @@ export interface DetailOptions {
   redactor?: Redactor
   /** The events of the session in earlier runs that this run resumed. */
   earlier?: readonly Event[]
+  /** The timeline of the run, if it is known already: many details need it reduced only once. */
+  timeline?: Timeline
   /** The tools with these names as a model sees them; the journal has only their names. */
   toolSpecs?(names: readonly string[]): readonly ToolSpec[]
 }

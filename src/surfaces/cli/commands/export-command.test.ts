@@ -1,8 +1,11 @@
 import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { schemaErrors } from '../../../../test/support/session-file-schema.ts'
+import type { RunExport } from '../../../index.ts'
+import { valueFromPool } from '../../../index.ts'
 import { main } from '../program.ts'
 import { plainStyle } from '../render/styled-line.ts'
 
@@ -86,4 +89,42 @@ test('SF13 problems of a file have their paths, and wrong input is explained', a
     code: 2,
     err: expect.stringContaining('--output no/such/folder.json cannot be written'),
   })
+})
+
+test('WR18 a run is exported as a page with everything that it shows, without secrets and with long texts cut', async () => {
+  const long = `${'x'.repeat(40_000)}-end`
+  const rules = [
+    { when: { turn: 1 }, reply: { text: long, toolCalls: [{ name: 'Read', input: { file_path: 'script.json' } }] } },
+    { reply: { text: '</script><script>alert(1)</script>' } },
+  ]
+  await writeFile('script.json', JSON.stringify({ rules }))
+  const secret = `ghp_${'a1B2'.repeat(9)}`
+  const run = await troupe(
+    'run',
+    'task',
+    '--agent',
+    'architect',
+    '--instruction',
+    `Use ${secret}.`,
+    '--model',
+    'scripted:script.json',
+  )
+  expect(run.code, run.err).toBe(0)
+  const written = await troupe('export', '--format', 'html', '--output', 'a page.html')
+  expect(written.err.replace(/\s+/g, ' ')).toMatch(
+    /: a page of \d+ KB that opens without a server written to a page\.html/,
+  )
+  const html = await readFile('a page.html', 'utf8')
+  const packed = /<script id="troupe-export"[^>]*>([^<]*)<\/script>/.exec(html)?.[1] ?? ''
+  const text = gunzipSync(Buffer.from(packed, 'base64')).toString()
+  const data = valueFromPool(JSON.parse(text)) as RunExport
+  expect(data.timeline.turns).toHaveLength(2)
+  const [call] = data.timeline.calls
+  expect(data.details[`call:${call?.id}`]?.title).toContain('Read')
+  for (const { id } of data.timeline.turns) expect(data.details[`turn:${id}`]?.sections.length).toBeGreaterThan(0)
+  expect(data.events.at(-1)?.type).toBe('run:end')
+  expect(text).not.toContain(secret)
+  expect(text).not.toContain('-end')
+  expect(text).toMatch(/\[cut: 32768 of 40004 characters are in this export; sha256 [0-9a-f]{64}\]/)
+  expect(html).toMatch(/content="default-src 'none'; script-src 'sha256-[^']+'; style-src 'sha256-[^']+'/)
 })

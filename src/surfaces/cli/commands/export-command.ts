@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { TroupeError } from '../../../errors.ts'
-import type { AgentSession, MultiAgentSession } from '../../../index.ts'
+import type { AgentSession, MultiAgentSession, Troupe } from '../../../index.ts'
 import { isMultiAgentSession } from '../../../index.ts'
 import { pluralize } from '../../../views/format-amount.ts'
 import type { Cli } from '../cli.ts'
@@ -8,20 +8,45 @@ import { EXIT } from '../exit-code.ts'
 import { findRun } from '../find-run.ts'
 import { withTroupe } from '../open-troupe.ts'
 
-/** Writes a run as a session file. */
-export function exportCommand(cli: Cli<{ output?: string }>, run: string | undefined): Promise<number> {
+interface ExportOptions {
+  output?: string
+  format?: 'session' | 'html'
+}
+
+/** Writes a run as a session file or as a page. */
+export function exportCommand(cli: Cli<ExportOptions>, run: string | undefined): Promise<number> {
   return withTroupe(cli, 'existing', async (troupe) => {
     const { run_id } = await findRun(cli, troupe, run)
-    const session = await troupe.exportSession(run_id)
-    const text = JSON.stringify(session, null, 2)
-    const { output } = cli.options
+    const { output, format } = cli.options
+    const { text, content } = format === 'html' ? await pageOf(troupe, run_id) : await sessionOf(troupe, run_id)
     if (output === undefined) cli.terminal.print(text)
     else {
-      await writeSession(output, `${text}\n`)
-      cli.terminal.note(`${run_id}: ${describe(session)} written to ${output}`)
+      await writeOutput(output, `${text}\n`)
+      cli.terminal.note(`${run_id}: ${content} written to ${output}`)
     }
     return EXIT.done
   })
+}
+
+interface Exported {
+  text: string
+  /** The content in a few words. */
+  content: string
+}
+
+async function sessionOf(troupe: Troupe, run_id: string): Promise<Exported> {
+  const session = await troupe.exportSession(run_id)
+  return { text: JSON.stringify(session, null, 2), content: describe(session) }
+}
+
+async function pageOf(troupe: Troupe, run_id: string): Promise<Exported> {
+  const { htmlExport } = await import('../../http/page/html-export.ts')
+  const text = (await htmlExport(await troupe.exportPage(run_id))).trimEnd()
+  return { text, content: `a page of ${formatSize(text.length)} that opens without a server` }
+}
+
+function formatSize(bytes: number): string {
+  return bytes < 1_000_000 ? `${Math.ceil(bytes / 1000)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`
 }
 
 function describe(session: AgentSession | MultiAgentSession): string {
@@ -31,7 +56,7 @@ function describe(session: AgentSession | MultiAgentSession): string {
   return `${pluralize(sub_sessions.length, 'sub-session')}, ${calls} and ${pluralize(messages.length, 'message')}`
 }
 
-async function writeSession(path: string, text: string): Promise<void> {
+async function writeOutput(path: string, text: string): Promise<void> {
   try {
     await writeFile(path, text)
   } catch (thrown) {
