@@ -138,6 +138,8 @@ function useRunKeys({ store, place }: RunScope): void {
       keys: 'n',
       label: 'Next thing that needs a person',
       run: () => {
+        // The lanes go from one to the next.
+        if (place.tab === 'timeline') return false
         const gate = store.rows('gates').find((row) => row.ended_seq === null)
         if (!gate) return false
         navigate({ ...place, at: { kind: 'gate', id: gate.id } })
