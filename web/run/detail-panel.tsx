@@ -27,7 +27,10 @@ export function DetailPanel({ scope, at }: { scope: RunScope; at: TimelineRef })
   const panel = useRef<HTMLElement>(null)
   const key = `${at.kind}:${at.id}`
   // biome-ignore lint/correctness/useExhaustiveDependencies: another selection starts at the top
-  useEffect(() => panel.current?.scrollTo(0, 0), [key])
+  useEffect(() => {
+    // In braces: browsers return a promise from `scrollTo`, and React would take it for a function.
+    panel.current?.scrollTo(0, 0)
+  }, [key])
   return (
     <aside className="detail-panel" style={detailWidth(width)} aria-label="Detail" ref={panel}>
       <PanelResizer width={width} onWidth={setWidth} />

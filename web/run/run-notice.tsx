@@ -22,9 +22,11 @@ export function RunNotice({ scope, state }: { scope: RunScope; state: RunState }
       <p className="run-notice state-running">
         <StateIcon state="pending" /> Showing {formatTime(store.timeOf(place.seq))}, event {place.seq} of {store.seq}.
         Decisions are disabled.
-        <Button onClick={() => navigate({ ...place, seq: null })}>
-          Back to {store.run?.ended_seq ? 'the end' : 'live'}
-        </Button>
+        {place.tab !== 'timeline' && (
+          <Button onClick={() => navigate({ ...place, seq: null })}>
+            Back to {store.run?.ended_seq ? 'the end' : 'live'}
+          </Button>
+        )}
       </p>
     )
   const gate = store.rows('gates').find((row) => row.ended_seq === null)

@@ -1,0 +1,170 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { findProgram } from '../../src/tools/search/ripgrep.ts'
+import { requireProgram } from '../support/require-program.ts'
+import { launchBrowser, openPage } from './browser.ts'
+import type { ServeProcess } from './serve-process.ts'
+import { startServe } from './serve-process.ts'
+
+/* The page of a run and its one-file export in a real browser. One browser and one server for the file. */
+
+const PLANTED = `<img src=x onerror="document.title='run'"></script><script>document.title='run'</script> user\u202egnp.exe`
+
+const script = {
+  rules: [
+    {
+      when: { agent: 'default', turn: 1, says: 'reset' },
+      reply: {
+        text: 'Two parts.',
+        toolCalls: [
+          { name: 'task', input: { agent: 'researcher', instruction: 'Read how tokens are stored.' } },
+          { name: 'task', input: { agent: 'architect', instruction: PLANTED } },
+        ],
+        delayMs: 400,
+      },
+    },
+    { when: { agent: 'researcher' }, reply: { text: 'In plain text.', delayMs: 900 } },
+    { when: { agent: 'architect' }, reply: { text: PLANTED, delayMs: 300 } },
+    { reply: { text: 'Both are done.' } },
+  ],
+}
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+
+let browser: Browser
+let serve: ServeProcess
+
+beforeAll(async () => {
+  if (findProgram('chromium') === undefined) return
+  ;[browser, serve] = await Promise.all([launchBrowser(), startServe({ script })])
+})
+afterAll(async () => {
+  await browser?.close()
+  await serve?.[Symbol.asyncDispose]()
+})
+
+const start = async () => {
+  const input = { agent: 'default', instruction: 'Add password reset' }
+  return (await serve.api<{ run_id: string }>('POST', '/api/patterns/task/runs', { input })).run_id
+}
+const open = (path: string, options: Parameters<typeof openPage>[2] = {}) =>
+  openPage(browser, serve.pageAddress.replace('/#', `${path}#`), options)
+const card = (page: Page, agent: string) => page.locator('.agent-card', { hasText: agent })
+
+async function completedRun(): Promise<string> {
+  const run_id = await start()
+  await expect
+    .poll(async () => (await serve.api<{ status: string }>('GET', `/api/runs/${run_id}`)).status, { timeout: 60_000 })
+    .toBe('completed')
+  return run_id
+}
+
+test('WR19 a run is watched from start to end: cards, messages and the detail of an agent, without a reload', async () => {
+  requireProgram('chromium')
+  const run_id = await start()
+  await using opened = await open(`/runs/${run_id}`)
+  const { page, problems } = opened
+  await card(page, 'researcher').waitFor()
+  await page.locator('.run-title-row .state-chip', { hasText: 'Completed' }).waitFor()
+  await card(page, 'researcher').locator('.state-completed').first().waitFor()
+  expect(await page.locator('.message-row').count()).toBeGreaterThanOrEqual(4)
+  await card(page, 'researcher').click()
+  await page.getByRole('complementary', { name: 'Detail' }).getByText('researcher').first().waitFor()
+  await page.waitForURL(/at=agent:/)
+  const address = page.url()
+  await page.keyboard.press('Escape')
+  await expect.poll(() => page.getByRole('complementary', { name: 'Detail' }).count()).toBe(0)
+  await page.goto(address)
+  await page.getByRole('complementary', { name: 'Detail' }).waitFor()
+  expect(await card(page, 'researcher').getAttribute('aria-pressed')).toBe('true')
+  expect(problems).toEqual([])
+})
+
+test('WR20 at an earlier event the cards show that moment, and nothing can be decided', async () => {
+  requireProgram('chromium')
+  const run_id = await completedRun()
+  await using opened = await open(`/runs/${run_id}?seq=4`)
+  const { page } = opened
+  await page.getByText('Decisions are disabled.').waitFor()
+  expect(await page.locator('.agent-card').count()).toBe(1)
+  await page.getByRole('button', { name: 'Back to the end' }).click()
+  await expect.poll(() => page.locator('.agent-card').count()).toBe(3)
+})
+
+test('WR21 keyboard only: the table opens with 5, its rows open and close, and Enter opens the exact prompt of a turn', async () => {
+  requireProgram('chromium')
+  const run_id = await completedRun()
+  await using opened = await open(`/runs/${run_id}`)
+  const { page, problems } = opened
+  await page.locator('.agent-card').first().waitFor()
+  await page.keyboard.press('5')
+  const grid = page.getByRole('treegrid')
+  await grid.focus()
+  for (const key of ['ArrowRight', 'ArrowDown', 'ArrowRight', 'ArrowDown']) await page.keyboard.press(key)
+  const active = await grid.getAttribute('aria-activedescendant')
+  expect(decodeURIComponent(active ?? '')).toMatch(/^tree-turn:/)
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/at=turn:/)
+  const detail = page.getByRole('complementary', { name: 'Detail' })
+  await detail.getByText('Add password reset').first().waitFor()
+  expect(problems).toEqual([])
+})
+
+test('WR22 axe finds no serious issue on the tabs of a run, in both themes and at 400 px, and nothing is wider than the page', async () => {
+  requireProgram('chromium')
+  const run_id = await completedRun()
+  for (const [colorScheme, width] of [
+    ['light', 1440],
+    ['dark', 400],
+  ] as const) {
+    await using opened = await open(`/runs/${run_id}`, { colorScheme, viewport: { width, height: 860 } })
+    const { page } = opened
+    await page.locator('.agent-card').first().waitFor()
+    for (const tab of ['Timeline', 'Messages', 'Cost', 'Events', 'Artifacts']) {
+      await page.locator('.run-tabs').getByRole('link', { name: tab }).click()
+      await page.locator('.run-tabs [aria-current]', { hasText: tab }).waitFor()
+      expect(await seriousIssues(page), `${tab}, ${colorScheme}`).toEqual([])
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), tab).toBeLessThanOrEqual(0)
+    }
+  }
+})
+
+test('WR23 an export opens from disk with the same views, makes no request, offers no control and executes nothing', async () => {
+  requireProgram('chromium')
+  const run_id = await completedRun()
+  const file = join(serve.folder, 'a run.html')
+  const main = fileURLToPath(new URL('../../src/surfaces/cli/main.ts', import.meta.url))
+  const args = [main, 'export', run_id, '--format', 'html', '--output', file, '--store', join(serve.folder, 'store')]
+  await promisify(execFile)(process.execPath, args, { env: { PATH: process.env.PATH, HOME: serve.folder } })
+  const context = await browser.newContext()
+  const requests: string[] = []
+  context.on('request', (request) => requests.push(request.url()))
+  const page = await context.newPage()
+  await page.goto(pathToFileURL(file).href)
+  await card(page, 'researcher').waitFor()
+  await page.getByText(/^Exported .*, read-only$/).waitFor()
+  expect(await page.locator('.run-controls').count()).toBe(0)
+  await page.locator('.message-row', { hasText: '<img src=x' }).first().click()
+  await page.getByRole('complementary', { name: 'Detail' }).waitFor()
+  await page.waitForURL(/#\/runs\/.*at=message:/)
+  await page.locator('.run-tabs').getByRole('link', { name: 'Events' }).click()
+  await page.locator('.event-row', { hasText: 'run:start' }).waitFor()
+  expect(await page.title()).not.toBe('run')
+  expect(requests).toEqual([pathToFileURL(file).href])
+  await context.close()
+})
+
+async function seriousIssues(page: Page): Promise<string[]> {
+  await page.evaluate(readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'))
+  const found = await page.evaluate(`axe.run(document, { resultTypes: ['violations'] })`)
+  const { violations } = found as { violations: { id: string; impact: string; nodes: { html: string }[] }[] }
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 120)}`)
+}
