@@ -11,7 +11,13 @@ import { mcpServerAttempts } from './mcp-server.attempts.ts'
 import { nestedGitAttempts } from './nested-git.attempts.ts'
 import { networkAttempts } from './network.attempts.ts'
 import { kernelAttempts, processAttempts, resourceExhaustionAttempts } from './process.attempts.ts'
-import { PROTECTED_FILES, protectedPathAttempts, writeWorkspaceFile } from './protected.attempts.ts'
+import {
+  HOST_CONFIG_FILES,
+  hostConfigAttempts,
+  PROTECTED_FILES,
+  protectedPathAttempts,
+  writeWorkspaceFile,
+} from './protected.attempts.ts'
 import { environmentAttempts, readAttempts } from './read.attempts.ts'
 import { readOnlyAttempts } from './read-only.attempts.ts'
 import { createToolWorkspace } from './tool-workspace.ts'
@@ -57,6 +63,17 @@ test('SB9 fork bombs and other resource exhaustion are stopped by limits', limit
 )
 
 test('SB18 commands cannot change or create agent configuration', limit, () => expectNoEscape(protectedPathAttempts))
+test('SB37 commands cannot change or create configuration that programs of the host execute', limit, () =>
+  expectNoEscape(hostConfigAttempts),
+)
+test('SB37 new configuration is renamed and reported, not deleted', async () => {
+  using fixture = createToolWorkspace()
+  const result = await fixture.call('Bash', { command: 'mkdir -p a/.vscode; echo task > a/.vscode/tasks.json' })
+  expect(result.text).toMatch(/'a\/\.vscode' would be executed or obeyed outside the sandbox/)
+  const [renamed = ''] = readdirSync(join(fixture.workspace, 'a'))
+  expect(renamed).toMatch(/^\.vscode\.replaced-/)
+  expect(readIfExists(join(fixture.workspace, 'a', renamed, 'tasks.json'))).toBe('task\n')
+})
 test('SB19 commands of a read-only agent cannot write to the workspace', limit, () => expectNoEscape(readOnlyAttempts))
 test('SB23 arguments and environment of a server take effect only inside the sandbox', limit, () =>
   expectNoEscape(mcpServerAttempts),
@@ -64,7 +81,7 @@ test('SB23 arguments and environment of a server take effect only inside the san
 test('SB20 .github stays usable for other files, and empty folders that Troupe created are removed', async () => {
   using fixture = createToolWorkspace()
   expect(
-    await fixture.call('Bash', { command: 'mkdir .github/workflows && echo a > .github/workflows/a.yml' }),
+    await fixture.call('Bash', { command: 'mkdir .github/ISSUE_TEMPLATE && echo a > .github/ISSUE_TEMPLATE/a.yml' }),
   ).toMatchObject({
     success: true,
   })
@@ -105,10 +122,18 @@ test('TO59 file tools cannot write agent configuration or git programs, in any s
     'nope/../.mcp.json',
     'x/.claude/agents/a.md',
     'x/.Troupe/agents/a.md',
+    'x/.VSCode/tasks.json',
+    '.GitHub/Workflows/a.yml',
   ]
   const fromGitConfig = ['.gitshared', '.GitShared', 'conf/more', 'scripts/clean.sh', 'hooks-by-include/pre-commit']
   const otherProtected = ['Definitions/a.md', '.husky/pre-commit', '.husky/_/pre-commit']
-  for (const file_path of [...PROTECTED_FILES, ...spellings, ...otherProtected, ...fromGitConfig]) {
+  for (const file_path of [
+    ...PROTECTED_FILES,
+    ...HOST_CONFIG_FILES,
+    ...spellings,
+    ...otherProtected,
+    ...fromGitConfig,
+  ]) {
     const result = await fixture.call('Write', { file_path, content: 'evil' })
     expect.soft(result, file_path).toMatchObject({ success: false, code: 'denied' })
     expect.soft(readIfExists(join(fixture.workspace, file_path)), file_path).not.toContain('evil')

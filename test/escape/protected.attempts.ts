@@ -16,6 +16,35 @@ export const PROTECTED_FILES = [
   'store/runs.db',
 ]
 
+/** Configuration that editors, shells, git, CI services and other agents execute or obey on the host. */
+export const HOST_CONFIG_FILES = [
+  '.vscode/tasks.json',
+  '.idea/workspace.xml',
+  '.devcontainer/devcontainer.json',
+  '.devcontainer.json',
+  'all.code-workspace',
+  '.envrc',
+  '.bashrc',
+  '.zshenv',
+  '.husky/pre-commit',
+  '.pre-commit-config.yaml',
+  '.cursor/mcp.json',
+  '.codex/config.toml',
+  '.gemini/settings.json',
+  '.windsurf/rules/a.md',
+  '.continue/config.yaml',
+  'opencode.json',
+  '.aider.conf.yml',
+  '.claude/commands/evil.md',
+  '.claude/hooks/evil.sh',
+  '.github/workflows/ci.yml',
+  '.github/copilot-instructions.md',
+  '.forgejo/workflows/ci.yml',
+  '.gitlab-ci.yml',
+  '.circleci/config.yml',
+  'Jenkinsfile',
+]
+
 export function writeWorkspaceFile({ workspace }: Pick<HostFixture, 'workspace'>, path: string, content: string): void {
   mkdirSync(dirname(join(workspace, path)), { recursive: true })
   writeFileSync(join(workspace, path), content)
@@ -87,5 +116,47 @@ export const protectedPathAttempts: readonly Attempt[] = [
     prepare: (host) => writeWorkspaceFile(host, 'packages/a/.troupe/agents/good.md', 'good'),
     run: () => 'echo evil > packages/a/.troupe/agents/good.md; mv packages gone; mkdir -p packages/a/.troupe/agents',
     escaped: (host) => readIfExists(join(host.workspace, 'packages/a/.troupe/agents/good.md')) !== 'good',
+  },
+]
+
+export const hostConfigAttempts: readonly Attempt[] = [
+  ...HOST_CONFIG_FILES.map(
+    (path): Attempt => ({
+      title: `${path}, created`,
+      run: () => overwriteCommand(path),
+      escaped: wasOverwritten(path),
+    }),
+  ),
+  {
+    title: 'all of them, changed',
+    prepare: (host) => {
+      for (const path of HOST_CONFIG_FILES) writeWorkspaceFile(host, path, 'good')
+    },
+    run: () => HOST_CONFIG_FILES.map(overwriteCommand).join('\n'),
+    escaped: (host) => {
+      const isChanged = (path: string) => wasOverwritten(path)(host)
+      return host.confined ? HOST_CONFIG_FILES.some(isChanged) : HOST_CONFIG_FILES.every(isChanged)
+    },
+  },
+  {
+    title: 'an editor task in a new nested folder',
+    run: () => overwriteCommand('packages/new/.vscode/tasks.json'),
+    escaped: wasOverwritten('packages/new/.vscode/tasks.json'),
+  },
+  {
+    title: 'a workflow in a nested project, changed',
+    prepare: (host) => writeWorkspaceFile(host, 'packages/a/.github/workflows/ci.yml', 'good'),
+    run: () => 'echo evil > packages/a/.github/workflows/ci.yml',
+    escaped: wasOverwritten('packages/a/.github/workflows/ci.yml'),
+  },
+  {
+    title: 'an editor folder that is a new symlink',
+    run: () => 'mkdir evil; echo evil > evil/tasks.json; ln -s evil .vscode',
+    escaped: wasOverwritten('.vscode/tasks.json'),
+  },
+  {
+    title: 'workflows behind a new symlink of their parent',
+    run: () => 'mkdir -p evil/workflows sub; echo evil > evil/workflows/a.yml; ln -s ../evil sub/.github',
+    escaped: wasOverwritten('sub/.github/workflows/a.yml'),
   },
 ]

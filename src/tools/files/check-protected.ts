@@ -1,6 +1,6 @@
 import { accessDeniedError } from '../tool-errors.ts'
 import type { ProtectionRules } from './protected-paths.ts'
-import { isAgentConfig, isHiddenPath, isWithin, protectedPaths } from './protected-paths.ts'
+import { isHiddenPath, isProtectedConfig, isWithin, protectedPaths } from './protected-paths.ts'
 
 /** Why a path is opened; `internal` is Troupe itself storing its state. */
 export type AccessPurpose = 'read' | 'write' | 'internal'
@@ -25,9 +25,9 @@ export function checkProtected(rules: ProtectionRules, segments: readonly string
     // Code execution outside the sandbox: git hooks and config run commands as the next user of git.
     throw accessDeniedError(`'${path}' belongs to git`, 'use git commands instead of writing its files')
   }
-  if (purpose === 'write' && (isAgentConfig(normalized) || isProtected(rules, segments))) {
+  if (purpose === 'write' && (isProtectedConfig(normalized) || isProtected(rules, segments))) {
     throw accessDeniedError(
-      `'${path}' is protected: it configures agents, or is executed outside the sandbox`,
+      `'${path}' is protected: programs outside the sandbox (agents, editors, shells, git, CI) execute or obey it`,
       'you can read it; ask the person to change it',
     )
   }

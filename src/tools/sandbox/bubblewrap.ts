@@ -9,6 +9,7 @@ import { findProgram } from '../search/ripgrep.ts'
 import { operatorError } from '../tool-errors.ts'
 import { createCgroup } from './cgroup.ts'
 import { CommandWatchdog } from './command-watchdog.ts'
+import { quarantineNewConfig } from './config-guard.ts'
 import { EXEC_FROM_FD, encodeExecArguments } from './exec-arguments.ts'
 import type { FilePolicy } from './file-policy.ts'
 import { createFilePolicy } from './file-policy.ts'
@@ -121,10 +122,11 @@ function commandChecks({ workspace, path }: BubblewrapOptions, records: string |
   return (files: FilePolicy, traces: Pick<CommandRecord, 'marker' | 'mountPoints'>) => {
     const repositories = gitGuard.record(files)
     const restoreLinks = links.beginCommand(files.denyWrite)
-    const command = { workspace: workspace.realPath, ...traces, repositories, links: links.recorded() }
+    const scope = { allowWrite: files.allowWrite, denyWrite: files.denyWrite }
+    const command = { workspace: workspace.realPath, ...traces, repositories, scope, links: links.recorded() }
     const removeRecord = records === undefined ? () => {} : recordCommand(records, command)
     return () => {
-      const notes = [...restoreLinks(), ...gitGuard.check(repositories)]
+      const notes = [...restoreLinks(), ...gitGuard.check(repositories), ...quarantineNewConfig(scope)]
       removeRecord()
       return notes
     }

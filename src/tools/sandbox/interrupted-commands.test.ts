@@ -160,7 +160,13 @@ test('SB34 a command of another container may be running: its record and its mou
   const [mountPoint, record] = [join(fixture.workspace, '.mcp.json'), join(records, 'a.command.json')]
   const guard = new GitGuard('git')
   const repositories = guard.record({ denyRead: [], allowRead: [], allowWrite: [fixture.workspace], denyWrite: [] })
-  const command = { workspace: fixture.workspace, repositories, links: [], mountPoints: [mountPoint] }
+  const command = {
+    workspace: fixture.workspace,
+    repositories,
+    links: [],
+    scope: { allowWrite: [], denyWrite: [] },
+    mountPoints: [mountPoint],
+  }
   const write = (pidNamespace: Partial<ProcessIdentity>) => {
     const owner = { ...identifyProcess(process.pid), pid: 1, start: 'gone', ...pidNamespace }
     writeFileSync(mountPoint, '')

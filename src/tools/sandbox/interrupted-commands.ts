@@ -19,6 +19,8 @@ import { withLinkFreeFolder } from '../files/resolve-path.ts'
 import type { Workspace } from '../files/workspace.ts'
 import { pathSegments } from '../files/workspace-path.ts'
 import { findProgram } from '../search/ripgrep.ts'
+import type { WriteScope } from './config-guard.ts'
+import { quarantineNewConfig } from './config-guard.ts'
 import type { RepositoryState } from './git-guard.ts'
 import { GitGuard } from './git-guard.ts'
 import type { ProcessIdentity } from './process-identity.ts'
@@ -46,6 +48,7 @@ export interface CommandRecord {
   owner: ProcessIdentity
   repositories: RepositoryState
   links: readonly ProtectedLink[]
+  scope: WriteScope
   /** Paths in the workspace that the sandbox creates, empty, and removes after the command. */
   mountPoints: readonly string[]
 }
@@ -84,6 +87,7 @@ export function recordCommand(folder: string, command: Omit<CommandRecord, 'owne
 }
 
 const NO_REPOSITORIES: RepositoryState = { roots: [], known: [], fingerprints: [], execLines: [], commondirs: [] }
+const NO_SCOPE: WriteScope = { allowWrite: [], denyWrite: [] }
 
 /** Records folders that are about to be created for a command, so that they can be removed; the returned function removes the record. */
 export function recordFolders(
@@ -92,7 +96,13 @@ export function recordFolders(
   traces: Pick<CommandRecord, 'marker' | 'mountPoints'>,
 ): () => void {
   if (records === undefined || traces.mountPoints.length === 0) return () => {}
-  return recordCommand(records, { workspace: realPath, ...traces, repositories: NO_REPOSITORIES, links: [] })
+  return recordCommand(records, {
+    workspace: realPath,
+    ...traces,
+    repositories: NO_REPOSITORIES,
+    scope: NO_SCOPE,
+    links: [],
+  })
 }
 
 /** Checks the workspaces of commands whose process was killed. Returns notes about repairs, each once, and problems. */
@@ -128,9 +138,13 @@ const DAY_MS = 24 * 3_600_000
 const isOld = (path: string) => Date.now() - lstatSync(path).mtimeMs > DAY_MS
 
 function checkCommand(record: CommandRecord, mayBeAlive: boolean): string[] {
-  const { workspace, repositories, links, marker } = record
+  const { workspace, repositories, links, scope, marker } = record
   const guard = new GitGuard(findProgram('git', trustedPath([workspace, ...repositories.roots])))
-  const check = () => [...restoreProtectedLinks(workspace, links), ...guard.check(repositories)]
+  const check = () => [
+    ...restoreProtectedLinks(workspace, links),
+    ...guard.check(repositories),
+    ...quarantineNewConfig(scope),
+  ]
   endProcesses(String(marker))
   // Sandbox escape: the kernel unmounts what is mounted on a removed file, also in the sandbox of a command that is still running.
   if (!mayBeAlive) removeMountPoints(record)

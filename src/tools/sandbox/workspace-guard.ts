@@ -4,8 +4,9 @@ import { dirname, join } from 'node:path'
 import { TROUPE_FOLDER } from '../files/check-protected.ts'
 import { findGitFolder } from '../files/git-hooks.ts'
 import {
-  agentConfigPaths,
+  findConfigPaths,
   isWithin,
+  mayHoldConfig,
   partlyProtectedFolders,
   protectedPaths,
   resolveRealPath,
@@ -17,11 +18,12 @@ import { pathSegments } from '../files/workspace-path.ts'
 /*
  * Paths in the workspace that commands must not write (sandbox escape by delayed execution).
  * 1. Git runs the hooks and programs of a repository's config with the rights of the next person who uses it.
- * 2. Agent definitions in the workspace are loaded by the next run.
- * 3. Missing paths are listed too: the sandbox masks them, so that a command cannot create them.
+ * 2. Configuration in the workspace is executed or obeyed by the next run, and by editors, shells, CI and other agents.
+ * 3. Some missing paths are listed too: the sandbox masks them, so that a command cannot create them. Others are renamed after
+ *    the command (config-guard.ts).
  */
 
-/** Bounds of the scan for repositories and agent definitions. Folders beyond them are read-only as a whole. */
+/** Bounds of the scan for repositories and configuration. Folders beyond them are read-only as a whole. */
 const MAX_DEPTH = 40
 const MAX_FOLDERS = 10_000
 const MAX_CREATED_FOLDERS = 500_000
@@ -35,8 +37,7 @@ export function writeProtectedPaths(workspace: Workspace, writable: readonly str
   const bare = folders.filter((folder) => !trees.includes(folder) && isBareRepository(folder))
   const nested = folders
     .filter((folder) => folder !== workspace.realPath)
-    .flatMap((folder) => agentConfigPaths(folder, 'nested'))
-    .filter((path) => existsSync(path))
+    .flatMap((folder) => findConfigPaths(folder).map((path) => join(folder, ...path)))
   const all = [
     ...trees.flatMap((tree) => gitProtectedPaths(tree, writable)),
     ...bare.flatMap((folder) => repositoryProtectedPaths(folder, workspace.realPath)),
@@ -138,9 +139,9 @@ function coveringFolders(folders: readonly string[], root: string): string[] {
   return covering.filter((folder) => covering.every((other) => other === folder || !isWithin(folder, other)))
 }
 
-const MARKERS = new Set(['.git', '.claude', '.github', '.amplifier', '.mcp.json', TROUPE_FOLDER])
 const SKIPPED_FOLDERS = new Set(['.git', 'node_modules', TROUPE_FOLDER])
-const isMarked = (names: readonly string[]) => names.some((name) => MARKERS.has(name)) || areGitFolderNames(names)
+const isMarked = (names: readonly string[]) =>
+  names.some((name) => name === '.git' || mayHoldConfig(name)) || areGitFolderNames(names)
 const toFolder = ({ folder }: { folder: string }) => folder
 
 /** A git folder outside all writable folders needs no protection, and nothing is created in it. */
