@@ -125,6 +125,43 @@ describe('who may call', () => {
     expect((await server.send('/api/runs', { headers: { cookie } })).status).toBe(401)
   })
 
+  test('HS31 a session ends no later than its token, and a page cannot renew it by itself', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'troupe-credentials-'))
+    let now = 1000
+    const credentials = await openCredentials(folder, () => now)
+    const token = await credentials.issue({ kind: 'token', principal: 'ada', scopes: ['read'] })
+    now += 29 * 24 * 3600_000
+    const session = (await credentials.openSession(token)) ?? ''
+    expect(await credentials.find('session', session)).toMatchObject({ principal: 'ada', scopes: ['read'] })
+    // A session opens no other one.
+    expect(await credentials.openSession(session)).toBeUndefined()
+    now += 2 * 24 * 3600_000
+    expect(await credentials.find('session', session)).toBeUndefined()
+    const server = await startTestServer()
+    const opened = await server.send('/api/session', { method: 'POST', headers: write(server.token), body: {} })
+    const [cookie] = String(opened.headers['set-cookie']).split(';')
+    const headers = { cookie, 'x-troupe-csrf': (opened.json as { csrf: string }).csrf }
+    expect((await server.send('/api/session', { method: 'POST', headers, body: {} })).status).toBe(403)
+    expect((await server.send('/api/runs', { headers: { cookie } })).status).toBe(200)
+  })
+
+  test('HS31 a token that opens session after session locks nobody else out', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'troupe-credentials-'))
+    const credentials = await openCredentials(folder)
+    const operator = await credentials.issue({ kind: 'token', principal: 'ada', scopes: ['read', 'run', 'approve'] })
+    const page = (await credentials.openSession(operator)) ?? ''
+    const other = await credentials.issue({ kind: 'token', principal: 'eve', scopes: ['read'] })
+    const sessions: string[] = []
+    for (let index = 0; index < 250; index += 1) sessions.push((await credentials.openSession(other)) ?? '')
+    for (const opened of [credentials, await openCredentials(folder)]) {
+      expect(await opened.find('token', operator)).toBeDefined()
+      expect(await opened.find('session', page)).toBeDefined()
+      expect(await opened.find('session', sessions.at(-1) ?? '')).toBeDefined()
+      expect(await opened.find('session', sessions[0] ?? '')).toBeUndefined()
+    }
+    expect((await readdir(folder)).length).toBeLessThan(50)
+  })
+
   test('HS10 a token can do only what its scopes allow', async () => {
     const { send, issueToken } = await startTestServer()
     const start = { method: 'POST', body: { input: { agent: 'lead', instruction: 'x' } } }
@@ -160,6 +197,19 @@ describe('who may call', () => {
     limits.openStream({ ...ada, name: 'grace' })
     close()
     limits.openStream(ada)
+  })
+
+  test('HS9 a HEAD request for a stream keeps no stream open', async () => {
+    const server = await startTestServer({ limits: { streams: 1 } })
+    const { run_id } = await server.troupe.run('task', { agent: 'lead', instruction: 'x' })
+    const headers = { ...bearer(server.token), accept: 'text/event-stream' }
+    const streams = ['/api/changes', `/api/runs/${run_id}/events`, `/api/runs/${run_id}/timeline`]
+    for (const path of [...streams, ...streams, `/api/ui-message-stream/runs/${run_id}`]) {
+      const response = await server.send(path, { method: 'HEAD', headers })
+      expect([path, response.status, response.text]).toEqual([path, 405, ''])
+    }
+    const json = await server.send('/api/runs', { method: 'HEAD', headers })
+    expect([json.status, json.text]).toEqual([200, ''])
   })
 
   test('HS9 above the rate a caller gets 429, also one without a token', async () => {

@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import type { TestServer } from '../../../test/support/http-harness.ts'
 import { startTestServer } from '../../../test/support/http-harness.ts'
@@ -62,6 +63,22 @@ describe('what browsers can be made to do', () => {
     expect(preflight.status).toBe(403)
     expect((await start({ origin: own, 'sec-fetch-site': 'same-origin' })).status).toBe(200)
     expect(await runCount(server)).toBe(1)
+  })
+
+  test('HS6 a link to the page may be followed from anywhere; nothing else of another site is answered', async () => {
+    const server = await startTestServer()
+    const authorization = `Bearer ${server.token}`
+    const status = async (path: string, headers: Record<string, string>, method = 'GET') =>
+      (await server.send(path, { method, headers: { 'sec-fetch-site': 'cross-site', ...headers } })).status
+    const link = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
+    for (const path of ['/', '/runs/r_1', '/inbox']) expect([path, await status(path, link)]).toEqual([path, 200])
+    for (const path of ['/api/runs', '/api/session', '/api/openapi.json', '/%61pi/runs'])
+      expect([path, await status(path, { ...link, authorization })]).toEqual([path, 403])
+    expect(await status('/', link, 'POST')).toBe(403)
+    expect(await status('/', { ...link, origin: 'https://evil.example' })).toBe(403)
+    for (const dest of ['iframe', 'embed', 'object', 'script', 'empty'])
+      expect([dest, await status('/', { ...link, 'sec-fetch-dest': dest })]).toEqual([dest, 403])
+    expect(await status('/app.js', { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'script' })).toBe(403)
   })
 
   test('HS7 CSRF: a write with the cookie needs the token of the page, and one with a bearer token a custom header', async () => {
@@ -153,4 +170,36 @@ describe('what browsers can be made to do', () => {
       })
     }
   })
+
+  test('HS14 requests that are refused before they reach a route have the security headers', async () => {
+    const server = await startTestServer()
+    const host = `Host: 127.0.0.1:${server.server.port}\r\n`
+    const requests = [
+      ['GARBAGE\r\n\r\n', 400],
+      ['GET / HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+      [`POST / HTTP/1.1\r\n${host}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, 400],
+      [`GET / HTTP/1.1\r\n${host}X-Long: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+      [`POST / HTTP/1.1\r\n${host}Expect: something\r\nContent-Length: 2\r\n\r\n{}`, 417],
+    ] as const
+    for (const [text, status] of requests) {
+      const response = await sendText(server, text)
+      expect(response.split('\r\n')[0]).toContain(`HTTP/1.1 ${status} `)
+      expect(response.toLowerCase()).toContain("content-security-policy: default-src 'none'")
+      expect(response.toLowerCase()).toContain('x-content-type-options: nosniff')
+      expect(response.toLowerCase()).toContain('connection: close')
+      expect(response).toContain('{"error":{"code":')
+    }
+  })
 })
+
+/** Sends these bytes and reads until the server closes the connection. */
+function sendText({ server }: TestServer, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let received = ''
+    const socket = connect(server.port ?? 0, '127.0.0.1', () => socket.write(text))
+    socket.setEncoding('utf8').on('data', (part) => {
+      received += String(part)
+    })
+    socket.on('close', () => resolve(received)).on('error', reject)
+  })
+}

@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
+import { answerBadRequests } from './checks/bad-request.ts'
 import { addSecurityHeaders } from './checks/browser-checks.ts'
 import { createHttpApp } from './http-app.ts'
 import type { AllowedHosts, HttpParts } from './http-parts.ts'
@@ -51,11 +52,18 @@ export async function startHttpServer(
         }),
       ),
   })
-  const limits = { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: 10_000, requestTimeout: 30_000 }
+  // `Host` is checked by the application, whose response has all headers.
+  const limits = {
+    requireHostHeader: false,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: 10_000,
+    requestTimeout: 30_000,
+  }
   const server = options.tls
     ? createTlsServer({ ...limits, ...options.tls }, (request, response) => void listener(request, response))
     : createServer(limits, (request, response) => void listener(request, response))
   server.maxConnections = MAX_CONNECTIONS
+  answerBadRequests(server)
   await listen(server, options)
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? (address as AddressInfo).port : undefined

@@ -13,9 +13,8 @@ export async function authenticate(
   context: Context<HttpEnvironment>,
   { credentials, hosts }: HttpParts,
 ): Promise<Principal> {
-  const header = context.req.header('authorization')
-  if (header !== undefined) {
-    const token = /^Bearer ([\w-]{16,256})$/i.exec(header)?.[1]
+  if (context.req.header('authorization') !== undefined) {
+    const token = bearerToken(context)
     const found = token === undefined ? undefined : await credentials.find('token', token)
     if (!found) throw refuse(401, { code: 'unauthorized', message: 'the token is not valid here', hint: HINT })
     return { name: found.principal, scopes: found.scopes, via: 'bearer', csrf: '' }
@@ -25,6 +24,10 @@ export async function authenticate(
   if (cookie === undefined || !session)
     throw refuse(401, { code: 'unauthorized', message: 'there is no token', hint: HINT })
   return { name: session.principal, scopes: session.scopes, via: 'cookie', csrf: csrfToken(cookie) }
+}
+
+export function bearerToken(context: Context<HttpEnvironment>): string | undefined {
+  return /^Bearer ([\w-]{16,256})$/i.exec(context.req.header('authorization') ?? '')?.[1]
 }
 
 /** Derived from the secret of the cookie, which no script and no other site can read. */

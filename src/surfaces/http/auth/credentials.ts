@@ -9,7 +9,8 @@ import { SCOPES } from './principal.ts'
  * 1. A secret has 256 bits. Only its SHA-256 is stored, in a file of its own (0600, folder 0700): whoever reads the folder cannot log in.
  * 2. Secrets are compared by their hashes in constant time, with all entries (timing attack).
  * 3. They outlive the process, so that a page survives a restart of the server, and expire.
- * 4. A folder that other users may write, or that cannot be read, gives access to nobody; secrets then live as long as the process.
+ * 4. A session ends with its token. Each token has a bounded number of sessions, so that one that opens many ends only its own.
+ * 5. A folder that other users may write, or that cannot be read, gives access to nobody; secrets then live as long as the process.
  */
 
 export type CredentialKind = 'token' | 'session'
@@ -23,8 +24,10 @@ export interface Credential {
 }
 
 export interface Credentials {
-  /** Returns the secret, which is stored nowhere. */
-  issue(credential: Omit<Credential, 'expires_at'>): Promise<string>
+  /** Returns the secret of a new token, which is stored nowhere. */
+  issue(token: { kind: 'token'; principal: string; scopes: readonly Scope[] }): Promise<string>
+  /** Returns the secret of a new session of the token; `undefined` if there is no such token. */
+  openSession(token: string): Promise<string | undefined>
   find(kind: CredentialKind, secret: string): Promise<Credential | undefined>
   revoke(secret: string): Promise<void>
   /** False if they live only as long as the process. */
@@ -33,11 +36,15 @@ export interface Credentials {
 
 interface Entry extends Credential {
   hash: Buffer
+  created_at: number
+  /** The hash of the token of a session. */
+  token?: string
 }
 
 const SECRET_BYTES = 32
 const LIFETIME_MS = 30 * 24 * 3600_000
-const MAX_ENTRIES = 200
+const MAX_TOKENS = 100
+const MAX_SESSIONS = 20
 /** Another server of the project may have issued a secret since. Bounds the reads that wrong secrets cause (denial of service). */
 const RELOAD_MS = 1000
 
@@ -54,32 +61,44 @@ export async function openCredentials(folder: string | undefined, now: () => num
     for (const [key, entry] of stored) entries.set(key, entry)
   }
   await load()
+  const add = async (credential: Omit<Entry, 'hash'>) => {
+    const secret = randomBytes(SECRET_BYTES).toString('base64url')
+    const entry = { ...credential, hash: hashSecret(secret) }
+    if (isPersistent) await writeEntry(folder, entry)
+    entries.set(keyOf(entry), entry)
+    return secret
+  }
+  const remove = async (key: string) => {
+    entries.delete(key)
+    if (isPersistent) await rm(join(folder, `${key}.json`), { force: true })
+  }
+  const findValid = async (kind: CredentialKind, secret: string) => {
+    const hash = hashSecret(secret)
+    let found = findEntry(entries.values(), hash)
+    if (!found) {
+      await load()
+      found = findEntry(entries.values(), hash)
+    }
+    return found?.kind !== kind || found.expires_at <= now() ? undefined : found
+  }
   return {
     isPersistent,
-    async issue(credential) {
-      const secret = randomBytes(SECRET_BYTES).toString('base64url')
-      const hash = hashSecret(secret)
-      const entry = { ...credential, expires_at: now() + LIFETIME_MS, hash }
-      if (isPersistent) await writeEntry(folder, entry)
-      entries.set(hash.toString('hex'), entry)
-      return secret
+    issue: (token) => add({ ...token, expires_at: now() + LIFETIME_MS, created_at: now() }),
+    async openSession(secret) {
+      const found = await findValid('token', secret)
+      if (!found) return undefined
+      const { hash: _hash, ...token } = found
+      const session = await add({ ...token, kind: 'session', token: keyOf(found), created_at: now() })
+      for (const old of superseded([...entries.values()])) await remove(keyOf(old))
+      return session
     },
     async find(kind, secret) {
-      const hash = hashSecret(secret)
-      let found = findEntry(entries.values(), hash)
-      if (!found) {
-        await load()
-        found = findEntry(entries.values(), hash)
-      }
-      if (found?.kind !== kind || found.expires_at <= now()) return undefined
-      const { hash: _hash, ...credential } = found
-      return credential
+      const found = await findValid(kind, secret)
+      if (!found) return undefined
+      const { principal, scopes, expires_at } = found
+      return { kind, principal, scopes, expires_at }
     },
-    async revoke(secret) {
-      const key = hashSecret(secret).toString('hex')
-      entries.delete(key)
-      if (isPersistent) await rm(join(folder, `${key}.json`), { force: true })
-    },
+    revoke: (secret) => remove(hashSecret(secret).toString('hex')),
   }
 }
 
@@ -112,25 +131,38 @@ async function readEntries(folder: string, now: number): Promise<Map<string, Ent
     if (entry && entry.expires_at > now) entries.push(entry)
     else if (entry) await rm(join(folder, name), { force: true })
   }
-  entries.sort((a, b) => b.expires_at - a.expires_at)
-  for (const old of entries.splice(MAX_ENTRIES)) await rm(join(folder, entryName(old)), { force: true })
-  return new Map(entries.map((entry) => [entry.hash.toString('hex'), entry]))
+  const old = superseded(entries)
+  for (const entry of old) await rm(join(folder, entryName(entry)), { force: true })
+  return new Map(entries.filter((entry) => !old.has(entry)).map((entry) => [keyOf(entry), entry]))
+}
+
+/** The oldest tokens, and the oldest sessions of each token, above their numbers. */
+function superseded(entries: readonly Entry[]): Set<Entry> {
+  const newestFirst = entries.toSorted((a, b) => b.created_at - a.created_at)
+  const groups = Map.groupBy(newestFirst, ({ token }) => token)
+  return new Set([...groups].flatMap(([token, group]) => group.slice(token === undefined ? MAX_TOKENS : MAX_SESSIONS)))
 }
 
 function parseEntry(name: string, text: string): Entry | undefined {
   try {
-    const { kind, principal, scopes, expires_at } = JSON.parse(text) as Credential
-    const isValid = (kind === 'token' || kind === 'session') && typeof principal === 'string'
-    if (!isValid || typeof expires_at !== 'number' || !Array.isArray(scopes)) return undefined
+    const { kind, principal, scopes, expires_at, created_at, token } = JSON.parse(text) as Omit<Entry, 'hash'>
+    const isValid = kind === 'token' ? token === undefined : kind === 'session' && typeof token === 'string'
+    const hasTimes = typeof expires_at === 'number' && typeof created_at === 'number'
+    if (!isValid || !hasTimes || typeof principal !== 'string' || !Array.isArray(scopes)) return undefined
     const known = SCOPES.filter((scope) => scopes.includes(scope))
-    return { kind, principal, scopes: known, expires_at, hash: Buffer.from(name.slice(0, 64), 'hex') }
+    const hash = Buffer.from(name.slice(0, 64), 'hex')
+    return { kind, principal, scopes: known, expires_at, created_at, hash, ...(token === undefined ? {} : { token }) }
   } catch {
     return undefined
   }
 }
 
-function entryName({ hash }: Entry): string {
-  return `${hash.toString('hex')}.json`
+function keyOf({ hash }: Entry): string {
+  return hash.toString('hex')
+}
+
+function entryName(entry: Entry): string {
+  return `${keyOf(entry)}.json`
 }
 
 async function writeEntry(folder: string, entry: Entry): Promise<void> {

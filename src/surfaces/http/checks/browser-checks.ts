@@ -19,7 +19,7 @@ export function requireOwnOrigin(context: Context<HttpEnvironment>, hosts: Allow
   const site = context.req.header('sec-fetch-site')
   const isForeign =
     (origin !== undefined && !hosts.origins.has(origin.toLowerCase())) ||
-    site === 'cross-site' ||
+    (site === 'cross-site' && !isLinkToPage(context)) ||
     // Another port of this machine is the same site.
     (site === 'same-site' && isApiPath(context.req.path))
   if (!isForeign) return
@@ -28,6 +28,12 @@ export function requireOwnOrigin(context: Context<HttpEnvironment>, hosts: Allow
     message: 'requests from pages of other sites are refused',
     hint: 'open the address of the server itself',
   })
+}
+
+/** A link to the page, such as the file that `--open` gives to the browser: the page holds nothing of the project, and cannot be framed. */
+function isLinkToPage({ req }: Context<HttpEnvironment>): boolean {
+  const isNavigation = req.header('sec-fetch-mode') === 'navigate' && req.header('sec-fetch-dest') === 'document'
+  return isNavigation && req.method === 'GET' && !isApiPath(req.path)
 }
 
 export function isApiPath(path: string): boolean {
@@ -46,7 +52,7 @@ const CONTENT_SECURITY_POLICY = [
   "require-trusted-types-for 'script'",
 ].join('; ')
 
-const SECURITY_HEADERS = {
+export const SECURITY_HEADERS = {
   'content-security-policy': CONTENT_SECURITY_POLICY,
   'x-content-type-options': 'nosniff',
   'cache-control': 'no-store',

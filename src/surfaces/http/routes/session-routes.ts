@@ -1,6 +1,7 @@
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
-import { csrfToken } from '../auth/authenticate.ts'
+import { bearerToken, csrfToken } from '../auth/authenticate.ts'
 import type { Principal } from '../auth/principal.ts'
+import { refuse } from '../checks/refusal.ts'
 import type { PageSession } from '../contract.ts'
 import type { HttpParts } from '../http-parts.ts'
 import { defineRoute } from './route.ts'
@@ -30,7 +31,15 @@ const openSession = defineRoute({
   scope: null,
   response,
   async handle({ parts, principal: { name, scopes }, context }) {
-    const secret = await parts.credentials.issue({ kind: 'session', principal: name, scopes })
+    const token = bearerToken(context)
+    const secret = token === undefined ? undefined : await parts.credentials.openSession(token)
+    if (secret === undefined) {
+      throw refuse(403, {
+        code: 'session',
+        message: 'a session is opened with a bearer token, not by another session',
+        hint: 'open the address that `troupe serve` printed',
+      })
+    }
     setCookie(context, parts.hosts.cookie, secret, { ...COOKIE, maxAge: COOKIE_SECONDS })
     return sessionFrom(parts, { name, scopes, via: 'cookie', csrf: csrfToken(secret) })
   },

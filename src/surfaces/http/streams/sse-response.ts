@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import { toTroupeError } from '../../../errors.ts'
 import type { Principal } from '../auth/principal.ts'
+import { refuse } from '../checks/refusal.ts'
 import type { HttpEnvironment } from '../http-parts.ts'
 import type { SseOptions, SseProducer } from './sse-connection.ts'
 import { SSE_HEADERS, sseBody } from './sse-connection.ts'
@@ -48,6 +49,13 @@ export interface ConnectionParts {
 
 /** The connection of a request: counted for its caller until the stream has ended. */
 export function connectionOf(context: Context<HttpEnvironment>, parts: ConnectionParts): StreamConnection {
+  // Nobody would read the body, so that the stream stayed open for ever.
+  if (context.req.method === 'HEAD')
+    throw refuse(405, {
+      code: 'method_not_allowed',
+      message: 'a stream cannot be asked for its headers',
+      hint: 'use GET',
+    })
   const outgoing = context.env?.outgoing
   return {
     signal: parts.signal,
