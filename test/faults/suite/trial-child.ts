@@ -13,8 +13,8 @@ try {
     : await troupe.run('task', { agent: 'lead', instruction: 'part lead' }, { limits: raised })
   const row = await troupe.getRun(result.run_id)
   const findings = verifyJournal(await troupe.events(result.run_id).all())
-  const { output, status } = result
-  process.stdout.write(JSON.stringify({ status, output, usage: row.usage, findings }))
+  const { output, status, error } = result
+  process.stdout.write(JSON.stringify({ status, output, usage: row.usage, findings, error: error?.code }))
 } catch (thrown) {
   process.stdout.write(JSON.stringify({ error: (thrown as { code?: string }).code ?? String(thrown) }))
   process.exitCode = 1

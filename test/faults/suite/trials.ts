@@ -120,7 +120,7 @@ export class Trial {
     const { usage } = result ?? {}
     const counted = usage ? usage.input + usage.output + usage.lost.tokens : 0
     return [
-      ...(result?.status === 'completed' ? [] : [`the run is ${result?.status ?? result?.error ?? 'gone'}`]),
+      ...(result?.status === 'completed' ? [] : [`the run is ${result?.status ?? 'gone'} ${result?.error ?? ''}`]),
       ...(result?.output?.response === 'lead done' ? [] : [`its output is ${JSON.stringify(result?.output)}`]),
       ...(repeated.length > 0 ? [`repeated: ${repeated.join(', ')}`] : []),
       ...(missing.length > 0 ? [`missing: ${missing.join(', ')}`] : []),
@@ -141,7 +141,9 @@ export class Trial {
 /** Up to three kills, then the run is finished. */
 export async function killTrial(trial: Trial): Promise<string[]> {
   for (let kill = 0; kill < 3; kill++) await trial.kill()
-  return trial.differences(await trial.run())
+  const ended = await trial.run()
+  // Three kills before the first progress are a quarantine (E8), which `force` lifts.
+  return trial.differences(ended?.error === 'quarantined' ? await trial.run() : ended)
 }
 
 const OUTAGES: readonly WireReply[] = [{ status: 401 }, { status: 402 }, { status: 403 }]
