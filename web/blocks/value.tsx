@@ -5,6 +5,7 @@ import { inertText } from '../design/inert-text.ts'
 import { Monogram } from '../design/monogram.tsx'
 import { StateText } from '../design/state.tsx'
 import { useAgentIndex } from './agent-index.ts'
+import { keyed } from './keyed.ts'
 
 const NUMERIC: ReadonlySet<PanelUnit> = new Set(['count', 'share', 'usd', 'ms', 'tokens', 'time'])
 
@@ -42,12 +43,17 @@ export function Value({ value, unit = 'text', tone }: ValueProps): ReactNode {
   return <span className={isNumeric(unit) ? `${className} number` : className}>{text}</span>
 }
 
+/** One agent, or several with commas between them. */
 export function AgentName({ label }: { label: string }): ReactNode {
   const index = useAgentIndex()
   return (
-    <span className="agent-name">
-      <Monogram label={label} index={index(label)} />
-      <span className="agent-label">{inertText(label)}</span>
+    <span className="agent-names">
+      {keyed(label.split(', '), (name) => name).map(({ key, item }) => (
+        <span className="agent-name" key={key}>
+          <Monogram label={item} index={index(item)} />
+          <span className="agent-label">{inertText(item)}</span>
+        </span>
+      ))}
     </span>
   )
 }

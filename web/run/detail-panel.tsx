@@ -13,7 +13,7 @@ import { ErrorState, LoadingRows } from '../design/notice.tsx'
 import { StateText } from '../design/state.tsx'
 import { hrefOf } from '../shell/router.ts'
 import { Party } from './message-list.tsx'
-import { neighboursOf } from './neighbours.ts'
+import { lanesOf, neighboursOf } from './neighbours.ts'
 import { PanelResizer } from './panel-resizer.tsx'
 import type { RunScope } from './run-context.ts'
 import { select } from './run-context.ts'
@@ -106,9 +106,14 @@ function DetailBody({ scope, detail }: { scope: RunScope; detail: Detail }): Rea
   )
 }
 
-/** The label of a lane, or its id. */
+/** The label of a lane, or the name of an agent: of several lanes of one agent, the one that the place belongs to. */
 function DetailParty({ scope, name }: { scope: RunScope; name: string | null }): ReactNode {
-  const lane = scope.store.rows('lanes').find(({ id, label }) => id === name || label === name)
+  const own = scope.place.at === null ? [] : lanesOf(scope.store, scope.place.at)
+  const lanes = scope.store.rows('lanes')
+  const lane =
+    lanes.find(({ id, agent }) => agent === name && own.includes(id)) ??
+    lanes.find(({ label }) => label === name) ??
+    lanes.find(({ id }) => id === name)
   return <Party scope={scope} lane={lane?.id ?? name} />
 }
 

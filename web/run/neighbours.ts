@@ -53,6 +53,26 @@ function sameLane(rows: readonly { id: string; lane: string }[], id: string): st
   return rows.filter((row) => row.lane === lane).map((row) => row.id)
 }
 
+/** The lanes that a place belongs to. */
+export function lanesOf(store: TimelineStore, { kind, id }: TimelineRef): readonly string[] {
+  const links = store.rows('links').filter((link) => link.id === id || (kind === 'delegation' && link.call === id))
+  const rows = [
+    kind === 'turn' ? store.get('turns', id) : undefined,
+    kind === 'call' || kind === 'delegation' ? store.get('calls', id) : undefined,
+    kind === 'session' || kind === 'vote' ? store.get('sessions', id) : undefined,
+    kind === 'gate' ? store.get('gates', id) : undefined,
+  ]
+  const message = kind === 'message' ? store.get('messages', id) : undefined
+  const found = [
+    kind === 'agent' ? id : null,
+    ...rows.map((row) => row?.lane ?? null),
+    ...links.flatMap(({ from, to }) => [from, to]),
+    message?.from ?? null,
+    message?.to ?? null,
+  ]
+  return found.filter((lane) => lane !== null)
+}
+
 /** The event at which a place began: where a fork from here starts. */
 export function seqOf(store: TimelineStore, ref: TimelineRef): number | null {
   switch (ref.kind) {

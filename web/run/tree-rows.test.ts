@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { buildSample } from '../../test/support/sample-timelines.ts'
 import { createTimelineStore } from '../data/timeline-store.ts'
-import { neighboursOf, seqOf } from './neighbours.ts'
+import { lanesOf, neighboursOf, seqOf } from './neighbours.ts'
 import { moveInTree } from './tree-keys.ts'
 import type { TreeRow } from './tree-rows.ts'
 import { ancestorsOf, rowId, treeRows } from './tree-rows.ts'
@@ -91,5 +91,6 @@ describe('the treegrid', () => {
     })
     expect(neighboursOf(store, { kind: 'call', id: 'unknown' })).toEqual({ previous: null, next: null })
     expect(seqOf(store, two)).toBe(calls[1]?.seq)
+    expect(lanesOf(store, two)).toEqual([calls[1]?.lane])
   })
 })
