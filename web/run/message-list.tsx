@@ -95,6 +95,8 @@ function MessageRows({ scope, messages }: { scope: RunScope; messages: readonly 
 function MessageRow({ scope, message }: { scope: RunScope; message: TimelineMessage }): ReactNode {
   const { place } = scope
   const ref = { kind: 'message', id: message.id } as const
+  // Neither side is an agent: the run itself asks, and a person answers.
+  const isOwn = message.from === null && message.to === null
   const needsYou = message.to === null && message.type === 'question' && isOpenQuestion(scope, message)
   return (
     <li>
@@ -106,10 +108,10 @@ function MessageRow({ scope, message }: { scope: RunScope; message: TimelineMess
       >
         <span className="message-time number">{formatTime(message.at)}</span>
         <span className="message-parties">
-          <Party scope={scope} lane={message.from} />
+          <Party scope={scope} lane={message.from} unknown={isOwn && message.type !== 'answer' ? 'run' : 'you'} />
           <span aria-hidden="true">→</span>
           <span className="visually-hidden">to</span>
-          <Party scope={scope} lane={message.to} />
+          <Party scope={scope} lane={message.to} unknown={isOwn && message.type === 'answer' ? 'run' : 'you'} />
         </span>
         <span className="message-type clip">{inertLine(message.type, 40)}</span>
         <span className="message-text clip">
@@ -125,10 +127,17 @@ function isOpenQuestion({ store }: RunScope, { ref }: TimelineMessage): boolean 
   return ref?.kind === 'gate' && store.get('gates', ref.id)?.ended_seq === null
 }
 
+interface PartyProps {
+  scope: Pick<RunScope, 'store'>
+  lane: string | null
+  /** Who it is where there is no lane. */
+  unknown?: 'you' | 'run'
+}
+
 /** A lane, or a person where there is none. */
-export function Party({ scope: { store }, lane }: { scope: Pick<RunScope, 'store'>; lane: string | null }): ReactNode {
+export function Party({ scope: { store }, lane, unknown = 'you' }: PartyProps): ReactNode {
   const row = lane === null ? undefined : store.get('lanes', lane)
-  const label = row?.label ?? (lane === null ? 'you' : lane)
+  const label = row?.label ?? lane ?? unknown
   return (
     <span className="party">
       <Monogram label={label} index={row ? store.rows('lanes').indexOf(row) : 0} person={lane === null} />

@@ -6,6 +6,7 @@ import { costRows, modelRows } from './cost-rows.ts'
 import { axisStep, costChart, respondedTurns } from './cost-series.ts'
 import { eventLine } from './event-line.ts'
 import { ALL_MESSAGES, messageTypes, visibleMessages } from './message-filter.ts'
+import { wideBlocks } from './panel-tab.tsx'
 import { parseVariable } from './parse-variable.ts'
 
 const timeline = buildSample()
@@ -111,4 +112,10 @@ describe('events', () => {
     expect(eventLine('nonsense', 4)).toEqual({ seq: 4, at: null, type: 'event', summary: 'value nonsense' })
     expect(eventLine({ type: 'x', data: { text: 'y'.repeat(1_000_000) } }, 1).summary.length).toBeLessThan(500)
   })
+})
+
+test('a narrow block without another beside it takes the whole width', () => {
+  const facts = { kind: 'facts', facts: [] } as const
+  const steps = { kind: 'steps', steps: [] } as const
+  expect(wideBlocks([facts, facts, steps, facts, steps, facts])).toEqual([false, false, true, true, true, true])
 })
