@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test, vi } from 'vitest'
 import { createToolWorkspace } from '../../../test/escape/tool-workspace.ts'
 import { GitGuard } from './git-guard.ts'
+import type { CommandRecord } from './interrupted-commands.ts'
 import { createMarker, recoverCommands } from './interrupted-commands.ts'
 import type { ProcessIdentity } from './process-identity.ts'
 import { identifyProcess } from './process-identity.ts'
@@ -117,8 +118,9 @@ test('SB34 no process of the command survives the check', TIMEOUT, async () => {
 
 test('SB34 a record that is incomplete, or that others can write, renames nothing', TIMEOUT, async () => {
   const { fixture, owner, records } = await plantRepository()
-  const [record = ''] = readdirSync(records)
-  const text = readFileSync(join(records, record), 'utf8')
+  // The other record is that of the folders which the sandbox creates; their names are random.
+  const texts = readdirSync(records).map((name) => readFileSync(join(records, name), 'utf8'))
+  const text = texts.find((candidate) => (JSON.parse(candidate) as CommandRecord).repositories.roots.length > 0) ?? ''
   await kill(owner)
   await vi.waitFor(() => expect(processesWith(records)).toEqual([]), WAIT)
   recoverCommands(records)
