@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Attempt } from './attempt.ts'
@@ -10,6 +10,11 @@ const lateMarker = async ({ workspace }: HostFixture) => {
 }
 
 export const processAttempts: readonly Attempt[] = [
+  {
+    title: 'the IPC namespace of the host (System V shared memory, semaphores and queues)',
+    run: () => 'readlink /proc/self/ns/ipc',
+    escaped: (_host, { text }) => text.trim() === readlinkSync('/proc/self/ns/ipc'),
+  },
   {
     title: 'reading the command line of a host process',
     run: ({ victim }) => `tr '\\0' ' ' < /proc/${victim.pid}/cmdline`,
@@ -204,6 +209,15 @@ print("DID")'`,
     no_control_run: 'destructive',
     sandbox: smallLimits,
   },
+  ...['/dev', '/dev/shm'].map(
+    (folder): Attempt => ({
+      title: `memory exhaustion by files in ${folder}`,
+      run: () => `for i in $(seq 20); do head -c 4000000 /dev/zero > ${folder}/f$i || exit 1; done; echo DID`,
+      escaped: printedDone,
+      no_control_run: 'destructive',
+      sandbox: smallLimits,
+    }),
+  ),
   {
     title: 'a huge file',
     run: () => 'head -c 50000000 /dev/zero > big && echo DID',

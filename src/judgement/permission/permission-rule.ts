@@ -15,7 +15,17 @@ export function parsePermissionRule(rule: string): PermissionRule {
     })
   }
   const pattern = parts[2]?.trim()
-  const matchesAll = pattern === undefined || pattern === '' || pattern === '*' || pattern === ':*'
+  if (pattern === '') {
+    // A forgotten pattern must not allow everything.
+    throw new TroupeError(
+      'invalid_input',
+      `the rule '${rule}' in \`allow\`, \`ask\` or \`deny\` has an empty pattern`,
+      {
+        hint: `write ${parts[1]} for all calls, or ${parts[1]}(pattern)`,
+      },
+    )
+  }
+  const matchesAll = pattern === undefined || pattern === '*' || pattern === ':*'
   return { tool: parts[1], pattern: matchesAll ? undefined : pattern }
 }
 

@@ -151,10 +151,15 @@ function redactedLength(secrets: readonly Secret[]): number {
 
 const SECRET_NAME = /(^|_)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)(_|$)|APIKEY/i
 
+/** Whether an environment variable of this name may contain a secret. */
+export function isSecretName(name: string): boolean {
+  return SECRET_NAME.test(name)
+}
+
 /** Values of environment variables with secret-sounding names. Paths are excluded: they only locate a secret. */
 export function secretEnvValues(env: Readonly<Record<string, string | undefined>>): string[] {
   const values = Object.entries(env).flatMap(([name, value]) =>
-    value !== undefined && SECRET_NAME.test(name) && value.length >= MIN_SECRET_LENGTH && !/^[./~]/.test(value)
+    value !== undefined && isSecretName(name) && value.length >= MIN_SECRET_LENGTH && !/^[./~]/.test(value)
       ? value
       : [],
   )

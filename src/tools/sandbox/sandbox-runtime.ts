@@ -13,7 +13,7 @@ import type { FilePolicy } from './file-policy.ts'
  * 2. Sandbox escape as root: the runtime's seccomp helper would mount a fresh, writable /proc (`core_pattern` runs a program
  *    as root on the host). As root the helper is not used, /proc/sys and similar entries are masked, and our own seccomp
  *    filter replaces it.
- * 3. Private folders are tmpfs, that is memory; their size is limited.
+ * 3. Private folders and /dev/shm are tmpfs, that is memory; their size is limited. System V IPC of the host is not shared.
  */
 
 type Runtime = typeof import('@anthropic-ai/sandbox-runtime')
@@ -163,13 +163,27 @@ export function hardenCommand(
   const isKnown = argv[0] === programs.bwrap && procs.length === 1 && shell.endsWith('/bash') && option === '-c'
   if (end === -1 || !isKnown || script === undefined || rest.length > 0) throw unknownCommandLineError()
   const size = ['--size', String(scratch_mb * 1024 * 1024)]
-  const sized = head.flatMap((arg) => (arg === '--tmpfs' ? [...size, arg] : [arg]))
+  // `/dev` is a tmpfs without a limit: read-only, and `/dev/shm` a limited one. Otherwise files there take memory that nobody counts.
+  const devices = ['--dev', '/dev', ...size, '--tmpfs', '/dev/shm', '--remount-ro', '/dev']
+  const sized = head.flatMap((arg, index) => {
+    if (head[index - 1] === '--dev' && arg === '/dev') return devices.slice(1)
+    return arg === '--tmpfs' ? [...size, arg] : [arg]
+  })
   const afterProc = sized.indexOf('--proc') + 2
   const masks = MASKED_PROC_ENTRIES.map((name) => `/proc/${name}`)
     .filter((path) => existsSync(path))
     .flatMap((path) => ['--ro-bind', path, path])
   const masked = isRoot ? sized.toSpliced(afterProc, 0, ...masks) : sized
-  return [programs.bwrap, ...SECCOMP_ARGS, ...masked, '--', shell, '-c', `${CLOSE_INHERITED_FDS}\n${script}`]
+  return [
+    programs.bwrap,
+    ...SECCOMP_ARGS,
+    '--unshare-ipc',
+    ...masked,
+    '--',
+    shell,
+    '-c',
+    `${CLOSE_INHERITED_FDS}\n${script}`,
+  ]
 }
 
 /** bubblewrap reads the seccomp filter from descriptor 3. */

@@ -68,6 +68,7 @@ describe('isolation', () => {
       '/b/bwrap',
       '--seccomp',
       '3',
+      '--unshare-ipc',
       '--size',
       '1048576',
       '--tmpfs',

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
+import { isSecretName } from '../../judgement/redaction/redaction.ts'
 import type { Workspace } from '../files/workspace.ts'
 import { shellQuote } from './bubblewrap.ts'
 import { killProcessGroup } from './kill-process.ts'
@@ -14,7 +15,7 @@ export function createUnsandboxed(workspace: Workspace): Sandbox {
       const command = typeof request.command === 'string' ? request.command : request.command.map(shellQuote).join(' ')
       const child = spawn('/bin/bash', ['--norc', '--noprofile', '-c', command], {
         cwd: join(workspace.realPath, request.cwd ?? '.'),
-        env: { ...process.env, ...request.env },
+        env: { ...(request.longRunning ? withoutSecrets(process.env) : process.env), ...request.env },
         detached: true,
         stdio: [request.stdin ?? 'ignore', 'pipe', 'pipe'],
       })
@@ -31,4 +32,9 @@ export function createUnsandboxed(workspace: Workspace): Sandbox {
       return { child, ended, kill }
     },
   }
+}
+
+/** Servers run code of the repository, such as plugins of a language server, that nobody approved: API keys are not passed on. */
+function withoutSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !isSecretName(name)))
 }
