@@ -152,6 +152,26 @@ describe('the AG-UI endpoint', () => {
     expect((await troupe.gates()).items).toHaveLength(1)
   })
 
+  test('HT19 `resume` without an answer, or with two answers to a question, is 400 and answers nothing', async () => {
+    const { troupe, server } = await setUp([
+      { when: { turn: 1 }, reply: { toolCalls: [ask('Go on?')] } },
+      { reply: { text: 'x' } },
+    ])
+    const [interrupt] = interruptsOf(await eventsOf(await post(server)))
+    const entry = { interruptId: interrupt?.id, status: 'resolved' }
+    for (const resume of [
+      [entry],
+      [
+        { ...entry, payload: 'yes' },
+        { ...entry, payload: 'no' },
+      ],
+    ])
+      expect((await post(server, { body: { resume } })).status).toBe(400)
+    const { items } = await troupe.gates()
+    expect(items).toHaveLength(1)
+    expect(items[0]?.pending_answer_by).toBeUndefined()
+  })
+
   test('HT20 a client that disconnects does not stop the run', async () => {
     const { troupe, server } = await setUp([{ reply: { text: 'Done.', delayMs: 300 } }])
     const response = await post(server)

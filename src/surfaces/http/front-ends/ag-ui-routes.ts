@@ -68,6 +68,7 @@ async function answerQuestions(
   requireScope(principal, 'approve')
   const gates = await Promise.all(resume.map(({ interruptId }) => troupe.getGate(interruptId)))
   const run_id = runOf(gates)
+  requireOneAnswerEach(resume)
   const { head } = await troupe.getRun(run_id)
   const answers = resume.filter(({ status }) => status === 'resolved')
   for (const [index, { interruptId, payload }] of answers.entries()) {
@@ -77,6 +78,19 @@ async function answerQuestions(
     if (isLast && parts.executes) keepHandle(troupe, handle)
   }
   return agUiResponse(request, ids, { run_id, after: head })
+}
+
+/** Before anything is answered: an answer that nobody gave cannot be taken back. */
+function requireOneAnswerEach(resume: NonNullable<RunAgentInput['resume']>): void {
+  const isTwice = new Set(resume.map(({ interruptId }) => interruptId)).size < resume.length
+  if (isTwice) throw refuse(400, { code: 'invalid_input', message: 'resume: a question is named twice' })
+  const isMissing = resume.some(({ status, payload }) => status === 'resolved' && payload === undefined)
+  if (!isMissing) return
+  throw refuse(400, {
+    code: 'invalid_input',
+    message: 'resume: a resolved question has no `payload`',
+    hint: '`payload` is the answer; the status `cancelled` leaves the question open',
+  })
 }
 
 function runOf(gates: readonly GateRow[]): string {
