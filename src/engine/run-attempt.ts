@@ -29,7 +29,7 @@ import { requireComplete, runHistoryFrom, undeliveredEvents } from './run-histor
  * 1. Only the owner turns commands into events, each once: answers, cancellations and steering that the journal already
  *    has are skipped.
  * 2. A run parks only if no command is newer than the last one it has read; otherwise it is executed again.
- * 3. A run that crashed three times in a row without progress, or eight times in a row at all, is quarantined.
+ * 3. A run that crashed three times in a row without progress, or fifty times in a row at all, is quarantined.
  */
 
 export interface RunAttemptDeps {
@@ -57,7 +57,7 @@ interface StartContext {
 
 const MAX_CRASHES_WITHOUT_PROGRESS = 3
 /** Bounds a crash loop with progress: a tool that kills the process gets `outcome_unknown` and the run moves on. */
-const MAX_CRASHES = 8
+const MAX_CRASHES = 50
 export class RunAttempt {
   readonly run_id: string
   readonly #deps: RunAttemptDeps

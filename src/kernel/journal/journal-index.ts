@@ -61,7 +61,7 @@ export class JournalIndex {
   /** Consecutive attempts, up to the last, that crashed without settling a new step. */
   get crashesWithoutProgress(): number {
     if (this.#attemptAt === undefined) return 0
-    return this.#progressedSinceAttempt ? 1 : this.#crashesWithoutProgress + 1
+    return this.#progressedSinceAttempt ? 0 : this.#crashesWithoutProgress + 1
   }
 
   add(event: Event): void {

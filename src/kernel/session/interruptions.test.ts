@@ -152,5 +152,7 @@ test('E14 crashes are counted in total and without progress', async () => {
     data: { key: `k${epoch}`, v: 1, input_hash: null, result: null },
   })
   const events = [1, 2, 3].flatMap((epoch) => [attempt(epoch), progress(epoch)])
-  expect(new JournalIndex(events)).toMatchObject({ crashes: 3, crashesWithoutProgress: 1 })
+  expect(new JournalIndex(events)).toMatchObject({ crashes: 3, crashesWithoutProgress: 0 })
+  const stuck = [...events, attempt(4), attempt(5)]
+  expect(new JournalIndex(stuck)).toMatchObject({ crashes: 5, crashesWithoutProgress: 2 })
 })
