@@ -88,7 +88,7 @@ test('SB20 .github stays usable for other files, and empty folders that Troupe c
   expect(readdirSync(fixture.workspace).sort()).toEqual(['.github', '.troupe'])
 })
 
-test('the suite has at least sixty sandbox escape attempts, most of them with a control run', () => {
+test('the suite has at least 160 sandbox escape attempts, most of them with a control run', () => {
   const all: Attempt[] = [
     writeAttempts,
     archiveAttempts,
@@ -100,10 +100,18 @@ test('the suite has at least sixty sandbox escape attempts, most of them with a 
     processAttempts,
     kernelAttempts,
     resourceExhaustionAttempts,
+    protectedPathAttempts,
+    hostConfigAttempts,
+    readOnlyAttempts,
+    mcpServerAttempts,
   ].flat()
+  const withControl = all.filter(({ no_control_run }) => no_control_run === undefined).length
+  console.log(
+    `escape attempts: ${all.length} by commands, ${withControl} with a control; ${fileToolAttempts.length} by file tools`,
+  )
   expect(new Set(all.map(({ title }) => title)).size).toBe(all.length)
-  expect(all.length).toBeGreaterThanOrEqual(60)
-  expect(all.filter(({ no_control_run }) => no_control_run === undefined).length).toBeGreaterThanOrEqual(45)
+  expect(all.length).toBeGreaterThanOrEqual(160)
+  expect(withControl).toBeGreaterThanOrEqual(140)
 })
 
 test('TO59 file tools cannot write agent configuration or git programs, in any spelling', limit, async () => {
