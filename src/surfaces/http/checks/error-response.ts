@@ -67,5 +67,8 @@ function isErrorBody(value: unknown): value is ErrorBody {
 
 /** Absolute paths become their last part. */
 export function withoutPaths(text: string): string {
-  return text.replace(/(?<![\w.:/])(?:[A-Za-z]:)?(?:[/\\][\w.@+~-]+){2,}/g, (path) => `…/${path.split(/[/\\]/).at(-1)}`)
+  return text.replace(
+    /(?<![\p{L}\p{N}_./])(?:file:\/\/)?(?:[A-Za-z]:)?(?:[/\\][\p{L}\p{M}\p{N}_.@+~-]+){2,}/gu,
+    (path) => `…/${path.split(/[/\\]/).at(-1)}`,
+  )
 }
