@@ -48,18 +48,20 @@ async function painted(page: Page): Promise<void> {
   })`)
 }
 
-/** Different colours on a canvas, and the colour of its corner. */
-async function colours(page: Page, layer: number): Promise<{ count: number; corner: string }> {
-  return page.evaluate<{ count: number; corner: string }>(`(() => {
+/** Different colours on a canvas, the colour of its corner, and that of a line 16 px before the right edge. */
+async function colours(page: Page, layer: number): Promise<{ count: number; corner: string; line: string }> {
+  return page.evaluate<{ count: number; corner: string; line: string }>(`(() => {
     const canvas = document.querySelectorAll('.lanes-plot canvas')[${layer}]
-    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+    const context = canvas.getContext('2d')
+    const { data } = context.getImageData(0, 0, canvas.width, canvas.height)
     const seen = new Set(new Uint32Array(data.buffer))
-    return { count: seen.size, corner: [...data.slice(-4)].join() }
+    const line = [...context.getImageData(canvas.width - 17, canvas.height - 5, 2, 1).data].join()
+    return { count: seen.size, corner: [...data.slice(-4)].join(), line }
   })()`)
 }
 
 async function handle(page: Page): Promise<{ selection: unknown; replaySeq: number | null; range: unknown }> {
-  return page.evaluate('({ ...lanesPage, apply: null, measure: null })')
+  return page.evaluate('({ ...lanesPage, apply: null, measure: null, setConnected: null })')
 }
 
 const level = (page: Page) => page.locator('.lanes-toolbar [aria-pressed="true"]').first().textContent()
@@ -144,6 +146,28 @@ test('WL13 events that come while the view does not follow are counted, and a bu
   await button.click()
   await expect.poll(() => button.count()).toBe(0)
   expect(await page.getByRole('button', { name: 'Follow now' }).getAttribute('aria-pressed')).toBe('true')
+})
+
+test('WL23 the area has room for all lanes, up to 60 % of the page', async () => {
+  await using opened = await openLanes('build', { width: 1200, height: 900 })
+  const { page } = opened
+  const height = async () => (await page.locator('.lanes-scroller').boundingBox())?.height
+  const lanes = sample.lanes.length
+  expect(await height()).toBe(47 + lanes * 58)
+  await page.keyboard.press('4')
+  await expect.poll(height).toBe(Math.min(47 + lanes * 100, 0.6 * 900 - 80))
+  expect(await page.evaluate("document.querySelector('.lanes-window').clientHeight")).toBe(await height())
+})
+
+test('WL24 the now line is grey while the connection is lost', async () => {
+  await using opened = await openLanes('build')
+  const { page } = opened
+  const blue = await colours(page, 3)
+  await page.evaluate('lanesPage.setConnected(false)')
+  await painted(page)
+  await expect.poll(async () => (await colours(page, 3)).line).not.toBe(blue.line)
+  await page.evaluate('lanesPage.setConnected(true)')
+  await expect.poll(async () => (await colours(page, 3)).line).toBe(blue.line)
 })
 
 test('WL22 a page of 400 px shows monograms, hides the legend and does not scroll sideways', async () => {

@@ -12,7 +12,7 @@ export interface LanesServer extends AsyncDisposable {
 export type LanesSamples = Record<string, () => { timeline: Timeline; now: number | null }>
 
 /** The policy of the real page: no inline script or style, no other host. */
-const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'"
+const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:"
 
 export async function startLanesServer(samples: LanesSamples): Promise<LanesServer> {
   const page = await buildPage('lanes/lanes-page.tsx')

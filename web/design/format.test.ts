@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import {
   formatAge,
   formatBytes,
+  formatCountOf,
   formatDayName,
   formatDuration,
   formatShare,
@@ -34,6 +35,7 @@ test.each([
 test('WB4 tokens, dollars, shares and sizes', () => {
   expect([912, 8_400, 84_000, 999_999, 1_280_000].map(formatTokens)).toEqual(['912', '8.4k', '84k', '1.00M', '1.28M'])
   expect([null, 0, 0.0042, 0.031, 2.914].map(formatUsd)).toEqual(['–', '$0.00', '$0.0042', '$0.031', '$2.91'])
+  expect([formatCountOf(1, 'run'), formatCountOf(1_284, 'run')]).toEqual(['1 run', '1,284 runs'])
   expect(formatShare(0.604)).toBe('60 %')
   expect([12, 1_234, 50_000_000].map(formatBytes)).toEqual(['12 B', '1.2 kB', '50 MB'])
 })

@@ -70,6 +70,11 @@ export function formatCount(count: number): string {
   return counts.format(count)
 }
 
+/** `1 run`, `2 runs`. */
+export function formatCountOf(count: number, noun: string): string {
+  return `${formatCount(count)} ${count === 1 ? noun : `${noun}s`}`
+}
+
 /** `912`, `84k`, `1.28M`. */
 export function formatTokens(tokens: number): string {
   if (tokens < 1000) return String(Math.round(tokens))

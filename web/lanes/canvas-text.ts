@@ -11,6 +11,11 @@ export interface TextStyle {
   size?: number
 }
 
+/** The room for a text in pixels, and how it will be drawn. */
+export interface Room extends Pick<TextStyle, 'bold' | 'size'> {
+  room: number
+}
+
 const MOST_ENTRIES = 5000
 
 export class CanvasText {
@@ -39,10 +44,10 @@ export class CanvasText {
   }
 
   /** The text, cut to a width; empty when not even two characters fit. */
-  cut(context: CanvasRenderingContext2D, raw: string, room: number): string {
+  cut(context: CanvasRenderingContext2D, raw: string, { room, ...style }: Room): string {
     const text = this.#inertForm(raw)
-    if (this.width(context, text) <= room) return text
-    const key = `${Math.floor(room / 4)} ${text}`
+    if (this.width(context, text, style) <= room) return text
+    const key = `${style.bold ? 'b' : 'n'}${style.size ?? 11} ${Math.floor(room / 4)} ${text}`
     const known = this.#cuts.get(key)
     if (known !== undefined) return known
     if (this.#cuts.size > MOST_ENTRIES) this.#cuts.clear()
@@ -52,7 +57,7 @@ export class CanvasText {
     let high = characters.length
     while (low < high) {
       const middle = (low + high + 1) >>> 1
-      if (this.width(context, `${characters.slice(0, middle).join('')}…`) <= usable) low = middle
+      if (this.width(context, `${characters.slice(0, middle).join('')}…`, style) <= usable) low = middle
       else high = middle - 1
     }
     const cut = low < 2 ? '' : `${characters.slice(0, low).join('').trimEnd()}…`

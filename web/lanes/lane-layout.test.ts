@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { Timeline } from '../../src/views/timeline/timeline.ts'
 import {
   CONSULTATION_SAMPLE_NOW,
@@ -14,8 +14,9 @@ import { gapsFor, idlenessOf, idleUntil } from './idle-gaps.ts'
 import { laneBandsFrom } from './lane-bands.ts'
 import { sessionBoxes, turnBars } from './lane-frame.ts'
 import { levelAt } from './lane-levels.ts'
-import { idleLanes, laneRows, orderLanes } from './lane-rows.ts'
+import { fullHeight, idleLanes, laneRows, orderLanes } from './lane-rows.ts'
 import { LanesModel } from './lanes-model.ts'
+import { LevelChoice } from './level-choice.ts'
 import { linkLayout } from './link-paths.ts'
 
 function storeOf(timeline: Timeline) {
@@ -216,6 +217,48 @@ test('WL13 while the view follows now, now stands 16 px before the right edge; p
   expect(model.scale().view.from).toBe(from)
   model.toggleFollow(true)
   expect(model.scale().x(now)).toBeCloseTo(880, 1)
+})
+
+test('WL13 a young run is shown from its start to now, also when no tick came for a while', () => {
+  const { run, ...rows } = buildSample()
+  const start = run[0]?.started_at ?? 0
+  let now = start + 3_000
+  const model = new LanesModel({
+    store: storeOf({ ...rows, run, calls: [], turns: [] }),
+    now: () => now,
+    onChange: () => {},
+  })
+  vi.spyOn(model.store, 'lastAt', 'get').mockImplementation(() => start)
+  model.resize(896, 453)
+  for (const age of [3_000, 4_000, 20_000, 21_000, 50_000]) {
+    now = start + age
+    model.tick()
+    expect(model.scale().x(start)).toBeCloseTo(10, 1)
+    expect(model.scale().x(now)).toBeCloseTo(880, 1)
+  }
+})
+
+test('WL7 a short run is shown as turns, its levels keep the whole run in view, and zooming in shows calls', () => {
+  const store = storeOf(buildSample())
+  const levels = new LevelChoice()
+  const at = (scale: number, calls = 63, automatic = true) => levels.update({ scale, fitted: 30, calls, automatic })
+  expect([at(30), at(30, 8), at(30, 0)]).toEqual([3, 4, 3])
+  expect([at(20, 63, false), at(35, 63, false), at(45, 63, false)]).toEqual([3, 3, 4])
+  expect([levels.choose(2, 30), at(30), at(25)]).toEqual([30, 2, 2])
+  expect([at(28, 63, false), at(50, 63, false)]).toEqual([2, 4])
+  expect([levels.choose(4, 0.2), at(14, 63, false), at(10.5, 63, false)]).toEqual([14, 4, 4])
+  const model = modelOf(voteSample(), 0)
+  expect(model.frame().level).toBe(3)
+  model.showLevel(4)
+  expect(model.frame().level).toBe(4)
+  model.fit()
+  for (const level of [1, 2, 3] as const) {
+    model.showLevel(level)
+    expect(model.frame().level).toBe(level)
+    expect(model.scale().x(model.start)).toBeCloseTo(10, 1)
+    expect(model.scale().x(model.end)).toBeCloseTo(880, 1)
+  }
+  expect(fullHeight(laneRows(store.lanes(), 3, new Set(['a'])), 3)).toBe(store.lanes().length * 58)
 })
 
 test('WL13 a finished run is shown whole, a narrow page shows the last five minutes of a live one', () => {

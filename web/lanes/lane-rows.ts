@@ -95,6 +95,11 @@ function overviewRows(ordered: readonly LaneColumns[]): LaneRows {
   return { rows, labels, byLane: new Map(rows.map((row) => [row.id, row])), height: y }
 }
 
+/** Height of all lanes when none is low. */
+export function fullHeight({ rows, height }: LaneRows, level: Level): number {
+  return level === 1 ? height : rows.length * metricsFor(level, false).lane
+}
+
 /** Rows that touch a range of pixels, with some more on either side. */
 export function rowsBetween<Row extends { y: number; height: number }>(
   rows: readonly Row[],

@@ -5,7 +5,7 @@ import { hitTest } from './hit-test.ts'
 import type { Level } from './lane-levels.ts'
 import { placeOf } from './lane-navigation.ts'
 import type { LaneLabel, LaneRow, LaneRows } from './lane-rows.ts'
-import { rowsBetween } from './lane-rows.ts'
+import { fullHeight, rowsBetween } from './lane-rows.ts'
 import type { CanvasName } from './lanes-canvas.ts'
 import { LanesCanvas } from './lanes-canvas.ts'
 import { HEADER, LanesModel } from './lanes-model.ts'
@@ -31,6 +31,8 @@ export interface Chrome {
   /** Labels in view, and ten more on either side. */
   labels: readonly LaneLabel[]
   contentHeight: number
+  /** Height for all lanes; lanes that are low for a while leave it as it is. The style sheet limits it. */
+  areaHeight: number
   /** Events that came while the view did not follow. */
   unseen: number
   tooltip: (TooltipText & { x: number; y: number }) | null
@@ -76,6 +78,7 @@ export class LanesController {
       collapsesGaps: true,
       labels: [],
       contentHeight: 0,
+      areaHeight: 0,
       unseen: 0,
       tooltip: null,
       totals: null,
@@ -198,7 +201,9 @@ export class LanesController {
     if (!this.model.live || document.hidden) return
     const still = matchMedia('(prefers-reduced-motion: reduce)').matches
     const second = Math.floor(performance.now() / 1000)
-    if (second !== this.#second) this.model.tick()
+    // A second of a young run is wider than the air before the right edge.
+    const isFast = !still && this.model.scale().view.k * 1000 > 16
+    if (second !== this.#second || isFast) this.model.tick()
     else if (!still) this.schedule()
     this.#second = second
   }
@@ -254,6 +259,7 @@ export class LanesController {
       collapsesGaps: model.collapsesGaps,
       labels,
       contentHeight: rows.height + HEADER,
+      areaHeight: HEADER + 1 + fullHeight(rows, model.level),
       unseen: model.live ? seq - this.#seenSeq : 0,
     }
     const keys = Object.keys(next) as (keyof Chrome)[]

@@ -6,9 +6,9 @@ import type { LaneBands } from './lane-bands.ts'
 import { laneBandsFrom } from './lane-bands.ts'
 import type { Frame } from './lane-frame.ts'
 import type { Level } from './lane-levels.ts'
-import { LEVEL_SCALES, levelAt } from './lane-levels.ts'
 import type { LaneRows } from './lane-rows.ts'
 import { idleLanes, laneRows, orderLanes, rowsBetween } from './lane-rows.ts'
+import { LevelChoice } from './level-choice.ts'
 import type { GapsAt, TimeScale, View } from './time-scale.ts'
 import { clampZoom, createTimeScale, fitRange, panBy, viewWith, zoomAt } from './time-scale.ts'
 
@@ -23,7 +23,7 @@ const LEFT = 10
 const AIR = 16
 /** A live run is not shown smaller than this while it is followed, in pixels per second. */
 const SMALLEST_LIVE = 0.85
-const SHORTEST_SPAN = 20_000
+const SHORTEST_SPAN = 2_000
 const NARROW = 720
 const NARROW_SPAN = 300_000
 const NO_GAPS: GapsAt = () => []
@@ -40,7 +40,9 @@ export class LanesModel {
   readonly #now: () => number
   readonly #onChange: () => void
   #view: View | null = null
-  #level: Level | null = null
+  readonly #levels = new LevelChoice()
+  /** A live run is shown from its start as long as nobody chose another scale. */
+  #fitsLive = true
   #idle: ReadonlySet<string> = new Set()
   #expanded: ReadonlySet<number> = new Set()
   #collapsesGaps = true
@@ -72,7 +74,7 @@ export class LanesModel {
     return this.#height
   }
   get level(): Level {
-    return this.#level ?? 3
+    return this.#levels.level
   }
   get follows(): boolean {
     return this.#follows && this.live
@@ -171,6 +173,7 @@ export class LanesModel {
     this.#view = this.#fitView(this.start, this.end)
     this.#follows = false
     this.#automatic = !this.live
+    this.#levels.release()
     this.#changed()
   }
 
@@ -183,11 +186,13 @@ export class LanesModel {
   showLevel(level: Level): void {
     const anchor = this.follows ? this.#width - AIR : this.#width / 2
     const follows = this.#follows
-    const k = clampZoom(LEVEL_SCALES[level] / 1000)
-    this.#level = level
+    const fitted = this.#startView(this.gapsAt()).k
+    const k = clampZoom(this.#levels.choose(level, fitted * 1000) / 1000)
     this.#move(viewWith(this.scale().time(anchor), { x: anchor, k, width: this.#width }, this.gapsAt()))
     this.#follows = follows
-    this.#automatic = follows && this.live
+    this.#fitsLive = k === fitted
+    this.#automatic = (follows && this.live) || (!this.live && this.#fitsLive)
+    if (this.#automatic) this.tick()
   }
 
   /** Moves a time to the middle if it is not in view. */
@@ -209,6 +214,8 @@ export class LanesModel {
     this.#follows = on
     this.#automatic = on
     this.held = null
+    const k = this.#view?.k
+    if (on && k !== undefined) this.#fitsLive = Math.abs(k / this.#startView(this.gapsAt()).k - 1) < 0.2
     if (on) this.#slide()
     this.#changed()
   }
@@ -260,9 +267,8 @@ export class LanesModel {
   #slide(): void {
     const gapsAt = this.gapsAt()
     const start = this.#startView(gapsAt)
-    const k = this.#view === null ? start.k : this.#view.k
-    const fits = this.#view === null || Math.abs(k / start.k - 1) < 0.2
-    const next = fits ? start : viewWith(this.end, { x: this.#width - AIR, k, width: this.#width }, gapsAt)
+    const k = this.#view?.k ?? start.k
+    const next = this.#fitsLive ? start : viewWith(this.end, { x: this.#width - AIR, k, width: this.#width }, gapsAt)
     if (this.#view && this.held !== null && this.held >= this.#view.from && this.held < next.from) {
       this.#follows = false
       this.#automatic = false
@@ -283,15 +289,28 @@ export class LanesModel {
     return fitRange({ from, to }, { width: this.#width, left: LEFT, right: AIR }, this.gapsAt())
   }
 
+  /** Pixels per second of the whole run in this width; computed once a second. */
+  #fittedScale(): number {
+    const key = `${this.store.version} ${this.#width} ${Math.floor(this.end / 1000)} ${this.#collapsesGaps}`
+    if (this.#fitted?.key !== key) this.#fitted = { key, scale: this.#fitView(this.start, this.end).k * 1000 }
+    return this.#fitted.scale
+  }
+  #fitted: { key: string; scale: number } | null = null
+
   #derive(): { rows: LaneRows; bands: LaneBands } {
-    this.#level = levelAt((this.#view?.k ?? 0.001) * 1000, this.#level)
+    const level = this.#levels.update({
+      scale: (this.#view?.k ?? 0.001) * 1000,
+      fitted: this.#fittedScale(),
+      calls: this.store.rows('calls').length,
+      automatic: this.#automatic,
+    })
     const { version } = this.store
     const known = this.#derived
     const same = known?.version === version
-    if (same && known.level === this.#level && known.idle === this.#idle) return known
+    if (same && known.level === level && known.idle === this.#idle) return known
     const bands = same ? known.bands : laneBandsFrom(this.store)
-    const rows = laneRows(orderLanes(this.store.lanes()), this.#level, this.#idle)
-    this.#derived = { version, level: this.#level, idle: this.#idle, rows, bands }
+    const rows = laneRows(orderLanes(this.store.lanes()), level, this.#idle)
+    this.#derived = { version, level, idle: this.#idle, rows, bands }
     return this.#derived
   }
 

@@ -18,6 +18,8 @@ export interface LanesPageHandle {
   selection: TimelineRef | null
   range: [number, number] | null
   replaySeq: number | null
+  /** Called with `false` for a lost connection. */
+  setConnected(connected: boolean): void
   apply(changes: TimelineChanges, now: number): void
   /** Sends one input event per frame, as fast as frames come, and gives the intervals between frames in milliseconds. */
   measure(gesture: 'pan' | 'zoom' | 'scroll', frames: number): Promise<number[]>
@@ -30,6 +32,7 @@ const handle: LanesPageHandle = {
   selection: null,
   range: null,
   replaySeq: null,
+  setConnected: () => {},
   apply: (changes, time) => {
     now = time
     store.apply(changes)
@@ -61,10 +64,11 @@ function LanesPage() {
   const [selection, setSelection] = useState<TimelineRef | null>(null)
   const [replaySeq, setReplaySeq] = useState<number | null>(null)
   const [range, setRange] = useState<[number, number] | null>(null)
-  Object.assign(handle, { selection, replaySeq, range })
+  const [connected, setConnected] = useState(true)
+  Object.assign(handle, { selection, replaySeq, range, setConnected })
   return (
     <SwimLanes
-      {...{ store, selection, replaySeq, range }}
+      {...{ store, selection, replaySeq, range, connected }}
       onSelect={setSelection}
       onReplay={setReplaySeq}
       onRange={setRange}

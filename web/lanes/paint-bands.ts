@@ -49,8 +49,9 @@ function paintGate(context: Context, frame: Frame, { box, palette, text, row, fo
   context.restore()
   if (!open || small || visible < 60) return
   const room = visible - 28
-  const words = text.cut(context, box.band.text, room)
-  const label = words.length > 12 || words === box.band.text ? words : text.cut(context, 'Needs you', room)
+  const words = text.cut(context, box.band.text, { room, bold: true })
+  const label =
+    words.length > 12 || words === box.band.text ? words : text.cut(context, 'Needs you', { room, bold: true })
   text.draw(context, label, { x: left + 22, y: centre + 4, style: { colour: colours.waiting, bold: true } })
 }
 
@@ -80,7 +81,7 @@ function paintBlocked(context: Context, { box, palette, text, row }: OneBand): v
   if (small || box.width < 30) return
   const left = Math.max(box.x, 0)
   const room = box.x + box.width - left - 34
-  const label = room > 40 ? text.cut(context, box.band.text, room) : ''
+  const label = room > 40 ? text.cut(context, box.band.text, { room }) : ''
   const width = label === '' ? 18 : text.width(context, label, { bold: true }) + 24
   fillRounded(
     context,
@@ -100,6 +101,6 @@ function paintWaitText(context: Context, frame: Frame, { box, palette, text, row
   const y = laneMiddle(frame, row) - 8
   const { colours } = palette
   const halo = row.columns.sessions.rows.length > 0 && frame.bands.root === box.band.id ? colours.bg : colours.surface
-  const words = text.cut(context, box.band.text, room - 14)
+  const words = text.cut(context, box.band.text, { room: room - 14 })
   text.draw(context, words, { x: left + 10, y, style: { colour: colours['text-3'], halo } })
 }

@@ -133,11 +133,15 @@ function paintTitles(context: Context, frame: Frame, brush: RowBrush): void {
     const left = Math.max(box.x + 6, 6)
     const icon = session.ended_at !== null && right - left > 22 && right === box.x + box.width
     const y = rowTop(frame, row) + titleY
-    const title = text.cut(context, sessionTitle(session), right - left - (icon ? 24 : 6))
+    const size = 12
+    const title = text.cut(context, sessionTitle(session), { room: right - left - (icon ? 24 : 8), size })
     if (right - left > 30) {
       const warns = session.result !== null && session.status === 'completed'
       const colour = warns ? palette.colours.text : palette.colours['text-2']
-      text.draw(context, title, { x: left, y, style: { colour, halo: palette.colours.surface, size: 12 } })
+      // Lines that cross the box pass behind its title.
+      context.fillStyle = palette.colours.surface
+      context.fillRect(left - 3, y - 12, title === '' ? 0 : text.width(context, title, { size }) + 6, 16)
+      text.draw(context, title, { x: left, y, style: { colour, size } })
     }
     if (!icon) continue
     if (session.vote) paintVote(context, session, { ...brush, x: right - 13, y: y - 4.5 })

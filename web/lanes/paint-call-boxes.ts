@@ -64,7 +64,7 @@ export function paintCallBoxes(context: Context, frame: Frame, brush: BoxBrush):
   const { calls } = row.columns
   const box = barRectangle(frame, row, bar)
   const left = Math.max(box.x, 0)
-  const title = text.cut(context, turn?.title ?? '', box.x + box.width - left - 12)
+  const title = text.cut(context, turn?.title ?? '', { room: box.x + box.width - left - 12 })
   text.draw(context, title, { x: left + 6, y: box.y + 15, style: { colour: colours.text } })
   const label = (index: number) => `${calls.rows[index]?.tool ?? ''} ${calls.rows[index]?.target ?? ''}`.trim()
   const widthOf = (index: number) => Math.min(220, text.width(context, label(index)) + 6)
@@ -89,7 +89,7 @@ export function paintCallBoxes(context: Context, frame: Frame, brush: BoxBrush):
     fillRounded(context, call, { radius: 3, fill: colours.surface, stroke, lineWidth: selected ? 1.75 : 1 })
     const category = calls.category[call.index] ?? 0
     sprites.draw(context, { category, state: calls.state[call.index] ?? 0, x: call.x + 10, y: call.y + 9 })
-    const words = text.cut(context, label(call.index), call.width - SMALLEST - 4)
+    const words = text.cut(context, label(call.index), { room: call.width - SMALLEST - 4 })
     text.draw(context, words, { x: call.x + 19, y: call.y + 13, style: { colour: colours['text-2'] } })
   }
 }

@@ -155,6 +155,7 @@ function paintHeader(context: Context, frame: Frame, brush: Brush & { ticks: Ret
     context.fillRect(x + 2, 0, gap.width - 4, frame.header)
     const middle = { x: x + gap.width / 2, y: 15 }
     const style = { colour: colours['text-2'], halo: colours.sunken, align: 'center' as const }
+    if (Math.abs(middle.x - nowX + 26) < 52) continue
     brush.text.draw(context, shortDuration(gap.to - gap.from), { ...middle, style })
   }
   for (const { x, label } of brush.ticks) {
@@ -170,7 +171,7 @@ function paintHeader(context: Context, frame: Frame, brush: Brush & { ticks: Ret
     if (box.width < 2) continue
     const current = phase.ended_at === null && frame.live
     fillRounded(context, box, { radius: 3, fill: colours.surface, stroke: current ? colours.accent : colours.line })
-    const title = brush.text.cut(context, phase.title, box.width - 12)
+    const title = brush.text.cut(context, phase.title, { room: box.width - 12 })
     brush.text.draw(context, title, { x: left + 6, y: AXIS + 14, style: { colour: colours['text-2'] } })
   }
   strokeLine(

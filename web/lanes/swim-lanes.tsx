@@ -3,7 +3,7 @@ import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import type { TimelineRef } from '../../src/views/timeline/timeline.ts'
 import type { TimelineStore } from '../data/timeline-store.ts'
 import { Button } from '../design/controls.tsx'
-import { formatCount, formatDuration, formatTokens, formatUsd } from '../design/format.ts'
+import { formatCount, formatCountOf, formatDuration, formatTokens, formatUsd } from '../design/format.ts'
 import { LaneLabels } from './lane-labels.tsx'
 import { placeOf } from './lane-navigation.ts'
 import type { CanvasName } from './lanes-canvas.ts'
@@ -66,12 +66,12 @@ export function SwimLanes(props: SwimLanesProps) {
 
   useEffect(() => {
     controller.connected = connected
+    controller.schedule()
     controller.select(selection)
     revealSelection(controller, selection)
   }, [controller, selection, connected])
 
   const moment = store.at(props.replaySeq)
-  const lanes = Math.min(7, Math.max(4, store.rows('lanes').length))
   return (
     <section className="swim-lanes" aria-label="Swimlanes">
       <LanesToolbar {...{ controller, chrome }} extra={props.toolbar} />
@@ -83,7 +83,7 @@ export function SwimLanes(props: SwimLanesProps) {
           aria-label="Lanes: arrow keys move between turns, Enter opens calls"
           // biome-ignore lint/a11y/noNoninteractiveTabindex: its keys work while it has the focus, and it scrolls.
           tabIndex={0}
-          style={{ height: 47 + lanes * 58 }}
+          style={{ height: chrome.areaHeight }}
         >
           <div className="lanes-content" style={{ height: chrome.contentHeight }}>
             <div className="lanes-window">
@@ -159,7 +159,7 @@ function LaneTooltip({
         style={{ left: `${across(totals.x)}%`, top: 52, transform: `translateX(-${across(totals.x)}%)` }}
       >
         <b>{formatDuration(totals.ms)}</b>
-        <span>{`${totals.turns} turns, ${totals.calls} calls${failed}, ${cost}`}</span>
+        <span>{`${formatCountOf(totals.turns, 'turn')}, ${formatCountOf(totals.calls, 'call')}${failed}, ${cost}`}</span>
       </div>
     )
   }

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { useEffect, useRef } from 'react'
 import type { TimelineLane } from '../../src/views/timeline/timeline.ts'
 import type { LaneMoment } from '../data/timeline-moment.ts'
-import { formatCount, formatDuration, formatShare, formatTokens, formatUsd } from '../design/format.ts'
+import { formatCount, formatCountOf, formatDuration, formatShare, formatTokens, formatUsd } from '../design/format.ts'
 import { inertLine } from '../design/inert-text.ts'
 import { Monogram } from '../design/monogram.tsx'
 import { StateText } from '../design/state.tsx'
@@ -67,13 +67,15 @@ function AgentCard({ lane, index, now, at, selected, onSelect }: AgentCardProps)
         <span className="agent-card-head">
           <Monogram label={lane.label} index={index} />
           <strong className="clip">{inertLine(lane.label, 60)}</strong>
-          <span className="agent-model clip">{inertLine(shortModel(lane.model), 40)}</span>
+          <span className="agent-model clip" title={inertLine(lane.model ?? '', 200)}>
+            {inertLine(shortModel(lane.model), 40)}
+          </span>
         </span>
         <span className="agent-action">
           <StateText state={now.state}>{actionText(now, at)}</StateText>
         </span>
         <span className="agent-figures">
-          <span>{count(now.calls, 'call')}</span>
+          <span>{formatCountOf(now.calls, 'call')}</span>
           <span>
             {now.sessions.ended}/{tasks} {tasks === 1 ? 'task' : 'tasks'}
           </span>
@@ -88,14 +90,11 @@ function AgentCard({ lane, index, now, at, selected, onSelect }: AgentCardProps)
   )
 }
 
-function count(value: number, noun: string): string {
-  return `${formatCount(value)} ${value === 1 ? noun : `${noun}s`}`
-}
-
-/** `anthropic/claude-sonnet-4-5` is `sonnet-4-5` on a card; of a path, the last part remains. */
+/** `anthropic/claude-sonnet-4-5` is `sonnet-4-5` on a card, and a path is its last part. */
 export function shortModel(model: string | null): string {
-  return (model ?? '')
-    .replace(/^.*[/:\\]/, '')
+  const last = (model ?? '').split(/[/\\]/).at(-1) ?? ''
+  return last
+    .replace(/^[a-z0-9_-]+:/i, last === model ? '' : '$&')
     .replace(/^claude-/, '')
     .replace(/-\d{8}$/, '')
 }

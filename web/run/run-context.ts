@@ -10,6 +10,8 @@ export interface RunScope {
   store: TimelineStore
   runId: string
   place: RunPlace
+  /** `false` while the stream is interrupted: what is shown may be old. */
+  connected: boolean
 }
 
 /** Selection and tabs push history, so that Back leads through them. */

@@ -33,9 +33,9 @@ interface RunPageProps {
 }
 
 export function RunPage({ source, runId, place }: RunPageProps): ReactNode {
-  const { store, state, panelsVersion } = useRunWatch(source, runId)
+  const { store, state, connected, panelsVersion } = useRunWatch(source, runId)
   useStoreVersion(store)
-  const scope: RunScope = { source, store, runId, place }
+  const scope: RunScope = { source, store, runId, place, connected }
   if (!store.run) return <BeforeFirstRow state={state} seq={store.seq} />
   return <OpenRun scope={scope} state={state} panelsVersion={panelsVersion} />
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { TimelineMessage, TimelineRun } from '../../src/views/timeline/timeline.ts'
 import { buildSample } from '../../test/support/sample-timelines.ts'
+import { shortModel } from './agent-cards.tsx'
 import { allowedControls } from './allowed-controls.ts'
 import { costRows, modelRows } from './cost-rows.ts'
 import { axisStep, costChart, respondedTurns } from './cost-series.ts'
@@ -10,6 +11,17 @@ import { wideBlocks } from './panel-tab.tsx'
 import { parseVariable } from './parse-variable.ts'
 
 const timeline = buildSample()
+
+test('a card shows the last part of the name of a model', () => {
+  const names = [
+    'anthropic/claude-sonnet-4-5-20250929',
+    'scripted:/tmp/a b/script.json',
+    'ollama/llama3:8b',
+    'scripted:x',
+  ]
+  expect(names.map(shortModel)).toEqual(['sonnet-4-5', 'script.json', 'llama3:8b', 'x'])
+  expect([shortModel(null), shortModel('C:\\models\\script.json')]).toEqual(['', 'script.json'])
+})
 
 describe('controls', () => {
   const base = timeline.run[0] as TimelineRun

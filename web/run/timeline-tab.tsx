@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { useCallback, useRef } from 'react'
 import { Button } from '../design/controls.tsx'
 import { SwimLanes } from '../lanes/swim-lanes.tsx'
 import { navigate } from '../shell/router.ts'
@@ -12,6 +13,7 @@ import { TreeGrid } from './tree-grid.tsx'
 export function TimelineTab({ scope }: { scope: RunScope }): ReactNode {
   const { store, place } = scope
   const isTable = place.tab === 'table'
+  const now = useClock(scope.connected)
   return (
     <div className="timeline-tab">
       <AgentCards scope={scope} />
@@ -37,7 +39,8 @@ export function TimelineTab({ scope }: { scope: RunScope }): ReactNode {
             onReplay={(seq) => navigate({ ...place, seq }, { replace: true })}
             range={place.range}
             onRange={(range) => navigate({ ...place, range }, { replace: true })}
-            now={Date.now}
+            now={now}
+            connected={scope.connected}
           />
           <div className="hidden-table">
             <TreeGrid scope={scope} />
@@ -47,4 +50,12 @@ export function TimelineTab({ scope }: { scope: RunScope }): ReactNode {
       <MessageList scope={scope} />
     </div>
   )
+}
+
+/** The time, which stands still while the connection is lost: nobody knows what happens then. */
+function useClock(connected: boolean): () => number {
+  const stopped = useRef<number | null>(null)
+  if (connected) stopped.current = null
+  else stopped.current ??= Date.now()
+  return useCallback(() => stopped.current ?? Date.now(), [])
 }

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState, useSyncExternalStore } from 'react'
-import type { DataSource } from '../data/source.ts'
+import type { Connection, DataSource } from '../data/source.ts'
 import { SourceError } from '../data/source.ts'
 import type { TimelineStore } from '../data/timeline-store.ts'
 import { createTimelineStore } from '../data/timeline-store.ts'
@@ -16,6 +16,8 @@ export type RunState =
 export interface RunWatch {
   store: TimelineStore
   state: RunState
+  /** `false` after a break, until the stream is back. */
+  connected: boolean
   /** Grows whenever the panels of the pattern have changed. */
   panelsVersion: number
 }
@@ -27,6 +29,7 @@ export function useRunWatch(source: DataSource, runId: string): RunWatch {
     return createTimelineStore()
   }, [runId])
   const [state, setState] = useState<RunState>({ kind: 'loading' })
+  const [connection, setConnection] = useState<Connection | null>(null)
   const [panelsVersion, setPanelsVersion] = useState(0)
   useEffect(() => {
     setState({ kind: 'loading' })
@@ -38,11 +41,17 @@ export function useRunWatch(source: DataSource, runId: string): RunWatch {
       },
       onChanges: (changes) => store.apply(changes),
       onPanels: () => setPanelsVersion((version) => version + 1),
+      onState: setConnection,
       onGone: () => setState({ kind: 'gone' }),
       onError: (error) => setState({ kind: 'error', error }),
     })
   }, [source, runId, store])
-  return { store, state, panelsVersion }
+  return { store, state, connected: isConnected(connection), panelsVersion }
+}
+
+/** A first attempt to connect is no break. */
+function isConnected(connection: Connection | null): boolean {
+  return connection?.state !== 'connecting' || connection.since === null
 }
 
 /** Draws again with every change of the store. */

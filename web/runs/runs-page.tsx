@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import type { RunItem } from '../../src/surfaces/http/contract.ts'
 import { Button, Key } from '../design/controls.tsx'
-import { formatCount } from '../design/format.ts'
+import { formatCount, formatCountOf } from '../design/format.ts'
 import { inertLine } from '../design/inert-text.ts'
 import { EmptyState, ErrorState, LoadingRows } from '../design/notice.tsx'
 import { announce } from '../shell/live-region.tsx'
@@ -238,7 +238,7 @@ function Footer({
       <span className="grow" />
       <span>
         {selected > 0 ? `${selected} selected, ` : ''}
-        {formatCount(Math.max(total, shown))} runs, {formatCount(shown)} shown
+        {formatCountOf(Math.max(total, shown), 'run')}, {formatCount(shown)} shown
       </span>
     </footer>
   )
