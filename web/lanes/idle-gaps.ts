@@ -1,3 +1,4 @@
+import type { TimelineGate } from '../../src/views/timeline/timeline.ts'
 import type { LaneColumns } from '../data/lane-columns.ts'
 import type { Gap, GapsAt } from './time-scale.ts'
 
@@ -19,11 +20,23 @@ export interface Idleness {
   readonly covered: number
 }
 
-export function idlenessOf(lanes: readonly LaneColumns[], from: number): Idleness {
+type Question = Pick<TimelineGate, 'lane' | 'started_at' | 'ended_at'>
+
+/** An agent that waits for a person does not run, also when the answer has come since. */
+export function idlenessOf(lanes: readonly LaneColumns[], from: number, questions: readonly Question[] = []): Idleness {
   const spans: [number, number][] = []
-  for (const { turns } of lanes) {
+  const byLane = Map.groupBy(questions, ({ lane }) => lane)
+  for (const { lane, turns } of lanes) {
+    const waits = byLane.get(lane.id) ?? []
     for (let index = 0; index < turns.rows.length; index += 1) {
-      spans.push([turns.start[index] ?? 0, turns.workEnd[index] ?? 0])
+      const end = turns.workEnd[index] ?? 0
+      let start = turns.start[index] ?? 0
+      for (const { started_at, ended_at } of waits) {
+        if (ended_at === null || started_at < start || ended_at > end) continue
+        spans.push([start, started_at])
+        start = ended_at
+      }
+      spans.push([start, end])
     }
   }
   spans.sort((a, b) => a[0] - b[0])

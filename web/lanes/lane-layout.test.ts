@@ -42,6 +42,18 @@ test('WL6 a time of more than 60 s in which nothing runs is a gap; one that last
   expect(gaps(0.001, 900)).toMatchObject([{ width: 36 }])
   expect(gaps(0.0000001, 900)).toEqual([])
   expect(gapsFor(idle, { expanded: new Set([idle[0]?.from ?? 0]), now: BUILD_SAMPLE_NOW })(0.001, 900)).toEqual([])
+  const lanes = store
+    .lanes()
+    .slice(0, 1)
+    .map((lane) => {
+      const workEnd = lane.turns.workEnd.map((end) => end + 90_000)
+      return { ...lane, turns: { ...lane.turns, rows: lane.turns.rows.slice(0, 1), workEnd } }
+    })
+  const [asks] = lanes
+  const started_at = (asks?.turns.start[0] ?? 0) + 1_000
+  const answered = { lane: asks?.lane.id ?? '', started_at, ended_at: started_at + 80_000 }
+  expect(idlenessOf(lanes, start, []).past).toEqual([])
+  expect(idlenessOf(lanes, start, [answered]).past).toEqual([{ from: started_at, to: started_at + 80_000 }])
   const waiting = { past: [], covered: start }
   expect(
     gapsFor(idleUntil(waiting, start + 90_000), { expanded: new Set(), now: start + 90_000 })(0.01, 900),

@@ -108,7 +108,7 @@ export class LanesModel {
   idle(): readonly IdleTime[] {
     const { version } = this.store
     if (this.#idleness?.version !== version) {
-      this.#idleness = { version, ...idlenessOf(this.store.lanes(), this.start) }
+      this.#idleness = { version, ...idlenessOf(this.store.lanes(), this.start, this.store.rows('gates')) }
     }
     return idleUntil(this.#idleness, this.end)
   }
