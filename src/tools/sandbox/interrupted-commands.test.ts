@@ -195,3 +195,28 @@ test('SB34 a command that ends by itself leaves neither record nor watchdog', TI
   expect(readdirSync(records)).toEqual([])
   fixture[Symbol.dispose]()
 })
+
+test('SB37 after a kill, configuration that the command created is renamed; what was there before stays', () => {
+  const fixture = createToolWorkspace()
+  const records = join(fixture.root, 'records')
+  mkdirSync(records)
+  for (const path of ['.vscode/tasks.json', 'sub/.envrc', '.idea/a.xml']) fixture.writeFile(path, 'x')
+  const files = { allowWrite: [fixture.workspace], denyWrite: [join(fixture.workspace, '.idea')] }
+  const command = {
+    workspace: fixture.workspace,
+    repositories: new GitGuard('git').record({ denyRead: [], allowRead: [], ...files }),
+    links: [],
+    scope: files,
+    mountPoints: [],
+    marker: createMarker(),
+    owner: { ...identifyProcess(process.pid), pid: 1, start: 'gone' },
+  }
+  writeFileSync(join(records, 'a.command.json'), JSON.stringify(command), { mode: 0o600 })
+  expect(recoverCommands(records).toSorted()).toEqual([
+    expect.stringMatching(/killed during a command.*'\.vscode' would be executed/),
+    expect.stringMatching(/killed during a command.*'sub\/\.envrc' would be executed/),
+  ])
+  const exists = (path: string) => existsSync(join(fixture.workspace, path))
+  expect([exists('.vscode'), exists('sub/.envrc'), exists('.idea/a.xml')]).toEqual([false, false, true])
+  fixture[Symbol.dispose]()
+})
