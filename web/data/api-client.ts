@@ -5,20 +5,25 @@ import { SourceError } from './source.ts'
 export interface ApiClient {
   get<Result>(path: string, signal?: AbortSignal): Promise<Result>
   post<Result>(path: string, body: unknown): Promise<Result>
+  blob(path: string): Promise<Blob>
   /** The response of a stream, as soon as its headers are there. */
   stream(path: string, lastEventId: string | null, signal: AbortSignal): Promise<Response>
   /** Exchanges a token for the cookie of the page; without a token, uses the cookie that is there. */
   signIn(token: string | null): Promise<PageSession>
 }
 
+/** Storage belongs to one port of the host; the cookie, the other half of the session, is sent to all of them. */
+const CSRF_KEY = 'troupe:csrf'
+
 export function createApiClient({ onSignedOut }: { onSignedOut: () => void }): ApiClient {
-  let csrf = ''
+  let csrf = localStorage.getItem(CSRF_KEY) ?? ''
   const request = async (path: string, init: RequestInit): Promise<Response> => {
     const response = await fetch(path, {
       credentials: 'same-origin',
       cache: 'no-store',
       redirect: 'error',
       ...init,
+      headers: { 'x-troupe-csrf': csrf, ...init.headers },
     }).catch((error: unknown) => {
       if (init.signal?.aborted) throw error
       throw new SourceError(0, {
@@ -36,9 +41,9 @@ export function createApiClient({ onSignedOut }: { onSignedOut: () => void }): A
   return {
     get: async (path, signal) => (await request(path, { ...(signal ? { signal } : undefined) })).json(),
     post: async (path, body) => {
-      const headers = { ...write, 'x-troupe-csrf': csrf }
-      return (await request(path, { method: 'POST', headers, body: JSON.stringify(body) })).json()
+      return (await request(path, { method: 'POST', headers: write, body: JSON.stringify(body) })).json()
     },
+    blob: async (path) => (await request(path, {})).blob(),
     stream: (path, lastEventId, signal) =>
       request(path, {
         signal,
@@ -58,6 +63,7 @@ export function createApiClient({ onSignedOut }: { onSignedOut: () => void }): A
             })
       const session = (await response.json()) as PageSession
       csrf = session.csrf
+      localStorage.setItem(CSRF_KEY, csrf)
       return session
     },
   }

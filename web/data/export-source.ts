@@ -62,7 +62,6 @@ export function createExportSource(data: RunExport): ExportSource {
         if (!artifact) throw notHere(name)
         return { ...artifact, is_cut: artifact.text.length < artifact.size }
       }),
-    artifactHref: () => null,
     reports: () => Promise.resolve([]),
     commands: null,
   }

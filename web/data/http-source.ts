@@ -21,8 +21,8 @@ export function createHttpSource(api: ApiClient): DataSource {
     artifacts: (runId) => api.get(`${run(runId)}/artifacts`),
     artifactPreview: (runId, { name, version }) =>
       api.get(`${run(runId)}/artifacts/${encodeURIComponent(name)}/preview${queryOf({ version })}`),
-    artifactHref: (runId, { name, version }) =>
-      `${run(runId)}/artifacts/${encodeURIComponent(name)}${queryOf({ version })}`,
+    artifactContent: (runId, { name, version }) =>
+      api.blob(`${run(runId)}/artifacts/${encodeURIComponent(name)}${queryOf({ version })}`),
     reports: () => api.get('/api/reports'),
     cost: (by) => api.get(`/api/cost${queryOf({ by })}`),
     commands: createCommands(api, run),

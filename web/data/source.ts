@@ -93,8 +93,8 @@ export interface DataSource {
   artifacts(runId: string): Promise<ArtifactItem[]>
   /** The beginning of the content as text. */
   artifactPreview(runId: string, artifact: { name: string; version: number }): Promise<ArtifactPreview>
-  /** The address of the content, for a download; `null` in an export. */
-  artifactHref(runId: string, artifact: { name: string; version: number }): string | null
+  /** The whole content, for a download; absent in an export. */
+  artifactContent?(runId: string, artifact: { name: string; version: number }): Promise<Blob>
   reports(): Promise<Report[]>
   /** Usage and cost of all runs; an export has only its own. */
   cost?(by: CostGrouping): Promise<CostPage>

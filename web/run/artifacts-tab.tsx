@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { ArtifactItem } from '../../src/surfaces/http/contract.ts'
 import { keyed } from '../blocks/keyed.ts'
 import { LongText } from '../blocks/long-text.tsx'
-import { CopyButton } from '../design/controls.tsx'
+import { Button, CopyButton } from '../design/controls.tsx'
 import { formatBytes, formatTime } from '../design/format.ts'
 import { inertLine, inertText } from '../design/inert-text.ts'
 import { EmptyState, ErrorState, LoadingRows } from '../design/notice.tsx'
@@ -51,10 +51,29 @@ function artifactKey({ name, version }: ArtifactItem): string {
   return `${name} ${version}`
 }
 
+/** A link cannot send the header that requests of the page need. */
+function saveFile(content: Blob, name: string): void {
+  const address = URL.createObjectURL(content)
+  const link = document.createElement('a')
+  link.href = address
+  link.download = inertLine(name.split('/').at(-1) ?? 'artifact', 120)
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(address), 60_000)
+}
+
 function ArtifactView({ scope, artifact }: { scope: RunScope; artifact: ArtifactItem }): ReactNode {
   const { source, runId } = scope
   const loaded = useLoaded(() => source.artifactPreview(runId, artifact), [runId, artifact.name, artifact.version])
-  const href = source.artifactHref(runId, artifact)
+  const [problem, setProblem] = useState('')
+  const download =
+    source.artifactContent &&
+    (() => {
+      setProblem('')
+      source.artifactContent?.(runId, artifact).then(
+        (content) => saveFile(content, artifact.name),
+        (error: Error) => setProblem(error.message),
+      )
+    })
   const text = loaded.kind === 'ready' ? loaded.value : null
   return (
     <section className="card artifact-view">
@@ -63,12 +82,9 @@ function ArtifactView({ scope, artifact }: { scope: RunScope; artifact: Artifact
         <span className="muted">{inertLine(artifact.media_type, 60)}</span>
         <span className="grow" />
         {text !== null && <CopyButton text={text.text} />}
-        {href !== null && (
-          <a className="button" href={href} download={inertLine(artifact.name.split('/').at(-1) ?? 'artifact', 120)}>
-            Download
-          </a>
-        )}
+        {download && <Button onClick={download}>Download</Button>}
       </header>
+      {problem !== '' && <p className="empty section-empty">{inertText(problem)}</p>}
       {loaded.kind === 'loading' && <LoadingRows rows={6} height={20} />}
       {loaded.kind === 'error' && <p className="empty section-empty">{inertText(loaded.error.message)}</p>}
       {loaded.kind === 'ready' && text === null && (
@@ -77,7 +93,7 @@ function ArtifactView({ scope, artifact }: { scope: RunScope; artifact: Artifact
       {text?.is_cut && (
         <p className="empty section-empty">
           {formatBytes(artifact.size)}.{' '}
-          {href === null ? 'The first part is in this export.' : 'Download it; the first 200 KB are shown.'}
+          {!download ? 'The first part is in this export.' : 'Download it; the first 200 KB are shown.'}
         </p>
       )}
       {text !== null && (

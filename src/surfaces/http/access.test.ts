@@ -113,16 +113,20 @@ describe('who may call', () => {
     const cookie = attributes[0] ?? ''
     await first.stop()
     const server = await startTestServer({ folder: first.folder, listen: { port: first.server.port ?? 0 } })
-    const session = await server.send('/api/session', { headers: { cookie } })
+    const page = { cookie, 'x-troupe-csrf': csrf }
+    // The cookie alone reaches every server of this host, whatever its port.
+    for (const path of ['/api/session', '/api/runs'])
+      expect((await server.send(path, { headers: { cookie } })).status).toBe(401)
+    const session = await server.send('/api/session', { headers: page })
     expect(session.json).toMatchObject({ principal: 'ada', scopes: ['read', 'run', 'approve'], csrf })
-    expect((await server.send('/api/runs', { headers: { cookie } })).status).toBe(200)
+    expect((await server.send('/api/runs', { headers: page })).status).toBe(200)
     const ended = await server.send('/api/session', {
       method: 'DELETE',
-      headers: { cookie, 'x-troupe-csrf': csrf },
+      headers: page,
       body: {},
     })
     expect(ended.status).toBe(200)
-    expect((await server.send('/api/runs', { headers: { cookie } })).status).toBe(401)
+    expect((await server.send('/api/runs', { headers: page })).status).toBe(401)
   })
 
   test('HS31 a session ends no later than its token, and a page cannot renew it by itself', async () => {
@@ -142,7 +146,7 @@ describe('who may call', () => {
     const [cookie] = String(opened.headers['set-cookie']).split(';')
     const headers = { cookie, 'x-troupe-csrf': (opened.json as { csrf: string }).csrf }
     expect((await server.send('/api/session', { method: 'POST', headers, body: {} })).status).toBe(403)
-    expect((await server.send('/api/runs', { headers: { cookie } })).status).toBe(200)
+    expect((await server.send('/api/runs', { headers })).status).toBe(200)
   })
 
   test('HS31 a token that opens session after session locks nobody else out', async () => {

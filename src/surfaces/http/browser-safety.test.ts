@@ -88,8 +88,8 @@ describe('what browsers can be made to do', () => {
     const start = (headers: Record<string, string>) =>
       server.send('/api/patterns/task/runs', { method: 'POST', headers, body: task })
     for (const sent of [undefined, '', 'x', csrf.slice(1), other.csrf])
-      expect((await start({ cookie, ...(sent === undefined ? {} : { 'x-troupe-csrf': sent }) })).status).toBe(403)
-    expect((await start({ cookie, 'x-troupe-request': '1' })).status).toBe(403)
+      expect((await start({ cookie, ...(sent === undefined ? {} : { 'x-troupe-csrf': sent }) })).status).toBe(401)
+    expect((await start({ cookie, 'x-troupe-request': '1' })).status).toBe(401)
     expect((await start({ authorization: `Bearer ${server.token}` })).status).toBe(403)
     expect(await runCount(server)).toBe(0)
     expect((await start({ cookie, 'x-troupe-csrf': csrf })).status).toBe(200)

@@ -10,7 +10,7 @@ export interface PageSession {
   scopes: Scope[]
   project: string
   version: string
-  /** Sent back as `x-troupe-csrf` with every write that is authenticated by the cookie. */
+  /** The half of the session that only the page has: sent back as `x-troupe-csrf` with every request that is authenticated by the cookie. */
   csrf: string
   /** Patterns that can be started from here, with the JSON Schema of their input. */
   patterns: { name: string; description: string; input: unknown; steer: boolean }[]

@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Context } from 'hono'
 import { getCookie } from 'hono/cookie'
 import { refuse } from '../checks/refusal.ts'
@@ -19,39 +18,33 @@ export async function authenticate(
     if (!found) throw refuse(401, { code: 'unauthorized', message: 'the token is not valid here', hint: HINT })
     return { name: found.principal, scopes: found.scopes, via: 'bearer', csrf: '' }
   }
-  const cookie = getCookie(context, hosts.cookie)
-  const session = cookie === undefined ? undefined : await credentials.find('session', cookie)
-  if (cookie === undefined || !session)
-    throw refuse(401, { code: 'unauthorized', message: 'there is no token', hint: HINT })
-  return { name: session.principal, scopes: session.scopes, via: 'cookie', csrf: csrfToken(cookie) }
+  // Browsers send cookies to every port of a host: a server that an agent has started on another one gets it, but not what only the page has.
+  const secret = sessionSecret(context, hosts.cookie)
+  const session = secret === undefined ? undefined : await credentials.find('session', secret)
+  if (!session) throw refuse(401, { code: 'unauthorized', message: 'there is no token', hint: HINT })
+  return { name: session.principal, scopes: session.scopes, via: 'cookie', csrf: context.req.header(CSRF_HEADER) ?? '' }
+}
+
+const CSRF_HEADER = 'x-troupe-csrf'
+
+/** The cookie and the header together; `undefined` without both. Prevents CSRF, too: no other site can send the header. */
+export function sessionSecret(context: Context<HttpEnvironment>, cookieName: string): string | undefined {
+  const cookie = getCookie(context, cookieName)
+  const csrf = context.req.header(CSRF_HEADER)
+  return cookie === undefined || csrf === undefined ? undefined : cookie + csrf
 }
 
 export function bearerToken(context: Context<HttpEnvironment>): string | undefined {
   return /^Bearer ([\w-]{16,256})$/i.exec(context.req.header('authorization') ?? '')?.[1]
 }
 
-/** Derived from the secret of the cookie, which no script and no other site can read. */
-export function csrfToken(cookie: string): string {
-  return createHash('sha256').update(`csrf\n${cookie}`).digest('base64url')
-}
-
-/** Prevents CSRF: a form or an image of another site can send the cookie, but no custom header. */
+/** A custom header, which a form or an image of another site cannot send (CSRF). A session has its own. */
 export function requireWriteHeader(context: Context<HttpEnvironment>, principal: Principal): void {
-  if (principal.via === 'bearer') {
-    if (context.req.header('x-troupe-request') === '1') return
-    throw refuse(403, {
-      code: 'csrf',
-      message: 'the header `x-troupe-request` is missing',
-      hint: 'send `x-troupe-request: 1` with every write',
-    })
-  }
-  const sent = Buffer.from(context.req.header('x-troupe-csrf') ?? '')
-  const expected = Buffer.from(principal.csrf)
-  if (sent.length === expected.length && timingSafeEqual(sent, expected)) return
+  if (principal.via === 'cookie' || context.req.header('x-troupe-request') === '1') return
   throw refuse(403, {
     code: 'csrf',
-    message: 'the header `x-troupe-csrf` is not that of this session',
-    hint: 'reload the page',
+    message: 'the header `x-troupe-request` is missing',
+    hint: 'send `x-troupe-request: 1` with every write',
   })
 }
 

@@ -6,7 +6,7 @@ import { SCOPES } from './principal.ts'
 
 /*
  * Tokens of programs and sessions of pages, for one project of one store.
- * 1. A secret has 256 bits. Only its SHA-256 is stored, in a file of its own (0600, folder 0700): whoever reads the folder cannot log in.
+ * 1. A secret has 256 bits, that of a session twice as many in two halves. Only its SHA-256 is stored, in a file of its own (0600, folder 0700): whoever reads the folder cannot log in.
  * 2. Secrets are compared by their hashes in constant time, with all entries (timing attack).
  * 3. They outlive the process, so that a page survives a restart of the server, and expire.
  * 4. A session ends with its token. Each token has a bounded number of sessions, so that one that opens many ends only its own.
@@ -62,7 +62,7 @@ export async function openCredentials(folder: string | undefined, now: () => num
   }
   await load()
   const add = async (credential: Omit<Entry, 'hash'>) => {
-    const secret = randomBytes(SECRET_BYTES).toString('base64url')
+    const secret = credential.kind === 'token' ? newSecret() : newSecret() + newSecret()
     const entry = { ...credential, hash: hashSecret(secret) }
     if (isPersistent) await writeEntry(folder, entry)
     entries.set(keyOf(entry), entry)
@@ -100,6 +100,15 @@ export async function openCredentials(folder: string | undefined, now: () => num
     },
     revoke: (secret) => remove(hashSecret(secret).toString('hex')),
   }
+}
+
+function newSecret(): string {
+  return randomBytes(SECRET_BYTES).toString('base64url')
+}
+
+/** The halves of the secret of a session: the browser sends the first one by itself, and the page the second one in a header. */
+export function splitSessionSecret(secret: string): { cookie: string; csrf: string } {
+  return { cookie: secret.slice(0, secret.length / 2), csrf: secret.slice(secret.length / 2) }
 }
 
 function hashSecret(secret: string): Buffer {

@@ -51,7 +51,7 @@ export function openApiDocumentFrom(
       title: 'Troupe',
       version,
       description:
-        'Writes need `content-type: application/json` and `x-troupe-request: 1` (with a token) or `x-troupe-csrf` (with the cookie of a page).',
+        'Writes need `content-type: application/json` and, with a token, `x-troupe-request: 1`. The cookie of a page needs `x-troupe-csrf` with every request.',
     },
     servers: [{ url: '/' }],
     security: [{ token: [] }, { cookie: [] }],

@@ -1,5 +1,6 @@
-import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
-import { bearerToken, csrfToken } from '../auth/authenticate.ts'
+import { deleteCookie, setCookie } from 'hono/cookie'
+import { bearerToken, sessionSecret } from '../auth/authenticate.ts'
+import { splitSessionSecret } from '../auth/credentials.ts'
 import type { Principal } from '../auth/principal.ts'
 import { refuse } from '../checks/refusal.ts'
 import type { PageSession } from '../contract.ts'
@@ -40,8 +41,9 @@ const openSession = defineRoute({
         hint: 'open the address that `troupe serve` printed',
       })
     }
-    setCookie(context, parts.hosts.cookie, secret, { ...COOKIE, maxAge: COOKIE_SECONDS })
-    return sessionFrom(parts, { name, scopes, via: 'cookie', csrf: csrfToken(secret) })
+    const { cookie, csrf } = splitSessionSecret(secret)
+    setCookie(context, parts.hosts.cookie, cookie, { ...COOKIE, maxAge: COOKIE_SECONDS })
+    return sessionFrom(parts, { name, scopes, via: 'cookie', csrf })
   },
 })
 
@@ -53,7 +55,7 @@ const closeSession = defineRoute({
   scope: null,
   response: { description: 'An empty object.' },
   async handle({ parts: { credentials, hosts }, context }) {
-    const secret = getCookie(context, hosts.cookie)
+    const secret = sessionSecret(context, hosts.cookie)
     if (secret !== undefined) await credentials.revoke(secret)
     deleteCookie(context, hosts.cookie, COOKIE)
     return {}
