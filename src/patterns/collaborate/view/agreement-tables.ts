@@ -24,7 +24,7 @@ export function disagreementBlocks({ consensus }: AgreementView): PanelBlock[] {
       : [
           {
             kind: 'table' as const,
-            title: 'Agreed by all',
+            title: 'Key agreements',
             columns: [{ key: 'statement', title: 'Statement' }],
             rows: key_agreements.map((statement) => ({ statement })),
           },
