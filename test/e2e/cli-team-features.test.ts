@@ -105,11 +105,11 @@ after_work_behavior: terminate
       { when: { agent: 'watcher', says: 'Look up' }, reply: { text: 'It is red.' } },
       { when: { agent: 'singer', says: 'Rhyme' }, reply: { text: 'Mars is red.' } },
     ])
-    const done = await cli.troupeWith({ env: { COLUMNS: '160' } }, ...runArguments(model, 'formed.yaml', '--no-tools'))
+    const done = await cli.troupeWith({ env: { COLUMNS: '160' } }, ...runArguments(model, 'formed.yaml', '--no-tools', '--trust-project'))
     expect(done).toMatchObject({ code: 0, out: 'Mars is red.\n' })
     expect(done.err).toMatch(/watcher is stargazer \(similarity 0\.\d\d\), singer is poet \(similarity 0\.\d\d\)/)
     await cli.write('no-match.yaml', teamWithRole('flies aeroplanes'))
-    const refused = await cli.troupe(...runArguments(model, 'no-match.yaml', '--no-tools'))
+    const refused = await cli.troupe(...runArguments(model, 'no-match.yaml', '--no-tools', '--trust-project'))
     expect(refused.code).toBe(2)
     expect(refused.err).toMatch(/no agent of the roster fits the role 'flies aeroplanes' \(watcher\)[\s\S]*stargazer/)
   })

@@ -1,4 +1,4 @@
-import { lstatSync } from 'node:fs'
+import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { findConfigPaths, isWithin, resolveRealPath } from '../files/protected-paths.ts'
 import { withLinkFreeFolder } from '../files/resolve-path.ts'
@@ -13,7 +13,8 @@ export type WriteScope = Pick<FilePolicy, 'allowWrite' | 'denyWrite'>
 /**
  * Renames protected configuration that a command created, at any depth (sandbox escape by delayed execution: an editor, shell,
  * CI service or other agent executes it on the host). Masking all names that could be created would show commands dozens of
- * empty files. What existed before is read-only. Never deletes. Returns notes.
+ * empty files. What existed before is read-only. Never deletes. Returns notes. Empty files and folders execute nothing: the mount points
+ * of commands that are still running are among them.
  */
 export function quarantineNewConfig({ allowWrite, denyWrite }: WriteScope): string[] {
   const denied = denyWrite.map(resolveRealPath)
@@ -21,8 +22,9 @@ export function quarantineNewConfig({ allowWrite, denyWrite }: WriteScope): stri
     findMarkedFolders(root).flatMap((folder) => {
       const isNew = (path: readonly string[]) => {
         const full = join(folder, ...path)
-        return ![...denied, ...denyWrite].some(
-          (other) => isWithin(full, other) || isWithin(resolveRealPath(full), other),
+        return (
+          !isEmpty(full) &&
+          ![...denied, ...denyWrite].some((other) => isWithin(full, other) || isWithin(resolveRealPath(full), other))
         )
       }
       const paths = findConfigPaths(folder).filter(isNew)
@@ -48,6 +50,12 @@ function quarantinePath(root: string, segments: readonly string[]): string[] {
       `'${path}' would be executed or obeyed outside the sandbox; renaming it failed: ${(thrown as Error).message}`,
     ]
   }
+}
+
+function isEmpty(path: string): boolean {
+  const found = lstatSync(path, { throwIfNoEntry: false })
+  if (found?.isFile()) return found.size === 0
+  return found?.isDirectory() === true && readdirSync(path).length === 0
 }
 
 function isSymlink(path: string): boolean {
