@@ -49,7 +49,7 @@ export async function hashFiles(folder: string, paths: readonly string[]): Promi
   return hashes
 }
 
-const MAX_FILES = 2000
+const MAX_FILES = 10_000
 const CODE_FILE = /\.[cm]?[jt]sx?$/
 /** Files that runs write: asking again after each run would teach people to agree without reading. */
 const WRITTEN_FILE = /\.(?:db|sqlite3?|jsonl|ndjson|log)$/i
