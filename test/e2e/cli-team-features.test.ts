@@ -105,7 +105,10 @@ after_work_behavior: terminate
       { when: { agent: 'watcher', says: 'Look up' }, reply: { text: 'It is red.' } },
       { when: { agent: 'singer', says: 'Rhyme' }, reply: { text: 'Mars is red.' } },
     ])
-    const done = await cli.troupeWith({ env: { COLUMNS: '160' } }, ...runArguments(model, 'formed.yaml', '--no-tools', '--trust-project'))
+    const done = await cli.troupeWith(
+      { env: { COLUMNS: '160' } },
+      ...runArguments(model, 'formed.yaml', '--no-tools', '--trust-project'),
+    )
     expect(done).toMatchObject({ code: 0, out: 'Mars is red.\n' })
     expect(done.err).toMatch(/watcher is stargazer \(similarity 0\.\d\d\), singer is poet \(similarity 0\.\d\d\)/)
     await cli.write('no-match.yaml', teamWithRole('flies aeroplanes'))
