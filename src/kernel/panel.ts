@@ -87,7 +87,7 @@ export type PanelBlock =
   | { kind: 'messages'; title?: string; messages: readonly PanelMessage[] }
   /** A changed file as a unified diff. */
   | { kind: 'diff'; title?: string; path: string; diff: string }
-  /** Whatever has no better form. */
+  /** A value that has no better form. */
   | { kind: 'json'; title?: string; value: unknown }
 
 export interface PanelMessage {

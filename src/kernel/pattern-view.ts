@@ -90,7 +90,7 @@ export interface PatternView<State = unknown, Event = EventOf<PatternEventType>>
   /** Additional indentation of sessions below this key. */
   depth?(key: string): number
   /**
-   * What this event means on a timeline, after `reduce`. Messages and phases that `sessionFile` gives are there already; give them here only in
+   * The marks of this event on a timeline, after `reduce`. Messages and phases that `sessionFile` gives are there already; give them here only in
    * other words, which then replace those.
    */
   timeline?(state: State, event: Event): readonly TimelineMark[]

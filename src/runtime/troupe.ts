@@ -109,7 +109,7 @@ export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]
   detail(run_id: string, ref: TimelineRef, options?: RunMoment): Promise<Detail>
   /** The pages about a run as data: those of its patterns, and its cost; at an earlier event with `seq`. Texts go through `redact`. */
   panels(run_id: string, options?: RunMoment): Promise<RunPanels>
-  /** What happened when, as rows of tables: for swimlanes; at an earlier event with `seq`. Texts go through `redact`. */
+  /** The timeline of a run as rows of tables, for swimlanes; at an earlier event with `seq`. Texts go through `redact`. */
   timeline(run_id: string, options?: RunMoment): Promise<RunTimeline>
   /** The patterns, prices and redaction of this troupe: `newTimeline` and `reduceTimeline` with them and `watch` keep a timeline up to date. */
   timelineSources(): Promise<TimelineSources>
@@ -118,7 +118,7 @@ export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]
    * through `redact`; those of more than 32 KB are cut.
    */
   exportPage(run_id: string): Promise<PoolEntry[]>
-  /** What lists show about runs and only their journals tell: agents, a thumbnail of the lanes, the last event, progress, stalls. */
+  /** The facts for lists that only the journals of runs tell: agents, a thumbnail of the lanes, the last event, progress, stalls. */
   runSummaries(run_ids: readonly string[]): Promise<RunSummary[]>
   /** Everything that a person needs to answer a question: the whole call, who asks and why, and what happened before. */
   gateBlocks(gate_id: string): Promise<PanelBlock[]>

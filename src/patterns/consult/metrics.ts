@@ -53,7 +53,7 @@ interface Facts {
   looped: ReadonlySet<unknown>
 }
 
-/** How often each agent asked each specialist, in all runs of the project. */
+/** The number of questions from each agent to each specialist, in all runs of the project. */
 function pairMatrix(collaborations: readonly Row[]): PanelBlock {
   const pairs = collaborations.map(
     ({ requesting_agent, specialist_agent }) =>

@@ -1,10 +1,10 @@
 import type { Status, StopReason } from '../../kernel/event.ts'
 import type {
   AgentIdentifier,
-  AgentMessageType,
   AgentType,
   CollaborationPattern,
   PhaseType,
+  SessionFileMessage,
   TaskAssignment,
 } from '../../kernel/pattern-session-file.ts'
 import type { ToolCategory } from '../../kernel/tool.ts'
@@ -133,17 +133,10 @@ export interface SubAgentSession {
   continues?: string | undefined
 }
 
-export interface AgentMessage {
+/** A message of a session file, with the id and the time of its event. */
+export interface AgentMessage extends SessionFileMessage {
   message_id: string
   timestamp: string
-  from_agent: AgentIdentifier
-  to_agent: AgentIdentifier
-  message_type: AgentMessageType
-  content: unknown
-  related_task_id?: string | undefined
-  sequence_number?: number | undefined
-  correlation_id?: string | undefined
-  reply_to?: string | undefined
 }
 
 /** The session file of several agents. */

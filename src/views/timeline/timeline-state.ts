@@ -99,7 +99,7 @@ export interface TimelineState {
   readonly changed: { readonly [Table in TimelineTable]: Set<TimelineTables[Table]> }
   readonly run: TimelineRun
   readonly index: TimelineIndex
-  /** What has not ended. */
+  /** The rows that have not ended. */
   readonly open: { sessions: Set<SessionEntry>; turns: Set<TurnEntry>; calls: Set<CallEntry>; gates: Set<GateEntry> }
   readonly patterns: PatternState[]
   readonly sources: TimelineSources

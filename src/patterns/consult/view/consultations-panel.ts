@@ -68,7 +68,7 @@ function consultationTable(views: readonly ConsultationView[]): PanelBlock {
   }
 }
 
-/** How often each agent asked each specialist. */
+/** The number of questions from each agent to each specialist. */
 function pairMatrix(views: readonly ConsultationView[]): PanelBlock {
   const pairs = views.flatMap(({ requesting_agent, specialist_agent }) =>
     (specialist_agent ?? '(nobody)').split(', ').map((specialist) => [requesting_agent, specialist] as const),
@@ -120,7 +120,7 @@ function consultationBlocks(view: ConsultationView, packages: readonly ContextPa
   ]
 }
 
-/** What the specialist was given, and what was left out. */
+/** The context that the specialist was given, and what was left out. */
 function packageBlocks({ agent, items, left_out, tokens, redacted }: ContextPackage): PanelBlock[] {
   const removed = redacted.map(({ kind, count }) => `${count} × ${kind}`).join(', ')
   return [

@@ -2,9 +2,8 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { runCommand } from '../../../../test/support/command-run.ts'
 import { displayWidth } from '../../../views/text-width.ts'
-import { main } from '../program.ts'
-import { plainStyle } from '../render/styled-line.ts'
 
 let folder: string
 const before = process.cwd()
@@ -24,19 +23,8 @@ afterEach(async () => {
 })
 
 async function troupe(...argv: string[]) {
-  const out: string[] = []
-  const err: string[] = []
-  const terminal = {
-    print: (text: string) => void out.push(...text.split('\n')),
-    note: (text: string) => void err.push(...text.split('\n')),
-    noteSync: () => {},
-    draw: () => {},
-    out: plainStyle(60),
-    err: plainStyle(60),
-    ...{ outputIsTTY: true, live: false, interactive: false },
-  }
-  const code = await main(argv, terminal)
-  return { code, out, err, json: () => JSON.parse(out.join('\n')) }
+  const result = await runCommand(argv, 60)
+  return { ...result, json: () => JSON.parse(result.out.join('\n')) }
 }
 
 async function put(path: string, text: string): Promise<void> {

@@ -3,11 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { runCommand } from '../../../../test/support/command-run.ts'
 import { schemaErrors } from '../../../../test/support/session-file-schema.ts'
 import type { RunExport } from '../../../index.ts'
 import { valueFromPool } from '../../../index.ts'
-import { main } from '../program.ts'
-import { plainStyle } from '../render/styled-line.ts'
 
 let folder: string
 const before = process.cwd()
@@ -33,18 +32,7 @@ afterEach(async () => {
 })
 
 async function troupe(...argv: string[]) {
-  const out: string[] = []
-  const err: string[] = []
-  const terminal = {
-    print: (text: string) => void out.push(text),
-    note: (text: string) => void err.push(text),
-    noteSync: () => {},
-    draw: () => {},
-    out: plainStyle(200),
-    err: plainStyle(200),
-    ...{ outputIsTTY: true, live: false, interactive: false },
-  }
-  const code = await main(argv, terminal)
+  const { code, out, err } = await runCommand(argv)
   return { code, out: out.join('\n'), err: err.join('\n') }
 }
 

@@ -2,8 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { main } from '../program.ts'
-import { plainStyle } from '../render/styled-line.ts'
+import { runCommand } from '../../../../test/support/command-run.ts'
 
 let folder: string
 const before = process.cwd()
@@ -26,19 +25,9 @@ afterEach(async () => {
 })
 
 async function knowledge(...argv: string[]) {
-  const out: string[] = []
-  const err: string[] = []
-  const terminal = {
-    print: (text: string) => void out.push(text),
-    note: (text: string) => void err.push(text),
-    noteSync: () => {},
-    draw: () => {},
-    out: plainStyle(200),
-    err: plainStyle(200),
-    ...{ outputIsTTY: true, live: false, interactive: false },
-  }
-  const code = await main(['knowledge', ...argv, '--trust-project'], terminal)
-  return { code, out: out.join('\n'), err: err.join('\n'), json: () => JSON.parse(out.join('\n')) }
+  const { code, ...lines } = await runCommand(['knowledge', ...argv, '--trust-project'])
+  const [out, err] = [lines.out.join('\n'), lines.err.join('\n')]
+  return { code, out, err, json: () => JSON.parse(out) }
 }
 
 test('L83 files are added, found, listed and forgotten', async () => {

@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { runCommand } from '../../../../test/support/command-run.ts'
 import { displayWidth } from '../../../views/text-width.ts'
-import { main } from '../program.ts'
-import { plainStyle } from '../render/styled-line.ts'
 
 let folder: string
 const before = process.cwd()
@@ -26,19 +25,8 @@ afterEach(async () => {
 })
 
 async function troupeAt(width: number, argv: readonly string[]) {
-  const out: string[] = []
-  const err: string[] = []
-  const terminal = {
-    print: (text: string) => void out.push(...text.split('\n')),
-    note: (text: string) => void err.push(...text.split('\n')),
-    noteSync: () => {},
-    draw: () => {},
-    out: plainStyle(width),
-    err: plainStyle(width),
-    ...{ outputIsTTY: true, live: false, interactive: false },
-  }
-  const code = await main(argv, terminal)
-  return { code, out, err, json: () => JSON.parse(out.join('\n')) }
+  const result = await runCommand(argv, width)
+  return { ...result, json: () => JSON.parse(result.out.join('\n')) }
 }
 
 const team = (...argv: string[]) => troupeAt(60, ['team', ...argv])
