@@ -7,7 +7,7 @@ import { parseAgentFile } from './agent-file.ts'
 import type { FileProblem } from './file-problem.ts'
 import { lineWarning } from './file-problem.ts'
 import { MAX_TEXT_FILE_BYTES, readTextFile } from './file-text.ts'
-import { listFilesBelow } from './file-tree.ts'
+import { listFilesBelow, SKIPPED_FOLDERS } from './file-tree.ts'
 import { isInFolder } from './folder-trust.ts'
 import type { RosterFile } from './roster-file.ts'
 import { parseRosterFile } from './roster-file.ts'
@@ -116,6 +116,8 @@ async function readSiblingFile(path: string, name: string): Promise<string | und
   try {
     const relativePath = relative(await realpath(folder), await realpath(join(folder, name)))
     if (relativePath.startsWith('..') || isAbsolute(relativePath)) return undefined
+    // The files of these folders are not part of what the operator trusts.
+    if (relativePath.split(sep).some((part) => SKIPPED_FOLDERS.has(part))) return undefined
     const content = await readTextFile(join(folder, name), () => true)
     return content === 'too large' ? undefined : content?.text
   } catch {

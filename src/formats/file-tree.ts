@@ -10,7 +10,7 @@ export interface FileTree {
 }
 
 /** Folders with third-party or generated files. */
-const SKIPPED_FOLDERS = new Set(['node_modules', '.git', '.venv', '__pycache__'])
+export const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(['node_modules', '.git', '.venv', '__pycache__'])
 const MAX_FILES = 10_000
 const MAX_DEPTH = 24
 

@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ConfigFile } from './config-file.ts'
 import { hashConfigFiles } from './config-trust.ts'
@@ -14,9 +15,16 @@ export async function hashProjectFiles(folder: string, config: ConfigFile | unde
 
 /** Every file of the agent folders: those that an agent file names are read with it. */
 export async function hashAgentFiles(folder: string): Promise<FileHashes> {
-  const trees = PROJECT_AGENT_FOLDERS.map((name) =>
-    listFilesBelow(join(folder, name), () => true).catch(() => undefined),
-  )
-  const paths = (await Promise.all(trees)).flatMap((tree) => tree?.files ?? [])
+  const paths = (await Promise.all(PROJECT_AGENT_FOLDERS.map((name) => filesAt(join(folder, name))))).flat()
   return paths.length === 0 ? {} : hashFiles(folder, paths)
+}
+
+/** Fails closed: a file in place of a folder is read as agents, too, and what cannot be read is an error. */
+async function filesAt(path: string): Promise<string[]> {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined
+    throw error
+  })
+  if (!found) return []
+  return found.isDirectory() ? (await listFilesBelow(path, () => true)).files : [path]
 }

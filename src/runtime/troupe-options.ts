@@ -35,8 +35,8 @@ export interface TroupeOptions<Patterns extends readonly Pattern[] = readonly Pa
    */
   config?: string | LoadedConfig | false
   /**
-   * Whether the configuration and the agent files of the working folder may be used: `project` uses them wherever the program is, `nothing` does
-   * not use them. Default: only if the program belongs to that project. Folders that `agents` names are always used.
+   * Whether the configuration of the working folder, and the agent files beside it, may be used: `project` uses them wherever the program is,
+   * `nothing` does not use them. Default: only if the program belongs to that project. Folders that `agents` names are always used.
    */
   trust?: 'project' | 'nothing'
   /** A folder, a database file, `memory`, or a `Store`. Default: the folder `.troupe`. */

@@ -24,7 +24,8 @@ async function delegateWith(input: object, tool = 'task') {
       ? { calls: [{ name: tool, input }] }
       : { text: request.session.agent === 'lead' ? lastMessageText(request) : 'ordinary answer' },
   )
-  const agents = [agent('lead'), agent('helper'), agent('special', { model: 'general' })]
+  const lead = agent('lead', { tools: ['task', 'collaborate'] })
+  const agents = [lead, agent('helper'), agent('special', { model: 'general' })]
   const { troupe, task } = await createTestTroupe({ model, agents })
   const result = await task('lead', 'go')
   const events = await troupe.events(result.run_id).all()
@@ -70,8 +71,33 @@ test('U39 a model cannot reach a local server that nobody set up, also through l
     { name: 'b', role: 'b' },
   ]
   const { errors } = await delegateWith({ task: 'go', agents }, 'collaborate')
-  expect(errors).not.toEqual([])
+  expect(errors.join()).toContain('none of the configured models')
   expect(requests).toEqual([])
+})
+
+test('U39 a model cannot build such a name from the parts of `providers`, nor for the coordinator', async () => {
+  const file = createScript()
+  const parts = [
+    { module: `,scripted:${file},x`, config: { model: 'haiku' } },
+    { module: 'provider-ollama', config: { model: 'general' } },
+  ]
+  for (const provider of parts) {
+    const named = { providers: [provider] }
+    const agents = [
+      { name: 'a', role: 'a', config: named },
+      { name: 'b', role: 'b' },
+    ]
+    const plain = agents.map(({ name, role }) => ({ name, role }))
+    const calls = [
+      { task: 'go', agents },
+      { task: 'go', agents: plain, coordinator_config: named },
+    ]
+    for (const input of calls) {
+      const { errors, text } = await delegateWith(input, 'collaborate')
+      expect(errors.join(), JSON.stringify(input)).toContain('none of the configured models')
+      expect(text).not.toContain('read from the host')
+    }
+  }
 })
 
 test('U39 roles, the default model and models of agents can be named', async () => {

@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -67,6 +67,14 @@ test('FT8 a configuration of the user does not make the agents of the folder tru
   writeFileSync(join(clone.env.HOME ?? '', '.config/troupe/config.json'), '{"limits": {"calls": 5}}')
   const { text } = await clone.instructions()
   expect(text).not.toContain('PLANTED')
+})
+
+test('FT8 a file in place of an agent folder needs trust, too', async () => {
+  const clone = await createClone()
+  rmSync(join(clone.folder, '.claude'), { recursive: true })
+  await clone.write('.claude/agents', PLANTED)
+  expect((await clone.instructions()).text).not.toContain('PLANTED')
+  expect((await clone.instructions('--trust-project')).text).toContain('PLANTED')
 })
 
 test('FT9 agents of an untrusted project are listed, with the remark that runs do not use them', async () => {

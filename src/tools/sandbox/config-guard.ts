@@ -54,8 +54,14 @@ function quarantinePath(root: string, segments: readonly string[]): string[] {
 
 function isEmpty(path: string): boolean {
   const found = lstatSync(path, { throwIfNoEntry: false })
-  if (found?.isFile()) return found.size === 0
-  return found?.isDirectory() === true && readdirSync(path).length === 0
+  // Another name of the file could be written later.
+  if (found?.isFile()) return found.size === 0 && found.nlink === 1
+  if (!found?.isDirectory()) return false
+  try {
+    return readdirSync(path).length === 0
+  } catch {
+    return false
+  }
 }
 
 function isSymlink(path: string): boolean {

@@ -127,3 +127,13 @@ test('SB3 a repository eight folders below the root is protected, and files ther
   expect(existsSync(join(fixture.workspace, folder, '.git/hooks/post-commit'))).toBe(false)
   expect(existsSync(join(fixture.workspace, folder, 'file'))).toBe(true)
 })
+
+test('SB37 an empty file that a command leaves cannot be filled later by another name', async () => {
+  using fixture = createToolWorkspace()
+  const run = async (command: string) => (await fixture.toolbox.sandbox.spawn({ command })).ended
+  await run('touch x alone; ln x .envrc')
+  expect(existsSync(join(fixture.workspace, '.envrc'))).toBe(false)
+  await run('echo evil > x')
+  expect(existsSync(join(fixture.workspace, '.envrc'))).toBe(false)
+  expect(readFileSync(join(fixture.workspace, 'x'), 'utf8')).toBe('evil\n')
+})

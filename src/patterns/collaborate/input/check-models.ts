@@ -14,10 +14,20 @@ interface NamedModels {
  * model of the judge: the role `fast`, or the model of the run if that role has none.
  */
 export function checkModels(context: Context, named: NamedModels): Promise<{ model?: string }> {
-  const required = requiredModels(named)
+  const { ofCall, ofSystem } = requiredModels(named)
+  const required = [...ofCall, ...ofSystem]
   const check = async () => {
-    for (const { owner, model } of required) {
-      const problem = await context.modelProblem(model)
+    // A model that wrote the call may name only what the operator configured, also by `providers`.
+    const own = modelSettings(named.input.coordinator_config).model
+    const ofModel = context.caller
+      ? [...ofCall, ...(own === undefined ? [] : [{ owner: '`coordinator_config`', model: own }])]
+      : []
+    const checks = [
+      ...ofModel.map((entry) => ({ ...entry, chosenBy: 'model' as const })),
+      ...required.map((entry) => ({ ...entry, chosenBy: 'operator' as const })),
+    ]
+    for (const { owner, model, chosenBy } of checks) {
+      const problem = await context.modelProblem(model, chosenBy)
       if (problem === undefined) continue
       throw new TroupeError('unknown_model', `${owner}: \`model\` '${model}' is not available: ${problem}`, {
         hint: 'set `model` to an available model or a role (fast, general, reasoning), or remove it to use the model of the run',
@@ -31,10 +41,15 @@ export function checkModels(context: Context, named: NamedModels): Promise<{ mod
 
 const JUDGE_ROLE = 'fast'
 
-/** Models of the call; a roster agent whose own model is missing fails alone. */
-function requiredModels({ input, systemAgents }: NamedModels): { owner: string; model: string }[] {
+interface NamedModel {
+  owner: string
+  model: string
+}
+
+/** Models of the call and of coordinator and evaluator; a roster agent whose own model is missing fails alone. */
+function requiredModels({ input, systemAgents }: NamedModels): { ofCall: NamedModel[]; ofSystem: NamedModel[] } {
   const { agents, mode, synthesis } = input
-  const ofAgents = agents.flatMap((entry) => {
+  const ofCall = agents.flatMap((entry) => {
     if (typeof entry === 'string') return []
     const { model } = modelSettings(entry.config)
     const isNamed = entry.config?.model !== undefined || entry.config?.providers?.[0]?.config?.model !== undefined
@@ -50,5 +65,5 @@ function requiredModels({ input, systemAgents }: NamedModels): { owner: string; 
       ? [{ owner: 'the evaluator', model: evaluator.model }]
       : []),
   ]
-  return [...ofAgents, ...ofSystem]
+  return { ofCall, ofSystem }
 }

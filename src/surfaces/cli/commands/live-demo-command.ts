@@ -21,6 +21,8 @@ export async function liveDemoCommand(cli: Cli<ServeOptions>): Promise<number> {
     await writeFile(script, JSON.stringify(liveDemoScript))
     if (!options.json)
       for (const line of wrapText(LABEL, terminal.err.width)) terminal.note(terminal.err.paint('yellow', line))
+    // Variables of the user for roles and agents come before the script.
+    for (const name of USER_VARIABLES) delete process.env[name]
     const { serveCommand } = await import('./serve-command.ts')
     const demo = {
       ...{ ...options, model: `scripted:${script}`, store: join(folder, 'store'), workspace: project, tools: true },
@@ -32,6 +34,7 @@ export async function liveDemoCommand(cli: Cli<ServeOptions>): Promise<number> {
   }
 }
 
+const USER_VARIABLES = ['TROUPE_MODEL_FAST', 'TROUPE_MODEL_GENERAL', 'TROUPE_MODEL_REASONING', 'TROUPE_AGENTS']
 const LABEL =
   'SCRIPTED DEMO: all responses come from a script; no model, API key or network is used. One question waits for you in the inbox of the page.'
 
