@@ -61,10 +61,11 @@ test('TO86 a call of a tool that cannot work says why, and what the operator can
   ])
 })
 
+const server = { 'node_modules/typescript-language-server/lib/cli.mjs': '' }
+
 test('TO86 LSP is offered where a language server can be started', async () => {
   expect((await offerTools('default')).names).not.toContain('LSP')
-  const server = { 'node_modules/typescript-language-server/lib/cli.mjs': '' }
-  expect((await offerTools('default', { files: server })).names).toContain('LSP')
+  expect((await offerTools('default', { files: server, workspace: { sandbox: {} } })).names).toContain('LSP')
   expect((await offerTools('default', { workspace: { lsp: ['my-server'] } })).names).toContain('LSP')
 })
 

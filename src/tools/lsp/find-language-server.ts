@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Workspace } from '../files/workspace.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
 import { trustedPath } from '../sandbox/trusted-path.ts'
 import { findProgram } from '../search/ripgrep.ts'
 import { readSmallFile } from '../search/walk-files.ts'
@@ -24,12 +25,20 @@ const INSTALL_HINT =
   'install typescript 7 or typescript-language-server in the workspace, or set `lsp: [program, ...args]`'
 
 /**
- * Why a workspace has no use for the language server: none is installed, or the one on `PATH` is for a project of another kind. Every
- * session asks, hence `PATH` is searched once.
+ * Language servers execute code of the workspace (its TypeScript, plugins of its `tsconfig.json`), even one found on `PATH`: without
+ * the sandbox only one that the operator names is started.
  */
-export function createServerCheck(workspace: Workspace): () => string | undefined {
+export const NO_SANDBOX = 'a language server executes code of the workspace, and there is no sandbox'
+export const NO_SANDBOX_HINT = 'set `lsp: [program, ...args]` to start one anyway'
+
+/**
+ * Why a workspace has no use for the language server: there is no sandbox, none is installed, or the one on `PATH` is for a project of
+ * another kind. Every session asks, hence `PATH` is searched once.
+ */
+export function createServerCheck(workspace: Workspace, sandbox: Sandbox): () => string | undefined {
   let onPath: boolean | undefined
   return () => {
+    if (sandbox.kind === 'none') return `${NO_SANDBOX}; the operator can ${NO_SANDBOX_HINT}`
     if (workspaceServer(workspace)) return undefined
     onPath ??= installedServer(workspace) !== undefined
     if (!onPath) return `${NO_SERVER}; the operator can ${INSTALL_HINT}`

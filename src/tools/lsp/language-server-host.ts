@@ -7,8 +7,9 @@ import type { Workspace } from '../files/workspace.ts'
 import { spawnSandboxedServer } from '../sandbox/open-sandbox.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { javascriptEngine } from '../search/javascript-search.ts'
+import { operatorError } from '../tool-errors.ts'
 import type { LanguageServerCommand } from './find-language-server.ts'
-import { createServerCheck, findTypescriptServer } from './find-language-server.ts'
+import { createServerCheck, findTypescriptServer, NO_SANDBOX, NO_SANDBOX_HINT } from './find-language-server.ts'
 import type { LanguageServerLimits } from './language-server.ts'
 import { DEFAULT_LANGUAGE_SERVER_LIMITS, LanguageServer } from './language-server.ts'
 
@@ -35,7 +36,7 @@ export class LanguageServerHost {
 
   constructor(options: LanguageServerHostOptions) {
     this.options = options
-    this.unavailable = options.command ? () => undefined : createServerCheck(options.workspace)
+    this.unavailable = options.command ? () => undefined : createServerCheck(options.workspace, options.sandbox)
   }
 
   /** A running server that has been notified of all file changes. */
@@ -70,18 +71,20 @@ export class LanguageServerHost {
 
   private async start(): Promise<LanguageServer> {
     const { workspace, sandbox, sleep, command, limits = DEFAULT_LANGUAGE_SERVER_LIMITS } = this.options
+    const server = command ?? findTypescriptServer(workspace)
+    if (!command && sandbox.kind === 'none') throw operatorError(NO_SANDBOX, NO_SANDBOX_HINT)
     // The server comes from the workspace and is untrusted: it runs in the sandbox, without write access.
     const serverProcess = await spawnSandboxedServer(sandbox, {
-      command: command ?? findTypescriptServer(workspace),
+      command: server,
       write: false,
     })
     // An idle server must not keep this process alive.
     const { child } = serverProcess
     child.unref()
     for (const pipe of [child.stdin, child.stdout, child.stderr]) (pipe as Socket | null)?.unref()
-    const server = new LanguageServer(serverProcess, limits, sleep)
-    await server.initialize(workspace.realPath)
-    return server
+    const client = new LanguageServer(serverProcess, limits, sleep)
+    await client.initialize(workspace.realPath)
+    return client
   }
 
   /** Files created, changed or deleted since the last call: commands change files without notifying the server. */

@@ -6,7 +6,7 @@ import { shellQuote } from './bubblewrap.ts'
 import { killProcessGroup } from './kill-process.ts'
 import type { ProcessExit, Sandbox } from './sandbox.ts'
 
-/** Runs commands without a sandbox, with all rights of this process. The process group is still killed at the end. */
+/** Runs commands without a sandbox, with all rights of this process, but without its API keys. The process group is still killed at the end. */
 export function createUnsandboxed(workspace: Workspace): Sandbox {
   return {
     kind: 'none',
@@ -15,7 +15,7 @@ export function createUnsandboxed(workspace: Workspace): Sandbox {
       const command = typeof request.command === 'string' ? request.command : request.command.map(shellQuote).join(' ')
       const child = spawn('/bin/bash', ['--norc', '--noprofile', '-c', command], {
         cwd: join(workspace.realPath, request.cwd ?? '.'),
-        env: { ...(request.longRunning ? withoutSecrets(process.env) : process.env), ...request.env },
+        env: { ...withoutSecrets(process.env), ...request.env },
         detached: true,
         stdio: [request.stdin ?? 'ignore', 'pipe', 'pipe'],
       })
@@ -34,7 +34,7 @@ export function createUnsandboxed(workspace: Workspace): Sandbox {
   }
 }
 
-/** Servers run code of the repository, such as plugins of a language server, that nobody approved: API keys are not passed on. */
+/** Prevents leakage of API keys: commands and servers execute code of the repository that nobody has read. */
 function withoutSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !isSecretName(name)))
 }
