@@ -219,6 +219,13 @@ print("DID")'`,
     }),
   ),
   {
+    title: 'memory exhaustion by scratch files, more than the memory limit and less than scratch space',
+    run: () => 'for i in $(seq 30); do head -c 4000000 /dev/zero > /tmp/f$i || exit 1; done; sleep 3; echo DID',
+    escaped: printedDone,
+    no_control_run: 'destructive',
+    sandbox: { limits: { ...smallLimits.limits, memory_mb: 64, scratch_mb: 512 } },
+  },
+  {
     title: 'a huge file',
     run: () => 'head -c 50000000 /dev/zero > big && echo DID',
     escaped: printedDone,

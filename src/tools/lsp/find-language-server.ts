@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { TroupeError } from '../../errors.ts'
 import type { Workspace } from '../files/workspace.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { trustedPath } from '../sandbox/trusted-path.ts'
@@ -28,8 +29,12 @@ const INSTALL_HINT =
  * Language servers execute code of the workspace (its TypeScript, plugins of its `tsconfig.json`), even one found on `PATH`: without
  * the sandbox only one that the operator names is started.
  */
-export const NO_SANDBOX = 'a language server executes code of the workspace, and there is no sandbox'
-export const NO_SANDBOX_HINT = 'set `lsp: [program, ...args]` to start one anyway'
+const NO_SANDBOX = 'a language server executes code of the workspace, and there is no sandbox'
+const NO_SANDBOX_HINT = 'set `lsp: [program, ...args]` to start one anyway'
+
+export function noSandboxError(): TroupeError {
+  return operatorError(NO_SANDBOX, NO_SANDBOX_HINT)
+}
 
 /**
  * Why a workspace has no use for the language server: there is no sandbox, none is installed, or the one on `PATH` is for a project of

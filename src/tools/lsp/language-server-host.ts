@@ -7,9 +7,8 @@ import type { Workspace } from '../files/workspace.ts'
 import { spawnSandboxedServer } from '../sandbox/open-sandbox.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { javascriptEngine } from '../search/javascript-search.ts'
-import { operatorError } from '../tool-errors.ts'
 import type { LanguageServerCommand } from './find-language-server.ts'
-import { createServerCheck, findTypescriptServer, NO_SANDBOX, NO_SANDBOX_HINT } from './find-language-server.ts'
+import { createServerCheck, findTypescriptServer, noSandboxError } from './find-language-server.ts'
 import type { LanguageServerLimits } from './language-server.ts'
 import { DEFAULT_LANGUAGE_SERVER_LIMITS, LanguageServer } from './language-server.ts'
 
@@ -72,7 +71,7 @@ export class LanguageServerHost {
   private async start(): Promise<LanguageServer> {
     const { workspace, sandbox, sleep, command, limits = DEFAULT_LANGUAGE_SERVER_LIMITS } = this.options
     const server = command ?? findTypescriptServer(workspace)
-    if (!command && sandbox.kind === 'none') throw operatorError(NO_SANDBOX, NO_SANDBOX_HINT)
+    if (!command && sandbox.kind === 'none') throw noSandboxError()
     // The server comes from the workspace and is untrusted: it runs in the sandbox, without write access.
     const serverProcess = await spawnSandboxedServer(sandbox, {
       command: server,

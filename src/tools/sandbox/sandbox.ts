@@ -4,13 +4,13 @@ import type { ChildProcess } from 'node:child_process'
 export interface SandboxLimits {
   /** CPU seconds per process. */
   cpu_s: number
-  /** Memory of all processes together, and the data segment of each. */
+  /** Memory of all processes together, with files in scratch folders, and the data segment of each. */
   memory_mb: number
   processes: number
   /** Maximum size of a written file. */
   file_mb: number
   open_files: number
-  /** Size of the private tmpfs folders. */
+  /** Size of each private tmpfs folder (scratch folder). */
   scratch_mb: number
 }
 
