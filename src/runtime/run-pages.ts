@@ -60,7 +60,7 @@ export async function readDetail(
 }
 
 /** The views, prices, tools and redaction of this troupe, for details. */
-export async function detailOptions(parts: RuntimeParts): Promise<Omit<DetailOptions, 'earlier' | 'timeline'>> {
+export async function detailOptions(parts: RuntimeParts): Promise<Omit<DetailOptions, 'earlier' | 'cache'>> {
   const { tools } = await parts.registry.get()
   const { redactor } = parts.checkedPorts
   return {

@@ -80,7 +80,7 @@ export const rules = [
   { when: { agent: 'coder' }, reply: { text: 'Written.' } },
   { when: { agent: 'critic' }, reply: { text: 'Looks fine to me.' } },
 ]
-const retryPolicy = {
+export const retryPolicy = {
   ready: () => undefined,
   next: ({ model, error }: { model: string; error: { retry: boolean } }) =>
     error.retry ? { model, delay_ms: 3 } : undefined,

@@ -20,6 +20,14 @@ index 1..2 100644
 `
 
 describe('diff lines', () => {
+  test('WR1 two versions without a line break at their end say so once, and their words are compared', () => {
+    const note = '\\ No newline at end of file'
+    const both = diffLines('a.txt', `@@ -1,1 +1,1 @@\n-the old end\n${note}\n+the new end\n${note}`)
+    expect(both.map(({ kind }) => kind)).toEqual(['hunk', 'remove', 'add', 'meta'])
+    expect(both[2]?.pieces.filter(({ mark }) => mark).map(({ text }) => text)).toEqual(['new'])
+    const removed = diffLines('a.txt', `@@ -1,1 +1,1 @@\n-end\n${note}\n+end`)
+    expect(removed.map(({ kind }) => kind)).toEqual(['hunk', 'remove', 'meta', 'add'])
+  })
   test('WR1 lines have the numbers of the old and the new file', () => {
     const lines = diffLines('package.json', PACKAGE)
     const added = lines.find((line) => lineText(line).includes('test:reset'))

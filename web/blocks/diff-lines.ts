@@ -46,9 +46,21 @@ export function diffLines(path: string, diff: string): DiffLine[] {
     else if (text.startsWith('\\')) lines.push(line('meta', text.slice(2)))
     else lines.push({ ...line('context', text.slice(1)), before: before++, after: after++ })
   }
-  markWords(lines)
-  noteRisks(path, lines)
-  return lines
+  const shown = withoutDoubleNote(lines)
+  markWords(shown)
+  noteRisks(path, shown)
+  return shown
+}
+
+const NO_NEWLINE = 'No newline at end of file'
+
+/** Both versions end without a line break: that has not changed, and is told once. */
+function withoutDoubleNote(lines: readonly DiffLine[]): DiffLine[] {
+  const isNote = (entry: DiffLine | undefined) => entry?.kind === 'meta' && lineText(entry) === NO_NEWLINE
+  return lines.filter((entry, index) => {
+    if (!isNote(entry) || lines[index - 1]?.kind !== 'remove') return true
+    return !isNote(lines[index + 1 + runLength(lines, index + 1, 'add')])
+  })
 }
 
 /** Numbers of lines that a diff adds and removes. */

@@ -5,7 +5,8 @@ import type { PanelBlock, PanelFact } from '../../kernel/panel.ts'
 import { parentStepKey } from '../run-reducer.ts'
 import type { Detail, DetailSection } from './detail.ts'
 import type { DetailScope } from './detail-scope.ts'
-import { agentOf, eventsOf } from './detail-scope.ts'
+import { agentOf } from './detail-scope.ts'
+import { eventIndex, eventsOfSession, eventsWithKey, rowIndex } from './event-index.ts'
 import { fileChangeBlocks } from './file-change.ts'
 import { errorFacts, firstLine } from './turn-detail.ts'
 import { isObject, valueBlocks } from './value-blocks.ts'
@@ -34,7 +35,7 @@ interface GateExchange {
 }
 
 export function recordedCall(scope: DetailScope, key: string): RecordedCall | undefined {
-  const events = eventsOf(scope, key)
+  const events = eventsWithKey(scope.events, key)
   const begin = events.find((event) => isEvent(event, 'tool:pre'))
   const end = events.findLast((event): event is CallEnd => isEvent(event, 'tool:post') || isEvent(event, 'tool:error'))
   const gates = permissionGates(scope, key)
@@ -59,7 +60,8 @@ export function recordedCall(scope: DetailScope, key: string): RecordedCall | un
 }
 
 function permissionGates({ events }: DetailScope, key: string): GateExchange[] {
-  const opens = events.filter((event) => isEvent(event, 'gate:open') && isBelow(event.data.key, `${key}/permission`))
+  const { gates } = eventIndex(events)
+  const opens = gates.filter((event) => isEvent(event, 'gate:open') && isBelow(event.data.key, `${key}/permission`))
   return opens.filter((event) => isEvent(event, 'gate:open')).map((open) => ({ open, answer: answerOf(events, open) }))
 }
 
@@ -68,18 +70,17 @@ function isBelow(key: string, parent: string): boolean {
 }
 
 export function answerOf(events: readonly Event[], { data }: EventOf<'gate:open'>): EventOf<'gate:answer'> | undefined {
-  const found = events.find((event) => isEvent(event, 'gate:answer') && event.data.gate_id === data.gate_id)
+  const { gates } = eventIndex(events)
+  const found = gates.find((event) => isEvent(event, 'gate:answer') && event.data.gate_id === data.gate_id)
   return isEvent(found, 'gate:answer') ? found : undefined
 }
 
 /** The call as the model wrote it: for calls that failed or were asked about before they began. */
 function requestedCall({ events }: DetailScope, key: string): { name: string; input: unknown } | undefined {
   const turnKey = parentStepKey(parentStepKey(key))
-  const response = events.findLast(
-    (event) =>
-      isEvent(event, 'model:end') &&
-      (event.data.key === `${turnKey}/model` || event.data.key === `${turnKey}/model/again`),
-  )
+  const response = [`${turnKey}/model`, `${turnKey}/model/again`]
+    .flatMap((modelKey) => eventsWithKey(events, modelKey))
+    .findLast((event) => isEvent(event, 'model:end'))
   const ordinal = Number(key.slice(key.lastIndexOf('/') + 1))
   return isEvent(response, 'model:end') ? toolCallsFrom(response.data.message)[ordinal] : undefined
 }
@@ -100,16 +101,9 @@ export function callDetail(scope: DetailScope, key: string): Detail | undefined 
   }
 }
 
-/** Counts the calls of the run. */
-function callNumber({ events }: DetailScope, { begin, end }: RecordedCall): number {
-  const seq = (begin ?? end)?.seq ?? Number.POSITIVE_INFINITY
-  const keys = new Set<string>()
-  for (const event of events) {
-    if (event.seq > seq) break
-    if (isEvent(event, 'tool:pre') || isEvent(event, 'tool:post') || isEvent(event, 'tool:error'))
-      keys.add(event.data.key)
-  }
-  return Math.max(1, keys.size)
+/** The number of the call in its run. */
+function callNumber(scope: DetailScope, { key }: RecordedCall): number {
+  return rowIndex(scope.timeline()).callById.get(key)?.number ?? 1
 }
 
 const TARGET_FIELDS = ['file_path', 'path', 'command', 'url', 'pattern', 'query', 'agent', 'question', 'name']
@@ -148,7 +142,7 @@ function callFacts({ begin, end, gates }: RecordedCall): PanelFact[] {
 
 function inputSections({ redact, events }: DetailScope, call: RecordedCall): DetailSection[] {
   const place = { session_id: call.session_id, before: call.begin?.seq ?? Number.POSITIVE_INFINITY }
-  const changes = fileChangeBlocks(events, redact(call.input), place)
+  const changes = fileChangeBlocks(eventsOfSession(events, call.session_id), redact(call.input), place)
   const sections: DetailSection[] = [{ title: 'Input', note: call.tool, blocks: valueBlocks(redact(call.input)) }]
   if (changes.length > 0) sections.unshift({ title: 'Change', blocks: changes })
   if (call.original_input !== undefined)

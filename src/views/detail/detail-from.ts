@@ -1,11 +1,10 @@
 import type { Event } from '../../kernel/event.ts'
-import { redactJson } from '../../kernel/redactor.ts'
-import { timelineFrom } from '../timeline/reduce-timeline.ts'
-import type { Timeline, TimelineRef } from '../timeline/timeline.ts'
+import type { TimelineRef } from '../timeline/timeline.ts'
 import { agentDetail } from './agent-detail.ts'
 import { boundedValue } from './bounded-value.ts'
 import { callDetail } from './call-detail.ts'
 import type { Detail } from './detail.ts'
+import { createDetailCache } from './detail-cache.ts'
 import type { DetailOptions, DetailScope } from './detail-scope.ts'
 import { eventDetail } from './event-detail.ts'
 import { gateDetail } from './gate-detail.ts'
@@ -44,22 +43,19 @@ export function detailFrom(
   ref: TimelineRef,
   options: DetailOptions = {},
 ): Detail | undefined {
-  const { redactor } = options
-  const redact = <Value>(value: Value) => (redactor ? (redactJson(redactor, value) as Value) : value)
-  let timeline: Timeline | undefined = options.timeline
-  const sources = {
-    ...(options.views ? { views: options.views } : undefined),
-    ...(options.prices ? { prices: options.prices } : undefined),
-  }
-  const scope: DetailScope = {
-    events,
-    options,
-    redact,
-    timeline: () => (timeline ??= timelineFrom(events, sources)),
-  }
+  const { views, prices, redactor } = options
+  const cache =
+    options.cache ??
+    createDetailCache(events, {
+      ...(views ? { views } : undefined),
+      ...(redactor ? { redactor } : undefined),
+      timeline: { ...(views ? { views } : undefined), ...(prices ? { prices } : undefined) },
+    })
+  const { timeline, redact } = cache
+  const scope: DetailScope = { events, options, cache, redact, timeline }
   const make = Object.hasOwn(DETAILS, ref.kind) ? DETAILS[ref.kind] : undefined
   const detail = make && makeDetail(make, scope, ref)
-  return detail && boundedValue(redact({ ...detail, ref: { kind: ref.kind, id: ref.id } }))
+  return detail && boundedValue(redact({ ...detail, ref: { kind: ref.kind, id: ref.id } }), cache.extents)
 }
 
 function makeDetail(make: MakeDetail, scope: DetailScope, ref: TimelineRef): Detail | undefined {

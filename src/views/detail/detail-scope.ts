@@ -5,6 +5,8 @@ import type { PriceBook } from '../../kernel/price.ts'
 import type { Redactor } from '../../kernel/redactor.ts'
 import type { LoadedView } from '../run-view.ts'
 import type { Timeline } from '../timeline/timeline.ts'
+import type { DetailCache } from './detail-cache.ts'
+import { eventsOfSession } from './event-index.ts'
 
 export interface DetailOptions {
   /** The views of the patterns, from `loadPatternViews(await troupe.patterns())`. */
@@ -14,8 +16,8 @@ export interface DetailOptions {
   redactor?: Redactor
   /** The events of the session in earlier runs that this run resumed. */
   earlier?: readonly Event[]
-  /** The timeline of the run, if it is known already: many details need it reduced only once. */
-  timeline?: Timeline
+  /** Shared by the details of one journal, if many are made. */
+  cache?: DetailCache
   /** The tools with these names as a model sees them; the journal has only their names. */
   toolSpecs?(names: readonly string[]): readonly ToolSpec[]
 }
@@ -24,6 +26,7 @@ export interface DetailOptions {
 export interface DetailScope {
   events: readonly Event[]
   options: DetailOptions
+  cache: DetailCache
   /** The rows of the journal, reduced when they are first needed. */
   timeline(): Timeline
   /** Secrets are found by the names of fields, too: redact a value before its fields become facts. */
@@ -37,17 +40,12 @@ export function openingOf(
   before = Number.POSITIVE_INFINITY,
 ): EventOf<'session:open'> | undefined {
   if (session_id === undefined) return undefined
-  const found = events.findLast(
-    (event) => event.session_id === session_id && event.seq <= before && isEvent(event, 'session:open'),
+  const found = eventsOfSession(events, session_id).findLast(
+    (event) => event.seq <= before && isEvent(event, 'session:open'),
   )
   return isEvent(found, 'session:open') ? found : undefined
 }
 
 export function agentOf(scope: DetailScope, session_id: string | undefined, before?: number): string | null {
   return openingOf(scope, session_id, before)?.data.agent.name ?? null
-}
-
-/** The events of a step. */
-export function eventsOf({ events }: DetailScope, key: string): Event[] {
-  return events.filter(({ data }) => (data as { key?: unknown } | null)?.key === key)
 }

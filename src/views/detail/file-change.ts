@@ -54,7 +54,12 @@ export function fileChangeBlocks(events: readonly Event[], input: unknown, place
     if (after !== undefined) return [diffBlock(path, known, after)]
   }
   if (change.content !== undefined) return [diffBlock(path, '', change.content)]
-  return (change.replacements ?? []).map(({ before, after }) => diffBlock(path, before, after))
+  // Parts of a file, not files: where they end says nothing about the end of the file.
+  return (change.replacements ?? []).map(({ before, after }) => diffBlock(path, wholeLines(before), wholeLines(after)))
+}
+
+function wholeLines(text: string): string {
+  return text === '' || text.endsWith('\n') ? text : `${text}\n`
 }
 
 function diffBlock(path: string, before: string, after: string): PanelBlock {

@@ -6,6 +6,8 @@ import type { SessionState } from '../../kernel/session/session-state.ts'
 import { inputHash, newSession } from '../../kernel/session/session-state.ts'
 import { systemPrompt } from '../../kernel/session/system-prompt.ts'
 import type { Thread } from '../../kernel/thread.ts'
+import type { DetailCache } from './detail-cache.ts'
+import { eventsOfSession, eventsWithKey } from './event-index.ts'
 
 /*
  * The model request of a turn, from the journal: the same fold that the session loop and a resumed run use, up to the moment at which
@@ -30,6 +32,8 @@ export interface RequestSources {
   earlier?: readonly Event[]
   /** The shared conversation that a session began with, if its pattern can tell. */
   thread?(open: EventOf<'session:open'>): Thread | undefined
+  /** Conversations that are known already, to be continued. */
+  conversations?: DetailCache['conversations']
 }
 
 /** The request that a `model:begin` sent; `undefined` if the journal lacks the opening of its session. */
@@ -38,14 +42,14 @@ export function recordedRequest(
   begin: EventOf<'model:begin'>,
   sources: RequestSources = {},
 ): SentRequestView | undefined {
-  const own = events.filter(({ session_id, seq }) => session_id === begin.session_id && seq <= begin.seq)
+  const own = eventsOfSession(events, begin.session_id).filter(({ seq }) => seq <= begin.seq)
   const opens = own.filter((event) => isEvent(event, 'session:open'))
   const segment = opens.at(-1)?.data.segment
   // After a crash a segment is opened again: it began with the first opening.
   const open = opens.find(({ data }) => data.segment === segment)
   if (!open) return undefined
   const thread = open.data.thread && sources.thread?.(open)
-  const state = conversationAt(own, open, { earlier: sources.earlier ?? [], thread })
+  const state = conversationAt(own, open, { ...sources, thread })
   const hooks = hookChanges(events, begin)
   return {
     begin,
@@ -61,8 +65,22 @@ export function recordedRequest(
 function conversationAt(
   own: readonly Event[],
   open: EventOf<'session:open'>,
-  { earlier, thread }: { earlier: readonly Event[]; thread: Thread | undefined },
+  { earlier = [], thread, conversations }: Omit<RequestSources, 'thread'> & { thread: Thread | undefined },
 ): SessionState {
+  const seq = own.at(-1)?.seq ?? open.seq
+  const known = conversations?.get(open)
+  // A later request of the segment has the same beginning, unless a request was repeated.
+  const extended =
+    known && known.seq <= seq
+      ? extendFold(
+          known.fold,
+          own.filter((event) => event.seq > known.seq),
+        )
+      : undefined
+  if (extended) {
+    conversations?.set(open, { fold: extended, seq })
+    return extended.state
+  }
   const id = open.session_id ?? ''
   const before = [...earlier, ...own.filter(({ seq }) => seq < open.seq)]
   const state = open.data.base
@@ -70,7 +88,9 @@ function conversationAt(
     : newSession(id, open.data, thread?.hash === open.data.thread?.hash ? thread : undefined)
   const fold = { state, eventCount: 0, lastOpening: open.data, settledRequests: new Set<string>() }
   const segment = own.filter(({ seq }) => seq >= open.seq)
-  return extendFold(fold, segment)?.state ?? state
+  const whole = extendFold(fold, segment)
+  if (whole) conversations?.set(open, { fold: whole, seq })
+  return whole?.state ?? state
 }
 
 interface HookChanges {
@@ -80,7 +100,7 @@ interface HookChanges {
 
 /** The texts that `hooks[].beforeModel` replaced. */
 function hookChanges(events: readonly Event[], { data }: EventOf<'model:begin'>): HookChanges | undefined {
-  const verdict = events.findLast((event) => isEvent(event, 'step:end') && event.data.key === `${data.key}/hooks`)
+  const verdict = eventsWithKey(events, `${data.key}/hooks`).findLast((event) => isEvent(event, 'step:end'))
   if (!isEvent(verdict, 'step:end')) return undefined
   const result = verdict.data.result as { request?: HookChanges } | null
   const { system, messages } = result?.request ?? {}

@@ -3,6 +3,7 @@ import type { EventExplanation } from '../../kernel/pattern-view.ts'
 import { isPatternEvent, runViewFrom } from '../run-reducer.ts'
 import type { Detail, DetailSection } from './detail.ts'
 import type { DetailScope } from './detail-scope.ts'
+import { eventIndex } from './event-index.ts'
 import { endOf, laneLabel, segmentEvents } from './timeline-rows.ts'
 import { valueBlocks } from './value-blocks.ts'
 
@@ -12,7 +13,7 @@ import { valueBlocks } from './value-blocks.ts'
 function explanationOf({ events, options }: DetailScope, event: Event): EventExplanation | undefined {
   if (!isPatternEvent(event)) return undefined
   const { patterns } = runViewFrom(
-    events.filter(({ seq }) => seq <= event.seq),
+    eventIndex(events).ofPatterns.filter(({ seq }) => seq <= event.seq),
     (options.views ?? []).filter(({ view, events: types }) => view.explain && types.includes(event.type)),
   )
   for (const { view, state } of patterns) {
@@ -38,7 +39,7 @@ export function handoffDetail(scope: DetailScope, id: string): Detail | undefine
   const timeline = scope.timeline()
   const row = timeline.links.find((link) => link.id === id)
   if (!row) return undefined
-  const event = scope.events.find(({ seq }) => seq === row.seq)
+  const event = eventIndex(scope.events).bySeq.get(row.seq)
   const explanation = event && explanationOf(scope, event)
   return {
     ref: { kind: 'handoff', id },
@@ -60,7 +61,7 @@ export function messageDetail(scope: DetailScope, id: string): Detail | undefine
   const timeline = scope.timeline()
   const row = timeline.messages.find((message) => message.id === id)
   if (!row) return undefined
-  const event = scope.events.find(({ seq }) => seq === row.seq)
+  const event = eventIndex(scope.events).bySeq.get(row.seq)
   const explanation = event && explanationOf(scope, event)
   return {
     ref: { kind: 'message', id },

@@ -2,11 +2,11 @@ import type { Event, EventOf } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
 import type { PanelBlock, PanelFact } from '../../kernel/panel.ts'
 import { pluralize } from '../format-amount.ts'
-import { runViewFrom } from '../run-reducer.ts'
 import type { TimelineSession } from '../timeline/timeline.ts'
 import { recordedCall } from './call-detail.ts'
 import type { Detail, DetailSection } from './detail.ts'
 import type { DetailScope } from './detail-scope.ts'
+import { rowIndex } from './event-index.ts'
 import { callTable, endOf, instructionOf, laneLabel, segmentEvents, turnTable } from './timeline-rows.ts'
 import { errorFacts } from './turn-detail.ts'
 import { valueBlocks } from './value-blocks.ts'
@@ -14,7 +14,7 @@ import { valueBlocks } from './value-blocks.ts'
 /* A session: what it was told, what it did, and what came of it. A delegation is the same with the contracts at both ends. */
 
 export function sessionDetail(scope: DetailScope, id: string): Detail | undefined {
-  const row = scope.timeline().sessions.find((each) => each.id === id)
+  const row = rowIndex(scope.timeline()).sessions.get(id)
   if (!row) return undefined
   const events = segmentEvents(scope, row)
   return {
@@ -31,15 +31,18 @@ export function sessionDetail(scope: DetailScope, id: string): Detail | undefine
 
 /** `id` is a call, as in addresses, or a link of the timeline. */
 export function delegationDetail(scope: DetailScope, id: string): Detail | undefined {
-  const { sessions, links } = scope.timeline()
-  const link = links.find((each) => each.id === id)
-  const rows = sessions.filter((row) => (link ? row.id === link.to_session : row.call === id))
+  const timeline = scope.timeline()
+  const { sessions, sessionsByCall, callById } = rowIndex(timeline)
+  const called = sessionsByCall.get(id)
+  const link = called ? undefined : timeline.links.find((each) => each.id === id)
+  const linked = sessions.get(link?.to_session ?? '')
+  const rows = called ?? (linked ? [linked] : [])
   const [row] = rows
   if (!row) return undefined
   const events = segmentEvents(scope, row)
   const call = row.call === null ? undefined : recordedCall(scope, row.call)
   const input = call ? valueBlocks(scope.redact(call.input)) : taskBlocks(scope, events)
-  const number = scope.timeline().calls.find((each) => each.id === row.call)?.number
+  const number = callById.get(row.call ?? '')?.number
   return {
     ...commonFields(scope, row, events),
     ref: { kind: 'delegation', id },
@@ -53,7 +56,7 @@ export function delegationDetail(scope: DetailScope, id: string): Detail | undef
 
 function commonFields(scope: DetailScope, row: TimelineSession, events: readonly Event[]) {
   const timeline = scope.timeline()
-  const parent = timeline.sessions.find((each) => each.id === row.parent)
+  const parent = rowIndex(timeline).sessions.get(row.parent ?? '')
   return {
     title: row.title,
     from: laneLabel(timeline, parent?.lane ?? null),
@@ -65,8 +68,8 @@ function commonFields(scope: DetailScope, row: TimelineSession, events: readonly
 }
 
 function sessionFacts(scope: DetailScope, row: TimelineSession): PanelFact[] {
-  const { turns, calls } = scope.timeline()
-  const own = turns.filter((turn) => turn.session === row.id)
+  const { turns, calls } = rowIndex(scope.timeline())
+  const own = turns.get(row.id) ?? []
   const usd = own.reduce<number | null>((sum, turn) => (sum === null || turn.usd === null ? null : sum + turn.usd), 0)
   return [
     { label: 'started', value: row.started_at, unit: 'time' },
@@ -74,7 +77,7 @@ function sessionFacts(scope: DetailScope, row: TimelineSession): PanelFact[] {
       ? []
       : [{ label: 'duration', value: row.ended_at - row.started_at, unit: 'ms' as const }]),
     { label: 'turns', value: own.length, unit: 'count' },
-    { label: 'calls', value: calls.filter((call) => call.session === row.id).length, unit: 'count' },
+    { label: 'calls', value: calls.get(row.id)?.length ?? 0, unit: 'count' },
     { label: 'tokens', value: own.reduce((sum, { tokens }) => sum + tokens.input + tokens.output, 0), unit: 'tokens' },
     { label: 'cost', value: usd, unit: 'usd' },
     ...(row.stop_reason === null ? [] : [{ label: 'ended', value: row.stop_reason }]),
@@ -93,8 +96,9 @@ function taskBlocks({ redact }: DetailScope, events: readonly Event[]): PanelBlo
 
 function workSection(scope: DetailScope, row: TimelineSession): DetailSection {
   const timeline = scope.timeline()
-  const turns = timeline.turns.filter((turn) => turn.session === row.id).length
-  const calls = timeline.calls.filter((call) => call.session === row.id).length
+  const rows = rowIndex(timeline)
+  const turns = rows.turns.get(row.id)?.length ?? 0
+  const calls = rows.calls.get(row.id)?.length ?? 0
   const blocked = timeline.pauses.filter(({ kind, session }) => kind === 'blocked' && session === row.id)
   return {
     title: 'Sub-session',
@@ -119,7 +123,7 @@ function outputSections(scope: DetailScope, row: TimelineSession, events: readon
     ...valueBlocks(scope.redact(object)),
   ]
   const text = end?.data.text ?? ''
-  const agent = scope.timeline().lanes.find(({ id }) => id === row.lane)?.agent
+  const agent = rowIndex(scope.timeline()).lanes.get(row.lane)?.agent
   if (text !== '' && object === undefined)
     blocks.push({
       kind: 'text',
@@ -138,7 +142,7 @@ function outputValidity(end: EventOf<'session:end'> | undefined, isStructured: b
 
 /** The validated output that a pattern recorded for one of its sessions. */
 function contractOutput(
-  { events, options }: DetailScope,
+  { cache }: DetailScope,
   row: TimelineSession,
   own: readonly Event[],
 ): Record<string, unknown> | undefined {
@@ -146,7 +150,7 @@ function contractOutput(
   if (!isEvent(open, 'session:open')) return undefined
   const { agent, key } = open.data
   const entry = { key, agent: { agent_id: agent.name, agent_type: agent.name }, instruction: instructionOf(own) }
-  for (const { view, state } of runViewFrom(events, options.views ?? []).patterns) {
+  for (const { view, state } of cache.runView().patterns) {
     const output = view.sessionFile?.session?.(state, entry)?.output
     if (output && row.ended_seq !== null) return output
   }

@@ -3,7 +3,13 @@ import { Thread } from '../../kernel/thread.ts'
 import type { DetailScope } from './detail-scope.ts'
 
 /** The shared conversation that a session began with, if the view of a pattern can rebuild it: its hash proves that it is the same. */
-export function sharedThread({ events, options }: DetailScope, open: EventOf<'session:open'>): Thread | undefined {
+export function sharedThread(scope: DetailScope, open: EventOf<'session:open'>): Thread | undefined {
+  const known = scope.cache.threads.get(open) ?? { thread: rebuiltThread(scope, open) }
+  scope.cache.threads.set(open, known)
+  return known.thread
+}
+
+function rebuiltThread({ events, options }: DetailScope, open: EventOf<'session:open'>): Thread | undefined {
   const { length = 0, hash } = open.data.thread ?? {}
   const before = events.filter(({ seq }) => seq < open.seq)
   for (const { view } of options.views ?? []) {

@@ -4,14 +4,16 @@ import { textFrom } from '../../kernel/model.ts'
 import type { PanelBlock } from '../../kernel/panel.ts'
 import type { Timeline, TimelineSession } from '../timeline/timeline.ts'
 import type { DetailScope } from './detail-scope.ts'
+import { eventsOfSession, rowIndex } from './event-index.ts'
 
 /* Tables about rows of the timeline: turns, calls and sessions. */
 
-export function laneLabel({ lanes }: Timeline, id: string | null): string | null {
-  return id === null ? null : (lanes.find((lane) => lane.id === id)?.label ?? id)
+export function laneLabel(timeline: Timeline, id: string | null): string | null {
+  return id === null ? null : (rowIndex(timeline).lanes.get(id)?.label ?? id)
 }
 
-export function callTable({ calls }: Timeline, session: string): PanelBlock {
+export function callTable(timeline: Timeline, session: string): PanelBlock {
+  const calls = rowIndex(timeline).calls.get(session) ?? []
   return {
     kind: 'table',
     title: 'Calls',
@@ -23,21 +25,20 @@ export function callTable({ calls }: Timeline, session: string): PanelBlock {
       { key: 'took', title: 'Took', unit: 'ms' },
       { key: 'error', title: 'Error' },
     ],
-    rows: calls
-      .filter((call) => call.session === session)
-      .map(({ number, tool, target, status, started_at, ended_at, error }) => ({
-        number,
-        tool,
-        target,
-        state: status === 'ok' ? 'completed' : status,
-        took: ended_at === null ? null : ended_at - started_at,
-        error,
-      })),
+    rows: calls.map(({ number, tool, target, status, started_at, ended_at, error }) => ({
+      number,
+      tool,
+      target,
+      state: status === 'ok' ? 'completed' : status,
+      took: ended_at === null ? null : ended_at - started_at,
+      error,
+    })),
     empty: 'No tool calls.',
   }
 }
 
-export function turnTable({ turns }: Timeline, session: string): PanelBlock {
+export function turnTable(timeline: Timeline, session: string): PanelBlock {
+  const turns = rowIndex(timeline).turns.get(session) ?? []
   return {
     kind: 'table',
     title: 'Turns',
@@ -50,17 +51,15 @@ export function turnTable({ turns }: Timeline, session: string): PanelBlock {
       { key: 'tokens', title: 'Tokens', unit: 'tokens' },
       { key: 'cost', title: 'Cost', unit: 'usd' },
     ],
-    rows: turns
-      .filter((turn) => turn.session === session)
-      .map(({ number, title, status, started_at, ended_at, tokens, usd }) => ({
-        number,
-        title,
-        state: status === 'ok' ? 'completed' : status,
-        at: started_at,
-        took: ended_at === null ? null : ended_at - started_at,
-        tokens: tokens.input + tokens.output,
-        cost: usd,
-      })),
+    rows: turns.map(({ number, title, status, started_at, ended_at, tokens, usd }) => ({
+      number,
+      title,
+      state: status === 'ok' ? 'completed' : status,
+      at: started_at,
+      took: ended_at === null ? null : ended_at - started_at,
+      tokens: tokens.input + tokens.output,
+      cost: usd,
+    })),
     empty: 'No model request yet.',
   }
 }
@@ -68,7 +67,7 @@ export function turnTable({ turns }: Timeline, session: string): PanelBlock {
 /** The events of a session row: from its opening to its end. */
 export function segmentEvents({ events }: DetailScope, row: TimelineSession): Event[] {
   const last = row.ended_seq ?? Number.POSITIVE_INFINITY
-  return events.filter(({ session_id, seq }) => session_id === row.session_id && seq >= row.seq && seq <= last)
+  return eventsOfSession(events, row.session_id).filter(({ seq }) => seq >= row.seq && seq <= last)
 }
 
 /** What a session was told first. */

@@ -6,10 +6,11 @@ import type { PanelBlock, PanelFact } from '../../kernel/panel.ts'
 import { parentStepKey } from '../run-reducer.ts'
 import type { Detail, DetailSection } from './detail.ts'
 import type { DetailScope } from './detail-scope.ts'
+import { eventsOfSession, eventsWithKey } from './event-index.ts'
 import type { SentRequestView } from './model-request.ts'
 import { recordedRequest } from './model-request.ts'
 import { sharedThread } from './shared-thread.ts'
-import { assistantParts, toPanelMessage } from './value-blocks.ts'
+import { assistantParts } from './value-blocks.ts'
 
 /* A turn: the exact request, the response with its reasoning, and the attempts at it. */
 
@@ -17,7 +18,10 @@ type Outcome = EventOf<'model:end'> | EventOf<'model:error'> | EventOf<'model:lo
 type Begin = EventOf<'model:begin'>
 
 export function turnDetail(scope: DetailScope, id: string): Detail | undefined {
-  const events = scope.events.filter((event) => event.type.startsWith('model:') && isOfTurn(event, id))
+  const events = [id, `${id}/model`, `${id}/model/again`]
+    .flatMap((key) => eventsWithKey(scope.events, key))
+    .filter(({ type }) => type.startsWith('model:'))
+    .sort((one, other) => one.seq - other.seq)
   const begins = events.filter((event) => isEvent(event, 'model:begin'))
   const begin = begins.at(-1)
   if (!begin) return undefined
@@ -25,6 +29,7 @@ export function turnDetail(scope: DetailScope, id: string): Detail | undefined {
   const outcome = outcomes.find(({ seq }) => seq > begin.seq)
   const request = recordedRequest(scope.events, begin, {
     ...(scope.options.earlier ? { earlier: scope.options.earlier } : undefined),
+    conversations: scope.cache.conversations,
     thread: (open) => sharedThread(scope, open),
   })
   const attempts = begins.map((each) => [each, outcomeOf(each, outcomes)] as const)
@@ -45,11 +50,6 @@ export function turnDetail(scope: DetailScope, id: string): Detail | undefined {
   }
 }
 
-function isOfTurn({ data }: Event, id: string): boolean {
-  const { key } = (data ?? {}) as { key?: string }
-  return key === id || key === `${id}/model` || key === `${id}/model/again`
-}
-
 function isOutcome(event: Event): event is Outcome {
   return isEvent(event, 'model:end') || isEvent(event, 'model:error') || isEvent(event, 'model:lost')
 }
@@ -63,10 +63,9 @@ function outcomeOf(begin: Begin, outcomes: readonly Outcome[]): Outcome | undefi
 /** Counts the turns of the session in this run. */
 function turnNumber({ events }: DetailScope, begin: Begin): number {
   const turns = new Set<string>()
-  for (const event of events) {
+  for (const event of eventsOfSession(events, begin.session_id)) {
     if (event.seq > begin.seq) break
-    if (isEvent(event, 'model:begin') && event.session_id === begin.session_id && !event.data.phase)
-      turns.add(parentStepKey(event.data.key))
+    if (isEvent(event, 'model:begin') && !event.data.phase) turns.add(parentStepKey(event.data.key))
   }
   return Math.max(1, turns.size)
 }
@@ -141,7 +140,7 @@ function requestSections(scope: DetailScope, request: SentRequestView): DetailSe
     ...(changed_by_hook ? ['changed by a hook'] : []),
     ...(missing_messages > 0 ? [`${missing_messages} messages of the shared conversation come first`] : []),
   ]
-  const shown = scope.redact(messages).map(toPanelMessage)
+  const shown = scope.redact(messages).map(scope.cache.panelMessage)
   const prompt = system === '' ? [] : [{ role: 'system' as const, parts: [{ kind: 'text' as const, text: system }] }]
   return [
     {

@@ -1,13 +1,10 @@
 import type { Event } from '../../kernel/event.ts'
-import { isEvent } from '../../kernel/event.ts'
 import { sha256 } from '../../kernel/hash.ts'
 import type { Panel } from '../../kernel/panel.ts'
-import type { Redactor } from '../../kernel/redactor.ts'
-import { redactJson } from '../../kernel/redactor.ts'
 import type { Detail } from '../detail/detail.ts'
+import { createDetailCache } from '../detail/detail-cache.ts'
 import { detailFrom } from '../detail/detail-from.ts'
 import type { DetailOptions } from '../detail/detail-scope.ts'
-import { timelineFrom } from '../timeline/reduce-timeline.ts'
 import type { Timeline, TimelineRef } from '../timeline/timeline.ts'
 import type { TimelineSources } from '../timeline/timeline-state.ts'
 import type { PoolEntry } from './value-pool.ts'
@@ -54,7 +51,7 @@ export interface RunExportSources {
   panels: readonly Panel[]
   artifacts: readonly ExportArtifact[]
   timeline: TimelineSources
-  details: Omit<DetailOptions, 'earlier' | 'timeline'>
+  details: Omit<DetailOptions, 'earlier' | 'cache'>
   /** The events of a session in earlier runs, which this run resumed. */
   earlier(session_id: string): readonly Event[]
 }
@@ -63,16 +60,20 @@ export const LONGEST_TEXT = 32_768
 
 export function runExportFrom(sources: RunExportSources): PoolEntry[] {
   const { events, details } = sources
-  const redactor = details.redactor && cachedRedactor(details.redactor)
-  const redact = <Value>(value: Value) => (redactor ? (redactJson(redactor, value) as Value) : value)
-  const timeline = timelineFrom(events, sources.timeline)
+  const { views, redactor } = details
+  const cache = createDetailCache(events, {
+    ...(views ? { views } : undefined),
+    ...(redactor ? { redactor } : undefined),
+    timeline: sources.timeline,
+  })
+  const { redact } = cache
+  const timeline = cache.timeline()
+  const sessionOf = new Map([...timeline.turns, ...timeline.calls].map(({ id, session }) => [id, session]))
   const pool = createValuePool(cutLongText)
-  const options = { ...details, timeline, ...(redactor ? { redactor } : undefined) }
   const byPlace = new Map<string, number>()
-  const slices = new EventSlices(events)
   for (const ref of placesOf(timeline)) {
-    const own = slices.of(timeline, ref)
-    const detail = detailFrom(own.events, ref, { ...options, earlier: sources.earlier(own.session_id ?? '') })
+    const earlier = sources.earlier(sessionOf.get(ref.id)?.split('#')[0] ?? '')
+    const detail = detailFrom(events, ref, { ...details, cache, earlier })
     if (detail) byPlace.set(`${ref.kind}:${ref.id}`, pool.add(detail))
   }
   pool.addRecord({
@@ -138,57 +139,4 @@ export function placesOf(timeline: Timeline): TimelineRef[] {
       timeline.sessions.flatMap(({ id, vote }) => (vote ? id : [])),
     ),
   ]
-}
-
-/** Journals with more events are not searched as a whole for every call. */
-const SMALL_JOURNAL = 2_000
-
-/** The events that the detail of a turn or a call is made from: those of its session and those of no session. */
-class EventSlices {
-  readonly #events: readonly Event[]
-  readonly #bySession = new Map<string | undefined, Event[]>()
-  readonly #general: readonly Event[]
-  #last: { session_id: string; events: readonly Event[] } | undefined
-
-  constructor(events: readonly Event[]) {
-    this.#events = events
-    this.#bySession = Map.groupBy(events, ({ session_id }) => session_id)
-    this.#general = events.filter((event) => event.session_id === undefined || isEvent(event, 'gate:answer'))
-  }
-
-  of(timeline: Timeline, ref: TimelineRef): { events: readonly Event[]; session_id: string | undefined } {
-    const session_id = this.#sessionOf(timeline, ref)
-    if (session_id === undefined || this.#events.length <= SMALL_JOURNAL) return { events: this.#events, session_id }
-    if (this.#last?.session_id !== session_id) {
-      const own = [...this.#general, ...(this.#bySession.get(session_id) ?? [])]
-      this.#last = { session_id, events: [...new Set(own)].sort((one, other) => one.seq - other.seq) }
-    }
-    return { events: this.#last.events, session_id }
-  }
-
-  #rows: Map<string, string> | undefined
-
-  #sessionOf(timeline: Timeline, { kind, id }: TimelineRef): string | undefined {
-    if (kind !== 'turn' && kind !== 'call') return undefined
-    this.#rows ??= new Map([
-      ...timeline.turns.map((row) => [`turn:${row.id}`, row.session] as const),
-      ...timeline.calls.map((row) => [`call:${row.id}`, row.session] as const),
-    ])
-    return this.#rows.get(`${kind}:${id}`)?.split('#')[0]
-  }
-}
-
-/** The prompts of a session repeat their messages: each text is searched for secrets once. */
-function cachedRedactor(redactor: Redactor): Redactor {
-  const known = new Map<string, string>()
-  return {
-    redact: (text, field) => {
-      const key = `${field}\n${text}`
-      const before = known.get(key)
-      if (before !== undefined) return before
-      const after = redactor.redact(text, field)
-      known.set(key, after)
-      return after
-    },
-  }
 }

@@ -20,7 +20,7 @@ export function createValuePool(mapText: (text: string) => string = (text) => te
   const entries: PoolEntry[] = []
   const positions = new Map<string | number | boolean | null, number>()
   const composite = new Map<string, number>()
-  const objects = new WeakMap<object, number>()
+  const objects = new Map<object, number>()
 
   const intern = <Key>(known: Map<Key, number>, key: Key, entry: PoolEntry): number => {
     const position = known.get(key)

@@ -18,7 +18,7 @@ export async function htmlExport(data: readonly PoolEntry[]): Promise<string> {
   const [script, styles] = await Promise.all([read('app.js'), read('app.css')])
   const code = inlineScript(script?.content ?? '')
   const sheet = (styles?.content ?? '').replaceAll('</', '<\\/')
-  const packed = await compress(Buffer.from(JSON.stringify(data)), { level: 9 })
+  const packed = await compress(Buffer.from(JSON.stringify(data)))
   const policy = [
     "default-src 'none'",
     `script-src ${hashOf(code)}`,
