@@ -31,14 +31,14 @@ import { archiveAttempts, writeAttempts } from './write.attempts.ts'
 const limit = { timeout: 60_000 }
 
 beforeAll(() => {
-  process.env.TROUPE_TEST_API_KEY = SECRET
+  process.env.TROUPE_TEST_HOST_VALUE = SECRET
 })
 beforeEach(() => {
   requireSandbox()
   requireProgram('git')
 })
 afterAll(() => {
-  delete process.env.TROUPE_TEST_API_KEY
+  delete process.env.TROUPE_TEST_HOST_VALUE
 })
 
 test('SB1 commands can write only to the workspace', limit, () => expectNoEscape(writeAttempts))

@@ -56,10 +56,10 @@ export const environmentAttempts: readonly Attempt[] = [
   environmentAttempt(() => "cat /proc/self/environ | tr '\\0' '\\n'", 'the environment in /proc'),
   // Searches only for the secret variable: there are many processes, and output is limited.
   environmentAttempt(
-    () => "cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep -a -m 3 TROUPE_TEST_API_KEY",
+    () => "cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep -a -m 3 TROUPE_TEST_HOST_VALUE",
     'the environments of all processes',
   ),
-  environmentAttempt(() => "node -p 'process.env.TROUPE_TEST_API_KEY'", 'the environment in node'),
-  environmentAttempt(() => `bash -lc 'export -p; set' | grep -i key`, 'a login shell'),
+  environmentAttempt(() => "node -p 'process.env.TROUPE_TEST_HOST_VALUE'", 'the environment in node'),
+  environmentAttempt(() => `bash -lc 'export -p; set' | grep -i host_value`, 'a login shell'),
   environmentAttempt(({ outside }) => `HOME=${outside}/home bash -c 'cat ~/.netrc'`, 'another HOME'),
 ]

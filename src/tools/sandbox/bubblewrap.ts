@@ -26,7 +26,7 @@ import { GIT_CONFIG, gitConfigPath, sandboxEnvironment } from './sandbox-environ
 import type { HostPrograms, WrappedCommand } from './sandbox-runtime.ts'
 import { acquireProxy, runtimeFolders, withoutSeccomp, wrapCommand } from './sandbox-runtime.ts'
 import { createSeccompFilter } from './seccomp.ts'
-import { isFullyProtected, PartlyProtectedFolders } from './workspace-guard.ts'
+import { FolderScans, isFullyProtected, PartlyProtectedFolders } from './workspace-guard.ts'
 
 const IS_ROOT = process.geteuid?.() === 0
 const PRIVATE_FOLDERS = { home: '/tmp/home', temporary: '/tmp' }
@@ -76,11 +76,13 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
           partlyProtected.acquire()
           undo.unshift(() => partlyProtected.release())
         }
+        const scans = new FolderScans()
         const files = createFilePolicy(options.workspace, options, {
           helpers: runtimeFolders(),
           write,
           longRunning: request.longRunning === true,
           access: request.access,
+          scans,
         })
         const encodedArguments = encodeExecArguments(
           request.command,
@@ -96,11 +98,11 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
           wrapped.cleanUp()
         })
         const mountPoints = [...absentMountPoints(wrapped.argv, options.workspace), ...partlyProtected.createdFolders]
-        const beginWork = () => beginCommand(files, { marker, mountPoints })
+        const beginWork = (before?: FolderScans) => beginCommand(files, { marker, mountPoints }, before)
         if (write) await watchdog?.start()
-        if (write && !request.longRunning) undo.unshift(beginWork())
+        if (write && !request.longRunning) undo.unshift(beginWork(scans))
         const running = startProcess(options, request, { wrapped, encodedArguments, undo, limits, id })
-        return request.longRunning && write ? { ...running, beginWork } : running
+        return request.longRunning && write ? { ...running, beginWork: () => beginWork() } : running
       } catch (thrown) {
         await runUndoSteps(undo)
         throw thrown
@@ -119,14 +121,16 @@ function absentMountPoints(argv: readonly string[], { realPath }: Workspace): st
 function commandChecks({ workspace, path }: BubblewrapOptions, records: string | undefined) {
   const links = new ProtectedLinks(workspace)
   const gitGuard = new GitGuard(findProgram('git', path))
-  return (files: FilePolicy, traces: Pick<CommandRecord, 'marker' | 'mountPoints'>) => {
-    const repositories = gitGuard.record(files)
+  return (files: FilePolicy, traces: Pick<CommandRecord, 'marker' | 'mountPoints'>, before?: FolderScans) => {
+    const repositories = gitGuard.record(files, before)
     const restoreLinks = links.beginCommand(files.denyWrite)
     const scope = { allowWrite: files.allowWrite, denyWrite: files.denyWrite }
     const command = { workspace: workspace.realPath, ...traces, repositories, scope, links: links.recorded() }
     const removeRecord = records === undefined ? () => {} : recordCommand(records, command)
     return () => {
-      const notes = [...restoreLinks(), ...gitGuard.check(repositories), ...quarantineNewConfig(scope)]
+      const restored = restoreLinks()
+      const after = new FolderScans()
+      const notes = [...restored, ...gitGuard.check(repositories, after), ...quarantineNewConfig(scope, after)]
       removeRecord()
       return notes
     }

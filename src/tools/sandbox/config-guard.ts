@@ -5,7 +5,7 @@ import { withLinkFreeFolder } from '../files/resolve-path.ts'
 import { pathSegments } from '../files/workspace-path.ts'
 import type { FilePolicy } from './file-policy.ts'
 import { quarantineFile } from './quarantine-file.ts'
-import { findMarkedFolders } from './workspace-guard.ts'
+import { FolderScans } from './workspace-guard.ts'
 
 /** The folders that a command can write, and the paths in them that it cannot. Survives the process as JSON. */
 export type WriteScope = Pick<FilePolicy, 'allowWrite' | 'denyWrite'>
@@ -16,10 +16,10 @@ export type WriteScope = Pick<FilePolicy, 'allowWrite' | 'denyWrite'>
  * empty files. What existed before is read-only. Never deletes. Returns notes. Empty files and folders execute nothing: the mount points
  * of commands that are still running are among them.
  */
-export function quarantineNewConfig({ allowWrite, denyWrite }: WriteScope): string[] {
+export function quarantineNewConfig({ allowWrite, denyWrite }: WriteScope, scans = new FolderScans()): string[] {
   const denied = denyWrite.map(resolveRealPath)
   return [...new Set(allowWrite.map(resolveRealPath))].flatMap((root) =>
-    findMarkedFolders(root).flatMap((folder) => {
+    scans.of(root).marked.flatMap((folder) => {
       const isNew = (path: readonly string[]) => {
         const full = join(folder, ...path)
         return (

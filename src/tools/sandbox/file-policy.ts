@@ -5,6 +5,7 @@ import { isWithin, resolveRealPath } from '../files/protected-paths.ts'
 import type { Workspace } from '../files/workspace.ts'
 import { findFirstLink } from './protected-links.ts'
 import type { SandboxAccess, SandboxOptions } from './sandbox.ts'
+import type { FolderScans } from './workspace-guard.ts'
 import { writeProtectedPaths } from './workspace-guard.ts'
 
 /** File system access of a command. Everything that is not listed is hidden. */
@@ -54,12 +55,13 @@ interface FilePolicyRequest {
   write: boolean
   longRunning?: boolean
   access?: SandboxAccess | undefined
+  scans?: FolderScans
 }
 
 export function createFilePolicy(
   workspace: Workspace,
   options: SandboxOptions,
-  { helpers, write, longRunning, access = {} }: FilePolicyRequest,
+  { helpers, write, longRunning, access = {}, scans }: FilePolicyRequest,
 ): FilePolicy {
   const [extraRead, extraWrite] = [access.read ?? [], access.write ?? []].map((paths) =>
     paths.map((path) => resolve(workspace.realPath, path)),
@@ -68,7 +70,7 @@ export function createFilePolicy(
   const own = [...SYSTEM_FOLDERS, ...ETC_PATHS, ...nodeInstallation(), ...helpers, ...(options.read ?? [])]
   const readable = [...own, ...extraRead, ...extraWrite]
   const writable = [...(write ? [workspace.realPath, ...(options.write ?? [])] : []), ...extraWrite]
-  const writeProtected = writable.length > 0 ? writeProtectedPaths(workspace, writable) : []
+  const writeProtected = writable.length > 0 ? writeProtectedPaths(workspace, writable, scans) : []
   return {
     denyRead: ['/', ...hidden],
     allowRead: [...readable.filter((path) => existsSync(path)), workspace.realPath, ...(options.write ?? [])],

@@ -16,7 +16,7 @@ import {
   pendingExecLines,
 } from './git-folder-check.ts'
 import { quarantineFile } from './quarantine-file.ts'
-import { findMarkedFolders, isBareRepository, submoduleFolders, worktreeFolders } from './workspace-guard.ts'
+import { FolderScans, isBareRepository, submoduleFolders, worktreeFolders } from './workspace-guard.ts'
 
 /** The repositories of the writable folders before a command, by real path. Survives the process as JSON. */
 export interface RepositoryState {
@@ -47,9 +47,9 @@ export class GitGuard {
   }
 
   /** The repositories before a command. */
-  record(files: FilePolicy): RepositoryState {
+  record(files: FilePolicy, scans = new FolderScans()): RepositoryState {
     const known = new Set(files.denyWrite.filter((path) => basename(path) === 'config.worktree').map(dirname))
-    const before = this.#findGitFolders(files.allowWrite)
+    const before = this.#findGitFolders(files.allowWrite, scans)
     return {
       roots: files.allowWrite,
       known: [...known],
@@ -60,13 +60,13 @@ export class GitGuard {
   }
 
   /** Checks the repositories after a command, given the state before it. Returns notes. */
-  check({ roots, ...before }: RepositoryState): string[] {
+  check({ roots, ...before }: RepositoryState, scans = new FolderScans()): string[] {
     const known = new Set(before.known)
     const commondirs = new Set(before.commondirs)
     const fingerprints = new Map(before.fingerprints)
     const execLines = new Map(before.execLines)
     const notes: string[] = []
-    this.#findGitFolders(roots, (git) => {
+    this.#findGitFolders(roots, scans, (git) => {
       const root = roots.map(resolveRealPath).find((writable) => isWithin(git, writable))
       if (root === undefined) return
       const isNew = !known.has(git) && fingerprints.get(git) !== gitFolderFingerprint(git)
@@ -81,9 +81,9 @@ export class GitGuard {
   }
 
   /** The real paths of all git folders in the writable folders. Each is visited before its gitlinks are read. */
-  #findGitFolders(roots: readonly string[], visit?: (git: string) => void): string[] {
+  #findGitFolders(roots: readonly string[], scans: FolderScans, visit?: (git: string) => void): string[] {
     const found = new Set<string>()
-    const trees = roots.flatMap((root) => findMarkedFolders(root))
+    const trees = roots.flatMap((root) => scans.of(root).marked)
     for (let tree = trees.pop(); tree !== undefined; tree = trees.pop()) {
       for (const git of gitFoldersOf(tree)) {
         if (found.has(git)) continue

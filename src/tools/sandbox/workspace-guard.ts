@@ -31,8 +31,12 @@ const MAX_CREATED_FOLDERS = 500_000
 const MAX_UNSCANNED = 200
 const MAX_SUBMODULE_DEPTH = 6
 
-export function writeProtectedPaths(workspace: Workspace, writable: readonly string[]): string[] {
-  const { marked: folders, unscanned } = scanFolders(workspace.realPath)
+export function writeProtectedPaths(
+  workspace: Workspace,
+  writable: readonly string[],
+  scans = new FolderScans(),
+): string[] {
+  const { protectable: folders, unscanned } = scans.of(workspace.realPath)
   const trees = folders.filter((folder) => existsSync(join(folder, '.git')))
   const bare = folders.filter((folder) => !trees.includes(folder) && isBareRepository(folder))
   const nested = folders
@@ -97,35 +101,56 @@ function succeeds(operation: () => void): boolean {
   }
 }
 
-/** Bare repositories, and folders with a marker such as `.git`, after a command that may have created any number of folders. */
-export function findMarkedFolders(root: string): string[] {
-  return scanFolders(root, MAX_CREATED_FOLDERS).marked
+/** Scans of writable folders at one moment, before or after a command: several guards use them, and each folder is scanned once. */
+export class FolderScans {
+  private readonly scans = new Map<string, FolderScan>()
+
+  of(root: string): FolderScan {
+    const known = this.scans.get(root)
+    if (known) return known
+    const scan = scanFolders(root)
+    this.scans.set(root, scan)
+    return scan
+  }
 }
 
 interface FolderScan {
-  marked: string[]
+  /** Bare repositories, and folders with a marker such as `.git`. */
+  marked: readonly string[]
+  /** The marked ones within the bounds. */
+  protectable: readonly string[]
   /** Folders beyond the bounds, which may hold anything. */
-  unscanned: string[]
+  unscanned: readonly string[]
 }
 
-/** Breadth first. Fails closed: a command that creates thousands of folders must not hide a repository from the scan. */
-function scanFolders(root: string, limit = MAX_FOLDERS): FolderScan {
+/**
+ * Breadth first. Fails closed: a command that creates thousands of folders must not hide a repository from the scan. Beyond the
+ * bounds it goes on, because repositories there have to be known after a command.
+ */
+function scanFolders(root: string): FolderScan {
   const marked: string[] = []
+  const protectable: string[] = []
   const unscanned: string[] = []
-  let remaining = limit
+  let count = 0
   let level = [root]
   for (let depth = 0; depth <= MAX_DEPTH && level.length > 0; depth++) {
-    const scanned = level.slice(0, remaining).map((folder) => ({ folder, entries: listEntries(folder) }))
-    unscanned.push(...level.slice(remaining))
-    remaining -= scanned.length
-    marked.push(...scanned.filter(({ entries }) => isMarked(entries.map(({ name }) => name))).map(toFolder))
-    level = scanned.flatMap(({ folder, entries }) =>
-      entries
-        .filter((entry) => entry.isDirectory() && !SKIPPED_FOLDERS.has(entry.name))
-        .map(({ name }) => join(folder, name)),
-    )
+    const next: string[] = []
+    for (const folder of level) {
+      count += 1
+      if (count > MAX_FOLDERS) unscanned.push(folder)
+      if (count > MAX_CREATED_FOLDERS) continue
+      const entries = listEntries(folder)
+      if (isMarked(entries)) {
+        marked.push(folder)
+        if (count <= MAX_FOLDERS) protectable.push(folder)
+      }
+      for (const entry of entries) {
+        if (entry.isDirectory() && !SKIPPED_FOLDERS.has(entry.name)) next.push(join(folder, entry.name))
+      }
+    }
+    level = next
   }
-  return { marked, unscanned: coveringFolders([...unscanned, ...level], root) }
+  return { marked, protectable, unscanned: coveringFolders([...unscanned, ...level], root) }
 }
 
 /** These folders, or fewer that contain them. */
@@ -140,9 +165,8 @@ function coveringFolders(folders: readonly string[], root: string): string[] {
 }
 
 const SKIPPED_FOLDERS = new Set(['.git', 'node_modules', TROUPE_FOLDER])
-const isMarked = (names: readonly string[]) =>
-  names.some((name) => name === '.git' || mayHoldConfig(name)) || areGitFolderNames(names)
-const toFolder = ({ folder }: { folder: string }) => folder
+const isMarked = (entries: readonly Dirent[]) =>
+  entries.some(({ name }) => name === '.git' || mayHoldConfig(name)) || areGitFolderNames(entries)
 
 /** A git folder outside all writable folders needs no protection, and nothing is created in it. */
 function gitProtectedPaths(tree: string, writable: readonly string[]): string[] {
@@ -161,12 +185,12 @@ function repositoryProtectedPaths(git: string, root: string): string[] {
 
 /** Whether git takes the folder itself for a git folder. */
 export function isBareRepository(folder: string): boolean {
-  return areGitFolderNames(listEntries(folder).map(({ name }) => name))
+  return areGitFolderNames(listEntries(folder))
 }
 
-function areGitFolderNames(names: readonly string[]): boolean {
-  if (!names.includes('HEAD')) return false
-  return (names.includes('objects') && names.includes('refs')) || names.includes('commondir')
+function areGitFolderNames(entries: readonly Dirent[]): boolean {
+  const has = (wanted: string) => entries.some(({ name }) => name === wanted)
+  return has('HEAD') && ((has('objects') && has('refs')) || has('commondir'))
 }
 
 /** The git folders of linked working trees. */
