@@ -201,6 +201,8 @@ function replaySessionPorts(
       }
     },
     readSession: ports.readSession,
+    // Recorded claims and results hold the outcome of the check.
+    requireVisibleSession: async () => {},
     sessionResult: async (session_id) => {
       throw recordedSessionError(events, session_id)
     },

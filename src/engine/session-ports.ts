@@ -2,7 +2,7 @@ import { TroupeError } from '../errors.ts'
 import type { RecalledRun, RecallQuery } from '../kernel/context.ts'
 import type { Event } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
-import type { HistoryPorts } from '../kernel/ports.ts'
+import type { HistoryPorts, RunInfo } from '../kernel/ports.ts'
 import type { SessionResult } from '../kernel/session-result.ts'
 import { toSessionResult } from '../kernel/session-result.ts'
 import { unknownSessionError } from '../store/preconditions.ts'
@@ -17,6 +17,7 @@ export function sessionPorts(store: Store): HistoryPorts {
     async claimSession(session_id, run, agent) {
       return histories.read(session_id, await store.claimSession(session_id, { run_id: run.id, agent }))
     },
+    requireVisibleSession: (session_id, run) => requireVisibleSession(store, session_id, run),
     onCommitted: (events) => histories.recordCommitted(events),
     async readSession(session_id, base) {
       if (await store.session(session_id)) return histories.readUpTo(session_id, base)
@@ -79,6 +80,25 @@ async function requireSession(store: Store, project: string, session_id: string)
   throw unknownSessionError(
     session_id,
     known.map((session) => session.session_id),
+  )
+}
+
+const MAX_ANCESTORS = 100
+const MAX_LISTED = 200
+
+/** A run sees its sessions and their descendants, also those in earlier runs: the user may have continued their ancestor. */
+async function requireVisibleSession(store: Store, session_id: string, { id, project }: RunInfo): Promise<void> {
+  let next: string | null = session_id
+  for (let step = 0; next !== null && step < MAX_ANCESTORS; step++) {
+    const row: SessionRow | undefined = await store.session(next)
+    if (row?.project !== project) break
+    if (row.run_id === id || (await store.segments(next)).some(({ run_id }) => run_id === id)) return
+    next = row.parent_session_id
+  }
+  const own = await store.sessions({ project, run_id: id, limit: MAX_LISTED })
+  throw unknownSessionError(
+    session_id,
+    own.map((session) => session.session_id),
   )
 }
 

@@ -34,10 +34,18 @@ export interface Caller {
   messages: readonly Message[]
 }
 
+export interface CollectOptions {
+  wait: boolean
+  /** The pattern has checked itself that the calling agent may read this session of any run of the project. */
+  scope?: 'project'
+}
+
 export interface PerformRequest {
   instruction: string
-  /** Id of a session to continue. It keeps its agent, model, tools and depth. */
+  /** Id of a session to continue. It keeps its agent, model, tools and depth. An agent can continue sessions of its run's tree only. */
   resume?: string
+  /** The pattern has checked itself that the calling agent may continue `resume`, a session of any run of the project. */
+  resumeScope?: 'project'
   model?: string
   /** Base tools of a top-level agent; a sub-agent inherits its caller's. */
   tools?: readonly string[]
@@ -153,8 +161,8 @@ export interface SessionContext {
   perform(agent: Agent | undefined, request: PerformRequest, options: { key: string }): Promise<SessionResult>
   /** Starts a background session and returns its id. The caller does not end before it does. */
   startBackground(agent: Agent, request: PerformRequest, options: { key: string }): Promise<string>
-  /** The result of a session; `undefined` while it runs, unless `wait` is set. */
-  collect(key: string, session_id: string, wait: boolean): Promise<SessionResult | undefined>
+  /** The result of a session; `undefined` while it runs, unless `wait` is set. An agent gets results of its run's tree only. */
+  collect(key: string, session_id: string, options: CollectOptions): Promise<SessionResult | undefined>
   /** Runs another pattern as a subtree of this run. */
   run(pattern: string, input: unknown, options: SubRunOptions): Promise<unknown>
   /**

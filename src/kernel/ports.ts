@@ -96,6 +96,11 @@ export interface HistoryPorts {
    * when `agent` is given and the session belongs to another agent.
    */
   claimSession(session_id: string, run: RunInfo, agent: string | undefined): Promise<SessionHistory>
+  /**
+   * Throws `unknown_session`, which lists the sessions of the run, unless the session or one of its ancestors is in the run: an agent must
+   * not read or continue the sessions of other people's runs by their ids (IDOR).
+   */
+  requireVisibleSession(session_id: string, run: RunInfo): Promise<void>
   /** Called with the events that this process has committed: later claims need not read them. */
   onCommitted?(events: readonly Event[]): void
   readSession(session_id: string, base: { run_id: string; seq: number }): Promise<SessionHistory>

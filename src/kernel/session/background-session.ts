@@ -51,21 +51,22 @@ export async function joinBackground(scope: JoinScope, session: SessionState, en
 export async function collectResult(
   scope: StepScope,
   session_id: string,
-  wait: boolean,
+  { wait, ofRunOnly }: { wait: boolean; ofRunOnly: boolean },
 ): Promise<SessionResult | undefined> {
   const { execution } = scope
   const result = await recordValue<SessionResult | null>(scope, () => {
     const isRunning = execution.activeSessions.has(session_id) && execution.backgroundSessions.has(session_id)
     if (isRunning && !wait) return null
-    return findResult(execution, session_id)
+    return findResult(execution, session_id, ofRunOnly)
   })
   return result ?? undefined
 }
 
-async function findResult(execution: Execution, session_id: string): Promise<SessionResult | null> {
+async function findResult(execution: Execution, session_id: string, ofRunOnly: boolean): Promise<SessionResult | null> {
   const here = await backgroundResult(execution, session_id)
   if (here) return here
   const { ports, run } = execution
+  if (ofRunOnly) await execution.runEffect(() => ports.requireVisibleSession(session_id, run))
   return (await execution.runEffect(() => ports.sessionResult(session_id, run.project))) ?? null
 }
 

@@ -69,7 +69,7 @@ function enterSession(
   }
   return request.resume === undefined
     ? spawnSession(scope, agent, request)
-    : resumeSession(scope, request.resume, agent)
+    : resumeSession(scope, agent, { ...request, resume: request.resume })
 }
 
 /** The first instruction of a session is pinned: compaction never drops it. */
@@ -198,8 +198,12 @@ function inheritedSettings(
 }
 
 /** Resumes a session that ended earlier, in this run or another, with its prompt, model, tools, depth and conversation. */
-async function resumeSession(scope: SessionScope, id: string, agent: Agent | undefined): Promise<SessionState> {
-  const { execution, key } = scope
+async function resumeSession(
+  scope: SessionScope,
+  agent: Agent | undefined,
+  { resume: id, resumeScope }: PerformRequest & { resume: string },
+): Promise<SessionState> {
+  const { execution, key, caller } = scope
   const holder = execution.activeSessions.get(id)
   if (holder !== undefined && holder !== key) {
     throw new TroupeError('session_busy', `the session ${id} is running elsewhere in this run`, {
@@ -211,6 +215,7 @@ async function resumeSession(scope: SessionScope, id: string, agent: Agent | und
     const history = await execution.runEffect(async () => {
       // The store does not have the session's own events of this run before they are committed.
       if (execution.journal.hasUncommittedEvents(id)) await execution.journal.commit()
+      if (caller && resumeScope !== 'project') await execution.ports.requireVisibleSession(id, execution.run)
       return execution.ports.claimSession(id, execution.run, agent?.name)
     })
     const before = resumableOpening(history)

@@ -108,7 +108,8 @@ function sessionContext(scope: PatternScope): SessionContext {
       sessionId({ run_id: run.id, key: under(scope, key), agent, parent: caller?.session_id ?? null }),
     perform: (agent, request, { key }) => performSession(session(key), agent, request),
     startBackground: (agent, request, { key }) => startBackground(session(key), agent, request),
-    collect: (key, session_id, wait) => collectResult(step(scope, key), session_id, wait),
+    collect: (key, session_id, { wait, scope: visible }) =>
+      collectResult(step(scope, key), session_id, { wait, ofRunOnly: caller !== undefined && visible !== 'project' }),
     run: async (name, input, { key, parentName, agents = [], onPartialOutput }) => {
       const pattern = requirePattern(ports.patterns, name)
       const context = createContext({ ...scope, pattern, path: under(scope, key), onPartialOutput })

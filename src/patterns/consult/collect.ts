@@ -27,7 +27,7 @@ export async function collectConsultation(
   if (session_id === null || specialist_agent === null) return { success: true, output: pending }
   const earlier = collectedReply(consultation)
   if (earlier) return { success: true, output: { ...pending, ...earlier }, collected }
-  const session = await context.collect('session', session_id, wait)
+  const session = await context.collect('session', session_id, { wait, scope: 'project' })
   if (!session) return { success: true, output: pending }
   return recordFailure(consultation, async () => {
     // The session ran under the call that started it.

@@ -49,6 +49,7 @@ export async function continueConsultation(
     const outcome = await askSpecialist(consultation, question, {
       instruction: formatFollowUp(consultation.request.requesting_agent, text),
       resume: session_id,
+      resumeScope: 'project',
       output: specialistAnswer,
       allowText: true,
     })

@@ -29,7 +29,11 @@ export async function readConsultation(
     limit: 1,
   })
   const [row] = found
-  if (!row) throw await unknownConsultationError(context, collaboration_id)
+  const request = row?.request as ConsultationRequest | undefined
+  const asked = context.caller?.opening.agent.name
+  const isForeign = asked !== undefined && asked !== request?.requesting_agent
+  // The same error for both: it must not tell an agent which consultations of others exist.
+  if (!row || !request || isForeign) throw await unknownConsultationError(context, collaboration_id)
   const exchanges = await context.query('stored-exchanges', {
     table: 'collaboration_exchanges',
     where: { collaboration_id },
@@ -40,17 +44,6 @@ export async function readConsultation(
     columns: ['resolution_summary', 'success_rating'],
     where: { collaboration_id },
   })
-  const request = row.request as ConsultationRequest
-  const asked = context.caller?.opening.agent.name
-  if (asked !== undefined && asked !== request.requesting_agent) {
-    throw new TroupeError(
-      'denied',
-      `\`collaboration_id\` ${collaboration_id} is a consultation of ${request.requesting_agent}`,
-      {
-        hint: 'ask a question of your own, without `collaboration_id`',
-      },
-    )
-  }
   return {
     ...{ config, context, request },
     reason: String(row.consultation_reason ?? ''),

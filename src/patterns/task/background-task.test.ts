@@ -83,16 +83,17 @@ test('TK21 background is rejected for the first task of a run', async () => {
   expect(result.error).toMatchObject({ code: 'invalid_input' })
 })
 
-test('TK22 task_result returns the result of any earlier session; an unknown id is an error', async () => {
-  let sessionId = ''
+test('TK22 task_result returns the result of an earlier session of the run; an unknown id is an error', async () => {
+  let sessionId: string | undefined
   const model = functionModel((request) => {
-    if (request.session.agent === 'helper') return { text: 'old result' }
-    const calls = [{ name: 'task_result', input: { session_id: sessionId } }]
-    return request.session.turn === 1 ? { calls } : { text: lastMessageText(request) }
+    const { agent: name, turn } = request.session
+    const text = lastMessageText(request)
+    if (name === 'helper') return { text: 'old result' }
+    if (turn === 1) return { calls: [{ name: 'task', input: { agent: 'helper', instruction: 'x' } }] }
+    const session_id = sessionId ?? /"session_id":"([^"]+)"/.exec(text)?.[1]
+    return turn === 2 ? { calls: [{ name: 'task_result', input: { session_id } }] } : { text }
   })
   const { task } = await createTestTroupe({ model, agents: [lead, helper] })
-  const earlier = (await task('helper', 'x')).output as { session_id: string }
-  sessionId = earlier.session_id
   expect(((await task('lead', 'go')).output as { response: string }).response).toContain('old result')
   sessionId = 'nonsense'
   expect(((await task('lead', 'go')).output as { response: string }).response).toContain('unknown_session')
@@ -185,17 +186,17 @@ test('A21 an agent with background: true runs in the background unless the call 
 
 test('A21 an agent with background: true runs in the foreground as first agent and when resumed', async () => {
   const digger = agent('digger', { background: true })
-  let oldSession = ''
   const model = functionModel((request) => {
     const { agent: name, turn } = request.session
+    const text = lastMessageText(request)
     if (name === 'digger') return { text: `found ${turn}` }
-    const calls = [{ name: 'task', input: { session_id: oldSession, instruction: 'again' } }]
-    return turn === 1 ? { calls } : { text: lastMessageText(request) }
+    if (turn === 1)
+      return { calls: [{ name: 'task', input: { agent: 'digger', instruction: 'dig', background: false } }] }
+    const session_id = /"session_id":"([^"]+)"/.exec(text)?.[1]
+    return turn === 2 ? { calls: [{ name: 'task', input: { session_id, instruction: 'again' } }] } : { text }
   })
   const { task } = await createTestTroupe({ model, agents: [lead, digger] })
-  const first = (await task('digger', 'dig')).output as { session_id: string; response: string }
-  expect(first.response).toBe('found 1')
-  oldSession = first.session_id
+  expect(((await task('digger', 'dig')).output as { response: string }).response).toBe('found 1')
   expect(((await task('lead', 'go')).output as { response: string }).response).toContain('"response":"found 2"')
 })
 

@@ -22,20 +22,17 @@ const lead = agent('lead', { tools: ['task', 'task_result', 'EnterPlanMode', 'Wr
 
 test('TK25 plan mode of the caller applies to a resumed session', async () => {
   written.length = 0
-  let oldSession = ''
+  let session_id = ''
   const model = functionModel((request) => {
     const { agent: name, turn } = request.session
-    if (name === 'worker') return turn % 2 === 1 ? call('Write') : { text: lastMessageText(request) }
-    if (oldSession === '') return { text: 'first' }
-    if (turn === 1) return call('EnterPlanMode')
-    return turn === 2
-      ? call('task', { session_id: oldSession, instruction: 'again' })
-      : { text: lastMessageText(request) }
+    const text = lastMessageText(request)
+    if (name === 'worker') return turn % 2 === 1 ? call('Write') : { text }
+    session_id ||= /"session_id":"([^"]+)"/.exec(text)?.[1] ?? ''
+    if (turn === 1) return call('task', { agent: 'worker', instruction: 'write' })
+    if (turn === 2) return call('EnterPlanMode')
+    return turn === 3 ? call('task', { session_id, instruction: 'again' }) : { text }
   })
   const { troupe, task: run } = await createTestTroupe({ model, agents: [lead, agent('worker')], tools: [write] })
-  const worked = (await run('worker', 'write')).output as { session_id: string }
-  expect(written).toHaveLength(1)
-  oldSession = worked.session_id
   const planned = await run('lead', 'go')
   expect(written).toHaveLength(1)
   expect(JSON.stringify(planned.output)).toContain('denied')
@@ -44,15 +41,18 @@ test('TK25 plan mode of the caller applies to a resumed session', async () => {
 })
 
 test('TK25 resuming a session of the same agent counts towards limits.self_depth', async () => {
-  let oldSession = ''
-  const model = functionModel((request) =>
-    oldSession === '' || request.session.turn > 2
-      ? { text: lastMessageText(request) }
-      : call('task', { session_id: oldSession, instruction: 'x' }),
-  )
-  const { task: run } = await createTestTroupe({ model, agents: [lead], limits: { self_depth: 0 } })
-  oldSession = ((await run('lead', 'first')).output as { session_id: string }).session_id
-  const second = await run('lead', 'second')
+  let session_id = ''
+  const model = functionModel((request) => {
+    const { agent: name, turn } = request.session
+    const text = lastMessageText(request)
+    session_id ||= /"session_id":"([^"]+)"/.exec(text)?.[1] ?? ''
+    if (name === 'boss' && turn <= 2)
+      return call('task', { agent: 'lead', instruction: turn === 1 ? 'first' : 'second' })
+    return text === 'second' ? call('task', { session_id, instruction: 'x' }) : { text }
+  })
+  const agents = [agent('boss', { tools: ['task'] }), lead]
+  const { task: run } = await createTestTroupe({ model, agents, limits: { self_depth: 0 } })
+  const second = await run('boss', 'go')
   expect(JSON.stringify(second.output)).toContain('depth_exceeded')
 })
 
@@ -87,14 +87,15 @@ test('TK2 events of a resumed session carry the agent’s name, not the slug in 
 })
 
 test('TK22 task_result of a failed session includes the error', async () => {
-  let failed = ''
   const model = functionModel((request) => {
-    if (request.session.agent === 'worker') throw Object.assign(new Error('worker failed'), { status: 400 })
-    return request.session.turn === 1 ? call('task_result', { session_id: failed }) : { text: lastMessageText(request) }
+    const { agent: name, turn } = request.session
+    const text = lastMessageText(request)
+    if (name === 'worker') throw Object.assign(new Error('worker failed'), { status: 400 })
+    if (turn === 1) return call('task', { agent: 'worker', instruction: 'try', background: true })
+    const session_id = /"session_id":"([^"]+)"/.exec(text)?.[1]
+    return turn === 2 ? call('task_result', { session_id }) : { text }
   })
-  const { troupe, task: run } = await createTestTroupe({ model, agents: [lead, agent('worker')] })
-  const first = await run('worker', 'try')
-  failed = (await troupe.sessions({ run_id: first.run_id }).all())[0]?.session_id ?? ''
+  const { task: run } = await createTestTroupe({ model, agents: [lead, agent('worker')] })
   expect(JSON.stringify((await run('lead', 'go')).output)).toContain('worker failed')
 })
 

@@ -116,7 +116,7 @@ export const taskResult = definePattern({
   inputFor: () => advertisedTaskResultInput,
   output: taskOutput,
   async execute(context, { session_id, wait }) {
-    const result = await context.collect('result', session_id, wait)
+    const result = await context.collect('result', session_id, { wait })
     if (!result) return { success: true, output: { session_id, status: 'running' } }
     return { ...toPatternResult(result), collected: [session_id] }
   },
