@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { parseTrace } from '../src/formats/trace-file.ts'
-import { resultFingerprint } from '../src/judgement/loop/handoff-loop.ts'
+import { textFingerprint } from '../src/judgement/loop/handoff-loop.ts'
 import type { OrchestratorDecision, RepetitionThresholds } from '../src/judgement/loop/repeated-work.ts'
 import { createRepeatedWorkDetector, REPETITION_THRESHOLDS } from '../src/judgement/loop/repeated-work.ts'
 import type { TraceMessage } from '../src/judgement/loop/trace.ts'
@@ -95,7 +95,7 @@ function repeatedWork(thresholds: RepetitionThresholds): Detector {
 const exactFingerprints: Detector = (decisions) => {
   const seen = new Map<string, number>()
   return decisions.map(({ instruction }) => {
-    const key = resultFingerprint({ text: instruction })
+    const key = textFingerprint(instruction)
     seen.set(key, (seen.get(key) ?? 0) + 1)
     return (seen.get(key) ?? 0) >= 3
   })

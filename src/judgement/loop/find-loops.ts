@@ -1,4 +1,4 @@
-import { createLoopDetector, resultFingerprint } from './handoff-loop.ts'
+import { createLoopDetector, handoffResult, textFingerprint } from './handoff-loop.ts'
 import { isOutsideFailure, isWaiting } from './outside-failure.ts'
 import { findRepeatedSteps } from './repeated-step.ts'
 import type { RepeatedWork } from './repeated-work.ts'
@@ -92,7 +92,7 @@ function findAlternation(messages: readonly TraceMessage[]): LoopFinding[] {
     if (kind === 'person') detector.reset()
     const next = spoken[index + 1]
     if (kind === 'person' || next === undefined || next.agent === agent) return []
-    const verdict = detector.add({ from: agent, to: next.agent, result: resultFingerprint({ text }) })
+    const verdict = detector.add({ from: agent, to: next.agent, result: handoffResult({ text }) })
     if (verdict.ok) return []
     const evidence = spoken.slice(Math.max(0, index - verdict.moves.length + 1), index).map((earlier) => earlier.at)
     return [{ kind: 'alternation' as const, at, evidence, agent, message: verdict.message }]
@@ -110,7 +110,7 @@ function findRepeatedCalls(messages: readonly TraceMessage[]): LoopFinding[] {
     if (message.kind !== 'result') return []
     const call = pending.find(({ to }) => to === message.agent)
     pending = pending.filter((other) => other !== call)
-    const outcome = resultFingerprint({ text: `${call?.text} ${message.text}` })
+    const outcome = textFingerprint(`${call?.text} ${message.text}`)
     idle = known.has(outcome) && !isOutsideFailure(message.text) ? [...idle, at].slice(-MAX_IDLE) : []
     known.add(outcome)
     const limit = isWaiting(message.text) ? IDLE_POLLS : IDLE_CALLS

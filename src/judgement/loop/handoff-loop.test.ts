@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { LoopLimits, LoopVerdict, Move } from './handoff-loop.ts'
-import { createLoopDetector, resultFingerprint } from './handoff-loop.ts'
+import { createLoopDetector, handoffResult } from './handoff-loop.ts'
 
 const limits: LoopLimits = { max_rounds: 50, max_repeats_per_edge: 3, ping_pong: 4 }
 const wide: LoopLimits = { max_rounds: 1000, max_repeats_per_edge: 1000, ping_pong: 4 }
@@ -11,7 +11,7 @@ function moves(text: string): Move[] {
   return text.split(' ').map((move, index) => {
     const [edge = '', result = `new ${index}`] = move.split(':')
     const [from = '', to = ''] = edge.split('>')
-    return { from, to, result }
+    return { from, to, result: handoffResult({ text: result }) }
   })
 }
 
@@ -26,7 +26,7 @@ describe('LP1 rounds', () => {
     const chain = Array.from({ length: 50 }, (_, index) => ({
       from: `a${index}`,
       to: `a${index + 1}`,
-      result: `${index}`,
+      result: handoffResult({ text: `${index}` }),
     }))
     expect(checkLoop(chain.slice(0, 49), limits)).toEqual({ ok: true })
     expect(checkLoop(chain, limits)).toMatchObject({
@@ -118,21 +118,55 @@ describe('LP5 people', () => {
   })
 })
 
+const fingerprintOf = (result: Parameters<typeof handoffResult>[0]) => handoffResult(result).fingerprint
+
+/** The first loop of two agents that hand these texts back and forth. */
+function exchange(texts: readonly string[], artifacts: readonly string[] = []): LoopVerdict {
+  const list = texts.map((text, index): Move => {
+    const [from = '', to = ''] = index % 2 === 0 ? ['a', 'b'] : ['b', 'a']
+    return { from, to, result: handoffResult({ text, artifacts: { draft: artifacts[index] ?? '' } }) }
+  })
+  return checkLoop(list, wide)
+}
+
+describe('LP31 nearly the same results', () => {
+  const reworded = [
+    'The draft is ready, please review it.',
+    'I have read the draft and it needs more detail.',
+    'Please do review it, the draft is ready.',
+    'The draft needs more detail, I have read it.',
+    'The draft is ready now, please review it.',
+    'I have read it and the draft needs more detail.',
+    'Ready is the draft, please review it.',
+    'The draft needs more detail, and I have now read it.',
+  ]
+
+  test('LP31 agents that say the same in other words are in a loop', () => {
+    expect(exchange(reworded)).toMatchObject({ ok: false, kind: 'ping_pong' })
+  })
+
+  test('LP31 another file, number or changed artifact is a new result', () => {
+    const chapters = reworded.map((text, index) => `${text} It is chapter ${index}.`)
+    expect(exchange(chapters)).toEqual({ ok: true })
+    expect(exchange(reworded, ['1', '2', '3', '4', '5', '6', '7', '8'])).toEqual({ ok: true })
+    const topics = ['login', 'search', 'cart', 'billing', 'export', 'import', 'profile', 'settings']
+    expect(exchange(topics.map((topic) => `The page for the ${topic} is done and tested.`))).toEqual({ ok: true })
+  })
+})
+
 describe('LP6 fingerprints', () => {
   test('LP6 case, blanks and punctuation do not change the fingerprint', () => {
-    expect(resultFingerprint({ text: '  The Draft,\nis ready! ' })).toBe(
-      resultFingerprint({ text: 'the draft is “ready”.' }),
-    )
-    expect(resultFingerprint({ text: 'draft 1' })).not.toBe(resultFingerprint({ text: 'draft 2' }))
-    expect(resultFingerprint({ text: 'ﬁne Größe' })).toBe(resultFingerprint({ text: 'fine gro\u0308ße' }))
+    expect(fingerprintOf({ text: '  The Draft,\nis ready! ' })).toBe(fingerprintOf({ text: 'the draft is “ready”.' }))
+    expect(fingerprintOf({ text: 'draft 1' })).not.toBe(fingerprintOf({ text: 'draft 2' }))
+    expect(fingerprintOf({ text: 'ﬁne Größe' })).toBe(fingerprintOf({ text: 'fine gro\u0308ße' }))
   })
 
   test('LP6 a changed artifact or variable changes the fingerprint, their order does not', () => {
-    const one = resultFingerprint({ text: 'done', artifacts: { a: '1', b: '2' }, variables: { n: 1 } })
-    expect(one).toBe(resultFingerprint({ text: 'done', artifacts: { b: '2', a: '1' }, variables: { n: 1 } }))
-    expect(one).not.toBe(resultFingerprint({ text: 'done', artifacts: { a: '1', b: '3' }, variables: { n: 1 } }))
-    expect(one).not.toBe(resultFingerprint({ text: 'done', artifacts: { a: '1', b: '2' }, variables: { n: 2 } }))
-    expect(one).not.toBe(resultFingerprint({ text: 'done', variables: { a: '1', b: '2', n: 1 } }))
+    const one = fingerprintOf({ text: 'done', artifacts: { a: '1', b: '2' }, variables: { n: 1 } })
+    expect(one).toBe(fingerprintOf({ text: 'done', artifacts: { b: '2', a: '1' }, variables: { n: 1 } }))
+    expect(one).not.toBe(fingerprintOf({ text: 'done', artifacts: { a: '1', b: '3' }, variables: { n: 1 } }))
+    expect(one).not.toBe(fingerprintOf({ text: 'done', artifacts: { a: '1', b: '2' }, variables: { n: 2 } }))
+    expect(one).not.toBe(fingerprintOf({ text: 'done', variables: { a: '1', b: '2', n: 1 } }))
   })
 })
 
@@ -140,7 +174,7 @@ describe('any moves', () => {
   const move = fc.record({
     from: fc.constantFrom('a', 'b', 'c'),
     to: fc.constantFrom('a', 'b', 'c', 'user'),
-    result: fc.constantFrom('1', '2', '3'),
+    result: fc.constantFrom('1', '2', '3').map((text) => handoffResult({ text })),
   })
 
   test('LP5 a detector after reset behaves like a new one', () => {
@@ -161,7 +195,7 @@ describe('any moves', () => {
   test('LP7 moves with only new results are stopped by max_rounds and max_repeats_per_edge only', () => {
     fc.assert(
       fc.property(fc.array(move, { maxLength: 60 }), (list) => {
-        const progress = list.map((step, index) => ({ ...step, result: `${index}` }))
+        const progress = list.map((step, index) => ({ ...step, result: handoffResult({ text: `${index}` }) }))
         const verdict = checkLoop(progress, { ...limits, max_rounds: 20 })
         expect(verdict.ok || verdict.kind === 'edge_repeats' || verdict.kind === 'max_rounds').toBe(true)
       }),
@@ -185,7 +219,9 @@ function endsInPingPong(list: Move[], length: number): boolean {
   const last = list.slice(-length)
   if (last.length < length) return false
   const isRepeated = (index: number) =>
-    list.slice(0, index).some(({ from, result }) => from === list[index]?.from && result === list[index]?.result)
+    list
+      .slice(0, index)
+      .some(({ from, result }) => from === list[index]?.from && result.fingerprint === list[index]?.result.fingerprint)
   const alternates = last.every(({ from, to }, index) => {
     const next = last[index + 1]
     return from !== to && (next === undefined || (next.from === to && next.to === from))

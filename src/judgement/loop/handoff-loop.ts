@@ -1,6 +1,10 @@
+import type { ParsedText } from './same-subject.ts'
+import { differInSubject, hasOther, parseText } from './same-subject.ts'
+import { mayShare, sharedWords } from './shared-words.ts'
+
 /*
  * Loop detection for handoffs.
- * 1. Progress is measured by results: a result is new when this agent has not produced it before.
+ * 1. Progress is measured by results: a result is new when this agent has not produced it before, in the same or nearly the same words.
  * 2. A person's message is always progress and resets every count.
  * 3. Each move takes constant time, however many came before it.
  */
@@ -16,8 +20,16 @@ export interface LoopLimits {
 export interface Move {
   from: string
   to: string
-  /** Fingerprint of the result; see `resultFingerprint`. */
-  result: string
+  result: HandoffResult
+}
+
+/** The result of a turn, made comparable by `handoffResult`. */
+export interface HandoffResult {
+  /** Artifacts and variables. */
+  changes: string
+  /** All of it: equal results have equal fingerprints. */
+  fingerprint: string
+  text: ParsedText
 }
 
 export type LoopVerdict =
@@ -35,14 +47,24 @@ const PERSON = 'user'
 const MAX_REPORTED_MOVES = 10
 /** Moves of a loop that are reported: without a bound, each move of a long trace would copy all before it. */
 const MAX_REPEATED_MOVES = 100
+/** Earlier results of an agent that a new one is compared with word by word. */
+const RESULTS_KEPT = 20
+const SAME_TEXT = 0.8
+/** In a text of a few words, one other word makes it another text. */
+const MIN_WORDS = 5
 
 interface LoopState {
   moves: Move[]
   edges: Map<string, number>
   /** Results by agent. */
-  results: Map<string, Set<string>>
+  results: Map<string, AgentResults>
   /** The latest moves without a new result: their number, their agents, and how many of the last alternate. */
   idle: { moves: number; agents: Set<string>; alternating: number }
+}
+
+interface AgentResults {
+  fingerprints: Set<string>
+  latest: HandoffResult[]
 }
 
 export function createLoopDetector(limits: LoopLimits): LoopDetector {
@@ -70,10 +92,9 @@ function recordMove(state: LoopState, move: Move): void {
   const previous = state.moves.at(-1)
   state.moves.push(move)
   state.edges.set(edgeKey(move), (state.edges.get(edgeKey(move)) ?? 0) + 1)
-  const results = state.results.get(move.from) ?? new Set()
-  const isNew = !results.has(move.result)
-  state.results.set(move.from, results.add(move.result))
-  if (isNew) {
+  const results = state.results.get(move.from) ?? { fingerprints: new Set(), latest: [] }
+  state.results.set(move.from, results)
+  if (addResult(results, move.result)) {
     state.idle = { moves: 0, agents: new Set(), alternating: 0 }
     return
   }
@@ -81,6 +102,24 @@ function recordMove(state: LoopState, move: Move): void {
   state.idle.moves++
   state.idle.agents.add(move.from)
   state.idle.alternating = returns && move.from !== move.to ? state.idle.alternating + 1 : 1
+}
+
+/** Returns whether the result is new. */
+function addResult({ fingerprints, latest }: AgentResults, result: HandoffResult): boolean {
+  if (fingerprints.has(result.fingerprint)) return false
+  fingerprints.add(result.fingerprint)
+  const isNew = !latest.some((earlier) => isNearlySame(result, earlier))
+  latest.push(result)
+  if (latest.length > RESULTS_KEPT) latest.shift()
+  return isNew
+}
+
+/** "The draft is ready, please review it" and "Please do review it, the draft is ready now" are; drafts of two chapters are not. */
+function isNearlySame(result: HandoffResult, earlier: HandoffResult): boolean {
+  const [text, other] = [result.text, earlier.text]
+  if (result.changes !== earlier.changes || Math.min(text.words.size, other.words.size) < MIN_WORDS) return false
+  if (hasOther(text.names, other.names) || !mayShare(text.words.size, other.words.size, SAME_TEXT)) return false
+  return sharedWords(text.words, other.words) >= SAME_TEXT && !differInSubject(text, other)
 }
 
 function checkLimits({ moves, edges, idle }: LoopState, move: Move, limits: LoopLimits): LoopVerdict {
@@ -115,21 +154,26 @@ function edgeKey({ from, to }: Move): string {
 }
 
 /**
- * Fingerprint of the result of a turn. Exclude values that change by themselves (round numbers, loads): with them every
+ * The result of a turn for comparison with others. Exclude values that change by themselves (round numbers, loads): with them every
  * result is new and no loop is ever detected.
  */
-export function resultFingerprint(result: {
+export function handoffResult(result: {
   text: string
   /** Checksums by artifact name. */
   artifacts?: Readonly<Record<string, string>>
   variables?: Readonly<Record<string, unknown>>
-}): string {
-  const text = result.text
+}): HandoffResult {
+  const changes = JSON.stringify([sortedEntries(result.artifacts), sortedEntries(result.variables)])
+  return { changes, fingerprint: `${textFingerprint(result.text)}\u0000${changes}`, text: parseText(result.text) }
+}
+
+/** The words of a text, without case, blanks and punctuation. */
+export function textFingerprint(text: string): string {
+  return text
     .normalize('NFKC')
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()
-  return JSON.stringify([text, sortedEntries(result.artifacts), sortedEntries(result.variables)])
 }
 
 function sortedEntries(entries: Readonly<Record<string, unknown>> = {}): [string, unknown][] {

@@ -1,7 +1,7 @@
 import { isOutsideFailure } from './outside-failure.ts'
 import type { ParsedText } from './same-subject.ts'
 import { namesDiffer, parseText, subjectWords } from './same-subject.ts'
-import { sharedWords, wordSet } from './shared-words.ts'
+import { mayShare, sharedWords, wordSet } from './shared-words.ts'
 import type { LoopFinding, TraceMessage } from './trace.ts'
 
 const SAME_STEP = 0.8
@@ -76,16 +76,11 @@ function otherWords(message: TraceMessage | undefined, agent: string): ReadonlyS
 }
 
 function isRepetition(step: Step, earlier: Step): boolean {
-  if (step.to !== earlier.to || !mayShare(step.words.size, earlier.words.size)) return false
+  if (step.to !== earlier.to || !mayShare(step.words.size, earlier.words.size, SAME_STEP)) return false
   if (sharedWords(step.words, earlier.words) < SAME_STEP) return false
   if (answersFeedback(step, earlier)) return false
   if (step.words.size > SHORT_STEP) return true
   return !namesDiffer(step, earlier) && !(isTakenUp(step, earlier) && isTakenUp(earlier, step))
-}
-
-/** Sets of very different sizes cannot share enough: spares the comparison. */
-function mayShare(a: number, b: number): boolean {
-  return (2 * Math.min(a, b)) / (a + b) >= SAME_STEP
 }
 
 /** Whether a step says something new after a message unlike the one before the earlier step: a revision after feedback. */

@@ -12,5 +12,10 @@ export function sharedWords(a: ReadonlySet<string>, b: ReadonlySet<string>): num
   return (2 * shared) / (a.size + b.size)
 }
 
+/** Whether sets of these sizes can share as much as `least`: spares the comparison of very different ones. */
+export function mayShare(a: number, b: number, least: number): boolean {
+  return (2 * Math.min(a, b)) / (a + b) >= least
+}
+
 const MAX_CHARACTERS = 100_000
 const WORD = /[\p{L}\p{N}]+/gu

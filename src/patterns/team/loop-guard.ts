@@ -1,5 +1,5 @@
-import type { LoopVerdict } from '../../judgement/loop/handoff-loop.ts'
-import { resultFingerprint } from '../../judgement/loop/handoff-loop.ts'
+import type { HandoffResult, LoopVerdict } from '../../judgement/loop/handoff-loop.ts'
+import { handoffResult } from '../../judgement/loop/handoff-loop.ts'
 import { USER } from '../../judgement/team/team-schema.ts'
 import type { CompletedTurn, HandoffDecision } from './decide-handoff.ts'
 import type { HumanChoice } from './human-questions.ts'
@@ -23,7 +23,7 @@ export async function guardLoop(
   if (to === null || to === USER) return handoff
   // A human answer is always progress.
   if (result.messages.some(({ person }) => person)) resetLoopDetection(state)
-  const verdict = loop.detector.add({ from, to, result: turnFingerprint(state, result) })
+  const verdict = loop.detector.add({ from, to, result: comparableResult(state, result) })
   if (verdict.ok) return handoff
   const { kind, message } = verdict
   context.emit(`stuck/${round}`, 'team:loop', { round, kind, message, from, to })
@@ -42,10 +42,10 @@ export async function guardLoop(
   return { ...handoff, problems: [...handoff.problems, `${message}: a person chose to continue`] }
 }
 
-function turnFingerprint({ context, round }: TeamState, { text, variables }: TurnResult): string {
+function comparableResult({ context, round }: TeamState, { text, variables }: TurnResult): HandoffResult {
   const checksums = context.artifactsUnder(`round/${round}`).map(({ name, checksum }) => [name, checksum])
   const artifacts = Object.fromEntries(checksums) as Record<string, string>
-  return resultFingerprint({ text, variables: Object.fromEntries(variables), artifacts })
+  return handoffResult({ text, variables: Object.fromEntries(variables), artifacts })
 }
 
 type DetectedLoop = Extract<LoopVerdict, { ok: false }>
