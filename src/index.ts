@@ -185,6 +185,7 @@ export type {
   TroupeMcpOptions,
   TroupeOptions,
 } from './runtime/troupe-options.ts'
+export type { VerifyFinding, VerifyReport } from './runtime/verify-store.ts'
 export type { WorkOptions } from './runtime/work.ts'
 export type { JsonSchema, Schema, SchemaInput, SchemaOutput, StandardSchema } from './schema/standard-schema.ts'
 export type { ArtifactRow, GateRow, RunRow, SessionRow, Store } from './store/store.ts'

@@ -11,7 +11,7 @@ import { applyForkChanges } from './fork-changes.ts'
 import { forkIdMap, rehashRequests, renameEvents } from './fork-ids.ts'
 import { stepKey } from './journal-diff.ts'
 import { needsReportFrom } from './needs-report.ts'
-import { requireRunStart } from './run-history.ts'
+import { requireComplete, requireRunStart } from './run-history.ts'
 
 /*
  * A fork is a new run that inherits the journal of another run up to an event (the cut).
@@ -37,7 +37,9 @@ export interface ForkDeps {
 /** Writes the journal of the fork and returns its run id. Executing the run continues from the cut. */
 export async function forkRun(deps: ForkDeps, run_id: string, request: ForkRequest): Promise<string> {
   const { store, world, roster, patterns } = deps
-  const events = await store.events(run_id)
+  const { head = 0 } = (await store.run(run_id)) ?? {}
+  const events = await store.events(run_id, { verify: true })
+  requireComplete(events.slice(0, head), { run_id, head })
   requireRunStart(events)
   requireNeeds(run_id, needsReportFrom(events, deps.host.provided))
   checkCut(events, run_id, request.cut)

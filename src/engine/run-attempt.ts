@@ -112,7 +112,7 @@ export class RunAttempt {
 
   async run(): Promise<RunAttemptOutcome> {
     const { store, committer, lease, reopen, created } = this.#deps
-    const events = created ? [created] : await store.events(this.run_id)
+    const events = created ? [created] : await store.events(this.run_id, { verify: true })
     if (!created) requireComplete(events, lease)
     const { ports, pattern } = await this.#executableRun(events)
     const history = runHistoryFrom(events)

@@ -37,7 +37,7 @@ export function requireComplete(events: readonly Event[], { run_id, head }: { ru
   throw new TroupeError(
     'store_corrupt',
     `the journal of run ${run_id} is damaged: event ${missing} of ${head} is missing; nothing was executed`,
-    { hint: `restore a backup of the store; find all damage with: troupe doctor --run ${run_id}` },
+    { hint: `restore a backup of the store; find all damage with: troupe verify ${run_id}` },
   )
 }
 

@@ -10,6 +10,7 @@ import { readAccounts } from './account-query.ts'
 import type { PagedQuery, PageRequest } from './paged-query.ts'
 import { pagedQuery } from './paged-query.ts'
 import { checkAfter, requireGate, requireRun } from './run-lookup.ts'
+import type { VerifyReport } from './verify-store.ts'
 
 export interface RunQuery extends PageRequest {
   status?: readonly Status[]
@@ -50,8 +51,13 @@ export interface StoreReport {
 
 /** Care for the store as a whole. */
 export interface StoreCare {
-  /** Checks the whole store for damage. */
+  /** Checks the files of the store for damage. `verify` finds more. */
   checkStore(): Promise<StoreReport>
+  /**
+   * Checks every journal with all that is derived from it, or one run: sequence and hash chain of the events, long values, rows of runs,
+   * sessions, questions and artifacts, words for search, forks, commands. Executes nothing and changes nothing.
+   */
+  verify(run_id?: string): Promise<VerifyReport>
   /** Copies the store to a new file, also while it is in use; open it with `store`. */
   backUpStore(file: string): Promise<void>
 }
@@ -104,7 +110,11 @@ export function createQueries(store: Store, project: string, prepareTables: () =
     getSession: (session_id) => requireSession(scope, session_id),
     getGate: (gate_id) => requireGate(store, project, gate_id),
     getArtifact: (run_id, name, version) => requireArtifact(scope, run_id, { name, version }),
-    checkStore: async () => ({ location: store.location, problems: await store.checkIntegrity() }),
+    checkStore: async () => {
+      const problems = await store.checkIntegrity()
+      return { location: store.location, problems: problems.map(({ message }) => message) }
+    },
+    verify: async (run_id) => (await import('./verify-store.ts')).verifyStore(store, project, run_id),
     backUpStore: async (file) => {
       if (!store.backUp) throw noBackupError(store)
       await store.backUp(file)

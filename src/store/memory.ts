@@ -333,8 +333,8 @@ export class MemoryStore implements port.Store {
     return 0
   }
 
-  async checkIntegrity(): Promise<string[]> {
-    return this.#tables.problems()
+  async checkIntegrity(): Promise<port.StoreProblem[]> {
+    return this.#tables.problems().map((message) => ({ rule: 'table', message }))
   }
 
   async close(): Promise<void> {

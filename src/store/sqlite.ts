@@ -17,17 +17,15 @@ import { validateRunStart } from './projection.ts'
 import { wordsOfEvent } from './search-words.ts'
 import { Appender } from './sqlite/appender.ts'
 import { backUp } from './sqlite/backup.ts'
-import { retryWhileBusy } from './sqlite/busy-retry.ts'
-import type { Durability, SqliteConnectionOptions } from './sqlite/connection.ts'
-import { SqliteConnection } from './sqlite/connection.ts'
+import type { Durability, SqliteConnection } from './sqlite/connection.ts'
 import { DataVersionPoller } from './sqlite/data-version.ts'
+import { ChainCheck } from './sqlite/event-chain.ts'
 import { encodeCommand, encodedBytes, encodeEvent, hashBlobs, hasPendingHash } from './sqlite/event-data.ts'
 import type { FileSystemType } from './sqlite/file-system.ts'
 import { prepareStoreFile } from './sqlite/file-system.ts'
-import { APPLICATION_ID, applicationId, inspectDatabase } from './sqlite/inspect-database.ts'
 import { checkIntegrity } from './sqlite/integrity-check.ts'
 import { migrate, schemaVersion } from './sqlite/migrate.ts'
-import { openDatabase } from './sqlite/node-sqlite.ts'
+import { openConnection } from './sqlite/open-connection.ts'
 import { RunDeletion } from './sqlite/run-deletion.ts'
 import { TableKeeper } from './sqlite/table-keeper.ts'
 import type { Tables } from './sqlite/tables.ts'
@@ -85,25 +83,6 @@ export async function openSqlite(path: string, options: SqliteOptions = {}): Pro
   }
 }
 
-/** Opens or creates the database file. A file that is not a troupe store, newer or damaged is not changed. */
-export async function openConnection(path: string, options: SqliteConnectionOptions): Promise<SqliteConnection> {
-  await retryWhileBusy(path, options.busy_ms, () => inspectDatabase(path))
-  return retryWhileBusy(path, options.busy_ms, () => {
-    const db = openDatabase(path)
-    try {
-      db.exec('PRAGMA page_size = 8192')
-      // Before WAL mode, so that the id is in the file itself and not in a log that may be lost.
-      if (applicationId(db) === 0) db.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
-      db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA fullfsync = ON')
-      db.exec('PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -16000; PRAGMA temp_store = MEMORY')
-      return new SqliteConnection(path, db, options)
-    } catch (thrown) {
-      db.close()
-      throw thrown
-    }
-  })
-}
-
 class SqliteStore implements port.Store {
   readonly location: string
   readonly changes: ChangeFeed
@@ -153,8 +132,8 @@ class SqliteStore implements port.Store {
     const run = await this.#writes.writeBatched(({ runs, events, words }) => {
       const inserted = runs.insert(first, claimant)
       words.add(inserted, wordsOfEvent(first))
-      events.insert(inserted, [first], [encoded])
-      return inserted
+      const { hash } = events.insert(inserted, [first], [encoded])
+      return { ...inserted, hash }
     })
     this.#checkpoints.recordWrite(encodedBytes([encoded]))
     this.changes.eventsCommitted(first.run_id, [first])
@@ -205,10 +184,11 @@ class SqliteStore implements port.Store {
     const run = await this.#read(({ runs }) => runs.requireKey(run_id))
     const total = range.limit ?? Number.POSITIVE_INFINITY
     const result: Event[] = []
+    const chain = range.verify ? new ChainCheck(run_id) : undefined
     for (let after = range.after; result.length < total; ) {
       const limit = Math.min(EVENTS_PER_PAGE, total - result.length)
       const pageRange = { ...range, limit, ...(after === undefined ? undefined : { after }) }
-      const page = await this.#read(({ events }) => events.range(run, pageRange))
+      const page = await this.#read(({ events }) => events.range(run, pageRange, chain))
       result.push(...page)
       if (page.length < limit) break
       after = page.at(-1)?.seq
@@ -370,8 +350,8 @@ class SqliteStore implements port.Store {
     return freed
   }
 
-  checkIntegrity(): Promise<string[]> {
-    return this.#read(() => checkIntegrity(this.#connection))
+  checkIntegrity(run_id?: string): Promise<port.StoreProblem[]> {
+    return this.#read((tables) => checkIntegrity({ connection: this.#connection, tables, run_id }))
   }
 
   backUp(file: string): Promise<void> {

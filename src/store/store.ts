@@ -183,6 +183,17 @@ export interface EventRange {
   to?: number
   limit?: number
   session_id?: string
+  /** Throws `store_corrupt` if an event, or a value of one, is not what was appended. Only for whole journals. */
+  verify?: boolean
+}
+
+/** Damage of a store. `rule` is a stable short name. */
+export interface StoreProblem {
+  rule: 'structure' | 'log' | 'sequence' | 'chain' | 'data' | 'blob' | 'row' | 'words' | 'table' | 'command' | 'fork'
+  message: string
+  run_id?: string
+  /** The event that it is about. */
+  seq?: number
 }
 
 export interface RunStore {
@@ -321,8 +332,8 @@ export interface Store
   /** For display: a path, an address, or `memory`. */
   readonly location: string
   readonly changes: Changes
-  /** Messages about a damaged store: broken structure, gaps in a journal, missing or changed blobs. */
-  checkIntegrity(): Promise<string[]>
+  /** The damage of the store, or of one run: broken structure, missing or changed events and values, rows that do not follow from a journal. */
+  checkIntegrity(run_id?: string): Promise<StoreProblem[]>
   /** Copies the store to a new file, also while it is in use. Absent if it is not in a file. */
   backUp?(file: string): Promise<void>
   close(): Promise<void>

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Store } from '../store/store.ts'
+import { verifyRows } from '../store/verify-rows.ts'
 import * as append from './store/append-cases.ts'
 import * as change from './store/change-cases.ts'
 import * as deletion from './store/deletion-cases.ts'
@@ -24,6 +25,7 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
     try {
       await testCase(harness.store, harness)
       assert.deepEqual(await harness.store.checkIntegrity(), [])
+      await assertRowsFollowJournals(harness.store)
       const reopened = await harness.reopen?.()
       if (reopened) assert.deepEqual(await storeSnapshot(reopened), await storeSnapshot(harness.store))
       await reopened?.close()
@@ -89,6 +91,7 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
     test('ST42 appends of different runs may be in flight together', withStore(append.acceptsConcurrentAppends))
     test('ST8 a run cannot park while an unseen command waits', withStore(append.parksConditionally))
     test('ST9 events are read by range and by session', withStore(append.readsRanges))
+    test('ST82 whole journals are read verified', withStore(append.verifiesWholeJournals))
     test('ST44 events of several runs are read by type', withStore(append.readsEventsOfRuns))
     test('ST10 values of 5 KB, 100 KB and 3 MB round-trip', withStore(payload.keepsLargeValues))
     test('ST10 a large input round-trips', withStore(payload.keepsLargeInput))
@@ -178,6 +181,20 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
       withSecondStore(change.notifiesOfOtherStores),
     )
   })
+}
+
+/** The rows of every run are those that its journal gives in an empty store. Runs that share a session change each other's rows. */
+async function assertRowsFollowJournals(store: Store): Promise<void> {
+  for (const project of ['default', 'other']) {
+    const runs = await Promise.all(
+      (await store.runs({ project })).map(async (row) => ({ row, events: await store.events(row.run_id) })),
+    )
+    const sessions = runs.flatMap(({ events }) => [...new Set(events.map(({ session_id }) => session_id))])
+    const shared = new Set(sessions.filter((id, index) => id !== undefined && sessions.indexOf(id) !== index))
+    for (const run of runs)
+      if (!run.events.some(({ session_id }) => shared.has(session_id)))
+        assert.deepEqual(await verifyRows(store, run), [])
+  }
 }
 
 /** Reads everything that a store holds about the projects of the test cases. */

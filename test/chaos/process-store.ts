@@ -91,7 +91,7 @@ export function processStore(faults: StoreFaults, inner: () => Store, writes: St
     sizeOfRuns: (ids) => read('sizeOfRuns', (store) => store.sizeOfRuns(ids)),
     deleteRuns: (ids) => write('deleteRuns', false, (store) => store.deleteRuns(ids)),
     compact: () => write('compact', false, (store) => store.compact()),
-    checkIntegrity: () => read('check', (store) => store.checkIntegrity()),
+    checkIntegrity: (run_id) => read('check', (store) => store.checkIntegrity(run_id)),
     close: () => inner().close(),
   }
 }

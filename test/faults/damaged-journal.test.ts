@@ -29,7 +29,7 @@ test.each([
   const resumed = await fixture.troupe('resume', run_id, '--workspace', '.', '--allow', 'Write(*)')
   expect(resumed.code).not.toBe(0)
   expect(resumed.err.replace(/\s+/g, ' ')).toMatch(problem)
-  expect(resumed.err.replace(/\s+/g, ' ')).toMatch(/restore a backup.*troupe doctor/)
+  expect(resumed.err.replace(/\s+/g, ' ')).toMatch(/restore a backup.*troupe verify/)
   expect(JSON.stringify(events())).toBe(before)
   const doctor = await fixture.troupe('doctor')
   expect([doctor.code, `${doctor.out}${doctor.err}`]).toEqual([1, expect.stringContaining(run_id)])

@@ -115,8 +115,8 @@ export class Appender {
       const current = runs.state(append.run_id)
       return appendFailure(validateAppend(append, current, newestCommand) ?? leaseLostError(append, current ?? run))
     }
-    this.#staged.set(append.run_id, { ...run, head, projection, status: projection.status })
-    const firstId = this.#tables.events.insert(run, append.events, batch)
+    const { firstId, hash } = this.#tables.events.insert(run, append.events, batch)
+    this.#staged.set(append.run_id, { ...run, head, projection, status: projection.status, hash })
     for (const [index, event] of append.events.entries())
       projectEvent(event, projectionRows(this.#tables, run, firstId + index))
     this.#tables.words.add(run, append.events.flatMap(wordsOfEvent))

@@ -39,10 +39,16 @@ export class BlobTable {
     this.#sql.insert.run(project, hash, content)
   }
 
-  load(project: string, { $blob, size }: BlobMarker): unknown {
-    const missing: MissingValue = { $missing: $blob, size }
+  /** The JSON of a value; `undefined` if it is missing. */
+  content(project: string, { $blob }: BlobMarker): string | undefined {
     const content = this.#sql.content.get(project, $blob)?.content
-    if (typeof content !== 'string') return missing
+    return typeof content === 'string' ? content : undefined
+  }
+
+  load(project: string, marker: BlobMarker): unknown {
+    const missing: MissingValue = { $missing: marker.$blob, size: marker.size }
+    const content = this.content(project, marker)
+    if (content === undefined) return missing
     try {
       return JSON.parse(content)
     } catch {

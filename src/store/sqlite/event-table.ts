@@ -3,8 +3,10 @@ import { TroupeError } from '../../errors.ts'
 import type { Event } from '../../kernel/event.ts'
 import type { EventRange } from '../store.ts'
 import type { BlobTable } from './blob-table.ts'
+import type { ChainCheck, ChainedRecord } from './event-chain.ts'
+import { chainHash } from './event-chain.ts'
 import type { BlobMarker, EncodedData } from './event-data.ts'
-import { decodeData } from './event-data.ts'
+import { contentHash, decodeData } from './event-data.ts'
 import type { Database } from './node-sqlite.ts'
 import type { SessionIds } from './session-ids.ts'
 
@@ -34,9 +36,10 @@ const COLUMNS = 'seq, at, events.type, sessions.session_id, data'
 export const JOINED_COLUMNS = `runs.run_id, runs.project, ${COLUMNS}`
 
 const MAX_ROWS_PER_INSERT = 16
+const COLUMNS_PER_ROW = 7
 
 function statements(db: Database) {
-  const range = `SELECT ${COLUMNS} FROM events LEFT JOIN sessions ON sessions.id = events.session
+  const range = `SELECT ${COLUMNS}, hash FROM events LEFT JOIN sessions ON sessions.id = events.session
     WHERE events.run = ? AND seq > ? AND seq <= ?`
   return {
     byId: db.prepare(
@@ -71,22 +74,29 @@ export class EventTable {
   }
 
   /**
-   * Returns the row id of the first event, by which gates, artifacts and sessions refer to it. The others follow without a
-   * gap: SQLite assigns the greatest row id plus 1, and the transaction keeps other writers out.
+   * Returns the hash of the last event, and the row id of the first, by which gates, artifacts and sessions refer to it. The others follow
+   * without a gap: SQLite assigns the greatest row id plus 1, and the transaction keeps other writers out.
    */
-  insert(run: RunKey, events: readonly Event[], encoded: readonly EncodedData[]): number {
+  insert(
+    run: RunKey & { hash: string | null },
+    events: readonly Event[],
+    encoded: readonly EncodedData[],
+  ): { firstId: number; hash: string } {
     let last = 0
+    let hash = run.hash ?? run.run_id
     for (let start = 0; start < events.length; start += MAX_ROWS_PER_INSERT) {
       const values: SQLInputValue[] = []
       for (const [index, event] of events.slice(start, start + MAX_ROWS_PER_INSERT).entries()) {
         const { data = '{}', blobs = [] } = encoded[start + index] ?? {}
         for (const blob of blobs) this.#blobs.put(run.project, blob)
         const session = event.session_id === undefined ? null : this.#sessionIds.intern(event.session_id)
-        values.push(run.id, event.seq, event.at, event.type, session, data)
+        const { seq, at, type, session_id = null } = event
+        hash = chainHash(hash, { seq, at, type, session_id, data })
+        values.push(run.id, seq, at, type, session, data, hash)
       }
-      last = Number(this.#insertStatement(values.length / 6).run(...values).lastInsertRowid)
+      last = Number(this.#insertStatement(values.length / COLUMNS_PER_ROW).run(...values).lastInsertRowid)
     }
-    return last - events.length + 1
+    return { firstId: last - events.length + 1, hash }
   }
 
   /** Reads one event. The blob of `omittedField` is not loaded. */
@@ -94,7 +104,8 @@ export class EventTable {
     return this.decodeJoined(this.#sql.byId.all(id), omittedField)[0]
   }
 
-  range(run: RunKey, { after = 0, to, limit, session_id }: EventRange): Event[] {
+  /** With `chain`, throws `store_corrupt` if the stored events or their values are not what was appended. */
+  range(run: RunKey, { after = 0, to, limit, session_id }: EventRange, chain?: ChainCheck): Event[] {
     const [lastSeq, maxRows] = [to ?? Number.MAX_SAFE_INTEGER, limit ?? -1]
     const session = session_id === undefined ? null : this.#sessionIds.find(session_id)
     if (session === undefined) return []
@@ -102,7 +113,15 @@ export class EventTable {
       session === null
         ? this.#sql.range.all(run.id, after, lastSeq, maxRows)
         : this.#sql.rangeOfSession.all(run.id, after, lastSeq, session, maxRows)
-    return (rows as unknown as EventRecord[]).map((record) => this.#decode(record, run))
+    return (rows as unknown as ChainedRecord[]).map((record) => {
+      if (!chain) return this.#decode(record, run)
+      // Gaps are reported by the caller, who knows the last `seq`.
+      const changed = chain.next(record).find(({ rule }) => rule === 'chain')
+      const load = (marker: BlobMarker) => this.#loadVerified(marker, run, record)
+      const event = toEvent(record, run.run_id, load)
+      if (changed) throw changedError(run.run_id, changed.problem)
+      return event
+    })
   }
 
   /** Runs share agents, tools and limits: their values are loaded once. */
@@ -141,11 +160,18 @@ export class EventTable {
     this.#blobs.rollback()
   }
 
+  #loadVerified(marker: BlobMarker, { run_id, project }: RunKey, { seq }: EventRecord): unknown {
+    const content = this.#blobs.content(project, marker)
+    if (content !== undefined && contentHash(content) === marker.$blob) return JSON.parse(content)
+    const problem = content === undefined ? 'is missing' : 'has changed content'
+    throw changedError(run_id, `a value of event ${seq} ${problem} (blob ${marker.$blob}, ${marker.size} bytes)`)
+  }
+
   #insertStatement(rows: number): StatementSync {
     const known = this.#inserts.get(rows)
     if (known) return known
-    const values = Array.from({ length: rows }, () => '(?, ?, ?, ?, ?, ?)').join(', ')
-    const statement = this.#db.prepare(`INSERT INTO events (run, seq, at, type, session, data) VALUES ${values}`)
+    const values = Array.from({ length: rows }, () => '(?, ?, ?, ?, ?, ?, ?)').join(', ')
+    const statement = this.#db.prepare(`INSERT INTO events (run, seq, at, type, session, data, hash) VALUES ${values}`)
     this.#inserts.set(rows, statement)
     return statement
   }
@@ -157,6 +183,12 @@ export class EventTable {
   }
 }
 
+function changedError(run_id: string, problem: string): TroupeError {
+  return new TroupeError('store_corrupt', `the journal of run ${run_id} is damaged: ${problem}; nothing was executed`, {
+    hint: `restore a backup of the store; find all damage with: troupe verify ${run_id}`,
+  })
+}
+
 function decodeEvent(
   json: string,
   load: (marker: BlobMarker, field: string) => unknown,
@@ -165,8 +197,9 @@ function decodeEvent(
   try {
     return decodeData(json, load)
   } catch (cause) {
+    if (cause instanceof TroupeError) throw cause
     throw new TroupeError('store_corrupt', `event ${seq} of run ${run_id} is damaged: its data is not JSON`, {
-      hint: 'nothing was changed; restore a backup of the store; find all damage with: troupe doctor',
+      hint: 'nothing was changed; restore a backup of the store; find all damage with: troupe verify',
       cause,
     })
   }

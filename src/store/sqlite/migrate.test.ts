@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createLeasedRun, expectRejection } from '../../testing/store/store-harness.ts'
-import { openConnection, openSqlite } from '../sqlite.ts'
+import { openSqlite } from '../sqlite.ts'
 import { APPLICATION_ID, applicationId } from './inspect-database.ts'
 import { MIGRATIONS, migrate, newestSchema, schemaVersion } from './migrate.ts'
 import { openDatabase } from './node-sqlite.ts'
+import { openConnection } from './open-connection.ts'
 
 let folder = ''
 let path = ''
@@ -40,7 +41,7 @@ test('ST28 a file with an older schema is migrated with all its content', async 
   await migrate(connection, [...MIGRATIONS, second])
   expect(schemaVersion(connection.db)).toBe(newestSchema() + 1)
   expect(connection.db.prepare('SELECT head, colour FROM runs').get()).toMatchObject({ head: 2, colour: null })
-  await expectRejection(migrate(connection), 'store_newer', /schema 5.*supports schemas 2 to 4 .*update troupe/)
+  await expectRejection(migrate(connection), 'store_newer', /schema 6.*supports schemas 2 to 5 .*update troupe/)
   connection.close()
 })
 
@@ -65,6 +66,6 @@ test('ST28 a file with schema 1 is rejected as too old and not changed', async (
   db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = 1; CREATE TABLE words (id, word)`)
   db.close()
   const before = readFileSync(path)
-  await expectRejection(openSqlite(path), 'store_older', /has schema 1; .*supports schemas 2 to 4 .*--store/)
+  await expectRejection(openSqlite(path), 'store_older', /has schema 1; .*supports schemas 2 to 5 .*--store/)
   expect(readFileSync(path)).toEqual(before)
 })

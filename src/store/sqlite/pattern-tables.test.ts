@@ -86,7 +86,7 @@ test('ST74 another process reads the declared tables with plain SQL while the st
 test('ST66 a file without projections has no tables of patterns, and one of the schema before is migrated', async () => {
   await (await openSqlite(path)).close()
   const db = openDatabase(path)
-  db.exec('DROP TABLE projections; DROP TABLE run_words; PRAGMA user_version = 2')
+  db.exec('DROP TABLE projections; DROP TABLE run_words; ALTER TABLE events DROP COLUMN hash; PRAGMA user_version = 2')
   db.close()
   const store = await openSqlite(path)
   expect(readFromOtherProcess("SELECT name FROM sqlite_schema WHERE name LIKE 'review%'")).toEqual([])

@@ -45,7 +45,14 @@ test('ST30 a value whose blob is missing reads as $missing with hash and size, a
   side.exec('DELETE FROM blobs WHERE length(content) > 4096')
   const read = (await store.events('r1'))[1]?.data
   expect(read).toEqual({ key: 'k', value: { $missing: hash, size: 10_002 }, other: 1 })
-  expect(await store.checkIntegrity()).toEqual([expect.stringMatching(`run r1, event 2: value is missing .*${hash}`)])
+  expect(await store.checkIntegrity()).toEqual([
+    {
+      rule: 'blob',
+      run_id: 'r1',
+      seq: 2,
+      message: expect.stringMatching(`run r1, event 2: value is missing .*${hash}`),
+    },
+  ])
 })
 
 test('ST30 checkIntegrity names a command whose blob is missing', async () => {
@@ -54,7 +61,11 @@ test('ST30 checkIntegrity names a command whose blob is missing', async () => {
   expect(await store.checkIntegrity()).toEqual([])
   side.exec('DELETE FROM blobs WHERE length(content) > 4096')
   expect(await store.checkIntegrity()).toEqual([
-    expect.stringMatching(/run r1, command 1: action\.text is missing \(blob [\w-]{24}, 20002 bytes\)/),
+    {
+      rule: 'blob',
+      run_id: 'r1',
+      message: expect.stringMatching(/run r1, command 1: action\.text is missing \(blob [\w-]{24}, 20002 bytes\)/),
+    },
   ])
 })
 
@@ -63,7 +74,9 @@ test('ST30 checkIntegrity names a blob with changed content', async () => {
   await writer.append('custom:note', { key: 'k', value: large })
   side.exec("UPDATE blobs SET content = 'garbage' WHERE length(content) > 4096")
   expect((await store.events('r1'))[1]?.data).toMatchObject({ value: { size: 10_002 } })
-  expect(await store.checkIntegrity()).toEqual([expect.stringMatching('has changed content')])
+  expect(await store.checkIntegrity()).toMatchObject([
+    { rule: 'blob', message: expect.stringMatching(/event 2: value has changed content/) },
+  ])
 })
 
 test('ST30 checkIntegrity names a journal with a gap', async () => {
@@ -71,7 +84,9 @@ test('ST30 checkIntegrity names a journal with a gap', async () => {
   await writer.append('custom:note', { key: 'k' })
   await writer.append('custom:note', { key: 'l' })
   side.exec('DELETE FROM events WHERE seq = 2')
-  expect(await store.checkIntegrity()).toEqual(['run r1 is at event 3 but has 2 events up to 3'])
+  expect(await store.checkIntegrity()).toEqual([
+    { rule: 'sequence', run_id: 'r1', seq: 2, message: 'run r1: event 2 is missing' },
+  ])
 })
 
 test('ST31 an event above 32 MB is rejected for its run only', async () => {
@@ -156,5 +171,7 @@ test('ST30 checkIntegrity names an event whose data is not JSON', async () => {
   const writer = await createLeasedRun(store, 'r1')
   await writer.append('custom:note', { key: 'k' })
   side.exec(`UPDATE events SET data = '{"key":' WHERE seq = 2`)
-  expect(await store.checkIntegrity()).toEqual(['run r1, event 2: the data is not JSON'])
+  expect(await store.checkIntegrity()).toEqual([
+    { rule: 'data', run_id: 'r1', seq: 2, message: 'run r1, event 2: the data is not JSON' },
+  ])
 })

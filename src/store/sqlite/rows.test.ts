@@ -14,10 +14,11 @@ import {
   testClaimant,
   testRunStart,
 } from '../../testing/store/store-harness.ts'
-import { openConnection, openSqlite } from '../sqlite.ts'
+import { openSqlite } from '../sqlite.ts'
 import type { Store } from '../store.ts'
 import { migrate, newestSchema, schemaVersion } from './migrate.ts'
 import type { Database } from './node-sqlite.ts'
+import { openConnection } from './open-connection.ts'
 import { openDatabase } from './node-sqlite.ts'
 
 let path = ''
@@ -99,7 +100,7 @@ test('ST36 a missing text or agent reads as $missing, and checkIntegrity names i
   expect(response?.data).toMatchObject({ message: { role: 'assistant', content: [{ type: 'text', text: missing }] } })
   expect(end?.data).toMatchObject({ text: missing, turn_count: 1 })
   expect(await store.session('s1')).toMatchObject({ agent: '', text: '', status: 'completed' })
-  const problems = (await store.checkIntegrity()).join('\n')
+  const problems = (await store.checkIntegrity()).map(({ message }) => message).join('\n')
   expect(problems).toMatch(/run r1, event 3: message\.content\[0\]\.text is missing \(blob [\w-]{24}, 1322 bytes\)/)
   expect(problems).toMatch(/event 2: agent is missing/)
 })

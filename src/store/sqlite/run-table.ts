@@ -15,6 +15,8 @@ import type { Database, Statement } from './node-sqlite.ts'
 /** The keys, the lease and the projection of a run: everything an append checks and changes. */
 export interface RunState extends RunKey, RunLeaseState {
   projection: RunProjection
+  /** The hash of the last event, which the next one continues. */
+  hash: string | null
 }
 
 interface RunRecord extends Omit<RunRow, 'usage' | 'tags'> {
@@ -24,12 +26,13 @@ interface RunRecord extends Omit<RunRow, 'usage' | 'tags'> {
   tags: string | null
 }
 
-type StateRecord = Omit<RunRecord, 'pattern' | 'title' | 'tags' | 'created_at' | 'open_gates'>
+type StateRecord = Omit<RunRecord, 'pattern' | 'title' | 'tags' | 'created_at' | 'open_gates'> & Pick<RunState, 'hash'>
 
 const COUNT_OPEN_GATES = 'SELECT count(*) FROM gates WHERE gates.run = runs.id AND answered_event IS NULL'
 const COLUMNS = `id, run_id, project, pattern, title, tags, status, stop_reason, created_at, ended_at, head, epoch, owner,
   lease_until, usage, CASE WHEN ended_at IS NULL THEN (${COUNT_OPEN_GATES}) ELSE 0 END AS open_gates`
-const STATE_COLUMNS = 'id, run_id, project, status, stop_reason, ended_at, head, epoch, owner, lease_until, usage'
+const STATE_COLUMNS = `id, run_id, project, status, stop_reason, ended_at, head, epoch, owner, lease_until, usage,
+  (SELECT hash FROM events WHERE events.run = runs.id AND seq = head) AS hash`
 const SELECT_RUNS = `SELECT ${COLUMNS} FROM runs WHERE project = ? AND pattern = ifnull(?, pattern)
   AND status IN (SELECT value FROM json_each(?)) AND id < ?`
 const WITH_TAGS = `AND NOT EXISTS (
@@ -104,7 +107,18 @@ export class RunTable {
     const inserted = this.#sql.insert.run(...row)
     if (inserted.changes === 0) throw duplicateRunError(run_id)
     const id = Number(inserted.lastInsertRowid)
-    return { id, run_id, project, status, epoch, head: 1, owner, lease_until, projection: NEW_RUN_PROJECTION }
+    return {
+      id,
+      run_id,
+      project,
+      status,
+      epoch,
+      head: 1,
+      owner,
+      lease_until,
+      projection: NEW_RUN_PROJECTION,
+      hash: null,
+    }
   }
 
   row(run_id: string): RunRow | undefined {
@@ -239,8 +253,8 @@ function toRow({ id: _id, usage, tags, ...row }: RunRecord, now: number): RunRow
 }
 
 function toState(record: StateRecord): RunState {
-  const { id, run_id, project, status, epoch, head, owner, lease_until, stop_reason, ended_at } = record
+  const { id, run_id, project, status, epoch, head, owner, lease_until, stop_reason, ended_at, hash } = record
   const usage = parseUsage(record.usage)
   const projection: RunProjection = { status, stop_reason: stop_reason as StopReason | null, ended_at, usage }
-  return { id, run_id, project, status, epoch, head, owner, lease_until, projection }
+  return { id, run_id, project, status, epoch, head, owner, lease_until, projection, hash }
 }

@@ -296,6 +296,11 @@ function addControlCommands(program: Command, add: AddCommand): void {
   add(program, 'backup', backUp)
     .description('copy the store to a new file, also while it is in use')
     .argument('<file>', 'the new file; use it later with --store')
+  const verify = async (cli: Cli, [run]: string[]) =>
+    (await import('./commands/verify-command.ts')).verifyCommand(cli, run)
+  add(program, 'verify', verify)
+    .description('check the journals for damage, and all that is derived from them; exits with 1 if there is some')
+    .argument('[run]', 'run id or unique prefix; without it, the whole store')
   add(program, 'prune', async (cli) => (await import('./commands/prune-command.ts')).pruneCommand(cli))
     .description('delete runs that ended long ago, and shrink the store')
     .requiredOption('--older-than <age>', 'age of the runs, such as 30d, 12h or 2w')

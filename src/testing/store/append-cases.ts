@@ -149,6 +149,19 @@ export async function readsRanges(store: Store): Promise<void> {
   await expectRejection(store.events('r0'), 'unknown_run', /r1/)
 }
 
+/** Several pages, owners and batches, with values that are stored apart. */
+export async function verifiesWholeJournals(store: Store): Promise<void> {
+  const first = await createLeasedRun(store, 'r1')
+  const long = (n: number) => first.nextEvent('custom:note', { key: `n${n}`, text: `${n} long `.repeat(1000) }, 's1')
+  await first.tryAppend(Array.from({ length: 600 }, (_, n) => (n % 50 === 0 ? long(n) : noteEvent(first, n))))
+  const second = await takeOverRun(store, 'r1', 'b')
+  await second.append('custom:note', { key: 'after the takeover' })
+  await second.tryAppend([noteEvent(second, 1), noteEvent(second, 2, 's2')], { sync: 'full' })
+  assert.deepEqual(await store.events('r1', { verify: true }), await store.events('r1'))
+  assert.deepEqual(await store.checkIntegrity('r1'), [])
+  await expectRejection(store.events('r0', { verify: true }), 'unknown_run')
+}
+
 /** Large values make a store answer late, so that the appends overlap. */
 export async function acceptsConcurrentAppends(store: Store): Promise<void> {
   const writers = await Promise.all(Array.from({ length: 12 }, (_, n) => createLeasedRun(store, `r${n}`)))

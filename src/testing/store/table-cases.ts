@@ -308,6 +308,9 @@ export async function survivesFailingProjections(store: Store): Promise<void> {
   assert.deepEqual(await idsOf(store), ['a', 'c'])
   assert.equal((await store.run('r1'))?.head, 5)
   assert.deepEqual(await store.checkIntegrity(), [
-    "the tables of the pattern 'shop' lack event 3 (custom:order) of run r1: no such order",
+    {
+      rule: 'table',
+      message: "the tables of the pattern 'shop' lack event 3 (custom:order) of run r1: no such order",
+    },
   ])
 }

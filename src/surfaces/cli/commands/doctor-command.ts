@@ -100,7 +100,7 @@ async function storeCheck(cli: Cli, troupe: Troupe): Promise<DoctorCheck> {
     const count = next === null ? pluralize(runs.length, 'run') : 'more than 1,000 runs'
     return { name: 'store', status: 'ok', message: `${location} · ${count}`, hint: '' }
   }
-  const hint = 'back up the file first; Troupe never repairs a store'
+  const hint = 'find out more with: troupe verify; restore a backup: Troupe never repairs a store'
   return { name: 'store', status: 'error', message: `${location}: ${problems.join('; ')}`, hint }
 }
 
@@ -136,26 +136,19 @@ async function worktreeChecks(cli: Cli, troupe: Troupe): Promise<DoctorCheck[]> 
 }
 
 async function journalChecks(cli: Cli, troupe: Troupe, runId: string): Promise<DoctorCheck[]> {
-  const { verifyJournal } = await import('../../../index.ts')
   const { run_id } = await findRun(cli, troupe, runId)
-  const events = await troupe.events(run_id).all()
-  const findings = verifyJournal(events)
+  const { events, findings } = await troupe.verify(run_id)
   if (findings.length === 0) {
     return [
       {
         name: 'journal',
         status: 'ok',
-        message: `${run_id} · ${pluralize(events.length, 'event')}, no violations`,
+        message: `${run_id} · ${pluralize(events, 'event')}, no violations`,
         hint: '',
       },
     ]
   }
-  return findings.map(({ seq, rule, message }): DoctorCheck => {
-    return {
-      name: 'journal',
-      status: 'error',
-      message: `${run_id} event ${seq} violates ${rule}: ${message}`,
-      hint: '',
-    }
+  return findings.map(({ rule, message, hint }): DoctorCheck => {
+    return { name: 'journal', status: 'error', message: `${rule}: ${message}`, hint }
   })
 }

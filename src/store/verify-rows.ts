@@ -1,0 +1,123 @@
+import type { Event } from '../kernel/event.ts'
+import { MemoryStore } from './memory.ts'
+import type { ArtifactRow, GateRow, RunRow, SessionRow, Store, StoreProblem } from './store.ts'
+
+/** A run with its whole journal. */
+export interface StoredRun {
+  row: RunRow
+  events: readonly Event[]
+}
+
+/**
+ * Compares the rows of a run, of its sessions, gates and artifacts with those that its journal gives in an empty store. Both stores satisfy
+ * one contract, so that every difference is damage. A journal with gaps gives no rows: the result is empty.
+ */
+export async function verifyRows(store: Store, { row, events }: StoredRun): Promise<StoreProblem[]> {
+  const [start, ...rest] = events
+  if (!start || events.some(({ seq }, index) => seq !== index + 1)) return []
+  const { run_id } = row
+  const expected = new MemoryStore({ now: () => 0 })
+  const { project, epoch } = await expected.createRun(start, { owner: 'verify', ttl_ms: 1 })
+  const [outcome] = expected.append([{ run_id, project, epoch, events: rest, sync: 'normal' }])
+  if (outcome && !outcome.ok) return [{ rule: 'row', run_id, message: `run ${run_id}: ${outcome.error.message}` }]
+  const scope = { run_id, expected, store }
+  return [
+    ...differences(`run ${run_id}`, runFields(row), runFields(await expected.run(run_id))),
+    ...(await sessionProblems(scope, project)),
+    ...(await gateProblems(scope)),
+    ...(await artifactProblems(scope)),
+  ].map((message) => ({ rule: 'row', run_id, message }))
+}
+
+interface RowScope {
+  run_id: string
+  /** Has this run only. */
+  expected: MemoryStore
+  store: Store
+}
+
+function runFields(row: RunRow | undefined): object | undefined {
+  if (!row) return undefined
+  const { epoch: _epoch, owner: _owner, lease_until: _lease, ...fields } = row
+  return fields
+}
+
+async function sessionProblems({ run_id, expected, store }: RowScope, project: string): Promise<string[]> {
+  const problems: string[] = []
+  const wanted = await expected.sessions({ project, run_id })
+  const found = new Set((await store.sessions({ project, run_id })).map(({ session_id }) => session_id))
+  for (const session of wanted) {
+    const { session_id } = session
+    const name = `run ${run_id}: session ${session_id}`
+    if (!found.delete(session_id)) {
+      problems.push(`${name} is missing`)
+      continue
+    }
+    const row = await store.session(session_id)
+    const segments = await store.segments(session_id)
+    const inRun = segments.filter((segment) => segment.run_id === run_id)
+    const isOwn = inRun.length === segments.length
+    // A session may have gone on in another run, whose events are newer.
+    if (row?.run_id === run_id)
+      problems.push(...differences(name, sessionFields(row, isOwn), sessionFields(session, isOwn)))
+    problems.push(...differences(name, { segments: inRun }, { segments: await expected.segments(session_id) }))
+  }
+  return [...problems, ...[...found].map((id) => `run ${run_id}: session ${id} is not in its journal`)]
+}
+
+/** Earlier segments, in other runs, give the time of the opening, and the text and usage until this one has ended. */
+function sessionFields(row: SessionRow, isOwn: boolean): object {
+  const { holder: _holder, opened_at, text, turn_count, usage, ...fields } = row
+  return {
+    ...fields,
+    ...(isOwn && { opened_at }),
+    ...((isOwn || row.ended_at !== null) && { text, turn_count, usage }),
+  }
+}
+
+async function gateProblems({ run_id, expected, store }: RowScope): Promise<string[]> {
+  const byId = (gates: readonly GateRow[]) => gates.map(({ gate_id }) => gate_id).sort()
+  const [open, wanted] = [await store.openGates({ run_id }), await expected.openGates({ run_id })]
+  return differences(`run ${run_id}`, { 'open gates': byId(open) }, { 'open gates': byId(wanted) })
+}
+
+async function artifactProblems({ run_id, expected, store }: RowScope): Promise<string[]> {
+  const key = ({ name, version }: Pick<ArtifactRow, 'name' | 'version'>) => `${name} v${version}`
+  const wanted = await expected.artifacts(run_id)
+  const found = new Set((await store.artifacts(run_id)).map(key))
+  const problems: string[] = []
+  for (const artifact of wanted) {
+    const label = `run ${run_id}: artifact ${key(artifact)}`
+    if (!found.delete(key(artifact))) problems.push(`${label} is missing`)
+    else {
+      const { name, version } = artifact
+      const [row, own] = [await store.artifact(run_id, name, version), await expected.artifact(run_id, name, version)]
+      problems.push(...differences(label, { ...row }, { ...own }))
+    }
+  }
+  return [...problems, ...[...found].map((name) => `run ${run_id}: artifact ${name} is not in its journal`)]
+}
+
+/** One message per field of the row that differs. */
+function differences(name: string, row: object | undefined, journal: object | undefined): string[] {
+  const [found, wanted] = [row ?? {}, journal ?? {}] as [Record<string, unknown>, Record<string, unknown>]
+  return [...new Set([...Object.keys(found), ...Object.keys(wanted)])].flatMap((field) => {
+    const [stored, given] = [toText(found[field]), toText(wanted[field])]
+    return stored === given ? [] : [`${name}: \`${field}\` is ${shorten(stored)}, its journal gives ${shorten(given)}`]
+  })
+}
+
+/** JSON with sorted fields. */
+function toText(value: unknown): string {
+  const sorted = (_key: string, part: unknown) =>
+    typeof part === 'object' && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part
+  return JSON.stringify(value, sorted) ?? 'missing'
+}
+
+const MAX_SHOWN = 120
+
+function shorten(text: string): string {
+  return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}…`
+}

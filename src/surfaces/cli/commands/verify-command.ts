@@ -1,0 +1,28 @@
+import type { VerifyFinding } from '../../../index.ts'
+import { pluralize } from '../../../views/format-amount.ts'
+import type { Cli } from '../cli.ts'
+import { printJson } from '../cli.ts'
+import { EXIT } from '../exit-code.ts'
+import { findRun } from '../find-run.ts'
+import { withTroupe } from '../open-troupe.ts'
+import { doctorCheckLines } from '../render/doctor-checks.ts'
+
+/** Checks the store, or one run, for damage. */
+export function verifyCommand(cli: Cli, run: string | undefined): Promise<number> {
+  return withTroupe(cli, 'existing', async (troupe) => {
+    const report = await troupe.verify(run === undefined ? undefined : (await findRun(cli, troupe, run)).run_id)
+    const { location, runs, events, findings } = report
+    const isSound = findings.length === 0
+    if (cli.options.json) printJson(cli, report)
+    else {
+      for (const line of doctorCheckLines(findings.map(toCheck), cli.terminal.out)) cli.terminal.print(line)
+      const checked = `${location}: ${pluralize(runs, 'run')} with ${pluralize(events, 'event')} checked`
+      cli.terminal.note(`${checked}, ${isSound ? 'no damage' : pluralize(findings.length, 'finding')}`)
+    }
+    return isSound ? EXIT.done : EXIT.failed
+  })
+}
+
+function toCheck({ rule, message, hint }: VerifyFinding) {
+  return { name: rule, status: 'error' as const, message, hint }
+}
