@@ -85,6 +85,11 @@ export interface WorktreeChanges {
   skipped: SkippedChange[]
 }
 
+export interface StagedChanges extends WorktreeChanges {
+  /** The files of the worktree, as a tree of git: `commit` can commit exactly what was looked at. */
+  tree: string
+}
+
 export interface Commit extends WorktreeChanges {
   /** The tip of the branch. `files` are the changes since `base`, not since the commit before. */
   head: string
@@ -141,8 +146,10 @@ export interface Leftover {
   uncommitted: number
 }
 
-/** The content of commits: what is read here was committed, whatever a worktree holds. */
+/** Reads from the repository itself, whatever the worktrees hold. */
 export interface RepositoryReader {
+  /** The worktrees of this and other runs, also those of which only the branch or the folder is left. */
+  listWorktrees(signal?: AbortSignal): Promise<WorktreeId[]>
   /** The files at a commit or branch. */
   listFiles(ref: string, signal?: AbortSignal): Promise<string[]>
   /** The text of a file at a commit or branch; `undefined` if there is none, or it is no text or longer than 1 MB. */
@@ -160,9 +167,9 @@ export interface Repository extends RepositoryReader {
   /** Opens a worktree on its branch, created at `base` (default: the user's `HEAD`). An existing branch of this name is continued. */
   openWorktree(request: { id: WorktreeId; base?: string }, signal?: AbortSignal): Promise<Worktree>
   /** The changes of a worktree since `base` (default: its own), committed or not, untracked files included. */
-  changes(request: { id: WorktreeId; base?: string }, signal?: AbortSignal): Promise<WorktreeChanges>
-  /** Commits everything that has changed, without hooks and signature, as the user of the git config. */
-  commit(request: { id: WorktreeId; message: string }, signal?: AbortSignal): Promise<Commit>
+  changes(request: { id: WorktreeId; base?: string }, signal?: AbortSignal): Promise<StagedChanges>
+  /** Commits everything that has changed, or `tree` of `changes`, without hooks and signature, as the user of the git config. */
+  commit(request: { id: WorktreeId; message: string; tree?: string }, signal?: AbortSignal): Promise<Commit>
   /** Merges two commits or branches in memory; changes no worktree and no branch. */
   preflightMerge(request: { ours: string; theirs: string }, signal?: AbortSignal): Promise<MergePreview>
   /** Merges a commit or branch into the branch of a worktree and updates its files. With conflicts nothing changes. */
@@ -180,6 +187,6 @@ export interface Repository extends RepositoryReader {
   removeWorktree(request: { id: WorktreeId; branch: 'keep' | 'delete' }, signal?: AbortSignal): Promise<void>
   /** Creates or moves a branch `troupe/…` to the tip of a worktree, for the result of a run. */
   setBranch(request: { id: WorktreeId; branch: string }, signal?: AbortSignal): Promise<void>
-  /** Worktrees and branches of this and other runs in this repository. */
+  /** The same as `listWorktrees`, with what is in them. */
   leftovers(signal?: AbortSignal): Promise<Leftover[]>
 }

@@ -58,9 +58,10 @@ export async function removeWorktrees(
   signal?: AbortSignal,
 ): Promise<void> {
   const { run_id, name: prefix } = worktreeId(context, '')
-  for (const { id } of await repository.leftovers(signal))
-    if (id.run_id === run_id && id.name.startsWith(prefix))
-      await repository.removeWorktree({ id, branch: 'delete' }, signal)
+  const ids = (await repository.listWorktrees(signal)).filter(
+    (id) => id.run_id === run_id && id.name.startsWith(prefix),
+  )
+  await Promise.all(ids.map((id) => repository.removeWorktree({ id, branch: 'delete' }, signal)))
 }
 
 /** Records the beginning of a phase; `under` tells apart phases that come more than once in a round. */

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { CheckoutFeature, CheckoutState, RepositoryRefusal } from '../../kernel/repository.ts'
 import { isWithin, resolveRealPath } from '../files/protected-paths.ts'
 import type { Git } from './git-client.ts'
+import { findWorkingTree, readConfigState } from './git-files.ts'
 import type { GitProgram } from './git-process.ts'
 import { runGit } from './git-process.ts'
 import { repositoryFolder } from './worktree-place.ts'
@@ -16,7 +17,6 @@ export interface Checkout {
   gitFolder: string
   /** The workspace relative to `top`; empty if they are the same. */
   prefix: string
-  head: string
   /** The folder for worktrees of this repository. */
   worktrees: string
 }
@@ -49,9 +49,16 @@ export async function findCheckout(
     common: resolveRealPath(common),
     gitFolder: resolveRealPath(gitFolder),
     prefix: folder.slice(realTop.length + 1),
-    head,
     worktrees: repositoryFolder(resolveRealPath(root), { top: realTop, common: resolveRealPath(common) }),
   }
+}
+
+/** Everything that `findCheckout` depends on, as text to compare; `undefined` if it may change unseen. */
+export function readCheckoutState({ workspace, root }: CheckoutLocation): string | undefined {
+  const folder = resolveRealPath(workspace)
+  const top = findWorkingTree(folder)
+  const config = top === undefined ? undefined : readConfigState(top)
+  return config === undefined ? undefined : JSON.stringify([folder, top, config, resolveRealPath(root)])
 }
 
 /** Why this git cannot be used; `undefined` if it can. */
@@ -144,14 +151,18 @@ export async function describeCheckout(
   checkout: Checkout,
   signal: AbortSignal | undefined,
 ): Promise<CheckoutState> {
-  const { top, head, gitFolder } = checkout
-  const branch = await git.run(['symbolic-ref', '--quiet', '--short', 'HEAD'], { signal, statuses: [0, 1] })
-  const status = await git.text(['status', '--porcelain', '-z', '--ignore-submodules=dirty', '--no-renames'], {
-    signal,
-  })
+  const { top, gitFolder } = checkout
+  const listChanges = ['status', '--porcelain', '-z', '--ignore-submodules=dirty', '--no-renames']
+  const [head, branch, status, listed, features] = await Promise.all([
+    git.text(['rev-parse', 'HEAD^{commit}'], { signal }),
+    git.run(['symbolic-ref', '--quiet', '--short', 'HEAD'], { signal, statuses: [0, 1] }),
+    git.text(listChanges, { signal }),
+    git.text(['ls-tree', '-r', '-z', 'HEAD'], { signal }),
+    findFeatures(git, checkout, signal),
+  ])
   const entries = status.split('\0').filter((entry) => entry !== '')
   const untracked = entries.filter((entry) => entry.startsWith('?? ')).length
-  const tree = (await git.text(['ls-tree', '-r', '-z', head], { signal })).split('\0').filter((line) => line !== '')
+  const tree = listed.split('\0').filter((line) => line !== '')
   const submodules = tree.filter((line) => line.startsWith('160000 ')).map((line) => line.slice(line.indexOf('\t') + 1))
   const operation = operationInProgress(gitFolder)
   const state = {
@@ -160,7 +171,7 @@ export async function describeCheckout(
     ...(branch.status === 0 ? { branch: branch.stdout.toString('utf8').trim() } : undefined),
     dirty: { tracked: entries.length - untracked, untracked },
     submodules,
-    features: await findFeatures(git, checkout, signal),
+    features,
     ...(operation ? { operation } : undefined),
     files: tree.length - submodules.length,
   }
@@ -172,17 +183,22 @@ async function findFeatures(
   { common, gitFolder }: Checkout,
   signal: AbortSignal | undefined,
 ): Promise<CheckoutFeature[]> {
-  const isSet = async (key: string) => {
-    const args = ['config', '--type=bool', '--get-regexp', key]
-    const { stdout } = await git.run(args, { signal, statuses: [0, 1] })
-    return / true$/m.test(stdout.toString('utf8'))
-  }
-  const lfs = ['grep', '-q', '--no-textconv', 'filter=lfs', 'HEAD', '--', '*.gitattributes']
+  const searchLfs = ['grep', '-q', '--no-textconv', 'filter=lfs', 'HEAD', '--', '*.gitattributes']
+  const searchSettings = ['config', '--type=bool', '--get-regexp', '^(core\\.sparsecheckout|remote\\..*\\.promisor)$']
+  const [lfs, settings] = await Promise.all([
+    git.run(searchLfs, { signal, statuses: [0, 1] }),
+    git.run(searchSettings, { signal, statuses: [0, 1] }),
+  ])
+  const isSet = (key: RegExp) =>
+    settings.stdout
+      .toString('utf8')
+      .split('\n')
+      .some((line) => key.test(line) && line.endsWith(' true'))
   const found: [CheckoutFeature, boolean][] = [
-    ['lfs', (await git.run(lfs, { signal, statuses: [0, 1] })).status === 0],
-    ['sparse', await isSet('^core\\.sparsecheckout$')],
+    ['lfs', lfs.status === 0],
+    ['sparse', isSet(/^core\.sparsecheckout /)],
     ['shallow', existsSync(join(common, 'shallow'))],
-    ['partial', await isSet('^remote\\..*\\.promisor$')],
+    ['partial', isSet(/^remote\..*\.promisor /)],
     ['linked', gitFolder !== common],
   ]
   return found.filter(([, isThere]) => isThere).map(([feature]) => feature)

@@ -45,7 +45,7 @@ export async function restorePaths(
   { id, base, paths }: { id: WorktreeId; base: string; paths: readonly string[] },
 ): Promise<void> {
   const { git, signal } = scope
-  const place = await requireWorktree(scope, id)
+  const place = requireWorktree(scope, id)
   const commit = await requireCommit(scope, base)
   const existing = new Set(await listFiles(scope, commit))
   const options = { signal, worktree: place.path }

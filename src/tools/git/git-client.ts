@@ -6,6 +6,7 @@ import type { GitFolders } from './git-errors.ts'
 import { toGitError } from './git-errors.ts'
 import type { GitCommand, GitOutput, GitProgram } from './git-process.ts'
 import { runGit, SAFE_SETTINGS, settingsEnvironment } from './git-process.ts'
+import type { ProgramSettings } from './program-settings.ts'
 
 export interface GitOptions extends Omit<GitCommand, 'args'> {
   /** Statuses that are no failure. Default: 0. */
@@ -22,22 +23,21 @@ export interface Git {
   text(args: readonly string[], options?: GitOptions): Promise<string>
 }
 
+export interface GitDeps {
+  program: GitProgram
+  settingsFor: ProgramSettings
+}
+
 const LOCK = /Unable to create '(.+\.lock)': File exists/
 const LOCK_ATTEMPTS = 40
 const LOCK_DELAY_MS = 250
 
-/** For one operation: the names of the programs to disable are read once for each folder. */
-export function createGit(program: GitProgram, folder: string, folders: GitFolders): Git {
-  const settingsByFolder = new Map<string, Promise<(readonly [string, string])[]>>()
-  const settingsOf = (from: string, signal: AbortSignal | undefined) => {
-    const known = settingsByFolder.get(from) ?? programSettings(program, from, signal)
-    settingsByFolder.set(from, known)
-    return known
-  }
+/** Git in the working tree `folder`, or in a linked one of the same repository. */
+export function createGit({ program, settingsFor }: GitDeps, folder: string, folders: GitFolders): Git {
   const run = async (args: readonly string[], options: GitOptions = {}): Promise<GitOutput> => {
     const { statuses = [0], worktree, ...command } = options
     const from = worktree ?? folder
-    const settings = await settingsOf(from, options.signal)
+    const settings = await settingsFor(from, options.signal)
     const env = { ...settingsEnvironment([...SAFE_SETTINGS, ...settings]), ...command.env }
     const located = ['-C', from, ...args]
     for (let attempt = 1; ; attempt++) {
@@ -58,31 +58,6 @@ export function createGit(program: GitProgram, folder: string, folders: GitFolde
 /** Locks of worktrees that Troupe opened; those of the checkout belong to the user. */
 function isOwnLock(lock: string, { repository }: GitFolders): boolean {
   return isWithin(lock, `${repository}/worktrees`)
-}
-
-/**
- * Settings that disable the programs of the repository's config, whose names are free: filters (clean, smudge), merge drivers, and converters
- * for diffs. Without its driver a merge of such a file is a conflict: an empty driver would silently take one side.
- */
-async function programSettings(
-  program: GitProgram,
-  folder: string,
-  signal: AbortSignal | undefined,
-): Promise<(readonly [string, string])[]> {
-  const args = ['-C', folder, 'config', '--list', '--includes', '--name-only', '-z']
-  const { stdout } = await runGit(program, { args, signal })
-  const settings = new Map<string, string>()
-  for (const key of stdout.toString('utf8').split('\0')) {
-    const [, section = '', name] = /^(filter|merge|diff)\.(.+)\.[a-z0-9-]+$/s.exec(key) ?? []
-    if (name === undefined) continue
-    if (section === 'merge') settings.set(`merge.${name}.driver`, 'false')
-    if (section === 'diff') for (const end of ['command', 'textconv']) settings.set(`diff.${name}.${end}`, '')
-    if (section === 'filter') {
-      for (const end of ['clean', 'smudge', 'process']) settings.set(`filter.${name}.${end}`, '')
-      settings.set(`filter.${name}.required`, 'false')
-    }
-  }
-  return [...settings]
 }
 
 /**

@@ -181,6 +181,24 @@ describe('changes and commits', () => {
     expect((await repository.changes({ id: ID })).files).toEqual([])
   })
 
+  test('GT12 with `tree`, exactly what was looked at is committed', async () => {
+    const { repository, git } = fixture
+    const worktree = await repository.openWorktree({ id: ID })
+    write(worktree, 'a.txt', 'checked\n')
+    const { tree, files } = await repository.changes({ id: ID })
+    write(worktree, 'a.txt', 'written later\n')
+    write(worktree, 'later.txt', 'later\n')
+    const commit = await repository.commit({ id: ID, message: 'Change', tree })
+    expect(commit).toMatchObject({ files, skipped: [], unresolved: [] })
+    expect(git('show', `${worktree.branch}:a.txt`)).toBe('checked')
+    expect(git('ls-tree', '--name-only', worktree.branch).split('\n')).not.toContain('later.txt')
+    expect(await repository.commit({ id: ID, message: 'Change', tree })).toEqual(commit)
+    // A tree that `git gc` has removed is made again from the files.
+    const missing = '0123456789'.repeat(4)
+    const next = await repository.commit({ id: ID, message: 'More', tree: missing })
+    expect(next.files.map(({ path }) => path)).toEqual(['a.txt', 'later.txt'])
+  })
+
   test('GT12 the author is the user of the git config, or a neutral identity, and nothing is signed', async () => {
     const { repository, git, folder } = fixture
     git('config', 'commit.gpgSign', 'true')

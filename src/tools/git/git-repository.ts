@@ -1,30 +1,23 @@
-import type { Dirent } from 'node:fs'
-import { existsSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { TroupeError } from '../../errors.ts'
-import type { CheckoutState, Leftover, Repository, RepositoryRefusal, WorktreeId } from '../../kernel/repository.ts'
+import type { CheckoutState, Repository, RepositoryRefusal, WorktreeId } from '../../kernel/repository.ts'
 import { KeyedMutex } from '../files/keyed-mutex.ts'
-import { isWithin } from '../files/protected-paths.ts'
 import { findProgram } from '../search/ripgrep.ts'
-import { checkVersion, describeCheckout, findCheckout, isRefusal } from './checkout.ts'
+import type { Checkout } from './checkout.ts'
+import { checkVersion, describeCheckout, findCheckout, isRefusal, readCheckoutState } from './checkout.ts'
 import { diffCommits, listFiles, readFileAt, restorePaths } from './commit-reader.ts'
+import type { GitDeps } from './git-client.ts'
 import { createGit } from './git-client.ts'
 import { noGitRefusal, refusalError } from './git-errors.ts'
 import type { GitProgram } from './git-process.ts'
+import { listLeftovers, listWorktreeIds } from './leftovers.ts'
 import { mergeIntoWorktree, previewMerge, resetFiles, startMerge } from './merges.ts'
+import { createProgramSettings } from './program-settings.ts'
 import type { CommitSettings } from './user-settings.ts'
 import { readUserSettings } from './user-settings.ts'
 import { commitChanges, readChanges } from './worktree-changes.ts'
-import { BRANCH_PREFIX, isWorktreeId, placeFor, worktreeNameOf } from './worktree-place.ts'
+import { BRANCH_PREFIX, placeFor } from './worktree-place.ts'
 import type { WorktreeScope } from './worktrees.ts'
-import {
-  listWorktrees,
-  openWorktree,
-  removeWorktree,
-  requireCommit,
-  requireWorktree,
-  resolveCommit,
-} from './worktrees.ts'
+import { openWorktree, removeWorktree, requireCommit, requireWorktree } from './worktrees.ts'
 
 export interface RepositoryOptions {
   /** The folder that agents work in, anywhere in the checkout. */
@@ -40,12 +33,17 @@ export interface RepositoryOptions {
 /** The git repository of a workspace. Nothing is read before the first operation. */
 export function createRepository(options: RepositoryOptions): Repository {
   const mutex = new KeyedMutex()
-  const scopeFor = (signal: AbortSignal | undefined) => openScope(options, signal)
+  const locate = createLocator(options)
+  const scopeFor = async (signal: AbortSignal | undefined) => {
+    const found = await locate(signal)
+    if (isRefusal(found)) throw refusalError(found)
+    return found
+  }
   /** One change of a worktree at a time; others go on meanwhile. */
   const exclusive = <T>({ run_id, name }: WorktreeId, work: () => Promise<T>) =>
     mutex.runExclusive(`${run_id}/${name}`, work)
   return {
-    inspect: (signal) => inspect(options, signal),
+    inspect: async (signal) => inspect(await locate(signal)),
     openWorktree: (request, signal) => exclusive(request.id, async () => openWorktree(await scopeFor(signal), request)),
     changes: (request, signal) =>
       exclusive(request.id, async () => {
@@ -71,7 +69,7 @@ export function createRepository(options: RepositoryOptions): Repository {
     discardChanges: (id, signal) =>
       exclusive(id, async () => {
         const scope = await scopeFor(signal)
-        await resetFiles(scope, await requireWorktree(scope, id))
+        await resetFiles(scope, requireWorktree(scope, id))
       }),
     removeWorktree: (request, signal) =>
       exclusive(request.id, async () => removeWorktree(await scopeFor(signal), request)),
@@ -80,8 +78,9 @@ export function createRepository(options: RepositoryOptions): Repository {
     readFile: async (request, signal) => readFileAt(await scopeFor(signal), request),
     diff: async (request, signal) => diffCommits(await scopeFor(signal), request),
     setBranch: async ({ id, branch }, signal) => setBranch(await scopeFor(signal), id, branch),
+    listWorktrees: async (signal) => listWorktreeIds(await scopeFor(signal)),
     leftovers: async (signal) => {
-      const found = await locate(options, signal)
+      const found = await locate(signal)
       return isRefusal(found) ? [] : listLeftovers(found)
     },
   }
@@ -105,29 +104,32 @@ async function versionProblemOf(
   return problem
 }
 
-async function locate(
-  options: RepositoryOptions,
-  signal: AbortSignal | undefined,
-): Promise<WorktreeScope | RepositoryRefusal> {
-  const program = gitProgram(options)
-  if (!program) return noGitRefusal()
-  const problem = await versionProblemOf(program, signal)
-  if (problem) return problem
-  const checkout = await findCheckout(program, { workspace: options.workspace, root: options.worktrees }, signal)
-  if (isRefusal(checkout)) return checkout
-  const git = createGit(program, checkout.top, { repository: checkout.common, worktrees: options.worktrees })
-  return { git, checkout, signal }
+type Locator = (signal: AbortSignal | undefined) => Promise<WorktreeScope | RepositoryRefusal>
+
+/** Finds the checkout, and again whenever its config, or the folders that lead to it, have changed. */
+function createLocator(options: RepositoryOptions): Locator {
+  const { workspace, worktrees: root } = options
+  let known: { state: string; deps: GitDeps; checkout: Checkout } | undefined
+  return async (signal) => {
+    const program = gitProgram(options)
+    if (!program) return noGitRefusal()
+    const state = readCheckoutState({ workspace, root })
+    if (state === undefined || known?.state !== state || known.deps.program.program !== program.program) {
+      known = undefined
+      const problem = await versionProblemOf(program, signal)
+      if (problem) return problem
+      const checkout = await findCheckout(program, { workspace, root }, signal)
+      if (isRefusal(checkout)) return checkout
+      known = { state: state ?? '', deps: { program, settingsFor: createProgramSettings(program) }, checkout }
+    }
+    const { deps, checkout } = known
+    const git = createGit(deps, checkout.top, { repository: checkout.common, worktrees: root })
+    return { git, checkout, signal }
+  }
 }
 
-async function openScope(options: RepositoryOptions, signal: AbortSignal | undefined): Promise<WorktreeScope> {
-  const found = await locate(options, signal)
-  if (isRefusal(found)) throw refusalError(found)
-  return found
-}
-
-async function inspect(options: RepositoryOptions, signal: AbortSignal | undefined): Promise<CheckoutState> {
-  const found = await locate(options, signal)
-  if (!isRefusal(found)) return describeCheckout(found.git, found.checkout, signal)
+async function inspect(found: WorktreeScope | RepositoryRefusal): Promise<CheckoutState> {
+  if (!isRefusal(found)) return describeCheckout(found.git, found.checkout, found.signal)
   return {
     refusal: found,
     dirty: { tracked: 0, untracked: 0 },
@@ -155,64 +157,4 @@ async function setBranch(scope: WorktreeScope, id: WorktreeId, branch: string): 
   }
   const head = await requireCommit(scope, placeFor(checkout.worktrees, id).ref)
   await git.run(['update-ref', '-m', 'troupe: result', `refs/heads/${branch}`, head], { signal })
-}
-
-/** Worktrees and branches of Troupe in this repository, and folders that git does not know. */
-async function listLeftovers(scope: WorktreeScope): Promise<Leftover[]> {
-  const { git, checkout, signal } = scope
-  const refs = await git.text(['for-each-ref', '--format=%(refname)', `refs/heads/${BRANCH_PREFIX}`], { signal })
-  const listed = (await listWorktrees(scope))
-    .map(({ path }) => path)
-    .filter((path) => isWithin(path, checkout.worktrees))
-  const ids = new Map<string, WorktreeId>()
-  const add = (run_id: string | undefined, name: string | undefined) => {
-    // A branch with another name is not of Troupe, whatever its prefix.
-    if (run_id !== undefined && name !== undefined && isWorktreeId({ run_id, name }))
-      ids.set(`${run_id}/${name}`, { run_id, name })
-  }
-  for (const ref of refs.split('\n')) add(...parts(ref.slice(`refs/heads/${BRANCH_PREFIX}`.length)))
-  for (const path of [...listed, ...placesIn(checkout.worktrees)])
-    add(...parts(path.slice(checkout.worktrees.length + 1)))
-  const found: Leftover[] = []
-  for (const id of ids.values()) found.push(await describeLeftover(scope, id))
-  return found
-}
-
-function parts(path: string): [string | undefined, string | undefined] {
-  const [run_id, name, ...more] = path.split('/')
-  return more.length > 0 ? [undefined, undefined] : [run_id, name]
-}
-
-/** The folders of worktrees, also those that only have a file beside them: a process was killed while it made or removed them. */
-function placesIn(root: string): string[] {
-  const runs = entriesIn(root).filter((entry) => entry.isDirectory())
-  return runs.flatMap((run) =>
-    entriesIn(join(root, run.name)).map(({ name }) => join(root, run.name, worktreeNameOf(name))),
-  )
-}
-
-function entriesIn(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true })
-  } catch {
-    return []
-  }
-}
-
-async function describeLeftover(scope: WorktreeScope, id: WorktreeId): Promise<Leftover> {
-  const { git, checkout, signal } = scope
-  const { path, branch, ref } = placeFor(checkout.worktrees, id)
-  const hasFolder = existsSync(path)
-  const hasBranch = (await resolveCommit(scope, ref)) !== undefined
-  const commits = hasBranch ? await git.text(['rev-list', '--count', `${checkout.head}..${ref}`], { signal }) : '0'
-  const status = hasFolder
-    ? await git.run(['status', '--porcelain', '-z', '--ignore-submodules=all', '--no-renames'], {
-        signal,
-        worktree: path,
-        statuses: [0, 128],
-      })
-    : undefined
-  const entries = status?.stdout.toString('utf8').split('\0') ?? []
-  const uncommitted = entries.filter((entry) => entry !== '' && !/^\?\? (.*\/)?\.troupe\/$/.test(entry)).length
-  return { id, branch, ...(hasFolder ? { path } : undefined), commits: Number(commits), uncommitted }
 }

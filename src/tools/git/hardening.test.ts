@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { GitFixture } from '../../../test/support/git-fixture.ts'
@@ -100,6 +100,50 @@ describe('programs of the repository', () => {
       writeFileSync(file, before)
       expect(existsSync(trace) ? readFileSync(trace, 'utf8') : '').toBe('')
     }
+  })
+
+  test('GT3 a program that the config names only since the last operation is not executed either', async () => {
+    const { repository, git, folder, top } = fixture
+    const trace = join(folder, 'trace')
+    git('config', 'extensions.worktreeConfig', 'true')
+    const worktree = await repository.openWorktree({ id: ONE })
+    await repository.commit({ id: ONE, message: 'Nothing' })
+    const configs = {
+      config: join(top, '.git/config'),
+      'config of the worktree': join(top, '.git/worktrees/one/config.worktree'),
+      'included file': join(folder, 'included'),
+    }
+    for (const [index, [place, file]] of Object.entries(configs).entries()) {
+      if (place === 'included file') {
+        git('config', 'include.path', file)
+        await repository.changes({ id: ONE })
+      }
+      appendFileSync(file, `[filter "evil${index}"]\n\tclean = "echo '${place}' >> '${trace}'; cat"\n`)
+      writeFileSync(join(worktree.path, '.gitattributes'), `* filter=evil${index}\n`)
+      writeFileSync(join(worktree.path, 'a.txt'), `${place}\n`)
+      expect((await repository.changes({ id: ONE })).files.map(({ path }) => path)).toContain('a.txt')
+      await repository.commit({ id: ONE, message: place })
+    }
+    expect(existsSync(trace)).toBe(false)
+    // The programs would run: git of the user does.
+    writeFileSync(join(worktree.path, 'a.txt'), 'changed\n')
+    git('-C', worktree.path, 'add', '--all')
+    expect(readFileSync(trace, 'utf8')).toContain('included file')
+  })
+
+  test('GT3 a worktree whose `.git` leads to another config is read again', async () => {
+    const { repository, folder } = fixture
+    const trace = join(folder, 'trace')
+    const worktree = await repository.openWorktree({ id: ONE })
+    await repository.changes({ id: ONE })
+    const other = join(folder, 'other')
+    cpSync(join(fixture.top, '.git'), other, { recursive: true })
+    appendFileSync(join(other, 'config'), `[filter "evil"]\n\tclean = "touch '${trace}'; cat"\n`)
+    writeFileSync(join(worktree.path, '.gitattributes'), '* filter=evil\n')
+    writeFileSync(join(worktree.path, 'a.txt'), 'changed\n')
+    writeFileSync(join(worktree.path, '.git'), `gitdir: ${other}\n`)
+    await repository.changes({ id: ONE }).catch(() => {})
+    expect(existsSync(trace)).toBe(false)
   })
 
   test('GT3 variables of the process have no effect', async () => {

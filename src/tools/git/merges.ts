@@ -1,11 +1,13 @@
 import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import type { ConflictSide, MergeConflict, MergePreview, MergeResult, WorktreeId } from '../../kernel/repository.ts'
+import { readGitFile } from './git-files.ts'
 import type { CommitSettings } from './user-settings.ts'
 import { createCommit, isAncestor } from './worktree-changes.ts'
 import type { WorktreePlace } from './worktree-place.ts'
 import { writeRecord } from './worktree-place.ts'
 import type { WorktreeScope } from './worktrees.ts'
-import { requireCommit, requireWorktree } from './worktrees.ts'
+import { findEntry, requireCommit, requireWorktree } from './worktrees.ts'
 
 /*
  * Merges in memory (`git merge-tree`): no working tree is needed, and with conflicts nothing has changed. The branch moves with one
@@ -17,9 +19,12 @@ export async function previewMerge(
   scope: WorktreeScope,
   { ours, theirs }: { ours: string; theirs: string },
 ): Promise<MergePreview> {
-  const [one, other] = [await requireCommit(scope, ours), await requireCommit(scope, theirs)]
+  return previewCommits(scope, await requireCommit(scope, ours), await requireCommit(scope, theirs))
+}
+
+async function previewCommits(scope: WorktreeScope, ours: string, theirs: string): Promise<MergePreview> {
   const { git, signal } = scope
-  const args = ['merge-tree', '--write-tree', '--allow-unrelated-histories', '-z', one, other]
+  const args = ['merge-tree', '--write-tree', '--allow-unrelated-histories', '-z', ours, theirs]
   const { stdout } = await git.run(args, { signal, statuses: [0, 1] })
   return readPreview(scope, stdout.toString('utf8').split('\0'))
 }
@@ -82,7 +87,7 @@ export async function mergeIntoWorktree(
   settings: CommitSettings,
   { into, theirs, message }: MergeRequest,
 ): Promise<MergeResult> {
-  const place = await requireWorktree(scope, into)
+  const place = requireWorktree(scope, into)
   const [head, other] = [await requireCommit(scope, place.ref), await requireCommit(scope, theirs)]
   const result: MergeResult = (await isAncestor(scope, other, head))
     ? { merged: true, head }
@@ -97,7 +102,7 @@ async function mergeCommits(
   settings: CommitSettings,
   { place, head, other, message }: { place: WorktreePlace; head: string; other: string; message: string },
 ): Promise<MergeResult> {
-  const { conflicts, tree } = await previewMerge(scope, { ours: head, theirs: other })
+  const { conflicts, tree } = await previewCommits(scope, head, other)
   if (conflicts.length > 0) return { merged: false, conflicts }
   const commit = await createCommit(scope, settings, { tree, parents: [head, other], message })
   await scope.git.run(['update-ref', '-m', 'troupe: merge', place.ref, commit, head], { signal: scope.signal })
@@ -105,10 +110,13 @@ async function mergeCommits(
 }
 
 /** The files of the worktree as in its branch; files that `.gitignore` excludes stay, such as caches of a build. */
-export async function resetFiles({ git, signal }: WorktreeScope, place: WorktreePlace): Promise<void> {
+export async function resetFiles(scope: WorktreeScope, place: WorktreePlace): Promise<void> {
+  const { git, signal } = scope
   rmSync(place.pendingMerge, { force: true })
+  const entry = findEntry(scope, place)
   // An unsandboxed command may have checked out something else.
-  await git.run(['symbolic-ref', 'HEAD', place.ref], { signal, worktree: place.path })
+  if (!entry || readGitFile(join(entry.gitFolder, 'HEAD')) !== `ref: ${place.ref}\n`)
+    await git.run(['symbolic-ref', 'HEAD', place.ref], { signal, worktree: place.path })
   await git.run(['reset', '--hard', '--quiet'], { signal, worktree: place.path })
   await git.run(['clean', '-f', '-d', '--quiet'], { signal, worktree: place.path })
 }
@@ -119,10 +127,10 @@ export async function startMerge(
   settings: CommitSettings,
   request: MergeRequest,
 ): Promise<MergeResult> {
-  const place = await requireWorktree(scope, request.into)
+  const place = requireWorktree(scope, request.into)
   const [head, other] = [await requireCommit(scope, place.ref), await requireCommit(scope, request.theirs)]
   if (await isAncestor(scope, other, head)) return { merged: true, head }
-  const { conflicts, tree } = await previewMerge(scope, { ours: head, theirs: other })
+  const { conflicts, tree } = await previewCommits(scope, head, other)
   if (conflicts.length === 0) return mergeIntoWorktree(scope, settings, request)
   await resetFiles(scope, place)
   writeRecord(place.pendingMerge, { merging: other })

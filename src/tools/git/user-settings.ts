@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { TROUPE_FOLDER } from '../files/check-protected.ts'
+import { readGitFile } from './git-files.ts'
 import type { GitProgram } from './git-process.ts'
 import { runGit } from './git-process.ts'
 
@@ -25,31 +26,29 @@ export async function readUserSettings(
   const env = { HOME: home, XDG_CONFIG_HOME: join(home, '.config'), GIT_CONFIG_GLOBAL: join(home, '.gitconfig') }
   const read = async (...args: string[]) => {
     const { status, stdout } = await runGit(program, { args: ['-C', folder, 'config', ...args], env, signal })
-    return status === 0 ? stdout.toString('utf8').trim() : ''
+    return status === 0 ? stdout.toString('utf8') : ''
   }
-  const [name, email] = [await read('--get', 'user.name'), await read('--get', 'user.email')]
-  const ignored = await read('--type=path', '--get', 'core.excludesFile')
+  const found = new Map<string, string>()
+  for (const entry of (await read('-z', '--get-regexp', '^(user\\.(name|email)|core\\.excludesfile)$')).split('\0')) {
+    const [key = '', ...lines] = entry.split('\n')
+    found.set(key, lines.join('\n').trim())
+  }
+  const [name = '', email = ''] = [found.get('user.name'), found.get('user.email')]
+  // Git expands `~`.
+  const ignored = found.has('core.excludesfile') ? await read('--type=path', '--get', 'core.excludesFile') : ''
   const excludesFile = join(worktrees, 'exclude')
-  const patterns = readText(ignored === '' ? join(home, '.config', 'git', 'ignore') : ignored)
+  const patterns = readGitFile(ignored.trim() === '' ? join(home, '.config', 'git', 'ignore') : ignored.trim()) ?? ''
   replaceText(excludesFile, `${patterns}\n${TROUPE_FOLDER}/\n`)
   return { ...(name !== '' && email !== '' ? { name, email } : NEUTRAL), excludesFile }
 }
 
 /** With a rename: git of another worktree may be reading the file, and would commit what an empty one does not exclude (race). */
 function replaceText(file: string, text: string): void {
-  if (readText(file) === text) return
+  if (readGitFile(file) === text) return
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const temporary = `${file}.${randomBytes(6).toString('hex')}`
   writeFileSync(temporary, text)
   renameSync(temporary, file)
-}
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return ''
-  }
 }
 
 export function identityEnvironment({ name, email }: CommitSettings): Record<string, string> {

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ChangedFile, Commit, SkippedChange, WorktreeChanges, WorktreeId } from '../../kernel/repository.ts'
+import type { ChangedFile, Commit, SkippedChange, StagedChanges, WorktreeId } from '../../kernel/repository.ts'
 import { hasConflictMarkers } from './conflict-markers.ts'
 import type { CommitSettings } from './user-settings.ts'
 import { identityEnvironment } from './user-settings.ts'
@@ -18,22 +18,25 @@ export async function readChanges(
   scope: WorktreeScope,
   settings: CommitSettings,
   { id, base }: { id: WorktreeId; base?: string | undefined },
-): Promise<WorktreeChanges> {
-  const place = await requireWorktree(scope, id)
+): Promise<StagedChanges> {
+  const place = requireWorktree(scope, id)
   const start = base ?? (await describeWorktree(scope, place)).base
   const { tree, skipped } = await stageChanges(scope, settings, place)
-  return { files: await compareTrees(scope, start, tree), skipped }
+  return { files: await compareTrees(scope, start, tree), skipped, tree }
 }
 
 export async function commitChanges(
   scope: WorktreeScope,
   settings: CommitSettings,
-  { id, message }: { id: WorktreeId; message: string },
+  { id, message, tree: staged }: { id: WorktreeId; message: string; tree?: string | undefined },
 ): Promise<Commit> {
   const { git, signal } = scope
-  const place = await requireWorktree(scope, id)
+  const place = requireWorktree(scope, id)
   const { base, head } = await describeWorktree(scope, place)
-  const { tree, skipped } = await stageChanges(scope, settings, place)
+  const { tree, skipped } =
+    staged !== undefined && (await isTree(scope, staged))
+      ? { tree: staged, skipped: [] }
+      : await stageChanges(scope, settings, place)
   const files = await compareTrees(scope, base, tree)
   const pending = readRecord(place.pendingMerge)?.merging
   const unresolved = pending === undefined ? [] : await unresolvedFiles(scope, { head, tree })
@@ -65,6 +68,11 @@ export async function createCommit(
 export async function isAncestor({ git, signal }: WorktreeScope, older: string, newer: string): Promise<boolean> {
   const args = ['merge-base', '--is-ancestor', older, newer]
   return (await git.run(args, { signal, statuses: [0, 1] })).status === 0
+}
+
+/** Trees that no commit has are removed by `git gc` after some days. */
+async function isTree({ git, signal }: WorktreeScope, tree: string): Promise<boolean> {
+  return (await git.run(['cat-file', '-e', `${tree}^{tree}`], { signal, statuses: [0, 1, 128] })).status === 0
 }
 
 const MAX_SKIPPED = 100

@@ -6,8 +6,11 @@ import { operatorError } from '../tool-errors.ts'
 import type { Checkout } from './checkout.ts'
 import type { Git } from './git-client.ts'
 import { isGitRunning } from './git-client.ts'
+import type { WorktreeEntry } from './git-files.ts'
+import { listWorktrees, readBranch } from './git-files.ts'
 import type { WorktreePlace } from './worktree-place.ts'
 import {
+  BRANCH_PREFIX,
   linkPackages,
   placeFor,
   prepareFolder,
@@ -32,26 +35,15 @@ export interface WorktreeScope {
   signal: AbortSignal | undefined
 }
 
-export interface ListedWorktree {
-  path: string
-  branch: string | undefined
-}
-
-export async function listWorktrees({ git, signal }: WorktreeScope): Promise<ListedWorktree[]> {
-  const text = await git.text(['worktree', 'list', '--porcelain', '-z'], { signal })
-  return text
-    .split('\0\0')
-    .filter((entry) => entry !== '')
-    .map((entry) => {
-      const lines = entry.split('\0')
-      const value = (key: string) => lines.find((line) => line.startsWith(`${key} `))?.slice(key.length + 1)
-      return { path: value('worktree') ?? '', branch: value('branch') }
-    })
-}
-
-/** The commit of a reference; `undefined` if there is none. */
-export async function resolveCommit({ git, signal }: WorktreeScope, name: string): Promise<string | undefined> {
-  const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`]
+/** The commit of a reference; `undefined` if there is none. A branch of Troupe is never taken for a tag of the same name. */
+export async function resolveCommit(
+  { git, checkout, signal }: WorktreeScope,
+  name: string,
+): Promise<string | undefined> {
+  const ref = name.startsWith(BRANCH_PREFIX) ? `refs/heads/${name}` : name
+  const known = ref.startsWith(`refs/heads/${BRANCH_PREFIX}`) ? readBranch(checkout.common, ref) : undefined
+  if (known !== undefined) return known
+  const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${ref}^{commit}`]
   const { status, stdout } = await git.run(args, { signal, statuses: [0, 1, 128] })
   return status === 0 ? stdout.toString('utf8').trim() : undefined
 }
@@ -70,16 +62,21 @@ export async function openWorktree(
   { id, base }: { id: WorktreeId; base?: string | undefined },
 ): Promise<Worktree> {
   const place = placeFor(scope.checkout.worktrees, id)
-  if (!(await isComplete(scope, place))) {
+  if (!isComplete(scope, place)) {
     await waitForGit(place.path, scope.signal)
-    if (!(await isComplete(scope, place))) await createWorktree(scope, place, base)
+    if (!isComplete(scope, place)) await createWorktree(scope, place, base)
   }
   return describeWorktree(scope, place)
 }
 
-async function isComplete(scope: WorktreeScope, place: WorktreePlace): Promise<boolean> {
+function isComplete(scope: WorktreeScope, place: WorktreePlace): boolean {
   if (!existsSync(place.ready) || !existsSync(join(place.path, '.git'))) return false
-  return (await listWorktrees(scope)).some(({ path }) => path === place.path)
+  return findEntry(scope, place) !== undefined
+}
+
+/** The entry that git has of a worktree. */
+export function findEntry({ checkout }: WorktreeScope, place: WorktreePlace): WorktreeEntry | undefined {
+  return listWorktrees(checkout.common).find(({ path }) => path === place.path)
 }
 
 async function createWorktree(scope: WorktreeScope, place: WorktreePlace, base: string | undefined): Promise<void> {
@@ -104,7 +101,7 @@ async function branchStart(
   const tip = await resolveCommit(scope, place.ref)
   const recorded = readRecord(place.record)?.base
   if (tip !== undefined && recorded !== undefined) return undefined
-  const start = await requireCommit(scope, base ?? scope.checkout.head)
+  const start = await requireCommit(scope, base ?? 'HEAD')
   writeRecord(place.record, { base: tip === undefined ? start : await mergeBase(scope, start, tip) })
   return tip === undefined ? start : undefined
 }
@@ -117,15 +114,15 @@ async function mergeBase({ git, signal }: WorktreeScope, one: string, other: str
 export async function describeWorktree(scope: WorktreeScope, place: WorktreePlace): Promise<Worktree> {
   const head = await requireCommit(scope, place.ref)
   const recorded = readRecord(place.record)?.base
-  const base = recorded !== undefined ? recorded : await mergeBase(scope, scope.checkout.head, head)
+  const base = recorded !== undefined ? recorded : await mergeBase(scope, 'HEAD', head)
   const { id, path, branch } = place
   return { id, path, workspace: join(path, scope.checkout.prefix), branch, base, head }
 }
 
 /** The worktree, which has to be there with its files. */
-export async function requireWorktree(scope: WorktreeScope, id: WorktreeId): Promise<WorktreePlace> {
+export function requireWorktree(scope: WorktreeScope, id: WorktreeId): WorktreePlace {
   const place = placeFor(scope.checkout.worktrees, id)
-  if (await isComplete(scope, place)) return place
+  if (isComplete(scope, place)) return place
   throw operatorError(
     `the worktree '${place.path}' is gone: the folder was removed while the run used it`,
     `changes that were not committed are lost; resume the run to open it again on the branch '${place.branch}'`,
@@ -151,10 +148,10 @@ export async function removeWorktree(
 /** Removes the folder, and the entry that git has of it. `git worktree prune` would touch worktrees of the user. */
 async function forgetWorktree(scope: WorktreeScope, place: WorktreePlace): Promise<void> {
   rmSync(place.ready, { force: true })
-  const listed = (await listWorktrees(scope)).some(({ path }) => path === place.path)
+  const entry = findEntry(scope, place)
   // Before git: it refuses to remove a folder whose `.git` file is missing or damaged.
   await removeFolder(place)
-  if (!listed) return
+  if (!entry) return
   const { git, signal } = scope
   await git.run(['worktree', 'remove', '--force', '--force', place.path], { signal, statuses: [0, 128] })
 }

@@ -39,8 +39,10 @@ export async function collectWork(
     )
   }
   const message = `${task.task_id}: ${task.title}`
+  // What was checked is what is committed, unless something was undone since.
+  const checked = paths.length > 0 ? undefined : { tree: found.tree }
   const commit = await gitStep(context, `${key}/commit`, (repository, signal) =>
-    repository.commit({ id, message }, signal),
+    repository.commit({ id, message, ...checked }, signal),
   )
   const files = found.files.filter((file) => !outside.includes(file))
   return { files, outside: paths, head: commit.head, unresolved: commit.unresolved }
