@@ -20,6 +20,7 @@ import {
 } from './protected.attempts.ts'
 import { environmentAttempts, readAttempts } from './read.attempts.ts'
 import { readOnlyAttempts } from './read-only.attempts.ts'
+import { hostileShellLines } from './shell-lines.attempts.ts'
 import { createToolWorkspace } from './tool-workspace.ts'
 import { archiveAttempts, writeAttempts } from './write.attempts.ts'
 
@@ -107,8 +108,9 @@ test('the suite has at least 160 sandbox escape attempts, most of them with a co
   ].flat()
   const withControl = all.filter(({ no_control_run }) => no_control_run === undefined).length
   console.log(
-    `escape attempts: ${all.length} by commands, ${withControl} with a control; ${fileToolAttempts.length} by file tools`,
+    `escape attempts: ${all.length} by commands, ${withControl} with a control; ${fileToolAttempts.length} by file tools, ${hostileShellLines.length} by shell lines against a deny rule`,
   )
+  expect(new Set(hostileShellLines).size).toBe(hostileShellLines.length)
   expect(new Set(all.map(({ title }) => title)).size).toBe(all.length)
   expect(all.length).toBeGreaterThanOrEqual(160)
   expect(withControl).toBeGreaterThanOrEqual(140)

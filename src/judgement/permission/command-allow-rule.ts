@@ -70,17 +70,18 @@ function isHarmlessRedirection({ operator, target: { text, opaque } }: Redirecti
 }
 
 /** The command without prefixes that do not change its effect: `time`, `timeout 60`, `CI=1`, `git --no-pager`. */
-function stripHarmlessPrefixes(all: readonly ShellWord[]): ShellWord[] {
-  let words = [...all]
-  for (;;) {
-    const [first, second] = words
-    const text = first?.opaque === false ? first.text : ''
-    if (text === '!' || text === 'time' || HARMLESS_VARIABLE.test(text)) words = words.slice(1)
-    else if (text === 'timeout' && second?.opaque === false && /^\d+[smh]?$/.test(second.text)) words = words.slice(2)
-    else if (text === 'git' && /^(--no-pager|-P|--no-optional-locks)$/.test(second?.text ?? ''))
-      words = words.toSpliced(1, 1)
-    else return words
+function stripHarmlessPrefixes(words: readonly ShellWord[]): ShellWord[] {
+  let start = 0
+  for (; start < words.length; start++) {
+    const [first, second] = [words[start], words[start + 1]]
+    if (first?.opaque !== false) break
+    if (first.text === 'timeout' && second?.opaque === false && /^\d+[smh]?$/.test(second.text)) start++
+    else if (first.text !== 'time' && !HARMLESS_VARIABLE.test(first.text)) break
   }
+  if (words[start]?.text !== 'git') return words.slice(start)
+  let option = start + 1
+  while (/^(--no-pager|-P|--no-optional-locks)$/.test(words[option]?.text ?? '')) option++
+  return [...words.slice(start, start + 1), ...words.slice(option)]
 }
 
 /** A command without side effects: `true`, an `echo` of static text, or a `cd` into a subfolder. */

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { matchDeniedCommand } from './command-deny-rule.ts'
+import { MAX_MATCH_WORK, matchDeniedCommand } from './command-deny-rule.ts'
 import { evaluatePolicies } from './permission-policy.ts'
+import { parseShellLine } from './shell-parser.ts'
 
 const decide = (rule: string, subject: string) =>
   evaluatePolicies([{ deny: [rule] }], { tool: 'Bash', subject, acts: true }).decision
@@ -144,10 +145,40 @@ test('PM27 any text gets a decision, and a text that ends in the denied command 
       expect(['yes', 'maybe', 'no']).toContain(matchDeniedCommand('rm:*', before))
       // Without open quotes or groups, the last line is a separate command.
       const closed = !/["'\\$(){}`<#]/.test(before)
-      if (closed) expect(matchDeniedCommand('rm:*', `${before}\nrm x`)).toBe('yes')
+      const line = `${before}\nrm x`
+      const decision = matchDeniedCommand('rm:*', line)
+      if (closed) expect(decision).not.toBe('no')
+      if (closed && parseShellLine(line).fullyParsed) expect(decision).toBe('yes')
     }),
     { numRuns: 2000 },
   )
+})
+
+/** The work that matching a line takes. */
+function matchWork(line: string): number {
+  const work = { left: Number.MAX_SAFE_INTEGER }
+  matchDeniedCommand('rm:*', line, work)
+  return Number.MAX_SAFE_INTEGER - work.left
+}
+
+test('PM48 the work for one line is bounded, however often a command is wrapped, and then a person is asked', () => {
+  const nested = (count: number) => `sudo ${'-u env '.repeat(count)}`
+  // Without a limit, the work grows faster than the square of the length.
+  expect(matchWork(nested(20))).toBeGreaterThan(16 * matchWork(nested(5)))
+  for (const line of [nested(14_000), `xargs ${'-a sh -c '.repeat(11_000)}`, `sudo ${'"-u env" '.repeat(11_000)}`]) {
+    const work = { left: MAX_MATCH_WORK }
+    expect(matchDeniedCommand('rm:*', line, work)).toBe('maybe')
+    expect(work.left).toBeGreaterThan(-2 * line.length)
+  }
+})
+
+test('PM47 nesting and here-documents beyond the limits are not parsed: a deny rule asks, no allow rule applies', () => {
+  const deep = (text: string) => text.repeat(50_000)
+  for (const line of [deep('$('), deep('{a,'), deep('$['), deep('<<E '), `${'('.repeat(33)}ls${')'.repeat(33)}`]) {
+    expect(parseShellLine(line)).toMatchObject({ commands: [], fullyParsed: false })
+    expect(decide('Bash(rm:*)', line)).toBe('ask')
+  }
+  expect(parseShellLine(`${'('.repeat(32)}ls${')'.repeat(32)}`)).toMatchObject({ fullyParsed: true })
 })
 
 test('TO76 the longest command is checked quickly, whatever wildcards and nesting it has', () => {

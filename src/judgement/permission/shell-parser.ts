@@ -1,261 +1,217 @@
-import { findHereDocumentEnd, parseHereDelimiter } from './here-document.ts'
-import type { ShellCommand, ShellLine, ShellWord } from './shell-command.ts'
+import type {
+  Assignment,
+  Command,
+  Redirection as ParsedRedirection,
+  ParsedScript,
+  SyntaxNode,
+  Word,
+  WordPart,
+} from 'unbash'
+import { forEachChild, parse } from 'unbash'
+import type { Redirection, ShellCommand, ShellLine, ShellWord } from './shell-command.ts'
 
 /*
- * Parses a shell line into the simple commands it would run, without running it.
- * 1. Commands inside substitutions, groups and conditions are listed like the others.
+ * Lists the simple commands that a shell line would run, without running it, from the syntax tree of `unbash`.
+ * 1. Commands inside substitutions, groups, conditions and functions are listed like the others.
  * 2. A word whose value depends on anything but the line itself (variables, file names, braces) is opaque.
  * 3. `fullyParsed` is false when the line was not understood completely: a deny rule must not trust the command list.
  * 4. `unsupportedSyntax` is set when the line has more than words, quotes and separators: an allow rule must not trust
- *    the command list, because parentheses, for example, can redefine a command.
+ *    the command list, because a function, for example, can redefine a command.
  */
-
-const MAX_DEPTH = 20
 
 export function parseShellLine(text: string): ShellLine {
   const line: ShellLine = { commands: [], fullyParsed: true }
-  parseCommands({ text, position: 0, depth: 0, line, pendingHereDocuments: [] }, false)
+  const reader: Reader = { line, piped: new Set(), evaluatesNames: false }
+  try {
+    if (isTooComplex(text)) line.fullyParsed = false
+    else readTree(reader, parse(text))
+  } catch {
+    // The parser has limits of its own, such as the stack: fail closed.
+    line.fullyParsed = false
+  }
+  // Bash drops a NUL byte, and a backslash at the end joins whatever follows.
+  if (text.includes('\0') || /(?<!\\)(\\\\)*\\$/.test(text.slice(-100))) line.fullyParsed = false
+  if (reader.evaluatesNames && COMPUTED_VALUE.test(text)) line.fullyParsed = false
   if (!line.fullyParsed) line.unsupportedSyntax ??= 'it cannot be parsed completely'
   return line
 }
 
-interface Cursor {
-  text: string
-  position: number
-  depth: number
+const MAX_NESTING = 32
+const MAX_HERE_DOCUMENTS_PER_LINE = 32
+
+/**
+ * Prevents quadratic time: the parser reads on to the end of the text for each bracket that is not closed, and again at each
+ * level of nesting. Quotes are not taken into account: whatever looks too complex is.
+ */
+function isTooComplex(text: string): boolean {
+  let [depth, hereDocuments] = [0, 0]
+  for (let index = 0; index < text.length; index++) {
+    const char = text[index]
+    if (char === '(' || char === '{' || char === '[') depth++
+    else if ((char === ')' || char === '}' || char === ']') && depth > 0) depth--
+    else if (char === '\n') hereDocuments = 0
+    else if (char === '<' && text[index + 1] === '<') hereDocuments++
+    if (depth > MAX_NESTING || hereDocuments > MAX_HERE_DOCUMENTS_PER_LINE) return true
+  }
+  return false
+}
+
+/**
+ * Text that can give a variable a value with a subscript: arithmetic on that variable executes the substitutions in the
+ * subscript (arithmetic injection).
+ */
+const COMPUTED_VALUE = /[[\\`]|\$\((?!\()|\b(read|mapfile|readarray)\b/
+
+interface Reader {
   line: ShellLine
-  /** Here-documents whose bodies begin after the next newline. */
-  pendingHereDocuments: PendingHereDocument[]
+  /** Commands whose output is piped into the next command. */
+  piped: Set<SyntaxNode>
+  /** The line has arithmetic on variables. */
+  evaluatesNames: boolean
 }
 
-interface PendingHereDocument {
-  delimiter: string
-  /** The shell expands nothing in the body. */
-  literal: boolean
-  indented: boolean
-  command: ShellCommand
-}
-
-interface CommandBuilder {
-  command: ShellCommand
-  word: ShellWord | undefined
-  /** A pending redirection operator: the next word is its target. */
-  operator: string | undefined
-  openParentheses: number
-}
-
-/** Parses to the end of the text, or inside a substitution to its closing parenthesis. */
-function parseCommands(cursor: Cursor, inSubstitution: boolean): void {
-  const builder: CommandBuilder = { command: emptyCommand(), word: undefined, operator: undefined, openParentheses: 0 }
-  if (cursor.depth > MAX_DEPTH || cursor.pendingHereDocuments.length > 0) cursor.line.fullyParsed = false
-  for (; cursor.position < cursor.text.length && cursor.depth <= MAX_DEPTH; cursor.position++) {
-    const char = cursor.text[cursor.position] ?? ''
-    if (char === ')' && inSubstitution && builder.openParentheses === 0) {
-      endCommand(cursor, builder)
-      if (cursor.pendingHereDocuments.length > 0) cursor.line.fullyParsed = false
-      return
-    }
-    parseCharacter(cursor, builder, char)
-  }
-  endCommand(cursor, builder)
-  if (inSubstitution || cursor.pendingHereDocuments.length > 0) cursor.line.fullyParsed = false
-}
-
-function emptyCommand(): ShellCommand {
-  return { words: [], redirections: [], stdin: [], piped: false }
-}
-
-function parseCharacter(cursor: Cursor, builder: CommandBuilder, char: string): void {
-  const { text, position } = cursor
-  const next = text[position + 1]
-  if (char === ' ' || char === '\t') endWord(builder)
-  else if (char === '(' || char === ')') {
-    cursor.line.unsupportedSyntax ??= 'it contains parentheses'
-    endCommand(cursor, builder)
-    builder.openParentheses = Math.max(0, builder.openParentheses + (char === '(' ? 1 : -1))
-  } else if (char === '&' && next === '>') {
-    endWord(builder)
-    cursor.position += text[position + 2] === '>' ? 2 : 1
-    builder.operator = '&>'
-  } else if ('\n;&|'.includes(char)) {
-    builder.command.piped = char === '|' && next !== '|' && text[position - 1] !== '|'
-    endCommand(cursor, builder)
-    if (char === '\n') readHereDocuments(cursor)
-  } else if (char === '<' || char === '>') parseRedirection(cursor, builder)
-  else if (char === '#' && !builder.word) {
-    const end = text.indexOf('\n', position)
-    cursor.position = end === -1 ? text.length : end - 1
-  } else if ((char === '{' || char === '}') && !builder.word && (next === undefined || /[\s;&|)]/.test(next))) {
-    cursor.line.unsupportedSyntax ??= 'it contains a group in braces'
-    endCommand(cursor, builder)
-  } else if (char === '\\') parseEscape(cursor, builder)
-  else if (char === "'") parseSingleQuotes(cursor, builder)
-  else if (char === '"') parseDoubleQuotes(cursor, builder)
-  else if (char === '$') parseDollar(cursor, builder)
-  else if (char === '`') parseBackticks(cursor, builder)
-  else appendText(builder, char, isExpansion(char, builder.word, next))
-}
-
-/** Whether a character starts a glob, brace or tilde expansion. */
-function isExpansion(char: string, word: ShellWord | undefined, next = ' '): boolean {
-  // The commands `[` and `[[`.
-  if (char === '[' && (word === undefined || word.text === '[') && /[\s[]/.test(next)) return false
-  if (char === '{' && next === '}') return false
-  return '*?[{'.includes(char) || (char === '~' && word === undefined)
-}
-
-function appendText(builder: CommandBuilder, text: string, opaque = false): void {
-  builder.word ??= { text: '', opaque: false }
-  builder.word.text += text
-  if (opaque) builder.word.opaque = true
-}
-
-function endWord(builder: CommandBuilder): void {
-  const { word, operator, command } = builder
-  builder.word = undefined
-  if (!word) return
-  builder.operator = undefined
-  if (operator === undefined) command.words.push(word)
-  else command.redirections.push({ operator, target: word })
-}
-
-function endCommand({ line }: Cursor, builder: CommandBuilder): void {
-  endWord(builder)
-  const { command } = builder
-  // The unbalanced parentheses of `case` patterns would end a substitution too early here.
-  if (command.words.some(({ text }) => text === 'case')) line.fullyParsed = false
-  if (command.words.length > 0 || command.redirections.length > 0) line.commands.push(command)
-  builder.command = emptyCommand()
-  builder.operator = undefined
-}
-
-function parseEscape(cursor: Cursor, builder: CommandBuilder): void {
-  const next = cursor.text[++cursor.position]
-  if (next === undefined) cursor.line.fullyParsed = false
-  else if (next !== '\n') appendText(builder, next)
-}
-
-function parseSingleQuotes(cursor: Cursor, builder: CommandBuilder): void {
-  const end = cursor.text.indexOf("'", cursor.position + 1)
-  if (end === -1) cursor.line.fullyParsed = false
-  appendText(builder, cursor.text.slice(cursor.position + 1, end === -1 ? undefined : end))
-  cursor.position = end === -1 ? cursor.text.length : end
-}
-
-function parseDoubleQuotes(cursor: Cursor, builder: CommandBuilder): void {
-  appendText(builder, '')
-  for (cursor.position++; cursor.position < cursor.text.length; cursor.position++) {
-    const char = cursor.text[cursor.position] ?? ''
-    if (char === '"') return
-    if (char === '\\' && /["\\$`\n]/.test(cursor.text[cursor.position + 1] ?? '')) parseEscape(cursor, builder)
-    else if (char === '$') parseDollar(cursor, builder)
-    else if (char === '`') parseBackticks(cursor, builder)
-    else appendText(builder, char)
-  }
-  cursor.line.fullyParsed = false
-}
-
-const PLAIN_VARIABLE = /\$\{[A-Za-z_]\w*\}/y
-/** `${x:-default}`, `${x%suffix}`, `${#x}` and the like, without nested expansions. */
-const PARAMETER_EXPANSION = /\$\{(#\w+|\w+(:?[-+=?]|%%?|##?)[^${}`'"\\[\]()]*)\}/y
-
-function parseDollar(cursor: Cursor, builder: CommandBuilder): void {
-  const { text, position, line } = cursor
-  appendText(builder, '$', true)
-  const next = text[position + 1]
-  if (next === '(') {
-    line.unsupportedSyntax ??= 'it contains a substitution'
-    cursor.position += 2
-    parseSubstitution(cursor)
-  } else if (next === '{') {
-    const plain = matchAt(PLAIN_VARIABLE, text, position)
-    if (plain === undefined) line.unsupportedSyntax ??= 'it contains a parameter expansion in braces'
-    const expansion = plain ?? matchAt(PARAMETER_EXPANSION, text, position)
-    if (expansion === undefined) line.fullyParsed = false
-    else cursor.position += expansion.length - 1
-  } else if (next === "'" || next === '[') line.fullyParsed = false
-}
-
-function matchAt(expression: RegExp, text: string, position: number): string | undefined {
-  expression.lastIndex = position
-  return expression.exec(text)?.[0]
-}
-
-function parseSubstitution(cursor: Cursor): void {
-  cursor.depth++
-  parseCommands(cursor, true)
-  cursor.depth--
-}
-
-function parseBackticks(cursor: Cursor, builder: CommandBuilder): void {
-  appendText(builder, '`', true)
-  const { text, line, depth } = cursor
-  line.unsupportedSyntax ??= 'it contains a substitution'
-  let inner = ''
-  for (cursor.position++; cursor.position < text.length && text[cursor.position] !== '`'; cursor.position++) {
-    const isEscape = text[cursor.position] === '\\' && /[\\`$]/.test(text[cursor.position + 1] ?? '')
-    if (isEscape) cursor.position++
-    inner += text[cursor.position] ?? ''
-  }
-  if (cursor.position >= text.length) line.fullyParsed = false
-  parseCommands({ text: inner, position: 0, depth: depth + 1, line, pendingHereDocuments: [] }, false)
-}
-
-const OPERATOR = /<<<|<>|<&|<<-?|>>|>&|>\||[<>]/y
-
-function parseRedirection(cursor: Cursor, builder: CommandBuilder): void {
-  const { text, position, line } = cursor
-  // A file descriptor, as in `2>`.
-  if (builder.word && !builder.word.opaque && /^\d+$/.test(builder.word.text)) builder.word = undefined
-  endWord(builder)
-  if (text[position + 1] === '(') {
-    line.unsupportedSyntax ??= 'it contains a substitution'
-    appendText(builder, '<', true)
-    cursor.position += 2
-    parseSubstitution(cursor)
-    return
-  }
-  const operator = matchAt(OPERATOR, text, position) ?? ''
-  cursor.position += operator.length - 1
-  if (operator === '<<' || operator === '<<-') queueHereDocument(cursor, builder.command, operator)
-  else builder.operator = operator
-}
-
-function queueHereDocument(cursor: Cursor, command: ShellCommand, operator: string): void {
-  cursor.line.unsupportedSyntax ??= 'it contains a here-document'
-  const parsed = parseHereDelimiter(cursor.text, cursor.position + 1)
-  if (parsed === undefined) {
-    cursor.line.fullyParsed = false
-    return
-  }
-  const { delimiter, literal, end } = parsed
-  cursor.position = end - 1
-  cursor.pendingHereDocuments.push({ delimiter, literal, indented: operator === '<<-', command })
-}
-
-/** Reads the bodies of pending here-documents, which follow the newline: data, except for expansions in them. */
-function readHereDocuments(cursor: Cursor): void {
-  for (const { delimiter, literal, indented, command } of cursor.pendingHereDocuments.splice(0)) {
-    const start = cursor.position + 1
-    const end = findHereDocumentEnd(cursor.text, start, { delimiter, indented })
-    const body = cursor.text.slice(start, end.body)
-    command.stdin.push(body)
-    // Lines joined by a backslash could form the delimiter.
-    if (!end.found || (!literal && body.includes('\\\n'))) cursor.line.fullyParsed = false
-    if (!literal) parseExpansions(cursor, body)
-    cursor.position = end.next - 1
+/** Visits all nodes in source order, with a stack of its own: a long chain of operators is a deep tree. */
+function readTree(reader: Reader, script: ParsedScript): void {
+  const stack: SyntaxNode[] = [script]
+  for (let node = stack.pop(); node; node = stack.pop()) {
+    readNode(reader, node)
+    const children: SyntaxNode[] = []
+    forEachChild(node, (child) => void children.push(child))
+    stack.push(...children.reverse())
   }
 }
 
-/** Parses the expansions in a here-document: as between double quotes, except that a quote is a plain character. */
-function parseExpansions({ depth, line }: Cursor, text: string): void {
-  const inner: Cursor = { text, position: 0, depth: depth + 1, line, pendingHereDocuments: [] }
-  const builder: CommandBuilder = { command: emptyCommand(), word: undefined, operator: undefined, openParentheses: 0 }
-  if (inner.depth > MAX_DEPTH) line.fullyParsed = false
-  for (; inner.position < text.length && inner.depth <= MAX_DEPTH; inner.position++) {
-    const char = text[inner.position] ?? ''
-    if (char === '\\') inner.position++
-    else if (char === '$') parseDollar(inner, builder)
-    else if (char === '`') parseBackticks(inner, builder)
+/** Nodes that an allow rule does not look into, and the reason. */
+const UNSUPPORTED: Readonly<Partial<Record<SyntaxNode['type'], string>>> = {
+  Subshell: 'it contains parentheses',
+  ArrayValue: 'it contains parentheses',
+  BraceGroup: 'it contains a group in braces',
+  Function: 'it defines a function',
+  If: 'it contains a compound command',
+  For: 'it contains a compound command',
+  ArithmeticFor: 'it contains a compound command',
+  Select: 'it contains a compound command',
+  While: 'it contains a compound command',
+  Case: 'it contains a compound command',
+  Redirected: 'it contains a compound command',
+  TestCommand: 'it contains a compound command',
+  ArithmeticCommand: 'it contains arithmetic',
+  ArithmeticExpansion: 'it contains arithmetic',
+  Coproc: 'it starts a coprocess',
+  CommandExpansion: 'it contains a substitution',
+  ArithmeticCommandExpansion: 'it contains a substitution',
+  ProcessSubstitution: 'it contains a substitution',
+  AnsiCQuoted: "it contains quotes of the form $'…'",
+  ExtendedGlob: 'it contains an extended glob',
+  HereDoc: 'it contains a here-document',
+  FileDescriptorVariable: 'it contains a file descriptor variable',
+}
+
+function readNode(reader: Reader, node: SyntaxNode): void {
+  const { line, piped } = reader
+  const reason = UNSUPPORTED[node.type]
+  if (reason !== undefined) line.unsupportedSyntax ??= reason
+  if (isUnreadable(node)) line.fullyParsed = false
+  if (evaluatesName(node)) reader.evaluatesNames = true
+  if (node.type === 'ParameterExpansion' && (node.operation ?? node.index ?? node.prefix) !== undefined)
+    line.unsupportedSyntax ??= 'it contains a parameter expansion in braces'
+  if (node.type === 'Pipeline') for (const command of node.commands.slice(0, -1)) piped.add(command)
+  if (node.type === 'Command') line.commands.push(toShellCommand(node, piped.has(node)))
+  // The redirections of a compound command; those of a simple command are read with it.
+  if (node.type === 'Redirected') line.commands.push({ words: [], ...splitRedirections(node.redirects), piped: false })
+}
+
+/** Whether the commands in this node are not all visible, or bash may read it in another way. */
+function isUnreadable(node: SyntaxNode): boolean {
+  if (node.type === 'Script') return (node as ParsedScript).errors !== undefined
+  if (node.type === 'CommandExpansion' || node.type === 'ProcessSubstitution') return node.script === undefined
+  if (node.type === 'ArithmeticCommandExpansion') return node.script === undefined
+  if (node.type === 'ArithmeticExpansion' || node.type === 'ArithmeticCommand') return node.expression === undefined
+  if (node.type === 'HereDoc') return node.closing === undefined || node.delimiter === undefined
+  // Without the option `extglob`, `!(rm x)` runs `rm`.
+  if (node.type === 'ExtendedGlob') return true
+  if (node.type === 'TestUnary') return node.operator === '-v' && !/^\w*$/.test(node.operand.text)
+  // `${!x}` and `${x@P}` evaluate the value of a variable.
+  if (node.type !== 'ParameterExpansion') return false
+  const operation = node.operation?.type
+  return node.prefix === '!' || operation === 'Transform' || operation === 'Unknown'
+}
+
+/** Whether the node is arithmetic on a variable, whose value may contain anything. */
+function evaluatesName(node: SyntaxNode): boolean {
+  if (node.type === 'ArithmeticWord') return !/^\d*$/.test(node.value)
+  if (node.type === 'TestBinary')
+    return /^-(eq|ne|lt|le|gt|ge)$/.test(node.operator) && !areNumbers(node.left, node.right)
+  if (node.type === 'Assignment') return node.index !== undefined && !areNumbers(node.index)
+  if (node.type !== 'ParameterExpansion') return false
+  const { index, operation } = node
+  if (index !== undefined && !/^(\d+|[@*])$/.test(index.text)) return true
+  return operation?.type === 'Slice' && !areNumbers(operation.offset, operation.length)
+}
+
+function areNumbers(...words: (Word | undefined)[]): boolean {
+  return words.every((word) => word === undefined || /^\s*-?\d+$/.test(word.text))
+}
+
+function toShellCommand({ prefix, name, suffix }: Command, piped: boolean): ShellCommand {
+  const words: ShellWord[] = []
+  const redirections: ParsedRedirection[] = []
+  for (const part of [...prefix, ...(name ? [name] : []), ...suffix]) {
+    if (part.type === 'Word') words.push(toShellWord(part))
+    else if (part.type === 'Assignment') words.push(toAssignmentWord(part))
+    else redirections.push(part)
   }
+  return { words, ...splitRedirections(redirections), piped }
+}
+
+function splitRedirections(all: readonly ParsedRedirection[]): Pick<ShellCommand, 'redirections' | 'stdin'> {
+  const redirections: Redirection[] = []
+  const stdin: string[] = []
+  for (const part of all) {
+    if (part.type === 'HereDoc') stdin.push(part.body.text)
+    else redirections.push({ operator: part.operator, target: part.target ? toShellWord(part.target) : UNKNOWN_WORD })
+  }
+  return { redirections, stdin }
+}
+
+const UNKNOWN_WORD: ShellWord = { text: '', opaque: true }
+
+/** `NAME=value`; the elements of an array are joined, so that a rule sees the commands they mention. */
+function toAssignmentWord({ name, append, index, value }: Assignment): ShellWord {
+  const values = value.type === 'ArrayValue' ? value.elements.map(toShellWord) : [toShellWord(value)]
+  const subscript = index ? `[${index.text}]` : ''
+  const text = `${name}${subscript}${append ? '+=' : '='}${values.map((word) => word.text).join(' ')}`
+  return { text, opaque: value.type === 'ArrayValue' || values.some(({ opaque }) => opaque) }
+}
+
+function toShellWord({ text, value, parts }: Word): ShellWord {
+  // A tilde also stands for a folder after the `=` or `:` of an assignment.
+  const hasTilde = /(^|[=:])~/.test(text)
+  if (parts === undefined) return { text: value, opaque: hasTilde || mayHaveBraceList(text) }
+  const hasBraces = mayHaveBraceList(text)
+  const opaque = hasTilde || parts.some((part) => isExpansion(part) || (hasBraces && isBrace(part)))
+  return { text: parts.map(partText).join(''), opaque }
+}
+
+/** Whether bash may expand braces in the word, also where the parser has found no expansion. */
+function mayHaveBraceList(text: string): boolean {
+  const brace = text.search(/(?<!\\)\{/)
+  return brace !== -1 && (text.lastIndexOf(',') > brace || text.lastIndexOf('..') > brace)
+}
+
+function isBrace(part: WordPart): boolean {
+  return part.type === 'Literal' && part.value.includes('{')
+}
+
+function partText(part: WordPart): string {
+  if (part.type === 'DoubleQuoted' || part.type === 'LocaleString')
+    return part.parts.map((child) => (child.type === 'Literal' ? child.value : child.text)).join('')
+  return part.type === 'Literal' || part.type === 'SingleQuoted' || part.type === 'AnsiCQuoted' ? part.value : part.text
+}
+
+function isExpansion(part: WordPart): boolean {
+  if (part.type === 'DoubleQuoted') return part.parts.some(({ type }) => type !== 'Literal')
+  // Escapes depend on the locale, and a translation on message files.
+  if (part.type === 'AnsiCQuoted') return part.text.includes('\\')
+  return part.type !== 'Literal' && part.type !== 'SingleQuoted'
 }

@@ -1,0 +1,91 @@
+import type { ShellWord } from './shell-command.ts'
+
+/*
+ * Which programs run other programs or code, and with which arguments. A program that is in none of these lists may run
+ * what its arguments mention.
+ */
+
+export const SHELLS = new Set('sh bash dash zsh ksh ash fish rbash'.split(' '))
+/** Programs that run the command given in their arguments. */
+export const WRAPPERS = new Set(
+  (
+    'sudo doas su env nice ionice chrt taskset time timeout command builtin exec nohup setsid stdbuf xargs parallel find ' +
+    'fd busybox toybox unshare nsenter chroot flock watch script strace ltrace entr ssh'
+  ).split(' '),
+)
+export const INTERPRETER = /^(python|perl|ruby|node|nodejs|deno|bun|php|lua|tclsh|osascript|awk|gawk|mawk|nawk)[\d.]*$/
+const CODE_OPTION = /^-(?!W)[A-Za-z]*[ceEpr]|^--(eval|print|execute|import|require|loader)|^-$/
+const INFO_OPTION = /^(--version|-[vVh]|--help|--test)$/
+/** Programs that never run another program, whatever their arguments. */
+export const HARMLESS_PROGRAMS = new Set(
+  'echo printf ls cat grep head tail wc test [ cd pwd true false : mkdir touch which'.split(' '),
+)
+/** Builtins that redefine command names, run a file in the current shell, or evaluate arithmetic or completion code. */
+export const SOURCING_PROGRAMS = new Set('source . alias hash enable let compgen'.split(' '))
+/** Variables whose value the shell expands or runs: the prompt of `set -x`, and files that a shell reads first. */
+export const EXECUTED_VARIABLE = /^(PS4|PROMPT_COMMAND|(BASH_)?ENV)\+?=/
+
+/** Options with which a builtin evaluates its arguments: as names, as arithmetic, or as a callback. */
+const EVALUATING_OPTIONS: Readonly<Record<string, RegExp>> = {
+  printf: /^-\w*v/,
+  test: /^-\w*v/,
+  '[': /^-\w*v/,
+  wait: /^-\w*p/,
+  mapfile: /^-\w*C/,
+  readarray: /^-\w*C/,
+  ...Object.fromEntries('declare typeset local export readonly'.split(' ').map((name) => [name, /^[-+]\w*i/])),
+}
+/** Builtins that evaluate the subscripts of names, and with them any substitution inside `[…]` (arithmetic injection). */
+const NAMING_BUILTINS = new Set(
+  'read unset declare typeset local export readonly getopts mapfile readarray wait'.split(' '),
+)
+
+export function mayEvaluateArguments(program: string, args: readonly ShellWord[]): boolean {
+  const option = Object.hasOwn(EVALUATING_OPTIONS, program) ? EVALUATING_OPTIONS[program] : undefined
+  if (option !== undefined && args.some(({ text }) => option.test(text))) return true
+  return NAMING_BUILTINS.has(program) && args.some(({ text }) => EXECUTED_VARIABLE.test(text) || /\[./.test(text))
+}
+
+/** A script file is not inspected, whichever program runs it. */
+export function runsScript(args: readonly ShellWord[]): boolean {
+  const [file] = args.filter(({ text }) => !/^-[eux]+$/.test(text))
+  return file !== undefined && !file.opaque && /^(?!-|\/dev\/|\/proc\/)\S+$/.test(file.text)
+}
+
+/** Whether an interpreter takes its code from an option or from standard input, not from a file. */
+export function runsCode(program: string, args: readonly ShellWord[]): boolean {
+  if (program.endsWith('awk')) return awkMayExecute(args)
+  const file = args.findIndex(({ text }) => !text.startsWith('-'))
+  const options = file === -1 ? args : args.slice(0, file)
+  if (file === -1) return !options.some(({ text }) => INFO_OPTION.test(text))
+  return options.some(({ text }) => CODE_OPTION.test(text))
+}
+
+/** Subcommands that never run their arguments: `git commit -m 'drop rm'` is not a call of `rm`. */
+const PACKAGE_SUBCOMMANDS = 'install i ci add rm remove uninstall update upgrade list ls view info show search'
+const HARMLESS_SUBCOMMANDS: Readonly<Record<string, ReadonlySet<string>>> = {
+  git: new Set(
+    'add commit rm mv status diff log show checkout switch restore branch tag stash reset blame help'.split(' '),
+  ),
+  ...Object.fromEntries(
+    'npm pnpm yarn pip pip3 apt apt-get brew cargo'
+      .split(' ')
+      .map((name) => [name, new Set(PACKAGE_SUBCOMMANDS.split(' '))]),
+  ),
+}
+const EXECUTING_OPTION = /^(-x|-O|--ext|--exec|--open|--upload|--receive|--config)/
+
+/** The subcommand has to follow the program directly, without an option that runs something. */
+export function isHarmlessSubcommand([program, sub, ...rest]: readonly ShellWord[]): boolean {
+  if (!program || !sub || sub.opaque || !Object.hasOwn(HARMLESS_SUBCOMMANDS, program.text)) return false
+  return (
+    HARMLESS_SUBCOMMANDS[program.text]?.has(sub.text) === true && !rest.some(({ text }) => EXECUTING_OPTION.test(text))
+  )
+}
+
+/** Whether an awk script may run other programs: by `system`, a pipe or `getline`, or because it is not visible. */
+function awkMayExecute(args: readonly ShellWord[]): boolean {
+  const options = args.filter(({ text }) => text.startsWith('-'))
+  if (args.length === 0 || options.some(({ text }) => !/^-[Fv]/.test(text))) return true
+  return args.some(({ text, opaque }) => opaque || /system|getline|[|@]/.test(text))
+}
