@@ -11,7 +11,7 @@ export function runTitle(start: RunStart): string {
 /** The whole text that gives a run its title. */
 export function runSubject({ input, pattern }: Pick<RunStart, 'input' | 'pattern'>): string {
   const fields = typeof input === 'object' && input !== null ? (input as Record<string, unknown>) : {}
-  for (const field of ['instruction', 'task', 'question', 'message']) {
+  for (const field of ['instruction', 'task', 'question', 'message', 'request']) {
     const text = fields[field]
     if (typeof text === 'string' && shortText(text, MAX_TITLE_LENGTH) !== '') return text
   }

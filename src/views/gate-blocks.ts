@@ -4,7 +4,7 @@ import type { Gate } from '../kernel/gate.ts'
 import { textFrom } from '../kernel/model.ts'
 import type { PanelBlock, PanelFact } from '../kernel/panel.ts'
 import { fileChangeBlocks } from './detail/file-change.ts'
-import { valueBlocks } from './detail/value-blocks.ts'
+import { isObject, valueBlocks } from './detail/value-blocks.ts'
 import type { PermissionCall } from './permission-call.ts'
 import { acceptsRule, permissionCallFrom } from './permission-call.ts'
 import { originText } from './timeline/lane-rows.ts'
@@ -71,7 +71,7 @@ function callBlocks(
 
 function detailBlocks({ detail, choices = [] }: AskedGate): PanelBlock[] {
   return [
-    ...valueBlocks(detail, 'About the question'),
+    ...valueBlocks(withoutAnswers(detail), 'About the question'),
     ...(choices.length === 0
       ? []
       : [
@@ -83,6 +83,13 @@ function detailBlocks({ detail, choices = [] }: AskedGate): PanelBlock[] {
           },
         ]),
   ]
+}
+
+/** The answers are the buttons. */
+function withoutAnswers(detail: unknown): unknown {
+  if (!isObject(detail)) return detail
+  const { answers: _, ...rest } = detail
+  return rest
 }
 
 /** The last words of the agent. */

@@ -42,7 +42,7 @@ interface JsonBranchProps {
 function JsonBranch({ name, entries, depth, isList }: JsonBranchProps): ReactNode {
   const [open, setOpen] = useState(depth < OPEN_DEPTH)
   const [limit, setLimit] = useState(ENTRIES_AT_FIRST)
-  const size = isList ? `${entries.length} items` : `${entries.length} fields`
+  const size = `${entries.length} ${isList ? 'item' : 'field'}${entries.length === 1 ? '' : 's'}`
   return (
     <div className="json-branch">
       <button type="button" className="json-toggle" aria-expanded={open} onClick={() => setOpen(!open)}>

@@ -84,10 +84,16 @@ function waitBands(columns: LaneColumns, children: Children, taken: readonly Ban
       const waits = own.filter(({ started_at, ended_at }) => started_at < to && (ended_at ?? Infinity) > from)
       if (waits.length === 0 || to - from < SHORTEST_WAIT) return []
       const [only] = waits
-      const text = waits.length > 1 ? `waits for ${waits.length} tasks` : `waits for ${only?.title || '1 task'}`
+      const text = waits.length > 1 ? `waits for ${waits.length} tasks` : `waits for ${shortName(only)}`
       return [{ kind: 'wait', id: session.id, from, to, text }]
     })
   })
+}
+
+/** A short title names the session; a long one says less than its agent. */
+function shortName(session: TimelineSession | undefined): string {
+  if (!session) return '1 task'
+  return session.title !== '' && session.title.length <= 24 ? session.title : session.lane.replace('#', '-')
 }
 
 function freeTimes(session: TimelineSession, { turns }: LaneColumns, taken: readonly Band[]): [number, number][] {

@@ -1,7 +1,7 @@
 import type { AssistantMessage, FilePart, Message } from '../../kernel/model.ts'
-import type { PanelBlock, PanelFact, PanelMessage } from '../../kernel/panel.ts'
+import type { PanelBlock, PanelFact, PanelMessage, PanelValue } from '../../kernel/panel.ts'
 
-/* Values as blocks: short fields as facts, long texts as they are, everything else as JSON. */
+/* Values as blocks: short fields as facts, long texts as they are, lists of flat objects as tables, everything else as JSON. */
 
 const SHORT_TEXT = 160
 
@@ -21,7 +21,46 @@ export function valueBlocks(value: unknown, title?: string): PanelBlock[] {
 }
 
 function fieldBlock(title: string, value: unknown): PanelBlock {
-  return typeof value === 'string' ? { kind: 'code', title, text: value } : { kind: 'json', title, value }
+  if (typeof value === 'string') return { kind: 'code', title, text: value }
+  return listTable(title, value) ?? { kind: 'json', title, value }
+}
+
+const MAX_COLUMNS = 12
+
+/** A list of objects with the same flat fields is a table; fields that are empty in all of them have no column. */
+function listTable(title: string, value: unknown): PanelBlock | undefined {
+  if (!Array.isArray(value) || value.length === 0 || !value.every(isObject)) return undefined
+  const names = [...new Set(value.flatMap(Object.keys))].filter((name) => value.some((item) => !isEmpty(item[name])))
+  if (names.length === 0 || names.length > MAX_COLUMNS) return undefined
+  if (!names.every((name) => value.every((item) => cellText(item[name]) !== undefined))) return undefined
+  return {
+    kind: 'table',
+    title,
+    columns: names.map((name) => ({ key: name, title: name.replaceAll('_', ' ') })),
+    rows: value.map((item) => Object.fromEntries(names.map((name) => [name, cellText(item[name]) ?? null]))),
+  }
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
+}
+
+/** A field as the text of a cell; `undefined` if a table would hide what it has. */
+function cellText(value: unknown): PanelValue | undefined {
+  if (value === undefined || value === null) return null
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value
+  if (!Array.isArray(value)) return undefined
+  if (value.length === 0) return null
+  if (value.every((item) => typeof item === 'string')) return value.join('\n')
+  // Objects with one or two plain fields, such as a reference with its kind.
+  const texts = value.map((item) => (isObject(item) ? flatText(item) : undefined))
+  return texts.every((text) => text !== undefined) ? texts.join('\n') : undefined
+}
+
+function flatText(item: Record<string, unknown>): string | undefined {
+  const values = Object.values(item)
+  if (values.length === 0 || values.length > 2 || !values.every((each) => typeof each === 'string')) return undefined
+  return values.join(', ')
 }
 
 function toFact(label: string, value: unknown): PanelFact[] {

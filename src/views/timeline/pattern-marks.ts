@@ -2,6 +2,7 @@ import type { Event, EventOf, PatternEventType } from '../../kernel/event.ts'
 import type { AgentIdentifier } from '../../kernel/pattern-session-file.ts'
 import type { TimelineMark } from '../../kernel/timeline-mark.ts'
 import { contentText } from '../content-text.ts'
+import { plainLine } from '../plain-line.ts'
 import type { PatternState } from '../run-view.ts'
 import { agentLanes, laneOfAgent } from './lane-rows.ts'
 import { callPatternView } from './pattern-labels.ts'
@@ -117,7 +118,7 @@ function markSession(state: TimelineState, event: Event, mark: SessionMark): voi
       ? { vote: { text: rowTitle(state, mark.text), won: mark.won } }
       : {
           ...(mark.title === undefined ? undefined : { title: rowTitle(state, mark.title) }),
-          ...(mark.result === undefined ? undefined : { result: rowText(state, mark.result) }),
+          ...(mark.result === undefined ? undefined : { result: rowText(state, plainLine(mark.result)) }),
           ...(mark.group === undefined ? undefined : { group: mark.group }),
         }
   state.index.labels.set(mark.session, { ...state.index.labels.get(mark.session), ...labels })
@@ -184,7 +185,7 @@ function addPatternMessage(
   { mark, isLinked }: { mark: Extract<TimelineMark, { kind: 'message' }>; isLinked: boolean },
 ): void {
   const { from, to, type } = mark
-  const text = rowText(state, mark.text)
+  const text = rowText(state, type === 'question' ? mark.text : plainLine(mark.text))
   const sender = entryOf(state, mark.from_session, from)
   const receiver = entryOf(state, mark.to_session, to)
   const ends = { from: sender?.row.lane ?? null, to: receiver?.row.lane ?? null }

@@ -1,5 +1,6 @@
 import type { ErrorRecord } from '../../errors.ts'
 import type { Event, EventOf, SessionEnd, SessionOpen } from '../../kernel/event.ts'
+import { plainLine } from '../plain-line.ts'
 import { parentStepKey } from '../run-reducer.ts'
 import { agentLanes, freeLane, sessionOf, takeLane } from './lane-rows.ts'
 import { sessionLabels } from './pattern-labels.ts'
@@ -157,7 +158,7 @@ export function endSessionRow(state: TimelineState, event: Event, outcome: Sessi
   const end = endSpan(state, event)
   Object.assign(row, { status, stop_reason, ...end })
   const result = state.index.labels.get(row.key)?.result ?? sessionLabels(state, entry, error)?.result
-  row.result = rowText(state, result ?? error?.message ?? text) || null
+  row.result = rowText(state, result === undefined && error ? error.message : plainLine(result ?? text)) || null
   markChanged(state, 'sessions', row)
   state.index.groups.get(entry.opener)?.running.delete(row)
   freeLane(state, entry)

@@ -4,6 +4,7 @@ import { sumUsd, totalTokens } from '../../kernel/spend.ts'
 import type { AccountRow } from '../accounts.ts'
 import { addAccount, reduceAccounts } from '../accounts.ts'
 import { errorSummary } from '../error-summary.ts'
+import { plainLine } from '../plain-line.ts'
 import { parentStepKey } from '../run-reducer.ts'
 import { setModel } from './lane-rows.ts'
 import { rowTitle } from './row-text.ts'
@@ -153,7 +154,7 @@ function settleRequest(
 
 function setResponse(state: TimelineState, event: Event, { turn, text }: { turn: TurnEntry; text: string }): void {
   const { row } = turn
-  row.title = rowTitle(state, text)
+  row.title = rowTitle(state, plainLine(text))
   row.responded_at = state.clock.now
   row.responded_seq = event.seq
   markChanged(state, 'turns', row)
