@@ -29,6 +29,8 @@ export interface GitDeps {
 }
 
 const LOCK = /Unable to create '(.+\.lock)': File exists/
+/** A worktree that another process is just adding: git reads its files before they are written, and fails (race condition). */
+const HALF_ADDED = /failed to read .*worktrees\/[^/]+\/\w+: Success/
 const LOCK_ATTEMPTS = 40
 const LOCK_DELAY_MS = 250
 
@@ -44,8 +46,10 @@ export function createGit({ program, settingsFor }: GitDeps, folder: string, fol
       const output = await runGit(program, { ...command, args: located, env })
       if (output.status !== null && statuses.includes(output.status)) return output
       const lock = LOCK.exec(output.stderr)?.[1]
-      if (lock === undefined || attempt === LOCK_ATTEMPTS) throw toGitError(args, output, folders)
-      if (worktree !== undefined && isOwnLock(lock, folders) && !isGitRunning(worktree)) rmSync(lock, { force: true })
+      const isPassing = lock !== undefined || HALF_ADDED.test(output.stderr)
+      if (!isPassing || attempt === LOCK_ATTEMPTS) throw toGitError(args, output, folders)
+      if (lock !== undefined && worktree !== undefined && isOwnLock(lock, folders) && !isGitRunning(worktree))
+        rmSync(lock, { force: true })
       else await delay(LOCK_DELAY_MS, undefined, options.signal ? { signal: options.signal } : {})
     }
   }

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { GitFixture } from '../../../test/support/git-fixture.ts'
 import { createGitFixture } from '../../../test/support/git-fixture.ts'
@@ -56,6 +57,21 @@ describe('what earlier runs and other processes leave', () => {
       return git('show', `${branch}:${run_id}.txt`)
     })
     expect(await Promise.all(runs)).toEqual(['run_1', 'run_2', 'run_3'])
+  })
+
+  test('GT20 a worktree that another process is just adding is waited for', async () => {
+    const { repository, top } = fixture
+    await repository.openWorktree({ id: ID })
+    const half = join(top, '.git/worktrees/half')
+    mkdirSync(half)
+    writeFileSync(join(half, 'gitdir'), join(top, 'half/.git'))
+    writeFileSync(join(half, 'HEAD'), 'ref: refs/heads/half')
+    writeFileSync(join(half, 'commondir'), '')
+    const opened = repository.openWorktree({ id: { run_id: 'run_2', name: 'two' } })
+    const isEarly = await Promise.race([opened.then(() => true), delay(400).then(() => false)])
+    expect(isEarly).toBe(false)
+    rmSync(half, { recursive: true })
+    expect((await opened).branch).toContain('run_2')
   })
 })
 
