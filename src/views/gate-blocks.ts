@@ -5,6 +5,7 @@ import { textFrom } from '../kernel/model.ts'
 import type { PanelBlock, PanelFact } from '../kernel/panel.ts'
 import { fileChangeBlocks } from './detail/file-change.ts'
 import { isObject, valueBlocks } from './detail/value-blocks.ts'
+import { HISTORY_TITLE, OUTCOMES_TITLE } from './gate-context.ts'
 import type { PermissionCall } from './permission-call.ts'
 import { acceptsRule, permissionCallFrom } from './permission-call.ts'
 import { originText } from './timeline/lane-rows.ts'
@@ -98,7 +99,7 @@ function claimBlocks(own: readonly Event[], { asked_by }: AskedGate): PanelBlock
   if (!isEvent(said, 'model:end')) return []
   const open = own.findLast((event) => isEvent(event, 'session:open'))
   const agent = isEvent(open, 'session:open') ? open.data.agent.name : (asked_by ?? 'agent')
-  return [{ kind: 'text', title: 'What the agent says', text: textFrom(said.data.message), claimed_by: agent }]
+  return [{ kind: 'text', title: 'Last words', text: textFrom(said.data.message), claimed_by: agent }]
 }
 
 const CALLS_SHOWN = 12
@@ -121,7 +122,7 @@ function historyBlocks(own: readonly Event[]): PanelBlock[] {
   return [
     {
       kind: 'table',
-      title: calls.size > CALLS_SHOWN ? `Before this, ${CALLS_SHOWN} of ${calls.size} calls` : 'Before this',
+      title: calls.size > CALLS_SHOWN ? `${HISTORY_TITLE}, ${CALLS_SHOWN} of ${calls.size} calls` : HISTORY_TITLE,
       columns: [
         { key: 'at', title: 'At', unit: 'time' },
         { key: 'tool', title: 'Tool', unit: 'code' },
@@ -137,7 +138,7 @@ function historyBlocks(own: readonly Event[]): PanelBlock[] {
 function answerBlock(call: PermissionCall): PanelBlock {
   return {
     kind: 'facts',
-    title: 'What happens next',
+    title: OUTCOMES_TITLE,
     facts: [
       { label: 'allow', value: 'this exact call, once' },
       { label: 'always', value: 'identical calls in this run, too' },

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react'
 import type { PanelBlock } from '../../src/kernel/panel.ts'
 import { CopyButton } from '../design/controls.tsx'
 import { inertText } from '../design/inert-text.ts'
+import { Markdown } from '../markdown/markdown.tsx'
 import { copyText } from './copy-text.ts'
 import { DiffBlock } from './diff.tsx'
 import { FactsBlock } from './facts.tsx'
@@ -74,11 +75,7 @@ function BlockBody({ block }: { block: PanelBlock }): ReactNode {
 
 /** The words of an agent are a claim: they are set apart from what Troupe observed. */
 function TextBlock({ block }: { block: Extract<PanelBlock, { kind: 'text' }> }): ReactNode {
-  const text = (
-    <p className="text">
-      <LongText text={block.text} />
-    </p>
-  )
+  const text = <Markdown text={block.text} />
   if (block.claimed_by === undefined) return text
   return (
     <blockquote className="claim">

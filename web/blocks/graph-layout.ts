@@ -16,6 +16,8 @@ export interface PlacedNode {
 export interface PlacedEdge {
   edge: PanelEdge
   path: string
+  /** The lowest point of the line. */
+  low: number
   /** Where the count stands. */
   label: { x: number; y: number }
 }
@@ -27,9 +29,9 @@ export interface GraphLayout {
   height: number
 }
 
-export const NODE_WIDTH = 132
+export const NODE_WIDTH = 188
 export const NODE_HEIGHT = 40
-const COLUMN_GAP = 84
+const COLUMN_GAP = 96
 const ROW_GAP = 34
 const MARGIN = 12
 
@@ -40,7 +42,7 @@ export function layoutGraph(nodes: readonly PanelNode[], edges: readonly PanelEd
   const placed = placeNodes(layers)
   const tallest = Math.max(1, ...layers.map((layer) => layer.length))
   const lines = drawn.flatMap((edge) => placeEdge(placed, drawn, edge))
-  const lowest = Math.max(0, ...lines.map(({ label }) => label.y))
+  const lowest = Math.max(0, ...lines.map(({ low }) => low))
   const height = MARGIN * 2 + tallest * (NODE_HEIGHT + ROW_GAP) - ROW_GAP
   return {
     nodes: [...placed.values()],
@@ -119,23 +121,46 @@ function placeEdge(
   const from = placed.get(edge.from)
   const to = placed.get(edge.to)
   if (!from || !to) return []
-  if (isBackward(placed, edge)) return [backwardEdge(edge, from, to)]
+  if (isBackward(placed, edge)) return [backwardEdge(edge, { from, to, placed })]
   const twin = edges.some((other) => other.from === edge.to && other.to === edge.from)
   const shift = twin ? -6 : 0
   const start = { x: from.x + NODE_WIDTH, y: from.y + NODE_HEIGHT / 2 + shift }
   const end = { x: to.x, y: to.y + NODE_HEIGHT / 2 + shift }
   const middle = (start.x + end.x) / 2
   const path = `M${start.x},${start.y} C${middle},${start.y} ${middle},${end.y} ${end.x},${end.y}`
-  return [{ edge, path, label: { x: middle, y: (start.y + end.y) / 2 } }]
+  return [{ edge, path, low: Math.max(start.y, end.y), label: { x: middle, y: (start.y + end.y) / 2 } }]
 }
 
-/** Leaves at the bottom, runs below both nodes and comes in from below. */
-function backwardEdge(edge: PanelEdge, from: PlacedNode, to: PlacedNode): PlacedEdge {
-  const start = { x: from.x + NODE_WIDTH / 2 + 14, y: from.y + NODE_HEIGHT }
-  const end = { x: to.x + NODE_WIDTH / 2 - 14, y: to.y + NODE_HEIGHT }
-  const span = Math.min(ROW_GAP * 2, ROW_GAP + Math.abs(start.x - end.x) / 12)
-  const low = Math.max(start.y, end.y) + span
-  const path = `M${start.x},${start.y} C${start.x},${low} ${end.x},${low} ${end.x},${end.y}`
-  const bottom = (start.y + end.y) / 8 + (low * 6) / 8
-  return { edge, path, label: { x: (start.x + end.x) / 2, y: bottom } }
+interface EdgeEnds {
+  from: PlacedNode
+  to: PlacedNode
+  placed: ReadonlyMap<string, PlacedNode>
+}
+
+/** An edge to an earlier layer runs in the gaps between layers, and below all nodes that stand between them: never behind a node. */
+function backwardEdge(edge: PanelEdge, { from, to, placed }: EdgeEnds): PlacedEdge {
+  if (from.x === to.x) return edgeInLayer(edge, from, to)
+  const start = { x: from.x, y: from.y + NODE_HEIGHT / 2 + 8 }
+  const end = { x: to.x + NODE_WIDTH, y: to.y + NODE_HEIGHT / 2 + 8 }
+  const isNext = start.x - end.x <= COLUMN_GAP
+  if (isNext) {
+    const middle = (start.x + end.x) / 2
+    const path = `M${start.x},${start.y} C${middle},${start.y} ${middle},${end.y} ${end.x},${end.y}`
+    return { edge, path, low: Math.max(start.y, end.y), label: { x: middle, y: (start.y + end.y) / 2 } }
+  }
+  const between = [...placed.values()].filter(({ x }) => x > to.x && x < from.x)
+  const low = Math.max(start.y, end.y, ...between.map(({ y }) => y + NODE_HEIGHT)) + ROW_GAP / 2
+  const [right, left] = [start.x - COLUMN_GAP / 3, end.x + COLUMN_GAP / 3]
+  const path = `M${start.x},${start.y} C${right},${start.y} ${right},${low} ${right - 16},${low} L${left + 16},${low} C${left},${low} ${left},${end.y} ${end.x},${end.y}`
+  return { edge, path, low, label: { x: (right + left) / 2, y: low } }
+}
+
+/** From a node to itself or to another of its layer: a bow at the right. */
+function edgeInLayer(edge: PanelEdge, from: PlacedNode, to: PlacedNode): PlacedEdge {
+  const x = from.x + NODE_WIDTH
+  const start = from.y + NODE_HEIGHT / 2 - (from === to ? 10 : 0)
+  const end = to.y + NODE_HEIGHT / 2 + (from === to ? 10 : 0)
+  const bow = x + COLUMN_GAP / 2.5
+  const path = `M${x},${start} C${bow},${start} ${bow},${end} ${x},${end}`
+  return { edge, path, low: Math.max(start, end), label: { x: x + COLUMN_GAP / 3.4, y: (start + end) / 2 } }
 }

@@ -104,13 +104,18 @@ function Node({ placed: { node, x, y }, spoken, onFocus }: NodeProps): ReactNode
       onMouseLeave={() => onFocus(false)}
     >
       <title>{spoken}</title>
-      <rect width={NODE_WIDTH} height={NODE_HEIGHT} rx="6" style={{ stroke: `var(--lane-${lane})` }} />
+      <rect
+        width={NODE_WIDTH}
+        height={NODE_HEIGHT}
+        rx="6"
+        style={{ stroke: node.state === undefined ? 'var(--line-3)' : `var(--lane-${lane})` }}
+      />
       <text x={NODE_WIDTH / 2} y={node.note === undefined ? 24 : 17} textAnchor="middle" className="graph-label">
-        {shorten(inertText(node.label), 18)}
+        {shorten(inertText(node.label), 26)}
       </text>
       {node.note !== undefined && (
         <text x={NODE_WIDTH / 2} y={31} textAnchor="middle" className="graph-note">
-          {shorten(inertText(node.note), 22)}
+          {shorten(inertText(node.note), 32)}
         </text>
       )}
     </g>

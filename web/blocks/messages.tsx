@@ -3,6 +3,7 @@ import { useState } from 'react'
 import type { PanelMessage } from '../../src/kernel/panel.ts'
 import { CopyButton } from '../design/controls.tsx'
 import { inertText } from '../design/inert-text.ts'
+import { Markdown } from '../markdown/markdown.tsx'
 import { messageText } from './copy-text.ts'
 import { keyed } from './keyed.ts'
 import { LongText } from './long-text.tsx'
@@ -31,12 +32,17 @@ function Message({ message, startsOpen }: { message: PanelMessage; startsOpen: b
         </button>
         <CopyButton text={messageText(message)} label={`Copy the ${message.role} message`} />
       </div>
-      {open && keyed(message.parts, ({ kind }) => kind).map(({ key, item }) => <Part key={key} part={item} />)}
+      {open &&
+        keyed(message.parts, ({ kind }) => kind).map(({ key, item }) => (
+          <Part key={key} part={item} role={message.role} />
+        ))}
     </li>
   )
 }
 
-function Part({ part }: { part: PanelMessage['parts'][number] }): ReactNode {
+/** A prompt is shown as it was sent; only the words of the agent are formatted. */
+function Part({ part, role }: { part: PanelMessage['parts'][number]; role: PanelMessage['role'] }): ReactNode {
+  const isFormatted = role === 'assistant' && part.kind === 'text'
   const isCode = part.kind === 'call' || part.kind === 'result'
   return (
     <div className={`part part-${part.kind}`}>
@@ -45,9 +51,13 @@ function Part({ part }: { part: PanelMessage['parts'][number] }): ReactNode {
           {PART_TITLES[part.kind]} {part.name !== undefined && <code>{inertText(part.name)}</code>}
         </span>
       )}
-      <pre className={isCode ? 'code' : 'text'}>
-        <LongText text={part.text} />
-      </pre>
+      {isFormatted ? (
+        <Markdown text={part.text} />
+      ) : (
+        <pre className={isCode ? 'code' : 'text'}>
+          <LongText text={part.text} />
+        </pre>
+      )}
     </div>
   )
 }

@@ -12,6 +12,8 @@ const RULES: readonly RiskRule[] = [
   { note: 'runs on install', path: /package\.json$/, text: /"(pre|post)?install"|"prepare"|"prepack"/ },
   { note: 'new script', path: /package\.json$/, section: /^scripts$/ },
   { note: 'new dependency', path: /package\.json$/, section: /ependencies$/, text: /:\s*"/ },
+  { note: 'new dependency', path: /package\.json$/, text: /ependencies"\s*:\s*\{\s*"/ },
+  { note: 'new script', path: /package\.json$/, text: /"scripts"\s*:\s*\{\s*"/ },
   { note: 'downloads and executes', text: /\b(curl|wget)\b.*\|\s*(sudo\s+)?(ba|z|da)?sh\b/ },
   { note: 'runs as root', text: /\bsudo\b/ },
   { note: 'deletes recursively', text: /\brm\s+-[a-z]*r[a-z]*f|\brm\s+-[a-z]*f[a-z]*r/ },

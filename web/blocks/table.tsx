@@ -17,21 +17,28 @@ const ROW_HEIGHT = 32
 export function TableBlock({ block }: { block: Table }): ReactNode {
   const [order, setOrder] = useState<SortOrder | null>(null)
   const rows = useMemo(() => sortRows(block.rows, order), [block.rows, order])
+  const columns = useMemo(() => columnsWithValues(block), [block])
   if (rows.length === 0) return <p className="empty">{inertText(block.empty ?? 'Nothing yet.')}</p>
-  const head = <TableHead columns={block.columns} order={order} onSort={(key) => setOrder(nextOrder(order, key))} />
-  if (rows.length > LONG_TABLE) return <LongTable columns={block.columns} rows={rows} head={head} />
+  const head = <TableHead columns={columns} order={order} onSort={(key) => setOrder(nextOrder(order, key))} />
+  if (rows.length > LONG_TABLE) return <LongTable columns={columns} rows={rows} head={head} />
   return (
     <div className="scroll-x">
       <table className="table">
         {head}
         <tbody>
           {rows.map((row, index) => (
-            <TableRow key={rowKey(row, index)} row={row} columns={block.columns} />
+            <TableRow key={rowKey(row, index)} row={row} columns={columns} />
           ))}
         </tbody>
       </table>
     </div>
   )
+}
+
+/** A column without any value says nothing. */
+function columnsWithValues({ columns, rows }: Table): readonly PanelColumn[] {
+  const shown = columns.filter(({ key }) => rows.some((row) => (row[key] ?? null) !== null))
+  return shown.length === 0 ? columns : shown
 }
 
 function LongTable({ columns, rows, head }: { columns: Table['columns']; rows: readonly Row[]; head: ReactNode }) {

@@ -1,3 +1,4 @@
+import type { PanelBlock } from '../../src/kernel/panel.ts'
 import type {
   ArtifactItem,
   ArtifactPreview,
@@ -109,6 +110,8 @@ export interface Report {
   groups: readonly ReportGroup[]
   total: ReportGroup
   notes: readonly string[]
+  /** Further parts, such as a heat map. */
+  blocks?: readonly PanelBlock[]
 }
 
 export interface ReportGroup {

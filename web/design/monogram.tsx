@@ -1,3 +1,4 @@
+import { createContext, useContext } from 'react'
 import { inertLine } from './inert-text.ts'
 
 /* An agent is a monogram, a position, then a colour: the 13th reuses the first colour. */
@@ -16,6 +17,25 @@ export function monogramText(label: string): string {
   return `${first.toUpperCase()}${second.toLowerCase()}`
 }
 
+/** Two characters for each label, different ones as long as there are enough letters: `De` for default, `Dv` for devops. */
+export function uniqueMonograms(labels: readonly string[]): ReadonlyMap<string, string> {
+  const byLabel = new Map<string, string>()
+  const taken = new Set<string>()
+  for (const label of labels) {
+    if (byLabel.has(label)) continue
+    const usual = monogramText(label)
+    const others = [...inertLine(label, 60).slice(1)].filter((character) => /[\p{L}\p{N}]/u.test(character))
+    const choices = [usual, ...others.map((character) => `${[...usual][0]}${character.toLowerCase()}`)]
+    const chosen = choices.find((choice) => !taken.has(choice)) ?? usual
+    taken.add(chosen)
+    byLabel.set(label, chosen)
+  }
+  return byLabel
+}
+
+/** The monograms of the agents that are shown together. */
+export const MonogramContext = createContext<ReadonlyMap<string, string>>(new Map())
+
 /** The number of the lane colour, from 1 to 12, by order of appearance. */
 export function laneColour(index: number): number {
   return (((index % COLOURS) + COLOURS) % COLOURS) + 1
@@ -23,10 +43,11 @@ export function laneColour(index: number): number {
 
 /** `index` is the position of the lane in its run; `person` draws a circle. */
 export function Monogram({ label, index, person = false }: { label: string; index: number; person?: boolean }) {
+  const monograms = useContext(MonogramContext)
   const colour = person ? 'person' : `lane-${laneColour(index)}`
   return (
     <span className={`monogram ${colour}`} title={inertLine(label, 120)} aria-hidden="true">
-      {monogramText(label)}
+      {monograms.get(label) ?? monogramText(label)}
     </span>
   )
 }

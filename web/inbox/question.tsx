@@ -1,6 +1,6 @@
 import type { ReactNode, RefObject } from 'react'
-import type { PanelBlock } from '../../src/kernel/panel.ts'
 import type { InboxItem } from '../../src/surfaces/http/contract.ts'
+import { isGateContext } from '../../src/views/gate-context.ts'
 import { Blocks } from '../blocks/block.tsx'
 import { formatDuration, formatTime } from '../design/format.ts'
 import { inertLine, inertText } from '../design/inert-text.ts'
@@ -31,14 +31,14 @@ export function QuestionText(props: {
         <WaitingTime since={question.opened_at} />
       </p>
       {rest === '' ? null : <p className="question-rest">{rest}</p>}
-      <Blocks blocks={question.blocks.filter((block, index) => !isContext(block, index))} />
+      <Blocks blocks={question.blocks.filter((block) => !isGateContext(block))} />
     </section>
   )
 }
 
 /** The events before and what else is known, beside the question. */
 export function QuestionContext({ question }: { question: InboxItem }) {
-  const blocks = question.blocks.filter(isContext)
+  const blocks = question.blocks.filter(isGateContext)
   if (blocks.length === 0) return null
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable with the keyboard.
@@ -66,12 +66,6 @@ export function splitQuestion(question: string): { title: string; rest: string }
   const cut = end === -1 || end > TITLE_LENGTH ? Math.min(text.length, TITLE_LENGTH) : end + 1
   const title = inertLine(text.slice(0, cut).trim(), TITLE_LENGTH)
   return cut >= text.length ? { title, rest: '' } : { title, rest: inertText(text.slice(cut).trim(), 20_000) }
-}
-
-/** Blocks about what happened and what else is known stand beside the question; what is decided about stays in the middle. */
-function isContext(block: PanelBlock, index: number): boolean {
-  if (block.kind === 'table' || block.kind === 'steps' || block.kind === 'messages') return true
-  return block.kind === 'facts' && block.title !== undefined && index > 0
 }
 
 export function QuestionNotice({ children, tone }: { children: ReactNode; tone: 'completed' | 'stalled' }) {

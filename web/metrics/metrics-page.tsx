@@ -57,7 +57,7 @@ function ReportCard({ report }: { report: Report }) {
 }
 
 /** A report as the blocks that draw it: the totals, then a table of the groups. */
-export function reportBlocks({ by, columns, groups, total }: Report): PanelBlock[] {
+export function reportBlocks({ by, columns, groups, total, blocks = [] }: Report): PanelBlock[] {
   const shown: PanelColumn[] = [
     { key: 'group', title: by.charAt(0).toUpperCase() + by.slice(1), unit: 'text' },
     ...columns.map(({ name, title, unit }): PanelColumn => ({ key: name, title, unit: toUnit(unit) })),
@@ -68,10 +68,7 @@ export function reportBlocks({ by, columns, groups, total }: Report): PanelBlock
     value: roundAverage(total.figures[name] ?? null, unit),
     unit: toUnit(unit),
   }))
-  return [
-    { kind: 'facts', facts },
-    { kind: 'table', columns: shown, rows },
-  ]
+  return [{ kind: 'facts', facts }, { kind: 'table', columns: shown, rows }, ...blocks]
 }
 
 function toRow(

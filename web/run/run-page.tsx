@@ -6,6 +6,7 @@ import { AgentIndexContext, indexFromName } from '../blocks/agent-index.ts'
 import type { DataSource } from '../data/source.ts'
 import type { TimelineStore } from '../data/timeline-store.ts'
 import { inertLine, inertText } from '../design/inert-text.ts'
+import { MonogramContext, uniqueMonograms } from '../design/monogram.tsx'
 import { EmptyState, ErrorState, LoadingRows } from '../design/notice.tsx'
 import { useKeys } from '../shell/keys.ts'
 import { Link } from '../shell/link.tsx'
@@ -64,20 +65,24 @@ function OpenRun({ scope, state, panelsVersion }: { scope: RunScope; state: RunS
   const now = useNow(1_000)
   const panels = usePanels(scope, panelsVersion)
   const agentIndex = useAgentOrder(store)
+  const lanes = store.rows('lanes')
+  const monograms = useMemo(() => uniqueMonograms(lanes.map(({ label }) => label)), [lanes])
   useTitle(store)
   useRunKeys(scope)
   return (
     <AgentIndexContext value={agentIndex}>
-      <div className={`run-page${place.at ? ' with-detail' : ''}`}>
-        <RunHeader scope={scope} panels={panels} now={now} />
-        <RunNotice scope={scope} state={state} />
-        <div className="run-body">
-          <div className="run-work">
-            <CurrentTab scope={scope} panels={panels} now={now} />
+      <MonogramContext value={monograms}>
+        <div className={`run-page${place.at ? ' with-detail' : ''}`}>
+          <RunHeader scope={scope} panels={panels} now={now} />
+          <RunNotice scope={scope} state={state} />
+          <div className="run-body">
+            <div className="run-work">
+              <CurrentTab scope={scope} panels={panels} now={now} />
+            </div>
+            {place.at && <DetailPanel scope={scope} at={place.at} />}
           </div>
-          {place.at && <DetailPanel scope={scope} at={place.at} />}
         </div>
-      </div>
+      </MonogramContext>
     </AgentIndexContext>
   )
 }

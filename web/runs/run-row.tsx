@@ -1,9 +1,9 @@
-import { memo } from 'react'
+import { memo, useMemo } from 'react'
 import type { RunItem, RunSummary } from '../../src/surfaces/http/contract.ts'
 import { Tag } from '../design/controls.tsx'
 import { formatAge, formatTime, formatTokens, formatUsd } from '../design/format.ts'
 import { inertLine } from '../design/inert-text.ts'
-import { Monogram } from '../design/monogram.tsx'
+import { Monogram, MonogramContext, uniqueMonograms } from '../design/monogram.tsx'
 import { StateText } from '../design/state.tsx'
 import { Link } from '../shell/link.tsx'
 import { runPlace } from '../shell/router.ts'
@@ -97,15 +97,18 @@ function costTitle({ usd, usage }: RunItem): string | undefined {
 
 function AgentMonograms({ labels }: { labels: readonly string[] }) {
   const more = labels.length - MAX_MONOGRAMS
+  const monograms = useMemo(() => uniqueMonograms(labels), [labels])
   return (
-    <span className="monograms">
-      <span className="visually-hidden">{labels.map((label) => inertLine(label, 60)).join(', ')}</span>
-      {labels.slice(0, more === 1 ? MAX_MONOGRAMS + 1 : MAX_MONOGRAMS).map((label, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the order of the lanes of a run never changes.
-        <Monogram key={`${index} ${label}`} label={label} index={index} />
-      ))}
-      {more > 1 ? <span className="more-monograms">+{more}</span> : null}
-    </span>
+    <MonogramContext value={monograms}>
+      <span className="monograms">
+        <span className="visually-hidden">{labels.map((label) => inertLine(label, 60)).join(', ')}</span>
+        {labels.slice(0, more === 1 ? MAX_MONOGRAMS + 1 : MAX_MONOGRAMS).map((label, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the order of the lanes of a run never changes.
+          <Monogram key={`${index} ${label}`} label={label} index={index} />
+        ))}
+        {more > 1 ? <span className="more-monograms">+{more}</span> : null}
+      </span>
+    </MonogramContext>
   )
 }
 

@@ -177,7 +177,7 @@ test('PN6 a question has the whole call, who asks and where that agent is from, 
   expect(blocks).toContainEqual({ kind: 'code', title: 'text', text: 'two\nlines' })
   expect(blocks).toContainEqual({
     kind: 'text',
-    title: 'What the agent says',
+    title: 'Last words',
     text: 'I need the second.',
     claimed_by: 'lead',
   })

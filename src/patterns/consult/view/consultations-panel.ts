@@ -106,7 +106,6 @@ function consultationBlocks(view: ConsultationView, packages: readonly ContextPa
   const title = `${view.requesting_agent} → ${view.specialist_agent ?? 'nobody yet'}`
   return [
     { kind: 'text', title, text: view.question, claimed_by: view.requesting_agent },
-    ...packages.flatMap(packageBlocks),
     ...(view.answer === null
       ? []
       : [
@@ -117,43 +116,38 @@ function consultationBlocks(view: ConsultationView, packages: readonly ContextPa
             claimed_by: view.specialist_agent ?? 'orchestrator',
           },
         ]),
+    ...packages.flatMap(packageBlocks),
   ]
 }
 
 /** The context that the specialist was given, and what was left out. */
 function packageBlocks({ agent, items, left_out, tokens, redacted }: ContextPackage): PanelBlock[] {
+  if (items.length + left_out.length === 0) return []
   const removed = redacted.map(({ kind, count }) => `${count} × ${kind}`).join(', ')
+  const parts = [
+    `${pluralize(items.length, 'item')} given`,
+    `${left_out.length} left out`,
+    `${tokens} tokens`,
+    ...(removed === '' ? [] : [`secrets removed: ${removed}`]),
+  ]
   return [
     {
-      kind: 'facts',
-      title: `Context for ${agent}`,
-      facts: [
-        { label: 'given', value: pluralize(items.length, 'item') },
-        { label: 'tokens', value: tokens, unit: 'tokens' },
-        { label: 'left out', value: left_out.length, unit: 'count' },
-        ...(removed === '' ? [] : [{ label: 'secrets removed', value: removed, tone: 'attention' as const }]),
+      kind: 'table',
+      title: `Context for ${agent}: ${parts.join(', ')}`,
+      columns: [
+        { key: 'source', title: 'Source', unit: 'code' },
+        { key: 'origin', title: 'From' },
+        { key: 'reason', title: 'Because' },
+        { key: 'tokens', title: 'Tokens', unit: 'tokens' },
+        { key: 'given', title: 'Given' },
       ],
+      rows: [...items, ...left_out].map((item) => ({
+        source: item.source,
+        origin: item.origin,
+        reason: item.reason,
+        tokens: item.tokens,
+        given: 'score' in item,
+      })),
     },
-    ...(items.length + left_out.length === 0
-      ? []
-      : [
-          {
-            kind: 'table' as const,
-            columns: [
-              { key: 'source', title: 'Source', unit: 'code' as const },
-              { key: 'origin', title: 'From' },
-              { key: 'reason', title: 'Because' },
-              { key: 'tokens', title: 'Tokens', unit: 'tokens' as const },
-              { key: 'given', title: 'Given' },
-            ],
-            rows: [...items, ...left_out].map((item) => ({
-              source: item.source,
-              origin: item.origin,
-              reason: item.reason,
-              tokens: item.tokens,
-              given: 'score' in item,
-            })),
-          },
-        ]),
   ]
 }
