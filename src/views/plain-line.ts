@@ -35,6 +35,7 @@ export function plainLine(text: string): string {
     .map((line) => line.replace(/^\s*(?:#{1,6}|[-*+]|>)\s+/, ''))
     .join('\n')
     .replace(/(?<![\w/*])\*\*(?=[^\s/*])([^*\n]{1,400}?)\*\*(?![\w/*])/g, '$1')
+    .replace(/(?<![\w/*])\*(?=[^\s/*])([^*\n]{1,400}?)\*(?![\w/*])/g, '$1')
     .replace(/`([^`\n]{1,400})`/g, '$1')
     .trim()
 }

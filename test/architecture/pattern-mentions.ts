@@ -77,7 +77,9 @@ export const allowedPatternMentions: readonly AllowedMention[] = [
   { path: 'src/surfaces/cli/commands/demo-script.ts', folder: 'task', reason: 'the demo runs it' },
   { path: 'src/surfaces/cli/commands/live-demo-command.ts', folder: 'task', reason: 'the demo runs it' },
   { path: 'src/surfaces/cli/commands/live-demo-command.ts', folder: 'collaborate', reason: 'the demo runs it' },
-  { path: 'src/surfaces/cli/commands/live-demo-script.ts', folder: 'task', reason: 'the demo runs it' },
+  { path: 'src/surfaces/cli/commands/live-demo-command.ts', folder: 'team', reason: 'the demo runs it' },
+  { path: 'src/surfaces/cli/commands/live-demo-command.ts', folder: 'build', reason: 'the demo runs it' },
+  { path: 'src/surfaces/cli/live-demo/scripted-turns.ts', folder: 'task', reason: 'the demo runs it' },
   { path: 'src/surfaces/cli/model-checks.ts', folder: 'task', reason: '`doctor` runs it to reach a model' },
   {
     path: 'src/patterns/team/group-turn.ts',

@@ -54,6 +54,15 @@ describe('blocks', () => {
     }
   })
 
+  test('WR31 a column without any value is left out, unless all are', () => {
+    const columns = [
+      { key: 'a', title: 'Tool' },
+      { key: 'b', title: 'Error' },
+    ]
+    expect(render({ kind: 'table', columns, rows: [{ a: 'Read', b: null }] })).not.toContain('Error')
+    expect(render({ kind: 'table', columns, rows: [{ a: null, b: null }] })).toContain('Error')
+  })
+
   test('WR5 the words of an agent are labelled as a claim', () => {
     expect(render({ kind: 'text', text: 'All tests pass', claimed_by: 'developer' })).toContain(
       'What the agent says, not checked',

@@ -8,7 +8,7 @@ import { parseMarkdown } from './parse-markdown.ts'
 const render = (text: string) => renderToStaticMarkup(createElement(Markdown, { text }))
 
 describe('Markdown', () => {
-  test('WR24 headings, lists, check lists, code, tables and emphasis are formatted', () => {
+  test('WR30 headings, lists, check lists, code, tables and emphasis are formatted', () => {
     const html = render(
       [
         '## Cause',
@@ -35,7 +35,7 @@ describe('Markdown', () => {
     expect(html).toContain('<blockquote><p>said</p></blockquote>')
   })
 
-  test('WR24 patterns of files, products, names with underscores and marks without an end stay as they are', () => {
+  test('WR30 patterns of files, products, names with underscores and marks without an end stay as they are', () => {
     for (const text of [
       'src/**/x/** and **',
       '2 * 3 * 4',
@@ -49,7 +49,7 @@ describe('Markdown', () => {
       expect(render(text)).toBe(`<div class="markdown"><p>${text}</p></div>`)
   })
 
-  test('WR24 HTML is text, and images and links are text with their address: nothing is loaded or followed', () => {
+  test('WR30 HTML is text, and images and links are text with their address: nothing is loaded or followed', () => {
     const html = render(
       '<img src=x onerror=alert(1)> ![pixel](https://evil.test/?q=secret) [click](javascript:alert(1))',
     )
@@ -60,7 +60,7 @@ describe('Markdown', () => {
     expect(render('user\u202egnp.exe \u001b[31m')).toContain('⟨U+202E⟩')
   })
 
-  test('WR24 no text is lost: every word of any text is shown', () => {
+  test('WR30 no text is lost: every word of any text is shown', () => {
     const piece = fc.constantFrom(
       'word',
       '*',
@@ -94,7 +94,7 @@ describe('Markdown', () => {
     )
   })
 
-  test('WR24 planted texts of the greatest length are parsed in one pass', () => {
+  test('WR30 planted texts of the greatest length are parsed in one pass', () => {
     for (const piece of ['*', '**a ', '`', '[', '[a](', '> ', '- ', '  - a\n', '```\n', '|-', '# ', '~~a', '\\', ' '])
       expect(parseMarkdown(piece.repeat(100_000 / piece.length)).length).toBeGreaterThanOrEqual(0)
   })

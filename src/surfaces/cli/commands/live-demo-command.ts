@@ -31,7 +31,7 @@ export async function liveDemoCommand(cli: Cli<ServeOptions>): Promise<number> {
     const { serveCommand } = await import('./serve-command.ts')
     const demo = {
       ...{ ...options, model: `scripted:${script}`, store: join(folder, 'store'), workspace: project, tools: true },
-      ...{ allow: ['Write(src/**)'], ask: ['Edit(package.json)'] },
+      ...{ allow: ['Write(src/**)', 'Write(docs/**)'], ask: ['Edit(package.json)'] },
     }
     return await serveCommand({ terminal, options: demo, executes: true, usesProjectAgents: false }, (troupe) =>
       startRuns(troupe, hasGit),

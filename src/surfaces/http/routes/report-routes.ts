@@ -38,7 +38,8 @@ const getCost = defineRoute({
       ...(since === undefined ? undefined : { since }),
     }
     const rows: AccountRow[] = []
-    for await (const row of troupe.accounts({ prices: await loadPrices([]), ...scope })) rows.push(row)
+    const { prices = await loadPrices() } = await troupe.timelineSources()
+    for await (const row of troupe.accounts({ prices, ...scope })) rows.push(row)
     const { groupsBy, total, unpriced_models } = costReportFrom(rows)
     const key = by ?? (run_id === undefined ? 'pattern' : 'agent')
     return { by: key, groups: groupsBy(key), total, unpriced_models }

@@ -45,3 +45,16 @@ test('HT10 a client that watched a run from its start has the timeline of its jo
   streams.close()
   await troupe.close()
 })
+
+test('HT10 the timeline has the prices of the operator and no secrets', async () => {
+  const prices = { cost: () => 0.25 }
+  const { troupe } = await createTestTroupe({ agents, rules: [{ reply: { text: 'Done.' } }], models: { prices } })
+  const secret = `ghp_${'a1B2'.repeat(9)}`
+  const { run_id } = await troupe.run('task', { agent: 'lead', instruction: `Use ${secret}` })
+  const fold = await newTimelineFold(troupe)
+  for (const event of await troupe.events(run_id).all()) fold.add(event)
+  const text = JSON.stringify(fold.snapshot())
+  expect(JSON.parse(text).run[0].usd).toBe(0.25)
+  expect(text).not.toContain(secret)
+  await troupe.close()
+})
