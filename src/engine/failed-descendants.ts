@@ -1,16 +1,7 @@
-import type { ErrorCode, ErrorRecord } from '../errors.ts'
+import type { ErrorRecord } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
-
-/** Failures for a reason outside the run: a provider that was down or refused the key, or a limit that the operator may raise. */
-const OUTSIDE_REASONS: ReadonlySet<ErrorCode> = new Set([
-  'model_failed',
-  'model_auth',
-  'model_rate_limited',
-  'stream_interrupted',
-  'performer_failed',
-  'limit_reached',
-])
+import { isResumableFailure } from '../kernel/resumable-failure.ts'
 
 /**
  * The steps of sub-agents to retry with a failed run. An agent whose sub-agents failed in an outage, and which then failed itself, has not answered to
@@ -20,12 +11,25 @@ export function failedDescendants(events: readonly Event[]): string[] {
   const outcomes = lastOutcomes(events)
   const answered = answeredTurns(events)
   const failed = [...outcomes].flatMap(([key, error]) =>
-    error && OUTSIDE_REASONS.has(error.code) && !isAnswered(key, answered) ? key : [],
+    error && isResumableFailure(error) && !isAnswered(key, answered) ? key : [],
   )
   const isToolCall = (key: string) => /\/tool\/\d+$/.test(key)
   const requests = failed.filter((key) => !isToolCall(key))
   const calls = failed.filter(isToolCall)
-  return requests.filter((request) => calls.some((call) => request.startsWith(`${call}/`)))
+  return [
+    ...requests.filter((request) => calls.some((call) => request.startsWith(`${call}/`))),
+    ...incompleteCalls(events).filter((key) => !isAnswered(key, answered)),
+  ]
+}
+
+/** The steps that calls with an incomplete result, such as a collaboration without one of its specialists, say to retry. */
+function incompleteCalls(events: readonly Event[]): string[] {
+  const keys = new Map<string, readonly string[]>()
+  for (const event of events) {
+    if (isEvent(event, 'tool:post') || isEvent(event, 'tool:error'))
+      keys.set(event.data.key, event.data.retry_keys ?? [])
+  }
+  return [...keys.values()].flat()
 }
 
 /** The last outcome of each tool call and model request, by its key: its error, also that of a limit, or `undefined` if it succeeded. */

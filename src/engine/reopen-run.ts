@@ -1,5 +1,5 @@
 import { errorFromRecord, TroupeError } from '../errors.ts'
-import type { Event, EventDataOf } from '../kernel/event.ts'
+import type { Event, EventDataOf, RunEnd } from '../kernel/event.ts'
 import type { Journal } from '../kernel/journal/journal.ts'
 import { JournalIndex } from '../kernel/journal/journal-index.ts'
 import type { Pattern } from '../kernel/pattern.ts'
@@ -15,7 +15,7 @@ interface ReopenScope {
 }
 
 /**
- * Appends `run:reopen` for a failed run. Throws `run_ended`, `quarantined` or `session_not_resumable` if the run cannot be
+ * Appends `run:reopen` for a failed or incomplete run. Throws `run_ended`, `quarantined` or `session_not_resumable` if the run cannot be
  * resumed; nothing is written then.
  */
 export async function reopenRun(
@@ -36,19 +36,33 @@ function reopenData(
   { events, history: { end, limits } }: { events: readonly Event[]; history: RunHistory },
   reopen: ReopenOptions,
 ): EventDataOf<'run:reopen'> {
-  if (end && end.status !== 'failed') {
+  if (end && end.status !== 'failed' && !isIncomplete(end)) {
     throw new TroupeError('run_ended', `run ${run_id} has ended (${end.status})`, {
       hint: 'start a new run; continue its sessions there with `session_id`',
     })
   }
   if (end?.error?.code === 'quarantined' && !reopen.force) throw errorFromRecord(end.error)
-  const additional_keys = [...new Set([...(end?.retry_keys ?? []), ...(end ? failedDescendants(events) : [])])]
+  const [key = null, ...additional_keys] = end ? retriedSteps(events, end) : []
   return {
-    key: end?.error?.step ?? null,
+    key,
     ...(additional_keys.length > 0 ? { additional_keys } : undefined),
     limits: { ...limits, ...reopen.limits },
     ...(reopen.force ? { force: true as const } : undefined),
   }
+}
+
+function retriedSteps(events: readonly Event[], end: RunEnd): string[] {
+  const { error, retry_keys = [] } = end
+  const sessions = retry_keys.map((key) => key.replace(/\/turn\/\d+\/model$/, ''))
+  // Of an incomplete run, only sub-agents of the sessions that are retried: the others are part of its result.
+  const isTakenUp = (key: string) =>
+    end.status === 'failed' || sessions.some((session) => key.startsWith(`${session}/`))
+  return [...new Set([error?.step ?? [], retry_keys, failedDescendants(events).filter(isTakenUp)].flat())]
+}
+
+/** A run that completed without work that failed for a reason outside of it, such as one specialist of several. */
+export function isIncomplete({ status, retry_keys = [] }: Pick<RunEnd, 'status' | 'retry_keys'>): boolean {
+  return status === 'completed' && retry_keys.length > 0
 }
 
 /** A session that the run would continue must not have newer turns in another run: its conversation would fork. */

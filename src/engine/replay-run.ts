@@ -13,7 +13,7 @@ import { Budget } from '../kernel/session/budget.ts'
 import type { StartTurns } from '../kernel/session/turn-scope.ts'
 import type { Store } from '../store/store.ts'
 import { Committer } from './group-commit.ts'
-import type { JournalDifference } from './journal-diff.ts'
+import type { CanonicalEntry, JournalDifference } from './journal-diff.ts'
 import { canonicalEvents, diffJournals, stepKey } from './journal-diff.ts'
 import { recordedNeeds } from './needs-report.ts'
 import type { PendingReads } from './replay-ports.ts'
@@ -51,9 +51,11 @@ export interface ReplayDeps {
 
 export async function replayRun(deps: ReplayDeps, run_id: string): Promise<ReplayReport> {
   const stored = await deps.store.events(run_id)
-  const replayed = await executeReplay(deps, stored)
-  const before = canonicalEvents(stored)
-  const all = diffJournals(before, canonicalEvents(replayed))
+  const { events, superseded } = await executeReplay(deps, stored)
+  const isCurrent = ({ event: { key } }: CanonicalEntry) =>
+    !superseded.some((step) => key === step || key.startsWith(`${step}/`))
+  const before = canonicalEvents(stored).filter(isCurrent)
+  const all = diffJournals(before, canonicalEvents(events).filter(isCurrent))
   const differences = all.filter((difference) => !isAfterCut(stored, difference))
   return {
     run_id,
@@ -64,8 +66,13 @@ export async function replayRun(deps: ReplayDeps, run_id: string): Promise<Repla
   }
 }
 
-/** Executes the run again and returns the journal this gives. */
-async function executeReplay(deps: ReplayDeps, stored: readonly Event[]): Promise<Event[]> {
+/** The journal that a replay gives, and the steps that resume has replaced: their events are not compared. */
+interface ReplayedRun {
+  events: Event[]
+  superseded: readonly string[]
+}
+
+async function executeReplay(deps: ReplayDeps, stored: readonly Event[]): Promise<ReplayedRun> {
   const history = runHistoryFrom(stored)
   const pattern = requireReplayPattern(deps, history.start)
   requirePatterns(deps, stored)
@@ -85,11 +92,12 @@ async function executeReplay(deps: ReplayDeps, stored: readonly Event[]): Promis
   end ??= history.end?.error?.code === 'quarantined' ? history.end : undefined
   if (end) execution.journal.append('run:end', end)
   await execution.journal.commit()
-  return [
+  const events = [
     ...stored.slice(0, 1),
     ...recordings.events.filter((event) => recordings.isUsed(event, execution.claimedKeys)),
     ...replay.written,
   ]
+  return { events, superseded: [...execution.supersededKeys] }
 }
 
 interface Replay {

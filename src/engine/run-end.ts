@@ -30,8 +30,9 @@ function runEndFromResult(pattern: string, result: PatternResult): RunEnd {
     })
   }
   const output = toJsonValue(result.output)
+  const retry = result.retry_keys && result.retry_keys.length > 0 ? { retry_keys: result.retry_keys } : undefined
   if (result.success)
-    return { status: 'completed', stop_reason: result.stop_reason ?? 'completed', output, error: null }
+    return { status: 'completed', stop_reason: result.stop_reason ?? 'completed', output, error: null, ...retry }
   const stop_reason = result.stop_reason ?? 'failed'
   const error = result.detail
     ? errorFromRecord(result.detail)
@@ -39,8 +40,7 @@ function runEndFromResult(pattern: string, result: PatternResult): RunEnd {
         hint: 'see what happened with `troupe show RUN`, then `troupe resume RUN`',
       })
   const status = stop_reason === 'cancelled' ? 'cancelled' : 'failed'
-  const end = { status, stop_reason, output, error: error.toJSON() } as const
-  return result.retry_keys && result.retry_keys.length > 0 ? { ...end, retry_keys: result.retry_keys } : end
+  return { status, stop_reason, output, error: error.toJSON(), ...retry }
 }
 
 /** Rethrows errors after which nothing may be appended, such as a lost lease. */

@@ -92,6 +92,16 @@ export interface SubRunOptions {
   agents?: readonly Agent[]
   /** Called when the pattern calls `setPartialOutput`, with what reads its partial output. */
   onPartialOutput?: (read: PartialOutputReader) => void
+  /** Called when the pattern succeeded without the work of these steps, which `resume` can retry. */
+  onIncomplete?: (retry_keys: readonly string[]) => void
+}
+
+/** The steps of earlier executions. */
+export interface EarlierWork {
+  /** One of them had begun. */
+  begun: boolean
+  /** How often `resume` retried one of them. */
+  retries: number
 }
 
 export type SettledResult<T> = { ok: true; value: T } | { ok: false; error: TroupeError }
@@ -163,6 +173,13 @@ export interface SessionContext {
   startBackground(agent: Agent, request: PerformRequest, options: { key: string }): Promise<string>
   /** The result of a session; `undefined` while it runs, unless `wait` is set. An agent gets results of its run's tree only. */
   collect(key: string, session_id: string, options: CollectOptions): Promise<SessionResult | undefined>
+  /** What the journal had, when this execution began, of the steps with these keys and below them. */
+  earlierWork(keys: readonly string[]): EarlierWork
+  /**
+   * Says that steps of earlier executions, with those below them, do not follow from the present ones: after a retry they are worked out anew
+   * under other keys, or kept although they were made without the retried work. A replay does not compare them.
+   */
+  supersede(keys: readonly string[]): void
   /** Runs another pattern as a subtree of this run. */
   run(pattern: string, input: unknown, options: SubRunOptions): Promise<unknown>
   /**

@@ -79,7 +79,7 @@ export interface RunEnd {
   stop_reason: StopReason
   output: unknown
   error: ErrorRecord | null
-  /** Further failed steps that `resume` retries. */
+  /** Failed steps that `resume` retries, besides that of `error`. A run that completed with some is incomplete (`partial`). */
   retry_keys?: string[]
 }
 
@@ -199,6 +199,8 @@ export interface ToolPost extends ToolEventFields {
   /** Background sessions whose results this call returned. */
   collected?: string[]
   plan_mode?: boolean
+  /** Steps below this call that failed for a reason outside the run; `resume` retries them unless the caller has answered. */
+  retry_keys?: string[]
 }
 
 /** A call that takes long is at work; recorded from time to time. */
@@ -216,6 +218,8 @@ export interface ToolError extends ToolEventFields {
   created?: string[]
   deleted?: string[]
   collected?: string[]
+  /** As in `tool:post`. */
+  retry_keys?: string[]
 }
 
 export interface LimitHit {

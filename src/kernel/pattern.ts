@@ -157,7 +157,10 @@ export function definePattern<
 export interface PatternResult extends ToolResult {
   stop_reason?: StopReason
   detail?: ErrorRecord
-  /** Further failed steps that `resume` retries, besides the one of `detail`. */
+  /**
+   * Failed steps that `resume` retries, besides the one of `detail`. With `success`, the result is incomplete (`stop_reason: 'partial'`) because
+   * these steps failed for a reason outside the run.
+   */
   retry_keys?: string[]
   /** The session that did the work, if known only afterwards. */
   performed_by?: { agent: string; sub_session_id: string }

@@ -83,7 +83,8 @@ export async function resumeRun(
 ): Promise<RunHandle> {
   const { store, project, engine } = controller.parts
   const row = await requireRun(store, project, run_id)
-  if (row.status === 'completed' || row.status === 'cancelled') return idleHandle(controller, run_id)
+  const incomplete = row.status === 'completed' && (await readRunResult(controller.parts, run_id)).incomplete
+  if (row.status === 'cancelled' || (row.status === 'completed' && !incomplete)) return idleHandle(controller, run_id)
   const changesLimits = Object.keys(limits).length > 0
   if (changesLimits && engine.active.includes(run_id)) {
     throw new TroupeError('run_busy', `\`limits\` of run ${run_id} cannot change while it is running`, {
@@ -91,7 +92,7 @@ export async function resumeRun(
     })
   }
   parseLimits(DEFAULT_LIMITS, limits)
-  const reopen = row.status === 'failed' || changesLimits ? { limits, force } : undefined
+  const reopen = row.status === 'failed' || incomplete || changesLimits ? { limits, force } : undefined
   return createHandle(controller, run_id, engine.submit(run_id, reopen))
 }
 

@@ -47,6 +47,8 @@ export interface RunResult<Output = unknown> {
   duration_ms: number
   /** Open questions of the run. */
   gates: GateRow[]
+  /** Set if the run completed without work that failed for a reason outside of it, such as a specialist whose provider was down: `resume` does it. */
+  incomplete?: true
   /** Set after `answer` and `steer` in a process that lacks what the run needs: it was stored, and the run left to others. */
   not_continued?: ErrorRecord
 }

@@ -1,6 +1,7 @@
 import type { EndedRun } from '../engine/engine.ts'
+import { isIncomplete } from '../engine/reopen-run.ts'
 import { TroupeError } from '../errors.ts'
-import type { Event } from '../kernel/event.ts'
+import type { Event, RunEnd } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { Spend } from '../kernel/spend.ts'
 import type { World } from '../kernel/world.ts'
@@ -26,6 +27,7 @@ export async function readRunResult(
     usage: toResultUsage(row.usage),
     duration_ms: (row.ended_at ?? world.now()) - row.created_at,
     gates: row.open_gates === 0 ? [] : await store.openGates({ run_id }),
+    ...incompleteField(end),
   }
 }
 
@@ -33,7 +35,12 @@ export async function readRunResult(
 export function endedRunResult({ end, created_at, usage }: EndedRun): RunResult {
   const { status, stop_reason, output, error } = end.data
   const duration_ms = end.at - created_at
-  return { run_id: end.run_id, status, stop_reason, output, error, usage: toResultUsage(usage), duration_ms, gates: [] }
+  const result = { run_id: end.run_id, status, stop_reason, output, error, usage: toResultUsage(usage), duration_ms }
+  return { ...result, gates: [], ...incompleteField(end.data) }
+}
+
+function incompleteField(end: RunEnd | undefined): Pick<RunResult, 'incomplete'> {
+  return end && isIncomplete(end) ? { incomplete: true } : {}
 }
 
 function toResultUsage({ calls, input, output, cache_read, cache_write, usd }: Spend): RunResult['usage'] {

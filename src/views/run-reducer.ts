@@ -46,7 +46,8 @@ export function reduceRun(view: RunView, event: Event): void {
     case 'run:reopen':
       view.end = undefined
       view.ended_at = null
-      if (event.data.key !== null) reopenNodes(view, event.data.key)
+      for (const key of [event.data.key, ...(event.data.additional_keys ?? [])])
+        if (key !== null) reopenNodes(view, key)
       return
     case 'run:end':
       view.end = event.data

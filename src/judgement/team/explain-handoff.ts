@@ -4,7 +4,7 @@ import { conditionLeaves } from '../condition/condition-tree.ts'
 import type { PartResult } from '../condition/evaluate-condition.ts'
 import { evaluateCondition } from '../condition/evaluate-condition.ts'
 import type { HandoffRule, RoutingDecision } from './handoff-routing.ts'
-import { createRuleLookup, routeHandoff } from './handoff-routing.ts'
+import { createRuleLookup, handlesFailure, routeHandoff } from './handoff-routing.ts'
 import { parseHandoffRules } from './handoff-rules.ts'
 import { synchronisationReason, synchronisedAgents } from './synchronisation.ts'
 import { entryMember, teamMembers } from './team-members.ts'
@@ -45,7 +45,9 @@ export function explainHandoff(team: Team, from: string, assumptions: Assumption
   if (!known.includes(from)) throw unknownNameError('unknown_agent', { kind: 'agent or group', name: from, known })
   const allRules = parseHandoffRules(team).rules
   const failed = from !== USER && assumptions.variables?.error_detected === true
-  const rules = createRuleLookup(allRules, team.groups)(from, failed)
+  const members = team.groups?.find(({ name }) => name === from)?.members ?? []
+  const missing = members.filter((member) => assumptions.variables?.[`${member}_complete`] === false)
+  const rules = createRuleLookup(allRules, team.groups)(from).filter((rule) => !failed || handlesFailure(rule, missing))
   const variables = {
     ...initialSystemVariables(team, from, failed),
     ...team.context_variables,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { VariableValue } from '../condition/condition-tree.ts'
 import { parseCondition } from '../condition/parse-condition.ts'
 import type { ConditionVerdict, HandoffRule, RoutingContext, RoutingResult } from './handoff-routing.ts'
-import { createRuleLookup, routeHandoff } from './handoff-routing.ts'
+import { createRuleLookup, handlesFailure, routeHandoff } from './handoff-routing.ts'
 
 const names = { agents: ['writer', 'reviewer', 'publisher', 'error_handler'], groups: [], variables: ['ready', 'gone'] }
 
@@ -231,16 +231,22 @@ describe('many rules', () => {
 })
 
 describe('HO8 after an error', () => {
-  test('HO8 after a failed turn only rules that refer to error_detected apply', () => {
+  test('HO8 after a failed turn only rules that refer to error_detected, or to the failed members of a group, apply', () => {
     const rules = parseRules(
       'writer > publisher 9: true',
       'writer > reviewer: error_detected == true and round < 3',
       'any_agent > error_handler 2: error detected or it looks bad',
       'reviewer > writer: it looks bad',
     )
-    const from = createRuleLookup(rules)
-    expect(from('writer', true).map(({ index }) => index)).toEqual([2, 1])
-    expect(from('writer', false)).toBe(from('writer'))
-    expect(from('error_handler', true)).toEqual([])
+    const rulesAfter = (from: string, members?: readonly string[]) =>
+      createRuleLookup(rules)(from).filter((rule) => handlesFailure(rule, members))
+    expect(rulesAfter('writer').map(({ index }) => index)).toEqual([2, 1])
+    expect(rulesAfter('error_handler')).toEqual([])
+    const [joined] = parseRules('panel > publisher: reviewer complete and not writer complete')
+    expect([['writer'], ['publisher'], undefined].map((members) => joined && handlesFailure(joined, members))).toEqual([
+      true,
+      false,
+      false,
+    ])
   })
 })

@@ -55,15 +55,15 @@ const USER = 'user'
 
 /**
  * Finds the rules that apply after a turn, in order of evaluation: highest priority first, ties in file order. After the
- * turn of a group the rules of its members apply, too. After a failed turn only rules that refer to `error_detected` apply.
+ * turn of a group the rules of its members apply, too.
  */
 export function createRuleLookup(
   rules: readonly HandoffRule[],
   groups: readonly { name: string; members: readonly string[] }[] = [],
-): (from: string, failed?: boolean) => readonly HandoffRule[] {
+): (from: string) => readonly HandoffRule[] {
   const rulesBySource = Map.groupBy(rules, ({ from }) => from)
   const anyAgentRules = rulesBySource.get(ANY) ?? []
-  const rulesFrom = memoize((from) => {
+  return memoize((from) => {
     // An agent never hands off to itself, and `any_agent` never means the user.
     const general = from === USER || from === ANY ? [] : anyAgentRules.filter(({ to }) => to !== from)
     const members = groups.find(({ name }) => name === from)?.members ?? []
@@ -71,8 +71,6 @@ export function createRuleLookup(
     const own = sources.flatMap((source) => rulesBySource.get(source) ?? []).filter(({ to }) => to !== from)
     return [...own, ...general].sort((a, b) => b.priority - a.priority || a.index - b.index)
   })
-  const errorRulesFrom = memoize((from) => rulesFrom(from).filter(mentionsErrors))
-  return (from, failed = false) => (failed ? errorRulesFrom(from) : rulesFrom(from))
 }
 
 function memoize(compute: (from: string) => readonly HandoffRule[]): (from: string) => readonly HandoffRule[] {
@@ -84,8 +82,10 @@ function memoize(compute: (from: string) => readonly HandoffRule[]): (from: stri
   }
 }
 
-function mentionsErrors({ condition }: HandoffRule): boolean {
-  return conditionLeaves(condition).some((leaf) => leafVariables(leaf).includes('error_detected'))
+/** True for a rule that applies after a failed turn: it refers to `error_detected`, or to a failed member of a group. */
+export function handlesFailure({ condition }: HandoffRule, members: readonly string[] = []): boolean {
+  const variables = ['error_detected', ...members.map((member) => `${member}_complete`)]
+  return conditionLeaves(condition).some((leaf) => leafVariables(leaf).some((name) => variables.includes(name)))
 }
 
 /**

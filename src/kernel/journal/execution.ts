@@ -52,6 +52,8 @@ export class Execution {
   readonly toolSpecs = new Map<string, readonly ToolSpec[]>()
   /** Steering commands that a pattern has taken, by their position in the journal. */
   readonly takenSteering = new Set<number>()
+  /** Steps of earlier executions, with those below them, that do not follow from the present ones after a retry. */
+  readonly supersededKeys = new Set<string>()
   /** The output of the run's pattern so far, for an end before it returns. */
   readPartialOutput: PartialOutputReader | undefined
   /** Called when the execution can be parked. */

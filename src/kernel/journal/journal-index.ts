@@ -31,6 +31,8 @@ export class JournalIndex {
   readonly #openings = new Map<string, Event>()
   readonly #attemptCounts = new Map<string, number>()
   readonly #reopened = new Set<string>()
+  /** The keys that each `run:reopen` named. */
+  readonly #reopenings: string[][] = []
   readonly #earlierAttempts = new Map<string, EndedModelCall[]>()
   readonly #grants: string[] = []
   readonly #denials = new Map<string, unknown>()
@@ -97,6 +99,12 @@ export class JournalIndex {
   /** True when `run:reopen` named this key. */
   wasReopened(key: string): boolean {
     return this.#reopened.has(key)
+  }
+
+  /** How often `run:reopen` named one of these keys, or a key below one of them. */
+  reopenCount(keys: readonly string[]): number {
+    const isBelow = (step: string) => keys.some((key) => step === key || step.startsWith(`${key}/`))
+    return this.#reopenings.filter((steps) => steps.some(isBelow)).length
   }
 
   /** True when the run was reopened after it had ended. */
@@ -265,8 +273,9 @@ export class JournalIndex {
   #reopen({ key, additional_keys = [], force }: EventOf<'run:reopen'>['data']): void {
     this.#crashesWithoutProgress = 0
     this.#crashes = 0
-    for (const step of key === null ? additional_keys : [key, ...additional_keys]) {
-      const renamed = this.#rename(step)
+    const steps = (key === null ? additional_keys : [key, ...additional_keys]).map(this.#rename)
+    this.#reopenings.push(steps)
+    for (const renamed of steps) {
       this.#reopened.add(renamed)
       const ended = this.#outcomes.get(renamed)
       if (isEvent(ended, 'model:error') || isEvent(ended, 'model:end')) {

@@ -18,7 +18,7 @@ import { canonicalJson } from '../hash.ts'
 import type { Execution } from '../journal/execution.ts'
 import type { StepScope } from '../journal/step.ts'
 import { firstToSettle, recordValue, runParallel, runStep } from '../journal/step.ts'
-import type { Pattern } from '../pattern.ts'
+import type { Pattern, PatternResult } from '../pattern.ts'
 import type { Ports } from '../ports.ts'
 import { UNKNOWN_PROFILE } from '../project-profile.ts'
 import { extendRoster } from '../roster.ts'
@@ -110,11 +110,24 @@ function sessionContext(scope: PatternScope): SessionContext {
     startBackground: (agent, request, { key }) => startBackground(session(key), agent, request),
     collect: (key, session_id, { wait, scope: visible }) =>
       collectResult(step(scope, key), session_id, { wait, ofRunOnly: caller !== undefined && visible !== 'project' }),
-    run: async (name, input, { key, parentName, agents = [], onPartialOutput }) => {
+    earlierWork: (keys) => {
+      const { journalIndex } = execution
+      const steps = keys.map((key) => under(scope, key))
+      return {
+        begun: steps.some((step) => journalIndex.opening(step) !== undefined),
+        retries: journalIndex.reopenCount(steps),
+      }
+    },
+    supersede: (keys) => {
+      for (const key of keys) execution.supersededKeys.add(under(scope, key))
+    },
+    run: async (name, input, { key, parentName, agents = [], onPartialOutput, onIncomplete }) => {
       const pattern = requirePattern(ports.patterns, name)
       const context = createContext({ ...scope, pattern, path: under(scope, key), onPartialOutput })
       const roster = extendRoster(ports.roster, agents)
-      return runPattern(pattern, input, { ...context, parentName, roster })
+      const { output, retry_keys = [] } = await runPattern(pattern, input, { ...context, parentName, roster })
+      if (retry_keys.length > 0) onIncomplete?.(retry_keys)
+      return output
     },
     recall: (key, query) => runStep(step(scope, key), () => ports.recallRuns(run.project, query), { input: query }),
     query: (key, query) =>
@@ -240,11 +253,11 @@ export function resumeBackgroundSessions({ execution, startTurns }: RunScope): v
   }
 }
 
-async function runPattern(pattern: Pattern, input: unknown, context: Context): Promise<unknown> {
+async function runPattern(pattern: Pattern, input: unknown, context: Context): Promise<PatternResult> {
   const parsed = parsePatternInput(pattern, input)
   await pattern.check?.(context.roster, parsed as never)
   const result = await callPattern(pattern, context, parsed)
-  if (result.success) return result.output
+  if (result.success) return result
   // The recorded error names the steps that failed, so that a resumed run retries them.
   throw result.detail
     ? errorFromRecord(result.detail, result.retry_keys)

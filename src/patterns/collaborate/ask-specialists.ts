@@ -5,6 +5,7 @@ import { groupVotes } from './decision/consensus-state.ts'
 import { votesFrom } from './decision/contribution-votes.ts'
 import { couldStopIfJudged, earlyStopVerdict } from './decision/early-stop.ts'
 import type { PairJudge } from './decision/pair-judge.ts'
+import type { CollaborateContext } from './events.ts'
 import type { CollaborateInput, collaborateModes, collaborateSyntheses } from './input/input.ts'
 import { isOutOfBudget } from './out-of-budget.ts'
 import type { Contribution } from './output.ts'
@@ -110,6 +111,10 @@ export async function askInWaves(
     const rest = specialists.filter((_, position) => waveAt(position, waves) > wave)
     contributions.push(...(await askInParallel(scope, asked, max_parallel)))
     if (rest.length === 0 || contributions.some(isOutOfBudget)) break
+    // An agent of an earlier wave may have been retried when later ones had answered: these count.
+    const { retries } = scope.context.earlierWork(contributions.flatMap(contributionKeys))
+    const key = retries === 0 ? `waves/${wave + 1}` : `retry/${retries}/waves/${wave + 1}`
+    if (retries > 0 && (await wereAsked(scope.context, `${key}/continued`, rest))) continue
     const votes = votesFrom(contributions, grouping.weightFor)
     const stopOptions = {
       remaining: rest.map(({ name, role }) => grouping.weightFor({ agent: name, role })),
@@ -117,7 +122,7 @@ export async function askInWaves(
     }
     const equivalence = await groupVotes(scope.context, votes, {
       ...grouping,
-      key: `waves/${wave + 1}`,
+      key,
       judge,
       worthJudging: (unjudged) =>
         !unjudged.embedderFailed &&
@@ -146,9 +151,28 @@ export async function askSequentially(
   for (const specialist of specialists) {
     if (contributions.some(isOutOfBudget)) break
     const previous = contributions.filter(hasContent)
-    contributions.push(await requestContribution(scope, specialist, { ...specialistRequest(specialist), previous }))
+    const request = specialistRequest(specialist)
+    // It may have answered before an earlier one was retried; its answer is kept.
+    const { retries } = scope.context.earlierWork(contributions.flatMap(contributionKeys))
+    if (retries > 0) scope.context.supersede(contributionKeys({ agent: specialist.name }))
+    contributions.push(await requestContribution(scope, specialist, { ...request, previous }))
   }
   return contributions
+}
+
+/** Whether an earlier execution had asked one of these specialists. Recorded: this execution may ask them, too. */
+export function wereAsked(
+  context: CollaborateContext,
+  key: string,
+  specialists: readonly Pick<Specialist, 'name'>[],
+): Promise<boolean> {
+  return context.step(key, () => context.earlierWork(specialists.map((each) => specialistRequest(each).key)).begun)
+}
+
+/** The keys of all requests to the author of a contribution. */
+function contributionKeys({ agent }: Pick<Contribution, 'agent'>): string[] {
+  const { key } = specialistRequest({ name: agent })
+  return [key, `text/${key}`]
 }
 
 /** Encodes the name, which can contain a slash: step keys are paths. */

@@ -1,7 +1,14 @@
 import type { ErrorRecord } from '../../errors.ts'
 import { shouldCollaborate } from '../../judgement/vote/should-collaborate.ts'
 import type { Savings } from './ask-specialists.ts'
-import { askInParallel, askInWaves, askSequentially, specialistRequest, waveSizes } from './ask-specialists.ts'
+import {
+  askInParallel,
+  askInWaves,
+  askSequentially,
+  specialistRequest,
+  waveSizes,
+  wereAsked,
+} from './ask-specialists.ts'
 import { runHierarchy } from './hierarchy.ts'
 import type { Collaboration } from './input/prepare-collaboration.ts'
 import { isOutOfBudget } from './out-of-budget.ts'
@@ -36,11 +43,22 @@ export async function gatherContributions(collaboration: Collaboration): Promise
   }
   const solo = await requestContribution(contributionScope, first, specialistRequest(first))
   if (isOutOfBudget(solo)) return { contributions: [solo], saved: null, problems: [] }
-  const { more, reason } = solo.error ? FIRST_AGENT_FAILED : shouldCollaborate(input.task, solo)
+  const { more, reason } = solo.error ? FIRST_AGENT_FAILED : await decideToCollaborate(collaboration, solo, others)
   const decision = { collaborated: more, reason }
   if (more) return { ...(await askSpecialists(collaboration, others, [solo])), decision, problems: [] }
   const saved = { agents: others.map(({ name }) => name), calls: others.length, why: 'solo' as const }
   return { contributions: [solo], saved, decision, problems: [] }
+}
+
+/** The answers of others, who were asked because the first agent had failed before resume retried it, count. */
+async function decideToCollaborate(
+  { context, input }: Collaboration,
+  solo: Contribution,
+  others: readonly Specialist[],
+): Promise<{ more: boolean; reason: string }> {
+  const { retries } = context.earlierWork([specialistRequest({ name: solo.agent }).key])
+  if (retries > 0 && (await wereAsked(context, 'solo/continued', others))) return FIRST_AGENT_FAILED
+  return shouldCollaborate(input.task, solo)
 }
 
 async function askSpecialists(

@@ -1,12 +1,12 @@
 import type { ErrorRecord } from '../../errors.ts'
 import { TroupeError } from '../../errors.ts'
 import type { Context } from '../../kernel/context.ts'
+import { isResumableFailure } from '../../kernel/resumable-failure.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
 import { totalTokens } from '../../kernel/spend.ts'
 import { specialistRequest } from './ask-specialists.ts'
 import type { PlannedAssignment } from './assignments.ts'
 import { planAssignments } from './assignments.ts'
-import { isOutOfBudget } from './out-of-budget.ts'
 import type { Contribution } from './output.ts'
 import type { Division } from './prompts/divider-prompt.ts'
 import {
@@ -79,7 +79,7 @@ async function requestDivision(
   const second = await context.perform(undefined, correction, { key: correctionKey })
   const corrected = await checkDivision(scope, second, { names, key: 'models/2' })
   // Falling back to the first division would complete the run, and the correction could not be resumed.
-  if (isOutOfBudget(second)) return emitDivision(scope, coordinator, corrected)
+  if (second.error && isResumableFailure(second.error)) return emitDivision(scope, coordinator, corrected)
   const problems = [...new Set([...division.problems, ...corrected.problems])]
   const usable = corrected.division ? corrected : { ...division, problems }
   // The usage of a resumed session includes its earlier turns.

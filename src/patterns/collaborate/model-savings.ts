@@ -17,6 +17,7 @@ export interface ModelSavings {
 /** `undefined` if no agent or subtask can have a model of its own, so that there is nothing to compare. */
 export async function modelSavings(
   { context, mode, specialists, systemAgents }: Collaboration,
+  key: string,
   spent: Spend,
 ): Promise<ModelSavings | undefined> {
   const hasOwnModels = specialists.some(({ agent }) => agent.model !== undefined)
@@ -25,7 +26,7 @@ export async function modelSavings(
   const coordinator = mode === 'hierarchical' ? specialists[0]?.agent : systemAgents.coordinator
   const { input, output, cache_read, cache_write, reasoning } = spent
   const usage = { input, output, cache_read, cache_write, reasoning }
-  const { model, usd } = await context.priceUsage('savings', usage, coordinator?.model)
+  const { model, usd } = await context.priceUsage(key, usage, coordinator?.model)
   const baseline = { baseline_model: model, baseline_cost: usd }
   if (spent.usd === null) return { ...baseline, saved: null, reason: 'the price of a model that was used is unknown' }
   if (usd === null) return { ...baseline, saved: null, reason: `the price of ${model ?? 'the coordinator'} is unknown` }

@@ -11,6 +11,7 @@ import { computeConsensus } from './decision/consensus-state.ts'
 import { votesFrom } from './decision/contribution-votes.ts'
 import type { Ruling } from './decision/escalate.ts'
 import { escalateToHuman } from './decision/escalate.ts'
+import type { ExtractedContributions } from './decision/extract-recommendations.ts'
 import { extractRecommendations } from './decision/extract-recommendations.ts'
 import type { SynthesisInput, SynthesisResult } from './decision/synthesis.ts'
 import {
@@ -32,6 +33,7 @@ import { modelSavings } from './model-savings.ts'
 import { isOutOfBudget } from './out-of-budget.ts'
 import type { Contribution } from './output.ts'
 import { contributionText } from './output.ts'
+import { earliestRetryKeys, pathAfter, retryKeys } from './retry.ts'
 import { winningCluster } from './view/winning-position.ts'
 
 export function checkConfiguredInput(config: CollaborateConfig, roster: Roster, input: CollaborateInput): void {
@@ -67,7 +69,7 @@ async function runCollaboration(collaboration: Collaboration): Promise<PatternRe
   if (limitErrors.length > 0) return failCollaboration(collaboration, contributions, limitErrors)
   const strategy = synthesisStrategy(collaboration, { ...gatherResult, contributions })
   context.emit('synthesis/start', 'tool:collaborative:synthesis:start', { strategy })
-  const synthesisInput = { shared: collaboration.contributionScope.shared, ...resolution }
+  const synthesisInput = { ...resolution, shared: collaboration.contributionScope.shared }
   const { coordinator } = gatherResult
   const synthesisResult = await synthesize(collaboration, { strategy, synthesisInput, coordinator })
   if (synthesisResult.limitError) return failCollaboration(collaboration, contributions, [synthesisResult.limitError])
@@ -82,6 +84,10 @@ interface ConflictResolution {
   problems: string[]
   /** Limits of the run that were reached. */
   limitErrors: ErrorRecord[]
+  /** Steps that resume can retry: of the agreement, or else of the mediation. */
+  retry_keys: string[]
+  /** The prefix of the keys of what depends on it. */
+  path: string
 }
 
 /** Computes the consensus and applies `on_conflict` to a disagreement. */
@@ -90,19 +96,25 @@ async function resolveConflict(collaboration: Collaboration, gathered: GatherRes
   // The step keys are stored in journals: do not rename them.
   const isVote = synthesisStrategy(collaboration, gathered) === 'vote'
   const judged = isVote || input.on_conflict !== 'surface'
-  const extraction = judged
-    ? await extractRecommendations(collaboration, gathered.contributions)
+  const path = pathAfter(context, 'contributions')
+  const extraction: ExtractedContributions = judged
+    ? await extractRecommendations(collaboration, { ...gathered, key: `${path}extraction` })
     : { contributions: gathered.contributions, problems: [] }
   const { contributions } = extraction
-  const consensusState = await computeConsensusState(collaboration, { key: 'stand', contributions, judged })
+  const consensusState = await computeConsensusState(collaboration, { key: `${path}stand`, contributions, judged })
   const limitErrors = [...(extraction.limitError ? [extraction.limitError] : []), ...judgeLimitErrors(consensusState)]
   const problems = [...extraction.problems, ...judgeProblems(consensusState)]
-  const unresolved = { contributions, consensusState, ruling: undefined, problems, limitErrors }
+  const retry_keys = earliestRetryKeys(extraction.retry_keys ?? [], judgeRetryKeys(consensusState))
+  const unresolved = {
+    ...{ contributions, consensusState, ruling: undefined, problems, limitErrors, retry_keys },
+    path: pathAfter(context, 'agreement', path),
+  }
   const voteStrategy = isVote ? (input.vote?.strategy ?? 'weighted') : undefined
   const agreed = !hasConflict(consensusState, contributions, voteStrategy)
   if (agreed || input.on_conflict === 'surface' || limitErrors.length > 0) return unresolved
   if (input.on_conflict === 'escalate') {
-    const ruling = await escalateToHuman(context, { task: input.task, contributions }, consensusState)
+    const question = { path: unresolved.path, task: input.task, contributions }
+    const ruling = await escalateToHuman(context, question, consensusState)
     return { ...unresolved, ruling }
   }
   return resolveByMediation(collaboration, { ...unresolved, problems: extraction.problems })
@@ -112,14 +124,15 @@ async function resolveByMediation(
   collaboration: Collaboration,
   unresolved: ConflictResolution,
 ): Promise<ConflictResolution> {
-  const { contributionScope, specialists, limits } = collaboration
-  const { contributions, consensusState } = unresolved
-  const round = { specialists, max_parallel: limits.max_parallel, contributions }
-  const { revised, problems, limitErrors } = await mediate(contributionScope, consensusState, round)
+  const { context, contributionScope, specialists, limits } = collaboration
+  const { contributions, consensusState, path } = unresolved
+  const round = { path, specialists, max_parallel: limits.max_parallel, contributions }
+  const { revised, problems, limitErrors, retry_keys } = await mediate(contributionScope, consensusState, round)
   const mediated = contributions.map((contribution) => revised.get(contribution) ?? contribution)
   if (limitErrors.length > 0) return { ...unresolved, contributions: mediated, problems, limitErrors }
+  const mediatedPath = pathAfter(context, 'mediation', path)
   const mediatedState = await computeConsensusState(collaboration, {
-    key: 'stand/mediated',
+    key: `${mediatedPath}stand/mediated`,
     contributions: mediated,
     judged: true,
   })
@@ -129,6 +142,8 @@ async function resolveByMediation(
     ruling: undefined,
     problems: [...unresolved.problems, ...problems, ...judgeProblems(mediatedState)],
     limitErrors: judgeLimitErrors(mediatedState),
+    retry_keys: earliestRetryKeys(unresolved.retry_keys, retry_keys, judgeRetryKeys(mediatedState)),
+    path: pathAfter(context, 'mediated', mediatedPath),
   }
 }
 
@@ -161,6 +176,11 @@ function judgeLimitErrors({ equivalence: { limitError } }: ConsensusState): Erro
 /** Pairs that the judge left open are a problem where the result depends on them; then they are no tie and no dissent. */
 function judgeProblems({ equivalence: { problem }, consensus }: ConsensusState): string[] {
   return problem === undefined || !consensus.unclear ? [] : [`recommendations could not be compared: ${problem}`]
+}
+
+/** As for problems: a judge that failed is asked again only where the result depends on it. */
+function judgeRetryKeys({ equivalence: { retry_keys = [] }, consensus }: ConsensusState): string[] {
+  return consensus.unclear ? retry_keys : []
 }
 
 /** An agent with several subtasks counts once. */
@@ -223,9 +243,10 @@ async function completeCollaboration(
     ...resolution.problems,
     ...((failed ?? problem) ? [failed ?? problem ?? ''] : []),
   ]
-  const spent = await context.readSpend('spent', 'here')
-  const savings = await modelSavings(collaboration, spent)
-  const duration_ms = (await context.now('ended')) - started
+  const path = pathAfter(context, 'synthesis', resolution.path)
+  const spent = await context.readSpend(`${path}spent`, 'here')
+  const savings = await modelSavings(collaboration, `${path}savings`, spent)
+  const duration_ms = (await context.now(`${path}ended`)) - started
   const isComplete = contributions.every(({ status }) => status === 'completed') && problems.length === 0
   const status = isComplete ? ('completed' as const) : ('partial' as const)
   const total_tokens = totalTokens(spent)
@@ -259,7 +280,12 @@ async function completeCollaboration(
   const winning = winningCluster(output)?.agents
   const end = { agents_count, total_tokens, status, agreement_score: consensus.agreement_score }
   context.emit('end', 'tool:collaborative:complete', { ...end, ...(winning ? { winning } : undefined) })
-  return { success: true, output, stop_reason: status }
+  const retry_keys = earliestRetryKeys(
+    retryKeys(...contributions.map(({ error }) => error)),
+    resolution.retry_keys,
+    synthesisResult.retry_keys ?? [],
+  )
+  return { success: true, output, stop_reason: status, retry_keys }
 }
 
 function withVoteWeight(contribution: Contribution, { votes }: ConsensusState): Contribution {

@@ -1,6 +1,6 @@
 import { nearestNames } from '../../errors.ts'
 import type { ConditionVerdict, HandoffRule, RoutingResult } from '../../judgement/team/handoff-routing.ts'
-import { routeHandoff } from '../../judgement/team/handoff-routing.ts'
+import { handlesFailure, routeHandoff } from '../../judgement/team/handoff-routing.ts'
 import { synchronisationReason } from '../../judgement/team/synchronisation.ts'
 import { PREVIOUS_AGENT, USER } from '../../judgement/team/team-schema.ts'
 import type { HandoffSource, HandoffTrace } from './events.ts'
@@ -58,7 +58,7 @@ export async function decideHandoff(
   const { plan } = state
   const failed = result.failure !== undefined
   updateSystemVariables(state, from, failed)
-  const allRules = plan.rules(from, failed)
+  const allRules = plan.rules(from).filter((rule) => !failed || handlesFailure(rule, result.failure?.members))
   const verdicts = new Map(result.verdicts)
   const problems = [...result.problems, ...suggestionProblems(state, result.suggestedNext)]
   const excluded = new Set<number>()

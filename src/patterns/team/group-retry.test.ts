@@ -2,7 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { eventData } from '../../../test/support/manual-doubles.ts'
 import type { TeamReplies, TeamRun } from '../../../test/support/team-harness.ts'
 import { readTeamRun, requestsFrom, runTeam } from '../../../test/support/team-harness.ts'
+import { agent, createTestTroupe, functionModel, taskCall } from '../../../test/support/test-troupe.ts'
 import type { Limits } from '../../index.ts'
+import { verifyJournal } from '../../index.ts'
 
 const broken = () => Object.assign(new Error('the provider is down'), { status: 404 })
 /** Fails the first turn; later turns answer as a member of any group may. */
@@ -96,5 +98,86 @@ describe('resume after a group failed', () => {
       expect.stringContaining('"Q"'),
       'R',
     ])
+  })
+})
+
+describe('resume after an outage for some members of a group', () => {
+  const down = () => Object.assign(new Error('the provider is down'), { status: 402 })
+  const answer = (text: string) => ({
+    response: text,
+    recommendation: text,
+    confidence: 0.9,
+    concerns: [],
+    questions: [],
+  })
+  const failFirst = (text: string) => (turn: number) => (turn === 1 ? down() : answer(text))
+
+  for (const kind of ['parallel', 'consensus'] as const) {
+    const panel = {
+      ...team(kind),
+      agents: [{ name: 'p' }, { name: 'q' }, { name: 'r' }, { name: 'writer' }],
+      handoffs: [{ from_agent: 'panel', to_agent: 'writer' }],
+    }
+    const nested = { name: 'Outer', agents: [{ name: 'inner', team: panel }], after_work_behavior: 'terminate' }
+    test.each([
+      ['a', panel],
+      ['a nested', nested],
+    ])(`TM78 resume asks the missing members of %s ${kind} group before the team goes on`, async (_, definition) => {
+      const replies: TeamReplies = { p: [answer('P')], q: failFirst('Q'), r: failFirst('R'), writer: ['written'] }
+      const failed = await runTeam(definition, replies, { embedder: false })
+      expect([failed.result.status, ...requestCounts(failed)]).toEqual(['failed', 1, 1, 1])
+      expect(requestsFrom(failed, 'writer')).toEqual([])
+      expect(failed.output.response).toContain('P')
+      const done = await resume(failed)
+      expect([done.result.status, done.output.response, ...requestCounts(done)]).toEqual([
+        'completed',
+        'written',
+        1,
+        2,
+        2,
+      ])
+      const [request] = requestsFrom(done, 'writer')
+      for (const text of ['P', 'Q', 'R'])
+        expect(JSON.stringify(request?.messages)).toMatch(new RegExp(`[^A-Z]${text}[^A-Z]`))
+      expect(JSON.stringify(request?.messages)).not.toContain('the provider is down')
+      expect(done.output.totals.tokens).toBe(usedTokens(done))
+      expect((await done.troupe.replay(done.result.run_id)).differences).toEqual([])
+      expect(verifyJournal(await done.troupe.events(done.result.run_id).all())).toEqual([])
+    })
+  }
+
+  test('TM78 a rule about the missing member lets the team go on, and it is not asked again', async () => {
+    const handled = {
+      ...team('parallel'),
+      agents: [{ name: 'p' }, { name: 'q' }, { name: 'r' }, { name: 'writer' }],
+      handoffs: [{ from_agent: 'panel', to_agent: 'writer', condition: 'p complete and not q complete', priority: 1 }],
+    }
+    const replies: TeamReplies = { p: ['P'], q: failFirst('Q'), r: ['R'], writer: ['written'] }
+    const done = await runTeam(handled, replies, { embedder: false })
+    expect([done.result.status, done.output.response]).toEqual(['completed', 'written'])
+  })
+
+  test('TM78 the sub-agents of a member that failed are taken up, too', async () => {
+    const delegating = {
+      name: 'Pair',
+      entry: 'both',
+      agents: [{ name: 'p' }, { name: 'q', tools: ['task'] }],
+      groups: [{ name: 'both', kind: 'parallel', members: ['p', 'q'] }],
+      after_work_behavior: 'terminate',
+    }
+    let isDown = true
+    const served: string[] = []
+    const model = functionModel(({ session: { agent: name, turn } }) => {
+      if (isDown && (name === 'helper' || (name === 'q' && turn === 2))) throw down()
+      served.push(`${name} ${turn}`)
+      return name === 'q' && turn === 1 ? { calls: [taskCall('helper', 'help')] } : { text: `${name} is done` }
+    })
+    const { troupe } = await createTestTroupe({ agents: [agent('helper', {})], model, limits: { depth: 2 } })
+    const failed = await troupe.run('team' as string, { team: delegating, message: 'go' })
+    expect([failed.status, served]).toEqual(['failed', ['p 1', 'q 1']])
+    isDown = false
+    const done = await (await troupe.resume(failed.run_id)).result
+    expect([done.status, served.slice(2)]).toEqual(['completed', ['helper 1', 'q 2']])
+    expect((await troupe.replay(failed.run_id)).differences).toEqual([])
   })
 })

@@ -1,7 +1,9 @@
+import type { ErrorRecord } from '../../errors.ts'
 import { TroupeError } from '../../errors.ts'
 import type { ConditionVerdict } from '../../judgement/team/handoff-routing.ts'
 import type { TeamGroup } from '../../judgement/team/team-schema.ts'
 import type { Agent } from '../../kernel/agent.ts'
+import { isResumableFailure } from '../../kernel/resumable-failure.ts'
 import { dropOldestAttachments } from './carried-attachments.ts'
 import { memberInstructions } from './member-prompt.ts'
 import type { SingleMember, TurnFailure, TurnRequest, TurnResult } from './member-turn.ts'
@@ -85,12 +87,17 @@ function joinResults(all: readonly MemberResult[]): TurnResult {
     verdicts: unanimousVerdicts(all.filter(({ result }) => !result.failure)),
     problems: [...all.flatMap(memberProblems), ...variableConflicts(all)],
   }
-  const failures = all.flatMap(({ result }) => result.failure ?? [])
+  const failed = all.filter(({ result }) => result.failure)
+  const failures = failed.flatMap(({ result }) => result.failure ?? [])
   const [first] = failures
-  // A limit of the run stops the group; any other failure counts only if all members failed.
+  // A limit of the run and an outage stop the group: resume retries them. Any other failure counts only if all members failed.
   const failure =
-    failures.find(({ error }) => error.code === 'limit_reached') ?? (succeeded.length === 0 ? first : undefined)
-  return failure ? { ...joined, failure: { ...failure, retry_keys: failedSteps(failures) } } : joined
+    failures.find(({ error }) => error.code === 'limit_reached') ??
+    failures.find(({ error }) => isResumableFailure(error)) ??
+    (succeeded.length === 0 ? first : undefined)
+  if (!failure) return joined
+  const members = succeeded.length === 0 ? undefined : { members: failed.map(({ name }) => name) }
+  return { ...joined, failure: { ...failure, retry_keys: failedSteps(failures), ...members } }
 }
 
 /** The steps of all failed members: resume retries each of them and keeps the finished ones. */
@@ -141,16 +148,20 @@ async function runConsensusGroup(state: TeamState, group: TeamGroup, key: string
   try {
     const agents = members.map(({ agent }) => agent)
     const collaborateInput = toCollaborateInput(state, group, members)
-    const output = (await context.run('collaborate', collaborateInput, {
-      key,
-      agents,
-      onPartialOutput: partial.set,
-    })) as ConsensusOutput
+    let incomplete: readonly string[] = []
+    const onIncomplete = (retry_keys: readonly string[]) => {
+      incomplete = retry_keys
+    }
+    const options = { key, agents, onPartialOutput: partial.set, onIncomplete }
+    const output = (await context.run('collaborate', collaborateInput, options)) as ConsensusOutput
+    context.supersede([`${key}/failed`])
     const problems = names.flatMap((name) => recordContribution(state, name, output))
     record.totals.tokens += output.metadata?.total_tokens ?? 0
     const artifacts = writtenArtifacts(state, key)
     const message = toTeamMessage(state, { from: group.name, text: output.result, artifacts })
-    return { ...emptyTurnResult(), text: output.result, messages: [message], artifacts, problems, synthesized: true }
+    const failure = incomplete.length > 0 ? { failure: incompleteFailure(output, incomplete) } : undefined
+    const result = { text: output.result, messages: [message], artifacts, problems, synthesized: true as const }
+    return { ...emptyTurnResult(), ...result, ...failure }
   } catch (thrown) {
     for (const name of names) recordTurnStart(state, name)
     keepContributions(state, { names, key }, partial.read(thrown))
@@ -168,10 +179,22 @@ function recordContribution(state: TeamState, name: string, { contributions }: C
   return error ? [`${name} failed: ${error.message}`] : []
 }
 
+/** An answer without members, or without a synthesis, because a provider was down: resume asks for what is missing. */
+function incompleteFailure({ contributions, metadata }: ConsensusOutput, retry_keys: readonly string[]): TurnFailure {
+  const [step] = retry_keys
+  const isRetried = ({ error }: ConsensusOutput['contributions'][number]) => retry_keys.includes(error?.step ?? '')
+  const missing = contributions.filter(isRetried)
+  const [reason = 'a model request failed'] = metadata?.problems ?? []
+  const error =
+    missing[0]?.error ??
+    new TroupeError('model_failed', reason, { hint: 'repeat it with `troupe resume RUN`', step }).toJSON()
+  return { stop_reason: 'failed', error, retry_keys, members: missing.map(({ agent }) => agent) }
+}
+
 interface ConsensusOutput {
   result: string
-  contributions: readonly { agent: string; error?: { message: string } }[]
-  metadata?: { total_tokens?: number }
+  contributions: readonly { agent: string; error?: ErrorRecord }[]
+  metadata?: { total_tokens?: number; problems?: readonly string[] }
 }
 
 interface ConsensusMember {

@@ -42,6 +42,8 @@ export interface TurnFailure {
   error: ErrorRecord
   /** Further failed steps that resume retries, besides the one of `error`. */
   retry_keys?: readonly string[]
+  /** The members of a group that failed, while others answered. */
+  members?: readonly string[]
 }
 
 export type SingleMember = Exclude<TeamMember, { kind: 'group' }>
@@ -174,6 +176,7 @@ async function runSubTeamTurn(state: TeamState, member: SubTeamMember, key: stri
   try {
     const options = { key, parentName: subTeamPath(context, name), onPartialOutput: partial.set }
     const output = (await context.run('team', subTeamInput, options)) as TeamOutput
+    context.supersede([`${key}/failed`])
     record.totals.tokens += output.totals.tokens
     record.totals.router_calls += output.totals.router_calls
     const returned = Object.entries(outputs).flatMap(([variable, type]): [string, VariableValue][] => {

@@ -114,7 +114,8 @@ async function runTurn(state: TeamState, name: string): Promise<TurnResult> {
 
 /** A failed turn has its own timestamp step: resume repeats the turn at another time. */
 async function recordResponse(state: TeamState, key: string, { messages, failure }: TurnResult): Promise<void> {
-  const { record } = state
+  const { context, record } = state
+  if (!failure) context.supersede([`${key}/failed`])
   const timeKey = failure ? `${key}/failed` : `${key}/at`
   record.latestEntries = await recordMessages(state, { key, timeKey, messages })
 }

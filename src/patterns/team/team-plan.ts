@@ -44,7 +44,7 @@ export interface TeamPlan {
   /** True when no member has its own model. */
   sharesOneModel: boolean
   member(name: string): TeamMember
-  rules(from: string, failed?: boolean): readonly HandoffRule[]
+  rules(from: string): readonly HandoffRule[]
   /** The agents that have to work before the targets of `from` start, although no handoff leads to them. */
   synchronisedAgents(from: string): readonly string[]
   /** The natural-language conditions of the rules from `from`, with the current variable values filled in. */

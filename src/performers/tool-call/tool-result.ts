@@ -45,6 +45,7 @@ export function recordToolResult(scope: ToolCallScope, pre: ToolPre, result: Rec
       ...(result.started ? { started: result.started } : undefined),
       ...(result.collected ? { collected: result.collected } : undefined),
       ...(result.plan_mode === undefined ? undefined : { plan_mode: result.plan_mode }),
+      ...retryFields(result),
     },
     scope.session.id,
   )
@@ -95,9 +96,14 @@ function appendToolError(
       ...(result?.output === undefined ? undefined : { output: toRecordedOutput(result.output, redactor).output }),
       ...fileFields(result),
       ...(result?.collected ? { collected: result.collected } : undefined),
+      ...retryFields(result),
     },
     scope.session.id,
   )
+}
+
+function retryFields({ retry_keys = [] }: Pick<PatternResult, 'retry_keys'> = {}) {
+  return retry_keys.length > 0 ? { retry_keys } : undefined
 }
 
 function fileFields({ files, created, deleted }: Pick<PatternResult, 'files' | 'created' | 'deleted'> = {}) {

@@ -15,6 +15,7 @@ import {
   parseEvaluation,
 } from '../prompts/evaluator-prompt.ts'
 import { quoteUntrusted, toSingleLine } from '../prompts/quote-untrusted.ts'
+import { retryKeys } from '../retry.ts'
 import type { Ruling } from './escalate.ts'
 import type { SynthesisInput, SynthesisResult } from './synthesis.ts'
 import { mergeContributions, missingSection, partitionByContent } from './synthesis.ts'
@@ -34,7 +35,8 @@ export async function synthesizeByBestOf(
     output: evaluationSchema,
     internal: true as const,
   }
-  const session = await runInternalCall(context, { agent: evaluator, request, key: 'synthesis/evaluator' })
+  const key = `${input.path}synthesis/evaluator`
+  const session = await runInternalCall(context, { agent: evaluator, request, key })
   const toFailure = (reason: string, tokens: number) => ({
     result: mergeContributions(input),
     failed: `the evaluator failed: ${reason}`,
@@ -45,9 +47,10 @@ export async function synthesizeByBestOf(
   const { error } = session
   const tokens = totalTokens(session.usage)
   if (error && isOutOfBudget({ error })) return { ...toFailure(error.message, tokens), limitError: error }
-  if (!session.object) return toFailure(error?.message ?? session.stop_reason, tokens)
+  if (!session.object)
+    return { ...toFailure(error?.message ?? session.stop_reason, tokens), retry_keys: retryKeys(error) }
   const first = parseEvaluation(session.object, answers.length)
-  const completed = await requestMissingScores(context, { session, first, answers })
+  const completed = await requestMissingScores(context, { key: `${key}/missing`, session, first, answers })
   const allTokens = completed.tokens ?? tokens
   if (completed.limitError)
     return { ...toFailure(completed.limitError.message, allTokens), limitError: completed.limitError }
@@ -63,7 +66,8 @@ export async function synthesizeByBestOf(
   }
   const problem =
     unscored.length > 0 ? { problem: `the evaluator gave no score to: ${unscored.join(', ')}` } : undefined
-  return { result: formatBest(best, best_of, missing), best_of, tokens: allTokens, ...problem }
+  const retry = completed.retry_keys ? { retry_keys: completed.retry_keys } : undefined
+  return { result: formatBest(best, best_of, missing), best_of, tokens: allTokens, ...problem, ...retry }
 }
 
 /** The numbers of the answers without a score. */
@@ -72,6 +76,7 @@ function unscoredAnswers({ scores }: Evaluation, answers: readonly Contribution[
 }
 
 interface FirstEvaluation {
+  key: string
   session: SessionResult
   first: Evaluation
   answers: readonly Contribution[]
@@ -80,8 +85,8 @@ interface FirstEvaluation {
 /** Asks once, in the same session, for the scores that are missing. Scores that stay missing are reported, never 0. */
 async function requestMissingScores(
   context: Context,
-  { session, first, answers }: FirstEvaluation,
-): Promise<{ response: Evaluation; tokens?: number; limitError?: ErrorRecord }> {
+  { key, session, first, answers }: FirstEvaluation,
+): Promise<{ response: Evaluation; tokens?: number; limitError?: ErrorRecord; retry_keys?: string[] }> {
   const missing = unscoredAnswers(first, answers)
   if (missing.length === 0) return { response: first }
   const request = {
@@ -89,13 +94,13 @@ async function requestMissingScores(
     resume: session.session_id,
     output: evaluationSchema,
   }
-  const second = await runInternalCall(context, { agent: undefined, request, key: 'synthesis/evaluator/missing' })
+  const second = await runInternalCall(context, { agent: undefined, request, key })
   if ('failure' in second) return { response: first }
   // The usage of a resumed session includes its earlier turns.
   const tokens = totalTokens(second.usage)
   if (second.error && isOutOfBudget({ error: second.error }))
     return { response: first, tokens, limitError: second.error }
-  if (!second.object) return { response: first, tokens }
+  if (!second.object) return { response: first, tokens, retry_keys: retryKeys(second.error) }
   const addition = parseEvaluation(second.object, answers.length)
   const scores = [...first.scores, ...addition.scores.filter(({ answer }) => missing.includes(answer))]
   return { response: { ...addition, best: addition.best ?? first.best, scores }, tokens }

@@ -9,6 +9,7 @@ import type { Contribution } from '../output.ts'
 import type { Extraction } from '../prompts/extraction-prompt.ts'
 import { extractionPrompt, extractionSchema, parseExtraction } from '../prompts/extraction-prompt.ts'
 import { isExampleText } from '../prompts/specialist-prompt.ts'
+import { retryKeys } from '../retry.ts'
 
 /*
  * Reads the recommendations of answers in prose, where a vote or `on_conflict` depends on them.
@@ -23,11 +24,13 @@ export interface ExtractedContributions {
   problems: string[]
   /** The limit of the run that stopped the extraction; resume retries it. */
   limitError?: ErrorRecord
+  /** Steps of the extraction that resume can retry. */
+  retry_keys?: string[]
 }
 
 export async function extractRecommendations(
   { context, systemAgents, contributionScope, input: { categories } }: Collaboration,
-  contributions: Contribution[],
+  { key, contributions }: { key: string; contributions: Contribution[] },
 ): Promise<ExtractedContributions> {
   const open = contributions.filter(isUnreadProse)
   if (open.length === 0) return { contributions, problems: [] }
@@ -37,7 +40,7 @@ export async function extractRecommendations(
     output: extractionSchema(categories),
     internal: true as const,
   }
-  const session = await runInternalCall(context, { agent: systemAgents.extractor, request, key: 'extraction' })
+  const session = await runInternalCall(context, { agent: systemAgents.extractor, request, key })
   const toFailure = (reason: string) => ({
     contributions,
     problems: [`recommendations in prose were not read: ${reason}`],
@@ -45,7 +48,8 @@ export async function extractRecommendations(
   if ('failure' in session) return toFailure(session.failure)
   const { error, object } = session
   if (error && isOutOfBudget({ error })) return { ...toFailure(error.message), limitError: error }
-  if (error || object === undefined) return toFailure(error?.message ?? session.stop_reason)
+  if (error || object === undefined)
+    return { ...toFailure(error?.message ?? session.stop_reason), retry_keys: retryKeys(error) }
   const found = parseExtraction(object)
   const extracted = new Map(
     open.flatMap((contribution, index) => {

@@ -9,6 +9,7 @@ import { runInternalCall } from '../internal-call.ts'
 import { isOutOfBudget } from '../out-of-budget.ts'
 import type { PairAnswer } from '../prompts/judge-prompt.ts'
 import { pairVerdictsSchema, parsePairVerdicts, sameMeaningPrompt } from '../prompts/judge-prompt.ts'
+import { retryKeys } from '../retry.ts'
 
 /*
  * The judge: a model that decides whether two recommendations mean the same.
@@ -39,6 +40,8 @@ export interface JudgedPairs {
   problem?: string
   /** The limit of the run that stopped the judge; resume retries it. */
   limitError?: ErrorRecord
+  /** Steps of the judge that resume can retry. */
+  retry_keys?: string[]
 }
 
 /** Bounds one request: a vote of twenty agents in twenty wordings has 190 pairs. */
@@ -88,7 +91,7 @@ async function requestVerdicts(
   context: Context,
   judge: PairJudge,
   { texts, asked, key }: VerdictRequest,
-): Promise<{ pairs: PairAnswer[] } | { problem: string; limitError?: ErrorRecord }> {
+): Promise<{ pairs: PairAnswer[] } | (Omit<JudgedPairs, 'verdicts'> & { problem: string })> {
   const instruction = sameMeaningPrompt(asked.map(([a, b]) => [texts[a] ?? '', texts[b] ?? ''] as const))
   const cache_key = sha256(canonicalJson({ judge: 2, model: judge.agent.model ?? null, instruction }))
   const cached = await context.cachedResult(`${key}/known`, cache_key, judge.agent.model)
@@ -98,7 +101,7 @@ async function requestVerdicts(
   const { error } = session
   if (error) {
     const problem = `the judge failed: ${error.message}`
-    return isOutOfBudget({ error }) ? { problem, limitError: error } : { problem }
+    return isOutOfBudget({ error }) ? { problem, limitError: error } : { problem, retry_keys: retryKeys(error) }
   }
   // A cached result has only its text.
   const parsed = parseStructuredOutput(pairVerdictsSchema, session.text)

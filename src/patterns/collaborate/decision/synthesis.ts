@@ -14,6 +14,7 @@ import { synthesisPrompt } from '../prompts/coordinator-prompt.ts'
 import { isDivision } from '../prompts/divider-prompt.ts'
 import { formatMissing } from '../prompts/prompt-sections.ts'
 import { quoteUntrusted, toSingleLine } from '../prompts/quote-untrusted.ts'
+import { retryKeys } from '../retry.ts'
 import type { ConsensusState } from './consensus-state.ts'
 import { formatConsensus, formatTally } from './consensus-state.ts'
 import { abstentions, ballotsFrom } from './contribution-votes.ts'
@@ -29,6 +30,8 @@ export interface SynthesisResult {
   problem?: string
   /** The limit of the run that was reached; resume retries the synthesis. */
   limitError?: ErrorRecord
+  /** Steps of the coordinator or evaluator that resume can retry. */
+  retry_keys?: string[]
   tokens: number
   /** Whether there is no decision, or no answer to write one from. */
   undecided?: true
@@ -51,6 +54,8 @@ export interface SynthesisInput {
   contributions: readonly Contribution[]
   consensusState: ConsensusState
   ruling: Ruling | undefined
+  /** The prefix of the keys of its requests. */
+  path: string
 }
 
 /** All answers in order, and the missing ones. */
@@ -180,7 +185,7 @@ export async function synthesizeByCoordinator(
   })
   const request = resume === undefined ? { instruction, internal: true as const } : { instruction, resume }
   const agent = resume === undefined ? coordinator.agent : undefined
-  const session = await runInternalCall(context, { agent, request, key: 'synthesis/coordinator' })
+  const session = await runInternalCall(context, { agent, request, key: `${input.path}synthesis/coordinator` })
   const toFailure = (reason: string, tokens: number) => ({
     result: mergeContributions(input),
     failed: `the coordinator failed: ${reason}`,
@@ -197,7 +202,9 @@ export async function synthesizeByCoordinator(
     return { result: text, tokens, ...(stop_reason === 'completed' ? undefined : { problem }) }
   }
   const failure = toFailure(error?.message ?? stop_reason, tokens)
-  return error && isOutOfBudget({ error }) ? { ...failure, limitError: error } : failure
+  return error && isOutOfBudget({ error })
+    ? { ...failure, limitError: error }
+    : { ...failure, retry_keys: retryKeys(error) }
 }
 
 /** Contributions with content, complete or partial, and those without. A recommendation without text is content. */

@@ -9,14 +9,14 @@ import { limitsFrom } from '../limit-option.ts'
 import { withTroupe } from '../open-troupe.ts'
 import { noteChangedModel, requireSameModel } from '../require-same-model.ts'
 
-/** Resumes a run that was interrupted, crashed, waits or failed. */
+/** Resumes a run that was interrupted, crashed, waits, failed, or completed without some of its work. */
 export async function resumeCommand(cli: Cli<{ force?: boolean }>, runId: string): Promise<number> {
   const limits = await limitsFrom(cli)
   return withTroupe(cli, 'existing', async (troupe) => {
     const row = await findRun(cli, troupe, runId)
-    if (row.status === 'completed' || row.status === 'cancelled') {
+    const result = await troupe.result(row.run_id)
+    if ((row.status === 'completed' && !result.incomplete) || row.status === 'cancelled') {
       if (!cli.options.json) cli.terminal.note(`${row.run_id} has already ended`)
-      const result = await troupe.result(row.run_id)
       const views = await loadPatternViews(await troupe.patterns())
       printResult(cli, result, runViewFrom(await troupe.events(row.run_id).all(), views))
       return exitCodeFrom(result)

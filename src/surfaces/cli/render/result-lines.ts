@@ -15,7 +15,8 @@ import { renderLine, withProgramName } from './styled-line.ts'
 export function summaryLine(result: RunResult, style: TerminalStyle): string {
   const { status, stop_reason, usage } = result
   const isOpen = status === 'completed' && isUndecided(result)
-  const [textStyle, glyph] = isOpen ? (['yellow', '◐'] as const) : (STATUS_GLYPHS[status] ?? (['dim', ''] as const))
+  const [textStyle, glyph] =
+    isOpen || result.incomplete ? (['yellow', '◐'] as const) : (STATUS_GLYPHS[status] ?? (['dim', ''] as const))
   const label = status === 'pending' ? 'interrupted' : isOpen ? 'completed without a decision' : status
   const reason = stop_reason && stop_reason !== status ? ` (${stop_reason})` : ''
   const facts = [formatDuration(result.duration_ms), formatUsage(usage), result.run_id]
@@ -40,6 +41,8 @@ export function nextStepLines(result: RunResult, style: TerminalStyle, canContin
   }
   if (status === 'pending' || status === 'running')
     return canContinue ? commandLines(`resume with: troupe resume ${run_id}`, style) : []
+  if (result.incomplete && canContinue)
+    return commandLines(`some requests failed; repeat them with: troupe resume ${run_id}`, style)
   if (status !== 'failed') return []
   const lines = result.error ? errorLines(withRunId(result.error, run_id), style) : []
   if (result.usage.calls === 0) return lines

@@ -54,7 +54,8 @@ const resumeRun = defineRoute({
     requireExecution(parts)
     const { troupe } = parts
     const row = await troupe.getRun(run_id)
-    if (row.status === 'completed' || row.status === 'cancelled')
+    const { incomplete } = await troupe.result(run_id)
+    if ((row.status === 'completed' && !incomplete) || row.status === 'cancelled')
       throw refuse(409, { code: 'run_ended', message: `the run has ended (${row.status})`, hint: 'fork it instead' })
     if (troupe.isRunning(row)) throw refuse(409, { code: 'run_busy', message: 'a process executes the run already' })
     await requireParts(troupe, row)
