@@ -11,6 +11,8 @@ import type { HeldLease } from './held-lease.ts'
 import { holdLease, LEASE_MS } from './held-lease.ts'
 import { LeaseHeartbeat } from './lease-heartbeat.ts'
 import { isOwnerDead, leaseOwnerId } from './lease-owner.ts'
+import type { RequestMarkFile } from './request-marks.ts'
+import { markFolder, openRequestMarks } from './request-marks.ts'
 import { RunAttempt } from './run-attempt.ts'
 import { waitWhileLeased } from './wait-while-leased.ts'
 
@@ -44,6 +46,7 @@ export class EmbeddedEngine implements Engine {
   readonly #ports: Ports
   readonly #owner: string
   readonly #committer: Committer
+  readonly #marks: RequestMarkFile | undefined
   readonly #listeners = new Set<(item: StreamItem) => void>()
   readonly #activeRuns = new Map<string, ActiveRun>()
   readonly #queue: (() => void)[] = []
@@ -55,7 +58,13 @@ export class EmbeddedEngine implements Engine {
   constructor(options: EngineParts) {
     this.#options = options
     this.#owner = leaseOwnerId(options.world.randomHex(4))
-    this.#ports = { ...options.ports, publish: (delta) => this.#notify({ delta }) }
+    const folder = markFolder(options.store)
+    this.#marks = folder === undefined ? undefined : openRequestMarks(folder, this.#owner, options.world)
+    this.#ports = {
+      ...options.ports,
+      ...(this.#marks ? { requestMarks: this.#marks } : undefined),
+      publish: (delta) => this.#notify({ delta }),
+    }
     this.#commands = new CommandReader({
       store: options.store,
       world: options.world,
@@ -223,6 +232,7 @@ export class EmbeddedEngine implements Engine {
     const runs = [...this.#activeRuns.values()]
     for (const { attempt } of runs) attempt?.pause()
     await Promise.allSettled(runs.map(({ done }) => done))
+    this.#marks?.close()
   }
 
   async #executeRun(run_id: string, run: ActiveRun, first: FirstAttempt): Promise<EndedRun | undefined> {

@@ -18,9 +18,11 @@ import type { CancellableRun } from './executable-run.ts'
 import { hasCancelCommand, requireCancellable, requireExecutable } from './executable-run.ts'
 import type { Committer } from './group-commit.ts'
 import type { HeldLease } from './held-lease.ts'
-import { diedBy, LEASE_MS } from './held-lease.ts'
+import { LEASE_MS } from './held-lease.ts'
+import { lostRequestTimes } from './lost-request-times.ts'
 import { firstAttemptNeeds } from './needs-report.ts'
 import { reopenRun } from './reopen-run.ts'
+import { markFolder } from './request-marks.ts'
 import { cancelledError, executePattern } from './run-end.ts'
 import { requireComplete, runHistoryFrom, undeliveredEvents } from './run-history.ts'
 
@@ -177,7 +179,10 @@ export class RunAttempt {
     execution.ensureLease = () => this.#ensureLease()
     if (this.#pausing) execution.pause()
     journal.append('run:attempt', { epoch: lease.epoch, owner, ...firstAttemptNeeds(events, ports.host) })
-    settleLostModelCalls(execution, diedBy(lease, ports.world.now()))
+    settleLostModelCalls(
+      execution,
+      lostRequestTimes(events, { lease, world: ports.world, folder: markFolder(this.#deps.store) }),
+    )
     if (recorded.cancelled) execution.abort(cancelledError(recorded.cancelled.data.reason))
     return execution
   }

@@ -269,6 +269,10 @@ export interface EventData {
     usage: Usage
     usd: number | null
     estimated?: true
+    /** Figures of the provider that cannot be true; `usage` is an estimate instead. */
+    refused_usage?: string
+    /** Set if the model sent more than `max_output` allows: the rest was not read. */
+    cut_off?: true
     mark?: string
     phase?: 'summary'
   }
@@ -285,6 +289,7 @@ export interface EventData {
     usage: Usage
     usd: number | null
     estimated?: true
+    refused_usage?: string
     mark?: string
   }
   /** A call without an outcome, counted at what the provider can have charged: at most its reservation. */

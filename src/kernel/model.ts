@@ -1,4 +1,5 @@
 import type { JsonSchema } from '../schema/standard-schema.ts'
+import type { TransportObserver } from './request-progress.ts'
 
 /** Token usage of a model request as the provider reported it; an estimate has `estimated` on its event. */
 export interface Usage {
@@ -179,7 +180,7 @@ export interface Model {
   readonly name: string
   /** Context window and maximum output, if known. Without them only the budget caps the output. */
   readonly limits?: { context?: number; output?: number }
-  stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelChunk>
+  stream(request: ModelRequest, signal: AbortSignal, transport?: TransportObserver): AsyncIterable<ModelChunk>
 }
 
 /** Resolves a model by `provider/model`, role or scheme (`scripted:FILE`). */

@@ -16,6 +16,7 @@ import type { ProjectProfile } from './project-profile.ts'
 import type { RateLimiter } from './rate-limiter.ts'
 import type { Redactor } from './redactor.ts'
 import type { Repository } from './repository.ts'
+import type { RequestMarks } from './request-progress.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import type { Roster } from './roster.ts'
 import type { RunMetadata } from './run-metadata.ts'
@@ -56,6 +57,10 @@ export interface ModelPorts {
   retryPolicy: RetryPolicy
   /** No limit without it. */
   rateLimiter?: RateLimiter
+  /** Milliseconds without a byte of the response after which a request is sent again. Default: four minutes. */
+  idle_timeout_ms?: number
+  /** Without it, lost requests count at what the time allows. */
+  requestMarks?: RequestMarks
   /** Summarises long conversations. Default: the session's own model. */
   summaryModel?: string
 }

@@ -77,6 +77,21 @@ function responseStatus({ statusCode, code }: AiSdkErrorFields): number | undefi
   return typeof code === 'number' && code >= 400 && code < 600 ? code : undefined
 }
 
+/** The HTTP status that stands for the error of a stream, whose own status is 200, by the codes and types that providers use. */
+export function statusFromCode(codes: string): number | undefined {
+  const words = codes.split(' ')
+  return STATUS_BY_CODE.find(([code]) => words.some((word) => code.test(word)))?.[1]
+}
+
+const STATUS_BY_CODE: readonly (readonly [RegExp, number])[] = [
+  [/^(insufficient_quota|rate_?limit\w*|too_?many_?requests\w*|resource_exhausted|throttl\w+|slow_down)$/i, 429],
+  [/^(overloaded\w*|\w*_overloaded|engine_overloaded\w*|service_?unavailable\w*|unavailable|capacity_exceeded)$/i, 503],
+  [/^(server_error|internal\w*|api_error|upstream_error|bad_?gateway\w*|(\w*_)?timeout\w*|deadline_exceeded)$/i, 500],
+  [/^(authentication_error|invalid_api_key|unauthenticated)$/i, 401],
+  [/^(permission_error|permission_denied)$/i, 403],
+  [/^(invalid_request\w*|bad_?request\w*|invalid_argument)$/i, 400],
+]
+
 function errorKind(
   error: AiSdkErrorFields,
   status: number | undefined,

@@ -1,4 +1,4 @@
-import type { Model, ModelChunk, ModelRequest } from '../kernel/model.ts'
+import type { Model, ModelChunk } from '../kernel/model.ts'
 import type { LanguageModel, LanguageModelOptions, LanguageModelSource } from './language-model.ts'
 
 /**
@@ -14,20 +14,20 @@ export function fromLanguageModel(model: LanguageModel, options: LanguageModelOp
   return {
     name,
     ...(limits ? { limits } : undefined),
-    stream: (request, signal) => streamLanguageModel({ model, name, options }, request, signal),
+    stream: (...call) => streamLanguageModel({ model, name, options }, ...call),
   }
 }
 
 // A single generator: a nested one would double the cost of every chunk.
 async function* streamLanguageModel(
   source: LanguageModelSource,
-  request: ModelRequest,
-  signal: AbortSignal,
+  ...[request, signal, transport]: Parameters<Model['stream']>
 ): AsyncGenerator<ModelChunk> {
+  if (source.options.reportsSend) transport?.willReportSend()
   // Loaded with the first request: most programs that import the package name their models instead of adapting them.
   const { openLanguageModelStream } = await import('./language-model-stream.ts')
   signal.throwIfAborted()
-  const { stream, parts, toStreamError } = await openLanguageModelStream(source, request, signal)
+  const { stream, parts, toStreamError } = await openLanguageModelStream(source, { request, signal, transport })
   const reader = stream.getReader()
   // Some providers ignore the abort signal; cancelling the reader settles the pending read.
   const cancelReader = () => void reader.cancel(signal.reason).catch(() => {})
@@ -37,6 +37,7 @@ async function* streamLanguageModel(
       const { done, value } = await reader.read()
       if (signal.aborted) throw signal.reason
       if (done) break
+      if (value.type === 'tool-input-delta') transport?.onReceive(value.delta.length)
       for (const chunk of parts.read(value)) {
         yield chunk
         if (signal.aborted) throw signal.reason

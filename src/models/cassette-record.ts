@@ -1,5 +1,5 @@
 import { toTroupeError } from '../errors.ts'
-import type { Model, ModelChunk, ModelErrorInfo, ModelRequest, Models } from '../kernel/model.ts'
+import type { Model, ModelChunk, ModelErrorInfo, Models } from '../kernel/model.ts'
 import type { RetryPolicy } from '../kernel/retry-policy.ts'
 import type { Cassette, CassetteEntry, CassetteLine, CassetteSink } from './cassette.ts'
 import { CASSETTE_HEADER } from './cassette.ts'
@@ -89,7 +89,7 @@ class CassetteRecorder {
       wrapped = {
         name,
         ...(limits ? { limits } : undefined),
-        stream: (request, signal) => this.#stream(model, request, signal),
+        stream: (...call) => this.#stream(model, ...call),
       }
       this.#wrapped.set(model, wrapped)
     }
@@ -113,7 +113,10 @@ class CassetteRecorder {
     this.#writeLine({ resolved: { asked, ...result } })
   }
 
-  async *#stream(model: Model, request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelChunk> {
+  async *#stream(
+    model: Model,
+    ...[request, signal, transport]: Parameters<Model['stream']>
+  ): AsyncGenerator<ModelChunk> {
     const recorded = this.#redactRequest(request)
     const { hash, ids } = fingerprint(recorded, request.session.run_id)
     const countKey = `${request.key}\n${hash}`
@@ -121,7 +124,7 @@ class CassetteRecorder {
     this.#counts.set(countKey, n)
     const entry: CassetteEntry = { key: request.key, hash, n, model: request.model, request: recorded, ids, chunks: [] }
     try {
-      for await (const chunk of model.stream(request, signal)) {
+      for await (const chunk of model.stream(request, signal, transport)) {
         entry.chunks.push(structuredClone(chunk))
         yield chunk
       }

@@ -1,6 +1,7 @@
 import { TroupeError } from '../errors.ts'
 import type { FilePart, ModelRequest } from '../kernel/model.ts'
 import { NO_USAGE } from '../kernel/model.ts'
+import type { TransportObserver } from '../kernel/request-progress.ts'
 import { withAbort } from '../kernel/world.ts'
 import { toCallOptions } from './call-options.ts'
 import { htmlResponseError } from './event-stream-guard.ts'
@@ -11,6 +12,7 @@ import { toRequestError, toStreamError } from './provider-error.ts'
 import type { StreamPart } from './stream-parts.ts'
 import { StreamPartReader } from './stream-parts.ts'
 import { ToolNameMap } from './tool-name-map.ts'
+import { observe } from './transport.ts'
 
 export interface LanguageModelStream {
   stream: ReadableStream<StreamPart>
@@ -22,25 +24,28 @@ export interface LanguageModelStream {
 /** Sends the request to the provider. */
 export async function openLanguageModelStream(
   source: LanguageModelSource,
-  request: ModelRequest,
-  signal: AbortSignal,
+  { request, signal, transport }: SentRequest,
 ): Promise<LanguageModelStream> {
   const toolNames = new ToolNameMap(request.tools)
   const context = errorContext(source, request)
-  const stream = await openStream(source, { request, toolNames, signal }, context)
+  const stream = await openStream(source, { request, toolNames, signal, transport }, context)
   const parts = new StreamPartReader(source.name, toolNames)
   return { stream, parts, toStreamError: (thrown) => toStreamError(thrown, context) }
 }
 
-interface StreamCall {
+interface SentRequest {
   request: ModelRequest
-  toolNames: ToolNameMap
   signal: AbortSignal
+  transport: TransportObserver | undefined
+}
+
+interface StreamCall extends SentRequest {
+  toolNames: ToolNameMap
 }
 
 async function openStream(
   source: LanguageModelSource,
-  { request, toolNames, signal }: StreamCall,
+  { request, toolNames, signal, transport }: StreamCall,
   context: ModelErrorContext,
 ): Promise<ReadableStream<StreamPart>> {
   const { model, options } = source
@@ -51,7 +56,8 @@ async function openStream(
       request,
       signal,
     )
-    const { stream, response } = await withAbort(Promise.resolve(model.doStream(call as never)), signal)
+    const doStream = () => Promise.resolve(model.doStream(call as never))
+    const { stream, response } = await withAbort(transport ? observe(transport, doStream) : doStream(), signal)
     const htmlError = htmlResponseError(response?.headers, context)
     if (!htmlError) return stream
     void stream.cancel().catch(() => {})

@@ -15,6 +15,8 @@ export interface LanguageModelOptions {
   /** API keys to redact from errors, in case a server echoes them. */
   secrets?: readonly string[]
   now?: () => number
+  /** @internal The `fetch` of the provider tells when a request is sent. */
+  reportsSend?: true
 }
 
 /** A model with its name in Troupe. */

@@ -3,7 +3,7 @@ import { TroupeError } from '../errors.ts'
 import type { ModelErrorInfo } from '../kernel/model.ts'
 import { NO_USAGE } from '../kernel/model.ts'
 import type { ProviderErrorReport } from './ai-sdk-error.ts'
-import { parseProviderError } from './ai-sdk-error.ts'
+import { parseProviderError, statusFromCode } from './ai-sdk-error.ts'
 import { invalidResponseError, isHtmlPage } from './event-stream-guard.ts'
 import { similarModels } from './known-models.ts'
 import type { ModelErrorContext } from './model-error-context.ts'
@@ -28,7 +28,8 @@ export function toRequestError(thrown: unknown, context: ModelErrorContext): Tro
 export function toStreamError(thrown: unknown, context: ModelErrorContext): TroupeError {
   if (thrown instanceof TroupeError) return thrown
   const report = parseProviderError(thrown)
-  if (report.kind !== 'network') return errorFromReport(report, context)
+  // The server accepted the request and failed later: without a reason, a retry may help.
+  if (report.kind !== 'network') return errorFromReport({ ...report, retryable: report.retryable ?? true }, context)
   return new TroupeError(
     'stream_interrupted',
     `the connection to ${context.name} was lost: ${redactMessage(report.message, context)}`,
@@ -73,9 +74,10 @@ const QUOTA = /insufficient_quota|exceeded your current quota|billing|credit bal
 
 /** Converts an HTTP error response of the provider. */
 function errorFromResponse(report: ProviderErrorReport, context: ModelErrorContext, reason: string): TroupeError {
-  const { status = 0, body } = report
+  const inferred = report.status === undefined ? statusFromCode(report.code) : undefined
+  const { body, status = inferred ?? 0 } = report
   const text = `${report.message}\n${report.code}\n${body.slice(0, 4000)}`
-  const message = `${context.name} returned ${status > 0 ? status : 'an error'}: ${reason}`
+  const message = `${context.name} returned ${report.status ?? (report.code.split(' ')[0] || 'an error')}: ${reason}`
   if (HTML_PAGE_STATUS.has(status) && isHtmlPage(body)) return invalidResponseError(context, body, true)
   if (status === 401 || status === 403 || (status === 400 && BAD_KEY.test(text))) {
     return new TroupeError('model_auth', message, keyHint(context))
@@ -95,7 +97,8 @@ function errorFromResponse(report: ProviderErrorReport, context: ModelErrorConte
   }
   if (status === 402 || QUOTA.test(text))
     return new TroupeError('model_failed', message, { retry: false, hint: QUOTA_HINT })
-  const retry = report.retryable ?? (status === 408 || status === 409 || status >= 500)
+  const isTransient = status === 408 || status === 409 || status >= 500
+  const retry = status > 0 ? isTransient : (report.retryable ?? false)
   const hint = retry
     ? 'the provider failed: try again later, or choose another `model`'
     : 'the provider rejected the request and a retry does not help: choose another `model`'

@@ -7,6 +7,7 @@ import { ENDPOINTS, firstSetVariable, resolveBaseUrl } from './endpoints.ts'
 import { requireEventStream } from './event-stream-guard.ts'
 import { knownLimits, knownModelNames } from './known-models.ts'
 import type { LanguageModel } from './language-model.ts'
+import { observeFetch } from './transport.ts'
 
 export interface ProviderModelOptions {
   env: EnvironmentVariables
@@ -17,7 +18,8 @@ export interface ProviderModelOptions {
 /** Loads a model by `provider/model`, importing the provider package on demand. */
 export async function loadProviderModel(name: string, options: ProviderModelOptions): Promise<Model> {
   const { endpoint, id } = parseModelName(name)
-  const { env, fetch = globalThis.fetch, now } = options
+  const { env, now } = options
+  const fetch = observeFetch(options.fetch ?? globalThis.fetch)
   const key = firstSetVariable(env, endpoint.keyVariables)
   if (!key && !endpoint.keyOptional) throw missingKeyError(name, endpoint)
   const baseURL = resolveBaseUrl(endpoint, env)
@@ -32,7 +34,14 @@ export async function loadProviderModel(name: string, options: ProviderModelOpti
   }
   const [{ fromLanguageModel }, model] = await Promise.all([import('./ai-sdk.ts'), loadLanguageModel(connection)])
   const limits = knownLimits(endpoint.provider, id)
-  return fromLanguageModel(model, { name, variables, secrets, ...(limits && { limits }), ...(now && { now }) })
+  return fromLanguageModel(model, {
+    name,
+    variables,
+    secrets,
+    reportsSend: true,
+    ...(limits && { limits }),
+    ...(now && { now }),
+  })
 }
 
 function isChatProtocol({ protocol }: Endpoint): boolean {

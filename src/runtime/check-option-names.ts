@@ -58,6 +58,7 @@ const BLOCKS = {
     summary: true,
     rateLimits: true,
     settings: true,
+    idle_timeout_ms: true,
     resolver: true,
   } satisfies Block<'models'>,
   mcp: { servers: true, sandbox: true, unconfined: true, exposeEnv: true, limits: true } satisfies Block<'mcp'>,

@@ -14,7 +14,14 @@ import { BUILT_IN_PATTERNS } from './built-in-patterns.ts'
 import { checkOptionNames } from './check-option-names.ts'
 import type { Lazy } from './lazy.ts'
 import { lazy } from './lazy.ts'
-import { customPricesPort, modelPorts, openEmbedder, rateLimiterPort, summaryModelPort } from './model-ports.ts'
+import {
+  customPricesPort,
+  idleTimeoutPort,
+  modelPorts,
+  openEmbedder,
+  rateLimiterPort,
+  summaryModelPort,
+} from './model-ports.ts'
 import { checkStoreAddress, openStore } from './open-store.ts'
 import type { PatternRegistry } from './pattern-registry.ts'
 import { performerPort } from './performer-port.ts'
@@ -56,6 +63,7 @@ export async function compose(given: TroupeOptions, folder?: string): Promise<Ru
     ...performers,
     ...rateLimiterPort(options, { world, store }),
     ...summaryModelPort(options),
+    ...idleTimeoutPort(options),
     ...(await redactorPort(options)),
   }
   const project = options.project ?? 'default'

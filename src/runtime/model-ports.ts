@@ -16,6 +16,7 @@ import type { TroupeOptions } from './troupe-options.ts'
 export async function modelPorts(options: TroupeOptions, world: World): Promise<Pick<Ports, 'models' | 'retryPolicy'>> {
   checkRateLimits(options.models?.rateLimits ?? {})
   checkModelSettings(options.models?.settings ?? {})
+  checkIdleTimeout(options.models?.idle_timeout_ms)
   if (options.model !== undefined && typeof options.model !== 'string') checkModel('model', options.model)
   for (const model of options.models?.custom ?? []) checkModel('models.custom', model)
   const models = options.models?.resolver ?? modelRegistry(options, world)
@@ -68,6 +69,16 @@ export function rateLimiterPort(
   const onError = (error: unknown) =>
     process.emitWarning(`troupe: tokens were not counted: ${toTroupeError(error).message}`)
   return { rateLimiter: createRateLimiter(models.rateLimits, { world, buckets: store, onError }) }
+}
+
+function checkIdleTimeout(idle_timeout_ms: number | undefined): void {
+  if (idle_timeout_ms === undefined || (Number.isInteger(idle_timeout_ms) && idle_timeout_ms >= 1)) return
+  const message = `\`models.idle_timeout_ms\` is ${idle_timeout_ms}, not a number of milliseconds of at least 1`
+  throw new TroupeError('invalid_input', message, { hint: 'set it to a whole number such as 240000, or omit it' })
+}
+
+export function idleTimeoutPort({ models }: TroupeOptions): Pick<Ports, 'idle_timeout_ms'> {
+  return models?.idle_timeout_ms === undefined ? {} : { idle_timeout_ms: models.idle_timeout_ms }
 }
 
 export function summaryModelPort({ models }: TroupeOptions): Pick<Ports, 'summaryModel'> {

@@ -40,7 +40,7 @@ export interface RuntimeParts extends LookupParts {
 
 /** The ports that are created with the troupe, because an invalid option has to fail there. */
 export type CheckedPorts = Pick<Ports, 'roster' | 'models' | 'retryPolicy' | 'tools'> &
-  Partial<Pick<Ports, 'prices' | 'performers' | 'rateLimiter' | 'summaryModel' | 'redactor'>>
+  Partial<Pick<Ports, 'prices' | 'performers' | 'rateLimiter' | 'summaryModel' | 'idle_timeout_ms' | 'redactor'>>
 
 /** The parts that execute runs. A program that only reads its store never loads them. */
 export interface ExecutionParts {

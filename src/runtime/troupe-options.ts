@@ -156,6 +156,11 @@ export interface ModelOptions {
    * (`openai/gpt-5.5`). Settings of an agent take precedence.
    */
   settings?: SettingsByModel
+  /**
+   * Milliseconds without a byte of the response after which a request counts as stalled and is sent again. Default: 240,000, which is
+   * less than the time after which nothing is retried. Raise it for a slow server; Node itself waits no longer than 300,000.
+   */
+  idle_timeout_ms?: number
   /** Resolves model names instead of the built-in registry. */
   resolver?: Models
 }

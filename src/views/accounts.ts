@@ -154,7 +154,7 @@ function toAccountRow(ledger: AccountLedger, begin: BeginEvent | undefined, sett
     status: requestStatus(settled),
     estimated: used?.estimated === true,
     ...facts,
-    usd: used && !used.estimated ? usageCost(ledger.prices, facts) : reservedCost(ledger.prices, facts),
+    usd: rowCost(ledger.prices, facts, used),
     inherited: event.seq <= ledger.inherited,
   }
 }
@@ -165,6 +165,16 @@ function requestStatus(settled: SettledEvent | undefined): ModelRequestStatus {
 }
 
 type PricedUsage = Pick<AccountRow, 'model' | 'at' | 'usage' | 'reserved'>
+
+/** An estimate keeps the amount that was booked for it. */
+function rowCost(
+  prices: PriceBook,
+  facts: PricedUsage,
+  used: { estimated?: true; usd: number | null } | undefined,
+): number | null {
+  if (used && !used.estimated) return usageCost(prices, facts)
+  return used && used.usd !== null ? used.usd : reservedCost(prices, facts)
+}
 
 function usageCost(prices: PriceBook, { model, usage, at }: PricedUsage): number | null {
   return prices.cost(model, usage, at) ?? (totalTokens(usage) === 0 ? 0 : null)

@@ -87,7 +87,7 @@ describe('troupe cost', () => {
     const notes = err.replace(/\s+/g, ' ')
     expect(notes).toMatch(/1 call without a known price \(secret\/helper\); pass --prices FILE/)
     expect(notes).toMatch(/1 call lost in a crash or an abort: at most [\d,]+ tokens, \$\d/)
-    expect(notes).toMatch(/1 call without reported usage: counted with the [\d,]+ reserved tokens/)
+    expect(notes).toMatch(/1 call without usable usage figures: estimated at [\d,]+ tokens/)
   })
 
   test('AC9 cost covers all runs or one, by group and since a day', async () => {

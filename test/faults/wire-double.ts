@@ -29,6 +29,8 @@ export interface WireReply {
   /** Sent instead of the answer, as one server-sent event. */
   event?: object
   delayMs?: number
+  /** Sends this text again and again, twenty times a second, until the connection is closed. */
+  drip?: string
   usage?: { prompt_tokens: number; completion_tokens: number }
 }
 
@@ -39,12 +41,15 @@ export interface WireDouble {
   requests: WireRequest[]
   /** Tokens of all requests that were answered with a response, in full or in part. */
   served: number
+  /** Characters of text that were sent piece by piece (`drip`). */
+  dripped: number
   reply: (request: WireRequest) => WireReply
   close(): Promise<void>
 }
 
 const INPUT_TOKENS = 100
 const OUTPUT_TOKENS = 20
+const DRIP_MS = 50
 
 export async function startWireDouble(reply: WireDouble['reply']): Promise<WireDouble> {
   const server = createServer((incoming, response) => void handle(incoming, response))
@@ -56,6 +61,7 @@ export async function startWireDouble(reply: WireDouble['reply']): Promise<WireD
     env: { TROUPE_COMPATIBLE_BASE_URL: url, TROUPE_COMPATIBLE_API_KEY: 'k' },
     requests: [],
     served: 0,
+    dripped: 0,
     reply,
     async close() {
       server.closeAllConnections()
@@ -90,12 +96,22 @@ async function answer(double: WireDouble, response: ServerResponse, reply: WireR
   const { usage = { prompt_tokens: INPUT_TOKENS, completion_tokens: OUTPUT_TOKENS } } = reply
   double.served += usage.prompt_tokens + usage.completion_tokens
   response.writeHead(200, { 'content-type': 'text/event-stream' })
+  if (reply.drip !== undefined) return drip(double, response, reply.drip)
   for (const event of reply.event ? [reply.event] : responseEvents(reply, usage)) {
     response.write(`data: ${JSON.stringify(event)}\n\n`)
   }
   if (!reply.noDone) response.write('data: [DONE]\n\n')
   if (reply.reset === 'after') setTimeout(() => response.socket?.resetAndDestroy(), 50)
   else if (!reply.stayOpen) response.end()
+}
+
+function drip(double: WireDouble, response: ServerResponse, text: string): void {
+  const [piece] = responseEvents({ text }, {})
+  const timer = setInterval(() => {
+    if (response.closed) return clearInterval(timer)
+    response.write(`data: ${JSON.stringify(piece)}\n\n`)
+    double.dripped += text.length
+  }, DRIP_MS)
 }
 
 function responseEvents({ text, calls = [] }: WireReply, usage: object): object[] {

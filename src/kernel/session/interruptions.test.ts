@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../../../test/support/test-troupe.ts'
 import type { Model, ModelChunk } from '../../index.ts'
 import { defineTool, verifyJournal } from '../../index.ts'
-import { STREAM_IDLE_TIMEOUT_MS } from '../../performers/model/model-stream.ts'
+import { DEFAULT_IDLE_TIMEOUT_MS } from '../../performers/model/model-stream.ts'
 import { MemoryStore } from '../../store/memory.ts'
 import { simulatedWorld } from '../../testing/simulated-world.ts'
 import type { Performer } from '../performer.ts'
@@ -111,7 +111,7 @@ describe('code that never settles', () => {
     const result = await world.runUntil(task('worker', 'go'))
     expect(result).toMatchObject({ status: 'failed', error: { code: 'stream_interrupted', retry: true } })
     expect(result.output).toMatchObject({ response: 'Well' })
-    expect(world.now() - before).toBeGreaterThanOrEqual(STREAM_IDLE_TIMEOUT_MS)
+    expect(world.now() - before).toBeGreaterThanOrEqual(DEFAULT_IDLE_TIMEOUT_MS)
   })
 })
 

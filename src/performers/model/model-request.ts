@@ -4,7 +4,7 @@ import { isEvent } from '../../kernel/event.ts'
 import type { Execution } from '../../kernel/journal/execution.ts'
 import { settleOnce } from '../../kernel/journal/step.ts'
 import { DEFAULT_LIMITS } from '../../kernel/limits.ts'
-import type { ModelChunk, ModelRequest } from '../../kernel/model.ts'
+import type { ModelRequest } from '../../kernel/model.ts'
 import { NO_USAGE } from '../../kernel/model.ts'
 import type { RetryAttempt } from '../../kernel/retry-policy.ts'
 import type { Reservation } from '../../kernel/session/budget.ts'
@@ -16,8 +16,9 @@ import { guardRequest, isGuarded, requestVerdictKey } from '../guardrails.ts'
 import type { ModelRequestPlan, ModelRequestScope } from './model-request-plan.ts'
 import type { ModelBegin } from './model-response.ts'
 import { ModelResponseBuilder } from './model-response.ts'
-import { readModelStream } from './model-stream.ts'
+import { DEFAULT_IDLE_TIMEOUT_MS, readModelStream } from './model-stream.ts'
 import { recallRefusals, recordRefusal, refusals, withoutRefused } from './refused-features.ts'
+import { RequestTracker } from './request-tracker.ts'
 
 /*
  * One model request as a step.
@@ -195,30 +196,35 @@ async function streamResponse(
 ): Promise<Event> {
   const { execution, session, signal } = scope
   const { journal, ports } = execution
-  const response = new ModelResponseBuilder(scope, begin, maxOutput)
-  let sentAt: number | undefined
   await execution.beginEffect()
+  const { seq } = journal.append('model:begin', begin, session.id)
+  const tracker = new RequestTracker(ports.world, ports.requestMarks?.open(execution.run.id, seq))
+  const { progress } = tracker
+  const response = new ModelResponseBuilder(scope, { begin, maxOutput, progress })
   try {
-    journal.append('model:begin', begin, session.id)
     await journal.commit()
     await execution.ensureLease()
     if (signal.aborted) throw signal.reason
-    sentAt = ports.world.now()
-    const onChunk = (chunk: ModelChunk) => {
-      const delta = response.add(chunk)
-      if (delta && !begin.phase) ports.publish(delta)
-      return response.isCutOff ? 'stop' : undefined
-    }
-    await readModelStream(scope.model, request, { world: ports.world, signal, onChunk })
+    await readModelStream(scope.model, request, {
+      world: ports.world,
+      signal,
+      tracker,
+      idle_timeout_ms: ports.idle_timeout_ms ?? DEFAULT_IDLE_TIMEOUT_MS,
+      onChunk: (chunk) => {
+        const delta = response.add(chunk)
+        if (delta && !begin.phase) ports.publish(delta)
+        return response.isCutOff ? 'stop' : undefined
+      },
+      onPartialChunk: (chars) => {
+        response.addPartialChunk(chars)
+        return response.isCutOff ? 'stop' : undefined
+      },
+    })
     return response.end()
   } catch (thrown) {
     if (signal.aborted) {
       const partial = response.text === '' ? undefined : { partial_text: response.text }
-      const now = ports.world.now()
-      const reserved =
-        sentAt === undefined
-          ? { calls: 1, tokens: 0, usd: 0 }
-          : chargeableBudget(begin, { prices: ports.prices, from: sentAt, to: now })
+      const reserved = chargeableBudget(begin, { prices: ports.prices, progress, to: ports.world.now() })
       const { key, attempt } = begin
       return journal.append('model:lost', { key, attempt, reserved, reason: 'abort', ...partial }, session.id)
     }
@@ -237,6 +243,7 @@ async function streamResponse(
       return retry ? { retry } : {}
     })
   } finally {
+    tracker.close(() => !journal.hasUncommitted && !journal.poisoned)
     execution.endEffect()
   }
 }

@@ -11,15 +11,25 @@ import type {
 } from '../../kernel/model.ts'
 import { NO_USAGE, textFrom } from '../../kernel/model.ts'
 import type { Delta } from '../../kernel/ports.ts'
+import type { RequestProgress } from '../../kernel/request-progress.ts'
 import type { RetryAttempt } from '../../kernel/retry-policy.ts'
+import { chargeableBudget } from '../../kernel/session/lost-model-calls.ts'
 import { totalTokens } from '../../kernel/spend.ts'
+import { checkUsage } from './check-usage.ts'
 
 /**
  * Bounds the text of a response by its reserved output. A server that ignores `max_tokens` can stream without end; text that needs
  * fewer tokens than this is not text that anybody reads.
  */
-const MAX_CHARS_PER_TOKEN = 64
-const MIN_MAX_CHARS = 100_000
+const MAX_CHARS_PER_TOKEN = 8
+/** Rules of a table and the like need few tokens. */
+const MIN_MAX_CHARS = 8000
+
+interface Charged {
+  usage: Usage
+  /** `null` if the price is not known. */
+  usd: number | null
+}
 
 export type ModelBegin = EventOf<'model:begin'>['data']
 
@@ -27,6 +37,13 @@ export type ModelBegin = EventOf<'model:begin'>['data']
 interface NextAttempt {
   retry?: RetryAttempt
   refused?: RefusedFeature
+}
+
+interface BegunRequest {
+  begin: ModelBegin
+  /** The reserved output in tokens. */
+  maxOutput: number
+  progress: RequestProgress
 }
 
 export interface ModelResponseScope {
@@ -42,13 +59,17 @@ export class ModelResponseBuilder {
   readonly #content: AssistantMessage['content'] = []
   readonly #toolCallIds = new Set<string>()
   readonly #maxChars: number
+  readonly #progress: RequestProgress
   #offset = 0
+  /** Characters of tool inputs that have not arrived whole. */
+  #partialChars = 0
+  #isCutOff = false
   #finish: { stop: ModelStop; usage?: Usage; mark?: string } | undefined
 
-  /** `maxOutput` is the reserved output in tokens. */
-  constructor(scope: ModelResponseScope, begin: ModelBegin, maxOutput: number) {
+  constructor(scope: ModelResponseScope, { begin, maxOutput, progress }: BegunRequest) {
     this.#scope = scope
     this.#begin = begin
+    this.#progress = progress
     this.#maxChars = Math.max(MIN_MAX_CHARS, maxOutput * MAX_CHARS_PER_TOKEN)
   }
 
@@ -56,9 +77,9 @@ export class ModelResponseBuilder {
     switch (chunk.type) {
       case 'text':
       case 'reasoning': {
-        const rest = this.#maxChars - this.#offset
+        const rest = Math.max(0, this.#maxChars - this.#offset - this.#partialChars)
         if (chunk.text.length <= rest) return this.#appendText(chunk)
-        this.#finish = { stop: 'length' }
+        this.#cutOff()
         return this.#appendText({ ...chunk, text: chunk.text.slice(0, rest).toWellFormed() })
       }
       case 'tool-call':
@@ -76,9 +97,20 @@ export class ModelResponseBuilder {
     }
   }
 
+  /** Counts the characters of a tool's input, whose chunk is added when it is whole. */
+  addPartialChunk(chars: number): void {
+    this.#partialChars += chars
+    if (this.#offset + this.#partialChars > this.#maxChars) this.#cutOff()
+  }
+
+  #cutOff(): void {
+    this.#isCutOff = true
+    this.#finish = { stop: 'length' }
+  }
+
   /** Whether the model has sent more than a server that obeys `max_output` can send: the rest is not read. */
   get isCutOff(): boolean {
-    return this.#offset >= this.#maxChars && this.#finish?.stop === 'length'
+    return this.#isCutOff
   }
 
   /** The text received so far. */
@@ -93,8 +125,8 @@ export class ModelResponseBuilder {
         hint: 'repeat the model request with `troupe resume RUN`; the partial response is in the journal',
       })
     }
-    // A model in a program may leave fields out; a missing number would make every sum NaN.
-    const usage = finish.usage ? { ...NO_USAGE, ...finish.usage } : this.#reservedUsage()
+    const reported = finish.usage && checkUsage(finish.usage, this.#begin.reserved)
+    const usage = reported?.usage ?? this.#reservedUsage()
     return this.#scope.execution.journal.append(
       'model:end',
       {
@@ -103,8 +135,10 @@ export class ModelResponseBuilder {
         message: { role: 'assistant', content: this.#content },
         stop: finish.stop,
         usage,
-        usd: this.#usd(usage, !finish.usage),
-        ...(finish.usage ? undefined : { estimated: true as const }),
+        usd: reported?.usage ? this.#cost(usage) : this.#reservedCost(usage),
+        ...(reported?.usage ? undefined : { estimated: true as const }),
+        ...(reported?.refused ? { refused_usage: reported.refused } : undefined),
+        ...(this.#isCutOff ? { cut_off: true as const } : undefined),
         ...(this.#begin.phase ? { phase: this.#begin.phase } : undefined),
         ...(finish.mark === undefined ? undefined : { mark: finish.mark }),
       },
@@ -112,14 +146,15 @@ export class ModelResponseBuilder {
     )
   }
 
-  /** A call that failed with an HTTP status used nothing; a broken stream may have used its whole reservation. */
+  /** A call that failed with an HTTP status used nothing; a broken stream may have used all input, and output for its time. */
   error(thrown: unknown, nextAttempt: (error: TroupeError, info: ModelErrorInfo) => NextAttempt): Event {
     const info = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as ModelErrorInfo
     const error = toTroupeError(thrown, 'model_failed')
     const { retry, refused } = nextAttempt(error, info)
     error.step = this.#begin.key
-    const estimated = info.usage === undefined && info.status === undefined && error.code !== 'script_miss'
-    const usage = info.usage ?? (estimated ? this.#reservedUsage() : NO_USAGE)
+    const reported = info.usage && checkUsage(info.usage, this.#begin.reserved)
+    const estimated = !reported?.usage && info.status === undefined && error.code !== 'script_miss'
+    const { usage, usd } = estimated ? this.#chargeable() : this.#reportedCharge(reported?.usage ?? NO_USAGE)
     return this.#scope.execution.journal.append(
       'model:error',
       {
@@ -128,8 +163,9 @@ export class ModelResponseBuilder {
         error: error.toJSON(),
         partial_text: this.text,
         usage,
-        usd: this.#usd(usage, estimated),
+        usd,
         ...(estimated ? { estimated } : undefined),
+        ...(reported?.refused ? { refused_usage: reported.refused } : undefined),
         ...(info.mark === undefined ? undefined : { mark: info.mark }),
         ...(refused ? { refused } : undefined),
         ...(retry ? { retry } : undefined),
@@ -173,12 +209,27 @@ export class ModelResponseBuilder {
     return { ...NO_USAGE, input: this.#begin.reserved.tokens }
   }
 
-  /** Estimated usage costs its reservation; no usage costs nothing. */
-  #usd(usage: Usage, estimated: boolean): number | null {
+  /** What the provider can have charged for a response that broke off. */
+  #chargeable(): Charged {
+    const { prices, world } = this.#scope.execution.ports
+    const budget = chargeableBudget(this.#begin, { prices, progress: this.#progress, to: world.now() })
+    const input = Math.min(budget.tokens, this.#begin.reserved.tokens - (this.#begin.max_output ?? 0))
+    const usage = { ...NO_USAGE, input, output: budget.tokens - input }
+    return { usage, usd: this.#cost(usage) === null ? null : budget.usd }
+  }
+
+  #reportedCharge(usage: Usage): Charged {
+    return { usage, usd: this.#cost(usage) }
+  }
+
+  /** No usage costs nothing, whatever the price. */
+  #cost(usage: Usage): number | null {
     const { execution, modelName } = this.#scope
     if (totalTokens(usage) === 0) return 0
-    const cost = execution.ports.prices.cost(modelName, usage, execution.ports.world.now())
-    if (cost === undefined) return null
-    return estimated ? this.#begin.reserved.usd : cost
+    return execution.ports.prices.cost(modelName, usage, execution.ports.world.now()) ?? null
+  }
+
+  #reservedCost(usage: Usage): number | null {
+    return this.#cost(usage) === null ? null : this.#begin.reserved.usd
   }
 }

@@ -1,15 +1,22 @@
 import { TroupeError } from '../../errors.ts'
 import type { Model, ModelChunk, ModelRequest } from '../../kernel/model.ts'
 import type { World } from '../../kernel/world.ts'
+import type { RequestTracker } from './request-tracker.ts'
 
-/** Idle timeout between two chunks. Reasoning models send chunks while they think, so they do not hit it. */
-export const STREAM_IDLE_TIMEOUT_MS = 10 * 60 * 1000
+/** Shorter than the time after which a request is not retried. A server that waits for its model sends signs of life. */
+export const DEFAULT_IDLE_TIMEOUT_MS = 4 * 60 * 1000
+/** Between two chunks, even if the server sends signs of life. */
+export const CHUNK_TIMEOUT_MS = 10 * 60 * 1000
 
 export interface StreamOptions {
   world: World
   signal: AbortSignal
+  tracker: RequestTracker
+  idle_timeout_ms: number
   /** Takes a chunk; `stop` ends the stream as if it were the last. */
   onChunk(chunk: ModelChunk): 'stop' | undefined
+  /** Takes the number of characters that arrived for a later chunk. */
+  onPartialChunk(chars: number): 'stop' | undefined
 }
 
 /**
@@ -17,7 +24,7 @@ export interface StreamOptions {
  * chunks that arrive later are dropped.
  */
 export async function readModelStream(model: Model, request: ModelRequest, options: StreamOptions): Promise<void> {
-  const { world, signal, onChunk } = options
+  const { world, signal, tracker, idle_timeout_ms, onChunk } = options
   const controller = new AbortController()
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   let stopped = false
@@ -28,22 +35,37 @@ export async function readModelStream(model: Model, request: ModelRequest, optio
   }
   const onAbort = () => stop(signal.reason)
   signal.addEventListener('abort', onAbort, { once: true })
-  let lastChunkAt = world.now()
+  const chunk_timeout_ms = Math.max(CHUNK_TIMEOUT_MS, idle_timeout_ms)
+  const startedAt = world.now()
+  let lastChunkAt = startedAt
   const checkIdle = () => {
-    const idle = world.now() - lastChunkAt
-    if (idle >= STREAM_IDLE_TIMEOUT_MS) stop(idleTimeoutError())
-    else cancelTimer = world.after(STREAM_IDLE_TIMEOUT_MS - idle, checkIdle)
+    const now = world.now()
+    const heardAt = Math.max(lastChunkAt, tracker.progress.last_received_at ?? startedAt)
+    const untilIdle = idle_timeout_ms - (now - heardAt)
+    const left = Math.min(untilIdle, chunk_timeout_ms - (now - lastChunkAt))
+    if (left <= 0) stop(untilIdle <= 0 ? silenceError(idle_timeout_ms) : emptyStreamError(chunk_timeout_ms))
+    else cancelTimer = world.after(left, checkIdle)
   }
-  let cancelTimer = world.after(STREAM_IDLE_TIMEOUT_MS, checkIdle)
+  let cancelTimer = world.after(idle_timeout_ms, checkIdle)
+  tracker.onContent = (chars) => {
+    lastChunkAt = world.now()
+    if (stopped || options.onPartialChunk(chars) !== 'stop') return
+    stopped = true
+    controller.abort()
+    resolve()
+  }
   const readChunks = async () => {
-    for await (const chunk of model.stream(request, controller.signal)) {
+    for await (const chunk of model.stream(request, controller.signal, tracker)) {
       if (stopped) return
       lastChunkAt = world.now()
+      tracker.addChunk('text' in chunk ? chunk.text.length : 0)
       if (onChunk(chunk) === 'stop') return controller.abort()
     }
   }
   try {
-    readChunks().then(resolve, reject)
+    const reading = readChunks()
+    tracker.assumeSent()
+    reading.then(resolve, reject)
     await promise
   } finally {
     cancelTimer()
@@ -51,9 +73,15 @@ export async function readModelStream(model: Model, request: ModelRequest, optio
   }
 }
 
-function idleTimeoutError(): TroupeError {
-  const minutes = STREAM_IDLE_TIMEOUT_MS / 60_000
-  return new TroupeError('stream_interrupted', `the model sent nothing for ${minutes} minutes`, {
-    hint: 'repeat the model request with `troupe resume RUN`; the partial response is in the journal',
+function silenceError(idle_timeout_ms: number): TroupeError {
+  return new TroupeError('stream_interrupted', `the model sent nothing for ${idle_timeout_ms / 1000} s`, {
+    hint: 'repeat the model request with `troupe resume RUN`; for a slow server, raise `models.idle_timeout_ms`',
+  })
+}
+
+function emptyStreamError(chunk_timeout_ms: number): TroupeError {
+  const message = `the model kept the connection alive for ${chunk_timeout_ms / 1000} s without a part of its response`
+  return new TroupeError('stream_interrupted', message, {
+    hint: 'repeat the model request with `troupe resume RUN`, or choose another `model`',
   })
 }

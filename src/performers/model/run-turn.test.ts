@@ -132,10 +132,10 @@ describe('the end of a session', () => {
       }
     })
     const { result, response, troupe } = await runTurns([], { model })
-    expect([result.status, result.stop_reason, response?.length]).toEqual(['completed', 'partial', 16_384 * 64])
-    expect([chunks, isClosed]).toEqual([105, true])
+    expect([result.status, result.stop_reason, response?.length]).toEqual(['completed', 'partial', 16_384 * 8])
+    expect([chunks, isClosed]).toEqual([14, true])
     const [end] = eventData(await troupe.events(result.run_id).all(), 'model:end')
-    expect(end).toMatchObject({ stop: 'length', estimated: true })
+    expect(end).toMatchObject({ stop: 'length', estimated: true, cut_off: true })
   })
 
   test('U8 a session out of turns gets one last turn without tools and ends max_turns', async () => {

@@ -51,6 +51,10 @@ const blocks = {
     settings: z
       .record(z.string(), modelSettings)
       .describe('Settings of all requests to a provider or model, such as { "openai/gpt-5.5": { "top_p": 0.9 } }.'),
+    idle_timeout_ms: z
+      .int()
+      .min(1)
+      .describe('Milliseconds without a byte of a response after which the request is sent again. Default: 240000.'),
     custom: 'code',
     prices: 'code',
     resolver: 'code',

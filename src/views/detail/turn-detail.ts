@@ -91,10 +91,11 @@ function turnFacts({ options }: DetailScope, begin: Begin, outcome: Outcome | un
       ...facts,
       { label: 'lost, reserved', value: outcome.data.reserved.tokens, unit: 'tokens', tone: 'attention' },
     ]
-  const { usage, estimated } = outcome.data
+  const { usage, estimated, refused_usage } = outcome.data
   const usd = options.prices?.cost(model, usage, begin.at) ?? outcome.data.usd
   facts.push(...usageFacts(usage), { label: 'cost', value: usd, unit: 'usd' })
-  if (estimated) facts.push({ label: 'usage', value: 'estimated: the provider reported none', tone: 'attention' })
+  const reason = refused_usage === undefined ? 'reported none' : `reported what cannot be true (${refused_usage})`
+  if (estimated) facts.push({ label: 'usage', value: `estimated: the provider ${reason}`, tone: 'attention' })
   if (outcome.type === 'model:end') facts.push({ label: 'stop', value: outcome.data.stop })
   return facts
 }

@@ -138,6 +138,7 @@ function settleRequest(
     })
     return
   }
+  noteUnusualResponse(state, event, row)
   if (event.type === 'model:error') {
     row.title = rowTitle(state, errorSummary(event.data.error))
     markChanged(state, 'turns', row)
@@ -150,6 +151,22 @@ function settleRequest(
   setResponse(state, event, { turn, text })
   turn.pending += calls.length
   if (turn.pending <= 0) endTurn(state, event, { turn })
+}
+
+function noteUnusualResponse(
+  state: TimelineState,
+  event: EventOf<'model:end'> | EventOf<'model:error'>,
+  { session }: TurnEntry['row'],
+): void {
+  const { refused_usage } = event.data
+  if (refused_usage !== undefined) {
+    const text = `The provider reported usage that cannot be true (${refused_usage}); it was estimated instead`
+    addNotice(state, event, { kind: 'note', text, session })
+  }
+  if (event.type === 'model:end' && event.data.cut_off) {
+    const text = 'The model sent more than max_output allows; the rest of its response was not read'
+    addNotice(state, event, { kind: 'note', text, session })
+  }
 }
 
 function setResponse(state: TimelineState, event: Event, { turn, text }: { turn: TurnEntry; text: string }): void {

@@ -72,7 +72,7 @@ export function costNotes({ total, unpriced_models, inherited }: CostNotes, styl
   }
   if (estimated.calls > 0) {
     notes.push(
-      `${pluralize(estimated.calls, 'call')} without reported usage: counted with the ${formatCount(estimated.tokens)} reserved tokens`,
+      `${pluralize(estimated.calls, 'call')} without usable usage figures: estimated at ${formatCount(estimated.tokens)} tokens`,
     )
   }
   if (failed > 0) notes.push(`${pluralize(failed, 'call')} of these failed`)

@@ -43,7 +43,7 @@ export function usageNotes({ lost, estimated }: RunView, style: TerminalStyle): 
   }
   if (estimated > 0) {
     notes.push(
-      `${pluralize(estimated, 'model request')} without reported usage: counted with the reserved maximum (estimated)`,
+      `${pluralize(estimated, 'model request')} without usable usage figures: counted at what they can have cost (estimated)`,
     )
   }
   return notes.flatMap((note) => wrapText(note, style.width, 2))

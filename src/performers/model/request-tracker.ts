@@ -1,0 +1,64 @@
+import type { RequestMark, RequestProgress, TransportObserver } from '../../kernel/request-progress.ts'
+import type { World } from '../../kernel/world.ts'
+
+/** Between two writes of a mark while a response arrives: what arrived since then is estimated by the time. */
+const WRITE_INTERVAL_MS = 100
+
+/** Tracks how far a request got, and marks it where the mark survives the process. */
+export class RequestTracker implements TransportObserver {
+  readonly progress: RequestProgress = { received_chars: 0 }
+  /** Called after a part of the response arrived, with the characters that are in no chunk. */
+  onContent: ((chars: number) => void) | undefined
+  readonly #world: World
+  readonly #mark: RequestMark | undefined
+  #writtenAt = 0
+  #isReported = false
+
+  constructor(world: World, mark: RequestMark | undefined) {
+    this.#world = world
+    this.#mark = mark
+  }
+
+  willReportSend(): void {
+    this.#isReported = true
+  }
+
+  /** Called when the model has begun: one that does not report may have sent the request. */
+  assumeSent(): void {
+    if (!this.#isReported) this.onSend()
+  }
+
+  onSend(): void {
+    if (this.progress.sent_at !== undefined) return
+    this.progress.sent_at = this.#world.now()
+    this.#write(this.progress.sent_at)
+  }
+
+  onReceive(chars: number): void {
+    this.#receive(chars)
+    if (chars > 0) this.onContent?.(chars)
+  }
+
+  /** A chunk with this many characters arrived. */
+  addChunk(chars: number): void {
+    this.#receive(chars)
+  }
+
+  close(isCommitted: () => boolean): void {
+    if (this.progress.sent_at !== undefined) this.#mark?.close(isCommitted)
+  }
+
+  #receive(chars: number): void {
+    this.onSend()
+    const now = this.#world.now()
+    this.progress.received_at ??= now
+    this.progress.last_received_at = now
+    this.progress.received_chars += chars
+    if (now - this.#writtenAt >= WRITE_INTERVAL_MS) this.#write(now)
+  }
+
+  #write(now: number): void {
+    this.#writtenAt = now
+    this.#mark?.write(this.progress)
+  }
+}
