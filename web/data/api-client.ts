@@ -7,7 +7,7 @@ export interface ApiClient {
   post<Result>(path: string, body: unknown): Promise<Result>
   blob(path: string): Promise<Blob>
   /** The response of a stream, as soon as its headers are there. */
-  stream(path: string, lastEventId: string | null, signal: AbortSignal): Promise<Response>
+  stream(path: string, signal: AbortSignal): Promise<Response>
   /** Exchanges a token for the cookie of the page; without a token, uses the cookie that is there. */
   signIn(token: string | null): Promise<PageSession>
 }
@@ -44,14 +44,7 @@ export function createApiClient({ onSignedOut }: { onSignedOut: () => void }): A
       return (await request(path, { method: 'POST', headers: write, body: JSON.stringify(body) })).json()
     },
     blob: async (path) => (await request(path, {})).blob(),
-    stream: (path, lastEventId, signal) =>
-      request(path, {
-        signal,
-        headers: {
-          accept: 'text/event-stream',
-          ...(lastEventId === null ? undefined : { 'last-event-id': lastEventId }),
-        },
-      }),
+    stream: (path, signal) => request(path, { signal, headers: { accept: 'text/event-stream' } }),
     async signIn(token) {
       const response =
         token === null

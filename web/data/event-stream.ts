@@ -2,7 +2,7 @@ import { SourceError } from './source.ts'
 
 /*
  * Server-sent events over `fetch`: with the cookie and without the token in an address.
- * 1. A stream that broke off is opened again with `Last-Event-ID`, so that no event is lost or seen twice.
+ * 1. A stream that broke off is opened again; whoever opens it knows which events it has.
  * 2. The waits between attempts double up to 15 s; a sign that the network is back ends the wait.
  * 3. A stream that is silent for 40 s is dead: the server sends a comment every 15 s.
  */
@@ -43,7 +43,7 @@ export function createEventParser(onEvent: (event: StreamEvent) => void): (text:
 }
 
 export interface StreamOptions {
-  open(lastEventId: string | null, signal: AbortSignal): Promise<Response>
+  open(signal: AbortSignal): Promise<Response>
   onEvent(event: StreamEvent): void
   /** After every successful opening. */
   onOpen?(reconnected: boolean): void
@@ -61,14 +61,12 @@ export function watchStream(options: StreamOptions): () => void {
 }
 
 async function keepOpen(options: StreamOptions, stop: AbortSignal): Promise<void> {
-  let lastEventId: string | null = null
   let lastSign: number | null = null
   let failures = 0
   let opened = false
   while (!stop.aborted) {
     try {
-      const attempt = AbortSignal.any([stop])
-      const response = await options.open(lastEventId, attempt)
+      const response = await options.open(stop)
       if (stop.aborted) return
       options.onOpen?.(opened)
       opened = true
@@ -76,9 +74,7 @@ async function keepOpen(options: StreamOptions, stop: AbortSignal): Promise<void
       await readStream(response, stop, (event) => {
         lastSign = Date.now()
         failures = 0
-        if (event === null) return
-        if (event.id !== null) lastEventId = event.id
-        options.onEvent(event)
+        if (event !== null) options.onEvent(event)
       })
     } catch (error) {
       if (stop.aborted) return

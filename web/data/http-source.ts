@@ -1,20 +1,22 @@
 import type { InboxItem, PanelPage, RunItem, RunPage, RunSummary } from '../../src/surfaces/http/contract.ts'
 import type { TimelineChanges } from '../../src/views/timeline/timeline.ts'
 import type { ApiClient } from './api-client.ts'
-import { watchStream } from './event-stream.ts'
+import type { Link, LiveStream } from './live-stream.ts'
+import { createLiveStream, LISTS } from './live-stream.ts'
 import type { ChangeListener, Commands, Connection, DataSource, RunQuery, TimelineListener } from './source.ts'
 
 /** Data from the API of `troupe serve`. */
 export function createHttpSource(api: ApiClient): DataSource {
   const run = (runId: string) => `/api/runs/${encodeURIComponent(runId)}`
+  const stream = createLiveStream({ open: (path, signal) => api.stream(path, signal) })
   return {
     session: () => api.signIn(null),
     runs: (query) => api.get<RunPage>(`/api/runs${queryOf(runParameters(query))}`),
     run: (runId) => api.get<RunItem>(run(runId)),
     summaries: (ids) => api.get<RunSummary[]>(`/api/runs/summaries${queryOf({ ids: ids.join(',') })}`),
     inbox: () => api.get<InboxItem[]>('/api/inbox'),
-    watchTimeline: (runId, listener) => watchTimeline(api, `${run(runId)}/timeline`, listener),
-    watchChanges: (listener) => watchChanges(api, listener),
+    watchTimeline: (runId, listener) => watchTimeline(stream, runId, listener),
+    watchChanges: (listener) => watchChanges(stream, listener),
     detail: (runId, { kind, id }, seq) => api.get(`${run(runId)}/detail${queryOf({ kind, id, seq })}`),
     panels: (runId, seq) => api.get<PanelPage>(`${run(runId)}/panels${queryOf({ seq })}`),
     events: (runId, { after, limit }) => api.get(`${run(runId)}/events${queryOf({ after, limit })}`),
@@ -69,15 +71,9 @@ function queryOf(parameters: Record<string, string | number | undefined>): strin
   return entries.length === 0 ? '' : `?${entries.join('&')}`
 }
 
-function watchTimeline(api: ApiClient, path: string, listener: TimelineListener): () => void {
-  return watchStream({
-    open: (lastEventId, signal) => api.stream(path, lastEventId, signal),
-    onOpen: () => listener.onState?.({ state: 'live' }),
-    onBreak: (since, retry_at) => listener.onState?.({ state: 'connecting', since, retry_at }),
-    onRefused: ({ status }) => {
-      if (status === 404) listener.onGone?.()
-      else listener.onState?.({ state: 'signed_out' })
-    },
+function watchTimeline(stream: LiveStream, runId: string, listener: TimelineListener): () => void {
+  return stream.watch(runId, {
+    onLink: (link) => listener.onState?.(connectionFrom(link)),
     onEvent({ event, data }) {
       if (event === 'snapshot') {
         const { seq, timeline } = JSON.parse(data)
@@ -89,21 +85,26 @@ function watchTimeline(api: ApiClient, path: string, listener: TimelineListener)
   })
 }
 
-function watchChanges(api: ApiClient, listener: ChangeListener): () => void {
-  const setState = (connection: Connection) => listener.onState(connection)
-  return watchStream({
-    open: (lastEventId, signal) => api.stream('/api/changes', lastEventId, signal),
-    onOpen: () => {
-      setState({ state: 'live' })
+function watchChanges(stream: LiveStream, listener: ChangeListener): () => void {
+  let isFirst = true
+  return stream.watch(LISTS, {
+    onLink(link) {
+      listener.onState(connectionFrom(link))
+      if (link.state !== 'open' || (link.isContinued && !isFirst)) return
+      isFirst = false
       // Whatever changed before the stream was open is not told by it.
       listener.onRuns(null)
       listener.onInbox(null)
     },
-    onBreak: (since, retry_at) => setState({ state: 'connecting', since, retry_at }),
-    onRefused: () => setState({ state: 'signed_out' }),
     onEvent({ event, data }) {
       if (event === 'runs') listener.onRuns(JSON.parse(data).run_ids ?? null)
       else if (event === 'inbox') listener.onInbox(JSON.parse(data).open ?? null)
     },
   })
+}
+
+function connectionFrom(link: Link): Connection {
+  if (link.state === 'open') return { state: 'live' }
+  if (link.state === 'refused') return { state: 'signed_out' }
+  return { state: 'connecting', since: link.since, retry_at: link.retry_at }
 }

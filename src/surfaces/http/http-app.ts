@@ -7,6 +7,7 @@ import { addSecurityHeaders, isApiPath, requireKnownHost, requireOwnOrigin } fro
 import { errorResponseFrom } from './checks/error-response.ts'
 import { readJsonBody } from './checks/read-json-body.ts'
 import { refuse } from './checks/refusal.ts'
+import { createTextCompressor, textBody } from './compression/gzip-response.ts'
 import type { HttpApp, HttpEnvironment, HttpParts } from './http-parts.ts'
 import { openApiRoute } from './openapi/openapi-route.ts'
 import { apiRoutes } from './routes/api-routes.ts'
@@ -43,6 +44,7 @@ export function createHttpApp(parts: HttpParts): HttpApp {
   app.all('/api/*', () => {
     throw refuse(404, { code: 'not_found', message: 'there is no such route' })
   })
+  const pack = createTextCompressor()
   // Browsers ask for it by themselves.
   app.get('/favicon.ico', (context) => context.body(null, 204))
   app.get('*', async (context) => {
@@ -50,7 +52,9 @@ export function createHttpApp(parts: HttpParts): HttpApp {
     const file =
       (await parts.readPageFile(name)) ?? (isPlace(name) ? await parts.readPageFile('index.html') : undefined)
     if (!file) throw refuse(404, { code: 'not_found', message: 'there is no such page' })
-    return context.body(file.content, 200, { 'content-type': file.type })
+    const packed = pack(file.type, file.content)
+    const { body, headers } = await textBody(file.content, context.req.header('accept-encoding'), packed)
+    return context.body(body, 200, { ...headers, 'content-type': file.type })
   })
   app.notFound(() => {
     throw refuse(404, { code: 'not_found', message: 'there is no such page' })
@@ -92,7 +96,10 @@ function mountRoute(app: HttpApp, route: Route, parts: HttpParts): void {
     const query = parseFields(route.query, queryFields(context), 'query')
     const body = isRead(route.method) ? undefined : parseFields(route.body, await readJsonBody(context.req.raw), 'body')
     const value = await route.handle({ params: context.req.param(), query, body, principal, parts, context })
-    return value instanceof Response ? value : context.json(value as object)
+    if (value instanceof Response) return value
+    const accepted = route.isSecret ? undefined : context.req.header('accept-encoding')
+    const { body: content, headers } = await textBody(JSON.stringify(value), accepted)
+    return context.body(content, 200, { ...headers, 'content-type': 'application/json' })
   })
 }
 

@@ -18,6 +18,8 @@ export interface DocumentedRoute {
   scope: Scope | null
   query?: z.ZodType
   body?: z.ZodType
+  /** The response holds a secret, and is not compressed (BREACH). */
+  isSecret?: boolean
   /** The response: its media type (default: JSON), what it is, and the schema of JSON. */
   response: { description: string; type?: string; schema?: JsonSchema }
 }

@@ -1,5 +1,6 @@
 import type { Status } from '../../../index.ts'
 import * as z from '../../../schema/zod.ts'
+import { textBody } from '../compression/gzip-response.ts'
 import type { EventPage, RunPage } from '../contract.ts'
 import { attachmentHeaders } from './artifact-routes.ts'
 import { defineRoute, queryList, queryNumber } from './route.ts'
@@ -85,10 +86,11 @@ const exportRun = defineRoute({
   tag: 'runs',
   scope: 'read',
   response: { description: 'The session file, as an attachment.' },
-  async handle({ params: { run_id = '' }, parts: { troupe } }) {
+  async handle({ params: { run_id = '' }, parts: { troupe }, context }) {
     await troupe.getRun(run_id)
     const session = JSON.stringify(await troupe.exportSession(run_id), undefined, 2)
-    return new Response(session, { headers: attachmentHeaders(`${run_id}.json`, 'application/json') })
+    const { body, headers } = await textBody(session, context.req.header('accept-encoding'))
+    return new Response(body, { headers: { ...headers, ...attachmentHeaders(`${run_id}.json`, 'application/json') } })
   },
 })
 

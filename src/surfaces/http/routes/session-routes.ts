@@ -20,6 +20,7 @@ const getSession = defineRoute({
   summary: 'Tell who the caller is.',
   tag: 'session',
   scope: null,
+  isSecret: true,
   response,
   handle: ({ parts, principal }) => sessionFrom(parts, principal),
 })
@@ -30,6 +31,7 @@ const openSession = defineRoute({
   summary: 'Exchange a bearer token for the cookie of a page.',
   tag: 'session',
   scope: null,
+  isSecret: true,
   response,
   async handle({ parts, principal: { name, scopes }, context }) {
     const token = bearerToken(context)

@@ -17,6 +17,7 @@ afterEach(async () => {
 })
 
 interface Setup {
+  journal: Awaited<ReturnType<typeof createJournal>>
   troupe: Troupe
   get(path: string, headers?: Record<string, string>): Promise<Response>
 }
@@ -47,7 +48,7 @@ async function setUp(streams = 100): Promise<Setup> {
   app.get('/api/runs/:run_id/events', (context) => context.json({ events: [], next: null }))
   const get = async (path: string, headers: Record<string, string> = {}) =>
     app.request(path, { headers: { accept: 'text/event-stream', ...headers } })
-  return { troupe, get }
+  return { troupe, get, journal }
 }
 
 function eventsOf(response: Response) {
@@ -58,6 +59,34 @@ function eventsOf(response: Response) {
 }
 
 describe('the routes of streams', () => {
+  test('HT27 one connection has the lists and the timelines of several runs; one that does not exist is gone', async () => {
+    const { get, journal } = await setUp()
+    const response = await get('/api/watch?run=r1&run=none')
+    const events = eventsOf(response)
+    const seen: string[] = []
+    let run = ''
+    const readUntil = async (wanted: string) => {
+      while (!seen.includes(wanted)) {
+        const [next] = await takeSse(events, 1)
+        if (!next) throw new Error('the stream ended')
+        if (next.event === 'run') run = (next.data as { run_id: string }).run_id
+        else {
+          seen.push(`${run}:${next.event}${next.id === undefined ? '' : ` ${next.id}`}`)
+          run = ''
+        }
+      }
+    }
+    for (const wanted of ['r1:snapshot 5', 'none:gone', ':inbox']) await readUntil(wanted)
+    await journal.append(1)
+    await readUntil('r1:changes 6')
+    await readUntil(':runs')
+    const again = eventsOf(await get('/api/watch?run=r1@5'))
+    const later = (await takeSse(again, 5)).map(({ event }) => event)
+    expect(later).not.toContain('snapshot')
+    expect(later).toContain('changes')
+    expect((await get(`/api/watch?run=${'r,'.repeat(60)}`)).status).toBe(400)
+  })
+
   test('HT5 `Last-Event-ID` continues after an event; without it all events come', async () => {
     const { get } = await setUp()
     const response = await get('/api/runs/r1/events')

@@ -1,8 +1,11 @@
 import type { Context } from 'hono'
 import type { Troupe } from '../../../index.ts'
+import * as z from '../../../schema/zod.ts'
 import { refuse } from '../checks/refusal.ts'
+import { acceptsGzip } from '../compression/gzip-response.ts'
 import type { HttpApp, HttpEnvironment } from '../http-parts.ts'
 import type { DocumentedRoute } from '../routes/route.ts'
+import { queryList } from '../routes/route.ts'
 import type { SseProducer } from './sse-connection.ts'
 import type { ConnectionParts } from './sse-response.ts'
 import { connectionOf } from './sse-response.ts'
@@ -20,6 +23,12 @@ export interface StreamParts extends ConnectionParts {
 }
 
 const SSE = 'text/event-stream'
+
+/** Runs that one connection may follow. */
+const MAX_WATCHED = 50
+const watchQuery = z.strictObject({
+  run: queryList.pipe(z.array(z.string().max(200)).max(MAX_WATCHED)).optional(),
+})
 
 const routes: readonly DocumentedRoute[] = [
   {
@@ -50,6 +59,20 @@ const routes: readonly DocumentedRoute[] = [
     scope: 'read',
     response: { description: '`runs` (`{run_ids}` that changed) and `inbox` (`{open}` questions).', type: SSE },
   },
+  {
+    method: 'GET',
+    path: '/api/watch',
+    summary:
+      'Follow the lists and the timelines of several runs over one connection. `run=ID@SEQ` continues after an event.',
+    tag: 'runs',
+    scope: 'read',
+    query: watchQuery,
+    response: {
+      description:
+        'The events of `/api/changes`, and after a `run` (`{run_id}`) one event of the timeline of that run.',
+      type: SSE,
+    },
+  },
 ]
 
 /**
@@ -62,7 +85,7 @@ export function mountStreams(app: HttpApp, parts: StreamParts): readonly Documen
   signal.addEventListener('abort', () => streams.close(), { once: true })
   const respond = (context: Context<HttpEnvironment>, produce: SseProducer) => {
     const { signal: _signal, ...connection } = connectionOf(context, parts)
-    return streams.respond(produce, connection)
+    return streams.respond(produce, { ...connection, gzip: acceptsGzip(context.req.header('accept-encoding')) })
   }
 
   app.get('/api/runs/:run_id/events', async (context, next) => {
@@ -78,7 +101,24 @@ export function mountStreams(app: HttpApp, parts: StreamParts): readonly Documen
     return respond(context, streams.timeline(run_id, after))
   })
   app.get('/api/changes', (context) => respond(context, streams.lists()))
+  app.get('/api/watch', (context) => respond(context, streams.combined(watchedRuns(context))))
   return routes
+}
+
+function watchedRuns(context: Context): Map<string, number | undefined> {
+  const runs = (context.req.queries('run') ?? []).flatMap((value) => value.split(',')).filter((value) => value !== '')
+  if (runs.length > MAX_WATCHED)
+    throw refuse(400, {
+      code: 'invalid_input',
+      message: `query: \`run\` names ${runs.length} runs`,
+      hint: `follow at most ${MAX_WATCHED} over one connection`,
+    })
+  return new Map(
+    runs.map((value) => {
+      const [, run_id = value, seq] = /^(.*)@(\d{1,15})$/s.exec(value) ?? []
+      return [run_id, seq === undefined ? undefined : Number(seq)]
+    }),
+  )
 }
 
 function lastEventId(context: Context): number | undefined {

@@ -1,3 +1,5 @@
+import { GzipFrames } from '../compression/gzip-frames.ts'
+
 /*
  * One connection of server-sent events.
  * 1. Memory is bounded: at most `buffer_bytes` and one frame wait here for the client; a producer that writes more waits.
@@ -12,6 +14,14 @@ export interface SseOptions {
   stall_ms: number
   /** Bytes that may wait for the client. */
   buffer_bytes: number
+}
+
+/** How the bytes of a stream get to its client. */
+export interface SseTransport {
+  /** Compresses the frames. */
+  gzip?: boolean
+  /** Ends the connection at once; without it the body has an error, whose text an adapter may send to the client. */
+  disconnect?: () => void
 }
 
 export const DEFAULT_SSE_OPTIONS: SseOptions = { heartbeat_ms: 15_000, stall_ms: 20_000, buffer_bytes: 64 * 1024 }
@@ -50,16 +60,13 @@ export const SSE_HEADERS: Readonly<Record<string, string>> = {
   'x-accel-buffering': 'no',
 }
 
-/**
- * The body of a response that `produce` writes. `disconnect` ends the connection at once; without it the body has an error, whose text an
- * adapter may send to the client.
- */
+/** The body of a response that `produce` writes. */
 export function sseBody(
   produce: SseProducer,
   options: SseOptions = DEFAULT_SSE_OPTIONS,
-  disconnect?: () => void,
+  transport: SseTransport = {},
 ): ReadableStream<Uint8Array> {
-  const connection = new SseConnection(options, disconnect)
+  const connection = new SseConnection(options, transport)
   return new ReadableStream<Uint8Array>(
     {
       start: (controller) => connection.start(controller, produce),
@@ -74,6 +81,9 @@ export function sseBody(
 class SseConnection implements SseClient {
   readonly #options: SseOptions
   readonly #disconnect: (() => void) | undefined
+  readonly #gzip: GzipFrames | undefined
+  /** Set while a long frame is compressed: later frames wait for it. */
+  #encoding: Promise<void> | undefined
   readonly #left = new AbortController()
   readonly signal = this.#left.signal
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
@@ -88,9 +98,12 @@ class SseConnection implements SseClient {
   #wroteAt = performance.now()
   #timer: NodeJS.Timeout | undefined
 
-  constructor(options: SseOptions, disconnect: (() => void) | undefined) {
+  constructor(options: SseOptions, { gzip = false, disconnect }: SseTransport) {
     this.#options = options
     this.#disconnect = disconnect
+    this.#gzip = gzip ? new GzipFrames() : undefined
+    if (this.#gzip) this.#waiting.push(this.#gzip.header)
+    this.#waitingBytes = this.#gzip?.header.byteLength ?? 0
   }
 
   start(controller: ReadableStreamDefaultController<Uint8Array>, produce: SseProducer): void {
@@ -98,14 +111,41 @@ class SseConnection implements SseClient {
     const { heartbeat_ms, stall_ms } = this.#options
     this.#timer = setInterval(() => this.#check(), Math.max(10, Math.min(heartbeat_ms, stall_ms) / 2))
     this.#timer.unref()
-    produce(this).then(
-      () => this.#end(),
-      (thrown: unknown) => this.#break(thrown),
-    )
+    produce(this)
+      .then(() => this.#encoding)
+      .then(
+        () => this.#end(),
+        (thrown: unknown) => this.#break(thrown),
+      )
   }
 
   write(frame: Uint8Array): Promise<void> | undefined {
     if (this.signal.aborted) return undefined
+    const encoded = this.#gzip?.encode(frame) ?? frame
+    if (!(encoded instanceof Promise) && !this.#encoding) return this.#enqueue(frame, encoded)
+    const encoding: Promise<void> = this.#enqueueLater(frame, encoded).then(() => {
+      if (this.#encoding === encoding) this.#encoding = undefined
+    })
+    this.#encoding = encoding
+    return encoding.then(() => this.#room?.promise)
+  }
+
+  async #enqueueLater(frame: Uint8Array, encoded: Uint8Array | Promise<Uint8Array>): Promise<void> {
+    await this.#encoding
+    try {
+      void this.#enqueue(frame, await encoded)
+    } catch (thrown) {
+      this.#break(thrown)
+    }
+  }
+
+  #enqueue(frame: Uint8Array, encoded: Uint8Array): Promise<void> | undefined {
+    if (this.signal.aborted) return undefined
+    this.#gzip?.count(frame)
+    return this.#push(encoded)
+  }
+
+  #push(frame: Uint8Array): Promise<void> | undefined {
     if (this.#waiting.length === 0) this.#takenAt = performance.now()
     this.#waiting.push(frame)
     this.#waitingBytes += frame.byteLength
@@ -176,6 +216,7 @@ class SseConnection implements SseClient {
 
   #end(): void {
     if (this.signal.aborted) return
+    if (this.#gzip) void this.#push(this.#gzip.end())
     this.#hasEnded = true
     this.#flush()
   }

@@ -16,6 +16,8 @@ export interface StreamConnection {
   onEnd?(): void
   /** Called with the error that ended the stream. */
   onError?(error: unknown): void
+  /** The client accepts gzip. */
+  gzip?: boolean
   /** Ends the connection at once. */
   disconnect?(): void
 }
@@ -34,9 +36,10 @@ export function sseResponse(produce: SseProducer, connection: StreamConnection):
       connection.onEnd?.()
     }
   }
-  const { options, headers, disconnect } = connection
-  const body = sseBody(produceUntilStopped, options, disconnect)
-  return new Response(body, { headers: { ...SSE_HEADERS, ...headers } })
+  const { options, headers, disconnect, gzip = false } = connection
+  const body = sseBody(produceUntilStopped, options, { gzip, ...(disconnect ? { disconnect } : undefined) })
+  const encoding = gzip ? { 'content-encoding': 'gzip' } : undefined
+  return new Response(body, { headers: { ...SSE_HEADERS, vary: 'accept-encoding', ...headers, ...encoding } })
 }
 
 export interface ConnectionParts {

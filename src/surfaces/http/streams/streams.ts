@@ -1,4 +1,5 @@
 import type { Troupe } from '../../../index.ts'
+import { combinedStream } from './combined-stream.ts'
 import { eventStream } from './event-stream.ts'
 import { RunListFeed } from './list-stream.ts'
 import type { SseOptions, SseProducer } from './sse-connection.ts'
@@ -36,6 +37,8 @@ export interface Streams {
   /** Without `after` it begins with a snapshot. */
   timeline(run_id: string, after: number | undefined): SseProducer
   lists(): SseProducer
+  /** The timelines of several runs and the lists, over one connection. */
+  combined(runs: ReadonlyMap<string, number | undefined>): SseProducer
   /** The response of a stream. */
   respond(produce: SseProducer, connection?: Omit<StreamConnection, 'signal'>): Response
   /** The number of timelines that are kept. */
@@ -57,6 +60,11 @@ export function createStreams({ troupe, newFold, options: given }: StreamSource)
     events: (run_id, after) => eventStream({ troupe, watcher }, run_id, after),
     timeline: (run_id, after) => timelineStream(feeds, run_id, after),
     lists: () => lists.stream(),
+    combined: (runs) =>
+      combinedStream({
+        runs: new Map([...runs].map(([run_id, after]) => [run_id, timelineStream(feeds, run_id, after)])),
+        others: [lists.stream()],
+      }),
     respond: (produce, connection) => sseResponse(produce, { options, signal: closing.signal, ...connection }),
     close() {
       closing.abort()
