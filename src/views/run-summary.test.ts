@@ -34,6 +34,19 @@ test('TL8 a run that nobody executes is stalled after a minute, one that is sile
   expect(summary(60, false).stalled).toBe(null)
 })
 
+test('TL8 a run that failed tells why in words, without the code, the JSON or the stack of the error', () => {
+  for (const [message, words] of [
+    ['the provider answered 401: {"error":{"type":"authentication_error"}}', 'the provider answered 401'],
+    ['cannot read properties of undefined\n    at run (/srv/a.ts:1:2)', 'cannot read properties of undefined'],
+    ['', 'error'],
+  ] as const) {
+    const { add, summary } = runningRun(1)
+    const error = { code: 'model_failed', message, responsible: 'operator', retry: true, hint: '' }
+    add(2 * MINUTE, 'run:end', { status: 'failed', stop_reason: 'error', output: null, error })
+    expect(summary(3, false).last_event).toMatchObject({ text: `Failed: ${words}`, tone: 'bad' })
+  }
+})
+
 test('TL8 a thumbnail has at most 40 bars for a lane, from 0 to 1 and in order', () => {
   const [lane] = runningRun(5000).summary(0, true).lanes
   expect(lane?.bars.length).toBeLessThanOrEqual(40)

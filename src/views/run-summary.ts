@@ -82,13 +82,20 @@ function laneLabel({ tables }: TimelineState, id: string | null): string {
 }
 
 function endText({ run, tables }: TimelineState): Pick<RunSummary['last_event'], 'text' | 'tone'> {
-  if (run.status === 'failed') return { text: run.error ?? `Failed: ${run.stop_reason}`, tone: 'bad' }
+  if (run.status === 'failed') return { text: `Failed: ${failureText(run)}`, tone: 'bad' }
   if (run.status === 'cancelled') {
     const notice = tables.notices.findLast(({ text }) => text.startsWith('Cancelled'))
     return { text: notice?.text ?? 'Cancelled', tone: 'neutral' }
   }
   const result = tables.sessions.findLast(({ parent }) => parent === null)?.result
   return { text: result ?? 'Completed', tone: 'neutral' }
+}
+
+/** The reason of a failure in one line: the message without its code, and without the JSON or the stack that a provider added. */
+function failureText({ error, stop_reason }: TimelineRun): string {
+  const message = (error ?? '').replace(/^[a-z_]+:\s*/, '')
+  const [words = ''] = message.split(/\s*[:,(]?\s*[[{]"|\s+at \S+ \(|\n/, 1)
+  return words.trim() || (stop_reason ?? 'unknown')
 }
 
 /** A process that works on one thing for long is no stall before this. */

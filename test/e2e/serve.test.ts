@@ -16,6 +16,7 @@ const LONG = 60_000
 
 interface ServeProcess {
   child: CliProcess
+  address: string
   token: string
   pid: number
   send(path: string, request?: TestRequest): ReturnType<typeof sendRequest>
@@ -33,7 +34,7 @@ async function startServe(cli: CliFixture, ...argv: string[]): Promise<ServeProc
   const headers = { authorization: `Bearer ${token}`, 'x-troupe-request': '1' }
   const send = (path: string, request: TestRequest = {}) => sendRequest({ port, path }, { headers, ...request })
   return {
-    ...{ child, token, pid, send },
+    ...{ child, address, token, pid, send },
     get: async (path) => (await send(path)).json,
     post: (path, body) => send(path, { method: 'POST', body }),
   }
@@ -109,7 +110,29 @@ describe('serve starts and stops', () => {
     await firstQuestion(serve)
     const opened = await serve.post('/api/session', {})
     expect(opened.status).toBe(200)
+    const streams = [
+      '/api/changes',
+      `/api/runs/${run_id}/events`,
+      `/api/runs/${run_id}/timeline`,
+      `/api/watch?run=${run_id}`,
+    ]
+    const read = await Promise.all(
+      ['identity', 'gzip'].flatMap((encoding) =>
+        streams.map(async (path) => {
+          const headers = {
+            authorization: `Bearer ${serve.token}`,
+            accept: 'text/event-stream',
+            'accept-encoding': encoding,
+          }
+          const response = await fetch(serve.address + path, { headers })
+          expect([path, response.status]).toEqual([path, 200])
+          // Rejects if the connection breaks instead of ending.
+          return { path, text: response.text() }
+        }),
+      ),
+    )
     serve.child.kill('SIGTERM')
+    for (const { path, text } of read) expect([path, (await text).includes('data: ')]).toEqual([path, true])
     expect(await serve.child.done).toMatchObject({ code: 0, signal: null })
     const again = await startServe(cli, '--model', model)
     const { gate_id, hash } = await firstQuestion(again)

@@ -5,6 +5,8 @@ import type {
   TimelineSession,
   TimelineTurn,
 } from '../../src/views/timeline/timeline.ts'
+import type { GateByCall, TimeRange } from './answered-waits.ts'
+import { answeredWaits } from './answered-waits.ts'
 
 /*
  * The rows of one lane as typed arrays, sorted by start.
@@ -32,6 +34,8 @@ export interface CallColumns extends SpanColumns<TimelineCall> {
 export interface TurnColumns extends SpanColumns<TimelineTurn> {
   /** The end of the work of the agent itself: a turn that waits for sub-sessions or a person ends later. */
   readonly workEnd: Float64Array
+  /** By the index of a turn, the times in which it only waited for answers. */
+  readonly waits: ReadonlyMap<number, readonly TimeRange[]>
 }
 
 export interface LaneColumns {
@@ -100,7 +104,7 @@ function callColumns(unsorted: readonly TimelineCall[]): CallColumns {
 
 function turnColumns(columns: SpanColumns<TimelineTurn>, rows: LaneSource): TurnColumns {
   const callsByTurn = Map.groupBy(rows.calls, ({ turn }) => turn)
-  const gateByCall = new Map(rows.gates.map((gate) => [gate.call, gate]))
+  const gateByCall: GateByCall = new Map(rows.gates.map((gate) => [gate.call, gate]))
   const workEnd = Float64Array.from(columns.rows, (turn, index) => {
     const calls = callsByTurn.get(turn.id) ?? []
     const waits = calls.some(({ id }) => rows.delegating.has(id) || gateByCall.has(id))
@@ -108,7 +112,12 @@ function turnColumns(columns: SpanColumns<TimelineTurn>, rows: LaneSource): Turn
     const ends = calls.map((call) => callWorkEnd(call, { rows, gate: gateByCall.get(call.id) }))
     return Math.min(columns.end[index] ?? Infinity, Math.max(turn.responded_at ?? turn.started_at, ...ends))
   })
-  return { ...columns, workEnd }
+  const waits = new Map<number, TimeRange[]>()
+  columns.rows.forEach((turn, index) => {
+    const calls = callsByTurn.get(turn.id) ?? []
+    if (calls.some(({ id }) => gateByCall.has(id))) waits.set(index, answeredWaits(turn, calls, gateByCall))
+  })
+  return { ...columns, workEnd, waits }
 }
 
 /** A delegating call works for a second at most; one that needs an answer works before the question and after the answer. */

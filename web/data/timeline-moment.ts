@@ -113,7 +113,10 @@ function laneMoment(columns: LaneColumns, context: LaneContext): LaneMoment {
   const open = sessions.filter((session) => isOpenAt(session, seq))
   const busy = columns.turns.rows.reduce((total, turn, index) => {
     const end = Math.min(columns.turns.workEnd[index] ?? 0, time)
-    return total + (turn.seq <= seq ? Math.max(0, end - turn.started_at) : 0)
+    if (turn.seq > seq) return total
+    const waits = columns.turns.waits.get(index) ?? []
+    const waited = waits.reduce((sum, [from, to]) => sum + Math.max(0, Math.min(to, end) - Math.min(from, end)), 0)
+    return total + Math.max(0, end - turn.started_at - waited)
   }, 0)
   return {
     lane: columns.lane.id,

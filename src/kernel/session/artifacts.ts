@@ -9,7 +9,26 @@ import { runStep, settleOnce } from '../journal/step.ts'
 /** The session that writes an artifact; a pattern may write one, too. */
 export type ArtifactAuthor = Pick<Caller, 'session_id' | 'opening'>
 
-/** Writes the next version of an artifact, once per key. */
+/** A journal holds whole artifacts, and every reader of one has it in memory. */
+const MAX_ARTIFACT_BYTES = 24 * 1024 * 1024
+
+/** Whether the journal takes a content: as JSON, in which a control character has six bytes. */
+export function fitsArtifact(content: string): boolean {
+  if (content.length * 6 <= MAX_ARTIFACT_BYTES) return true
+  return content.length <= MAX_ARTIFACT_BYTES && Buffer.byteLength(JSON.stringify(content)) <= MAX_ARTIFACT_BYTES
+}
+
+function tooLargeError({ name, content }: { name: string; content: string }): TroupeError {
+  const megabytes = Math.ceil(Buffer.byteLength(content) / 1024 / 1024)
+  return new TroupeError(
+    // Not `too_large`, the error of a store, which ends the run.
+    'invalid_input',
+    `artifact '${name}' has ${megabytes} MB; at most ${MAX_ARTIFACT_BYTES / 1024 / 1024} MB can be stored`,
+    { hint: 'write it to a file and store its path in the artifact, or split it into several artifacts' },
+  )
+}
+
+/** Writes the next version of an artifact, once per key. Throws `invalid_input` for a content that is too large, without a trace in the journal, so that the run can go on. */
 export function writeArtifact(
   scope: StepScope,
   author: ArtifactAuthor | undefined,
@@ -17,6 +36,7 @@ export function writeArtifact(
 ): ArtifactRef {
   const { execution, key } = scope
   const event = settleOnce(scope, () => {
+    if (!fitsArtifact(artifact.content)) throw tooLargeError(artifact)
     const data = {
       key,
       name: artifact.name,

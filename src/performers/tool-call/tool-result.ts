@@ -3,7 +3,7 @@ import type { Event, ToolPre } from '../../kernel/event.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
 import type { Redactor } from '../../kernel/redactor.ts'
 import { redactJson } from '../../kernel/redactor.ts'
-import { writeArtifact } from '../../kernel/session/artifacts.ts'
+import { fitsArtifact, writeArtifact } from '../../kernel/session/artifacts.ts'
 import type { ToolCallScope } from './tool-call-scope.ts'
 
 /** Limit of one result in a conversation. The rest is truncated, and the result says so. */
@@ -67,7 +67,9 @@ function recordFileArtifacts({ execution, key, session, signal }: ToolCallScope,
   for (const [index, [name, content]] of Object.entries(contents).entries()) {
     const scope = { execution, key: `${key}/file/${index}`, signal }
     const author = { session_id: session.id, opening: session.opening }
-    writeArtifact(scope, author, { name, content: redactor ? String(redactOutput(redactor, content)) : content })
+    const kept = redactor ? String(redactOutput(redactor, content)) : content
+    // The file is written already: the call has not failed because no copy of it is kept.
+    if (fitsArtifact(kept)) writeArtifact(scope, author, { name, content: kept })
   }
 }
 

@@ -2,12 +2,12 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { PAGE, startTestServer } from '../../../test/support/http-harness.ts'
-import { agent } from '../../../test/support/test-troupe.ts'
+import { agent, modelFromRules } from '../../../test/support/test-troupe.ts'
 import { createTroupe, definePattern, TroupeError } from '../../index.ts'
+import { fitsArtifact } from '../../kernel/session/artifacts.ts'
 import { errorResponseFrom, withoutPaths } from './checks/error-response.ts'
 import type { ArtifactItem, ArtifactPreview } from './contract.ts'
 
-/** A store takes events of up to 32 MB: the run that writes a larger artifact fails with `too_large`. */
 const SIZE = 8 * 1024 * 1024
 
 /** Writes artifacts of any size, without a model. */
@@ -52,6 +52,71 @@ describe('artifacts', () => {
     expect(short).toMatchObject({ text: '<script>alert(1)</script>', is_cut: false })
     for (const missing of ['nothing', 'big.txt?version=9', '..%2f..%2fetc%2fpasswd'])
       expect((await server.call(`/api/runs/${run_id}/artifacts/${missing}`)).status).toBe(404)
+  })
+})
+
+describe('large artifacts', () => {
+  test('HS20 a part of an artifact is downloaded with `Range`', async () => {
+    const server = await startTestServer({ troupe: { patterns: [writer] } })
+    const { run_id } = await server.troupe.run('writer', {})
+    const get = (headers: Record<string, string>) =>
+      server.send(`/api/runs/${run_id}/artifacts/big.txt`, {
+        headers: { authorization: `Bearer ${server.token}`, ...headers },
+      })
+    const whole = await get({})
+    expect(whole.headers).toMatchObject({ 'accept-ranges': 'bytes', 'content-length': String(SIZE + 2) })
+    const etag = String(whole.headers.etag)
+    for (const [range, content] of [
+      ['bytes=0-2', 'bytes 0-2/8388610'],
+      ['bytes=8388600-', 'bytes 8388600-8388609/8388610'],
+      ['bytes=-4', 'bytes 8388606-8388609/8388610'],
+    ] as const) {
+      const part = await get({ range, 'if-range': etag })
+      expect([part.status, part.headers['content-range']]).toEqual([206, content])
+    }
+    expect((await get({ range: 'bytes=0-2' })).text).toBe('éx')
+    expect((await get({ range: 'bytes=8388610-' })).status).toBe(416)
+    for (const headers of [{ range: 'bytes=0-1,4-5' }, { range: 'lines=1' }, { range: 'bytes=0-2', 'if-range': '"x"' }])
+      expect((await get(headers)).status).toBe(200)
+  })
+
+  test('R4 HS20 an artifact of 50 MB is refused where it is written; the run goes on, and the page shows the error', async () => {
+    const huge = definePattern({
+      name: 'huge',
+      version: 1,
+      description: 'Writes an artifact of 50 MB.',
+      category: 'task_management',
+      input: { type: 'object' },
+      output: { type: 'object' },
+      async execute(context) {
+        await context.writeArtifact('a', { name: 'dump.txt', content: 'x'.repeat(50 * 1024 * 1024) })
+        return { success: true, output: {} }
+      },
+    })
+    const server = await startTestServer({
+      troupe: {
+        agents: [agent('lead', { tools: ['huge'] })],
+        patterns: [huge],
+        model: modelFromRules(
+          { when: { turn: 1 }, reply: { toolCalls: [{ name: 'huge', input: {} }] } },
+          { when: { turn: 2 }, reply: { text: 'I keep it in a file.' } },
+        ),
+      },
+    })
+    const { run_id, status } = await server.troupe.run('task', { agent: 'lead', instruction: 'Dump.' })
+    expect(status).toBe('completed')
+    const events = await server.troupe.events(run_id).all()
+    const failed = events.find(({ type }) => type === 'tool:error')
+    const { key = '' } = (failed?.data ?? {}) as { key?: string }
+    const detail = await server.call(`/api/runs/${run_id}/detail?kind=call&id=${encodeURIComponent(key)}`)
+    expect(detail.text).toContain("artifact 'dump.txt' has 50 MB; at most 24 MB can be stored")
+    expect(detail.text.length).toBeLessThan(100_000)
+    expect((await server.call(`/api/runs/${run_id}/artifacts`)).json).toEqual([])
+  })
+
+  test('R4 the limit counts the content as the journal stores it', () => {
+    expect(fitsArtifact('x'.repeat(20 * 1024 * 1024))).toBe(true)
+    expect(fitsArtifact('\u0001'.repeat(5 * 1024 * 1024))).toBe(false)
   })
 })
 

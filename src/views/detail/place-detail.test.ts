@@ -127,6 +127,10 @@ test('PN5 a handoff has its explanation, and a vote whether it won', async () =>
   const { run_id } = await troupe.run('collaborate' as string, input)
   const votes = await expectDetails(troupe, run_id)
   const lost = votes.timeline.sessions.find(({ vote }) => vote?.won === false)
+  // Contributions are JSON; messages have their words.
+  const completions = votes.timeline.messages.filter(({ type }) => type === 'task_completion')
+  expect(completions.map(({ text }) => text)).toEqual(expect.arrayContaining(['because of go', 'because of wait']))
+  expect(completions.filter(({ text }) => text.startsWith('{'))).toEqual([])
   const vote = await troupe.detail(run_id, { kind: 'vote', id: lost?.id ?? '' })
   expect(vote.facts).toContainEqual({ label: 'result', value: 'dissent', tone: 'muted' })
   await troupe.close()

@@ -1,3 +1,4 @@
+import { interruptIdOf } from '../routes/question-hash.ts'
 import type { ModelTokens, RunAgent, RunMessage, RunQuestion } from './run-message.ts'
 
 /* The messages of a run as events of the AG-UI protocol 1.0 (https://docs.ag-ui.com). */
@@ -159,7 +160,7 @@ function endEvents({ run_id, outcome, tokens, open }: MessageOf<'end'>, ids: AgU
       ]
     }
     case 'waiting': {
-      const suspended = { type: 'suspended', interruptIds: outcome.questions.map(({ gate_id }) => gate_id) }
+      const suspended = { type: 'suspended', interruptIds: outcome.questions.map(interruptIdOf) }
       return [
         ...subagents.map(({ id }) => ({ type: 'SUBAGENT_FINISHED', subagentRunId: id, outcome: suspended })),
         { ...finished, outcome: { type: 'interrupt', interrupts: outcome.questions.map(toInterrupt) } },
@@ -173,9 +174,9 @@ function ended(agent: RunAgent): MessageOf<'agent_end'> {
 }
 
 function toInterrupt(question: RunQuestion): Record<string, unknown> {
-  const { gate_id, choices, call, agent } = question
+  const { choices, call, agent } = question
   return {
-    id: gate_id,
+    id: interruptIdOf(question),
     reason: call === undefined ? 'question' : 'tool_call',
     message: question.question,
     ...(call === undefined ? {} : { toolCallId: call }),

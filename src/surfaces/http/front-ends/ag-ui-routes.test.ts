@@ -6,6 +6,7 @@ import { parseSse } from '../../../../test/support/sse-client.ts'
 import { agents, createTestTroupe, taskCall } from '../../../../test/support/test-troupe.ts'
 import type { Troupe } from '../../../index.ts'
 import type { Scope } from '../contract.ts'
+import { questionHash } from '../routes/question-hash.ts'
 import type { AgUiEvent } from './ag-ui-events.ts'
 
 const open: (() => Promise<unknown>)[] = []
@@ -136,6 +137,26 @@ describe('the AG-UI endpoint', () => {
     expect(second.flatMap(({ delta }) => delta ?? [])).toEqual(['Red it is.', 'Painted.'])
     expect(second.at(-1)).toMatchObject({ outcome: { type: 'success' } })
     expect((await troupe.gates()).items).toEqual([])
+  })
+
+  test('HT19 the id of an interrupt is bound to the question: another hash, or none, is 409 and answers nothing', async () => {
+    const { troupe, server } = await setUp([
+      { when: { turn: 1 }, reply: { toolCalls: [ask('Go on?', ['yes', 'no'])] } },
+      { reply: { text: 'x' } },
+    ])
+    const [interrupt] = interruptsOf(await eventsOf(await post(server)))
+    const [gate_id = '', hash = ''] = String(interrupt?.id).split('#')
+    const other = questionHash({ gate_id, question: 'Delete everything?', choices: ['yes', 'no'] })
+    expect([gate_id, hash]).toEqual([(await troupe.gates()).items[0]?.gate_id, expect.stringMatching(/^[0-9a-f]{64}$/)])
+    for (const interruptId of [gate_id, `${gate_id}#${other}`]) {
+      const response = await post(server, { body: { resume: [{ interruptId, status: 'resolved', payload: 'yes' }] } })
+      expect([response.status, await response.json()]).toMatchObject([409, { error: { code: 'question_changed' } }])
+    }
+    expect((await troupe.gates()).items[0]?.pending_answer_by).toBeUndefined()
+    const resume = [{ interruptId: interrupt?.id, status: 'resolved', payload: 'yes' }]
+    expect((await eventsOf(await post(server, { body: { resume } }))).at(-1)).toMatchObject({
+      outcome: { type: 'success' },
+    })
   })
 
   test('HT19 a question that the person abandoned stays open', async () => {

@@ -2,6 +2,7 @@ import type { GateRow } from '../../../index.ts'
 import * as z from '../../../schema/zod.ts'
 import { requireScope } from '../auth/authenticate.ts'
 import { refuse } from '../checks/refusal.ts'
+import { gateIdFrom, interruptIdOf, questionChanged } from '../routes/question-hash.ts'
 import type { Route, RouteRequest } from '../routes/route.ts'
 import { defineRoute } from '../routes/route.ts'
 import { findStartable, startPattern } from '../routes/start-pattern.ts'
@@ -16,7 +17,7 @@ const id = z.string().min(1).max(150)
 const content = z.union([z.string(), z.array(z.looseObject({ type: z.string(), text: z.string().optional() }))])
 const message = z.looseObject({ role: z.string().max(50), content: z.unknown().optional() })
 const resumeEntry = z.looseObject({
-  interruptId: id,
+  interruptId: z.string().min(1).max(300),
   status: z.enum(['resolved', 'cancelled']),
   payload: z.unknown().optional(),
 })
@@ -66,23 +67,32 @@ async function answerQuestions(
   const { parts, principal } = request
   const { troupe } = parts
   requireScope(principal, 'approve')
-  const gates = await Promise.all(resume.map(({ interruptId }) => troupe.getGate(interruptId)))
+  const gates = await Promise.all(resume.map(({ interruptId }) => troupe.getGate(gateIdFrom(interruptId))))
   const run_id = runOf(gates)
   requireOneAnswerEach(resume)
+  for (const [index, gate] of gates.entries()) requireSameQuestion(gate, resume[index]?.interruptId ?? '')
   const { head } = await troupe.getRun(run_id)
   const answers = resume.filter(({ status }) => status === 'resolved')
   for (const [index, { interruptId, payload }] of answers.entries()) {
     const isLast = index === answers.length - 1
-    const handle = await troupe.answer(interruptId, payload, { by: principal.name, resume: isLast && parts.executes })
+    const handle = await troupe.answer(gateIdFrom(interruptId), payload, {
+      by: principal.name,
+      resume: isLast && parts.executes,
+    })
     handle.result.catch(() => {})
     if (isLast && parts.executes) keepHandle(troupe, handle)
   }
   return agUiResponse(request, ids, { run_id, after: head })
 }
 
+/** Prevents an answer to a question that was exchanged under the person's hand (TOCTOU): the id names what was shown. */
+function requireSameQuestion(gate: GateRow, interruptId: string): void {
+  if (interruptId !== interruptIdOf(gate)) throw questionChanged('`interruptId` is the `id` of the interrupt, whole')
+}
+
 /** Before anything is answered: an answer that nobody gave cannot be taken back. */
 function requireOneAnswerEach(resume: NonNullable<RunAgentInput['resume']>): void {
-  const isTwice = new Set(resume.map(({ interruptId }) => interruptId)).size < resume.length
+  const isTwice = new Set(resume.map(({ interruptId }) => gateIdFrom(interruptId))).size < resume.length
   if (isTwice) throw refuse(400, { code: 'invalid_input', message: 'resume: a question is named twice' })
   const isMissing = resume.some(({ status, payload }) => status === 'resolved' && payload === undefined)
   if (!isMissing) return

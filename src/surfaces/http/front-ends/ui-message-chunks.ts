@@ -1,3 +1,4 @@
+import { questionHash } from '../routes/question-hash.ts'
 import type { RunAgent, RunMessage, RunQuestion } from './run-message.ts'
 
 /* The messages of a run as chunks of one UI message of the AI SDK (UI message stream protocol v1). */
@@ -104,6 +105,7 @@ function questionPart(question: RunQuestion, state: Record<string, unknown>): Ui
     asked_by: asked_by ?? null,
     detail: detail ?? null,
     call: call ?? null,
+    hash: questionHash(question),
     ...state,
   }
   return { type: 'data-gate', id: gate_id, data }

@@ -3,6 +3,7 @@ import type { ArtifactRow, Troupe } from '../../../index.ts'
 import * as z from '../../../schema/zod.ts'
 import { refuse } from '../checks/refusal.ts'
 import type { ArtifactItem, ArtifactPreview } from '../contract.ts'
+import { byteResponse } from './byte-response.ts'
 import { defineRoute, queryNumber } from './route.ts'
 
 const PREVIEW_BYTES = 200 * 1024
@@ -24,14 +25,19 @@ const listArtifacts = defineRoute({
 const downloadArtifact = defineRoute({
   method: 'GET',
   path: '/api/runs/:run_id/artifacts/:name',
-  summary: 'Download an artifact: the newest version, or the given one.',
+  summary: 'Download an artifact: the newest version, or the given one. `Range` asks for a part.',
   tag: 'artifacts',
   scope: 'read',
   query: z.strictObject({ version }),
   response: { description: 'The content, as an attachment.', type: 'application/octet-stream' },
-  async handle({ params: { run_id = '', name = '' }, query, parts: { troupe } }) {
-    const { content } = await findArtifact(troupe, { run_id, name, version: query.version })
-    return new Response(content, { headers: attachmentHeaders(name.split('/').at(-1) ?? 'artifact') })
+  async handle({ params: { run_id = '', name = '' }, query, parts: { troupe }, context }) {
+    const { content, checksum } = await findArtifact(troupe, { run_id, name, version: query.version })
+    const [range, ifRange] = [context.req.header('range'), context.req.header('if-range')]
+    return byteResponse(Buffer.from(content), {
+      headers: attachmentHeaders(name.split('/').at(-1) ?? 'artifact'),
+      checksum,
+      range: ifRange === undefined || ifRange === `"${checksum}"` ? range : undefined,
+    })
   },
 })
 

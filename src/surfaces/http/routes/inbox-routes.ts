@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
 import type { GateRow, Troupe } from '../../../index.ts'
 import * as z from '../../../schema/zod.ts'
 import { refuse } from '../checks/refusal.ts'
 import type { InboxItem } from '../contract.ts'
+import { questionChanged, questionHash } from './question-hash.ts'
 import { defineRoute } from './route.ts'
 
 const MAX_QUESTIONS = 200
@@ -29,12 +29,6 @@ async function inboxItemFrom(troupe: Troupe, gate: GateRow): Promise<InboxItem> 
   return { ...shown, run: { run_id, title, pattern }, hash: questionHash(gate), blocks }
 }
 
-/** Binds an answer to exactly what was shown: an agent must not be able to exchange the question under the person's hand (TOCTOU). */
-export function questionHash({ gate_id, question, choices, asked_by, detail }: GateRow): string {
-  const shown = JSON.stringify([gate_id, question, choices ?? null, asked_by ?? null, detail ?? null])
-  return createHash('sha256').update(shown).digest('hex')
-}
-
 const answerQuestion = defineRoute({
   method: 'POST',
   path: '/api/gates/:gate_id/answer',
@@ -46,13 +40,8 @@ const answerQuestion = defineRoute({
   async handle({ params: { gate_id = '' }, body: { answer, hash }, principal, parts: { troupe } }) {
     const gate = await troupe.getGate(gate_id)
     requireOpen(gate)
-    if (hash !== questionHash(gate)) {
-      throw refuse(409, {
-        code: 'question_changed',
-        message: 'this answer is for another question',
-        hint: 'read the question again: `hash` of the inbox names what was shown',
-      })
-    }
+    if (hash !== questionHash(gate))
+      throw questionChanged('read the question again: `hash` of the inbox names what was shown')
     const { run_id, result } = await troupe.answer(gate_id, answer ?? null, { by: principal.name, resume: false })
     result.catch(() => {})
     return { run_id }
