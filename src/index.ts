@@ -122,7 +122,7 @@ export type {
 } from './kernel/table.ts'
 export { defineProjection } from './kernel/table.ts'
 export type { TimelineMark } from './kernel/timeline-mark.ts'
-export type { Tool, ToolCall, ToolDefinition, ToolResult } from './kernel/tool.ts'
+export type { ChangePreview, Tool, ToolCall, ToolDefinition, ToolResult } from './kernel/tool.ts'
 export { defineTool } from './kernel/tool.ts'
 export type { World } from './kernel/world.ts'
 export type { AddFilesOptions, AddFilesReport } from './knowledge/add-documents.ts'

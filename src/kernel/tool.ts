@@ -96,10 +96,25 @@ export interface ToolDefinition<Input> extends ToolMetadata {
    * Returns its result if it did, `undefined` if it did not; throws if that cannot be known.
    */
   recover?(input: Input, call: ToolCall): Promise<ToolResult | undefined> | ToolResult | undefined
+  /** The change that the call would make to a file, for the person who is asked for permission. Must not act. */
+  preview?(input: Input): Promise<ChangePreview | undefined>
+}
+
+/** A change of a file, as a diff against its present content. */
+export interface ChangePreview {
+  path: string
+  /** The file does not exist yet. */
+  is_new?: true
+  /** A unified diff, without the lines that name the files. */
+  diff: string
+  /** Lines of the diff that were left out at its end. */
+  omitted_lines?: number
 }
 
 /** A tool with its input type erased; inputs are validated against the schema first. */
-export interface Tool extends ToolMetadata, Pick<ToolDefinition<never>, 'kind' | 'execute' | 'recover' | 'subject'> {}
+export interface Tool
+  extends ToolMetadata,
+    Pick<ToolDefinition<never>, 'kind' | 'execute' | 'recover' | 'subject' | 'preview'> {}
 
 export function defineTool<Input>(tool: ToolDefinition<Input>): Tool {
   if (!/^[A-Za-z0-9_.:-]{1,64}$/.test(tool.name)) {

@@ -6,6 +6,7 @@ import { checkToolFields } from '../kernel/tool.ts'
 import { compileSchema } from '../schema/schema.ts'
 import { mcpServerKey } from '../tools/mcp/mcp-tool-names.ts'
 import { agentNames, checkAgentRules, checkPolicy } from '../tools/permissions.ts'
+import { issueWarning } from './issue-warning.ts'
 import type { PatternRegistry } from './pattern-registry.ts'
 import { requireUniqueNames } from './pattern-registry.ts'
 import { permissionPolicy } from './tool-ports.ts'
@@ -42,7 +43,7 @@ export function checkPermissions(
   // The tools of performers are not known here.
   const hasPerformers = Object.keys(options.performers ?? {}).length > 0
   const warn = (problem: string) => {
-    if (!hasPerformers || !problem.endsWith(UNKNOWN_TOOL_REASON)) process.emitWarning(problem)
+    if (!hasPerformers || !problem.endsWith(UNKNOWN_TOOL_REASON)) issueWarning(problem)
   }
   checkPolicy(permissionPolicy(options), context, warn)
   checkAgentRules(agents, context, warn)

@@ -11,6 +11,7 @@ import { createPermissions } from '../tools/permissions.ts'
 import type { Toolbox } from '../tools/tools.ts'
 import { DEFAULT_SESSION_POLICY } from './default-session-policy.ts'
 import { environmentPort } from './environment-port.ts'
+import { issueWarning } from './issue-warning.ts'
 import type { PatternRegistry } from './pattern-registry.ts'
 import type { ExecutionParts, RuntimeParts } from './runtime-parts.ts'
 import { lazyKnowledge } from './troupe-knowledge.ts'
@@ -74,7 +75,7 @@ function createEngine(options: TroupeOptions, parts: Pick<EngineParts, 'store' |
     ...parts,
     startTurns,
     concurrency: options.engine?.concurrency ?? DEFAULT_CONCURRENCY,
-    onListenerError: (error) => process.emitWarning(`troupe: ${error.message}`),
+    onListenerError: (error) => issueWarning(`troupe: ${error.message}`),
   })
   requireEngine(engine)
   return engine

@@ -12,6 +12,7 @@ import type { Tool } from '../kernel/tool.ts'
 import type { Toolbox } from '../tools/tools.ts'
 import { BUILT_IN_PATTERNS } from './built-in-patterns.ts'
 import { checkOptionNames } from './check-option-names.ts'
+import { issueWarning } from './issue-warning.ts'
 import type { Lazy } from './lazy.ts'
 import { lazy } from './lazy.ts'
 import {
@@ -163,7 +164,7 @@ async function rosterFrom(
     signature: () => agentFilesSignature(search),
     load: () =>
       loadAgents(options, folder).catch((error: Error) => {
-        process.emitWarning(`troupe: ${error.message}`)
+        issueWarning(`troupe: ${error.message}`)
         return []
       }),
   })
@@ -185,7 +186,7 @@ async function loadAgents(options: TroupeOptions, folder: string | undefined): P
   const { findAgents } = await import('../formats/find-agents.ts')
   const found = await findAgents(search)
   for (const { level, path, line, message } of found.problems)
-    if (level === 'error') process.emitWarning(`troupe: ${path}:${line}: ${message}`)
+    if (level === 'error') issueWarning(`troupe: ${path}:${line}: ${message}`)
   const names = new Set(inline.map(({ name }) => name))
   return [...inline, ...found.agents.filter(({ name }) => !names.has(name))]
 }

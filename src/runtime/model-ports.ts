@@ -10,6 +10,7 @@ import { loadPrices } from '../models/pricing.ts'
 import { checkRateLimits, createRateLimiter } from '../models/rate-limiter.ts'
 import { createRetryPolicy } from '../models/retry.ts'
 import type { Store } from '../store/store.ts'
+import { issueWarning } from './issue-warning.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
 /** Models and retry policy; with a cassette, both record or replay. */
@@ -27,7 +28,7 @@ export async function modelPorts(options: TroupeOptions, world: World): Promise<
   const secrets = secretEnvValues(process.env)
   return withCassette({ models, retryPolicy }, options.cassette, {
     findSecrets: (text) => findSecrets(text, secrets),
-    warn: (message) => process.emitWarning(message),
+    warn: (message) => issueWarning(message),
   })
 }
 
@@ -66,8 +67,7 @@ export function rateLimiterPort(
   { world, store }: { world: World; store: Store },
 ): Pick<Ports, 'rateLimiter'> {
   if (!models?.rateLimits || (cassette && 'replay' in cassette)) return {}
-  const onError = (error: unknown) =>
-    process.emitWarning(`troupe: tokens were not counted: ${toTroupeError(error).message}`)
+  const onError = (error: unknown) => issueWarning(`troupe: tokens were not counted: ${toTroupeError(error).message}`)
   return { rateLimiter: createRateLimiter(models.rateLimits, { world, buckets: store, onError }) }
 }
 

@@ -5,6 +5,7 @@ import { RunTails } from '../engine/run-tail.ts'
 import { toTroupeError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
 import type { NeedsReport } from '../kernel/run-needs.ts'
+import { issueWarning } from './issue-warning.ts'
 import type { RunResult } from './run-handle.ts'
 import { checkAfter, readRunResult, requireRun } from './run-lookup.ts'
 import type { RuntimeParts } from './runtime-parts.ts'
@@ -49,7 +50,7 @@ export async function readNeeds({ parts }: RunReader, run_id: string): Promise<N
 export function onStoreChange({ parts }: RunReader, listener: () => void | Promise<void>): () => void {
   const callListener = async () => listener()
   return parts.store.changes.subscribe(() => {
-    callListener().catch((thrown: unknown) => process.emitWarning(`troupe: onChange: ${toTroupeError(thrown).message}`))
+    callListener().catch((thrown: unknown) => issueWarning(`troupe: onChange: ${toTroupeError(thrown).message}`))
   })
 }
 

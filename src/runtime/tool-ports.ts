@@ -9,6 +9,7 @@ import type { World } from '../kernel/world.ts'
 import type { McpServers } from '../tools/mcp/mcp-servers.ts'
 import type { SandboxReport } from '../tools/sandbox/sandbox.ts'
 import type { Toolbox } from '../tools/tools.ts'
+import { issueWarning } from './issue-warning.ts'
 import { DEFAULT_STORE, databasePath } from './open-store.ts'
 import type { TroupeMcpOptions, TroupeOptions } from './troupe-options.ts'
 
@@ -65,7 +66,7 @@ export async function openToolbox({ store = DEFAULT_STORE, ...options }: TroupeO
   // In a workspace that is the home folder, an agent could make the next command execute its code (privilege escalation).
   const own = [userConfigFolder(), ...(await packagesInWorkspace(options.workspace.workspace))]
   const workspace = { ...options.workspace, protect: [...(options.workspace.protect ?? []), ...own] }
-  for (const note of await recoverInterruptedCommands()) process.emitWarning(note)
+  for (const note of await recoverInterruptedCommands()) issueWarning(note)
   const records = await commandRecords()
   if (typeof store !== 'string' || store === 'memory') return createTools(workspace, records)
   const { storePathsToHide } = await import('../tools/files/store-location.ts')
@@ -122,6 +123,6 @@ export async function openMcp(
     hosts: options.workspace?.network?.hosts ?? [],
     ...(toolbox ? { sandbox: toolbox.sandbox, workspace: toolbox.workspace } : undefined),
     ...mcp,
-    warn: (problem) => process.emitWarning(problem),
+    warn: (problem) => issueWarning(problem),
   })
 }

@@ -19,6 +19,7 @@ import type { AgentSession, MultiAgentSession } from '../views/session-file/agen
 import type { TimelineRef } from '../views/timeline/timeline.ts'
 import type { TimelineSources } from '../views/timeline/timeline-state.ts'
 import type { DeletionReport, DeletionScope, PruneOptions, Retention } from './delete-runs.ts'
+import { issueWarning } from './issue-warning.ts'
 import { nodeVersionProblem } from './node-version.ts'
 import type { Queries } from './queries.ts'
 import type { Report, ReportQuery } from './report-query.ts'
@@ -250,6 +251,6 @@ async function retain(scope: DeletionScope, retention: Retention): Promise<void>
   try {
     await (await import('./delete-runs.ts')).applyRetention(scope, retention)
   } catch (thrown) {
-    process.emitWarning(`troupe: retention: ${toTroupeError(thrown).message}`)
+    issueWarning(`troupe: retention: ${toTroupeError(thrown).message}`)
   }
 }

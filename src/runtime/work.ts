@@ -3,6 +3,7 @@ import { LEASE_MS } from '../engine/held-lease.ts'
 import type { TroupeError } from '../errors.ts'
 import { toTroupeError } from '../errors.ts'
 import type { Change } from '../store/changes.ts'
+import { issueWarning } from './issue-warning.ts'
 import type { RunController } from './run-controller.ts'
 import { claimRun } from './run-controller.ts'
 
@@ -128,11 +129,11 @@ async function reportSkipped(worker: Worker): Promise<void> {
 }
 
 function warnOfError({ code, message }: TroupeError, run_id?: string): void {
-  process.emitWarning(`troupe: work: ${run_id === undefined ? '' : `run ${run_id}: `}${code}: ${message}`)
+  issueWarning(`troupe: work: ${run_id === undefined ? '' : `run ${run_id}: `}${code}: ${message}`)
 }
 
 function warnOfSkip(run_id: string): void {
-  process.emitWarning(
+  issueWarning(
     `troupe: work: run ${run_id} is left to another process: this one lacks a part that it needs. See: troupe show ${run_id}`,
   )
 }

@@ -3,6 +3,7 @@ import { isEvent } from '../kernel/event.ts'
 import type { Gate } from '../kernel/gate.ts'
 import { textFrom } from '../kernel/model.ts'
 import type { PanelBlock, PanelFact } from '../kernel/panel.ts'
+import type { ChangePreview } from '../kernel/tool.ts'
 import { fileChangeBlocks } from './detail/file-change.ts'
 import { isObject, valueBlocks } from './detail/value-blocks.ts'
 import { HISTORY_TITLE, OUTCOMES_TITLE } from './gate-context.ts'
@@ -63,11 +64,21 @@ function callFacts({ tool, subject, reason, fingerprint }: PermissionCall): Pane
 /** The change as a diff, then every argument. */
 function callBlocks(
   events: readonly Event[],
-  { tool, input }: PermissionCall,
+  { tool, input, change }: PermissionCall,
   place: { session_id: string | undefined; before: number },
 ): PanelBlock[] {
-  const changes = fileChangeBlocks(events, input, place)
+  const changes = change ? previewBlocks(change) : fileChangeBlocks(events, input, place)
   return [...changes, ...valueBlocks(input, `Input of ${tool}`)]
+}
+
+function previewBlocks({ path, diff, omitted_lines }: ChangePreview): PanelBlock[] {
+  const omitted = { label: 'diff', value: `${omitted_lines} more lines; the whole new text is in the input below` }
+  return [
+    { kind: 'diff', path, diff },
+    ...(omitted_lines === undefined
+      ? []
+      : [{ kind: 'facts' as const, facts: [{ ...omitted, tone: 'attention' as const }] }]),
+  ]
 }
 
 function detailBlocks({ detail, choices = [] }: AskedGate): PanelBlock[] {

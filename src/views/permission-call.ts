@@ -1,4 +1,5 @@
 import type { Gate } from '../kernel/gate.ts'
+import type { ChangePreview } from '../kernel/tool.ts'
 
 /* The tool call that a permission question is about, for every surface that shows one. */
 
@@ -13,6 +14,8 @@ export interface PermissionCall {
   reason: string | undefined
   /** Binds the answer to exactly this call. */
   fingerprint: string | undefined
+  /** The change to a file, as a diff against its content when the question was asked. */
+  change: ChangePreview | undefined
   /** The answers that it takes. */
   answers: readonly string[]
 }
@@ -20,7 +23,7 @@ export interface PermissionCall {
 /** The tool call of a permission gate; `undefined` for other gates. */
 export function permissionCallFrom({ detail }: Pick<Gate, 'detail'>): PermissionCall | undefined {
   if (typeof detail !== 'object' || detail === null || !('permission' in detail)) return undefined
-  const { permission: text, input, reason, exact, answers } = detail as Record<string, unknown>
+  const { permission: text, input, reason, exact, answers, change } = detail as Record<string, unknown>
   if (typeof text !== 'string') return undefined
   const open = text.indexOf('(')
   return {
@@ -30,8 +33,15 @@ export function permissionCallFrom({ detail }: Pick<Gate, 'detail'>): Permission
     input,
     reason: typeof reason === 'string' ? reason : undefined,
     fingerprint: typeof exact === 'string' ? exact : undefined,
+    change: isChangePreview(change) ? change : undefined,
     answers: Array.isArray(answers) ? answers.map(String) : [],
   }
+}
+
+function isChangePreview(change: unknown): change is ChangePreview {
+  if (typeof change !== 'object' || change === null) return false
+  const { path, diff } = change as Partial<ChangePreview>
+  return typeof path === 'string' && typeof diff === 'string'
 }
 
 /** A rule is not offered where a deny rule might match the call. */

@@ -1,5 +1,3 @@
-import { stripVTControlCharacters } from 'node:util'
-
 /*
  * Display width of text on a terminal. East Asian and emoji characters take two columns, combining marks none. Text is
  * cut between grapheme clusters only.
@@ -57,14 +55,26 @@ export function toTerminalLine(text: string): string {
 
 /** The same with its spaces. */
 export function toTerminalText(text: string): string {
-  return stripVTControlCharacters(text.slice(0, 4000))
+  return stripControlSequences(text.slice(0, 4000))
     .replace(BIDI_CONTROLS, '')
     .replace(/\p{Cc}/gu, ' ')
 }
 
+/**
+ * CSI sequences, and strings such as OSC up to their end. A string ends at the next escape at the latest: without that, text
+ * with many unfinished strings would take quadratic time, as it does in `stripVTControlCharacters` of Node.
+ */
+const CONTROL_SEQUENCE =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control sequences begin with one
+  /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u0090-\u009f]*(?:\u0007|\u001b\\|\u009c)|\u001b[ -/]*[0-~]/g
+
+function stripControlSequences(text: string): string {
+  return text.replace(CONTROL_SEQUENCE, '')
+}
+
 /** Removes terminal control sequences; keeps newlines and tabs. */
 export function stripControlCharacters(text: string): string {
-  return stripVTControlCharacters(text).replace(BIDI_CONTROLS, '').replace(CONTROL_CHARACTERS, '')
+  return stripControlSequences(text).replace(BIDI_CONTROLS, '').replace(CONTROL_CHARACTERS, '')
 }
 
 /** Wraps at word boundaries; words longer than a line are split. Continuation lines are indented. */

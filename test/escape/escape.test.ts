@@ -21,6 +21,7 @@ import {
 import { environmentAttempts, readAttempts } from './read.attempts.ts'
 import { readOnlyAttempts } from './read-only.attempts.ts'
 import { hostileShellLines } from './shell-lines.attempts.ts'
+import { HOSTILE_TEXTS, terminalCommands } from './terminal.attempts.ts'
 import { createToolWorkspace } from './tool-workspace.ts'
 import { archiveAttempts, writeAttempts } from './write.attempts.ts'
 
@@ -108,7 +109,7 @@ test('the suite has at least 160 sandbox escape attempts, most of them with a co
   ].flat()
   const withControl = all.filter(({ no_control_run }) => no_control_run === undefined).length
   console.log(
-    `escape attempts: ${all.length} by commands, ${withControl} with a control; ${fileToolAttempts.length} by file tools, ${hostileShellLines.length} by shell lines against a deny rule`,
+    `escape attempts: ${all.length} by commands, ${withControl} with a control; ${fileToolAttempts.length} by file tools, ${hostileShellLines.length} by shell lines against a deny rule, ${HOSTILE_TEXTS.length} texts for a terminal in ${terminalCommands('', '').length} commands`,
   )
   expect(new Set(hostileShellLines).size).toBe(hostileShellLines.length)
   expect(new Set(all.map(({ title }) => title)).size).toBe(all.length)

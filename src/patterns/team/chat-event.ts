@@ -23,6 +23,8 @@ export interface OpenQuestion {
   call?: string
   /** Input of that tool call. */
   input?: unknown
+  /** The change that it would make to a file, as a diff. */
+  change?: unknown
 }
 
 /** One thing that happened in a conversation: rendered as lines for people, printed as one object with `--json`. */

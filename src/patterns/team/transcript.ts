@@ -221,6 +221,7 @@ interface GateDetail {
   kind?: string
   permission?: string
   input?: unknown
+  change?: unknown
   answers?: string[]
   takes?: string[]
   path?: string
@@ -243,7 +244,13 @@ function addQuestion(transcript: Transcript, { data }: EventOf<'gate:open'>): Op
     ...(detail.path === undefined ? undefined : { path: detail.path }),
     ...(detail.as === undefined ? undefined : { as: detail.as }),
     ...(asked_by === undefined ? undefined : { asked_by }),
-    ...(detail.permission === undefined ? undefined : { call: detail.permission, input: detail.input }),
+    ...(detail.permission === undefined
+      ? undefined
+      : {
+          call: detail.permission,
+          input: detail.input,
+          ...(detail.change === undefined ? undefined : { change: detail.change }),
+        }),
   }
   transcript.questions.set(gate_id, openQuestion)
   return openQuestion

@@ -62,7 +62,7 @@ async function beginToolCall(scope: ToolCallScope, call: ToolCallPart, partial: 
   if (tool.kind === 'pattern') requireConfiguredModels(scope, tool.name, input)
   const permission = permissionSubject(scope, tool, parsed)
   const { subject } = permission
-  const { excludedGlobs } = await requirePermission(scope, { tool, input, ...permission })
+  const { excludedGlobs } = await requirePermission(scope, { tool, input, ...permission, ...preview(tool, parsed) })
   if (tool.kind === 'pattern') {
     execution.journal.append('tool:pre', { ...pre }, session.id)
     return runPatternTool(scope, tool, pre)
@@ -95,6 +95,10 @@ function toToolPre(scope: ToolCallScope, call: ToolCallPart, { tool, input, pars
       ? tool.pattern.eventFields?.(scope.contextFor(tool.pattern, key), parsed as never)
       : undefined),
   }
+}
+
+function preview(tool: AnyTool, parsed: unknown): Pick<ToolAction, 'preview'> {
+  return tool.kind === 'pattern' || !tool.preview ? {} : { preview: () => tool.preview?.(parsed as never) }
 }
 
 /** The subject that permission rules match: a path, a command, an address, agents. */

@@ -3,7 +3,7 @@ import { isEvent } from '../../kernel/event.ts'
 import { canonicalJson, sha256 } from '../../kernel/hash.ts'
 import { isDenial, isRuleFor } from '../../kernel/journal/permission-grant.ts'
 import type { PermissionDecision } from '../../kernel/permission.ts'
-import type { ToolCategory, ToolKind } from '../../kernel/tool.ts'
+import type { ChangePreview, ToolCategory, ToolKind } from '../../kernel/tool.ts'
 import type { ToolCallScope } from './tool-call-scope.ts'
 
 /*
@@ -23,6 +23,8 @@ export interface ToolAction {
   subject: string | undefined
   /** The agents that a call of a pattern names. */
   agents?: readonly string[]
+  /** The change that the call would make to a file. */
+  preview?(): Promise<ChangePreview | undefined> | undefined
 }
 
 /** Bounds the questions for a call whose subject changes again after each approval. */
@@ -103,10 +105,14 @@ interface ApprovalRequest {
 
 /** The person's answer, and the fingerprint of the call they were shown: the answer may be older than this execution. */
 async function requestApproval(
-  { execution, session, signal, key: callKey }: ToolCallScope,
-  { tool, input, subject }: ToolAction,
+  scope: ToolCallScope,
+  action: ToolAction,
   { fingerprint, decision, attempt, askAgainReason }: ApprovalRequest,
 ): Promise<{ answer: unknown; shownFingerprint: unknown }> {
+  const { execution, session, signal, key: callKey } = scope
+  const { tool, input, subject } = action
+  const key = attempt === 1 ? `${callKey}/permission` : `${callKey}/permission/${attempt}`
+  const change = execution.journalIndex.opening(key) ? undefined : await previewChange(scope, action)
   const agent = session.opening.agent.name
   const call = subject === undefined ? tool.name : `${tool.name}(${subject})`
   const question = {
@@ -116,14 +122,29 @@ async function requestApproval(
       exact: fingerprint,
       reason: decision.reason,
       input,
+      ...(change ? { change } : undefined),
       answers: ['allow', 'always', 'deny', ...(decision.needsExactApproval ? [] : [`${tool.name}(pattern)`])],
     },
   }
-  const key = attempt === 1 ? `${callKey}/permission` : `${callKey}/permission/${attempt}`
   const answer = await execution.waitForGate({ key, signal }, question, { session_id: session.id, agent })
   const gate = execution.journalIndex.opening(key)
   const detail = isEvent(gate, 'gate:open') ? (gate.data.detail as { exact?: unknown } | undefined) : undefined
   return { answer, shownFingerprint: detail?.exact }
+}
+
+/** A preview that fails is left out: the question shows the whole call, too. */
+async function previewChange({ execution }: ToolCallScope, action: ToolAction): Promise<ChangePreview | undefined> {
+  const { preview } = action
+  if (!preview) return undefined
+  return execution.runEffect(async () => {
+    try {
+      const change = await preview()
+      const { redactor } = execution.ports
+      return change && redactor ? { ...change, diff: redactor.redact(change.diff, '') } : change
+    } catch {
+      return undefined
+    }
+  })
 }
 
 function askAgainText(reason: string): string {

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import type { ConfigFile } from '../../formats/config-file.ts'
 import { findProjectConfig, toConfigFile } from '../../formats/config-file.ts'
 import { isInFolder } from '../../formats/folder-trust.ts'
+import { issueWarning } from '../issue-warning.ts'
 import { DEFAULT_STORE } from '../open-store.ts'
 import type { LoadedConfig, TroupeOptions } from '../troupe-options.ts'
 import { loadConfig } from './troupe-config.ts'
@@ -54,7 +55,7 @@ async function findOwnConfig(trust: TroupeOptions['trust']): Promise<ConfigFile 
   if (trust === 'project') return file
   const problem = file && ownershipProblem(file)
   if (problem === undefined) return file
-  process.emitWarning(
+  issueWarning(
     `troupe: ${file?.path} is not read, because ${problem}. ` +
       'To use it, pass `trust: "project"` to createTroupe, or its path as `config`; to silence this warning, pass `config: false`.',
   )

@@ -1,4 +1,5 @@
 import type { LoadedConfig } from '../../index.ts'
+import { toInertJson } from './inert-output.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Options shared by all commands. */
@@ -54,5 +55,5 @@ export interface ProgramContext {
 
 /** Prints a value as one line of JSON on stdout. */
 export function printJson({ terminal }: Cli, value: unknown): void {
-  terminal.print(JSON.stringify(value))
+  terminal.print(toInertJson(value))
 }

@@ -5,6 +5,7 @@ import { wrapText } from '../../views/text-width.ts'
 import type { Cli } from './cli.ts'
 import { printJson } from './cli.ts'
 import { EXIT } from './exit-code.ts'
+import { toInertOutput } from './inert-output.ts'
 
 /** Prints what was deleted. Returns the exit code. */
 export function printDeletionReport(cli: Cli, report: DeletionReport): number {
@@ -32,7 +33,7 @@ export async function confirmDeletion(cli: Cli<{ yes?: boolean }>, question: str
   const { createInterface } = await import('node:readline/promises')
   const reader = createInterface({ input: process.stdin, output: process.stderr })
   try {
-    return /^y(es)?$/i.test((await reader.question(`${question} [y/N] `)).trim())
+    return /^y(es)?$/i.test((await reader.question(`${toInertOutput(question)} [y/N] `)).trim())
   } finally {
     reader.close()
   }

@@ -1,4 +1,5 @@
-import { stripControlCharacters, wrapText } from '../../views/text-width.ts'
+import { wrapText } from '../../views/text-width.ts'
+import { toInertOutput } from './inert-output.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Warnings of Node about itself, which the user of a command can do nothing about. */
@@ -11,7 +12,7 @@ export function printWarningsTo(terminal: Terminal): void {
   process.on('warning', ({ name, message }) => {
     if (printed.has(message) || (OF_NODE.has(name) && process.env.TROUPE_DEBUG !== '1')) return
     printed.add(message)
-    const text = `warning: ${stripControlCharacters(message.replace(/^troupe: /, ''))}`
+    const text = `warning: ${toInertOutput(message.replace(/^troupe: /, ''))}`
     for (const line of wrapText(text, terminal.err.width, 2)) terminal.note(line)
   })
 }

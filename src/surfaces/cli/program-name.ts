@@ -20,6 +20,12 @@ export function setProgramName(
   for (const style of styles) style.program = [programName(process.env), ...flags].join(' ')
 }
 
+/** Arguments for a command to copy. After `--` no value is an option, whatever it begins with. */
+export function commandArguments(...values: readonly string[]): string {
+  const words = values.map(quoteShellWord)
+  return values.some((value) => value.startsWith('-')) ? `-- ${words.join(' ')}` : words.join(' ')
+}
+
 /** Quotes a word for POSIX shells. */
 export function quoteShellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`

@@ -2,6 +2,7 @@ import type { Argument } from 'commander'
 import { Command, CommanderError, Help, Option } from 'commander'
 import type { Cli, CommonOptions, ProgramContext } from './cli.ts'
 import { expandBuildCommand } from './commands/build-command.ts'
+import { inertTerminal } from './inert-output.ts'
 import { commandName, requireKnownCommand } from './known-command.ts'
 import { addKnowledgeCommands } from './program-knowledge.ts'
 import { packageVersion, setProgramName } from './program-name.ts'
@@ -24,7 +25,8 @@ import { realTerminal } from './terminal.ts'
 /* Commands and their options. Implementations are imported lazily, so that --help and --version stay fast. */
 
 /** Runs the command line; returns the exit code. */
-export async function main(args: readonly string[], terminal: Terminal = realTerminal()): Promise<number> {
+export async function main(args: readonly string[], output: Terminal = realTerminal()): Promise<number> {
+  const terminal = inertTerminal(output)
   const argv = expandBuildCommand(expandHelpCommand(args))
   const json = argv.includes('--json')
   const command = commandName(argv)

@@ -70,7 +70,7 @@ export class ProgressDisplay {
     const { width, paint } = this.#terminal.err
     const lines = liveLines(this.view, this.#streamedText, { now: Date.now(), style: { width: width - 1, paint } })
     if (lines.length === 0) return
-    this.#terminal.draw(`${lines.join('\n')}\n`)
+    this.#terminal.note(lines.join('\n'))
     this.#drawnLines = lines.length
   }
 

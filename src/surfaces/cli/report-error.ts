@@ -1,5 +1,6 @@
 import { TroupeError, toTroupeError } from '../../errors.ts'
 import { EXIT, exitCodeFromError } from './exit-code.ts'
+import { toInertJson } from './inert-output.ts'
 import { errorLines } from './render/error-lines.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -15,8 +16,8 @@ export function reportError(
   const record = error.toJSON()
   if (json && command === 'run') {
     const emptyResult = { stop_reason: 'failed', output: null, error: record, usage: ZERO_USAGE, duration_ms: 0 }
-    terminal.print(JSON.stringify({ run_id: null, status: 'failed', ...emptyResult }))
-  } else if (json) terminal.print(JSON.stringify({ error: record }))
+    terminal.print(toInertJson({ run_id: null, status: 'failed', ...emptyResult }))
+  } else if (json) terminal.print(toInertJson({ error: record }))
   else for (const line of errorLines(record, terminal.err)) terminal.note(line)
   const cause = error.cause instanceof Error ? error.cause : error
   if (process.env.TROUPE_DEBUG === '1') terminal.note(cause.stack ?? '')

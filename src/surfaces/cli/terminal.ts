@@ -11,7 +11,7 @@ export interface Terminal {
   noteSync(text: string): void
   /** From now on this process executes a run: a reader that closes its pipe no longer ends it. */
   keepRunning?(): void
-  /** Raw output to stderr, for cursor control; only when `live`. */
+  /** Raw output to stderr, for cursor control; only when `live`. Never for text: it is not made inert. */
   draw(text: string): void
   readonly out: TerminalStyle
   readonly err: TerminalStyle

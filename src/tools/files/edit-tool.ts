@@ -6,6 +6,7 @@ import type { FileChange, PreviousContent } from './change-file.ts'
 import { changeFile, recoverChange } from './change-file.ts'
 import { decodeUtf8Strict } from './detect-content.ts'
 import type { FileToolDeps } from './file-tool-deps.ts'
+import { previewChange } from './preview-change.ts'
 import { findPlaceholder } from './redacted-values.ts'
 import { resolveRelativePath } from './resolve-path.ts'
 
@@ -30,6 +31,7 @@ export function editTool(deps: FileToolDeps): Tool {
     subject: ({ file_path }) => resolveRelativePath(deps.workspace, file_path),
     execute: (request, call) =>
       changeFile(deps, { file_path: request.file_path, call }, (before) => applyEdit(request, before)),
+    preview: (request) => previewChange(deps, request.file_path, (before) => applyEdit(request, before)),
     recover: ({ file_path }, call) => recoverChange(deps, { file_path, call }),
   })
 }

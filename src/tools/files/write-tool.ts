@@ -3,6 +3,7 @@ import { defineTool } from '../../kernel/tool.ts'
 import * as z from '../../schema/zod.ts'
 import { changeFile, recoverChange } from './change-file.ts'
 import type { FileToolDeps } from './file-tool-deps.ts'
+import { previewChange } from './preview-change.ts'
 import { placeholderNote } from './redacted-values.ts'
 import { resolveRelativePath } from './resolve-path.ts'
 
@@ -26,6 +27,7 @@ export function writeTool(deps: FileToolDeps): Tool {
         content: Buffer.from(content),
         summary: `${before ? 'Replaced' : 'Wrote'} ${file_path}: ${Buffer.byteLength(content)} bytes.${before ? '' : placeholderNote(content)}`,
       })),
+    preview: ({ file_path, content }) => previewChange(deps, file_path, () => ({ content: Buffer.from(content) })),
     recover: ({ file_path }, call) => recoverChange(deps, { file_path, call }),
   })
 }

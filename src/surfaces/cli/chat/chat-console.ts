@@ -160,7 +160,7 @@ export class InteractiveConsole implements ChatConsole {
   }
 
   #draw(): void {
-    if (this.#liveLines.length > 0) this.#terminal.draw(`${this.#liveLines.join('\n')}\n`)
+    if (this.#liveLines.length > 0) this.#terminal.note(this.#liveLines.join('\n'))
     // readline would move up by the rows of the old input and erase the new output.
     Object.assign(this.#reader, { prevRows: 0 })
     this.#reader.prompt(true)

@@ -5,6 +5,7 @@ import { withoutFileData } from '../../../views/attachment-list.ts'
 import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import type { Cli } from '../cli.ts'
 import { EXIT, exitCodeFrom } from '../exit-code.ts'
+import { toInertJson } from '../inert-output.ts'
 import { errorLines } from '../render/error-lines.ts'
 import { isReplyGate } from '../render/result-lines.ts'
 import type { TerminalStyle } from '../render/styled-line.ts'
@@ -178,7 +179,7 @@ export class ChatController implements SlashContext {
 
   /** Repeats the entered line above the prompt, where the console has erased it. */
   #echo(text: string): void {
-    if (this.#json) this.console?.print([JSON.stringify({ type: 'user', text })])
+    if (this.#json) this.console?.print([toInertJson({ type: 'user', text })])
     else if (this.#cli.terminal.live) {
       this.console?.note(
         messageLines('you', text, { style: this.#cli.terminal.err, wrapped: true, textStyle: 'green' }),
@@ -188,7 +189,7 @@ export class ChatController implements SlashContext {
 
   showEvent(chatEvent: ChatEvent): void {
     if (this.#json) {
-      this.console?.print([JSON.stringify(withoutFileData(chatEvent))])
+      this.console?.print([toInertJson(withoutFileData(chatEvent))])
       return
     }
     const { out, err, outputIsTTY, live } = this.#cli.terminal
@@ -248,7 +249,7 @@ export class ChatController implements SlashContext {
   }
 
   show(type: string, data: object, lines: readonly string[]): void {
-    this.console?.print(this.#json ? [JSON.stringify({ type, ...data })] : lines)
+    this.console?.print(this.#json ? [toInertJson({ type, ...data })] : lines)
   }
 
   /** Shows lines on stderr; JSON goes to stdout all the same. */

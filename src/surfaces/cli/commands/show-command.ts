@@ -11,6 +11,7 @@ import { printJson } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'
 import { findRun } from '../find-run.ts'
 import { resultRecord } from '../follow-run.ts'
+import { toInertJson } from '../inert-output.ts'
 import { withTroupe } from '../open-troupe.ts'
 import { readMissingParts } from '../read-missing-parts.ts'
 import { otherEventLines, patternSection } from '../render/pattern-lines.ts'
@@ -54,7 +55,7 @@ function showTranscript(cli: Cli<ShowOptions>, events: readonly Event[], agent: 
 function showEvents(cli: Cli<ShowOptions>, events: readonly Event[]): void {
   const { terminal, options } = cli
   for (const event of events) {
-    terminal.print(options.json ? JSON.stringify(event) : eventLine(event, events[0]?.at ?? 0, terminal.out))
+    terminal.print(options.json ? toInertJson(event) : eventLine(event, events[0]?.at ?? 0, terminal.out))
   }
 }
 

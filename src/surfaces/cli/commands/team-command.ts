@@ -3,6 +3,7 @@ import type { Team } from '../../../judgement/team/team-schema.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'
+import { toInertJson } from '../inert-output.ts'
 import { readTeamSource } from '../load-team.ts'
 import { withProgramName } from '../render/styled-line.ts'
 import { formatProblemCount, teamCheckSummary, teamProblemLines } from '../render/team-problem-lines.ts'
@@ -60,7 +61,7 @@ function isAsciiLocale(): boolean {
 
 export async function printTeamSchema({ terminal }: Cli): Promise<number> {
   const { teamJsonSchema } = await import('../../../judgement/team/team-schema.ts')
-  terminal.print(JSON.stringify(teamJsonSchema(), null, 2))
+  terminal.print(toInertJson(teamJsonSchema(), 2))
   return EXIT.done
 }
 

@@ -4,6 +4,7 @@ import type { Cli } from '../cli.ts'
 import { EXIT, exitCodeFrom } from '../exit-code.ts'
 import { findRun } from '../find-run.ts'
 import { printResult } from '../follow-run.ts'
+import { toInertJson } from '../inert-output.ts'
 import { withTroupe } from '../open-troupe.ts'
 import { ProgressDisplay } from '../progress-display.ts'
 import { watchHeader } from '../render/run-header.ts'
@@ -57,7 +58,7 @@ async function followEvents(cli: Cli, troupe: Troupe, { row, after, progress }: 
   const stopChecking = checkOwner(troupe, row.run_id, () => abandoned.abort('no process runs it'))
   try {
     for await (const event of troupe.watch(row.run_id, { signal: abandoned.signal })) {
-      if (cli.options.json && event.seq > after) cli.terminal.print(JSON.stringify(event))
+      if (cli.options.json && event.seq > after) cli.terminal.print(toInertJson(event))
       progress.update({ event })
       // An earlier `run:park` is history: the run has continued since.
       if (event.type === 'run:park' && event.seq >= row.head) return

@@ -1,3 +1,4 @@
+import type { ChangePreview } from '../../../index.ts'
 import type { PermissionCall } from '../../../views/permission-call.ts'
 import { acceptsRule } from '../../../views/permission-call.ts'
 import { displayWidth, toTerminalLine, wrapText } from '../../../views/text-width.ts'
@@ -17,15 +18,39 @@ export function permissionLines(question: string, call: PermissionCall, style: T
   const { tool, subject } = call
   const questionLines = wrapText(`  ${toTerminalLine(question.replace(call.text, () => tool))}`, style.width, 4)
   const subjectLines = subject === undefined ? [] : blockLines(subject, style, [HEAD_LINES, TAIL_LINES])
+  const changeLines = call.change ? diffPreviewLines(call.change, style) : []
   const rule = acceptsRule(call) ? `; or a rule for this run, such as '${tool}(pattern)'` : ''
   const answers = `  allow: this call; always: identical calls in this run; deny${rule}`
-  return [...questionLines, ...subjectLines, ...inputLines(call, style), ...wrapText(answers, style.width, 4)]
+  return [
+    ...questionLines,
+    ...subjectLines,
+    ...changeLines,
+    ...inputLines(call, style),
+    ...wrapText(answers, style.width, 4),
+  ]
+}
+
+/** Texts that a whole diff shows. */
+const SHOWN_BY_DIFF = new Set(['content', 'old_string', 'new_string'])
+const DIFF_HEAD_LINES = 60
+const DIFF_TAIL_LINES = 20
+
+function diffPreviewLines({ diff, is_new, omitted_lines }: ChangePreview, style: TerminalStyle): string[] {
+  const title = is_new ? 'a new file:' : diff === '' ? 'no change to the file' : 'changes to the file:'
+  const left = `… and ${omitted_lines} more lines of the diff; show all with: troupe inbox --json …`
+  return [
+    ...wrapText(`  ${title}`, style.width, 4),
+    ...(diff === '' ? [] : blockLines(diff, style, [DIFF_HEAD_LINES, DIFF_TAIL_LINES])),
+    ...(omitted_lines === undefined ? [] : wrapText(`  ${left}`, style.width, 4)),
+  ]
 }
 
 /** The other input fields, which the approval covers too. The subject of an MCP call already contains all of them. */
-function inputLines({ tool, subject, input }: PermissionCall, style: TerminalStyle) {
+function inputLines({ tool, subject, input, change }: PermissionCall, style: TerminalStyle) {
   if (typeof input !== 'object' || input === null || tool.startsWith('mcp__')) return []
+  const isWhole = change !== undefined && change.omitted_lines === undefined
   return Object.entries(input).flatMap(([key, value]) => {
+    if (isWhole && SHOWN_BY_DIFF.has(key)) return []
     const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
     if (text === subject) return []
     return [

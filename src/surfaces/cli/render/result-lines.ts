@@ -5,7 +5,7 @@ import { permissionCallFrom } from '../../../views/permission-call.ts'
 import { STATUS_GLYPHS } from '../../../views/status-glyphs.ts'
 import { stripControlCharacters, toTerminalLine, truncateToWidth, wrapText } from '../../../views/text-width.ts'
 import { isUndecided } from '../exit-code.ts'
-import { quoteShellWord } from '../program-name.ts'
+import { commandArguments } from '../program-name.ts'
 import { errorLines, labelledLines } from './error-lines.ts'
 import { permissionLines } from './permission-question.ts'
 import type { TerminalStyle } from './styled-line.ts'
@@ -40,9 +40,9 @@ export function nextStepLines(result: RunResult, style: TerminalStyle, canContin
     return result.gates.flatMap((gate) => (isReplyGate(gate) ? replyLines(gate, style) : gateLines(gate, style)))
   }
   if (status === 'pending' || status === 'running')
-    return canContinue ? commandLines(`resume with: troupe resume ${run_id}`, style) : []
+    return canContinue ? commandLines(`resume with: troupe resume ${commandArguments(run_id)}`, style) : []
   if (result.incomplete && canContinue)
-    return commandLines(`some requests failed; repeat them with: troupe resume ${run_id}`, style)
+    return commandLines(`some requests failed; repeat them with: troupe resume ${commandArguments(run_id)}`, style)
   if (status !== 'failed') return []
   const lines = result.error ? errorLines(withRunId(result.error, run_id), style) : []
   if (result.usage.calls === 0) return lines
@@ -104,7 +104,7 @@ interface ReplyDetails {
 
 function replyLines(gate: GateRow, style: TerminalStyle, details: ReplyDetails = {}): string[] {
   const { preview = [], canContinue = true } = details
-  const chat = commandLines(`  or chat with it: troupe chat --resume ${gate.run_id}`, style)
+  const chat = commandLines(`  or chat with it: troupe chat --resume ${commandArguments(gate.run_id)}`, style)
   return [
     renderLine(style, [
       ['yellow', '? '],
@@ -114,7 +114,10 @@ function replyLines(gate: GateRow, style: TerminalStyle, details: ReplyDetails =
     ...preview,
     ...answerHintLines(gate, style, canContinue),
     ...(gate.pending_answer_by === undefined
-      ? [...(canContinue ? chat : []), ...commandLines(`  or end it: troupe answer ${gate.gate_id} ''`, style)]
+      ? [
+          ...(canContinue ? chat : []),
+          ...commandLines(`  or end it: troupe answer ${commandArguments(gate.gate_id)} ''`, style),
+        ]
       : []),
   ]
 }
@@ -133,12 +136,14 @@ function questionLines(question: string, style: TerminalStyle): string[] {
 export function answerHintLines(gate: GateRow, style: TerminalStyle, canContinue = true): string[] {
   if (gate.pending_answer_by !== undefined) {
     const by = toTerminalLine(gate.pending_answer_by)
-    const resume = canContinue ? `; resume with: troupe resume ${gate.run_id}` : ''
+    const resume = canContinue ? `; resume with: troupe resume ${commandArguments(gate.run_id)}` : ''
     return commandLines(`  answered by ${by}${resume}`, style)
   }
   const [first = permissionCallFrom(gate) === undefined ? undefined : 'allow'] = gate.choices ?? []
-  const example = first === undefined ? 'YOUR ANSWER' : quoteShellWord(first)
-  return commandLines(`  answer with: troupe answer ${gate.gate_id} ${example}`, style)
+  // A choice that is not shown as it is cannot be copied either.
+  const isShown = first !== undefined && first !== '' && first === toTerminalLine(first)
+  const words = isShown ? commandArguments(gate.gate_id, first) : `${commandArguments(gate.gate_id)} YOUR ANSWER`
+  return commandLines(`  answer with: troupe answer ${words}`, style)
 }
 
 function commandLines(text: string, style: TerminalStyle): string[] {

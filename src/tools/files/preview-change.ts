@@ -1,0 +1,44 @@
+import { unifiedDiff } from '../../judgement/diff/unified-diff.ts'
+import type { ChangePreview } from '../../kernel/tool.ts'
+import type { FileChange, PreviousContent } from './change-file.ts'
+import { decodeUtf8Strict } from './detect-content.ts'
+import { readFileWithHash } from './file-content.ts'
+import type { FileToolDeps } from './file-tool-deps.ts'
+import { withResolvedPath } from './resolve-path.ts'
+import { parseWorkspacePath } from './workspace-path.ts'
+
+/** Longer files are shown without a diff: comparing them takes too long. */
+const MAX_COMPARED_BYTES = 1_000_000
+const MAX_DIFF_LINES = 500
+const MAX_DIFF_CHARACTERS = 50_000
+
+/** The diff that a change of a file would make now; `undefined` if there is none to show, as for binary files. */
+export async function previewChange(
+  { workspace }: FileToolDeps,
+  file_path: string,
+  makeChange: (before: PreviousContent) => Pick<FileChange, 'content'>,
+): Promise<ChangePreview | undefined> {
+  const target = parseWorkspacePath(workspace, file_path)
+  return withResolvedPath(workspace, { target, purpose: 'read' }, async (resolved) => {
+    const path = resolved.segments.join('/')
+    const current = await readFileWithHash(resolved)
+    const { content } = makeChange(current && { bytes: current.bytes, path })
+    if ((current?.bytes.length ?? 0) + content.length > MAX_COMPARED_BYTES) return undefined
+    const [before, after] = [decodeUtf8Strict(current?.bytes ?? Buffer.alloc(0)), decodeUtf8Strict(content)]
+    if (before === undefined || after === undefined) return undefined
+    return { path, ...(current ? undefined : { is_new: true }), ...boundDiff(unifiedDiff(before, after)) }
+  })
+}
+
+function boundDiff(diff: string): Pick<ChangePreview, 'diff' | 'omitted_lines'> {
+  const lines = diff.split('\n')
+  const shown: string[] = []
+  let characters = 0
+  for (const line of lines) {
+    characters += line.length + 1
+    if (shown.length >= MAX_DIFF_LINES || characters > MAX_DIFF_CHARACTERS) break
+    shown.push(line)
+  }
+  const omitted_lines = lines.length - shown.length
+  return { diff: shown.join('\n'), ...(omitted_lines > 0 ? { omitted_lines } : undefined) }
+}
