@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 /* A provider of the OpenAI chat protocol on loopback. It counts what it was asked and what it would charge, and fails as told. */
 
 export interface WireRequest {
-  /** The name of the agent, from "You are the NAME." in its instructions. */
+  /** The name of the agent, from the last "You are the NAME." in its instructions. */
   agent: string
   /** The number of assistant messages so far, plus one. */
   turn: number
@@ -80,8 +80,8 @@ export async function startWireDouble(reply: WireDouble['reply']): Promise<WireD
 }
 
 function toRequest({ messages = [] }: Partial<Pick<WireRequest, 'messages'>>, count: number): WireRequest {
-  const [system] = messages
-  const agent = /You are the (\w+)\./.exec(JSON.stringify(system?.content ?? ''))?.[1] ?? ''
+  const contents = messages.flatMap(({ role, content }) => (role === 'assistant' ? [] : JSON.stringify(content ?? '')))
+  const [, agent = ''] = [...contents.join('\n').matchAll(/You are the (\w+)\./g)].at(-1) ?? []
   return { agent, turn: messages.filter(({ role }) => role === 'assistant').length + 1, messages, count }
 }
 

@@ -1,38 +1,135 @@
-import { damageTrial, killTrial, limitTrial, outageTrial, seededRandom, Trial } from './trials.ts'
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { SCENARIOS } from './scenarios.ts'
+import type { Baseline } from './trial.ts'
+import { seededRandom, Trial } from './trial.ts'
+import type { Attempt } from './trials.ts'
+import { damageTrial, killTrial, limitTrial, measureBaseline, outageTrial } from './trials.ts'
 
 /*
- * The long version of the fault suite: `npm run faults [-- SCALE [SEED]]`. Prints what was tried and every difference; exits with 1
- * if there is one.
+ * The long version of the fault suite: `npm run faults -- --kills 500 --seed 7`. Prints every trial that differs from undisturbed runs, with how to
+ * repeat it alone, and figures at the end; exits with 1 if there is a difference.
+ *   --kills N --outages N --limits N --store N   how many kills, outages, limit raises and store faults (500, 100, 50, 40)
+ *   --seed N                                     the same trials again
+ *   --part 1/4                                   every fourth trial, a quarter of the plan, for another process or machine
+ *   --results FILE                               one line of JSON per trial; trials in the file are not repeated
+ *   --only outages/17                            this trial alone
  */
 
-const [scale = '1', seed = String(Date.now() % 1_000_000)] = process.argv.slice(2)
-const count = (trials: number) => Math.max(1, Math.round(trials * Number(scale)))
-const plan = [
-  { name: 'kills', trial: killTrial, trials: count(250) },
-  { name: 'outages', trial: outageTrial, trials: count(100) },
-  { name: 'limit raises', trial: limitTrial, trials: count(50) },
-  { name: 'store faults', trial: damageTrial, trials: count(40) },
-]
+const { values } = parseArgs({
+  options: {
+    kills: { type: 'string', default: '500' },
+    outages: { type: 'string', default: '100' },
+    limits: { type: 'string', default: '50' },
+    store: { type: 'string', default: '40' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    part: { type: 'string', default: '1/1' },
+    results: { type: 'string' },
+    only: { type: 'string' },
+  },
+})
 
-let problems = 0
-let kills = 0
-let requests = 0
-console.log(`seed ${seed}`)
-for (const { name, trial: attempt, trials } of plan) {
-  const found: string[] = []
-  const started = performance.now()
-  for (let index = 0; index < trials; index++) {
-    const trial = await Trial.open(seededRandom(Number(seed) + index))
-    const differences = await attempt(trial)
-    kills += trial.kills
-    requests += trial.wire.requests.length
-    if (differences.length > 0) found.push(`  ${name} ${Number(seed) + index}: ${differences.join('; ')}`)
-    await trial.close()
-  }
-  problems += found.length
-  const seconds = Math.round((performance.now() - started) / 1000)
-  console.log(`${name}: ${trials} trials, ${found.length} with differences, ${seconds} s`)
-  for (const line of found) console.log(line)
+interface Outcome {
+  trial: string
+  seed: number
+  scenario: string
+  differences: string[]
+  kills: number
+  requests: number
+  cli: number
+  library: number
+  seconds: number
 }
-console.log(`${kills} kills, ${requests} model requests, ${problems} trials with differences`)
-process.exitCode = problems > 0 ? 1 : 0
+
+interface Plan {
+  name: string
+  attempt: Attempt
+  wanted: number
+  /** How far a trial gets the plan. */
+  counts: (outcome: Outcome) => number
+}
+
+const [part = 1, parts = 1] = values.part.split('/').map(Number)
+const seed = Number(values.seed)
+const share = (wanted: string) => Math.ceil(Number(wanted) / parts)
+const one = () => 1
+const plans: Plan[] = [
+  { name: 'outages', attempt: outageTrial, wanted: share(values.outages), counts: one },
+  { name: 'limits', attempt: limitTrial, wanted: share(values.limits), counts: one },
+  { name: 'store', attempt: damageTrial, wanted: share(values.store), counts: one },
+  { name: 'kills', attempt: killTrial, wanted: share(values.kills), counts: ({ kills }) => kills },
+]
+const outcomes = readOutcomes()
+const baselines = new Map<string, Baseline>()
+
+console.log(`seed ${seed}, part ${part} of ${parts}`)
+for (const plan of plans) await carryOut(plan)
+printFigures()
+
+function readOutcomes(): Map<string, Outcome> {
+  const { results } = values
+  const lines = results !== undefined && existsSync(results) ? readFileSync(results, 'utf8').split('\n') : []
+  const read = lines.flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Outcome]))
+  return new Map(read.filter((outcome) => outcome.seed === seed).map((outcome) => [outcome.trial, outcome]))
+}
+
+async function carryOut(plan: Plan): Promise<void> {
+  let reached = 0
+  for (let index = part - 1; reached < plan.wanted; index += parts) {
+    const name = `${plan.name}/${index}`
+    if (values.only !== undefined && values.only !== name) {
+      // Kills have no fixed number of trials.
+      if (index > 10_000 || !values.only.startsWith(`${plan.name}/`)) return
+      continue
+    }
+    const outcome = outcomes.get(name) ?? (await attemptTrial(plan, index))
+    outcomes.set(name, outcome)
+    reached += plan.counts(outcome)
+    if (values.only !== undefined) return
+  }
+}
+
+async function attemptTrial({ name, attempt }: Plan, index: number): Promise<Outcome> {
+  const scenario = SCENARIOS[index % SCENARIOS.length] as (typeof SCENARIOS)[number]
+  const baseline = baselines.get(scenario.name) ?? (await measureBaseline(scenario))
+  baselines.set(scenario.name, baseline)
+  const started = performance.now()
+  const trial = await Trial.open(scenario, seededRandom(seed * 1_000_003 + index))
+  const differences = await attempt(trial, baseline).catch((thrown: unknown) => [`the trial failed: ${thrown}`])
+  const { kills, processes, wire } = trial
+  const seconds = Math.round((performance.now() - started) / 100) / 10
+  const facts = { kills, requests: wire.requests.length, ...processes, seconds }
+  const outcome = { trial: `${name}/${index}`, seed, scenario: scenario.name, differences, ...facts }
+  await trial.close()
+  if (differences.length > 0) {
+    console.log(`${outcome.trial} (${scenario.name}): ${differences.join('; ').slice(0, 1500)}`)
+    console.log(`  repeat it with: npm run faults -- --seed ${seed} --only ${outcome.trial}`)
+  }
+  if (values.results !== undefined) appendFileSync(values.results, `${JSON.stringify(outcome)}\n`)
+  return outcome
+}
+
+function printFigures(): void {
+  const all = [...outcomes.values()]
+  const sum = (list: readonly Outcome[], count: (outcome: Outcome) => number) =>
+    list.reduce((total, outcome) => total + count(outcome), 0)
+  for (const { name } of plans) {
+    const tried = all.filter(({ trial }) => trial.startsWith(`${name}/`))
+    const different = tried.filter(({ differences }) => differences.length > 0)
+    const scenarios = SCENARIOS.map((scenario) => {
+      const count = tried.filter((outcome) => outcome.scenario === scenario.name).length
+      return `${scenario.name} ${count}`
+    })
+    const seconds = Math.round(sum(tried, (outcome) => outcome.seconds))
+    console.log(
+      `${name}: ${tried.length} trials (${scenarios.join(', ')}), ${different.length} with differences, ${seconds} s`,
+    )
+  }
+  const problems = all.filter(({ differences }) => differences.length > 0).length
+  const processes = `${sum(all, ({ library }) => library)} processes of the library, ${sum(all, ({ cli }) => cli)} of the command line`
+  console.log(
+    `${sum(all, ({ kills }) => kills)} kills, ${processes}, ${sum(all, ({ requests }) => requests)} model requests`,
+  )
+  console.log(`${all.length} trials, ${problems} with differences`)
+  process.exitCode = problems > 0 ? 1 : 0
+}

@@ -1,22 +1,36 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { verifyJournal } from '../../../src/audit/verify-journal.ts'
 import { createTroupe } from '../../../src/index.ts'
 import { trialOptions } from './options.ts'
 
-/** `trial-child.ts FOLDER [LIMITS]` starts the run of the folder, or resumes it with these limits, and prints its result. */
-const [folder = '', limits = '{}'] = process.argv.slice(2)
+/* `trial-child.ts FOLDER REQUEST` starts or resumes a run with the library, or writes `report.json` about all runs of the folder. */
+
+interface ChildRequest {
+  run?: { pattern: string; input: object }
+  resume?: string
+  limits?: Record<string, number | null>
+}
+
+const [folder = '', json = '{}'] = process.argv.slice(2)
+const { run, resume, limits = {} } = JSON.parse(json) as ChildRequest
 const troupe = await createTroupe(trialOptions(folder))
 try {
-  const [run] = await troupe.runs().all()
-  const raised = JSON.parse(limits) as Record<string, number | null>
-  const result = run
-    ? await (await troupe.resume(run.run_id, { force: true, limits: raised })).result
-    : await troupe.run('task', { agent: 'lead', instruction: 'part lead' }, { limits: raised })
-  const row = await troupe.getRun(result.run_id)
-  const findings = verifyJournal(await troupe.events(result.run_id).all())
-  const { output, status, error } = result
-  process.stdout.write(JSON.stringify({ status, output, usage: row.usage, findings, error: error?.code }))
+  if (run) await troupe.run(run.pattern, run.input, { limits })
+  else if (resume) await (await troupe.resume(resume, { force: true, limits })).result
+  else await report()
 } catch (thrown) {
-  process.stdout.write(JSON.stringify({ error: (thrown as { code?: string }).code ?? String(thrown) }))
+  process.stderr.write((thrown as { code?: string }).code ?? String(thrown))
   process.exitCode = 1
 }
 await troupe.close().catch(() => {})
+
+async function report(): Promise<void> {
+  const runs = []
+  for (const row of (await troupe.runs().all()).toReversed()) {
+    const { status, stop_reason, output, error } = await troupe.result(row.run_id)
+    const findings = verifyJournal(await troupe.events(row.run_id).all())
+    runs.push({ status, stop_reason, output, error: error?.message, usage: row.usage, findings })
+  }
+  writeFileSync(join(folder, 'report.json'), JSON.stringify(runs))
+}
