@@ -46,3 +46,18 @@ test('PM29 a granted rule does not open a denied folder to a search', () => {
     decision: 'deny',
   })
 })
+
+test('PM49 a resumed run keeps what it was allowed at its start; rules of the current policy that ask or deny, and a stricter mode, still win', () => {
+  const start = { mode: 'ask', allow: ['Write(notes/*)'] }
+  const decide = (current: object, subject = 'notes/a.txt', runRules: object = start) => {
+    const request = { ...search('Grep', { runRules }), tool: 'Write', subject, acts: true }
+    return createPermissions(current, { aliases: new Map(), agentTools: [], agents: [] }).decide(request).decision
+  }
+  expect(decide({ mode: 'ask' })).toBe('allow')
+  expect(decide({ mode: 'ask' }, 'src/a.ts')).toBe(decide(start, 'src/a.ts'))
+  expect(decide({ mode: 'ask', allow: ['Write(src/*)'] })).not.toBe('allow')
+  expect(decide({ mode: 'ask' }, 'notes/a.txt', { mode: 'ask' })).toBe('ask')
+  expect(decide({ mode: 'ask', ask: ['Write'] })).toBe('ask')
+  expect(decide({ mode: 'ask', deny: ['Write(notes/a.txt)'] })).toBe('deny')
+  expect(decide({ mode: 'read' })).toBe('deny')
+})

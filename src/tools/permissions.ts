@@ -26,7 +26,7 @@ export function createPermissions(policy: Policy, names: KnownNames): Permission
       const { agent, inheritedRules, grantedRules, read_only, isRootAgent, runRules, fingerprint } = request
       const isListedTool = isRootAgent && agent.origin?.by !== 'model' && agent.tools?.includes(request.tool) === true
       const startPolicy = (runRules ?? {}) as Policy
-      const policies = [policy, startPolicy].map(({ mode, ...lists }) =>
+      const policies = [withStartRules(policy, startPolicy), startPolicy].map(({ mode, ...lists }) =>
         isListedTool || !mode ? lists : { ...lists, mode },
       )
       const call = toCheckedCall(request, names)
@@ -43,6 +43,15 @@ export function createPermissions(policy: Policy, names: KnownNames): Permission
     },
     describe: (rules) => describeRules(policy, rules),
   }
+}
+
+/**
+ * What the run was allowed at its start needs no new approval when it is resumed without `allow` rules. Rules of the current policy that ask or deny
+ * still win, and so does a stricter mode.
+ */
+function withStartRules(policy: Policy, start: Policy): Policy {
+  if (policy.mode !== 'ask' || start.mode !== 'ask' || !start.allow || policy.allow?.length) return policy
+  return { ...policy, allow: start.allow }
 }
 
 /** Names of rules in a description: the rest is found out by asking. */

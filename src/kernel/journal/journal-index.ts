@@ -34,6 +34,7 @@ export class JournalIndex {
   /** The keys that each `run:reopen` named. */
   readonly #reopenings: string[][] = []
   readonly #earlierAttempts = new Map<string, EndedModelCall[]>()
+  readonly #failureCounts = new Map<string, number>()
   readonly #grants: string[] = []
   readonly #denials = new Map<string, unknown>()
   readonly #artifacts = new Map<string, ArtifactVersion[]>()
@@ -183,6 +184,11 @@ export class JournalIndex {
     return this.#earlierAttempts.get(key) ?? []
   }
 
+  /** Failures of the request with this key that were retried since the run was resumed for it; a refused feature and a lost request are none. */
+  failureCount(key: string): number {
+    return this.#failureCounts.get(key) ?? 0
+  }
+
   /** Number of requests that began with this key. */
   attemptCount(key: string): number {
     return this.#attemptCounts.get(key) ?? 0
@@ -215,6 +221,7 @@ export class JournalIndex {
     } else if (isEvent(event, 'model:error') && event.data.retry) {
       this.#openings.delete(key)
       this.#earlierAttempts.set(key, [...this.earlierAttempts(key), event])
+      if (!event.data.refused) this.#failureCounts.set(key, this.failureCount(key) + 1)
     } else if (role === 'settles') {
       this.#outcomes.set(key, event)
       this.#progressedSinceAttempt = true
@@ -277,6 +284,7 @@ export class JournalIndex {
     this.#reopenings.push(steps)
     for (const renamed of steps) {
       this.#reopened.add(renamed)
+      this.#failureCounts.delete(renamed)
       const ended = this.#outcomes.get(renamed)
       if (isEvent(ended, 'model:error') || isEvent(ended, 'model:end')) {
         this.#earlierAttempts.set(renamed, [...this.earlierAttempts(renamed), ended])

@@ -49,6 +49,13 @@ test('RE3 after maxAttempts the last error fails the step', async () => {
   expect(events.findLast((event) => event.type === 'model:error')?.data).not.toHaveProperty('retry')
 })
 
+test('RE9 a resumed run has all its attempts again, and a lost request is no failed one', async () => {
+  const { troupe, world, result } = await runWithRules([fails(503, { times: 5 }), succeeds], { maxAttempts: 3 })
+  expect(result).toMatchObject({ status: 'failed', usage: { calls: 3 } })
+  const resumed = await world.runUntil(troupe.resume(result.run_id).then((handle) => handle.result))
+  expect(resumed).toMatchObject({ status: 'completed', usage: { calls: 6 } })
+})
+
 test('RE4 no attempt starts after deadline_ms', async () => {
   const { events } = await runWithRules([fails(503)], { maxAttempts: 50, deadline_ms: 4000 })
   const begins = events.filter((event) => event.type === 'model:begin')

@@ -17,7 +17,7 @@ import type { ModelRequestPlan, ModelRequestScope } from './model-request-plan.t
 import type { ModelBegin } from './model-response.ts'
 import { ModelResponseBuilder } from './model-response.ts'
 import { DEFAULT_IDLE_TIMEOUT_MS, readModelStream } from './model-stream.ts'
-import { recallRefusals, recordRefusal, refusals, withoutRefused } from './refused-features.ts'
+import { recallRefusals, recordRefusal, withoutRefused } from './refused-features.ts'
 import { RequestTracker } from './request-tracker.ts'
 
 /*
@@ -56,25 +56,25 @@ async function requestWithRetries(scope: ModelRequestScope, plan: ModelRequestPl
   let attempt = journalIndex.attemptCount(plan.key)
   const earlier = journalIndex.earlierAttempts(plan.key)
   recallRefusals(execution, earlier)
-  let refused = refusals(earlier).length
+  let failures = journalIndex.failureCount(plan.key)
   const last = earlier.at(-1)
   let retry = isEvent(last, 'model:error') ? last.data.retry : undefined
   for (;;) {
     attempt += 1
-    const event = await attemptRequest(await scopeForRetry(scope, retry), plan, { attempt, refused, started })
+    const event = await attemptRequest(await scopeForRetry(scope, retry), plan, { attempt, failures, started })
     // Applied before the abort check: a response that arrived in spite of the abort was paid for.
     applyEvent(session, event)
     if (signal.aborted) throw signal.reason
     if (!isEvent(event, 'model:error') || !event.data.retry) return event
     retry = event.data.retry
-    if (event.data.refused) refused += 1
+    if (!event.data.refused) failures += 1
   }
 }
 
 interface AttemptInfo {
   attempt: number
-  /** The attempts before it whose request the server refused in part. */
-  refused: number
+  /** The attempts before it that failed, since the run was resumed for this request. */
+  failures: number
   started: number
 }
 
@@ -82,7 +82,7 @@ interface AttemptInfo {
 async function attemptRequest(
   scope: ModelRequestScope,
   plan: ModelRequestPlan,
-  { attempt, refused, started }: AttemptInfo,
+  { attempt, failures, started }: AttemptInfo,
 ): Promise<Event> {
   const { execution, signal, modelName } = scope
   const { key, phase } = plan
@@ -113,7 +113,7 @@ async function attemptRequest(
     begin,
     request,
     maxOutput: reservation.output,
-    failures: attempt - refused,
+    failures: failures + 1,
     started,
   })
   execution.budget.settle(reservation, event)

@@ -24,8 +24,11 @@ export async function measureBaseline(scenario: Scenario): Promise<Baseline> {
   return baseline
 }
 
-/** How the end differs from that of undisturbed runs. `exact`: nothing was lost in flight, so that the usage is what was served. */
-async function differences(trial: Trial, baseline: Baseline, exact: boolean): Promise<string[]> {
+/** `exact`: what was served. `lost`: requests in flight are counted apart. `estimated`: connections broke, and what they can have cost is counted. */
+type UsageRule = 'exact' | 'lost' | 'estimated'
+
+/** How the end differs from that of undisturbed runs. */
+async function differences(trial: Trial, baseline: Baseline, rule: UsageRule): Promise<string[]> {
   const runs = await trial.report()
   const acts = trial.acts()
   const repeated = acts.filter((name, index) => acts.indexOf(name) !== index)
@@ -43,9 +46,9 @@ async function differences(trial: Trial, baseline: Baseline, exact: boolean): Pr
     ...(actual === expected ? [] : [`output ${actual}`]),
     ...(repeated.length > 0 ? [`repeated: ${repeated.join(', ')}`] : []),
     ...(missing.length > 0 ? [`missing: ${missing.join(', ')}`] : []),
-    ...(settled > served ? [`${settled} tokens counted, only ${served} served`] : []),
+    ...(rule !== 'estimated' && settled > served ? [`${settled} tokens counted, only ${served} served`] : []),
     ...(settled + lost < served ? [`${settled} tokens counted and ${lost} lost, ${served} served`] : []),
-    ...(exact && settled !== served ? [`${settled} tokens counted, ${served} served`] : []),
+    ...(rule === 'exact' && settled !== served ? [`${settled} tokens counted, ${served} served`] : []),
     ...runs.flatMap(({ findings }) => (findings.length > 0 ? [`findings: ${JSON.stringify(findings)}`] : [])),
   ]
 }
@@ -54,7 +57,7 @@ async function differences(trial: Trial, baseline: Baseline, exact: boolean): Pr
 export const killTrial: Attempt = async (trial, baseline) => {
   for (let kill = 0; kill < 3; kill++) await trial.kill(trial.pick(Math.max(2, baseline.requests - 1)))
   const error = await trial.finish()
-  return [...(error ? [error] : []), ...(await differences(trial, baseline, trial.kills === 0))]
+  return [...(error ? [error] : []), ...(await differences(trial, baseline, trial.kills === 0 ? 'exact' : 'lost'))]
 }
 
 /** Refusals are not retried; the others are, after a pause, so that they are rarer here. */
@@ -76,7 +79,10 @@ export const outageTrial: Attempt = async (trial, baseline) => {
   for (let run = 0; run < scenario.inputs.length; run++) await trial.advance()?.done
   wire.reply = reply
   const error = await trial.finish()
-  return [...(error ? [error] : []), ...(await differences(trial, baseline, outage.reset === undefined))]
+  return [
+    ...(error ? [error] : []),
+    ...(await differences(trial, baseline, outage.reset === undefined ? 'exact' : 'estimated')),
+  ]
 }
 
 /** A limit stops the run, and it is resumed with a higher one. */
@@ -84,7 +90,7 @@ export const limitTrial: Attempt = async (trial, baseline) => {
   const limits = trial.random() < 0.5 ? { calls: 1 + trial.pick(baseline.requests) } : { tokens: 40_000 }
   await trial.advance(limits)?.done
   const error = await trial.finish({ calls: 500, tokens: 50_000_000 })
-  return [...(error ? [error] : []), ...(await differences(trial, baseline, true))]
+  return [...(error ? [error] : []), ...(await differences(trial, baseline, 'exact'))]
 }
 
 const DAMAGE: readonly ((seq: number) => string)[] = [
