@@ -150,7 +150,7 @@ function paintTitles(context: Context, frame: Frame, brush: RowBrush): void {
 }
 
 export function sessionTitle({ title, result, vote }: TimelineSession): string {
-  return vote?.text || result || title
+  return vote?.text || title || result || ''
 }
 
 /** A flag: filled for the position that won, hollow for dissent. */

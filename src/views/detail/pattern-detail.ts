@@ -1,11 +1,13 @@
-import type { Event } from '../../kernel/event.ts'
+import type { Event, EventOf } from '../../kernel/event.ts'
+import { isEvent } from '../../kernel/event.ts'
+import type { PanelBlock } from '../../kernel/panel.ts'
 import type { EventExplanation } from '../../kernel/pattern-view.ts'
 import { isPatternEvent, runViewFrom } from '../run-reducer.ts'
 import type { Detail, DetailSection } from './detail.ts'
 import type { DetailScope } from './detail-scope.ts'
 import { eventIndex } from './event-index.ts'
 import { endOf, laneLabel, segmentEvents } from './timeline-rows.ts'
-import { valueBlocks } from './value-blocks.ts'
+import { isObject, valueBlocks } from './value-blocks.ts'
 
 /* Handoffs, messages and votes: rows that an event of a pattern made, explained by the view of that pattern. */
 
@@ -74,8 +76,48 @@ export function messageDetail(scope: DetailScope, id: string): Detail | undefine
       { label: 'at', value: row.at, unit: 'time' },
       { label: 'type', value: row.type, unit: 'code' },
     ],
-    sections: eventSections(scope, event, explanation),
+    sections: [
+      ...wordSections(scope, event, laneLabel(timeline, row.from)),
+      ...(isSessionEvent(event) ? [] : eventSections(scope, event, explanation)),
+    ],
     json: event ? [event] : [],
+  }
+}
+
+function isSessionEvent(event: Event | undefined): boolean {
+  return event !== undefined && (isEvent(event, 'session:end') || isEvent(event, 'session:input'))
+}
+
+/** The whole message between sessions: a task, or the words of an agent as a claim. */
+function wordSections({ redact }: DetailScope, event: Event | undefined, from: string | null): DetailSection[] {
+  if (!event) return []
+  if (isEvent(event, 'session:input')) {
+    const { text } = redact({ text: inputText(event.data.message) })
+    return [{ title: 'Task', blocks: [{ kind: 'code', text }] }]
+  }
+  if (!isEvent(event, 'session:end')) return []
+  const { text, error } = redact(event.data)
+  const fields = parseObject(text)
+  const words: PanelBlock[] = fields
+    ? valueBlocks(fields)
+    : [{ kind: 'text', text, ...(from === null ? undefined : { claimed_by: from }) }]
+  return [
+    ...(text === '' ? [] : [{ title: 'Answer', blocks: words }]),
+    ...(error === null ? [] : [{ title: 'Error', tone: 'bad' as const, blocks: valueBlocks(error) }]),
+  ]
+}
+
+function inputText({ content }: EventOf<'session:input'>['data']['message']): string {
+  return content.flatMap((part) => (part.type === 'text' ? part.text : [])).join('\n')
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  if (!text.trimStart().startsWith('{')) return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
   }
 }
 

@@ -59,20 +59,23 @@ export const buildRules = [
     { text: 'The importer first.', toolCalls: [read('src/importer.ts')], delayMs: 1_100 },
     { object: PLAN, delayMs: 1_900 },
   ]),
-  ...turns('developer', '<required_changes>', work('src/import-preview.ts', fixed, 'Deleted rows are listed, too.')),
+  ...turns('developer', '<required_changes>', [
+    { toolCalls: [read('src/import-preview.ts')], delayMs: 900 },
+    { toolCalls: [write('src/import-preview.ts', fixed)], delayMs: 1_900 },
+    done('Deleted rows are listed, too.'),
+  ]),
   ...turns('developer', 'T1: ', work('src/import-preview.ts', first, 'Wrote src/import-preview.ts.')),
   ...turns('developer', 'T2: ', work('src/importer.ts', option, 'Added the option to src/importer.ts.')),
   ...turns('developer', 'T3: ', work('docs/preview.md', '# Preview an import\n', 'Wrote docs/preview.md.')),
+  {
+    when: { agent: 'reviewer', says: 'deleted: \\[\\]' },
+    reply: { object: { verdict: 'approved', summary: 'Complete now.', findings: [] }, delayMs: 1_800 },
+  },
   {
     when: { agent: 'reviewer', says: 'preview mode' },
     reply: {
       object: { verdict: 'changes_requested', summary: 'One part is missing.', findings: [FINDING] },
       delayMs: 2_400,
     },
-    times: 1,
-  },
-  {
-    when: { agent: 'reviewer', says: 'preview mode' },
-    reply: { object: { verdict: 'approved', summary: 'Complete now.', findings: [] }, delayMs: 1_800 },
   },
 ]
