@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import { expect, test, vi } from 'vitest'
 import { requireProgram } from '../support/require-program.ts'
+import { seriousIssues } from './axe.ts'
 import { launchBrowser, openPage, saveScreenshot } from './browser.ts'
 
 /*
@@ -10,12 +11,12 @@ import { launchBrowser, openPage, saveScreenshot } from './browser.ts'
  * TROUPE_SCREENSHOTS=docs/images npx vitest run test/browser/demo-pictures.test.ts
  */
 
-vi.setConfig({ testTimeout: 120_000 })
+vi.setConfig({ testTimeout: 240_000 })
 
 const MAIN = fileURLToPath(new URL('../../src/surfaces/cli/main.ts', import.meta.url))
 const TITLE = 'Add password reset by e-mail'
 
-test('the demo is watched, answered with a key and finished; nothing fails to load', async () => {
+test('the demo is watched, answered with a key and finished; nothing fails to load, and the pages of all patterns are accessible', async () => {
   requireProgram('chromium')
   const child = spawn(process.execPath, [MAIN, 'demo', '--serve', '--port', '0', '--json'], {
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -30,15 +31,18 @@ test('the demo is watched, answered with a key and finished; nothing fails to lo
       if (response.status() >= 400) failed.push(`${response.status()} ${response.url()}`)
     })
     await page.getByText('asks: May implementer call Edit(package.json)?').waitFor({ timeout: 60_000 })
+    await page.getByText('asks: Approve this plan?').waitFor({ timeout: 60_000 })
     await page.keyboard.press('g')
     await page.keyboard.press('i')
-    await page.getByRole('heading', { name: 'May implementer call Edit(package.json)?' }).waitFor()
+    await page.getByRole('heading', { name: 'Approve this plan?' }).waitFor()
+    await page.getByRole('cell', { name: 'Compute the changes', exact: true }).waitFor()
+    await saveInBothThemes(page, 'inbox')
     // The keys are held back for a moment after the page last moved.
     const isAnswered = async () => {
       await page.keyboard.press('a')
       return (await page.title()) === 'Inbox · Troupe' || (await page.getByText('No open questions').count()) > 0
     }
-    await expect.poll(isAnswered, { timeout: 20_000, interval: 300 }).toBe(true)
+    await expect.poll(isAnswered, { timeout: 40_000, interval: 300 }).toBe(true)
     await page.keyboard.press('g')
     await page.keyboard.press('r')
     const row = page.locator('.run-row', { hasText: TITLE })
@@ -47,7 +51,8 @@ test('the demo is watched, answered with a key and finished; nothing fails to lo
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: TITLE }).waitFor()
     await page.getByText('Done. Tokens are hashed').first().waitFor()
-    await savePictures(page)
+    await saveInBothThemes(page, 'swimlanes')
+    await checkPatternPages(page, address)
     expect({ problems, failed }).toEqual({ problems: [], failed: [] })
   } finally {
     await browser.close()
@@ -56,12 +61,46 @@ test('the demo is watched, answered with a key and finished; nothing fails to lo
   }
 })
 
-async function savePictures(page: Page): Promise<void> {
+const PATTERN_PAGES = [
+  {
+    title: 'Add a preview mode to the importer',
+    tab: 'Plan and review',
+    text: 'Scope and dependencies',
+    name: 'build-plan',
+  },
+  { title: 'Why did the latency', tab: 'Consultations', text: 'Who asked whom', name: 'consultations' },
+  { title: 'Refund the disputed charge', tab: 'Handoffs', text: 'Members and handoffs', name: 'handoffs' },
+  { title: 'Token bucket or sliding window', tab: 'Agreement', text: 'Positions', name: 'agreement' },
+]
+
+/** The pages that patterns bring: they load, fit and have no serious issue, in both themes. */
+async function checkPatternPages(page: Page, address: string): Promise<void> {
+  for (const { title, tab, text, name } of PATTERN_PAGES) {
+    await page.goto(`${address}/runs`)
+    const row = page.locator('.run-row', { hasText: title })
+    // A picture of a build shows it with its review.
+    if (process.env.TROUPE_SCREENSHOTS) await row.getByText('Completed').waitFor({ timeout: 90_000 })
+    await row.click()
+    await page.keyboard.press('Enter')
+    if (name === 'build-plan') await saveInBothThemes(page, 'build')
+    await page.locator('.run-tabs').getByRole('link', { name: tab }).click()
+    await page.getByRole('heading', { name: text }).waitFor()
+    await saveInBothThemes(page, name)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      expect(await seriousIssues(page), `${tab}, ${colorScheme}`).toEqual([])
+    }
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), tab).toBeLessThanOrEqual(0)
+  }
+}
+
+async function saveInBothThemes(page: Page, name: string): Promise<void> {
+  if (!process.env.TROUPE_SCREENSHOTS) return
   await page.mouse.move(0, 0)
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })
     await page.evaluate('new Promise((resolve) => setTimeout(() => requestAnimationFrame(resolve), 600))')
-    await saveScreenshot(page, `swimlanes-${colorScheme}`)
+    await saveScreenshot(page, `${name}-${colorScheme}`)
   }
 }
 

@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { findProgram } from '../../src/tools/search/ripgrep.ts'
 import { requireProgram } from '../support/require-program.ts'
+import { seriousIssues } from './axe.ts'
 import { collectProblems, launchBrowser, openPage, saveScreenshot } from './browser.ts'
 import { sampleScript } from './sample-runs.ts'
 import type { ServeProcess } from './serve-process.ts'
@@ -128,17 +127,6 @@ test('WB18 an answer to a question that has changed is refused; the page says so
 
 async function pressKeys(page: Page, ...keys: readonly string[]): Promise<void> {
   for (const key of keys) await page.keyboard.press(key)
-}
-
-const axe = () => readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-async function seriousIssues(page: Page): Promise<string[]> {
-  await page.evaluate(axe())
-  const found = await page.evaluate(`axe.run(document, { resultTypes: ['violations'] })`)
-  const { violations } = found as { violations: { id: string; impact: string; nodes: { html: string }[] }[] }
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
 }
 
 test('WB19 axe finds no serious issue on runs, inbox and metrics, in both themes and at 400 px', async () => {

@@ -1,6 +1,4 @@
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
@@ -8,6 +6,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { findProgram } from '../../src/tools/search/ripgrep.ts'
 import { requireProgram } from '../support/require-program.ts'
+import { seriousIssues } from './axe.ts'
 import { launchBrowser, openPage } from './browser.ts'
 import type { ServeProcess } from './serve-process.ts'
 import { startServe } from './serve-process.ts'
@@ -159,12 +158,3 @@ test('WR23 an export opens from disk with the same views, makes no request, offe
   expect(requests).toEqual([pathToFileURL(file).href])
   await context.close()
 })
-
-async function seriousIssues(page: Page): Promise<string[]> {
-  await page.evaluate(readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'))
-  const found = await page.evaluate(`axe.run(document, { resultTypes: ['violations'] })`)
-  const { violations } = found as { violations: { id: string; impact: string; nodes: { html: string }[] }[] }
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 120)}`)
-}

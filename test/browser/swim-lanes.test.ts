@@ -179,3 +179,40 @@ test('WL22 a page of 400 px shows monograms, hides the legend and does not scrol
   expect(await page.locator('.lanes-legend').isVisible()).toBe(false)
   expect(problems).toEqual([])
 })
+
+test('WL25 two fingers zoom at their middle, and the window of the minimap drags and resizes', async () => {
+  await using opened = await openLanes('build')
+  const { page, context } = opened
+  const range = async () => (await handle(page)).range as [number, number] | null
+  const plot = await page.locator('.lanes-plot').boundingBox()
+  const minimap = await page.locator('.minimap').boundingBox()
+  if (!plot || !minimap) throw new Error('the page has no lanes')
+  const client = await context.newCDPSession(page)
+  const touch = (type: string, ...xs: number[]) =>
+    client.send('Input.dispatchTouchEvent', {
+      type: type as 'touchStart',
+      touchPoints: xs.map((x, id) => ({ x: plot.x + x, y: plot.y + 200, id })),
+    })
+  await touch('touchStart', 380, 420)
+  for (const spread of [40, 80, 120, 160]) await touch('touchMove', 400 - spread, 400 + spread)
+  await touch('touchEnd')
+  await expect.poll(range, { timeout: 10_000 }).not.toBeNull()
+  const [from = 0, to = 0] = (await range()) ?? []
+  const y = minimap.y + minimap.height / 2
+  const drag = async (x: number, by: number) => {
+    await page.mouse.move(x, y)
+    await page.mouse.down()
+    await page.mouse.move(x + by, y, { steps: 4 })
+    await page.mouse.up()
+  }
+  await page.keyboard.press('0')
+  const end = async () => ((await range()) ?? [0, Number.POSITIVE_INFINITY])[1]
+  await expect.poll(end, { timeout: 10_000 }).toBeGreaterThan(Math.max(to, BUILD_SAMPLE_NOW - 1_000))
+  await drag(minimap.x + minimap.width - 2, -300)
+  await expect.poll(end, { timeout: 10_000 }).toBeLessThan(BUILD_SAMPLE_NOW - 60_000)
+  const [left = 0, right = 0] = (await range()) ?? []
+  await drag(minimap.x + 100, 120)
+  await expect.poll(async () => ((await range()) ?? [0, 0])[0], { timeout: 10_000 }).toBeGreaterThan(left)
+  expect(to - from).toBeGreaterThan(0)
+  expect(right).toBeGreaterThan(left)
+})

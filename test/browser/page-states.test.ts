@@ -1,0 +1,153 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { findProgram } from '../../src/tools/search/ripgrep.ts'
+import { requireProgram } from '../support/require-program.ts'
+import { seriousIssues } from './axe.ts'
+import { launchBrowser, openPage } from './browser.ts'
+import { sampleScript } from './sample-runs.ts'
+import type { ServeProcess } from './serve-process.ts'
+import { startServe } from './serve-process.ts'
+
+/* What the page shows when there is nothing, too much or something wrong. One browser and one server for the file. */
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+
+/** A request that takes longer than the test. */
+const LONG = { when: { says: 'for long' }, reply: { text: 'At last.', delayMs: 600_000 } }
+
+let browser: Browser
+let serve: ServeProcess
+
+beforeAll(async () => {
+  if (findProgram('chromium') === undefined) return
+  ;[browser, serve] = await Promise.all([
+    launchBrowser(),
+    startServe({ script: { rules: [LONG, ...sampleScript.rules] } }),
+  ])
+})
+afterAll(async () => {
+  await browser?.close()
+  await serve?.[Symbol.asyncDispose]()
+})
+
+/** The requests for the list of runs. */
+const LIST = /\/api\/runs\?/
+
+const open = (path: string, options: Parameters<typeof openPage>[2] = {}) =>
+  openPage(browser, serve.pageAddress.replace('/#', `${path}#`), options)
+const start = async (instruction: string, tags: readonly string[] = []) => {
+  const input = { agent: 'default', instruction }
+  return (await serve.api<{ run_id: string }>('POST', '/api/patterns/task/runs', { input, tags })).run_id
+}
+const ended = (run_id: string) =>
+  expect
+    .poll(async () => (await serve.api<{ status: string }>('GET', `/api/runs/${run_id}`)).status, { timeout: 60_000 })
+    .toMatch(/completed|failed/)
+
+test('WB23 without runs, without a match and without questions, the page says what to do', async () => {
+  requireProgram('chromium')
+  await using opened = await open('/runs')
+  const { page, problems } = opened
+  await page.getByText('No runs yet.').waitFor()
+  await page.getByText('It appears here at once.').waitFor()
+  await page.goto(`${serve.address}/inbox`)
+  await page.getByText('No open questions.').waitFor()
+  await page.goto(`${serve.address}/runs?q=state:failed%20tag:portal`)
+  await page.getByText('Nothing matches state:failed tag:portal.').waitFor()
+  await page.locator('.button', { hasText: 'Clear the filter' }).click()
+  await page.getByText('No runs yet.').waitFor()
+  await page.goto(`${serve.address}/runs/r_000000000000`)
+  await page.getByText('There is no such run.').waitFor()
+  expect(problems).toEqual([])
+})
+
+test('WB24 when the list or a run cannot be loaded, the page says so, and Try again loads it', async () => {
+  requireProgram('chromium')
+  await using opened = await open('/inbox')
+  const { page } = opened
+  const refuse = {
+    status: 503,
+    contentType: 'application/json',
+    body: '{"error":{"code":"store_failed","message":"the disk is full"}}',
+  }
+  await page.getByText('No open questions.').waitFor()
+  await page.route(LIST, (route) => route.fulfill(refuse))
+  await page.keyboard.press('g')
+  await page.keyboard.press('r')
+  await page.getByText('The runs cannot be loaded.').waitFor()
+  await page.getByText('the disk is full').waitFor()
+  await page.unroute(LIST)
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.getByText('No runs yet.').waitFor()
+})
+
+test('WB25 a run that is deleted while it is watched stays as it was, with a notice', async () => {
+  requireProgram('chromium')
+  const run_id = await start('Summarise it')
+  await ended(run_id)
+  await using opened = await open(`/runs/${run_id}`)
+  const { page } = opened
+  await page.locator('.agent-card').first().waitFor()
+  const main = fileURLToPath(new URL('../../src/surfaces/cli/main.ts', import.meta.url))
+  const args = [main, 'delete', run_id, '--yes', '--store', join(serve.folder, 'store')]
+  await promisify(execFile)(process.execPath, args, { env: { PATH: process.env.PATH, HOME: serve.folder } })
+  await page.getByText('This run was deleted while you watched.').waitFor({ timeout: 60_000 })
+  expect(await page.locator('.agent-card').count()).toBe(1)
+})
+
+test('WB26 long titles, tags and names are cut or wrapped: no page is wider than the window', async () => {
+  requireProgram('chromium')
+  const word = 'Donaudampfschifffahrtsgesellschaftskapitänspatent'.repeat(6)
+  const run_id = await start(`${word} ${'and more '.repeat(60)}`, [
+    'a-tag-of-some-length-that-nobody-would-give-to-a-run',
+    'b',
+  ])
+  await ended(run_id)
+  await using opened = await open('/runs', { viewport: { width: 400, height: 800 } })
+  const { page } = opened
+  const excess = () => page.evaluate('document.documentElement.scrollWidth - innerWidth')
+  await page.locator('.run-row').first().waitFor()
+  expect(await excess(), 'runs').toBeLessThanOrEqual(0)
+  for (const path of ['?at=agent:default', '/messages']) {
+    await page.goto(`${serve.address}/runs/${run_id}${path}`)
+    await page.locator('.agent-card, .message-row').first().waitFor()
+    expect(await excess(), path).toBeLessThanOrEqual(0)
+  }
+})
+
+test('WB27 forced colours keep the edges of controls and the selection; with reduced motion nothing moves by itself', async () => {
+  requireProgram('chromium')
+  await start('work for long')
+  await using opened = await open('/runs', { forcedColors: 'active', reducedMotion: 'reduce' })
+  const { page } = opened
+  await page.locator('.run-row .state-running').first().waitFor()
+  await page.locator('.run-row .monogram').first().waitFor()
+  expect(await page.evaluate('document.getAnimations().length')).toBe(0)
+  const edge = await page.evaluate("getComputedStyle(document.querySelector('.run-row .monogram')).borderTopWidth")
+  expect(edge).toBe('1px')
+  await page.keyboard.press('j')
+  const outline = await page.evaluate(
+    'getComputedStyle(document.querySelector(\'[aria-current], [aria-selected="true"]\')).outlineStyle',
+  )
+  expect(outline).toBe('solid')
+  expect(await seriousIssues(page)).toEqual([])
+})
+
+test('WB28 full-text search and tags find a run, and each filter has an address', async () => {
+  requireProgram('chromium')
+  const run_id = await start('Find the narwhal in the logs', ['sea'])
+  await ended(run_id)
+  await using opened = await open('/runs')
+  const { page } = opened
+  await page.locator('.run-row', { hasText: 'narwhal' }).waitFor()
+  await page.keyboard.press('/')
+  await page.keyboard.type('tag:sea narwhal')
+  await page.waitForURL(/q=tag.*narwhal/)
+  await expect.poll(() => page.locator('.run-row').count(), { timeout: 20_000 }).toBe(1)
+  await page.reload()
+  await page.locator('.run-row', { hasText: 'narwhal' }).waitFor()
+})
