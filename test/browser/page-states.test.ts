@@ -48,7 +48,7 @@ const ended = (run_id: string) =>
     .poll(async () => (await serve.api<{ status: string }>('GET', `/api/runs/${run_id}`)).status, { timeout: 60_000 })
     .toMatch(/completed|failed/)
 
-test('WB23 without runs, without a match and without questions, the page says what to do', async () => {
+test('WB30 without runs, without a match and without questions, the page says what to do', async () => {
   requireProgram('chromium')
   await using opened = await open('/runs')
   const { page, problems } = opened
@@ -65,7 +65,7 @@ test('WB23 without runs, without a match and without questions, the page says wh
   expect(problems).toEqual([])
 })
 
-test('WB24 when the list or a run cannot be loaded, the page says so, and Try again loads it', async () => {
+test('WB31 when the list or a run cannot be loaded, the page says so, and Try again loads it', async () => {
   requireProgram('chromium')
   await using opened = await open('/inbox')
   const { page } = opened
@@ -85,7 +85,7 @@ test('WB24 when the list or a run cannot be loaded, the page says so, and Try ag
   await page.getByText('No runs yet.').waitFor()
 })
 
-test('WB25 a run that is deleted while it is watched stays as it was, with a notice', async () => {
+test('WB32 a run that is deleted while it is watched stays as it was, with a notice', async () => {
   requireProgram('chromium')
   const run_id = await start('Summarise it')
   await ended(run_id)
@@ -99,7 +99,7 @@ test('WB25 a run that is deleted while it is watched stays as it was, with a not
   expect(await page.locator('.agent-card').count()).toBe(1)
 })
 
-test('WB26 long titles, tags and names are cut or wrapped: no page is wider than the window', async () => {
+test('WB33 long titles, tags and names are cut or wrapped: no page is wider than the window', async () => {
   requireProgram('chromium')
   const word = 'Donaudampfschifffahrtsgesellschaftskapitänspatent'.repeat(6)
   const run_id = await start(`${word} ${'and more '.repeat(60)}`, [
@@ -119,7 +119,7 @@ test('WB26 long titles, tags and names are cut or wrapped: no page is wider than
   }
 })
 
-test('WB27 forced colours keep the edges of controls and the selection; with reduced motion nothing moves by itself', async () => {
+test('WB34 forced colours keep the edges of controls and the selection; with reduced motion nothing moves by itself', async () => {
   requireProgram('chromium')
   await start('work for long')
   await using opened = await open('/runs', { forcedColors: 'active', reducedMotion: 'reduce' })
@@ -137,7 +137,7 @@ test('WB27 forced colours keep the edges of controls and the selection; with red
   expect(await seriousIssues(page)).toEqual([])
 })
 
-test('WB28 full-text search and tags find a run, and each filter has an address', async () => {
+test('WB35 full-text search and tags find a run, and each filter has an address', async () => {
   requireProgram('chromium')
   const run_id = await start('Find the narwhal in the logs', ['sea'])
   await ended(run_id)

@@ -93,7 +93,7 @@ function wordSections({ redact }: DetailScope, event: Event | undefined, from: s
   if (!event) return []
   if (isEvent(event, 'session:input')) {
     const { text } = redact({ text: inputText(event.data.message) })
-    return [{ title: 'Task', blocks: [{ kind: 'code', text }] }]
+    return [{ title: 'Instruction', blocks: [{ kind: 'code', text }] }]
   }
   if (!isEvent(event, 'session:end')) return []
   const { text, error } = redact(event.data)
