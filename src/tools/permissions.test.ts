@@ -47,7 +47,7 @@ test('PM29 a granted rule does not open a denied folder to a search', () => {
   })
 })
 
-test('PM60 a resumed run keeps what it was allowed at its start; rules of the current policy that ask or deny, and a stricter mode, still win', () => {
+test('PM50 a resumed run keeps what it was allowed at its start; rules of the current policy that ask or deny, and a stricter mode, still win', () => {
   const start = { mode: 'ask', allow: ['Write(notes/*)'] }
   const decide = (current: object, subject = 'notes/a.txt', runRules: object = start) => {
     const request = { ...search('Grep', { runRules }), tool: 'Write', subject, acts: true }
