@@ -64,9 +64,11 @@ export async function forkRun(deps: ForkDeps, run_id: string, request: ForkReque
   return fork
 }
 
+const ATTEMPT_EVENTS: ReadonlySet<string> = new Set(['run:attempt', 'run:park', 'run:interrupt', 'run:clock'])
+
 /** Drops the bookkeeping of attempts and the model requests that were in flight at the cut. */
 function isKept(event: Event, events: readonly Event[], cut: number): boolean {
-  if (isEvent(event, 'run:attempt') || isEvent(event, 'run:park') || isEvent(event, 'run:interrupt')) return false
+  if (ATTEMPT_EVENTS.has(event.type)) return false
   if (!isEvent(event, 'model:begin')) return true
   const { key, attempt } = event.data
   return events

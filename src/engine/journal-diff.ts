@@ -54,6 +54,7 @@ const BOOKKEEPING = new Set<EventType>([
   'run:attempt',
   'run:park',
   'run:interrupt',
+  'run:clock',
   'run:reopen',
   'model:lost',
   'tool:progress',

@@ -12,6 +12,7 @@ export function realWorld(): World {
   const randomBytes = randomPool()
   return {
     now: () => Date.now(),
+    monotonic: () => performance.now(),
     sleep,
     after,
     defer: (task) => void setImmediate(task),

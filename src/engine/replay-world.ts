@@ -33,6 +33,7 @@ export function replayWorld(start: number): ReplayWorld {
   }
   return {
     now: () => now,
+    monotonic: () => now,
     random: () => 0.5,
     randomHex: (bytes) => '0'.repeat(bytes * 2),
     defer: (task) => void setImmediate(task),

@@ -5,10 +5,10 @@ import type { Artifact } from './artifact.ts'
 import type { Attachment } from './attachment.ts'
 import type { Gate, GateAnswer } from './gate.ts'
 import type { Limits } from './limits.ts'
-import type { AssistantMessage, ModelStop, RefusedFeature, Usage, UserMessage } from './model.ts'
+import type { AssistantMessage, Usage, UserMessage } from './model.ts'
+import type { ModelEnd, ModelError } from './model-event.ts'
 import type { PlanEntry } from './performer.ts'
 import type { SessionWorktree, WorktreeResult } from './repository.ts'
-import type { RetryAttempt } from './retry-policy.ts'
 import type { RunContextData } from './run-metadata.ts'
 import type { RunNeeds } from './run-needs.ts'
 import type { QueuePlace } from './session/session-queue.ts'
@@ -238,6 +238,8 @@ export interface EventData {
   'run:reopen': { key: string | null; additional_keys?: string[]; limits: Limits; force?: true }
   'run:park': { gates: string[] }
   'run:interrupt': { reason: string }
+  /** The clock jumped forward: the machine was suspended, or the clock was set. That time is not working time. */
+  'run:clock': { jump_ms: number }
   /** `by` is absent for `user`. */
   'run:cancel': { reason: string; by?: string }
   /** `command` is the id of the stored command, for deduplication. */
@@ -261,37 +263,8 @@ export interface EventData {
     /** Set if `limits.usd` does not count the call, because the price of the model is unknown. */
     unpriced?: true
   }
-  'model:end': {
-    key: string
-    attempt: number
-    message: AssistantMessage
-    stop: ModelStop
-    usage: Usage
-    usd: number | null
-    estimated?: true
-    /** Figures of the provider that cannot be true; `usage` is an estimate instead. */
-    refused_usage?: string
-    /** Set if the model sent more than `max_output` allows: the rest was not read. */
-    cut_off?: true
-    mark?: string
-    phase?: 'summary'
-  }
-  'model:error': {
-    key: string
-    attempt: number
-    error: ErrorRecord
-    /** The text received before the error. */
-    partial_text: string
-    /** The part of the request that the server does not accept; the retry leaves it out. */
-    refused?: RefusedFeature
-    /** Set if the call is retried; this error then does not settle the step. */
-    retry?: RetryAttempt
-    usage: Usage
-    usd: number | null
-    estimated?: true
-    refused_usage?: string
-    mark?: string
-  }
+  'model:end': ModelEnd
+  'model:error': ModelError
   /** A call without an outcome, counted at what the provider can have charged: at most its reservation. */
   'model:lost': {
     key: string
@@ -328,6 +301,7 @@ const EVENT_ROLES: Readonly<Record<keyof EventData, 'opens' | 'settles' | 'notes
   'run:reopen': 'notes',
   'run:park': 'notes',
   'run:interrupt': 'notes',
+  'run:clock': 'notes',
   'run:cancel': 'notes',
   'run:steer': 'notes',
   'run:end': 'notes',

@@ -5,6 +5,8 @@
 export interface World {
   /** Wall clock time in milliseconds since the epoch. */
   now(): number
+  /** Milliseconds for measuring durations: a clock that is set does not move them, and on Linux neither does a suspended machine. */
+  monotonic(): number
   /** Resolves after `ms`; an abort rejects with the signal's reason. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   /** Runs `task` after `ms`; the returned function cancels it. */

@@ -74,6 +74,10 @@ class Simulation implements SimulatedWorld {
     return this.#options.start + this.#elapsed + this.#clockShift
   }
 
+  monotonic(): number {
+    return this.#elapsed
+  }
+
   random(): number {
     return this.#programRandom()
   }

@@ -232,7 +232,7 @@ export class Execution {
       this.journalIndex.add(this.journal.append('gate:open', gate, asker?.session_id))
     }
     const { promise, resolve } = Promise.withResolvers<unknown>()
-    this.#waiting.set(gate_id, { key, since: this.ports.world.now(), resolve })
+    this.#waiting.set(gate_id, { key, since: this.ports.world.monotonic(), resolve })
     this.#checkParkable()
     return withAbort(promise, signal).finally(() => this.#waiting.delete(gate_id))
   }
@@ -247,13 +247,13 @@ export class Execution {
     const waiter = this.#waiting.get(gate.gate_id)
     if (!waiter) return
     this.#waiting.delete(gate.gate_id)
-    this.#pastWaits.push({ key: waiter.key, from: waiter.since, to: this.ports.world.now() })
+    this.#pastWaits.push({ key: waiter.key, from: waiter.since, to: this.ports.world.monotonic() })
     waiter.resolve(answer)
   }
 
   /** Milliseconds of this execution in which gates under this key were open. */
   gateWaitMs(key: string): number {
-    const now = this.ports.world.now()
+    const now = this.ports.world.monotonic()
     const open = [...this.#waiting.values()].map((gate) => ({ key: gate.key, from: gate.since, to: now }))
     const below = [...this.#pastWaits, ...open].filter((gate) => gate.key.startsWith(`${key}/`))
     return coveredMs(below, { from: 0, to: now })

@@ -69,6 +69,7 @@ export class JournalIndex {
 
   add(event: Event): void {
     if (isEvent(event, 'run:attempt')) this.#beginAttempt(event.at)
+    else if (isEvent(event, 'run:clock')) this.#skipTime(event.at, event.data.jump_ms)
     else if (isEvent(event, 'run:reopen')) this.#reopen(event.data)
     else if (isEvent(event, 'run:cancel')) this.cancelled = event
     else if (isEvent(event, 'run:steer')) this.steeringCommands.push(event)
@@ -263,6 +264,13 @@ export class JournalIndex {
     }
     this.#attemptAt = time
     this.#progressedSinceAttempt = false
+  }
+
+  /** The time before `time` was no working time. */
+  #skipTime(time: number, ms: number): void {
+    if (this.#attemptAt === undefined) return
+    this.#addActiveSpan(this.#attemptAt, Math.max(this.#attemptAt, time - ms))
+    this.#attemptAt = time
   }
 
   #endAttempt(time: number): void {

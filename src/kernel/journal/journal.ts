@@ -48,6 +48,9 @@ export interface JournalOptions {
   head: number
 }
 
+/** Smaller jumps are corrections of the clock, and no news. */
+const MIN_CLOCK_JUMP_MS = 5000
+
 /** Decides when the journals of a process are flushed to the store, and when effects may begin. */
 export interface FlushScheduler {
   readonly world: World
@@ -78,9 +81,13 @@ export class Journal {
   #inFlight = false
   #poison: TroupeError | undefined
   #closed = false
+  #lastAt: number
+  #lastMonotonic: number
 
   constructor(scheduler: FlushScheduler, options: JournalOptions) {
     this.#scheduler = scheduler
+    this.#lastAt = scheduler.world.now()
+    this.#lastMonotonic = scheduler.world.monotonic()
     this.run_id = options.run_id
     this.#project = options.project
     this.epoch = options.epoch
@@ -109,11 +116,22 @@ export class Journal {
     return this.#inFlight
   }
 
+  /** Records a jump of the clock since the last event, before the next one. */
+  #recordClockJump(now: number): void {
+    const { world } = this.#scheduler
+    const monotonic = world.monotonic()
+    const jump_ms = Math.round(now - this.#lastAt - (monotonic - this.#lastMonotonic))
+    this.#lastAt = now
+    this.#lastMonotonic = monotonic
+    if (jump_ms >= MIN_CLOCK_JUMP_MS) this.append('run:clock', { jump_ms })
+  }
+
   /** Adds an event, which commits soon and in order. Await `commit()` before an effect that depends on it. */
   append<T extends EventType>(type: T, data: EventDataOf<T>, session_id?: string): Event {
     const { run_id } = this
-    const seq = ++this.#head
     const at = this.#scheduler.world.now()
+    this.#recordClockJump(at)
+    const seq = ++this.#head
     const event = (
       session_id === undefined ? { run_id, seq, at, type, data } : { run_id, seq, at, type, session_id, data }
     ) as Event

@@ -22,9 +22,9 @@ export class Watchdog {
     if (parentSignal.aborted) forward()
     else parentSignal.addEventListener('abort', forward, { once: true })
     const { world } = execution.ports
-    const startedAt = world.now()
+    const startedAt = world.monotonic()
     const earlierMs = execution.journalIndex.activeMsSince(key)
-    const remainingMs = () => limit - earlierMs - (world.now() - startedAt - execution.gateWaitMs(key))
+    const remainingMs = () => limit - earlierMs - (world.monotonic() - startedAt - execution.gateWaitMs(key))
     const check = () => {
       if (remainingMs() > 0) cancelTimer = world.after(remainingMs(), check)
       else controller.abort(sessionTimeoutError(session, limit))

@@ -8,7 +8,7 @@ export interface TimeoutOptions {
   timeoutError(): TroupeError
   /** The longest wait when `lastBusyAt` keeps it going. Default: `ms`. */
   max_ms?: number
-  /** When the work last showed that it is busy; the timeout counts from then. */
+  /** When the work last showed that it is busy, as `world.monotonic()`; the timeout counts from then. */
   lastBusyAt?(): number
   /** Called with the reason when the timeout or an abort ends the wait. */
   onStop?(reason: unknown): void
@@ -26,9 +26,9 @@ export async function withTimeout<T>(options: TimeoutOptions, work: Promise<T>):
     reject(reason)
   }
   const onAbort = () => stop(signal.reason)
-  const startedAt = world.now()
+  const startedAt = world.monotonic()
   const checkTimeout = () => {
-    const now = world.now()
+    const now = world.monotonic()
     const idle_ms = now - (options.lastBusyAt?.() ?? startedAt)
     const left_ms = Math.min(ms - idle_ms, (options.max_ms ?? ms) - (now - startedAt))
     if (left_ms <= 0) stop(options.timeoutError())

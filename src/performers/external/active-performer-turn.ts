@@ -82,7 +82,7 @@ export class ActivePerformerTurn implements PerformerHost {
   }
 
   report(update: PerformerUpdate): void {
-    this.#lastUpdateAt = this.#scope.execution.ports.world.now()
+    this.#lastUpdateAt = this.#scope.execution.ports.world.monotonic()
     try {
       this.#recorder.record(update)
     } catch (thrown) {
@@ -120,7 +120,7 @@ export class ActivePerformerTurn implements PerformerHost {
       return reply
     } finally {
       this.#openRequests -= 1
-      this.#lastUpdateAt = execution.ports.world.now()
+      this.#lastUpdateAt = execution.ports.world.monotonic()
     }
   }
 
@@ -178,9 +178,9 @@ export class ActivePerformerTurn implements PerformerHost {
 
   #watchIdle(): () => void {
     const { world } = this.#scope.execution.ports
-    this.#lastUpdateAt = world.now()
+    this.#lastUpdateAt = world.monotonic()
     const check = () => {
-      const idle = this.#openRequests > 0 ? 0 : world.now() - this.#lastUpdateAt
+      const idle = this.#openRequests > 0 ? 0 : world.monotonic() - this.#lastUpdateAt
       if (idle >= IDLE_TIMEOUT_MS) this.#controller.abort(idleError(this.#scope.name))
       else cancelTimer = world.after(IDLE_TIMEOUT_MS - idle, check)
     }

@@ -52,7 +52,7 @@ export async function requestModel(scope: ModelRequestScope, proposed: ModelRequ
 async function requestWithRetries(scope: ModelRequestScope, plan: ModelRequestPlan): Promise<Event> {
   const { execution, session, signal } = scope
   const { journalIndex, ports } = execution
-  const started = ports.world.now()
+  const started = ports.world.monotonic()
   let attempt = journalIndex.attemptCount(plan.key)
   const earlier = journalIndex.earlierAttempts(plan.key)
   recallRefusals(execution, earlier)
@@ -236,7 +236,7 @@ async function streamResponse(
         error,
         attempts: failures,
         models: scope.models,
-        elapsed_ms: ports.world.now() - started,
+        elapsed_ms: ports.world.monotonic() - started,
         ...(status === undefined ? undefined : { status }),
         ...(retry_after_ms === undefined ? undefined : { retry_after_ms }),
       })

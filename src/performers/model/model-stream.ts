@@ -36,11 +36,11 @@ export async function readModelStream(model: Model, request: ModelRequest, optio
   const onAbort = () => stop(signal.reason)
   signal.addEventListener('abort', onAbort, { once: true })
   const chunk_timeout_ms = Math.max(CHUNK_TIMEOUT_MS, idle_timeout_ms)
-  const startedAt = world.now()
+  const startedAt = world.monotonic()
   let lastChunkAt = startedAt
   const checkIdle = () => {
-    const now = world.now()
-    const heardAt = Math.max(lastChunkAt, tracker.progress.last_received_at ?? startedAt)
+    const now = world.monotonic()
+    const heardAt = Math.max(lastChunkAt, tracker.heardAt ?? startedAt)
     const untilIdle = idle_timeout_ms - (now - heardAt)
     const left = Math.min(untilIdle, chunk_timeout_ms - (now - lastChunkAt))
     if (left <= 0) stop(untilIdle <= 0 ? silenceError(idle_timeout_ms) : emptyStreamError(chunk_timeout_ms))
@@ -48,7 +48,7 @@ export async function readModelStream(model: Model, request: ModelRequest, optio
   }
   let cancelTimer = world.after(idle_timeout_ms, checkIdle)
   tracker.onContent = (chars) => {
-    lastChunkAt = world.now()
+    lastChunkAt = world.monotonic()
     if (stopped || options.onPartialChunk(chars) !== 'stop') return
     stopped = true
     controller.abort()
@@ -57,7 +57,7 @@ export async function readModelStream(model: Model, request: ModelRequest, optio
   const readChunks = async () => {
     for await (const chunk of model.stream(request, controller.signal, tracker)) {
       if (stopped) return
-      lastChunkAt = world.now()
+      lastChunkAt = world.monotonic()
       tracker.addChunk('text' in chunk ? chunk.text.length : 0)
       if (onChunk(chunk) === 'stop') return controller.abort()
     }

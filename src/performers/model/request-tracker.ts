@@ -7,6 +7,8 @@ const WRITE_INTERVAL_MS = 100
 /** Tracks how far a request got, and marks it where the mark survives the process. */
 export class RequestTracker implements TransportObserver {
   readonly progress: RequestProgress = { received_chars: 0 }
+  /** The last time that bytes arrived, as `world.monotonic()`: a clock that jumps makes no response stall. */
+  heardAt: number | undefined
   /** Called after a part of the response arrived, with the characters that are in no chunk. */
   onContent: ((chars: number) => void) | undefined
   readonly #world: World
@@ -31,7 +33,7 @@ export class RequestTracker implements TransportObserver {
   onSend(): void {
     if (this.progress.sent_at !== undefined) return
     this.progress.sent_at = this.#world.now()
-    this.#write(this.progress.sent_at)
+    this.#write(this.#world.monotonic())
   }
 
   onReceive(chars: number): void {
@@ -50,15 +52,16 @@ export class RequestTracker implements TransportObserver {
 
   #receive(chars: number): void {
     this.onSend()
+    this.heardAt = this.#world.monotonic()
     const now = this.#world.now()
     this.progress.received_at ??= now
     this.progress.last_received_at = now
     this.progress.received_chars += chars
-    if (now - this.#writtenAt >= WRITE_INTERVAL_MS) this.#write(now)
+    if (this.heardAt - this.#writtenAt >= WRITE_INTERVAL_MS) this.#write(this.heardAt)
   }
 
-  #write(now: number): void {
-    this.#writtenAt = now
+  #write(time: number): void {
+    this.#writtenAt = time
     this.#mark?.write(this.progress)
   }
 }

@@ -158,9 +158,9 @@ async function executeTool(scope: ToolCallScope, tool: Tool, pre: ToolPre): Prom
   const { world } = execution.ports
   const lazySignal = new LazyAbortSignal()
   let recorder: ProgressRecorder | undefined
-  let busyAt = world.now()
+  let busyAt = world.monotonic()
   const reportProgress = (progress: ToolProgress) => {
-    busyAt = world.now()
+    busyAt = world.monotonic()
     recorder ??= new ProgressRecorder(scope, pre)
     recorder.record(progress)
   }
@@ -170,7 +170,7 @@ async function executeTool(scope: ToolCallScope, tool: Tool, pre: ToolPre): Prom
     if (!(result instanceof Promise)) return result
     const ms = tool.timeout_ms ?? DEFAULT_TOOL_TIMEOUT_MS
     const max_ms = tool.max_timeout_ms ?? ms
-    const timeoutError = () => toolTimeoutError(tool, world.now() - busyAt < ms ? { max_ms } : { ms })
+    const timeoutError = () => toolTimeoutError(tool, world.monotonic() - busyAt < ms ? { max_ms } : { ms })
     const onStop = (reason: unknown) => lazySignal.abort(reason)
     return await withTimeout({ world, signal, ms, max_ms, lastBusyAt: () => busyAt, timeoutError, onStop }, result)
   } catch (thrown) {

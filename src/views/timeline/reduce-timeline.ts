@@ -10,6 +10,7 @@ import {
   addSteering,
   advanceClock,
   finishEvent,
+  reduceClockJump,
   reduceRunAttempt,
   reduceRunEnd,
   reduceRunReopen,
@@ -62,6 +63,9 @@ function reduceRunEvent(state: TimelineState, event: Event, before: number): boo
     case 'run:interrupt':
       state.run.status = 'pending'
       stopWork(state, event, { kind: 'interrupted', text: rowText(state, event.data.reason) })
+      return true
+    case 'run:clock':
+      reduceClockJump(state, event)
       return true
     case 'run:cancel': {
       const { reason } = event.data

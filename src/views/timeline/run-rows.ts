@@ -79,6 +79,18 @@ export function reduceRunAttempt(state: TimelineState, event: EventOf<'run:attem
   run.status = 'running'
 }
 
+/** The machine was suspended, or its clock was set: nobody worked in that time. */
+export function reduceClockJump(state: TimelineState, event: EventOf<'run:clock'>): void {
+  const { clock } = state
+  const { jump_ms } = event.data
+  if (clock.activeSince !== undefined) {
+    clock.activeBefore += Math.max(0, clock.now - jump_ms - clock.activeSince)
+    clock.activeSince = clock.now
+  }
+  const text = `The clock jumped ${formatDuration(jump_ms)} forward, as after a suspended machine. It does not count as working time.`
+  addNotice(state, event, { kind: 'clock', text })
+}
+
 /** Nobody executes the run from now on. */
 export function stopWork(state: TimelineState, event: Event, pause?: Pick<TimelinePause, 'kind' | 'text'>): void {
   const { clock } = state

@@ -1,0 +1,36 @@
+import type { ErrorRecord } from '../errors.ts'
+import type { AssistantMessage, ModelStop, RefusedFeature, Usage } from './model.ts'
+import type { RetryAttempt } from './retry-policy.ts'
+
+export interface ModelEnd {
+  key: string
+  attempt: number
+  message: AssistantMessage
+  stop: ModelStop
+  usage: Usage
+  usd: number | null
+  estimated?: true
+  /** Figures of the provider that cannot be true; `usage` is an estimate instead. */
+  refused_usage?: string
+  /** Set if the model sent more than `max_output` allows: the rest was not read. */
+  cut_off?: true
+  mark?: string
+  phase?: 'summary'
+}
+
+export interface ModelError {
+  key: string
+  attempt: number
+  error: ErrorRecord
+  /** The text received before the error. */
+  partial_text: string
+  /** The part of the request that the server does not accept; the retry leaves it out. */
+  refused?: RefusedFeature
+  /** Set if the call is retried; this error then does not settle the step. */
+  retry?: RetryAttempt
+  usage: Usage
+  usd: number | null
+  estimated?: true
+  refused_usage?: string
+  mark?: string
+}
