@@ -12,6 +12,8 @@ import { createRequestLimits } from '../../src/surfaces/http/checks/request-limi
 import type { Scope } from '../../src/surfaces/http/contract.ts'
 import type { HttpServer, ListenOptions } from '../../src/surfaces/http/http-server.ts'
 import { startHttpServer } from '../../src/surfaces/http/http-server.ts'
+import { errorBody } from '../../src/surfaces/http/openapi/response-schemas.ts'
+import { apiRoutes } from '../../src/surfaces/http/routes/api-routes.ts'
 import { agent, modelFromRules } from './test-troupe.ts'
 
 /* A real HTTP server in this process, on a free port of 127.0.0.1, with a real SQLite store in a folder of its own. */
@@ -107,7 +109,11 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     if (options.folder === undefined) await rm(folder, { recursive: true, force: true, maxRetries: 5 })
   })
   const target = options.listen?.socket === undefined ? { port: server.port } : { socketPath: options.listen.socket }
-  const send = (path: string, sent: TestRequest = {}) => sendRequest({ ...target, path }, sent)
+  const send = async (path: string, sent: TestRequest = {}) => {
+    const response = await sendRequest({ ...target, path }, sent)
+    requireDocumentedResponse(`${sent.method ?? 'GET'} ${path}`, response)
+    return response
+  }
   return {
     ...{ troupe, server, folder, token, errors, issueToken, send, stop },
     call(path, body) {
@@ -116,6 +122,21 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       return send(path, { method: 'POST', headers: { authorization, 'x-troupe-request': '1' }, body })
     },
   }
+}
+
+const documentedRoutes = apiRoutes.map(({ method, path, response }) => ({
+  pattern: new RegExp(`^${method} ${path.replaceAll(/:\\w+/g, '[^/]+')}(\\?|$)`),
+  response,
+}))
+
+/** Every JSON response of a test is one that the OpenAPI document describes. */
+function requireDocumentedResponse(request: string, { status, headers, text }: TestResponse): void {
+  if (text === '') return
+  if (!request.includes(' /api/') || !headers['content-type']?.includes('application/json')) return
+  const route = documentedRoutes.find(({ pattern }) => pattern.test(request))
+  const schema = status >= 400 ? errorBody : route?.response.schema
+  const problem = schema?.safeParse(JSON.parse(text)).error
+  if (problem) throw new Error(`${request}: ${status} is not what the OpenAPI document says: ${problem.message}`)
 }
 
 type Target = { port?: number | undefined; socketPath?: string; path: string }

@@ -104,6 +104,17 @@ describe('the OpenAPI document', () => {
     }
   })
 
+  test('HS22 every JSON response has a schema with its fields', async () => {
+    const { api } = await readDocument()
+    for (const { path, method: name, responses } of operationsOf(api)) {
+      const schema = responses[200]?.content?.['application/json']?.schema
+      if (!schema) continue
+      expect([name, path, Object.keys(schema)]).toEqual([name, path, expect.arrayContaining(['type'])])
+    }
+    const run = api.paths['/api/runs/{run_id}']?.get?.responses[200]?.content?.['application/json']?.schema
+    expect(run?.required).toEqual(expect.arrayContaining(['run_id', 'status', 'head', 'running']))
+  })
+
   test('HS22 the input of a pattern is that of a request, without what the operator chooses', async () => {
     const { api } = await readDocument()
     const inputOf = (pattern: string) => {

@@ -3,6 +3,7 @@ import { compileSchema } from '../../../schema/schema.ts'
 import type * as z from '../../../schema/zod.ts'
 import type { DocumentedRoute } from '../routes/route.ts'
 import type { StartablePattern } from '../routes/startable-patterns.ts'
+import { errorBody } from './response-schemas.ts'
 
 /** The parts of an OpenAPI 3.1 document that this API uses. */
 export interface OpenApiDocument {
@@ -61,21 +62,9 @@ export function openApiDocumentFrom(
         token: { type: 'http', scheme: 'bearer' },
         cookie: { type: 'apiKey', in: 'cookie', name: '__Host-troupe-PORT' },
       },
-      schemas: { Error: ERROR_SCHEMA },
+      schemas: { Error: schemaFrom(errorBody) },
     },
   }
-}
-
-const ERROR_SCHEMA: JsonSchema = {
-  type: 'object',
-  required: ['error'],
-  properties: {
-    error: {
-      type: 'object',
-      required: ['code', 'message'],
-      properties: { code: { type: 'string' }, message: { type: 'string' }, hint: { type: 'string' } },
-    },
-  },
 }
 
 /** A route that answers in several media types is defined once for each. */
@@ -103,7 +92,9 @@ function operationFrom(route: DocumentedRoute): DocumentedOperation {
   const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
   const body = route.body && schemaFrom(route.body)
   const isRead = method === 'GET'
-  const content = { [response.type ?? 'application/json']: { schema: response.schema ?? {} } }
+  const content = {
+    [response.type ?? 'application/json']: { schema: response.schema ? schemaFrom(response.schema) : {} },
+  }
   return {
     path,
     method: method.toLowerCase(),

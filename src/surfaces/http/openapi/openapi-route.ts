@@ -2,6 +2,7 @@ import type { DocumentedRoute, Route } from '../routes/route.ts'
 import { defineRoute } from '../routes/route.ts'
 import { startablePatterns } from '../routes/startable-patterns.ts'
 import { openApiDocumentFrom } from './openapi-document.ts'
+import { openApi } from './response-schemas.ts'
 
 /** The route of the document about these routes and itself. */
 export function openApiRoute(routes: readonly DocumentedRoute[]): Route {
@@ -11,7 +12,7 @@ export function openApiRoute(routes: readonly DocumentedRoute[]): Route {
     summary: 'Describe this API.',
     tag: 'session',
     scope: 'read',
-    response: { description: 'An OpenAPI 3.1 document.' },
+    response: { description: 'An OpenAPI 3.1 document.', schema: openApi },
     handle: async ({ parts: { troupe, version } }) =>
       openApiDocumentFrom([...routes, route], { patterns: await startablePatterns(troupe), version }),
   })

@@ -3,6 +3,7 @@ import type { ArtifactRow, Troupe } from '../../../index.ts'
 import * as z from '../../../schema/zod.ts'
 import { refuse } from '../checks/refusal.ts'
 import type { ArtifactItem, ArtifactPreview } from '../contract.ts'
+import { artifactItem, artifactPreview } from '../openapi/response-schemas.ts'
 import { byteResponse } from './byte-response.ts'
 import { defineRoute, queryNumber } from './route.ts'
 
@@ -15,7 +16,7 @@ const listArtifacts = defineRoute({
   summary: 'List every version of every artifact of a run, oldest first.',
   tag: 'artifacts',
   scope: 'read',
-  response: { description: 'The artifacts without their content (`ArtifactItem[]`).' },
+  response: { description: 'The artifacts without their content (`ArtifactItem[]`).', schema: z.array(artifactItem) },
   async handle({ params: { run_id = '' }, parts: { troupe } }): Promise<ArtifactItem[]> {
     const artifacts = await troupe.artifacts(run_id).all()
     return artifacts.map(({ project: _project, ...item }) => item)
@@ -48,7 +49,7 @@ const previewArtifact = defineRoute({
   tag: 'artifacts',
   scope: 'read',
   query: z.strictObject({ version }),
-  response: { description: 'The beginning of the content (`ArtifactPreview`).' },
+  response: { description: 'The beginning of the content (`ArtifactPreview`).', schema: artifactPreview },
   async handle({ params: { run_id = '', name = '' }, query, parts: { troupe } }): Promise<ArtifactPreview> {
     const artifact = await findArtifact(troupe, { run_id, name, version: query.version })
     const { project: _project, content, ...item } = artifact

@@ -1,6 +1,7 @@
 import type { RunHandle, RunRow, SteerAction, Troupe } from '../../../index.ts'
 import * as z from '../../../schema/zod.ts'
 import { refuse } from '../checks/refusal.ts'
+import { answeredGate, runId, runItem } from '../openapi/response-schemas.ts'
 import { defineRoute } from './route.ts'
 import { runItemFrom } from './run-item.ts'
 import { requireExecution, startPattern } from './start-pattern.ts'
@@ -22,7 +23,7 @@ const startRun = defineRoute({
   tag: 'runs',
   scope: 'run',
   body: startBody,
-  response: { description: 'The id of the new run: `{ run_id }`.' },
+  response: { description: 'The id of the new run: `{ run_id }`.', schema: runId },
   async handle({ params: { pattern: name = '' }, body: { input, tags }, parts }) {
     return startedRun(await startPattern(parts, { pattern: name, input, tags }))
   },
@@ -35,7 +36,7 @@ const cancelRun = defineRoute({
   tag: 'runs',
   scope: 'run',
   body: z.strictObject({ reason: z.string().max(2000).optional() }),
-  response: { description: 'The run (`RunItem`).' },
+  response: { description: 'The run (`RunItem`).', schema: runItem },
   async handle({ params: { run_id = '' }, body: { reason }, principal, parts: { troupe } }) {
     await troupe.cancel(run_id, reason, { by: principal.name })
     return runItemFrom(troupe, await troupe.getRun(run_id))
@@ -49,7 +50,7 @@ const resumeRun = defineRoute({
   tag: 'runs',
   scope: 'run',
   body: z.strictObject({ force: z.boolean().optional() }),
-  response: { description: 'The run (`RunItem`).' },
+  response: { description: 'The run (`RunItem`).', schema: runItem },
   async handle({ params: { run_id = '' }, body: { force = false }, parts }) {
     requireExecution(parts)
     const { troupe } = parts
@@ -71,7 +72,7 @@ const forkRun = defineRoute({
   tag: 'runs',
   scope: 'run',
   body: z.strictObject({ seq: z.int().min(1) }),
-  response: { description: 'The id of the new run: `{ run_id }`.' },
+  response: { description: 'The id of the new run: `{ run_id }`.', schema: runId },
   async handle({ params: { run_id = '' }, body: { seq }, parts }) {
     requireExecution(parts)
     await requireParts(parts.troupe, await parts.troupe.getRun(run_id))
@@ -86,7 +87,10 @@ const steerRun = defineRoute({
   tag: 'runs',
   scope: 'run',
   body: z.looseObject({ do: z.enum(['pause', 'step', 'continue', 'override', 'set', 'say']) }),
-  response: { description: 'The question that the action answered, if any: `{ answered_gate }`.' },
+  response: {
+    description: 'The question that the action answered, if any: `{ answered_gate }`.',
+    schema: answeredGate,
+  },
   async handle({ params: { run_id = '' }, body, principal, parts: { troupe } }) {
     const mayAnswer = () => principal.scopes.includes('approve')
     const how = { by: principal.name, resume: false, mayAnswer }

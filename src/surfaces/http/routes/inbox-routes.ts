@@ -2,6 +2,7 @@ import type { GateRow, Troupe } from '../../../index.ts'
 import * as z from '../../../schema/zod.ts'
 import { refuse } from '../checks/refusal.ts'
 import type { InboxItem } from '../contract.ts'
+import { inbox, runId } from '../openapi/response-schemas.ts'
 import { questionChanged, questionHash } from './question-hash.ts'
 import { defineRoute } from './route.ts'
 
@@ -13,7 +14,10 @@ const listQuestions = defineRoute({
   summary: 'List open questions, oldest first.',
   tag: 'inbox',
   scope: 'read',
-  response: { description: 'The open questions with everything that is needed to decide (`InboxItem[]`).' },
+  response: {
+    description: 'The open questions with everything that is needed to decide (`InboxItem[]`).',
+    schema: inbox,
+  },
   async handle({ parts: { troupe } }) {
     const { items } = await troupe.gates({ limit: MAX_QUESTIONS })
     return Promise.all(items.map((gate) => inboxItemFrom(troupe, gate)))
@@ -36,7 +40,7 @@ const answerQuestion = defineRoute({
   tag: 'inbox',
   scope: 'approve',
   body: z.strictObject({ answer: z.unknown(), hash: z.string().max(100) }),
-  response: { description: 'The run that goes on: `{ run_id }`.' },
+  response: { description: 'The run that goes on: `{ run_id }`.', schema: runId },
   async handle({ params: { gate_id = '' }, body: { answer, hash }, principal, parts: { troupe } }) {
     const gate = await troupe.getGate(gate_id)
     requireOpen(gate)

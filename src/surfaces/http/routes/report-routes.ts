@@ -3,6 +3,7 @@ import { loadPrices } from '../../../index.ts'
 import * as z from '../../../schema/zod.ts'
 import { costReportFrom } from '../../../views/cost-report.ts'
 import type { CostPage } from '../contract.ts'
+import { costPage, reports } from '../openapi/response-schemas.ts'
 import { defineRoute, queryNumber } from './route.ts'
 
 const COST_GROUPS = ['run', 'pattern', 'agent', 'model', 'day', 'session', 'phase'] as const satisfies AccountKey[]
@@ -15,7 +16,7 @@ const listReports = defineRoute({
   tag: 'reports',
   scope: 'read',
   query: z.strictObject({ pattern: z.string().max(64).optional(), by: z.string().max(64).optional(), since }),
-  response: { description: 'The figures of each pattern that measures something (`Report[]`).' },
+  response: { description: 'The figures of each pattern that measures something (`Report[]`).', schema: reports },
   handle: ({ query: { pattern, by, since }, parts: { troupe } }) =>
     troupe.reports({
       ...(pattern === undefined ? undefined : { pattern }),
@@ -31,7 +32,7 @@ const getCost = defineRoute({
   tag: 'reports',
   scope: 'read',
   query: z.strictObject({ run_id: z.string().max(100).optional(), by: z.enum(COST_GROUPS).optional(), since }),
-  response: { description: 'Sums of model requests (`CostPage`).' },
+  response: { description: 'Sums of model requests (`CostPage`).', schema: costPage },
   async handle({ query: { run_id, by, since }, parts: { troupe } }): Promise<CostPage> {
     const scope = {
       ...(run_id === undefined ? undefined : { run_id }),

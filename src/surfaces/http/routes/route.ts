@@ -1,5 +1,4 @@
 import type { Context } from 'hono'
-import type { JsonSchema } from '../../../index.ts'
 import * as z from '../../../schema/zod.ts'
 import type { Principal } from '../auth/principal.ts'
 import type { Scope } from '../contract.ts'
@@ -21,7 +20,7 @@ export interface DocumentedRoute {
   /** The response holds a secret, and is not compressed (BREACH). */
   isSecret?: boolean
   /** The response: its media type (default: JSON), what it is, and the schema of JSON. */
-  response: { description: string; type?: string; schema?: JsonSchema }
+  response: { description: string; type?: string; schema?: z.ZodType }
 }
 
 export interface RouteRequest<Query = unknown, Body = unknown> {

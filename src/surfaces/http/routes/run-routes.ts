@@ -2,6 +2,7 @@ import type { Status } from '../../../index.ts'
 import * as z from '../../../schema/zod.ts'
 import { textBody } from '../compression/gzip-response.ts'
 import type { EventPage, RunPage } from '../contract.ts'
+import { eventPage, runItem, runPage, runResult, sessionFile } from '../openapi/response-schemas.ts'
 import { attachmentHeaders } from './artifact-routes.ts'
 import { defineRoute, queryList, queryNumber } from './route.ts'
 import { runItemFrom } from './run-item.ts'
@@ -24,7 +25,7 @@ const listRuns = defineRoute({
     cursor: z.string().max(2000).optional(),
     limit,
   }),
-  response: { description: 'A page of runs (`RunPage`).' },
+  response: { description: 'A page of runs (`RunPage`).', schema: runPage },
   async handle({ query: { tag, status, pattern, text, cursor, limit = 50 }, parts: { troupe } }): Promise<RunPage> {
     const { items, next } = await troupe.runs({
       limit,
@@ -45,7 +46,7 @@ const getRun = defineRoute({
   summary: 'Get a run.',
   tag: 'runs',
   scope: 'read',
-  response: { description: 'The run (`RunItem`).' },
+  response: { description: 'The run (`RunItem`).', schema: runItem },
   handle: async ({ params: { run_id = '' }, parts: { troupe } }) => runItemFrom(troupe, await troupe.getRun(run_id)),
 })
 
@@ -55,7 +56,7 @@ const getResult = defineRoute({
   summary: 'Get the status, output, error, usage and open questions of a run.',
   tag: 'runs',
   scope: 'read',
-  response: { description: 'The result (`RunResult`).' },
+  response: { description: 'The result (`RunResult`).', schema: runResult },
   async handle({ params: { run_id = '' }, parts: { troupe } }) {
     await troupe.getRun(run_id)
     const { gates, ...result } = await troupe.result(run_id)
@@ -70,7 +71,7 @@ const listEvents = defineRoute({
   tag: 'runs',
   scope: 'read',
   query: z.strictObject({ after: queryNumber.optional(), limit, session_id: z.string().max(200).optional() }),
-  response: { description: 'A page of events (`EventPage`).' },
+  response: { description: 'A page of events (`EventPage`).', schema: eventPage },
   async handle({ params: { run_id = '' }, query, parts: { troupe } }): Promise<EventPage> {
     const { after = 0, limit = 500, session_id } = query
     const session = session_id === undefined ? undefined : { session_id }
@@ -85,7 +86,7 @@ const exportRun = defineRoute({
   summary: 'Export a run as a session file.',
   tag: 'runs',
   scope: 'read',
-  response: { description: 'The session file, as an attachment.' },
+  response: { description: 'The session file, as an attachment.', schema: sessionFile },
   async handle({ params: { run_id = '' }, parts: { troupe }, context }) {
     await troupe.getRun(run_id)
     const session = JSON.stringify(await troupe.exportSession(run_id), undefined, 2)

@@ -5,6 +5,7 @@ import type { Principal } from '../auth/principal.ts'
 import { refuse } from '../checks/refusal.ts'
 import type { PageSession } from '../contract.ts'
 import type { HttpParts } from '../http-parts.ts'
+import { nothing, pageSession } from '../openapi/response-schemas.ts'
 import { defineRoute } from './route.ts'
 import { startablePatterns } from './startable-patterns.ts'
 
@@ -12,7 +13,10 @@ import { startablePatterns } from './startable-patterns.ts'
 const COOKIE = { path: '/', httpOnly: true, secure: true, sameSite: 'Strict' } as const
 const COOKIE_SECONDS = 30 * 24 * 3600
 
-const response = { description: 'The caller, and the patterns that can be started (`PageSession`).' }
+const response = {
+  description: 'The caller, and the patterns that can be started (`PageSession`).',
+  schema: pageSession,
+}
 
 const getSession = defineRoute({
   method: 'GET',
@@ -55,7 +59,7 @@ const closeSession = defineRoute({
   summary: 'End the session of a page.',
   tag: 'session',
   scope: null,
-  response: { description: 'An empty object.' },
+  response: { description: 'An empty object.', schema: nothing },
   async handle({ parts: { credentials, hosts }, context }) {
     const secret = sessionSecret(context, hosts.cookie)
     if (secret !== undefined) await credentials.revoke(secret)

@@ -1,6 +1,7 @@
 import * as z from '../../../schema/zod.ts'
 import type { TimelineRef } from '../../../views/timeline/timeline.ts'
 import type { Detail, PanelPage, RunSummary } from '../contract.ts'
+import { detail, panelPage, runSummaries } from '../openapi/response-schemas.ts'
 import { defineRoute, queryList, queryNumber } from './route.ts'
 
 const MAX_SUMMARIES = 100
@@ -13,7 +14,7 @@ const listSummaries = defineRoute({
   tag: 'views',
   scope: 'read',
   query: z.strictObject({ ids: queryList }),
-  response: { description: 'A summary of each run that exists (`RunSummary[]`).' },
+  response: { description: 'A summary of each run that exists (`RunSummary[]`).', schema: runSummaries },
   handle: ({ query: { ids }, parts: { troupe } }): Promise<RunSummary[]> =>
     troupe.runSummaries(ids.slice(0, MAX_SUMMARIES)),
 })
@@ -25,7 +26,7 @@ const getPanels = defineRoute({
   tag: 'views',
   scope: 'read',
   query: z.strictObject({ seq }),
-  response: { description: 'The panels (`PanelPage`).' },
+  response: { description: 'The panels (`PanelPage`).', schema: panelPage },
   handle: ({ params: { run_id = '' }, query: { seq }, parts: { troupe } }): Promise<PanelPage> =>
     troupe.panels(run_id, seq === undefined ? {} : { seq }),
 })
@@ -42,7 +43,7 @@ const getDetail = defineRoute({
   tag: 'views',
   scope: 'read',
   query: z.strictObject({ kind: z.enum(PLACES), id: z.string().max(2000), seq }),
-  response: { description: 'The place (`Detail`).' },
+  response: { description: 'The place (`Detail`).', schema: detail },
   handle: ({ params: { run_id = '' }, query: { kind, id, seq }, parts: { troupe } }): Promise<Detail> =>
     troupe.detail(run_id, { kind, id }, seq === undefined ? {} : { seq }),
 })
