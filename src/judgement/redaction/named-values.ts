@@ -212,21 +212,28 @@ function isUnquotedSecret(value: string, { name, mark, config }: UnquotedContext
   return mark === '=' || !isIdentifier || name.includes('-') || (value.length >= 20 && /\d/.test(value))
 }
 
+/** A comment after the value ends within this. */
+const MAX_COMMENT = 1000
+
 /** `NAME=value`, `name: value` or `name = value` as the only content of a line, as in YAML, .env, INI and property files. */
 function isConfigLine(text: string, start: number, end: number): boolean {
-  const lineStart = text.lastIndexOf('\n', start - 1) + 1
-  const before = text.slice(Math.max(lineStart, start - MAX_NAME), start)
-  const after = text.slice(end, end + MAX_NAME).split('\n', 1)[0] ?? ''
+  // Prevents quadratic time: the line ends are looked for nearby only, because a whole text can be one line.
+  const head = text.slice(Math.max(0, start - 2 * MAX_NAME), start)
+  const lineStart = head.lastIndexOf('\n') + 1
+  const before = head.slice(Math.max(lineStart, head.length - MAX_NAME))
+  const rest = text.slice(end, end + MAX_COMMENT)
+  const after = rest.slice(0, MAX_NAME).split('\n', 1)[0] ?? ''
   if (!/^[ \t]*(?:-[ \t]+|export[ \t]+|set[ \t]+|ENV[ \t]+|ARG[ \t]+|\/\/[\w.:/-]*)?["']?$/.test(before)) return false
   if (!/^[ \t]*\r?(?:#.*)?$/.test(after)) return false
   // Neighbouring lines of code end in a bracket, a comma or a semicolon.
   const previous =
-    text
-      .slice(Math.max(0, lineStart - MAX_NAME), Math.max(0, lineStart - 1))
+    head
+      .slice(0, Math.max(0, lineStart - 1))
       .split('\n')
       .at(-1) ?? ''
-  const nextStart = text.indexOf('\n', end) + 1
-  const next = nextStart === 0 ? '' : (text.slice(nextStart, nextStart + MAX_NAME).split('\n', 1)[0] ?? '')
+  const newline = rest.indexOf('\n')
+  const nextStart = end + newline + 1
+  const next = newline === -1 ? '' : (text.slice(nextStart, nextStart + MAX_NAME).split('\n', 1)[0] ?? '')
   return !/[{(,;[]\s*$/.test(previous) && !/[,;]\s*$|^\s*[})]/.test(next)
 }
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { redactorContract } from '../../testing/redactor-contract.ts'
 import { findSecrets, redact, redactField, secretEnvValues } from './redaction.ts'
 
@@ -132,3 +132,29 @@ redactorContract(
   }),
   { describe, test },
 )
+
+/** Characters that searches in texts pass over while `action` runs. */
+function searchedCharacters(action: () => void): number {
+  let count = 0
+  const { indexOf, lastIndexOf } = String.prototype
+  const spies = [
+    vi.spyOn(String.prototype, 'indexOf').mockImplementation(function (this: string, part: string, from = 0) {
+      const found = indexOf.call(this, part, from)
+      count += (found === -1 ? this.length : found) - from
+      return found
+    }),
+    vi.spyOn(String.prototype, 'lastIndexOf').mockImplementation(function (this: string, part: string, from?: number) {
+      const found = lastIndexOf.call(this, part, from ?? this.length)
+      count += Math.min(from ?? this.length, this.length) - Math.max(found, 0)
+      return found
+    }),
+  ]
+  action()
+  for (const spy of spies) spy.mockRestore()
+  return count
+}
+
+test('RD14 the time for a text is proportional to its length, also without line breaks', () => {
+  const searched = (size: number) => searchedCharacters(() => void redact('token=abcdefgh1 '.repeat(size)))
+  expect(searched(400)).toBeLessThan(6 * searched(100))
+})
