@@ -58,6 +58,8 @@ export interface StoreCare {
    * sessions, questions and artifacts, words for search, forks, commands. Executes nothing and changes nothing.
    */
   verify(run_id?: string): Promise<VerifyReport>
+  /** Lets whoever opens the store next go on with what is left of it, if its write-ahead log was lost; until then it is only read. */
+  acceptLoss(): Promise<void>
   /** Copies the store to a new file, also while it is in use; open it with `store`. */
   backUpStore(file: string): Promise<void>
 }
@@ -115,6 +117,7 @@ export function createQueries(store: Store, project: string, prepareTables: () =
       return { location: store.location, problems: problems.map(({ message }) => message) }
     },
     verify: async (run_id) => (await import('./verify-store.ts')).verifyStore(store, project, run_id),
+    acceptLoss: async () => store.acceptLoss?.(),
     backUpStore: async (file) => {
       if (!store.backUp) throw noBackupError(store)
       await store.backUp(file)

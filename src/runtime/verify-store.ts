@@ -30,6 +30,7 @@ const RUNS_PER_PAGE = 100
 const RESTORE =
   'restore a backup of the store (troupe backup makes one); runs without a finding can be used as they are'
 const HINTS: Partial<Record<string, string>> = {
+  log: 'put the log back, or restore a backup; to go on with what is left: troupe verify --accept-loss',
   structure: `copy what can be read with: troupe backup FILE; then ${RESTORE}`,
   row: 'the journal is right: read it with troupe show RUN --events; restore a backup to get lists and counts right',
   words: 'the run is found by its id; restore a backup to find it by its words',

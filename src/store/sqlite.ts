@@ -24,8 +24,8 @@ import { encodeCommand, encodedBytes, encodeEvent, hashBlobs, hasPendingHash } f
 import type { FileSystemType } from './sqlite/file-system.ts'
 import { prepareStoreFile } from './sqlite/file-system.ts'
 import { checkIntegrity } from './sqlite/integrity-check.ts'
-import { migrate, schemaVersion } from './sqlite/migrate.ts'
-import { openConnection } from './sqlite/open-connection.ts'
+import { migrate, requireNewestSchema, schemaVersion } from './sqlite/migrate.ts'
+import { acceptLoss, openConnection, openReadOnly } from './sqlite/open-connection.ts'
 import { RunDeletion } from './sqlite/run-deletion.ts'
 import { TableKeeper } from './sqlite/table-keeper.ts'
 import type { Tables } from './sqlite/tables.ts'
@@ -64,13 +64,14 @@ const VECTOR_ROW_BYTES = 512
 /** Opens a store in a file, and creates the file and its folder if needed. Many processes may open it. */
 export async function openSqlite(path: string, options: SqliteOptions = {}): Promise<port.Store> {
   const file = resolve(path)
-  prepareStoreFile(file, options.file_system_type)
-  const connection = await openConnection(file, {
+  const isWritable = prepareStoreFile(file, options.file_system_type)
+  const connection = await (isWritable ? openConnection : openReadOnly)(file, {
     durability: options.durability ?? 'normal',
     busy_ms: options.busy_ms ?? BUSY_MS,
   })
   try {
-    await migrate(connection)
+    if (connection.writeProblem) requireNewestSchema(connection, connection.writeProblem)
+    else await migrate(connection)
     // Again on this connection: the file may have been replaced since it was inspected (TOCTOU).
     await connection.retry(() => verifySchema(connection.db, file, schemaVersion(connection.db)))
     // Preparing statements reads the schema, which is locked while another process recovers or closes the file.
@@ -269,6 +270,7 @@ class SqliteStore implements port.Store {
       }
       return commands.insert(run, { body, encoded, at })
     })
+    this.#connection.markCommit({ command: command.id })
     this.changes.commandStored(run_id)
     return command
   }
@@ -338,7 +340,10 @@ class SqliteStore implements port.Store {
   }
 
   async deleteRuns(run_ids: readonly string[]): Promise<void> {
+    // The mark may name an event of these runs, also one that another process wrote meanwhile.
+    this.#connection.markCommit(undefined)
     await this.#write('full', () => this.#deletion.deleteRuns(run_ids))
+    this.#connection.markCommit(undefined)
     this.#tables.events.forgetRows()
     this.changes.runsDeleted(run_ids)
   }
@@ -352,6 +357,10 @@ class SqliteStore implements port.Store {
 
   checkIntegrity(run_id?: string): Promise<port.StoreProblem[]> {
     return this.#read((tables) => checkIntegrity({ connection: this.#connection, tables, run_id }))
+  }
+
+  acceptLoss(): Promise<void> {
+    return acceptLoss(this.location, { durability: 'normal', busy_ms: BUSY_MS })
   }
 
   backUp(file: string): Promise<void> {

@@ -334,6 +334,8 @@ export interface Store
   readonly changes: Changes
   /** The damage of the store, or of one run: broken structure, missing or changed events and values, rows that do not follow from a journal. */
   checkIntegrity(run_id?: string): Promise<StoreProblem[]>
+  /** Lets whoever opens the store next go on with what is left of it, if it lacks its newest commits (`log`); until then it is only read. Absent if it cannot happen. */
+  acceptLoss?(): Promise<void>
   /** Copies the store to a new file, also while it is in use. Absent if it is not in a file. */
   backUp?(file: string): Promise<void>
   close(): Promise<void>

@@ -19,6 +19,8 @@ export async function finishRun(folder: string, scenario?: RunScenario): Promise
   const result = await runToEnd(troupe, scenario?.start)
   const journal = await store.events(RUN_ID)
   const sessions = await store.sessions({ project: 'default', run_id: RUN_ID })
+  const { findings } = await troupe.verify()
+  if (findings.length > 0) throw new Error(`verify: ${JSON.stringify(findings)}`)
   await troupe.close()
   const ledger = readLedger(folder, (key, index) => index >= requests.length && answered.has(key))
   const inFlight = requests.filter(({ call }) => !answered.has(call)).length

@@ -71,6 +71,7 @@ export class Appender {
     try {
       const outcomes = this.#connection.transact(strictestSync(batch), () => this.#write(batch, encoded))
       events.commit()
+      this.#markSynced(batch)
       for (const [run_id, state] of this.#staged) this.#cache(run_id, state)
       let bytes = 0
       for (const [index, { ok }] of outcomes.entries()) {
@@ -85,6 +86,12 @@ export class Appender {
     } finally {
       this.#staged.clear()
     }
+  }
+
+  #markSynced(batch: readonly Append[]): void {
+    if (strictestSync(batch) !== 'full') return
+    const written = [...this.#staged.values()].at(-1)
+    if (written) this.#connection.markCommit({ run_id: written.run_id, seq: written.head, hash: written.hash })
   }
 
   #write(batch: readonly Append[], encoded: readonly BatchOrError[]): AppendOutcome[] {

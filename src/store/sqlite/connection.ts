@@ -1,5 +1,8 @@
+import type { TroupeError } from '../../errors.ts'
 import type { Sync } from '../../kernel/journal/journal.ts'
 import { retryWhileBusy } from './busy-retry.ts'
+import type { CommitMark } from './commit-mark.ts'
+import { MarkFile } from './commit-mark.ts'
 import { FileIdentity } from './file-identity.ts'
 import type { Database } from './node-sqlite.ts'
 
@@ -10,6 +13,8 @@ import type { Database } from './node-sqlite.ts'
  * 3. A transaction with full sync is on disk when it returns, and so are all earlier ones, unless the durability is `relaxed`.
  * 4. Never open the database file by other means: closing any other file handle drops this process's POSIX locks on it,
  *    and another process could then delete the write-ahead log while it is in use.
+ * 5. The first write turns WAL mode on, and the last process to close the file turns it off (`commit-mark.ts`). In between, only the
+ *    header of the file is written without the log: its changed bytes are in one sector, which needs no rollback journal on disk.
  */
 
 /** `full` syncs every commit to disk, `normal` those with `sync: 'full'`, `relaxed` none. */
@@ -26,19 +31,26 @@ export class SqliteConnection {
   readonly db: Database
   readonly #options: SqliteConnectionOptions
   readonly #identity: FileIdentity
+  readonly #mark: MarkFile
   readonly #begin
   readonly #commit
   /** Called inside a transaction, before anything is read, if another connection has committed since the last one. */
   onForeignCommit: (() => void) | undefined
+  /** Set if the store can only be read: every write rejects with it. */
+  writeProblem: TroupeError | undefined
+  /** Called when the file is closed. */
+  onClose: (() => void) | undefined
   readonly #dataVersion
   #lastDataVersion: unknown
   #sync: Sync = 'normal'
+  #hasLog = false
 
   constructor(path: string, db: Database, options: SqliteConnectionOptions) {
     this.path = path
     this.db = db
     this.#options = options
     this.#identity = new FileIdentity(path)
+    this.#mark = new MarkFile(path)
     this.#begin = db.prepare('BEGIN IMMEDIATE')
     this.#commit = db.prepare('COMMIT')
     this.#dataVersion = db.prepare('PRAGMA data_version')
@@ -46,7 +58,9 @@ export class SqliteConnection {
 
   /** Runs one transaction now. Throws the error of SQLite, including when the lock is held (`isBusy`). */
   transact<T>(sync: Sync, work: () => T): T {
+    if (this.writeProblem) throw this.writeProblem
     const { durability } = this.#options
+    if (!this.#hasLog) this.#turnOnLog()
     this.#setSync(durability === 'normal' ? sync : durability === 'full' ? 'full' : 'normal')
     this.#identity.check(sync === 'full')
     this.#begin.run()
@@ -72,8 +86,52 @@ export class SqliteConnection {
     return retryWhileBusy(this.path, this.#options.busy_ms, work)
   }
 
+  /** Records what the last transaction, with full sync, has committed; nothing if it deleted what an earlier mark may name. */
+  markCommit(mark: CommitMark | undefined): void {
+    this.#mark.write(mark, this.#options.durability !== 'relaxed')
+  }
+
   close(): void {
-    if (this.db.isOpen) this.db.close()
+    if (!this.db.isOpen) return
+    if (!this.writeProblem) this.#turnOffLog()
+    this.db.close()
+    this.#mark.close()
+    this.onClose?.()
+  }
+
+  /** Replaces the mark by an empty one. */
+  forgetCommits(): void {
+    this.#turnOnLog()
+    this.#mark.write(undefined, true)
+  }
+
+  #turnOnLog(): void {
+    this.#mark.create()
+    if (!this.#isLogOn()) {
+      // A mark that is there is that of an earlier file.
+      this.#mark.write(undefined, true)
+      this.db.exec('PRAGMA journal_mode = MEMORY; PRAGMA journal_mode = WAL')
+    }
+    // A file system without shared memory.
+    if (!this.#isLogOn()) this.db.exec('PRAGMA journal_mode = DELETE')
+    // Until this process had the file open in WAL mode, another one may have removed the mark.
+    this.#mark.create()
+    this.#hasLog = true
+  }
+
+  /** Merges the log and says so in the header, unless another process has the file open. */
+  #turnOffLog(): void {
+    try {
+      if (!this.#isLogOn()) return
+      this.db.exec('PRAGMA synchronous = NORMAL; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY')
+      if (!this.#isLogOn()) this.#mark.remove()
+    } catch {
+      // Another process has the file open: the last one does it. Closing never fails.
+    }
+  }
+
+  #isLogOn(): boolean {
+    return this.db.prepare('PRAGMA journal_mode').get()?.journal_mode === 'wal'
   }
 
   #setSync(sync: Sync): void {

@@ -13,6 +13,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { TroupeError } from '../../errors.ts'
+import { markPath } from './commit-mark.ts'
 import { readOnlyError, storeFullError } from './sqlite-errors.ts'
 
 /** Linux magic numbers of file systems on which file locks or shared memory do not work across machines. */
@@ -41,9 +42,10 @@ const fileSystemType: FileSystemType = (path) => (process.platform === 'linux' ?
 
 /**
  * Creates the folder and the empty file of a store, both only for this user: a journal holds conversations and tool results.
- * Rejects symlinks, which a repository could contain, and network file systems, on which the locks of SQLite do not hold.
+ * Rejects symlinks, which a repository could contain, and network file systems, on which the locks of SQLite do not hold. Returns false if there
+ * is a file that can be read, but not written.
  */
-export function prepareStoreFile(path: string, getType: FileSystemType = fileSystemType): void {
+export function prepareStoreFile(path: string, getType: FileSystemType = fileSystemType): boolean {
   const folder = dirname(path)
   rejectNetworkFileSystem(path, getType(nearestExistingFolder(folder)))
   try {
@@ -56,17 +58,30 @@ export function prepareStoreFile(path: string, getType: FileSystemType = fileSys
       closeSync(openSync(path, 'wx', 0o600))
       if (basename(folder) === TROUPE_FOLDER) restrictToOwner(folder)
     }
+    return true
   } catch (thrown) {
     const code = (thrown as NodeJS.ErrnoException).code
     // Another process creates the same store.
-    if (code === 'EEXIST' && existsSync(path)) return
-    if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') throw readOnlyError(path, thrown)
+    if (code === 'EEXIST' && existsSync(path)) return true
+    if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
+      if (isReadable(path)) return false
+      throw readOnlyError(path, thrown)
+    }
     if (code === 'ENOSPC' || code === 'EDQUOT') throw storeFullError(path, thrown)
     if (thrown instanceof TroupeError) throw thrown
     throw new TroupeError('store_failed', `cannot create the store folder ${folder}: ${(thrown as Error).message}`, {
       hint: 'choose another path with --store or TROUPE_STORE',
       cause: thrown,
     })
+  }
+}
+
+function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK)
+    return true
+  } catch {
+    return false
   }
 }
 
@@ -125,7 +140,7 @@ function rejectLinks(path: string): void {
   const folder = dirname(path)
   const isLinkedFolder = basename(folder) === TROUPE_FOLDER && lstatSync(folder).isSymbolicLink()
   if (isLinkedFolder) throw linkError(folder)
-  for (const file of [path, `${path}-wal`, `${path}-shm`, `${path}-journal`]) {
+  for (const file of [path, `${path}-wal`, `${path}-shm`, `${path}-journal`, markPath(path)]) {
     const stat = lstatSync(file, { throwIfNoEntry: false })
     if (stat?.isDirectory()) throw storeIsFolderError(file)
     if (stat && (!stat.isFile() || stat.nlink > 1)) throw linkError(file)

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -70,7 +71,7 @@ describe('ST23 files that cannot be opened', () => {
     const code = `
       const { DatabaseSync } = await import('node:sqlite')
       const db = new DatabaseSync(process.argv[1])
-      db.exec('PRAGMA user_version = 99')
+      db.exec('PRAGMA journal_mode = WAL; PRAGMA user_version = 99')
       process.kill(process.pid, 'SIGKILL')`
     spawnSync(process.execPath, ['--input-type=module', '-e', code, path])
     const log = readFileSync(`${path}-wal`)
@@ -119,7 +120,12 @@ describe('ST24 paths that cannot be written', () => {
   function openAsOtherUser(): string {
     const code = `
       if (process.getuid() === 0) { process.setgid(65534); process.setuid(65534) }
-      await openSqlite(process.argv[1]).then(() => console.log('opened'), (error) => console.log(error.code, error.hint))`
+      const print = (error) => console.log(error.code, error.hint)
+      await openSqlite(process.argv[1]).then(async (store) => {
+        console.log((await store.events('r1', { verify: true })).length, (await store.checkIntegrity()).length)
+        await store.lease('r1', { owner: 'x', ttl_ms: 1 }).catch(print)
+        await store.close()
+      }, print)`
     const load = `const { openSqlite } = await import('${new URL('../sqlite.ts', import.meta.url).href}')`
     const ended = spawnSync(process.execPath, ['--input-type=module', '-e', load + code, path])
     return ended.stdout.toString() + ended.stderr.toString()
@@ -129,16 +135,40 @@ describe('ST24 paths that cannot be written', () => {
     await createFilledStore(1)
     chmodSync(path, 0o444)
     chmodSync(folder, 0o777)
-    expect(openAsOtherUser()).toMatch(/^store_read_only .*--store/)
+    expect(openAsOtherUser()).toMatch(/^2 0\nstore_read_only .*--store/)
   })
 
   test('ST24 a read-only folder', async () => {
     await createFilledStore(1)
     chmodSync(path, 0o666)
     chmodSync(folder, 0o555)
-    expect(openAsOtherUser()).toMatch(/^store_read_only/)
+    expect(openAsOtherUser()).toMatch(/^2 0\nstore_read_only/)
+    expect(readdirSync(folder)).toEqual(['store.db'])
     chmodSync(folder, 0o755)
   })
+
+  test.each([true, false])(
+    'ST24 a read-only folder that a killed process left (with its shared memory: %s)',
+    async (shared) => {
+      const store = await openSqlite(path)
+      const writer = await createLeasedRun(store, 'r1')
+      await writer.append('custom:note', { key: 'k' })
+      const killed = join(folder, 'killed')
+      mkdirSync(killed)
+      for (const name of ['store.db', 'store.db-wal', ...(shared ? ['store.db-shm'] : [])]) {
+        copyFileSync(join(folder, name), join(killed, name))
+        chmodSync(join(killed, name), 0o644)
+      }
+      await store.close()
+      chmodSync(folder, 0o755)
+      chmodSync(killed, 0o555)
+      path = join(killed, 'store.db')
+      const before = readdirSync(killed)
+      expect(openAsOtherUser()).toMatch(/^2 0\nstore_read_only/)
+      expect(readdirSync(killed)).toEqual(before)
+      chmodSync(killed, 0o755)
+    },
+  )
 
   test('ST24 a folder that cannot be created', () => {
     chmodSync(folder, 0o555)

@@ -1,4 +1,6 @@
 import { statSync } from 'node:fs'
+import type { TroupeError } from '../../errors.ts'
+import { lostCommitsError, readLogTraces } from './commit-mark.ts'
 import { checkSchemaVersion, newestSchema, schemaVersion } from './migrate.ts'
 import type { Database } from './node-sqlite.ts'
 import { openDatabase } from './node-sqlite.ts'
@@ -10,20 +12,27 @@ export const APPLICATION_ID = 0x74727065
 
 const MIN_DATABASE_BYTES = 512
 
-/** Checks an existing file, opened read-only. Throws if it is not a troupe store, newer, older, or damaged. */
-export function inspectDatabase(path: string): void {
+/**
+ * Checks an existing file, opened read-only. Throws if it is not a troupe store, newer, older, or damaged. Returns an error if it lacks its
+ * newest commits. `original` is the path of the file if it is a copy.
+ */
+export function inspectDatabase(path: string, original = path): TroupeError | undefined {
+  const traces = readLogTraces(original)
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
-  if (size === 0) return
+  if (size === 0) return undefined
   // SQLite treats a file shorter than a page as empty and would overwrite it.
   if (size < MIN_DATABASE_BYTES) throw corruptError(path, 'is not a troupe store')
   const db = openDatabase(path, { readOnly: true })
   try {
-    if (isEmpty(db)) return
+    // Its header says that there is a log, because it was not closed.
+    const hasLogMode = db.prepare('PRAGMA journal_mode').get()?.journal_mode === 'wal'
+    if (isEmpty(db)) return undefined
     if (applicationId(db) !== APPLICATION_ID) throw corruptError(path, 'is a database of another program')
     checkSchemaVersion(path, schemaVersion(db), newestSchema())
     verifySchema(db, path, schemaVersion(db))
     const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").all()
     for (const { name } of tables) db.prepare(`SELECT 1 FROM "${String(name)}" LIMIT 1`).get()
+    return hasLogMode ? lostCommitsError(db, original, traces) : undefined
   } finally {
     db.close()
   }

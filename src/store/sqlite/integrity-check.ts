@@ -21,7 +21,11 @@ export function checkIntegrity(scope: IntegrityScope): StoreProblem[] {
   const journals = [() => checkJournals(db, scope.run_id), () => checkWords(db, scope.tables, scope.run_id)]
   const whole = [() => structureProblems(db, path), ...journals, () => orphanProblems(db), () => projectionProblems(db)]
   const checks = scope.run_id === undefined ? whole : journals
-  return checks.flatMap((check) => runCheck(check, path)).slice(0, MAX_PROBLEMS)
+  return [...lostCommits(scope.connection), ...checks.flatMap((check) => runCheck(check, path))].slice(0, MAX_PROBLEMS)
+}
+
+function lostCommits({ writeProblem }: SqliteConnection): StoreProblem[] {
+  return writeProblem?.code === 'store_corrupt' ? [{ rule: 'log', message: writeProblem.message }] : []
 }
 
 /** Damage that aborts one check must not hide the findings of the others. */

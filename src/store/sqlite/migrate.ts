@@ -38,6 +38,16 @@ export async function migrate(connection: SqliteConnection, migrations: readonly
     for (const migration of migrationsBetween(current, latest, migrations)) db.exec(migration)
     db.exec(`PRAGMA user_version = ${latest}`)
   })
+  connection.markCommit({ schema: latest })
+}
+
+/** Throws `problem`, the reason why the file cannot be written, if it would have to be migrated. */
+export function requireNewestSchema({ db }: SqliteConnection, problem: TroupeError): void {
+  const version = schemaVersion(db)
+  if (version === newestSchema()) return
+  if (version > 0) throw problem
+  const hint = 'nothing is left to read: put the log back, restore a backup, or move the file away; another path: --store or TROUPE_STORE'
+  throw new TroupeError(problem.code, problem.message, { hint, cause: problem })
 }
 
 /** Throws `store_newer` or `store_older` if this version of Troupe cannot open a file with this schema. */

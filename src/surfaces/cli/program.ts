@@ -303,6 +303,7 @@ function addControlCommands(program: Command, add: AddCommand): void {
   add(program, 'verify', verify)
     .description('check the journals for damage, and all that is derived from them; exits with 1 if there is some')
     .argument('[run]', 'run id or unique prefix; without it, the whole store')
+    .option('--accept-loss', 'go on with what is left of a store that lost its newest commits')
   add(program, 'prune', async (cli) => (await import('./commands/prune-command.ts')).pruneCommand(cli))
     .description('delete runs that ended long ago, and shrink the store')
     .requiredOption('--older-than <age>', 'age of the runs, such as 30d, 12h or 2w')

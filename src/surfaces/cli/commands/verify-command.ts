@@ -8,7 +8,8 @@ import { withTroupe } from '../open-troupe.ts'
 import { doctorCheckLines } from '../render/doctor-checks.ts'
 
 /** Checks the store, or one run, for damage. */
-export function verifyCommand(cli: Cli, run: string | undefined): Promise<number> {
+export async function verifyCommand(cli: Cli<{ acceptLoss?: true }>, run: string | undefined): Promise<number> {
+  if (cli.options.acceptLoss) await withTroupe(cli, 'existing', (troupe) => troupe.acceptLoss())
   return withTroupe(cli, 'existing', async (troupe) => {
     const report = await troupe.verify(run === undefined ? undefined : (await findRun(cli, troupe, run)).run_id)
     const { location, runs, events, findings } = report

@@ -1,0 +1,150 @@
+import { closeSync, fstatSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs'
+import { TroupeError } from '../../errors.ts'
+import type { Database } from './node-sqlite.ts'
+
+/*
+ * Notices that the newest commits of a file are gone: they are in its write-ahead log until the file is closed, and a log that was deleted, or
+ * not copied with the file, leaves an older state that looks sound. A run would then repeat its actions.
+ * 1. While a process writes, the header of the file says that there is a log (WAL mode); the last one to close it merges the log and says that there is
+ *    none. So a file is complete, or it shows that it is not.
+ * 2. The mark, a small file beside it, names the last commit that was synced to disk. It is written after the commit, so that whatever it names
+ *    has to be in the store, also after a power failure. In `relaxed` mode nothing is synced: the mark is then valid for one boot of the machine.
+ * 3. Another program may merge the log of a killed process, and leave a header that still tells of one. Then the mark decides.
+ */
+
+/** A commit that has to be in the store: of an event, a command or the schema. */
+export type CommitMark = { run_id: string; seq: number; hash: string | null } | { command: number } | { schema: number }
+
+/** The mark as stored; `boot` is set if the commit was not synced. */
+type StoredMark = Partial<{
+  run_id: string
+  seq: number
+  hash: string | null
+  command: number
+  schema: number
+  boot: string
+}>
+
+export function markPath(path: string): string {
+  return `${path}-mark`
+}
+
+/** The mark of a file that this process writes. */
+export class MarkFile {
+  readonly #path: string
+  #fd: number | undefined
+
+  constructor(path: string) {
+    this.#path = markPath(path)
+  }
+
+  /** Creates the file, unless there is one. Call it again once the log exists: until then another process may remove it. */
+  create(): void {
+    if (this.#fd !== undefined) {
+      const stat = statSync(this.#path, { throwIfNoEntry: false })
+      if (stat?.ino === fstatSync(this.#fd).ino) return
+      this.close()
+    }
+    this.#fd = openSync(this.#path, 'a+', 0o600)
+    closeSync(this.#fd)
+    this.#fd = openSync(this.#path, 'r+')
+  }
+
+  /** Call it after the commit. `isSynced` is false in `relaxed` mode. */
+  write(mark: CommitMark | undefined, isSynced: boolean): void {
+    if (this.#fd === undefined) return
+    const boot = isSynced ? undefined : bootId()
+    writeSync(this.#fd, `${JSON.stringify({ ...mark, boot })}\n`, 0)
+  }
+
+  /** Only for the last process that has the file open. */
+  remove(): void {
+    this.close()
+    rmSync(this.#path, { force: true })
+  }
+
+  close(): void {
+    if (this.#fd !== undefined) closeSync(this.#fd)
+    this.#fd = undefined
+  }
+}
+
+/** The files beside a database. SQLite creates an empty log when it opens one for reading. */
+export interface LogTraces {
+  hasLog: boolean
+  /** `undefined` without a mark. */
+  mark: StoredMark | undefined
+}
+
+export function readLogTraces(path: string): LogTraces {
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false })
+  return { hasLog: (log?.size ?? 0) > 0, mark: readMark(path) }
+}
+
+/** A mark that cannot be read names no commit. */
+function readMark(path: string): StoredMark | undefined {
+  try {
+    const [line = ''] = readFileSync(markPath(path), 'utf8').split('\n', 1)
+    const mark: unknown = line === '' ? {} : JSON.parse(line)
+    return typeof mark === 'object' && mark !== null ? mark : {}
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : {}
+  }
+}
+
+/**
+ * The error if the newest commits of a file are gone. Only for a file whose header says that there is a log: if it was closed, or is a copy by
+ * `troupe backup`, a mark beside it is that of an earlier file.
+ */
+export function lostCommitsError(db: Database, path: string, { hasLog, mark }: LogTraces): TroupeError | undefined {
+  if (!mark)
+    return hasLog
+      ? undefined
+      : lostError(path, `its write-ahead log ${path}-wal was removed, emptied, or not copied with it`)
+  const missing = missingCommit(db, mark)
+  if (missing === undefined) return undefined
+  const log = hasLog
+    ? `${path}-wal was replaced or shortened`
+    : `${path}-wal was removed, emptied, or not copied with it`
+  return lostError(path, `${missing} is missing, which was on disk; ${log}`)
+}
+
+function missingCommit(db: Database, { run_id, seq, hash, command, schema, boot }: StoredMark): string | undefined {
+  if (boot !== undefined && boot !== bootId()) return undefined
+  // Without the id of a boot, nothing can be said about commits that were not synced.
+  if (boot === 'unknown') return undefined
+  const version = Number(db.prepare('PRAGMA user_version').get()?.user_version ?? 0)
+  if (schema !== undefined) return version < schema ? `the schema (version ${schema})` : undefined
+  if (run_id === undefined && command === undefined) return undefined
+  if (version === 0) return 'everything'
+  if (command !== undefined) {
+    const newest = Number(db.prepare('SELECT coalesce(max(id), 0) AS id FROM commands').get()?.id)
+    return newest < command ? `command ${command}` : undefined
+  }
+  const event = db
+    .prepare('SELECT hash FROM events JOIN runs ON runs.id = events.run WHERE run_id = ? AND seq = ?')
+    .get(String(run_id), Number(seq))
+  return event && event.hash === hash ? undefined : `event ${seq} of run ${run_id}`
+}
+
+function lostError(path: string, problem: string): TroupeError {
+  return new TroupeError('store_corrupt', `${path} lacks its newest commits: ${problem}`, {
+    retry: false,
+    hint: 'nothing is executed, because actions would be repeated: put the log back, or restore a backup; to go on with what is left: troupe verify --accept-loss',
+  })
+}
+
+let knownBootId: string | undefined
+
+function bootId(): string {
+  knownBootId ??= readBootId()
+  return knownBootId
+}
+
+function readBootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+  } catch {
+    return 'unknown'
+  }
+}
