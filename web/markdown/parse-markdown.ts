@@ -11,11 +11,11 @@ export type MarkdownBlock =
   | { kind: 'paragraph'; text: readonly Inline[] }
   | { kind: 'code'; language: string; text: string }
   | { kind: 'quote'; blocks: readonly MarkdownBlock[] }
-  | { kind: 'list'; start: number | null; items: readonly ListItem[] }
+  | { kind: 'list'; start: number | null; items: readonly MarkdownListItem[] }
   | { kind: 'table'; head: readonly TableCell[]; rows: readonly (readonly TableCell[])[] }
   | { kind: 'rule' }
 
-export interface ListItem {
+export interface MarkdownListItem {
   /** `true` or `false` for an entry of a check list. */
   checked: boolean | null
   blocks: readonly MarkdownBlock[]
@@ -97,7 +97,7 @@ function readQuote(lines: readonly string[], at: number, depth: number): ReadBlo
 function readList(lines: readonly string[], at: number, depth: number): ReadBlock {
   const [, indent = '', marker = '-'] = ITEM.exec(lines[at] ?? '') ?? []
   const isOrdered = /\d/.test(marker)
-  const items: ListItem[] = []
+  const items: MarkdownListItem[] = []
   let next = at
   for (;;) {
     const match = ITEM.exec(lines[next] ?? '')
@@ -127,7 +127,7 @@ function dedent(line: string, width: number): string {
   return line.slice(Math.min(spaces, width))
 }
 
-function toItem(lines: readonly string[], depth: number): ListItem {
+function toItem(lines: readonly string[], depth: number): MarkdownListItem {
   const [first = '', ...rest] = lines
   const box = /^\[([ xX])\]\s+/.exec(first)
   const text = [box ? first.slice(box[0].length) : first, ...rest].join('\n')
