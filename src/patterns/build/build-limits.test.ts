@@ -88,6 +88,41 @@ test('BD17 a check that hangs is killed, optional ones are then skipped and name
   expect(output.notes.join('\n')).toMatch(/late \(echo late\): skipped.*`reviewer_timeout_ms` is 5000/)
 })
 
+test('BD17 a required check that hangs is killed: the work is not approved, and where it hung before, the result says so', {
+  timeout: 120_000,
+}, async () => {
+  const hangsIn = async (command: string) => {
+    const repository = createSampleRepository()
+    const checks = { test: command }
+    const build = await createTestBuild(
+      repository,
+      { architect, developer: solve, reviewer },
+      { build: { checks, check_timeout_ms: 1500, max_iterations: 1, escalation_on_max: 'abort' } },
+    )
+    const output = build.output(await build.run({}))
+    return { output, branches: repository.git('branch', '--format=%(refname:short)').trim().split('\n') }
+  }
+  const since = await hangsIn('grep -q "not written" src/slug.ts || sleep 600')
+  expect(since.output).toMatchObject({
+    status: 'not_approved',
+    branch: null,
+    review: { verdict: 'changes_requested', verification: { tests_passed: false } },
+    checks: { baseline: [{ status: 'passed' }], final: [{ status: 'timeout', reason: 'killed after 1500 ms' }] },
+  })
+  expect(since.output.notes.join('\n')).toMatch(
+    /the reviewer approved although the check test .*: timeout; killed after/,
+  )
+  expect(since.branches).toEqual(['main'])
+  const always = await hangsIn('sleep 600')
+  expect(always.output).toMatchObject({
+    status: 'completed',
+    checks: { baseline: [{ status: 'timeout' }], final: [{ status: 'timeout' }] },
+  })
+  expect(always.output.notes).toContain(
+    'test (sleep 600): timeout; killed after 1500 ms; it did not pass before the work either, so it shows nothing about the work',
+  )
+})
+
 test('BD26 a reviewer that exceeds reviewer_timeout_ms is asked again, and the next round has no work for developers', {
   timeout: 120_000,
 }, async () => {

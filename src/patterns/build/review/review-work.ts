@@ -73,15 +73,21 @@ export async function reviewWork(scope: BuildScope, request: ReviewRequest): Pro
   const bound = bindVerdict(claimed, facts)
   checkContract(reviewerOutput, bound.output)
   context.emit(`${key}/result`, 'build:review', { iteration, ...bound, weakened_tests })
-  scope.notes.push(...bound.overruled.map((claim) => `the reviewer ${claim}`), ...skippedChecks(checks))
+  scope.notes.push(...bound.overruled.map((claim) => `the reviewer ${claim}`), ...unprovenChecks(checks, baseline))
   return { ...bound, checks, head: merged.head, files: merged.files, weakened_tests }
 }
 
-/** Optional checks that were not run to their end: nobody may take them for passed. */
-function skippedChecks(checks: readonly CheckResult[]): string[] {
-  return checks
-    .filter(({ status, required }) => !required && (status === 'skipped' || status === 'timeout'))
-    .map(describeCheck)
+/** Checks that say nothing about the work, although they did not stop it: nobody may take them for passed. */
+function unprovenChecks(checks: readonly CheckResult[], baseline: readonly CheckResult[]): string[] {
+  return checks.flatMap((check) => {
+    const isUnfinished = check.status === 'skipped' || check.status === 'timeout'
+    if (!isUnfinished) return []
+    if (!check.required) return [describeCheck(check)]
+    const before = baseline.find(({ name }) => name === check.name)
+    return before && before.status !== 'passed'
+      ? [`${describeCheck(check)}; it did not pass before the work either, so it shows nothing about the work`]
+      : []
+  })
 }
 
 /** A reviewer has to know that it does not see everything. */
