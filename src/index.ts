@@ -243,3 +243,4 @@ export type {
 } from './views/timeline/timeline.ts'
 export type { TimelineSources, TimelineState } from './views/timeline/timeline-state.ts'
 export { newTimeline } from './views/timeline/timeline-state.ts'
+export { sessionFromTranscript } from './views/transcript/session-from-transcript.ts'

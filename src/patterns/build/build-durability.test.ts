@@ -108,9 +108,11 @@ test('BD34 after a planning session that failed, the run can be resumed and comp
     reviewer: () => APPROVED,
   })
   const failed = await build.run({ request: 'write slug' })
-  expect(failed).toMatchObject({ status: 'failed', error: { code: 'model_auth' } })
+  expect(failed).toMatchObject({ status: 'failed', error: { code: 'model_auth', hint: 'set another key' } })
   isDown = false
   const resumed = await (await build.troupe.resume(failed.run_id)).result
   expect(resumed).toMatchObject({ status: 'completed', output: { status: 'completed' } })
   expectNothingLeft(repository, build.output(resumed).branch)
+  const plans = (await build.events(failed.run_id)).filter(({ type }) => type === ('build:plan' as string))
+  expect(plans.map(({ data }) => (data as unknown as { plan: { tasks: object[] } }).plan.tasks.length)).toEqual([1])
 })

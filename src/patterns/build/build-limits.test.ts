@@ -42,6 +42,9 @@ test('BD11 when developer_timeout_ms ends a developer, its partial work is kept 
   const output = build.output(await build.run({}))
   expect(output).toMatchObject({
     status: 'aborted',
+    report: expect.stringMatching(
+      /^the build was aborted: T1 \(partial\): .*timeout.*Nothing was kept\.\n\nthe report$/s,
+    ),
     tasks: [
       {
         status: 'partial',

@@ -1,3 +1,4 @@
+import { TroupeError } from '../../errors.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
 import type { BuildScope } from './build-scope.ts'
 import {
@@ -12,7 +13,7 @@ import {
 import type { BuildState } from './build-state.ts'
 import type { ReviewerOutput } from './contracts.ts'
 import { performDeveloper } from './development/perform-developer.ts'
-import type { BuildOutput } from './output.ts'
+import type { BuildOutput, TaskOutcome } from './output.ts'
 import { reportPrompt } from './prompts/architect-prompts.ts'
 import { describeCheck } from './verification/check.ts'
 
@@ -58,7 +59,19 @@ export async function completeBuild(scope: BuildScope, state: BuildState): Promi
     notes: [...new Set(scope.notes)].sort(),
   }
   if (status === 'completed' || status === 'no_change') return { success: true, output }
-  return { success: false, output, error: failureText(state), stop_reason: 'failed' }
+  const error = failureText(state)
+  // Not to be resumed: every step is recorded, so that the same end would follow.
+  const detail = new TroupeError('tool_failed', error, { retry: false, hint: nextStep(state) }).toJSON()
+  return { success: false, output, error, detail, stop_reason: 'failed' }
+}
+
+function nextStep({ status, reason }: BuildState): string {
+  if (status === 'declined') return 'start another build with a request that says what to plan differently'
+  if (status === 'not_approved')
+    return 'read the findings with `troupe show RUN`; then start another build with a more precise request, or with more `max_iterations`'
+  return reason === undefined
+    ? 'read what failed with `troupe show RUN`; then start another build with a more precise request or smaller steps'
+    : 'describe the request more precisely, or use a stronger model for the architect; `troupe show RUN` has its answers'
 }
 
 /** `troupe/` and the run: every branch of Troupe is in there, and none of the user's. */
@@ -92,8 +105,9 @@ async function writeReport(scope: BuildScope, state: BuildState, branch: string 
       request: { instruction: reportPrompt({ request: input.request, facts, work }) },
     },
   )
-  // The facts are the report where the architect writes none.
-  return session.text.trim() === '' ? facts.join('\n') : session.text.trim()
+  // The facts are the report where the architect writes none, and come first where the work is not kept: a model may claim that it is.
+  const text = session.text.trim() === '' ? facts.join('\n') : session.text.trim()
+  return state.status === 'completed' ? text : `${failureText(state)}. Nothing was kept.\n\n${text}`
 }
 
 /** The review without its verification: the facts say what ran. */
@@ -106,5 +120,11 @@ function failureText({ status, tasks, review, reason }: BuildState): string {
   if (status === 'declined') return 'the plan was declined'
   if (status === 'not_approved') return `the review did not approve the work: ${review?.output.summary ?? ''}`
   const failed = [...tasks.values()].filter((task) => task.status !== 'completed')
-  return `the build was aborted: ${failed.map(({ task_id, output }) => `${task_id} ${output?.summary ?? ''}`).join('; ')}`
+  return `the build was aborted: ${failed.map(describeFailure).join('; ')}`
+}
+
+/** Troupe's own findings first: the summary is the claim of a model. */
+function describeFailure({ task_id, status, output }: TaskOutcome): string {
+  const reason = output?.blockers?.join('; ') || output?.summary || 'no reason was given'
+  return `${task_id} (${status}): ${reason}`
 }

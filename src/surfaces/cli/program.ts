@@ -232,7 +232,7 @@ function addInspectCommands(program: Command, add: AddCommand): void {
 function addSessionFileCommands(program: Command, add: AddCommand): void {
   add(program, 'export', async (cli, [run]) => (await import('./commands/export-command.ts')).exportCommand(cli, run))
     .description('write a run as a session file, or as a page that opens without a server')
-    .argument('[run]', 'run id or unique prefix (default: newest run)')
+    .argument('[run]', 'run id or unique prefix (default: newest run), or a .jsonl transcript of a coding agent')
     .addOption(
       new Option('--format <format>', 'the format of the file').choices(['session', 'html']).default('session'),
     )

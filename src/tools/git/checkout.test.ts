@@ -81,7 +81,7 @@ describe('a checkout with something special', () => {
     fixture.write('untracked.txt', 'untracked\n')
     const { dirty, notes } = await repository.inspect()
     expect(dirty).toEqual({ tracked: 2, untracked: 1 })
-    expect(notes.join()).toContain('not committed (2 changed, 1 untracked). They stay as they are')
+    expect(notes.join()).toContain('what is not committed (2 changed, 1 untracked); it stays in the checkout')
     const { path } = await repository.openWorktree({ id: ID })
     expect(readFileSync(join(path, 'a.txt'), 'utf8')).toBe('one\n')
     expect(existsSync(join(path, 'untracked.txt'))).toBe(false)

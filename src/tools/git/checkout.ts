@@ -220,9 +220,7 @@ function notesAbout({ dirty, submodules, features, operation, branch, head }: Om
     ...(dirty.untracked > 0 ? [`${dirty.untracked} untracked`] : []),
   ]
   if (changed.length > 0) {
-    notes.push(
-      `The checkout has changes that are not committed (${changed.join(', ')}). They stay as they are; agents work on the last commit and do not see them.`,
-    )
+    notes.push(`Agents do not see what is not committed (${changed.join(', ')}); it stays in the checkout.`)
   }
   if (branch === undefined) notes.push(`HEAD is detached at ${head?.slice(0, 12)}; work begins there.`)
   if (operation)

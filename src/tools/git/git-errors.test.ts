@@ -46,6 +46,20 @@ describe('what earlier runs and other processes leave', () => {
     expect((await repository.commit({ id: ID, message: 'Two' })).files).toHaveLength(1)
   })
 
+  test('GT20 an entry that another git is still writing is waited for', async () => {
+    const { repository, git, top, folder } = fixture
+    git('worktree', 'add', '--quiet', '--detach', join(folder, 'other'))
+    const commondir = join(top, '.git/worktrees/other/commondir')
+    const text = readFileSync(commondir)
+    writeFileSync(commondir, '')
+    expect(() => git('worktree', 'list')).toThrow(/failed to read .*commondir/)
+    const opened = repository.openWorktree({ id: ID })
+    // The entry is complete only after the first attempts.
+    await delay(500)
+    writeFileSync(commondir, text)
+    expect(readFileSync(join((await opened).path, 'a.txt'), 'utf8')).toBe('one\n')
+  })
+
   test('GT20 two runs use one repository at the same time', async () => {
     const { repository, git } = fixture
     const runs = ['run_1', 'run_2', 'run_3'].map(async (run_id) => {

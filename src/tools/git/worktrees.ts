@@ -84,8 +84,9 @@ async function createWorktree(scope: WorktreeScope, place: WorktreePlace, base: 
   prepareFolder(place)
   await forgetWorktree(scope, place)
   const start = await branchStart(scope, place, base)
-  const branch = start === undefined ? [place.path, place.branch] : ['-b', place.branch, place.path, start]
-  await git.run(['worktree', 'add', '--no-checkout', '--quiet', ...branch], { signal })
+  // Before the worktree, so that `worktree add` can be repeated. An empty value: the branch must not exist.
+  if (start !== undefined) await git.run(['update-ref', '-m', 'troupe: begin', place.ref, start, ''], { signal })
+  await git.run(['worktree', 'add', '--no-checkout', '--quiet', place.path, place.branch], { signal })
   // Kept apart from `worktree add`, so that an incomplete checkout is one command that can be repeated.
   await git.run(['reset', '--hard', '--quiet'], { signal, worktree: place.path })
   linkPackages(checkout.worktrees, checkout.top)

@@ -56,11 +56,11 @@ export async function requestPlan(scope: BuildScope, request: PlanRequest): Prom
     // A correction that is worse than the plan is dropped.
     if (corrected.check.fatal === undefined || check.fatal !== undefined) ({ check, session } = corrected)
   }
+  // A session that failed is repeated when the run is resumed, which then records its plan; a plan that cannot be used ends the build.
+  if (check.fatal !== undefined && session.error) throw planError(check.fatal, session)
   const plan = checkContract(buildPlan, check.plan)
   context.emit(`${key}/plan`, 'build:plan', { iteration, plan, problems: check.problems, notes: check.notes })
   scope.notes.push(...check.problems.map((problem) => `plan: ${problem}`), ...check.notes)
-  // A session that failed is repeated when the run is resumed; a plan that cannot be used ends the build.
-  if (check.fatal !== undefined && session.error) throw planError(check.fatal, session)
   return { plan, session_id: session.session_id, ...(check.fatal === undefined ? undefined : { fatal: check.fatal }) }
 }
 
@@ -110,7 +110,9 @@ function checkAnswer(
 function planError(problem: string, { error, session_id }: SessionResult): TroupeError {
   const code = error && error.code !== 'model_invalid_response' ? error.code : 'model_invalid_response'
   return new TroupeError(code, `the architect gave no usable plan (\`tasks\`): ${problem}`, {
-    hint: `describe the request more precisely, or use a stronger model for the architect; its session is ${session_id || 'missing'}`,
+    hint:
+      error?.hint ??
+      `describe the request more precisely, or use a stronger model for the architect; its session is ${session_id || 'missing'}`,
     ...(error?.step === undefined ? undefined : { step: error.step }),
   })
 }

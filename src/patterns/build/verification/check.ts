@@ -52,6 +52,8 @@ export function describeFailures(checks: readonly CheckResult[]): string[] {
 /** One line about a check, with the numbers that are known. */
 export function describeCheck({ name, command, status, exit_code, reason, tests }: CheckResult): string {
   const code = status === 'failed' && exit_code !== null ? ` (exit code ${exit_code})` : ''
-  const counts = tests ? `; ${tests.total} tests, ${tests.failed} failed, ${tests.skipped} skipped` : ''
+  const counts = tests
+    ? `; ${tests.total} ${tests.total === 1 ? 'test' : 'tests'}, ${tests.failed} failed, ${tests.skipped} skipped`
+    : ''
   return `${name} (${command}): ${status}${code}${counts}${reason === undefined ? '' : `; ${reason}`}`
 }

@@ -65,8 +65,9 @@ const RED = `${STATUS_GLYPHS.failed?.[1] ?? ''} `
 function progressSpans(event: BuildEvent): TextLine | undefined {
   switch (event.type) {
     case 'build:start': {
-      const { base, base_branch } = event.data
-      return [`builds on ${toTerminalLine(base_branch ?? 'a detached HEAD')}`, ['dim', `  ${base.slice(0, 10)}`]]
+      const { base, base_branch, notes } = event.data
+      const details = [base.slice(0, 10), ...notes].join('  ')
+      return [`builds on ${toTerminalLine(base_branch ?? 'a detached HEAD')}`, ['dim', `  ${toTerminalLine(details)}`]]
     }
     case 'build:check':
       return checkSpans(event.data)
@@ -115,8 +116,16 @@ function resultLines({ status, branch, approved_by, checks, changes, notes, iter
   const rounds = iterations === 0 ? '' : `  ${pluralize(iterations, 'round')}`
   return [
     [['bold', status], `${rounds}${approved_by === null ? '' : `, approved by ${approved_by}`}`],
-    ...(branch === null ? [] : [[`branch ${branch}  `, ['dim', pluralize(files, 'file')]] as TextLine]),
+    ...(branch === null ? [] : branchLines(branch, files)),
     ...checks.final.map((check): TextLine => [toTerminalLine(describeCheck(check))]),
     ...notes.map((note): TextLine => [['yellow', 'note '], toTerminalLine(note)]),
+  ]
+}
+
+function branchLines(branch: string, files: number): TextLine[] {
+  return [
+    [`branch ${branch}  `, ['dim', pluralize(files, 'file')]],
+    [['dim', `see it with: git diff HEAD...${branch}`]],
+    [['dim', `keep it with: git merge ${branch}`]],
   ]
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -77,6 +77,26 @@ test('SF13 problems of a file have their paths, and wrong input is explained', a
     code: 2,
     err: expect.stringContaining('--output no/such/folder.json cannot be written'),
   })
+})
+
+test('SF15 a transcript with a sub-agent in its folder is exported, and other files are refused with what to do', async () => {
+  const line = (type: string, content: unknown, more: object = {}) =>
+    JSON.stringify({ type, sessionId: 's1', timestamp: '2026-01-01T00:00:00Z', message: { content }, ...more })
+  const call = { type: 'tool_use', id: 'c1', name: 'Task', input: { prompt: 'Look.' } }
+  const result = { type: 'tool_result', tool_use_id: 'c1', content: 'Seen.' }
+  const lines = [line('user', 'Go.'), line('assistant', [call]), line('user', [result]), line('assistant', 'Done.')]
+  await writeFile('s1.jsonl', `${lines.join('\n')}\n{"half a line`)
+  await mkdir('s1/subagents', { recursive: true })
+  const side = { isSidechain: true, agentId: 'a1' }
+  await writeFile(
+    's1/subagents/agent-a1.jsonl',
+    `${line('user', 'Look.', side)}\n${line('assistant', 'Seen.', side)}\n`,
+  )
+  const exported = await troupe('export', 's1.jsonl', '--output', 's.json')
+  expect(exported.err).toMatch(/^s1\.jsonl: 1 sub-session, 1 tool call and 2 messages written to s\.json$/m)
+  expect(await troupe('validate', 's.json')).toMatchObject({ code: 0 })
+  expect(await troupe('export', 'none.jsonl')).toMatchObject({ code: 2, err: expect.stringMatching(/is no file/) })
+  expect(await troupe('export', 's1.jsonl', '--format', 'html')).toMatchObject({ code: 2 })
 })
 
 test('WR18 a run is exported as a page with everything that it shows, without secrets and with long texts cut', async () => {

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { TroupeError } from '../../../errors.ts'
 import type { AgentSession, MultiAgentSession, Troupe } from '../../../index.ts'
-import { isMultiAgentSession } from '../../../index.ts'
+import { isMultiAgentSession, sessionFromTranscript } from '../../../index.ts'
 import { pluralize } from '../../../views/format-amount.ts'
 import type { Cli } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'
@@ -13,19 +13,36 @@ interface ExportOptions {
   format?: 'session' | 'html'
 }
 
-/** Writes a run as a session file or as a page. */
-export function exportCommand(cli: Cli<ExportOptions>, run: string | undefined): Promise<number> {
+/** Writes a run as a session file or as a page, or the transcript of another coding agent as a session file. */
+export async function exportCommand(cli: Cli<ExportOptions>, run: string | undefined): Promise<number> {
+  const { format } = cli.options
+  if (run?.endsWith('.jsonl')) return print(cli, run, await transcriptOf(run, format))
   return withTroupe(cli, 'existing', async (troupe) => {
     const { run_id } = await findRun(cli, troupe, run)
-    const { output, format } = cli.options
-    const { text, content } = format === 'html' ? await pageOf(troupe, run_id) : await sessionOf(troupe, run_id)
-    if (output === undefined) cli.terminal.print(text)
-    else {
-      await writeOutput(output, `${text}\n`)
-      cli.terminal.note(`${run_id}: ${content} written to ${output}`)
-    }
-    return EXIT.done
+    return print(cli, run_id, format === 'html' ? await pageOf(troupe, run_id) : await sessionOf(troupe, run_id))
   })
+}
+
+async function print({ terminal, options }: Cli<ExportOptions>, name: string, exported: Exported): Promise<number> {
+  const { text, content } = exported
+  const { output } = options
+  if (output === undefined) terminal.print(text)
+  else {
+    await writeOutput(output, `${text}\n`)
+    terminal.note(`${name}: ${content} written to ${output}`)
+  }
+  return EXIT.done
+}
+
+async function transcriptOf(file: string, format: ExportOptions['format']): Promise<Exported> {
+  if (format === 'html') {
+    throw new TroupeError('invalid_input', `--format html needs a run of Troupe; '${file}' is a transcript`, {
+      hint: `export it as a session file: troupe export ${file} --format session`,
+    })
+  }
+  const { readTranscriptFile } = await import('../../../formats/transcript-file.ts')
+  const session = sessionFromTranscript(await readTranscriptFile(file))
+  return { text: JSON.stringify(session, null, 2), content: describe(session) }
 }
 
 interface Exported {
