@@ -14,7 +14,7 @@ export interface TranscriptCall {
   result?: { at: string; text: string; is_error: boolean; details: JsonObject }
 }
 
-export interface Conversation {
+export interface TranscriptConversation {
   /** The id of the sub-agent, or of the record that the conversation begins with. Empty for the main agent. */
   id: string
   prompt: string
@@ -35,8 +35,8 @@ interface TranscriptRecord {
   parent: string | undefined
   agent: string | undefined
   is_sidechain: boolean
-  is_meta: boolean
-  is_failed: boolean
+  /** `meta`: written by the program and not by a person. `failed`: an error of the provider. */
+  mark: 'meta' | 'failed' | undefined
   session: string | undefined
   at: string
   role: 'user' | 'assistant'
@@ -48,8 +48,8 @@ interface TranscriptRecord {
 
 export interface TranscriptConversations {
   session_id: string | undefined
-  main: Conversation
-  others: Conversation[]
+  main: TranscriptConversation
+  others: TranscriptConversation[]
 }
 
 /** `undefined` if no record is a message. */
@@ -70,7 +70,7 @@ export function readConversations(values: readonly unknown[]): TranscriptConvers
   return { session_id: first.session, main: main ?? emptyConversation(first.at), others }
 }
 
-function emptyConversation(at: string): Conversation {
+function emptyConversation(at: string): TranscriptConversation {
   const facts = { is_answered: true, is_failed: false, tokens: 0 }
   return { id: '', prompt: '', model_id: undefined, started_at: at, ended_at: at, calls: [], answer: '', ...facts }
 }
@@ -100,8 +100,7 @@ function toRecord(value: unknown, before: string): TranscriptRecord | undefined 
     parent: text(value.parentUuid),
     agent: text(value.agentId),
     is_sidechain: value.isSidechain === true,
-    is_meta: value.isMeta === true,
-    is_failed: value.isApiErrorMessage === true,
+    mark: value.isApiErrorMessage === true ? 'failed' : value.isMeta === true ? 'meta' : undefined,
     session: text(value.sessionId),
     at: Number.isNaN(time) ? before : new Date(time).toISOString(),
     role: value.type,
@@ -146,9 +145,9 @@ interface ConversationParts {
   used: Set<string>
 }
 
-function toConversation({ id, group, results, used }: ConversationParts): Conversation {
+function toConversation({ id, group, results, used }: ConversationParts): TranscriptConversation {
   const texts = (role: 'user' | 'assistant') =>
-    group.filter((record) => record.role === role && !record.is_meta).map(({ parts }) => contentText(parts))
+    group.filter((record) => record.role === role && record.mark !== 'meta').map(({ parts }) => contentText(parts))
   const last = group.at(-1)
   const times = group.map(({ at }) => at).sort()
   return {
@@ -160,7 +159,7 @@ function toConversation({ id, group, results, used }: ConversationParts): Conver
     calls: group.flatMap(({ parts, at }) => parts.flatMap((part) => toCall(part, { at, results, used }))),
     answer: texts('assistant').findLast((one) => one !== '') ?? '',
     is_answered: last?.role === 'assistant',
-    is_failed: last?.is_failed === true,
+    is_failed: last?.mark === 'failed',
     tokens: group.reduce((sum, { tokens }) => sum + tokens, 0),
   }
 }

@@ -11,19 +11,19 @@ import type {
   SubAgentSession,
   ToolCallRecord,
 } from '../session-file/agent-session.ts'
-import type { Conversation, TranscriptCall } from './conversations.ts'
+import type { TranscriptCall, TranscriptConversation } from './conversations.ts'
 import { readConversations } from './conversations.ts'
 
 /** A tool call that starts a sub-agent. */
-const DELEGATIONS = new Set(['Task', 'Agent', 'task'])
+const DELEGATION = /^(?:Task|Agent|task)$/
 const MAIN: AgentIdentifier = { agent_id: 'main', agent_type: 'default' }
 
 interface SubAgent {
-  conversation: Conversation
+  conversation: TranscriptConversation
   agent: AgentIdentifier
   call: TranscriptCall
   /** The conversation that the call is in; `undefined` if the transcript does not have the call. */
-  parent: Conversation | undefined
+  parent: TranscriptConversation | undefined
 }
 
 /**
@@ -82,12 +82,12 @@ function toSession(records: readonly unknown[]): AgentSession | MultiAgentSessio
   }
 }
 
-function joinSubAgents(main: Conversation, others: readonly Conversation[]): SubAgent[] {
+function joinSubAgents(main: TranscriptConversation, others: readonly TranscriptConversation[]): SubAgent[] {
   const delegations = [main, ...others].flatMap((parent) =>
-    parent.calls.filter(({ tool_name }) => DELEGATIONS.has(tool_name)).map((call) => ({ parent, call })),
+    parent.calls.filter(({ tool_name }) => DELEGATION.test(tool_name)).map((call) => ({ parent, call })),
   )
   const taken = new Set<TranscriptCall>()
-  const join = (conversation: Conversation, isMatch: (call: TranscriptCall) => boolean) => {
+  const join = (conversation: TranscriptConversation, isMatch: (call: TranscriptCall) => boolean) => {
     const match = delegations.find(({ call, parent }) => parent !== conversation && !taken.has(call) && isMatch(call))
     if (match) taken.add(match.call)
     return match
@@ -106,16 +106,16 @@ function isSamePrompt(prompt: unknown, begun: string): boolean {
   return typeof prompt === 'string' && prompt.trim() !== '' && prompt.trim() === begun
 }
 
-function madeUpCall({ id, prompt, started_at, ended_at, answer, is_answered }: Conversation): TranscriptCall {
+function madeUpCall({ id, prompt, started_at, ended_at, answer, is_answered }: TranscriptConversation): TranscriptCall {
   const result = { at: ended_at, text: answer, is_error: false, details: {} }
   return {
-    ...{ call_id: `started:${id}`, tool_name: 'Task', params: { prompt }, started_at },
+    ...{ call_id: `started:${id}`, tool_name: 'unknown', params: { prompt }, started_at },
     ...(is_answered ? { result } : undefined),
   }
 }
 
 function callRecords(
-  conversation: Conversation,
+  conversation: TranscriptConversation,
   own: SubAgent | undefined,
   subAgents: readonly SubAgent[],
 ): ToolCallRecord[] {
@@ -199,7 +199,7 @@ function messagesOf({ conversation, agent, call, parent }: SubAgent, subAgents: 
   ]
 }
 
-function statusOf({ is_answered, is_failed, calls }: Conversation): SessionStatus {
+function statusOf({ is_answered, is_failed, calls }: TranscriptConversation): SessionStatus {
   if (is_failed) return 'failed'
   return is_answered && calls.every(({ result }) => result !== undefined) ? 'success' : 'in_progress'
 }
@@ -218,7 +218,10 @@ function categoryOf(tool: string): ToolCategory {
 }
 
 /** The files that calls have written, by whether they were there before. */
-function changedFiles(conversations: readonly Conversation[]): { files_created: string[]; files_modified: string[] } {
+function changedFiles(conversations: readonly TranscriptConversation[]): {
+  files_created: string[]
+  files_modified: string[]
+} {
   const created = new Set<string>()
   const modified = new Set<string>()
   for (const { tool_name, params, result } of conversations.flatMap(({ calls }) => calls)) {
