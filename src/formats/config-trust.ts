@@ -9,16 +9,16 @@ export async function hashConfigFiles(file: ConfigFile): Promise<FileHashes> {
   return hashFiles(file.folder, [file.path, ...named])
 }
 
-/** Keys of JSON and YAML whose values are loaded or started. */
-const LOADED_KEYS = ['tools', 'patterns', 'hooks', 'agents', 'mcp']
+/** Keys of JSON and YAML whose values are neither loaded nor started; the paths in them change with every run, or are only patterns. */
+const OTHER_KEYS = new Set(['$schema', 'store', 'permissions', 'workspace'])
 
-/** Modules, scripts of servers and the like, with or without `./`. A string that names no file is not hashed. */
+/** Modules, scripts of servers, team files and the like, with or without `./`. A string that names no file is not hashed. */
 function namedPaths(config: unknown): string[] {
   if (typeof config !== 'object' || config === null) return []
-  return LOADED_KEYS.flatMap((key) => stringsIn((config as Record<string, unknown>)[key]))
+  return Object.entries(config).flatMap(([key, value]) => (OTHER_KEYS.has(key) ? [] : stringsIn(value)))
 }
 
 function stringsIn(value: unknown): string[] {
-  if (typeof value === 'string') return value === '' || value.includes('\0') ? [] : [value]
+  if (typeof value === 'string') return value === '' || value.includes('\0') ? [] : [value.replace(/^scripted:/, '')]
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(stringsIn) : []
 }

@@ -1,10 +1,11 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { toConfigFile } from './config-file.ts'
 import { hashConfigFiles } from './config-trust.ts'
-import { findTrustChanges, recordTrust } from './folder-trust.ts'
+import { findTrustChanges, hashFiles, recordTrust } from './folder-trust.ts'
+import { readTrustedCopy } from './trusted-copies.ts'
 
 function createFolder(files: Record<string, string>): string {
   const folder = mkdtempSync(join(tmpdir(), 'troupe-trust-'))
@@ -116,4 +117,31 @@ test('FT6 a record that others may write trusts nothing, and is replaced by a pr
   await recordTrust(record, folder, files)
   expect(statSync(record).mode & 0o777).toBe(0o600)
   expect(await findTrustChanges(record, folder, files)).toBeUndefined()
+})
+
+test('FT14 the hashes cover team files that the configuration names, and their sub-teams', async () => {
+  const folder = createFolder({
+    'troupe.config.yaml': 'team:\n  teams: [teams/pair.yaml]\n',
+    'teams/pair.yaml': 'name: pair\nagents:\n  - name: inner\n    team: sub/inner.yaml\n',
+    'teams/sub/inner.yaml': 'name: inner\n',
+    'teams/unused.yaml': 'name: unused\n',
+  })
+  const covered = ['teams/pair.yaml', 'teams/sub/inner.yaml', 'troupe.config.yaml']
+  expect(await coveredBy(folder, 'troupe.config.yaml')).toEqual(covered)
+})
+
+test('FT3 the copies of trusted files are private, used only with their own hash, and deleted when nobody needs them', async () => {
+  const folder = createFolder({ 'a.ts': 'one\n' })
+  const record = join(folder, 'config', 'trust')
+  const first = await hashFiles(folder, ['a.ts'])
+  await recordTrust(record, folder, first)
+  const copy = join(folder, 'config/trusted', first['a.ts'] ?? '')
+  expect([statSync(copy).mode & 0o777, statSync(dirname(copy)).mode & 0o777]).toEqual([0o600, 0o700])
+  expect(await readTrustedCopy(record, first['a.ts'] ?? '')).toBe('one\n')
+  writeFileSync(copy, 'forged\n')
+  expect(await readTrustedCopy(record, first['a.ts'] ?? '')).toBeUndefined()
+  expect(await readTrustedCopy(record, '../trust')).toBeUndefined()
+  writeFileSync(join(folder, 'a.ts'), 'two\n')
+  await recordTrust(record, folder, await hashFiles(folder, ['a.ts']))
+  expect(existsSync(copy)).toBe(false)
 })

@@ -3,6 +3,7 @@ import { chmod, mkdir, readFile, realpath, rename, stat, writeFile } from 'node:
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { TroupeError } from '../errors.ts'
 import { packageImportFiles } from './package-imports.ts'
+import { saveTrustedCopies } from './trusted-copies.ts'
 import { userConfigFolder } from './user-home.ts'
 
 /*
@@ -23,6 +24,8 @@ export interface TrustChanges {
   added: string[]
   changed: string[]
   removed: string[]
+  /** The files that were trusted. */
+  trusted: FileHashes
 }
 
 export function trustRecordPath(): string {
@@ -39,8 +42,7 @@ export async function hashFiles(folder: string, paths: readonly string[]): Promi
     if (content === undefined) continue
     hashes[relative(folder, path).replaceAll(sep, '/')] = createHash('sha256').update(content).digest('hex')
     if (seen.size > MAX_FILES) throw tooManyFiles(folder)
-    if (!CODE_FILE.test(path)) continue
-    for (const target of await namedFiles(folder, path, content.toString('utf8'))) {
+    for (const target of await filesNamedIn(folder, path, content)) {
       if (seen.has(target) || target.includes(`${sep}node_modules${sep}`) || WRITTEN_FILE.test(target)) continue
       seen.add(target)
       queue.push(target)
@@ -49,6 +51,18 @@ export async function hashFiles(folder: string, paths: readonly string[]): Promi
   return hashes
 }
 
+async function filesNamedIn(folder: string, path: string, content: Buffer): Promise<string[]> {
+  if (CODE_FILE.test(path)) return namedFiles(folder, path, content.toString('utf8'))
+  // A team file names the files of its sub-teams.
+  if (!YAML_FILE.test(path) || content.length > MAX_YAML_BYTES) return []
+  const words = content.toString('utf8').split(/[^\w@./-]+/)
+  const names = words.filter((word) => word.length < 300 && YAML_FILE.test(word))
+  const bases = [dirname(path), dirname(await realpath(path))]
+  return names.flatMap((name) => bases.map((base) => resolve(base, name)))
+}
+
+const YAML_FILE = /\.ya?ml$/i
+const MAX_YAML_BYTES = 1024 * 1024
 const MAX_FILES = 10_000
 const CODE_FILE = /\.[cm]?[jt]sx?$/
 /** Files that runs write: asking again after each run would teach people to agree without reading. */
@@ -84,18 +98,20 @@ export async function findTrustChanges(
   const changed = names.filter((name) => trusted?.[name] !== undefined && trusted[name] !== files[name])
   const removed = Object.keys(trusted ?? {}).filter((name) => files[name] === undefined)
   const isTrusted = trusted !== undefined && added.length + changed.length + removed.length === 0
-  return isTrusted ? undefined : { wasTrusted: trusted !== undefined, added, changed, removed }
+  return isTrusted ? undefined : { wasTrusted: trusted !== undefined, added, changed, removed, trusted: trusted ?? {} }
 }
 
 /** Records that the operator trusts the folder with this content. */
 export async function recordTrust(record: string, folder: string, files: FileHashes): Promise<void> {
-  const folders = { ...(await readRecord(record)), [await realpath(folder)]: files }
+  const root = await realpath(folder)
+  const folders = { ...(await readRecord(record)), [root]: files }
   await mkdir(dirname(record), { recursive: true, mode: 0o700 })
   const temporary = `${record}.${process.pid}`
   await writeFile(temporary, `${JSON.stringify({ folders }, undefined, 2)}\n`, { mode: 0o600 })
   // The mode of `writeFile` does not change that of a file left by a killed process.
   await chmod(temporary, 0o600)
   await rename(temporary, record)
+  await saveTrustedCopies(record, { folder, files }, folders)
 }
 
 async function readRecord(record: string): Promise<Record<string, FileHashes>> {

@@ -22,7 +22,7 @@ export interface LiveRoster {
 
 export interface LiveRosterOptions extends WatchAgentsOptions {
   /** Called after each reload, with the agents or the error that prevented it. */
-  onReload?(loaded: LoadedAgents | Error): void
+  onReload?(loaded: LoadedAgents | Error): unknown
 }
 
 /** Loads the agents and reloads them when their files change, for long-running commands. */
@@ -42,9 +42,9 @@ export async function openLiveRoster(search: FindAgentsOptions, options: LiveRos
         if (isClosed) return
         roster = createRoster(next.agents)
         loaded = next
-        options.onReload?.(next)
+        await options.onReload?.(next)
       } catch (error) {
-        if (!isClosed) options.onReload?.(error as Error)
+        if (!isClosed) await options.onReload?.(error as Error)
       }
     } while (isStale)
     isReloading = false

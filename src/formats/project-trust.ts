@@ -1,11 +1,12 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ConfigFile } from './config-file.ts'
+import { configFileIn, PROJECT_CONFIG } from './config-file.ts'
 import { hashConfigFiles } from './config-trust.ts'
 import { listFilesBelow } from './file-tree.ts'
 import { PROJECT_AGENT_FOLDERS } from './find-agents.ts'
 import type { FileHashes } from './folder-trust.ts'
-import { hashFiles } from './folder-trust.ts'
+import { findTrustChanges, hashFiles, trustRecordPath } from './folder-trust.ts'
 
 /** The files of a project that decide what its agents may do: the configuration with what it names, and the agent files. */
 export async function hashProjectFiles(folder: string, config: ConfigFile | undefined): Promise<FileHashes> {
@@ -27,4 +28,10 @@ async function filesAt(path: string): Promise<string[]> {
   })
   if (!found) return []
   return found.isDirectory() ? (await listFilesBelow(path, () => true)).files : [path]
+}
+
+/** True if the operator trusts the folder with the content that it has now. */
+export async function isProjectTrusted(folder: string): Promise<boolean> {
+  const files = await hashProjectFiles(folder, await configFileIn(folder, PROJECT_CONFIG))
+  return Object.keys(files).length === 0 || !(await findTrustChanges(trustRecordPath(), folder, files))
 }

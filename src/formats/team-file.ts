@@ -26,7 +26,7 @@ export interface TeamFileResult {
   /** Set when the team can be run, even if it has warnings. */
   team?: Team
   problems: TeamFileProblem[]
-  /** The files that were read, by their real paths. */
+  /** The files that were read, by their real paths, and the path of the first one as it was given, which may be a symlink. */
   files?: string[]
 }
 

@@ -41,7 +41,7 @@ export async function readTeamTree(
     ...{ files: new Map(), problems: [], subTeamCount: 0 },
   }
   const team = await readTeamAt(state, file, [])
-  return { ...(team && { team }), problems: state.problems, files: [...state.files.keys()] }
+  return { ...(team && { team }), problems: state.problems, files: [resolve(path), ...state.files.keys()] }
 }
 
 async function readTeamAt(state: TeamTreeState, file: string, chain: readonly string[]): Promise<Team | undefined> {

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { realWorld } from '../engine/real-world.ts'
 import { TroupeError } from '../errors.ts'
 import { BUILT_IN_COLLECTION, withBuiltInAgents } from '../formats/built-in-agents.ts'
@@ -173,7 +174,7 @@ async function rosterFrom(
 /** Where to look for agent files; `undefined` if the program has none. */
 function agentSearch({ agents = [], trust }: TroupeOptions, folder: string | undefined): FindAgentsOptions | undefined {
   const dirs = agents.filter((agent) => typeof agent === 'string')
-  if (dirs.length === 0 && folder === undefined) return undefined
+  if (dirs.length === 0 && folder === undefined && trust !== 'project' && trust !== 'recorded') return undefined
   const search = dirs.length > 0 ? { dirs } : { home: userHome() }
   return { project: folder ?? process.cwd(), builtIn: false, projectAgents: trust !== 'nothing', ...search }
 }
@@ -184,9 +185,22 @@ async function loadAgents(options: TroupeOptions, folder: string | undefined): P
   const search = agentSearch(options, folder)
   if (!search) return inline
   const { findAgents } = await import('../formats/find-agents.ts')
-  const found = await findAgents(search)
+  const found = await findAgents(options.trust === 'recorded' ? await trustedSearch(search) : search)
   for (const { level, path, line, message } of found.problems)
     if (level === 'error') issueWarning(`troupe: ${path}:${line}: ${message}`)
   const names = new Set(inline.map(({ name }) => name))
   return [...inline, ...found.agents.filter(({ name }) => !names.has(name))]
+}
+
+/** A file that was added or changed since the operator trusted the folder takes effect nowhere, not even in a process that runs already. */
+async function trustedSearch({ dirs, ...search }: FindAgentsOptions): Promise<FindAgentsOptions> {
+  const { isProjectTrusted } = await import('../formats/project-trust.ts')
+  const { PROJECT_AGENT_FOLDERS } = await import('../formats/find-agents.ts')
+  if (await isProjectTrusted(search.project)) return { ...search, ...(dirs && { dirs }) }
+  process.emitWarning(
+    `troupe: agent files of ${search.project} have changed since they were trusted; the new content is not used. The next command asks about it.`,
+  )
+  const ofProject = PROJECT_AGENT_FOLDERS.map((name) => resolve(search.project, name))
+  const others = dirs?.filter((dir) => !ofProject.includes(resolve(dir)))
+  return { ...search, projectAgents: false, ...(others && { dirs: others }) }
 }

@@ -36,9 +36,10 @@ export interface TroupeOptions<Patterns extends readonly Pattern[] = readonly Pa
   config?: string | LoadedConfig | false
   /**
    * Whether the configuration of the working folder, and the agent files beside it, may be used: `project` uses them wherever the program is,
-   * `nothing` does not use them. Default: only if the program belongs to that project. Folders that `agents` names are always used.
+   * `recorded` as long as the user trusts them with this content (`~/.config/troupe/trust`, which the command line writes), `nothing` never.
+   * Default: only if the program belongs to that project. Other folders that `agents` names are always used.
    */
-  trust?: 'project' | 'nothing'
+  trust?: 'project' | 'recorded' | 'nothing'
   /** A folder, a database file, `memory`, or a `Store`. Default: the folder `.troupe`. */
   store?: string | Store
   /**

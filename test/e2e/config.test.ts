@@ -3,6 +3,8 @@ import { chown, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { recordTrust } from '../../src/formats/folder-trust.ts'
+import { hashAgentFiles } from '../../src/formats/project-trust.ts'
 import type { CliFixture } from './cli-fixture.ts'
 import { createCliFixture } from './cli-fixture.ts'
 import { openTerminal, typeLine } from './terminal.ts'
@@ -244,6 +246,23 @@ test("FT11 a program outside the folder uses its file with `trust: 'project'`, a
   expect((await run('main.ts')).err).toContain('executed')
   const { err } = await run('other.ts')
   expect(err).not.toMatch(/executed|is not read/)
+}, 60_000)
+
+test("FT11 with `trust: 'project'` a program uses the agent files of the working folder, also without a configuration", async () => {
+  const agents = (options: string) => PROGRAM.replace('createTroupe()', `createTroupe(${options})`)
+  const project = await createProject({
+    'repo/.claude/agents/planted.md': '---\nname: planted\ndescription: Planted.\n---\n\nBe planted.\n',
+    'main.ts': agents("{ trust: 'project' }"),
+    'other.ts': agents('{}'),
+    'recorded.ts': agents("{ trust: 'recorded' }"),
+  })
+  const repo = join(project.folder, 'repo')
+  const run = async (file: string) => (await project.program(join(project.folder, file), repo)).out
+  expect(await run('main.ts')).toContain('"planted"')
+  expect(await run('other.ts')).not.toContain('"planted"')
+  expect(await run('recorded.ts')).not.toContain('"planted"')
+  await recordTrust(join(project.env.HOME ?? '', '.config/troupe/trust'), repo, await hashAgentFiles(repo))
+  expect(await run('recorded.ts')).toContain('"planted"')
 }, 60_000)
 
 // Only root may give a file to another user.

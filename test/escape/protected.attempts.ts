@@ -119,6 +119,9 @@ export const protectedPathAttempts: readonly Attempt[] = [
   },
 ]
 
+/** Deeper than the folders that are made read-only one by one. */
+const DEEP = Array.from({ length: 45 }, () => 'd').join('/')
+
 export const hostConfigAttempts: readonly Attempt[] = [
   ...HOST_CONFIG_FILES.map(
     (path): Attempt => ({
@@ -127,6 +130,16 @@ export const hostConfigAttempts: readonly Attempt[] = [
       escaped: wasOverwritten(path),
     }),
   ),
+  {
+    title: '.vscode/tasks.json, created below 40 folders',
+    run: () => overwriteCommand(`${DEEP}/.vscode/tasks.json`),
+    escaped: wasOverwritten(`${DEEP}/.vscode/tasks.json`),
+  },
+  {
+    title: '.envrc, created below 40 folders and moved up afterwards',
+    run: () => `${overwriteCommand(`${DEEP}/.envrc`)}; mv ${DEEP} up`,
+    escaped: wasOverwritten('up/.envrc'),
+  },
   {
     title: 'all of them, changed',
     prepare: (host) => {

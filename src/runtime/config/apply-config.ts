@@ -53,6 +53,7 @@ async function findOwnConfig(trust: TroupeOptions['trust']): Promise<ConfigFile 
   if (trust === 'nothing') return undefined
   const file = await findProjectConfig(process.cwd())
   if (trust === 'project') return file
+  if (trust === 'recorded') return file && (await isRecorded(file)) ? file : undefined
   const problem = file && ownershipProblem(file)
   if (problem === undefined) return file
   issueWarning(
@@ -60,6 +61,11 @@ async function findOwnConfig(trust: TroupeOptions['trust']): Promise<ConfigFile 
       'To use it, pass `trust: "project"` to createTroupe, or its path as `config`; to silence this warning, pass `config: false`.',
   )
   return undefined
+}
+
+async function isRecorded({ folder }: ConfigFile): Promise<boolean> {
+  const { isProjectTrusted } = await import('../../formats/project-trust.ts')
+  return isProjectTrusted(folder)
 }
 
 /** The reason why a file may not be as trusted as the program; `undefined` if there is none. */

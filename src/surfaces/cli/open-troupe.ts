@@ -43,7 +43,7 @@ export async function openTroupe(cli: Cli, use: 'existing' | 'new'): Promise<Tro
     config: cli.config ?? false,
     store: use === 'existing' && !storeExists(cli) ? 'memory' : configuredStore(cli),
     agents: await agentFolders(cli),
-    ...(cli.usesProjectAgents === false ? { trust: 'nothing' as const } : undefined),
+    ...agentTrust(cli),
     ...(cli.options.project ? { project: cli.options.project } : undefined),
     ...(model === undefined ? undefined : { model }),
     mcp: {
@@ -55,6 +55,12 @@ export async function openTroupe(cli: Cli, use: 'existing' | 'new'): Promise<Tro
     ...(use === 'new' || storeExists(cli) ? await workspaceOptions(cli) : undefined),
     ...cassetteOptions(cli, use),
   })
+}
+
+/** Agent files of a trusted project are compared with the record again whenever they are read: files may change while a command runs. */
+function agentTrust({ usesProjectAgents, options }: Cli): Pick<TroupeOptions, 'trust'> {
+  if (usesProjectAgents === undefined || options.trustProject) return {}
+  return { trust: usesProjectAgents ? 'recorded' : 'nothing' }
 }
 
 /** Rejects appending a new run to an existing cassette: replay would never reach it. */

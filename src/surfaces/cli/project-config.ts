@@ -1,11 +1,12 @@
 import { relative } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { TroupeError } from '../../errors.ts'
 import type { ConfigFile } from '../../formats/config-file.ts'
 import type { FileHashes, TrustChanges } from '../../formats/folder-trust.ts'
 import { userConfigFolder } from '../../formats/user-home.ts'
 import type { LoadedConfig } from '../../index.ts'
-import { wrapText } from '../../views/text-width.ts'
 import type { Terminal } from './terminal.ts'
+import { noteWrapped } from './terminal.ts'
 
 /*
  * The configuration of a command: that of the user, overridden by that of the project. A project may be a stranger's: its configuration and
@@ -47,13 +48,10 @@ export async function findConfigFiles(): Promise<{
 
 async function isUsable(terminal: Terminal, file: ConfigFile, request: ConfigRequest): Promise<boolean> {
   if (request.trustProject) return true
-  const { files, changes } = await readTrust(file.folder, file)
+  const { changes } = await readTrust(file.folder, file)
   if (!changes) return true
   if (request.use === 'help' || request.use === 'doctor') return false
-  if (terminal.interactive && (await askForTrust(terminal, file.folder, changes))) {
-    await recordProjectTrust(terminal, file.folder, files)
-    return true
-  }
+  if (terminal.interactive && (await askUntilSettled(terminal, file.folder, file))) return true
   if (request.use === 'execute') throw untrustedError(file, changes, request)
   if (!request.quiet) noteWrapped(terminal, `${untrustedReason(file, changes)}; it is not used here. ${TRUST_HINT}`)
   return false
@@ -80,10 +78,25 @@ export async function findUntrustedReason(file: ConfigFile): Promise<string | un
 /** True if the agent files of a project may be used. On a terminal, `ask` asks the operator. */
 export async function isAgentFolderTrusted(terminal: Terminal, folder: string, ask: boolean): Promise<boolean> {
   const { configFileIn, PROJECT_CONFIG } = await import('../../formats/config-file.ts')
-  const { files, changes } = await readTrust(folder, await configFileIn(folder, PROJECT_CONFIG))
+  const config = await configFileIn(folder, PROJECT_CONFIG)
+  const { changes } = await readTrust(folder, config)
   if (!changes) return true
-  if (!ask || !terminal.interactive || !(await askForTrust(terminal, folder, changes))) return false
-  await recordProjectTrust(terminal, folder, files)
+  return ask && terminal.interactive && askUntilSettled(terminal, folder, config)
+}
+
+/** Prevents TOCTOU: files that changed while the question was open are asked about again. */
+async function askUntilSettled(terminal: Terminal, folder: string, config: ConfigFile | undefined): Promise<boolean> {
+  const { askForTrust } = await import('./trust-question.ts')
+  for (let shown = await readTrust(folder, config); shown.changes; ) {
+    if (!(await askForTrust(terminal, { folder, files: shown.files, changes: shown.changes }))) return false
+    const now = await readTrust(folder, config)
+    if (isDeepStrictEqual(now.files, shown.files)) {
+      await recordProjectTrust(terminal, folder, shown.files)
+      return true
+    }
+    terminal.note('The files have changed while you were asked.')
+    shown = now
+  }
   return true
 }
 
@@ -94,28 +107,6 @@ export async function recordProjectTrust(terminal: Terminal, folder: string, fil
   await recordTrust(record, folder, files).catch((thrown: Error) =>
     noteWrapped(terminal, `${record} cannot be written, so that the next command asks again: ${thrown.message}`),
   )
-}
-
-async function askForTrust(terminal: Terminal, folder: string, changes: TrustChanges): Promise<boolean> {
-  const title = changes.wasTrusted
-    ? `The configuration of ${folder} has changed since you trusted it:`
-    : `${folder} has configuration or agent files that you have not used before:`
-  noteWrapped(terminal, title)
-  const lists = { new: changes.added, changed: changes.changed, removed: changes.removed }
-  for (const [state, names] of Object.entries(lists)) {
-    for (const name of names) terminal.note(`  ${changes.wasTrusted ? `${state}  ` : ''}${name}`)
-  }
-  noteWrapped(
-    terminal,
-    'A configuration can run code on this machine, start servers and allow tool calls without asking; an agent file instructs agents, gives them tools and can replace a built-in agent.',
-  )
-  const { createInterface } = await import('node:readline/promises')
-  const reader = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    return /^y(es)?$/i.test((await reader.question('Trust it? [y/N] ')).trim())
-  } finally {
-    reader.close()
-  }
 }
 
 const TRUST_HINT = 'Read it, then run the command on a terminal, which asks; or pass --trust-project.'
@@ -131,8 +122,4 @@ function untrustedError(file: ConfigFile, changes: TrustChanges, { withoutConfig
     hint: `it can run code, start servers and grant permissions. ${TRUST_HINT} ${withoutConfig}`.trim(),
     responsible: 'operator',
   })
-}
-
-function noteWrapped(terminal: Terminal, text: string): void {
-  for (const line of wrapText(text, terminal.err.width, 0)) terminal.note(line)
 }

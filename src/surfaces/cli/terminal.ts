@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs'
 import pc from 'picocolors'
+import { wrapText } from '../../views/text-width.ts'
 import { programName } from './program-name.ts'
 import type { TerminalStyle } from './render/styled-line.ts'
 
@@ -66,6 +67,11 @@ function streamStyle(stream: NodeJS.WriteStream): TerminalStyle {
     program: programName(env),
     paint: (textStyle, text) => colour[textStyle](text),
   }
+}
+
+/** Prints prose on stderr, wrapped to its width. */
+export function noteWrapped(terminal: Pick<Terminal, 'note' | 'err'>, text: string): void {
+  for (const line of wrapText(text, terminal.err.width, 0)) terminal.note(line)
 }
 
 /** Unicode unless the locale names another character set or the terminal is the Linux console. */

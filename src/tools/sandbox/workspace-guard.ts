@@ -133,16 +133,17 @@ function scanFolders(root: string): FolderScan {
   const unscanned: string[] = []
   let count = 0
   let level = [root]
-  for (let depth = 0; depth <= MAX_DEPTH && level.length > 0; depth++) {
+  for (let depth = 0; level.length > 0; depth++) {
     const next: string[] = []
     for (const folder of level) {
       count += 1
-      if (count > MAX_FOLDERS) unscanned.push(folder)
+      // Deeper ones are in these.
+      if (depth === MAX_DEPTH + 1 || (count > MAX_FOLDERS && depth <= MAX_DEPTH)) unscanned.push(folder)
       if (count > MAX_CREATED_FOLDERS) continue
       const entries = listEntries(folder)
       if (isMarked(entries)) {
         marked.push(folder)
-        if (count <= MAX_FOLDERS) protectable.push(folder)
+        if (count <= MAX_FOLDERS && depth <= MAX_DEPTH) protectable.push(folder)
       }
       for (const entry of entries) {
         if (entry.isDirectory() && !SKIPPED_FOLDERS.has(entry.name)) next.push(join(folder, entry.name))
@@ -150,7 +151,7 @@ function scanFolders(root: string): FolderScan {
     }
     level = next
   }
-  return { marked, protectable, unscanned: coveringFolders([...unscanned, ...level], root) }
+  return { marked, protectable, unscanned: coveringFolders(unscanned, root) }
 }
 
 /** These folders, or fewer that contain them. */

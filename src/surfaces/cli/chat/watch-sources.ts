@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { LiveRoster } from '../../../formats/live-roster.ts'
 import type { Agent } from '../../../index.ts'
-import { trustedSearchOptions } from '../agent-roster.ts'
+import { projectFolder, trustedSearchOptions } from '../agent-roster.ts'
 import type { Cli } from '../cli.ts'
 import { watchFile } from './watch-file.ts'
 
@@ -29,9 +29,13 @@ export async function watchSources(
   let currentAgents: readonly Agent[] = []
   const changed = new Set<string>()
   const roster: LiveRoster = await openLiveRoster(await trustedSearchOptions(cli), {
-    onReload(loaded) {
+    async onReload(loaded) {
       if (loaded instanceof Error) {
         handlers.onProblem(loaded.message)
+        return
+      }
+      if (await isUntrustedChange(cli)) {
+        handlers.onProblem(UNTRUSTED_CHANGE)
         return
       }
       const names = changedAgentNames(currentAgents, loaded.agents)
@@ -59,6 +63,16 @@ export async function watchSources(
       team?.close()
     },
   }
+}
+
+const UNTRUSTED_CHANGE =
+  'files of the project have changed since you trusted them, and are not used. Restart the chat: it shows the changes and asks.'
+
+/** A change that was pulled or planted while the chat is open must not take effect unseen. */
+async function isUntrustedChange(cli: Cli): Promise<boolean> {
+  if (!cli.usesProjectAgents || cli.options.trustProject) return false
+  const { isProjectTrusted } = await import('../../../formats/project-trust.ts')
+  return !(await isProjectTrusted(projectFolder(cli)))
 }
 
 /** Names of added, deleted and modified agents. */
