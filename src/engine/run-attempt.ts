@@ -24,6 +24,7 @@ import { firstAttemptNeeds } from './needs-report.ts'
 import { reopenRun } from './reopen-run.ts'
 import { markFolder } from './request-marks.ts'
 import { cancelledError, executePattern } from './run-end.ts'
+import type { RunHistory } from './run-history.ts'
 import { requireComplete, runHistoryFrom, undeliveredEvents } from './run-history.ts'
 
 /*
@@ -117,7 +118,7 @@ export class RunAttempt {
     const events = created ? [created] : await store.events(this.run_id, { verify: true })
     if (!created) requireComplete(events, lease)
     const { ports, pattern } = await this.#executableRun(events)
-    const history = runHistoryFrom(events)
+    const history = this.#historyFrom(events)
     this.#deps.deliver(undeliveredEvents(events))
     const journal = committer.open(lease)
     if (history.end && !reopen) return 'ended'
@@ -126,7 +127,7 @@ export class RunAttempt {
       const scope = { store, journal, pattern }
       events.push(await reopenRun(scope, { events, history }, reopen))
     }
-    const recorded = new JournalIndex(events, pattern.renamedKeys)
+    const recorded = new JournalIndex(events, pattern.renamedKeys, this.#importedHead)
     const { crashes, crashesWithoutProgress } = recorded
     if (crashesWithoutProgress >= MAX_CRASHES_WITHOUT_PROGRESS || crashes >= MAX_CRASHES)
       return this.#quarantine(journal, crashes)
@@ -166,9 +167,21 @@ export class RunAttempt {
     return 'ended'
   }
 
+  get #importedHead(): number {
+    const { ports, created } = this.#deps
+    return created ? 0 : (ports.imported?.head(this.run_id) ?? 0)
+  }
+
+  #historyFrom(events: readonly Event[]): RunHistory {
+    return runHistoryFrom(
+      events,
+      this.#deps.ports.imported && { head: this.#importedHead, limits: this.#deps.ports.imported.limits },
+    )
+  }
+
   #start(events: readonly Event[], { ports, journal, recorded }: StartContext): Execution {
     const { committer, lease, owner } = this.#deps
-    const { start, limits } = runHistoryFrom(events)
+    const { start, limits } = this.#historyFrom(events)
     const budget = new Budget(limits)
     for (const event of events) budget.recordEvent(event)
     const { project, model, permissions } = start
@@ -252,12 +265,17 @@ export class RunAttempt {
 
   async #applyNew(execution: Execution, commands: readonly Command[]): Promise<void> {
     for (const command of commands) {
-      if (command.id <= this.#seenCommand) continue
+      if (command.id <= this.#seenCommand || this.#isImportedAnswer(command)) continue
       const gate = command.body.kind === 'answer' ? await this.#deps.store.gate(command.body.gate_id) : undefined
       if (this.#isDone) return
       await this.#applyCommand(execution, command, gate)
       this.#seenCommand = command.id
     }
+  }
+
+  /** An answer that was in the store when it came here may be forged, like a recorded one. */
+  #isImportedAnswer({ id, body }: Command): boolean {
+    return body.kind === 'answer' && this.#importedHead > 0 && id <= (this.#deps.ports.imported?.command ?? 0)
   }
 
   async #applyCommand(execution: Execution, { id, body }: Command, gate: GateRow | undefined): Promise<void> {

@@ -126,6 +126,8 @@ export interface SessionOpen {
   queue?: QueuePlace
   /** Set if the pattern that opened it bounds its sessions itself: it does not count against `limits.breadth`. */
   bound?: 'own'
+  /** Continues a session that another installation recorded: the tools that its agent lists are no permission. */
+  imported?: true
 }
 
 /** Context compaction. The dropped text stays in its original events. */
@@ -291,10 +293,7 @@ export interface EventData {
   'artifact:write': Artifact
 }
 
-/**
- * The effect of an event on the step of its key. A pattern's event settles its key; patterns declare their events
- * (`PatternDefinition.events`), so this table is all that a journal needs to be read.
- */
+/** The effect of an event on the step of its key. A pattern's event, declared in `PatternDefinition.events`, settles its key. */
 const EVENT_ROLES: Readonly<Record<keyof EventData, 'opens' | 'settles' | 'notes'>> = {
   'run:start': 'notes',
   'run:attempt': 'notes',

@@ -12,6 +12,7 @@ import type { Toolbox } from '../tools/tools.ts'
 import { DEFAULT_SESSION_POLICY } from './default-session-policy.ts'
 import { environmentPort } from './environment-port.ts'
 import { issueWarning } from './issue-warning.ts'
+import { importedRunsPort } from './open-store.ts'
 import type { PatternRegistry } from './pattern-registry.ts'
 import type { ExecutionParts, RuntimeParts } from './runtime-parts.ts'
 import { lazyKnowledge } from './troupe-knowledge.ts'
@@ -53,6 +54,7 @@ export async function composeExecution({ options, runtime, registry, host }: Exe
     ...worktreePorts(options, runtime),
     strict: options.engine?.strict ?? false,
     ...sessionPorts(store),
+    ...(await importedRunsPort(options, store, runtime)),
   }
   return { patterns, ports, engine: createEngine(options, { store, world, ports }) }
 }

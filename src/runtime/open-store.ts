@@ -1,5 +1,8 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { TroupeError } from '../errors.ts'
+import type { Limits } from '../kernel/limits.ts'
+import type { Ports } from '../kernel/ports.ts'
 import type { Store } from '../store/store.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
@@ -10,7 +13,23 @@ export async function openStore(options: TroupeOptions, now: () => number): Prom
   const { store = DEFAULT_STORE, durability = 'normal' } = options
   if (typeof store !== 'string') return store
   if (store === 'memory') return new (await import('../store/memory.ts')).MemoryStore({ now })
-  return (await import('../store/sqlite.ts')).openSqlite(databasePath(store), { durability, now })
+  const path = databasePath(store)
+  const isNew = !existsSync(path)
+  const opened = await (await import('../store/sqlite.ts')).openSqlite(path, { durability, now })
+  if (isNew) await (await import('./store-origin.ts')).recordOwnStore(path)
+  return opened
+}
+
+/** The runs of the store that another installation recorded; none in memory and in a store of the program. */
+export async function importedRunsPort(
+  { store: given = DEFAULT_STORE }: TroupeOptions,
+  store: Store,
+  scope: { project: string; limits: Limits },
+): Promise<Pick<Ports, 'imported'>> {
+  if (typeof given !== 'string' || given === 'memory') return {}
+  const { findImportedRuns } = await import('./store-origin.ts')
+  const imported = await findImportedRuns(store, { path: databasePath(given), ...scope })
+  return imported ? { imported } : {}
 }
 
 /** Throws for an address such as `postgres://…` or `:memory:`, which would otherwise become the name of a folder. */

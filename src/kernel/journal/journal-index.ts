@@ -35,6 +35,7 @@ export class JournalIndex {
   readonly #reopenings: string[][] = []
   readonly #earlierAttempts = new Map<string, EndedModelCall[]>()
   readonly #failureCounts = new Map<string, number>()
+  readonly #importedHead: number
   readonly #grants: string[] = []
   readonly #denials = new Map<string, unknown>()
   readonly #artifacts = new Map<string, ArtifactVersion[]>()
@@ -47,8 +48,10 @@ export class JournalIndex {
   #crashesWithoutProgress = 0
   #crashes = 0
 
-  constructor(events: readonly Event[], renamed: Readonly<Record<string, string>> = {}) {
+  /** `importedHead` is the seq of the last event that another installation recorded: its answers grant nothing. */
+  constructor(events: readonly Event[], renamed: Readonly<Record<string, string>> = {}, importedHead = 0) {
     this.#rename = keyRenamer(renamed)
+    this.#importedHead = importedHead
     for (const event of events) this.add(event)
   }
 
@@ -226,7 +229,7 @@ export class JournalIndex {
     } else if (role === 'settles') {
       this.#outcomes.set(key, event)
       this.#progressedSinceAttempt = true
-      if (isEvent(event, 'gate:answer')) this.#indexGrant(key, event.data.answer)
+      if (isEvent(event, 'gate:answer')) this.#indexGrant(key, event)
       if (isEvent(event, 'artifact:write')) this.#indexArtifact(key, event.data)
     }
   }
@@ -245,13 +248,24 @@ export class JournalIndex {
     }
   }
 
-  #indexGrant(key: string, answer: unknown): void {
+  /** True if another installation recorded a part of the run. */
+  get isImportedRun(): boolean {
+    return this.#importedHead > 0
+  }
+
+  /** True for an event that another installation recorded, and may have forged. */
+  isImported(event: Event | undefined): boolean {
+    return event !== undefined && event.seq <= this.#importedHead
+  }
+
+  #indexGrant(key: string, answered: EventOf<'gate:answer'>): void {
+    const { answer } = answered.data
     const gate = this.#openings.get(key)
     const detail = isEvent(gate, 'gate:open')
       ? (gate.data.detail as { permission?: unknown; exact?: unknown })
       : undefined
     const rule = ruleFromAnswer(answer, detail)
-    if (rule !== undefined) this.#grants.push(rule)
+    if (rule !== undefined && !this.isImported(answered)) this.#grants.push(rule)
     if (typeof detail?.permission !== 'string' || !isDenial(answer, detail.permission.split('(')[0] ?? '')) return
     this.#denials.set(String(detail.exact), answer)
   }

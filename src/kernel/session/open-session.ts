@@ -146,6 +146,7 @@ function beginSession(
   const inherited = caller?.tools ?? request.tools
   const tools = offeredTools(execution, toolsFor(execution, agent, { key, placement, inherited, readOnly }))
   const workspace = worktree?.workspace ?? request.workspace ?? caller?.opening.workspace
+  if (execution.journalIndex.isImportedRun) rejectImportedFolder(workspace)
   const environment = request.internal
     ? undefined
     : execution.ports.environment?.({ key, agent, tools, workspace, now: execution.ports.world.now() })
@@ -218,7 +219,7 @@ async function resumeSession(
       if (caller && resumeScope !== 'project') await execution.ports.requireVisibleSession(id, execution.run)
       return execution.ports.claimSession(id, execution.run, agent?.name)
     })
-    const before = resumableOpening(history)
+    const before = resumableOpening(history, execution)
     await prepareResumedTools(scope, before)
     await reopenSessionWorktree(scope, before)
     const rights = rightsOnResume(execution, before, scope)
@@ -236,7 +237,8 @@ async function reenterSession(
   scope: SessionScope,
   { id, opening, thread }: { id: string; opening: SessionOpen; thread: Thread | undefined },
 ): Promise<SessionState> {
-  const { ports } = scope.execution
+  const { ports, journalIndex } = scope.execution
+  if (journalIndex.isImportedRun) rejectImportedFolder(opening.workspace)
   const preparing = prepareResumedTools(scope, opening)
   if (preparing) await preparing
   if (opening.worktree) await reopenSessionWorktree(scope, opening)
@@ -246,8 +248,9 @@ async function reenterSession(
   return sessionFrom(history.fold, id, opening)
 }
 
-function resumableOpening({ session_id, fold }: SessionHistory): SessionOpen {
+function resumableOpening({ session_id, fold, base }: SessionHistory, { ports }: Execution): SessionOpen {
   const last = fold.lastOpening
+  const isImported = base.seq <= (ports.imported?.head(base.run_id) ?? 0)
   if (!last) {
     throw notResumableError(`the session ${session_id} has no session:open event`, 'delegate to a new session')
   }
@@ -259,7 +262,18 @@ function resumableOpening({ session_id, fold }: SessionHistory): SessionOpen {
   }
   const { base: _base, cache_key: _cacheKey, background: _background, output: _output, ...opening } = last
   const { collect_with: _collectWith, queue: _queue, ...resumable } = opening
-  return resumable
+  if (!isImported) return resumable
+  rejectImportedFolder(resumable.workspace)
+  return { ...resumable, imported: true }
+}
+
+/** Prevents a forged journal from choosing the folder that tools read and write. */
+function rejectImportedFolder(workspace: string | undefined): void {
+  if (workspace === undefined) return
+  throw notResumableError(
+    `another installation recorded that an agent works in ${workspace}, which is not opened`,
+    'start a new run here',
+  )
 }
 
 function notResumableError(message: string, hint: string): TroupeError {

@@ -3,6 +3,7 @@ import { toCompactSchema } from '../../schema/tool-schema.ts'
 import type { Agent } from '../agent.ts'
 import type { Context } from '../context.ts'
 import type { SessionOpen } from '../event.ts'
+import { canonicalJson } from '../hash.ts'
 import type { Execution } from '../journal/execution.ts'
 import type { ToolSpec } from '../model.ts'
 import type { Pattern } from '../pattern.ts'
@@ -16,8 +17,16 @@ interface PrepareScope {
 
 /** Starts what the agent's tools need. Returns `undefined` when all is ready, so that sessions open without waiting. */
 export function prepareTools({ execution, signal }: PrepareScope, agent: Agent): Promise<void> | undefined {
+  if (!mayStartServers(execution, agent)) return undefined
   const preparing = execution.ports.prepareTools?.(agent)
   return preparing && execution.load(() => withAbort(preparing, signal))
+}
+
+/** A forged journal must not start programs: of a run that was recorded elsewhere, only servers of agents that are here, too, are started. */
+function mayStartServers({ journalIndex, ports }: Execution, agent: Agent): boolean {
+  if (!agent.mcp_servers || !journalIndex.isImportedRun) return true
+  const known = ports.roster.has(agent.name) ? ports.roster.get(agent.name).mcp_servers : undefined
+  return canonicalJson(known ?? null) === canonicalJson(agent.mcp_servers)
 }
 
 /**
@@ -28,7 +37,8 @@ export function prepareResumedTools(scope: PrepareScope, opening: SessionOpen): 
   const { ports } = scope.execution
   const isMissing = (name: string) => ports.serverToolNames.isServerTool(name) && !ports.tools.get(name)
   const hasMissingTools = () => ports.prepareTools !== undefined && opening.tools.some(isMissing)
-  const preparing = prepareTools(scope, opening.agent)
+  const { mcp_servers: _servers, ...withoutServers } = opening.agent
+  const preparing = prepareTools(scope, opening.imported ? withoutServers : opening.agent)
   if (!preparing && !hasMissingTools()) return undefined
   const callers = opening.path.toReversed().filter((name) => ports.roster.has(name))
   return (async () => {

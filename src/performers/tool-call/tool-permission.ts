@@ -29,6 +29,7 @@ export interface ToolAction {
 
 /** Bounds the questions for a call whose subject changes again after each approval. */
 const MAX_APPROVAL_REQUESTS = 3
+const RECORDED_ELSEWHERE = 'The recorded approval was not given in this installation.'
 const CALL_CHANGED = 'the call is no longer the one that was approved'
 
 /** Returns the decision that allows the call; throws `denied` otherwise. */
@@ -42,9 +43,13 @@ export async function requirePermission(scope: ToolCallScope, action: ToolAction
   let askAgainReason = ''
   for (let attempt = 1; attempt <= MAX_APPROVAL_REQUESTS; attempt++) {
     const request = { fingerprint, decision, attempt, askAgainReason }
-    const { answer, shownFingerprint } = await requestApproval(scope, action, request)
+    const { answer, shownFingerprint, isImported } = await requestApproval(scope, action, request)
     if (isDenial(answer, tool.name)) {
       throw deniedError(tool.name, { ...decision, reason: `a person said no${denialComment(answer)}` })
+    }
+    if (isImported) {
+      askAgainReason = RECORDED_ELSEWHERE
+      continue
     }
     const updated = decidePermission(scope, action, fingerprint)
     if (updated.decision === 'allow') return updated
@@ -89,7 +94,9 @@ function decidePermission(
     // Task lists only change themselves; an agent in plan mode needs them.
     acts: (tool.kind === 'act' || tool.kind === 'idempotent') && tool.category !== 'task_management',
     read_only: session.planMode,
-    isRootAgent: session.opening.parent_session_id === null,
+    // The tools that a recorded agent lists are no permission if the record may be forged.
+    isRootAgent:
+      session.opening.parent_session_id === null && !session.opening.imported && !execution.journalIndex.isImportedRun,
     runRules: execution.run.permissions,
     grantedRules: execution.journalIndex.grantedRules(),
     fingerprint,
@@ -108,7 +115,7 @@ async function requestApproval(
   scope: ToolCallScope,
   action: ToolAction,
   { fingerprint, decision, attempt, askAgainReason }: ApprovalRequest,
-): Promise<{ answer: unknown; shownFingerprint: unknown }> {
+): Promise<{ answer: unknown; shownFingerprint: unknown; isImported: boolean }> {
   const { execution, session, signal, key: callKey } = scope
   const { tool, input, subject } = action
   const key = attempt === 1 ? `${callKey}/permission` : `${callKey}/permission/${attempt}`
@@ -129,7 +136,8 @@ async function requestApproval(
   const answer = await execution.waitForGate({ key, signal }, question, { session_id: session.id, agent })
   const gate = execution.journalIndex.opening(key)
   const detail = isEvent(gate, 'gate:open') ? (gate.data.detail as { exact?: unknown } | undefined) : undefined
-  return { answer, shownFingerprint: detail?.exact }
+  const isImported = execution.journalIndex.isImported(execution.journalIndex.outcome(key))
+  return { answer, shownFingerprint: detail?.exact, isImported }
 }
 
 /** A preview that fails is left out: the question shows the whole call, too. */
@@ -148,6 +156,7 @@ async function previewChange({ execution }: ToolCallScope, action: ToolAction): 
 }
 
 function askAgainText(reason: string): string {
+  if (reason === RECORDED_ELSEWHERE) return ` ${RECORDED_ELSEWHERE}`
   if (reason === CALL_CHANGED) return ' The call has changed since it was approved.'
   return reason && ` But ${reason}.`
 }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { FileHashes, TrustChanges } from '../../formats/folder-trust.ts'
-import { unifiedDiff } from '../../views/unified-diff.ts'
+import { unifiedDiff } from '../../judgement/diff/unified-diff.ts'
 import type { Terminal } from './terminal.ts'
 import { noteWrapped } from './terminal.ts'
 
