@@ -46,7 +46,8 @@ export function requireNewestSchema({ db }: SqliteConnection, problem: TroupeErr
   const version = schemaVersion(db)
   if (version === newestSchema()) return
   if (version > 0) throw problem
-  const hint = 'nothing is left to read: put the log back, restore a backup, or move the file away; another path: --store or TROUPE_STORE'
+  const hint =
+    'nothing is left to read: put the log back, restore a backup, or move the file away; another path: --store or TROUPE_STORE'
   throw new TroupeError(problem.code, problem.message, { hint, cause: problem })
 }
 

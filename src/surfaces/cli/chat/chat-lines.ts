@@ -136,7 +136,9 @@ function toolLines(
 function questionLines(question: OpenQuestion, style: TerminalStyle): string[] {
   const { kind, question: text, answers = [], as, call } = question
   if (kind === 'reply') return []
-  const permission = permissionCallFrom({ detail: { permission: call, input: question.input, change: question.change, answers } })
+  const permission = permissionCallFrom({
+    detail: { permission: call, input: question.input, change: question.change, answers },
+  })
   if (permission) {
     const [first = '', ...rest] = permissionLines(text, permission, style)
     return [`${style.paint('yellow', '?')}${first.slice(1)}`, ...rest]
