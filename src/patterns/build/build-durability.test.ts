@@ -116,3 +116,43 @@ test('BD34 after a planning session that failed, the run can be resumed and comp
   const plans = (await build.events(failed.run_id)).filter(({ type }) => type === ('build:plan' as string))
   expect(plans.map(({ data }) => (data as unknown as { plan: { tasks: object[] } }).plan.tasks.length)).toEqual([1])
 })
+
+test(
+  'BD38 an outage during the work or the review ends no task: the run fails, and resume completes it',
+  TIMEOUT,
+  async () => {
+    const repository = createSampleRepository()
+    const down = new Set(['developer', 'reviewer', 'architect 2'])
+    let architectRequests = 0
+    let developed = 0
+    const check = (name: string) => {
+      if (down.has(name)) throw new TroupeError('model_auth', 'the key was rejected', { hint: 'set another key' })
+    }
+    const build = await createTestBuild(repository, {
+      architect: (call) => {
+        architectRequests += 1
+        check(`architect ${architectRequests}`)
+        return architect(call)
+      },
+      developer: (call) => {
+        check('developer')
+        if (call.turn === 1) developed += 1
+        return solve(call)
+      },
+      reviewer: () => {
+        check('reviewer')
+        return APPROVED
+      },
+    })
+    let result = await build.run({ request: 'write slug' })
+    for (const name of ['developer', 'reviewer']) {
+      expect(result).toMatchObject({ status: 'failed', error: { code: 'model_auth' } })
+      down.delete(name)
+      down.delete('architect 2')
+      result = await (await build.troupe.resume(result.run_id)).result
+    }
+    expect(result).toMatchObject({ status: 'completed', output: { status: 'completed' } })
+    expect(developed).toBe(1)
+    expectNothingLeft(repository, build.output(result).branch)
+  },
+)

@@ -1,3 +1,4 @@
+import { errorFromRecord } from '../../../errors.ts'
 import type { BuildScope } from '../build-scope.ts'
 import type { PlannedTask, PreviousAttempt, RequiredChange } from '../contracts.ts'
 import type { TaskOutcome } from '../output.ts'
@@ -47,10 +48,11 @@ export async function delegateTasks(scope: BuildScope, { iteration, tasks, earli
     ends.set(entry.task.task_id, running)
     return running
   })
-  const finished = settled.map((result) => {
-    if (result.ok) return result.value
-    throw result.error
-  })
+  const failures = settled.flatMap((result) => (result.ok ? [] : [result.error]))
+  const [first] = failures
+  // The others have finished their work; resume repeats every request that failed.
+  if (first) throw errorFromRecord(first.toJSON(), [...new Set(failures.flatMap(({ step }) => step ?? []))])
+  const finished = settled.flatMap((result) => (result.ok ? [result.value] : []))
   return {
     outcomes: finished.map(({ outcome }) => outcome),
     attempts: new Map(finished.map(({ outcome, attempts }) => [outcome.task_id, attempts])),

@@ -1,7 +1,8 @@
-import { toTroupeError } from '../../../errors.ts'
+import { errorFromRecord, toTroupeError } from '../../../errors.ts'
 import type { Agent } from '../../../kernel/agent.ts'
 import type { PerformRequest } from '../../../kernel/context.ts'
 import { isFatal } from '../../../kernel/journal/fatal-error.ts'
+import { isResumableFailure } from '../../../kernel/resumable-failure.ts'
 import type { SessionResult } from '../../../kernel/session-result.ts'
 import type { BuildScope } from '../build-scope.ts'
 
@@ -15,6 +16,8 @@ export async function performDeveloper(
 ): Promise<SessionResult> {
   try {
     const result = await context.perform(agent, request, { key })
+    // The architect cannot decide about an outage, and an abort would remove the work: the run fails, and resume repeats the request.
+    if (result.error && isResumableFailure(result.error)) throw errorFromRecord(result.error)
     const hasNoStructuredOutput = result.error?.code === 'model_unsupported' && request.output !== undefined
     if (!hasNoStructuredOutput) return result
     // The provider knows no structured output: the prompt asks for the same object in words.
@@ -22,7 +25,7 @@ export async function performDeveloper(
     return await context.perform(agent, textRequest, { key: `${key}/text` })
   } catch (thrown) {
     const error = toTroupeError(thrown)
-    if (isFatal(error)) throw error
+    if (isFatal(error) || (isResumableFailure(error) && error.step !== undefined)) throw error
     const failed = { status: 'failed', stop_reason: 'failed', text: '', turn_count: 0, error: error.toJSON() } as const
     return { session_id: '', agent: agent.name, ...failed, usage: NO_USAGE }
   }
