@@ -1,3 +1,4 @@
+import { replaceKnownValues } from '../judgement/redaction/known-values.ts'
 import type { ModelSettings } from '../kernel/model.ts'
 
 /** Facts about a request that error messages and hints use. */
@@ -24,8 +25,8 @@ const API_KEY_PATTERNS = [
 
 /** The beginning of a text, on one line and without API keys. */
 export function redactedExcerpt(text: string, secrets: readonly string[], length = 120): string {
-  let redacted = text
-  for (const secret of secrets) if (secret.length > 3) redacted = redacted.replaceAll(secret, '[key]')
+  const known = secrets.filter((secret) => secret.length > 3)
+  let redacted = replaceKnownValues(text, known, '[key]')
   for (const pattern of API_KEY_PATTERNS) redacted = redacted.replace(pattern, '[key]')
   const line = redacted.replace(/\s+/g, ' ').trim()
   return line.length > length ? `${line.slice(0, length)}…` : line || '(empty)'

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { TroupeError } from '../errors.ts'
 import type { ModelErrorInfo } from '../kernel/model.ts'
 import type { ModelErrorContext } from './model-error-context.ts'
+import { redactedExcerpt } from './model-error-context.ts'
 import { toRequestError, toStreamError } from './provider-error.ts'
 
 const NOW = Date.parse('2026-11-15T12:00:00Z')
@@ -197,6 +198,18 @@ describe('error responses', () => {
     expect(error.message).not.toMatch(/abcdefgh|a-secret|AIzaSy/)
     expect(error.message.length).toBeLessThan(600)
     expect(error.cause).toBeUndefined()
+  })
+
+  test.each([
+    ['base64', Buffer.from('{"key":"a-secret/of+mine"}').toString('base64')],
+    ['URL-safe base64', Buffer.from('x:a-secret/of+mine').toString('base64url')],
+    ['hexadecimal', Buffer.from('a-secret/of+mine').toString('hex')],
+    ['percent encoding', encodeURIComponent('a-secret/of+mine')],
+    ['JSON escapes', 'a-secret\\/of+mine'],
+  ])('MO22 a key that is echoed in %s is redacted', (_encoding, echoed) => {
+    const excerpt = redactedExcerpt(`invalid request: ${echoed}; retry`, ['a-secret/of+mine'])
+    expect(excerpt).toMatch(/^invalid request: \S{0,12}\[key\]\S{0,4}; retry$/)
+    expect(redactedExcerpt(`invalid request: ${echoed}; retry`, ['another-secret/of+mine'])).toContain(echoed)
   })
 })
 

@@ -18,6 +18,7 @@ const allowedImports: Record<string, readonly string[]> = {
   patterns: ['errors', 'schema', 'kernel', 'judgement', 'views'],
   ...Object.fromEntries(adapters.map((adapter) => [adapter, ['errors', 'schema', 'kernel']])),
   engine: ['errors', 'schema', 'kernel', 'store'],
+  models: ['errors', 'schema', 'kernel', 'judgement'],
   tools: ['errors', 'schema', 'kernel', 'judgement'],
   formats: ['errors', 'schema', 'kernel', 'judgement'],
   knowledge: ['errors', 'schema', 'kernel', 'judgement', 'store'],

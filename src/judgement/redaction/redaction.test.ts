@@ -158,3 +158,10 @@ test('RD14 the time for a text is proportional to its length, also without line 
   const searched = (size: number) => searchedCharacters(() => void redact('token=abcdefgh1 '.repeat(size)))
   expect(searched(400)).toBeLessThan(6 * searched(100))
 })
+
+test('RD14 the time for a text with encodings of known values is proportional to its length', () => {
+  const known = ['a-secret/of+mine']
+  const echoed = `${btoa('x:a-secret/of+mine')} ${encodeURIComponent('a-secret/of+mine')} `
+  const searched = (size: number) => searchedCharacters(() => void redact(echoed.repeat(size), known))
+  expect(searched(400)).toBeLessThan(6 * searched(100))
+})

@@ -1,3 +1,4 @@
+import { findKnownValues, MIN_SECRET_LENGTH } from './known-values.ts'
 import { findNamedValues } from './named-values.ts'
 import { TOKEN_PATTERNS, TOKEN_TRIGGER } from './token-prefixes.ts'
 
@@ -17,8 +18,6 @@ export interface Secret {
 const PLACEHOLDER = '[redacted'
 const PLACEHOLDER_START = /\[(redacted: [a-z-]*)?$/
 const MAX_PLACEHOLDER = 40
-/** Shorter environment values also occur as ordinary words. */
-const MIN_SECRET_LENGTH = 8
 
 /** When a pattern has a group, only the group is redacted. */
 const SECRET_PATTERNS: readonly (readonly [kind: string, pattern: RegExp])[] = [
@@ -65,7 +64,10 @@ const SECRET_PATTERNS: readonly (readonly [kind: string, pattern: RegExp])[] = [
 const SECRET_TRIGGER =
   /-----BEGIN|AKIA|ASIA|ABIA|ACCA|A3T|xox|\bSK[0-9a-f]{8}|:AA|Q~|_mmk|eyJ|bearer|basic|authorization|cookie|:\/\/|-u |--user|hooks\.|webhook|sig=|Signature=|AccountKey|SharedAccessKey|:\d{2,5}:|:\*:|key|token|secret|passw|pwd|passphrase|passcode|credential|auth/i
 
-/** All secrets in a text, in order and without overlaps. `extra` has values that are known to be secret. */
+/**
+ * All secrets in a text, in order and without overlaps. `extra` has values that are known to be secret; they are found in their
+ * usual encodings, too.
+ */
 export function findSecrets(text: string, extra: readonly string[] = []): Secret[] {
   let secrets: Secret[] = []
   // Redacting one secret can make its surroundings look like another: repeat until nothing new appears.
@@ -106,13 +108,10 @@ function scanSecrets(text: string, extra: readonly string[]): Secret[] {
       if (end > start && !text.startsWith(PLACEHOLDER, start)) secrets.push(toSecret(start, end, kind))
     }
   }
-  for (const value of extra) {
-    if (value === '') continue
-    for (let index = text.indexOf(value); index >= 0; index = text.indexOf(value, index + value.length)) {
-      // A value such as `password` also occurs in the placeholders themselves.
-      const inPlaceholder = PLACEHOLDER_START.test(text.slice(Math.max(0, index - MAX_PLACEHOLDER), index))
-      if (!inPlaceholder) secrets.push(toSecret(index, index + value.length, 'environment'))
-    }
+  for (const { start, end } of findKnownValues(text, extra)) {
+    // A value such as `password` also occurs in the placeholders themselves.
+    const inPlaceholder = PLACEHOLDER_START.test(text.slice(Math.max(0, start - MAX_PLACEHOLDER), start))
+    if (!inPlaceholder) secrets.push(toSecret(start, end, 'environment'))
   }
   return secrets
 }
