@@ -72,21 +72,6 @@ describe('what earlier runs and other processes leave', () => {
     })
     expect(await Promise.all(runs)).toEqual(['run_1', 'run_2', 'run_3'])
   })
-
-  test('GT20 a worktree that another process is just adding is waited for', async () => {
-    const { repository, top } = fixture
-    await repository.openWorktree({ id: ID })
-    const half = join(top, '.git/worktrees/half')
-    mkdirSync(half)
-    writeFileSync(join(half, 'gitdir'), join(top, 'half/.git'))
-    writeFileSync(join(half, 'HEAD'), 'ref: refs/heads/half')
-    writeFileSync(join(half, 'commondir'), '')
-    const opened = repository.openWorktree({ id: { run_id: 'run_2', name: 'two' } })
-    const isEarly = await Promise.race([opened.then(() => true), delay(400).then(() => false)])
-    expect(isEarly).toBe(false)
-    rmSync(half, { recursive: true })
-    expect((await opened).branch).toContain('run_2')
-  })
 })
 
 describe('errors', () => {
