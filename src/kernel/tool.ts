@@ -47,7 +47,7 @@ export interface ToolCall {
   idempotency_key: string
   /** The subject that permission was granted for. Prevents TOCTOU: a call that would touch another must be denied. */
   subject?: string
-  /** Files that permission rules hide from this call; a search skips them. */
+  /** Files that permission rules hide from this call, under any name; a search skips them. */
   excluded_globs?: readonly string[]
   /** The agent has no tool that writes, so this call must not write either. */
   read_only?: true

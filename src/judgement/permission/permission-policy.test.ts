@@ -192,7 +192,7 @@ test('PM29 a search gets the globs of denied files, and a search in a denied fol
   expect(evaluatePolicies(policies, { tool: 'Bash', subject: 'ls', acts: true }).excludedGlobs).toEqual(['.env*'])
   expect(grep('a/keys')).toMatchObject({ decision: 'ask' })
   expect(
-    evaluatePolicies([{ deny: ['Read(.env*)'] }], { tool: 'Read', subject: 'x', acts: false }).excludedGlobs,
+    evaluatePolicies([{ deny: ['Read(.env*)'] }], { tool: 'WebSearch', subject: 'x', acts: false }).excludedGlobs,
   ).toBeUndefined()
 })
 

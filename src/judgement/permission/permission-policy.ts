@@ -15,7 +15,7 @@ import { matchesWildcard } from './wildcard.ts'
  * 3. A shell line is allowed only if each of its commands is, and denied if any is. A line that cannot be parsed
  *    matches only an identical allow rule, and has to be approved by a person when a deny rule may apply.
  * 4. A search is not denied because of files it may find: those files are returned in `excludedGlobs`, and so are
- *    files that a command may change and that may not be read.
+ *    files that a command may change and that may not be read, and files that a file tool may not reach by another name.
  */
 
 /** The rules of one source: the configuration of a run, or an agent file. */
@@ -51,7 +51,7 @@ export interface PolicyDecision {
   allowedRules: string[]
   /** A deny rule may apply: only a person's approval of this exact call lets it pass. */
   needsExactApproval?: true
-  /** Globs of files that a search, or the look at what a command has changed, has to skip. */
+  /** Globs of files that a search, or the look at what a command has changed, has to skip, and whose hard links a file tool refuses. */
   excludedGlobs?: string[]
 }
 
@@ -70,10 +70,14 @@ export function evaluatePolicies(policies: readonly Policy[], call: CheckedCall)
 }
 
 const SEARCH_TOOLS = new Set(['Grep', 'Glob'])
+const FILE_TOOLS = new Set(['Read', 'Edit', 'Write'])
 
 function searchExclusions({ deny = [], ask = [] }: Policy, call: CheckedCall): string[] {
-  // The files that a command has changed are read afterwards, as if by `Read`.
-  const names = SEARCH_TOOLS.has(call.tool) ? toolNames(call) : call.tool === 'Bash' ? ['Read'] : []
+  // The files that a command has changed are read afterwards, as if by `Read`; a file tool reads a file that may have other names.
+  const names = [
+    ...(SEARCH_TOOLS.has(call.tool) || FILE_TOOLS.has(call.tool) ? toolNames(call) : []),
+    ...(call.tool === 'Bash' || FILE_TOOLS.has(call.tool) ? ['Read'] : []),
+  ]
   return [...deny, ...ask].flatMap((rule) => {
     const parsed = parsePermissionRule(rule)
     const applies = names.some((name) => deniesTool(parsed, name))

@@ -5,6 +5,7 @@ import type { ToolCall, ToolResult } from '../../kernel/tool.ts'
 import { accessDeniedError, invalidCallError } from '../tool-errors.ts'
 import { readFileWithHash, replaceFileAtomically } from './file-content.ts'
 import type { FileToolDeps } from './file-tool-deps.ts'
+import { assertNoDeniedLink } from './hard-links.ts'
 import { assertValuesKept } from './redacted-values.ts'
 import { readFileState } from './reported-changes.ts'
 import type { ResolvedPath } from './resolve-path.ts'
@@ -45,6 +46,7 @@ export async function changeFile(
       if (resolved.stat?.isDirectory())
         throw invalidCallError(`\`file_path\` '${path}' is a folder`, 'name a file in it')
       const current = await readFileWithHash(await refreshStat(resolved))
+      if (current) await assertNoDeniedLink(workspace, { path, stat: current.stat }, call)
       await assertUnchangedSinceRead(deps, { session: call.session_id, path, hash: current?.hash })
       const change = makeChange(current && { bytes: current.bytes, path })
       assertValuesKept(path, current?.bytes, change.content)

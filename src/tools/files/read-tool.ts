@@ -9,6 +9,7 @@ import { TROUPE_FOLDER } from './check-protected.ts'
 import { detectContent, SAMPLE_BYTES } from './detect-content.ts'
 import { MAX_WHOLE_FILE_BYTES, openRegularFile } from './file-content.ts'
 import type { FileToolDeps } from './file-tool-deps.ts'
+import { assertNoDeniedLink } from './hard-links.ts'
 import type { ReadLinesResult } from './read-lines.ts'
 import { readLines } from './read-lines.ts'
 import { resolveRelativePath, withResolvedPath } from './resolve-path.ts'
@@ -41,6 +42,7 @@ export function readTool({ workspace, seenFiles }: FileToolDeps): Tool {
         const { handle, stat } = await openRegularFile(resolved)
         try {
           const path = resolved.segments.join('/')
+          await assertNoDeniedLink(workspace, { path, stat }, call)
           const { output, hash } = await renderFile(handle, stat, request)
           if (hash !== undefined && resolved.segments[0] !== TROUPE_FOLDER)
             await seenFiles.recordSeen(call.session_id, path, hash)

@@ -1,6 +1,7 @@
 import type { Tool } from '../../kernel/tool.ts'
 import { defineTool } from '../../kernel/tool.ts'
 import * as z from '../../schema/zod.ts'
+import { findDeniedLinks } from '../files/hard-links.ts'
 import { resolveRelativePath } from '../files/resolve-path.ts'
 import type { Workspace } from '../files/workspace.ts'
 import { globsForFileType } from './file-globs.ts'
@@ -50,7 +51,13 @@ export function grepTool(searcher: Searcher, workspace: Workspace): Tool {
       const matchesGlob = request.glob === undefined ? () => true : globFilter(request.glob)
       const matching = files.filter(({ path }) => matchesGlob(path))
       const { isDenied, note } = createPermissionFilter(call)
-      const shown = matching.filter(({ path }) => !isDenied(path))
+      const permitted = matching.filter(({ path }) => !isDenied(path))
+      const deniedLinks = await findDeniedLinks(
+        workspace,
+        permitted.map(({ path }) => path),
+        call,
+      )
+      const shown = permitted.filter(({ path }) => !deniedLinks.has(path))
       const notes = [...(incomplete ? [INCOMPLETE_NOTE] : []), ...note(matching.length - shown.length)]
       const lines = shown.flatMap((file) => formatMatches(file, query, request['-n'] ?? true))
       const output = paginate(lines, {

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { ToolCall, ToolResult } from '../../kernel/tool.ts'
 import { readFileWithHash } from '../files/file-content.ts'
+import { findDeniedLinks } from '../files/hard-links.ts'
 import type { ReportedChanges } from '../files/reported-changes.ts'
 import { readFileState } from '../files/reported-changes.ts'
 import { withResolvedPath } from '../files/resolve-path.ts'
@@ -67,7 +68,9 @@ export function createChangeTracker(workspace: Workspace, reported: ReportedChan
         if (changed.length === 0) return { ...removed, notes: [] }
         for (const [path, state] of changed) reported.add(path, state)
         if (changed.length > MAX_CHANGED) return { ...removed, notes: [`${changed.length} files changed: ${NOT_KEPT}`] }
-        const files = changed.map(([path]) => path)
+        const changedPaths = changed.map(([path]) => path)
+        const deniedLinks = await findDeniedLinks(workspace, changedPaths, call)
+        const files = changedPaths.filter((path) => !deniedLinks.has(path))
         const created = files.filter((path) => !before.has(path))
         return {
           ...(await readContents(workspace, files)),
