@@ -4,6 +4,7 @@ import { findProgram } from '../../src/tools/search/ripgrep.ts'
 import { requireProgram } from '../support/require-program.ts'
 import { seriousIssues } from './axe.ts'
 import { collectProblems, launchBrowser, openPage, saveScreenshot } from './browser.ts'
+import { checkStops, focusOn, focusStop } from './focus.ts'
 import { sampleScript } from './sample-runs.ts'
 import type { ServeProcess } from './serve-process.ts'
 import { startServe } from './serve-process.ts'
@@ -54,13 +55,22 @@ const runStatus = async ({ run }: Question) =>
 test('WB15 a question is answered on the page with a key, after the lock, and the run goes on', async () => {
   requireProgram('chromium')
   const question = await startAsking('Add password reset by e-mail')
-  await using opened = await openInbox(question)
+  await using opened = await openPage(browser, serve.pageAddress)
   const { page, problems } = opened
+  await page.locator('.run-row').first().waitFor()
+  // The clock of the page stands still, so that the lock cannot pass before it is checked.
+  await page.clock.install()
+  await page.clock.pauseAt(Date.now() + 60_000)
+  await pressKeys(page, 'g', 'i')
   await page.getByRole('heading', { name: /May default call Write/ }).waitFor()
   await expect.poll(() => page.title()).toMatch(/^\(1\) Inbox/)
   const allow = page.getByRole('button', { name: 'Allow' })
   expect(await allow.isDisabled()).toBe(true)
   await page.keyboard.press('a')
+  await page.clock.runFor(499)
+  expect(await allow.isDisabled()).toBe(true)
+  await page.keyboard.press('a')
+  await page.clock.resume()
   await page.locator('.decision-bar:not([data-locked])').waitFor()
   expect(await runStatus(question)).toBe('waiting')
   await page.keyboard.press('a')
@@ -76,8 +86,11 @@ test('WB16 the buttons lock again when the page changes its size', async () => {
   await using opened = await openInbox(question)
   const { page } = opened
   await page.locator('.decision-bar:not([data-locked])').waitFor()
+  await page.clock.install()
+  await page.clock.pauseAt(Date.now() + 60_000)
   await page.setViewportSize({ width: 1200, height: 800 })
   await page.locator('.decision-bar[data-locked]').waitFor()
+  await page.clock.resume()
   await page.locator('.decision-bar:not([data-locked])').waitFor()
   await page.getByRole('button', { name: 'NATS' }).click()
   await expect.poll(() => runStatus(question), { timeout: 10_000 }).toBe('completed')
@@ -127,6 +140,99 @@ test('WB18 an answer to a question that has changed is refused; the page says so
 
 async function pressKeys(page: Page, ...keys: readonly string[]): Promise<void> {
   for (const key of keys) await page.keyboard.press(key)
+}
+
+test('WB36 keyboard only, from the list through lanes, detail, tabs and replay to an answer and back', async () => {
+  requireProgram('chromium')
+  const question = await startAsking('Add password reset by e-mail, with the keyboard')
+  await using opened = await openPage(browser, serve.pageAddress)
+  const { page, problems } = opened
+  const spoken = page.getByRole('status').first()
+  await page.locator('.run-row').first().waitFor()
+  await checkStops(page, ['a Runs', 'input Filter runs', 'button New run'])
+  await pressKeys(page, 'j')
+  expect(await focusStop(page)).toMatchObject({ name: expect.stringMatching(/with the keyboard/), visible: true })
+  await pressKeys(page, 'Enter')
+  await page.getByRole('heading', { level: 1, name: /with the keyboard/ }).waitFor()
+  await expect.poll(() => spoken.textContent(), { timeout: 10_000 }).toMatch(/with the keyboard: Needs you/)
+
+  // Every stop of the page shows the focus, and Tab leaves each of them.
+  await checkStops(page, [
+    'a Messages',
+    'a Answer',
+    'application Lanes',
+    'button Replay',
+    'slider Time',
+    'treegrid Agents',
+  ])
+  for (const [role, name] of [
+    ['banner', ''],
+    ['main', ''],
+    ['navigation', 'Views of the run'],
+    ['list', 'Agents'],
+    ['region', 'Swimlanes'],
+    ['region', 'Messages'],
+  ] as const)
+    expect(await page.getByRole(role, name === '' ? {} : { name }).count(), `${role} ${name}`).toBe(1)
+
+  // Lane, turn, call, and the detail of it.
+  await focusOn(page, 'application Lanes')
+  await pressKeys(page, 'ArrowRight')
+  await page.waitForURL(/at=turn:/)
+  await expect.poll(() => spoken.textContent()).toMatch(/^default, Turn 1.*, 1 of \d, Completed, /)
+  await pressKeys(page, 'Enter')
+  await page.waitForURL(/at=call:/)
+  await pressKeys(page, 'Backspace', 'ArrowDown')
+  await expect.poll(() => spoken.textContent()).toMatch(/^researcher, /)
+  const detail = page.getByRole('complementary', { name: 'Detail' })
+  await detail.getByRole('heading', { level: 2 }).waitFor()
+  await pressKeys(page, 'd')
+  expect(await focusStop(page)).toMatchObject({ name: 'aside Detail', visible: true })
+  await pressKeys(page, 'Tab')
+  expect(await focusStop(page)).toMatchObject({ name: 'separator Width of the detail', visible: true })
+  await pressKeys(page, 'Escape')
+  await expect.poll(() => detail.count()).toBe(0)
+  await expect.poll(async () => (await focusStop(page))?.name).toMatch(/^application Lanes/)
+  await replayWithKeys(page)
+
+  // Tabs, then the question, its answer, and the list again.
+  for (const tab of ['Messages', 'Cost', 'Events', 'Timeline']) {
+    await focusOn(page, `a ${tab}`)
+    await pressKeys(page, 'Enter')
+    await page.locator('.run-tabs [aria-current]', { hasText: tab }).waitFor()
+  }
+  await focusOn(page, 'a Answer')
+  await pressKeys(page, 'Enter')
+  await page.locator('.decision-bar:not([data-locked])').waitFor()
+  await focusOn(page, 'button Allow')
+  await pressKeys(page, 'Enter')
+  await expect.poll(() => runStatus(question), { timeout: 10_000 }).toBe('completed')
+  await expect.poll(() => spoken.textContent(), { timeout: 10_000 }).toContain('Answered: allow')
+  await pressKeys(page, 'g', 'r')
+  await page.waitForURL('**/runs')
+  expect(problems).toEqual([])
+})
+
+/** Scrubs, steps, changes the speed, plays to the end and leaves. */
+async function replayWithKeys(page: Page): Promise<void> {
+  const showing = (seq: string | number) => page.locator('.run-notice', { hasText: new RegExp(`, event ${seq} of`) })
+  await focusOn(page, 'slider Time')
+  await pressKeys(page, 'Home')
+  await showing(1).waitFor()
+  expect(await page.getByRole('link', { name: 'Answer' }).count()).toBe(0)
+  await pressKeys(page, 'ArrowRight', 'PageUp')
+  await showing(12).waitFor()
+  await focusOn(page, 'button One event back')
+  await pressKeys(page, 'Enter')
+  await showing(11).waitFor()
+  await pressKeys(page, '<', '<', '<', '<')
+  await page.getByRole('button', { name: '1×', exact: true }).waitFor()
+  await focusOn(page, 'button Replay')
+  await pressKeys(page, 'Space')
+  await page.getByRole('button', { name: 'Pause the replay' }).waitFor()
+  await pressKeys(page, ...Array(6).fill('>'))
+  await expect.poll(() => showing('\\d+').count(), { timeout: 20_000 }).toBe(0)
+  expect(await focusStop(page)).toMatchObject({ name: expect.stringMatching(/^button Replay/), visible: true })
 }
 
 test('WB19 axe finds no serious issue on runs, inbox and metrics, in both themes and at 400 px', async () => {

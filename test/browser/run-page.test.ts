@@ -72,6 +72,8 @@ test('WR19 a run is watched from start to end: cards, messages and the detail of
   await card(page, 'researcher').waitFor()
   await page.locator('.run-title-row .state-chip', { hasText: 'Completed' }).waitFor()
   await card(page, 'researcher').locator('.state-completed').first().waitFor()
+  const spoken = page.getByRole('status').first()
+  await expect.poll(() => spoken.textContent(), { timeout: 15_000 }).toContain('Add password reset: Completed')
   expect(await page.locator('.message-row').count()).toBeGreaterThanOrEqual(4)
   await card(page, 'researcher').click()
   await page.getByRole('complementary', { name: 'Detail' }).getByText('researcher').first().waitFor()

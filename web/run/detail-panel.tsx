@@ -31,8 +31,9 @@ export function DetailPanel({ scope, at }: { scope: RunScope; at: TimelineRef })
     // In braces: browsers return a promise from `scrollTo`, and React would take it for a function.
     panel.current?.scrollTo(0, 0)
   }, [key])
+  useEffect(() => leaveDetail, [])
   return (
-    <aside className="detail-panel" style={detailWidth(width)} aria-label="Detail" ref={panel}>
+    <aside className="detail-panel" style={detailWidth(width)} aria-label="Detail" ref={panel} tabIndex={-1}>
       <PanelResizer width={width} onWidth={setWidth} />
       <DetailBar scope={scope} at={at} kind={loaded.kind === 'ready' ? loaded.value.kind : at.kind} />
       {loaded.kind === 'loading' && <LoadingRows rows={6} height={24} />}
@@ -40,6 +41,30 @@ export function DetailPanel({ scope, at }: { scope: RunScope; at: TimelineRef })
       {loaded.kind === 'ready' && <DetailBody scope={scope} detail={loaded.value} />}
     </aside>
   )
+}
+
+let focusedBefore: HTMLElement | null = null
+
+/** Moves the focus into the detail, or from there back to where it was. */
+export function moveIntoDetail(): void {
+  const panel = document.querySelector<HTMLElement>('.detail-panel')
+  const focused = document.activeElement instanceof HTMLElement ? document.activeElement : null
+  if (panel === null || panel.contains(focused)) leaveDetail()
+  else {
+    focusedBefore = focused
+    panel.focus()
+  }
+}
+
+/** A focus that was moved here goes back, also when the detail is closed. */
+function leaveDetail(): void {
+  const target = focusedBefore
+  focusedBefore = null
+  const focused = document.activeElement
+  const isElsewhere = focused !== document.body && focused?.closest('.detail-panel') === null
+  if (target === null || isElsewhere) return
+  if (target === document.body && focused instanceof HTMLElement) focused.blur()
+  else target.focus()
 }
 
 /** A custom property, so that the sheet of narrow screens keeps its own width. */

@@ -71,7 +71,9 @@ function RunFacts({ scope, run, now }: { scope: RunScope; run: TimelineRun; now:
   const limit = run.limits?.usd ?? null
   return (
     <dl className="run-facts">
-      <Fact label={inertLine(run.pattern, 40)}>{run.progress ? inertLine(run.progress.text, 80) : ''}</Fact>
+      <Fact label={inertLine(run.pattern, 40)}>
+        {run.progress && !replaying ? inertLine(run.progress.text, 80) : ''}
+      </Fact>
       <Fact label="started">{formatMinute(run.started_at)}</Fact>
       {!replaying && <Fact label="active">{formatDuration(run.active_ms)}</Fact>}
       <Fact label="elapsed">{formatDuration(end - run.started_at)}</Fact>

@@ -15,7 +15,7 @@ import type { RunPlace } from '../shell/router.ts'
 import { navigate } from '../shell/router.ts'
 import { ArtifactsTab } from './artifacts-tab.tsx'
 import { CostTab } from './cost-tab.tsx'
-import { DetailPanel } from './detail-panel.tsx'
+import { DetailPanel, moveIntoDetail } from './detail-panel.tsx'
 import { EventsTab } from './events-tab.tsx'
 import { MessageList } from './message-list.tsx'
 import { PanelTab } from './panel-tab.tsx'
@@ -24,6 +24,7 @@ import { openTab, select } from './run-context.ts'
 import { RunHeader } from './run-header.tsx'
 import { RunNotice } from './run-notice.tsx'
 import { TimelineTab } from './timeline-tab.tsx'
+import { useRunNews } from './use-run-news.ts'
 import type { RunState } from './watch-run.ts'
 import { isNotFound, useLoaded, useRunWatch, useStoreVersion } from './watch-run.ts'
 
@@ -68,6 +69,7 @@ function OpenRun({ scope, state, panelsVersion }: { scope: RunScope; state: RunS
   const lanes = store.rows('lanes')
   const monograms = useMemo(() => uniqueMonograms(lanes.map(({ label }) => label)), [lanes])
   useTitle(store)
+  useRunNews(store)
   useRunKeys(scope)
   return (
     <AgentIndexContext value={agentIndex}>
@@ -137,6 +139,7 @@ function useTitle(store: TimelineStore): void {
 function useRunKeys({ store, place }: RunScope): void {
   useKeys('Run', [
     { keys: 'Escape', label: 'Close the detail', run: () => (place.at ? select(place, null) : false) },
+    { keys: 'd', label: 'Into the detail, and back', run: () => place.at !== null && moveIntoDetail() },
     { keys: '5', label: 'Table or lanes', run: () => openTab(place, place.tab === 'table' ? 'timeline' : 'table') },
     { keys: 'm', label: 'Messages', run: () => openTab(place, place.tab === 'messages' ? 'timeline' : 'messages') },
     {

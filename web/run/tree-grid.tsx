@@ -4,7 +4,8 @@ import { useVirtualRows } from '../blocks/virtual-rows.ts'
 import { formatDuration, formatTime, formatUsd } from '../design/format.ts'
 import { inertLine } from '../design/inert-text.ts'
 import { Monogram } from '../design/monogram.tsx'
-import { StateText } from '../design/state.tsx'
+import { StateText, stateLabel, toViewState } from '../design/state.tsx'
+import { announceNow } from '../shell/live-region.tsx'
 import type { RunScope } from './run-context.ts'
 import { select } from './run-context.ts'
 import type { TreeMove } from './tree-keys.ts'
@@ -27,6 +28,7 @@ export function TreeGrid({ scope }: { scope: RunScope }): ReactNode {
     void version
     return treeRows(store, { seq: place.seq, expanded })
   }, [store, version, place.seq, expanded])
+  useSelectionNews(rows.find(({ id }) => place.at !== null && id === rowId(place.at)))
   const move = (next: TreeMove) => {
     if (next.active !== undefined) setActive(next.active)
     if (next.expanded) setExpanded(next.expanded)
@@ -77,6 +79,28 @@ function useFollowSelection({ store, place }: RunScope, { setExpanded, setActive
     setExpanded((expanded) => new Set([...expanded, ...above]))
     setActive(key)
   }, [key, ready])
+}
+
+/** Announces a selection made in the lanes; in the table itself, the active row is spoken by the browser. */
+function useSelectionNews(row: TreeRow | undefined): void {
+  const id = row?.id
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each selection
+  useEffect(() => {
+    if (row !== undefined && document.activeElement?.role !== 'treegrid') announceNow(spokenRow(row))
+  }, [id])
+}
+
+/** `developer-2, Turn 6, 6 of 8, Completed, 48s`. */
+function spokenRow({ lane, level, title, position, siblings, state, started_at, ended_at }: TreeRow): string {
+  const duration = started_at !== null && ended_at !== null ? [formatDuration(ended_at - started_at)] : []
+  const name = level === 1 ? [] : [inertLine(lane.label, 60)]
+  return [
+    ...name,
+    inertLine(title, 120),
+    `${position} of ${siblings}`,
+    stateLabel(toViewState(state)),
+    ...duration,
+  ].join(', ')
 }
 
 interface TreeRowsProps {

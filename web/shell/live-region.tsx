@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/* Messages for screen readers: at most one in 5 s; of those that came meanwhile, the last ones are told together. */
+/* Messages for screen readers: at most one in 5 s; of those that came meanwhile, the last ones are told together. What a key did is told at once. */
 
 const INTERVAL_MS = 5000
 const MAX_WAITING = 3
@@ -17,12 +17,18 @@ export function announce(text: string): void {
   timer = setTimeout(speak, Math.max(0, lastAt + INTERVAL_MS - performance.now()))
 }
 
+/** Tells what the reader has just done; news that wait stay in their turn. */
+export function announceNow(text: string): void {
+  message = text
+  for (const listener of listeners) listener()
+}
+
 function speak(): void {
   timer = undefined
-  message = waiting.join('. ')
-  waiting = []
   lastAt = performance.now()
-  for (const listener of listeners) listener()
+  const text = waiting.join('. ')
+  waiting = []
+  announceNow(text)
 }
 
 export function LiveRegion() {

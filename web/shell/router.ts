@@ -123,14 +123,20 @@ function withQuery(path: string, entries: readonly (readonly [string, string])[]
 let mode: 'path' | 'fragment' = 'path'
 const listeners = new Set<() => void>()
 let known: { address: string; place: Place } | undefined
+/** A place that the address bar does not have yet: browsers ignore more than 200 changes of the address in 10 s, and a replay makes 60 a second. */
+let unwritten: { href: string; place: Place } | undefined
+let writeTimer: ReturnType<typeof setTimeout> | undefined
+let writtenAt = Number.NEGATIVE_INFINITY
+const WRITE_MS = 100
 
 /** For a one-file export, whose path is a file on disk. */
 export function setFragmentAddresses(): void {
   mode = 'fragment'
-  window.addEventListener('hashchange', notify)
+  window.addEventListener('hashchange', followAddress)
 }
 
 export function currentPlace(): Place {
+  if (unwritten) return unwritten.place
   const { pathname, search, hash } = window.location
   const address = mode === 'path' ? pathname + search : hash.slice(1) || '/'
   if (known?.address !== address) known = { address, place: parsePlace(address) }
@@ -145,8 +151,30 @@ export function hrefOf(place: Place): string {
 /** Selection pushes history; zoom, pan and typing replace it. */
 export function navigate(place: Place, { replace = false }: { replace?: boolean } = {}): void {
   const href = hrefOf(place)
-  if (replace) window.history.replaceState(null, '', href)
-  else if (formatPlace(place) !== formatPlace(currentPlace())) window.history.pushState(null, '', href)
+  if (replace) {
+    unwritten = { href, place }
+    clearTimeout(writeTimer)
+    const wait = writtenAt + WRITE_MS - performance.now()
+    if (wait > 0) writeTimer = setTimeout(writeAddress, wait)
+    else writeAddress()
+  } else {
+    writeAddress()
+    if (formatPlace(place) !== formatPlace(currentPlace())) window.history.pushState(null, '', href)
+  }
+  notify()
+}
+
+function writeAddress(): void {
+  if (!unwritten) return
+  window.history.replaceState(null, '', unwritten.href)
+  unwritten = undefined
+  writtenAt = performance.now()
+}
+
+/** The reader went back or forward, or typed an address. */
+function followAddress(): void {
+  clearTimeout(writeTimer)
+  unwritten = undefined
   notify()
 }
 
@@ -155,11 +183,11 @@ export function useRoute(): Place {
 }
 
 function subscribeToPlace(listener: () => void): () => void {
-  if (listeners.size === 0) window.addEventListener('popstate', notify)
+  if (listeners.size === 0) window.addEventListener('popstate', followAddress)
   listeners.add(listener)
   return () => {
     listeners.delete(listener)
-    if (listeners.size === 0) window.removeEventListener('popstate', notify)
+    if (listeners.size === 0) window.removeEventListener('popstate', followAddress)
   }
 }
 
