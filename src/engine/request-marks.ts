@@ -1,4 +1,14 @@
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  ftruncateSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import { uptime } from 'node:os'
 import { join } from 'node:path'
 import { shortHash } from '../kernel/hash.ts'
@@ -13,7 +23,8 @@ import { isOwnerDead } from './lease-owner.ts'
  *    survive a power failure, so marks count only within the boot in which they were written.
  * 2. A mark is written before the first byte of its request. Without a mark, a request was not sent; without the file, nothing is known.
  * 3. A slot is used again only when the outcome of its request is stored.
- * 4. A file that cannot be written is removed: marks that are missing in it would make sent requests look unsent.
+ * 4. A file that cannot be written is emptied and removed: marks that are missing in it would make sent requests look unsent.
+ * 5. A folder that is a link is not used: a repository could contain it, and old files are removed from it (symlink attack).
  */
 
 const HEADER_BYTES = 512
@@ -22,6 +33,8 @@ const RUN_BYTES = 48
 /** Offset of the last sign of life in the header. */
 const ALIVE_OFFSET = HEADER_BYTES - 8
 const FORMAT = 1
+/** The name of a file: the short hash of its owner. */
+const MARK_NAME = /^[0-9a-f]{16}$/
 /** Files of dead processes whose runs nobody has resumed are removed after this. */
 const MAX_AGE_MS = 7 * 24 * 60 * 60 * 1000
 
@@ -100,16 +113,16 @@ class MarkFile implements RequestMarkFile {
 
   close(): void {
     this.#cancelTimer?.()
-    if (this.#file === undefined || this.#file === -1) return
-    closeSync(this.#file)
-    this.#remove()
+    if (this.#file !== undefined) this.#remove()
   }
 
   #create(): void {
     if (this.#file !== undefined) return
     const { folder, owner, world } = this.#options
     try {
+      this.#file = -1
       mkdirSync(folder, { recursive: true, mode: 0o700 })
+      if (!lstatSync(folder).isDirectory()) return
       removeOldFiles(folder, world.now())
       this.#file = openSync(this.#path, 'w+', 0o600)
       const header = Buffer.alloc(HEADER_BYTES)
@@ -132,8 +145,16 @@ class MarkFile implements RequestMarkFile {
 
   /** From now on lost requests count as before there were marks: at most what fits in the time. */
   #remove(): void {
+    const file = this.#file
     this.#file = -1
-    rmSync(this.#path, { force: true })
+    if (file === undefined || file === -1) return
+    try {
+      ftruncateSync(file)
+      closeSync(file)
+      rmSync(this.#path, { force: true })
+    } catch {
+      // An empty file says nothing either, and is removed when it is old.
+    }
   }
 
   #takeSlot(): number {
@@ -217,9 +238,9 @@ function ownerFrom(bytes: Buffer): string | undefined {
 }
 
 function removeOldFiles(folder: string, now: number): void {
-  for (const name of readdirSync(folder)) {
+  for (const name of readdirSync(folder).filter((file) => MARK_NAME.test(file))) {
     const path = join(folder, name)
-    const written = statSync(path, { throwIfNoEntry: false })
-    if (written && now - written.mtimeMs > MAX_AGE_MS) rmSync(path, { force: true })
+    const stat = lstatSync(path, { throwIfNoEntry: false })
+    if (stat?.isFile() && now - stat.mtimeMs > MAX_AGE_MS) rmSync(path, { force: true })
   }
 }

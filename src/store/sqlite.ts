@@ -25,7 +25,7 @@ import type { FileSystemType } from './sqlite/file-system.ts'
 import { prepareStoreFile } from './sqlite/file-system.ts'
 import { checkIntegrity } from './sqlite/integrity-check.ts'
 import { migrate, requireNewestSchema, schemaVersion } from './sqlite/migrate.ts'
-import { acceptLoss, openConnection, openReadOnly } from './sqlite/open-connection.ts'
+import { acceptLoss, closeConnection, openConnection, openReadOnly } from './sqlite/open-connection.ts'
 import { RunDeletion } from './sqlite/run-deletion.ts'
 import { TableKeeper } from './sqlite/table-keeper.ts'
 import type { Tables } from './sqlite/tables.ts'
@@ -340,10 +340,12 @@ class SqliteStore implements port.Store {
   }
 
   async deleteRuns(run_ids: readonly string[]): Promise<void> {
-    // The mark may name an event of these runs, also one that another process wrote meanwhile.
-    this.#connection.markCommit(undefined)
-    await this.#write('full', () => this.#deletion.deleteRuns(run_ids))
-    this.#connection.markCommit(undefined)
+    await this.#write('full', () => {
+      this.#connection.clearMark()
+      return this.#deletion.deleteRuns(run_ids)
+    })
+    // Another process may have been late to write the mark of its last commit.
+    this.#connection.clearMark()
     this.#tables.events.forgetRows()
     this.changes.runsDeleted(run_ids)
   }
@@ -372,7 +374,7 @@ class SqliteStore implements port.Store {
     this.changes.close()
     await this.#writes.drain()
     await this.#checkpoints.close()
-    this.#connection.close()
+    await closeConnection(this.#connection)
   }
 
   /** A write other than an append; `bytes` is about what it adds to the write-ahead log besides a few pages. */

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, fsyncSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs'
 import { TroupeError } from '../../errors.ts'
 import type { Database } from './node-sqlite.ts'
 
@@ -50,11 +50,25 @@ export class MarkFile {
     this.#fd = openSync(this.#path, 'r+')
   }
 
-  /** Call it after the commit. `isSynced` is false in `relaxed` mode. */
-  write(mark: CommitMark | undefined, isSynced: boolean): void {
+  /**
+   * Call it after the commit. `isSynced` is false in `relaxed` mode. A mark that cannot be written, because the disk is full, is an older one: it
+   * must not make a commit look as if it had failed.
+   */
+  write(mark: CommitMark, isSynced: boolean): void {
     if (this.#fd === undefined) return
     const boot = isSynced ? undefined : bootId()
-    writeSync(this.#fd, `${JSON.stringify({ ...mark, boot })}\n`, 0)
+    try {
+      writeSync(this.#fd, `${JSON.stringify({ ...mark, boot })}\n`, 0)
+    } catch {
+      // The commit before it is still in the store.
+    }
+  }
+
+  /** Call it before what the mark names is deleted. It is synced: after a power failure an older mark would name what is gone. */
+  clear(): void {
+    if (this.#fd === undefined || fstatSync(this.#fd).size === 0) return
+    writeSync(this.#fd, '{}\n', 0)
+    fsyncSync(this.#fd)
   }
 
   /** Only for the last process that has the file open. */
@@ -92,13 +106,18 @@ function readMark(path: string): StoredMark | undefined {
   }
 }
 
+/** Versions of Troupe that wrote older schemas wrote no marks, and left the header as it was when they closed the file. */
+const FIRST_MARKED_SCHEMA = 5
+
 /**
  * The error if the newest commits of a file are gone. Only for a file whose header says that there is a log: if it was closed, or is a copy by
- * `troupe backup`, a mark beside it is that of an earlier file.
+ * `troupe backup`, a mark beside it is that of an earlier file. `traces` are those from before anything was read: the mark of a later commit would name
+ * what was not there yet.
  */
-export function lostCommitsError(db: Database, path: string, { hasLog, mark }: LogTraces): TroupeError | undefined {
+export function lostCommitsError(db: Database, path: string, traces: LogTraces): TroupeError | undefined {
+  const { hasLog, mark } = traces
   if (!mark)
-    return hasLog
+    return hasLog || !lacksTraces(db, path)
       ? undefined
       : lostError(path, `its write-ahead log ${path}-wal was removed, emptied, or not copied with it`)
   const missing = missingCommit(db, mark)
@@ -109,11 +128,22 @@ export function lostCommitsError(db: Database, path: string, { hasLog, mark }: L
   return lostError(path, `${missing} is missing, which was on disk; ${log}`)
 }
 
+/** Looks again, since another process may just have begun to write. Whoever turns the log on has created the mark before. */
+function lacksTraces(db: Database, path: string): boolean {
+  if (userVersion(db) < FIRST_MARKED_SCHEMA) return false
+  const { hasLog, mark } = readLogTraces(path)
+  return !hasLog && !mark
+}
+
+function userVersion(db: Database): number {
+  return Number(db.prepare('PRAGMA user_version').get()?.user_version ?? 0)
+}
+
 function missingCommit(db: Database, { run_id, seq, hash, command, schema, boot }: StoredMark): string | undefined {
   if (boot !== undefined && boot !== bootId()) return undefined
   // Without the id of a boot, nothing can be said about commits that were not synced.
   if (boot === 'unknown') return undefined
-  const version = Number(db.prepare('PRAGMA user_version').get()?.user_version ?? 0)
+  const version = userVersion(db)
   if (schema !== undefined) return version < schema ? `the schema (version ${schema})` : undefined
   if (run_id === undefined && command === undefined) return undefined
   if (version === 0) return 'everything'

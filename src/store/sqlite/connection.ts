@@ -86,30 +86,37 @@ export class SqliteConnection {
     return retryWhileBusy(this.path, this.#options.busy_ms, work)
   }
 
-  /** Records what the last transaction, with full sync, has committed; nothing if it deleted what an earlier mark may name. */
-  markCommit(mark: CommitMark | undefined): void {
+  /** Records what the last transaction, with full sync, has committed. */
+  markCommit(mark: CommitMark): void {
     this.#mark.write(mark, this.#options.durability !== 'relaxed')
   }
 
-  close(): void {
-    if (!this.db.isOpen) return
-    if (!this.writeProblem) this.#turnOffLog()
+  /** Call it in a transaction that deletes what the mark may name, and after it. */
+  clearMark(): void {
+    this.#mark.clear()
+  }
+
+  /** Returns false if the log is left to another process that has the file open. */
+  close(): boolean {
+    if (!this.db.isOpen) return true
+    const isComplete = this.writeProblem !== undefined || this.#turnOffLog()
     this.db.close()
     this.#mark.close()
     this.onClose?.()
+    return isComplete
   }
 
   /** Replaces the mark by an empty one. */
   forgetCommits(): void {
     this.#turnOnLog()
-    this.#mark.write(undefined, true)
+    this.#mark.clear()
   }
 
   #turnOnLog(): void {
     this.#mark.create()
     if (!this.#isLogOn()) {
       // A mark that is there is that of an earlier file.
-      this.#mark.write(undefined, true)
+      this.#mark.clear()
       this.db.exec('PRAGMA journal_mode = MEMORY; PRAGMA journal_mode = WAL')
     }
     // A file system without shared memory.
@@ -120,17 +127,22 @@ export class SqliteConnection {
   }
 
   /** Merges the log and says so in the header, unless another process has the file open. */
-  #turnOffLog(): void {
+  #turnOffLog(): boolean {
     try {
-      if (!this.#isLogOn()) return
+      if (!this.#isLogOn()) return true
       this.db.exec('PRAGMA synchronous = NORMAL; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY')
-      if (!this.#isLogOn()) this.#mark.remove()
+      if (this.#isLogOn()) return false
+      this.#mark.remove()
+      return true
     } catch {
       // Another process has the file open: the last one does it. Closing never fails.
+      return false
     }
   }
 
   #isLogOn(): boolean {
+    // SQLite knows the mode of its last read, which another process may have changed since.
+    this.db.prepare('PRAGMA schema_version').get()
     return this.db.prepare('PRAGMA journal_mode').get()?.journal_mode === 'wal'
   }
 

@@ -5,6 +5,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
@@ -16,6 +17,8 @@ import { createLeasedRun, expectRejection } from '../../testing/store/store-harn
 import type { SqliteOptions } from '../sqlite.ts'
 import { openSqlite } from '../sqlite.ts'
 import type { Store } from '../store.ts'
+import { APPLICATION_ID } from './inspect-database.ts'
+import { migrationsBetween } from './migrate.ts'
 
 /* A copy of the files of an open store is what a killed process leaves. */
 
@@ -178,6 +181,53 @@ describe('ST83 no false alarm', () => {
     const mark = JSON.parse(readFileSync(`${copy}-mark`, 'utf8'))
     writeFileSync(`${copy}-mark`, JSON.stringify({ ...mark, boot: 'an earlier boot' }))
     expect(await problemsOf(copy)).toEqual([])
+  })
+
+  test('ST83 for a closed file of a version that wrote no marks', async () => {
+    const old = new DatabaseSync(path)
+    old.exec(`PRAGMA page_size = 8192; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA journal_mode = WAL`)
+    for (const migration of migrationsBetween(0, 4)) old.exec(migration)
+    old.exec('PRAGMA user_version = 4')
+    old.close()
+    expect(readdirSync(folder)).toEqual(['store.db'])
+    const store = await openSqlite(path)
+    await createLeasedRun(store, 'after the update')
+    await store.close()
+    expect(await problemsOf(path)).toEqual([])
+  })
+
+  test.runIf(existsSync('/dev/full'))('ST25 a full disk that takes the commit but not its mark', async () => {
+    await (await openSqlite(path)).close()
+    const store = await openSqlite(path)
+    symlinkSync('/dev/full', `${path}-mark`)
+    const writer = await createLeasedRun(store, 'new')
+    const events = [writer.nextEvent('custom:note', { key: 'act' })]
+    expect(await writer.tryAppend(events, { sync: 'full' })).toMatchObject({ ok: true })
+    await store.close()
+  })
+
+  test('ST83 the first write of a process that opened the file before another one leaves the mark of that one', async () => {
+    await (await openSqlite(path)).close()
+    const first = await openSqlite(path)
+    const second = await openSqlite(path)
+    const writer = await createLeasedRun(second, 'new')
+    await writer.tryAppend([writer.nextEvent('custom:note', { key: 'act' })], { sync: 'full' })
+    await first.renew([{ run_id: 'new', project: 'default', epoch: 1, head: 2 }], 1000)
+    const copy = copyFiles(['', '-mark'])
+    await second.close()
+    await first.close()
+    expect(await problemsOf(copy)).toEqual([expect.stringMatching(/event 2 of run new is missing/)])
+  })
+
+  test('ST20 two processes that close a file at once leave one file', async () => {
+    const store = await openStoreAtWork()
+    const other = new DatabaseSync(path)
+    other.prepare('SELECT count(*) FROM runs').get()
+    const closing = store.close()
+    setImmediate(() => other.close())
+    await closing
+    expect(readdirSync(folder)).toEqual(['store.db'])
+    expect(await problemsOf(copyFiles(['']))).toEqual([])
   })
 
   test('ST20 the last of several stores that is closed leaves one file', async () => {

@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { toTroupeError } from '../../errors.ts'
 import { retryWhileBusy } from './busy-retry.ts'
+import { markPath } from './commit-mark.ts'
 import type { SqliteConnectionOptions } from './connection.ts'
 import { SqliteConnection } from './connection.ts'
 import { APPLICATION_ID, applicationId, inspectDatabase } from './inspect-database.ts'
@@ -10,6 +12,8 @@ import { readOnlyError } from './sqlite-errors.ts'
 
 const LOSS_CHECKS = 3
 const LOSS_CHECK_MS = 50
+const CLOSE_ATTEMPTS = 2
+const CLOSE_JITTER_MS = 20
 
 /**
  * Opens or creates the database file. A file that is not a troupe store, newer or damaged is not changed. One that lacks its newest commits is
@@ -64,6 +68,26 @@ export async function openReadOnly(path: string, options: SqliteConnectionOption
   } catch (thrown) {
     copy.remove()
     throw thrown
+  }
+}
+
+/**
+ * Closes the file. Two processes that close it at once keep each other from being the last, and would both leave the log: so each looks again,
+ * at a time of its own, once it has let go of the file.
+ */
+export async function closeConnection(connection: SqliteConnection): Promise<void> {
+  const { path } = connection
+  let isComplete = connection.close()
+  for (let attempt = 1; !isComplete && attempt <= CLOSE_ATTEMPTS; attempt++) {
+    await sleep(Math.random() * CLOSE_JITTER_MS)
+    if (!existsSync(path) || !existsSync(markPath(path))) return
+    const db = openDatabase(path)
+    try {
+      isComplete = new SqliteConnection(path, db, { durability: 'normal', busy_ms: 0 }).close()
+    } catch {
+      // Another process holds a lock, and has the file open.
+      if (db.isOpen) db.close()
+    }
   }
 }
 
