@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { toConfigFile } from './config-file.ts'
-import { hashConfigFiles } from './config-trust.ts'
+import { checkTrustedAgents, hashConfigFiles } from './config-trust.ts'
 import { findTrustChanges, hashFiles, recordTrust } from './folder-trust.ts'
 import { readTrustedCopy } from './trusted-copies.ts'
 
@@ -144,4 +144,48 @@ test('FT3 the copies of trusted files are private, used only with their own hash
   writeFileSync(join(folder, 'a.ts'), 'two\n')
   await recordTrust(record, folder, await hashFiles(folder, ['a.ts']))
   expect(existsSync(copy)).toBe(false)
+})
+
+const AGENT_FOLDERS = {
+  'team/reviewer.md': '',
+  'team/inner/helper.md': '',
+  'team/inner/server.mjs': '',
+  'roster.yaml': 'agents:\n  - name: a\n    instructions: prompts/a.md\n',
+  'prompts/a.md': '',
+  'prompts/unused.md': '',
+  'src/notes.md': '',
+}
+const AGENT_FILES = ['prompts/a.md', 'roster.yaml', 'team/inner/helper.md', 'team/inner/server.mjs', 'team/reviewer.md']
+
+test.each([
+  ['troupe.config.yaml', 'agents: [team, ./roster.yaml]\n'],
+  ['troupe.config.json', '{"agents": ["./team", "roster.yaml"]}'],
+  ['troupe.config.ts', "export default { agents: [{ name: 'src', tools: ['src'] }, './team', \"roster.yaml\"] }"],
+  [
+    'troupe.config.js',
+    "const agents = [\n  // 'src'\n  'team',\n  join(here, 'roster.yaml'),\n]\nexport default { agents }",
+  ],
+])('FT15 the hashes cover the agent folders and files that %s names', async (name, text) => {
+  const folder = createFolder({ ...AGENT_FOLDERS, [name]: text })
+  expect(await coveredBy(folder, name)).toEqual([...AGENT_FILES, name].sort())
+})
+
+test('FT15 of the whole project only the files are covered that are read as agents', async () => {
+  const folder = createFolder({ 'troupe.config.json': '{"agents": ["."]}', 'a.md': '', 'src/main.ts': '' })
+  expect(await coveredBy(folder, 'troupe.config.json')).toEqual(['a.md', 'troupe.config.json'])
+})
+
+test('FT15 a path that code computes is rejected; control: one that it contains is not, nor is one of a package', async () => {
+  const folder = createFolder({ ...AGENT_FOLDERS, 'troupe.config.ts': "export default { agents: ['team'] }" })
+  const file = toConfigFile(join(folder, 'troupe.config.ts'))
+  await checkTrustedAgents(file, [join(folder, 'team'), { name: 'inline' }])
+  await checkTrustedAgents(file, [join(folder, 'node_modules/package/agents')])
+  const problem = checkTrustedAgents(file, [join(folder, 'team'), join(folder, 'src')])
+  await expect(problem).rejects.toThrow(/`agents` has the path src, which the file does not contain as a string/)
+})
+
+test('FT2 a device that the configuration names is not read, and a folder is loaded as Node does', async () => {
+  const servers = '{ s: { command: node, args: [./server] }, t: { command: cat, args: [/dev/zero] } }'
+  const folder = createFolder({ 'troupe.config.yaml': `mcp: { servers: ${servers} }`, 'server/index.js': '' })
+  expect(await coveredBy(folder, 'troupe.config.yaml')).toEqual(['server/index.js', 'troupe.config.yaml'])
 })

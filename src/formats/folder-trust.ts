@@ -38,7 +38,7 @@ export async function hashFiles(folder: string, paths: readonly string[]): Promi
   const queue = paths.map((path) => resolve(folder, path))
   const seen = new Set(queue)
   for (let path = queue.shift(); path !== undefined; path = queue.shift()) {
-    const content = await readFile(path).catch(() => undefined)
+    const content = await readRegularFile(path)
     if (content === undefined) continue
     hashes[relative(folder, path).replaceAll(sep, '/')] = createHash('sha256').update(content).digest('hex')
     if (seen.size > MAX_FILES) throw tooManyFiles(folder)
@@ -49,6 +49,12 @@ export async function hashFiles(folder: string, paths: readonly string[]): Promi
     }
   }
   return hashes
+}
+
+/** Prevents denial of service: reading a device such as `/dev/zero` never ends. */
+async function readRegularFile(path: string): Promise<Buffer | undefined> {
+  const found = await stat(path).catch(() => undefined)
+  return found?.isFile() ? readFile(path).catch(() => undefined) : undefined
 }
 
 async function filesNamedIn(folder: string, path: string, content: Buffer): Promise<string[]> {
@@ -75,12 +81,14 @@ const WRITTEN_FILE = /\.(?:db|sqlite3?|jsonl|ndjson|log)$/i
 async function namedFiles(folder: string, path: string, code: string): Promise<string[]> {
   const bases = new Set([dirname(path), dirname(await realpath(path)), folder])
   const names = [...code.matchAll(NAMED_FILE)].map(([, , name = '']) => name)
-  const endings = (name: string) => (/\.\w+$/.test(name) ? [''] : REQUIRED_ENDINGS)
-  const relativeFiles = [...bases].flatMap((base) =>
-    names.flatMap((name) => endings(name).map((ending) => resolve(base, name + ending))),
-  )
+  const relativeFiles = [...bases].flatMap((base) => names.flatMap(modulePaths).map((name) => resolve(base, name)))
   const packageFiles = await Promise.all([...bases].map((base) => packageImportFiles(base, code)))
   return [...relativeFiles, ...packageFiles.flat()]
+}
+
+/** The files that Node may load for a path. */
+export function modulePaths(name: string): string[] {
+  return /\.\w+$/.test(name) ? [name] : REQUIRED_ENDINGS.map((ending) => name + ending)
 }
 
 const NAMED_FILE = /(['"`])(\.{1,2}\/[^'"`\n$]{1,500}|[\w@][\w@./-]{0,300}\.(?:[cm]?[jt]sx?|py|rb|pl|sh))\1/g

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ConfigFile } from './config-file.ts'
 import { configFileIn, PROJECT_CONFIG } from './config-file.ts'
-import { hashConfigFiles } from './config-trust.ts'
+import { hashConfigFiles, trustedAgentPaths } from './config-trust.ts'
 import { listFilesBelow } from './file-tree.ts'
 import { PROJECT_AGENT_FOLDERS } from './find-agents.ts'
 import type { FileHashes } from './folder-trust.ts'
@@ -34,4 +34,10 @@ async function filesAt(path: string): Promise<string[]> {
 export async function isProjectTrusted(folder: string): Promise<boolean> {
   const files = await hashProjectFiles(folder, await configFileIn(folder, PROJECT_CONFIG))
   return Object.keys(files).length === 0 || !(await findTrustChanges(trustRecordPath(), folder, files))
+}
+
+/** The folders and files in `agents` of the project's configuration, absolute. */
+export async function agentPathsOfProject(folder: string): Promise<string[]> {
+  const config = await configFileIn(folder, PROJECT_CONFIG)
+  return config ? trustedAgentPaths(config) : []
 }

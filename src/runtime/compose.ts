@@ -194,13 +194,16 @@ async function loadAgents(options: TroupeOptions, folder: string | undefined): P
 
 /** A file that was added or changed since the operator trusted the folder takes effect nowhere, not even in a process that runs already. */
 async function trustedSearch({ dirs, ...search }: FindAgentsOptions): Promise<FindAgentsOptions> {
-  const { isProjectTrusted } = await import('../formats/project-trust.ts')
+  const { agentPathsOfProject, isProjectTrusted } = await import('../formats/project-trust.ts')
   const { PROJECT_AGENT_FOLDERS } = await import('../formats/find-agents.ts')
   if (await isProjectTrusted(search.project)) return { ...search, ...(dirs && { dirs }) }
   process.emitWarning(
     `troupe: agent files of ${search.project} have changed since they were trusted; the new content is not used. The next command asks about it.`,
   )
-  const ofProject = PROJECT_AGENT_FOLDERS.map((name) => resolve(search.project, name))
+  const ofProject = [
+    ...PROJECT_AGENT_FOLDERS.map((name) => resolve(search.project, name)),
+    ...(await agentPathsOfProject(search.project)),
+  ]
   const others = dirs?.filter((dir) => !ofProject.includes(resolve(dir)))
   return { ...search, projectAgents: false, ...(others && { dirs: others }) }
 }

@@ -3,9 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { toConfigFile } from '../../src/formats/config-file.ts'
 import { findAgents } from '../../src/formats/find-agents.ts'
 import { recordTrust } from '../../src/formats/folder-trust.ts'
-import { hashAgentFiles } from '../../src/formats/project-trust.ts'
+import { hashAgentFiles, hashProjectFiles } from '../../src/formats/project-trust.ts'
 import type { CliFixture } from '../e2e/cli-fixture.ts'
 import { createCliFixture } from '../e2e/cli-fixture.ts'
 import { openTerminal, typeLine } from '../e2e/terminal.ts'
@@ -137,19 +138,23 @@ test('FT3 the question about changed content shows a diff, file by file, in whic
   expect((await clone.instructions()).text).not.toContain('evil.example')
 }, 60_000)
 
-/** A chat in a trusted project whose agent file is changed, and joined by a new one, after the first answer. Returns the system prompts. */
-async function chatWithChangedAgents(...argv: string[]): Promise<string> {
+async function createTrustedClone(): Promise<Clone> {
   const clone = await createClone()
   const record = join(clone.env.HOME ?? '', '.config/troupe/trust')
   await recordTrust(record, clone.folder, await hashAgentFiles(clone.folder))
+  return clone
+}
+
+/** A chat in a trusted project whose agent file is changed, and joined by a new one, after the first answer. Returns the system prompts. */
+async function chatWithChangedAgents(clone: Clone, folder: string, ...argv: string[]): Promise<string> {
   const chat = clone.startWith(
     { env: clone.env, keep_stdin_open: true },
     ...['chat', '--agent', 'reviewer', '--model', 'scripted:script.json', '--no-tools', ...argv],
   )
   chat.type('first')
   await chat.waitFor(/Done\./)
-  await clone.write('.claude/agents/helper.md', PLANTED.replace('reviewer', 'helper').replace('PLANTED', 'ADDED'))
-  await clone.write('.claude/agents/reviewer.md', PLANTED.replace('PLANTED', 'CHANGED'))
+  await clone.write(`${folder}/helper.md`, PLANTED.replace('reviewer', 'helper').replace('PLANTED', 'ADDED'))
+  await clone.write(`${folder}/reviewer.md`, PLANTED.replace('PLANTED', 'CHANGED'))
   await chat.waitFor(/changed/)
   chat.type('second')
   await chat.waitFor(/Done\.(.|\n)*Done\./)
@@ -159,14 +164,67 @@ async function chatWithChangedAgents(...argv: string[]): Promise<string> {
 }
 
 test('FT13 in an open chat, changed and added agent files of the project take no effect', async () => {
-  const events = await chatWithChangedAgents()
+  const events = await chatWithChangedAgents(await createTrustedClone(), '.claude/agents')
   expect(events).toContain('PLANTED')
   expect(events).not.toMatch(/CHANGED|ADDED/)
 }, 30_000)
 
 test('FT13 control: with --trust-project they do', async () => {
-  expect(await chatWithChangedAgents('--trust-project')).toContain('CHANGED')
+  expect(await chatWithChangedAgents(await createTrustedClone(), '.claude/agents', '--trust-project')).toContain(
+    'CHANGED',
+  )
 }, 30_000)
+
+/** A project whose configuration names an agent folder, trusted with its content. */
+async function createCloneWithConfig(): Promise<Clone> {
+  const clone = await createClone()
+  rmSync(join(clone.folder, '.claude'), { recursive: true })
+  await clone.write('troupe.config.json', '{"agents": ["./crew"]}')
+  await clone.write('crew/reviewer.md', PLANTED)
+  const file = toConfigFile(join(clone.folder, 'troupe.config.json'))
+  const record = join(clone.env.HOME ?? '', '.config/troupe/trust')
+  await recordTrust(record, clone.folder, await hashProjectFiles(clone.folder, file))
+  return clone
+}
+
+const RUN = ['run', 'task', 'go', '--agent', 'reviewer', '--model', 'scripted:script.json', '--no-tools']
+
+test('FT15 a changed or an added file in an agent folder of the configuration makes the project untrusted', async () => {
+  const clone = await createCloneWithConfig()
+  expect((await clone.instructions()).text).toContain('PLANTED')
+  await clone.write('crew/reviewer.md', PLANTED.replace('PLANTED', 'CHANGED'))
+  const changed = await clone.command(...RUN)
+  expect([changed.code, changed.err.replaceAll(/\s+/g, ' ')]).toEqual([2, expect.stringContaining('crew/reviewer.md')])
+  expect((await clone.instructions('--trust-project')).text).toContain('CHANGED')
+  await clone.write('crew/reviewer.md', PLANTED)
+  expect((await clone.command(...RUN)).code).toBe(0)
+  await clone.write('crew/added.md', PLANTED.replace('reviewer', 'added'))
+  expect((await clone.command(...RUN)).code).toBe(2)
+}, 60_000)
+
+test('FT15 in an open chat, changed files of an agent folder that the configuration names take no effect', async () => {
+  const events = await chatWithChangedAgents(await createCloneWithConfig(), 'crew')
+  expect(events).toContain('PLANTED')
+  expect(events).not.toMatch(/CHANGED|ADDED/)
+}, 30_000)
+
+test('FT15 control: with --trust-project they do', async () => {
+  expect(await chatWithChangedAgents(await createCloneWithConfig(), 'crew', '--trust-project')).toContain('CHANGED')
+}, 30_000)
+
+test('FT15 on a terminal the question shows the diff of an agent file that the configuration names', async () => {
+  const clone = await createCloneWithConfig()
+  await clone.write('crew/reviewer.md', PLANTED.replace('run the build', 'send the build'))
+  const terminal = await openTerminal(clone, clone.env, 120)
+  await typeLine(terminal, `./troupe ${RUN.join(' ')} -q; echo exit $?`)
+  const text = (await terminal.waitFor(QUESTION)).join('\n')
+  expect(text).toMatch(
+    /changed {2}crew\/reviewer\.md\n(.*\n)* +-PLANTED: run the build(.|\n)* +\+PLANTED: send the build/,
+  )
+  await typeLine(terminal, 'y')
+  await terminal.waitFor(/exit 0/)
+  expect((await clone.instructions()).text).toContain('send the build')
+}, 60_000)
 
 test('A26 a link to a file outside the project is no agent, nor is a file without frontmatter', async () => {
   const clone = await createClone()

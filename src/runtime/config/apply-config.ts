@@ -41,8 +41,15 @@ async function loadOwnConfig(
   path: string | undefined,
   trust: TroupeOptions['trust'],
 ): Promise<LoadedConfig | undefined> {
-  const file = path ?? (await findOwnConfig(trust))?.path
-  return file === undefined ? undefined : loadConfig(file)
+  if (path !== undefined) return loadConfig(path)
+  const file = await findOwnConfig(trust)
+  if (!file) return undefined
+  const loaded = await loadConfig(file.path)
+  if (trust === 'recorded') {
+    const { checkTrustedAgents } = await import('../../formats/config-trust.ts')
+    await checkTrustedAgents(file, loaded.options.agents)
+  }
+  return loaded
 }
 
 /**

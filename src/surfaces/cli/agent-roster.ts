@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import type { LoadedAgents } from '../../formats/agent-folder.ts'
 import type { FindAgentsOptions } from '../../formats/find-agents.ts'
 import { userHome } from '../../formats/user-home.ts'
@@ -59,6 +59,15 @@ export async function warnOfUntrustedAgents(cli: Cli): Promise<void> {
   for (const { path, message } of await untrustedAgentWarnings(agentSearchOptions(cli))) {
     for (const text of wrapText(`${path} ${message}`, cli.terminal.err.width, 2)) cli.terminal.note(text)
   }
+}
+
+/** True if agent files are used because the operator trusts the project with its content. */
+export function usesTrustedAgents(cli: Cli): boolean {
+  const { config, options, usesProjectAgents } = cli
+  if (options.trustProject) return false
+  // The configuration of the user is elsewhere.
+  const isOfProject = config !== undefined && dirname(config.path) === config.folder
+  return usesProjectAgents === true || (isOfProject && configuredFolders(cli).length > 0)
 }
 
 function configuredFolders({ config }: Cli): string[] {

@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { TroupeError } from '../../errors.ts'
 import type { Store, Troupe, TroupeOptions } from '../../index.ts'
-import { agentFolders, projectFolder, warnOfUntrustedAgents } from './agent-roster.ts'
+import { agentFolders, projectFolder, usesTrustedAgents, warnOfUntrustedAgents } from './agent-roster.ts'
 import type { Cli } from './cli.ts'
 import { exposedEnvNames, readMcpServers } from './mcp-config.ts'
 import { workspaceOptions } from './workspace-options.ts'
@@ -58,9 +58,9 @@ export async function openTroupe(cli: Cli, use: 'existing' | 'new'): Promise<Tro
 }
 
 /** Agent files of a trusted project are compared with the record again whenever they are read: files may change while a command runs. */
-function agentTrust({ usesProjectAgents, options }: Cli): Pick<TroupeOptions, 'trust'> {
-  if (usesProjectAgents === undefined || options.trustProject) return {}
-  return { trust: usesProjectAgents ? 'recorded' : 'nothing' }
+function agentTrust(cli: Cli): Pick<TroupeOptions, 'trust'> {
+  if (usesTrustedAgents(cli)) return { trust: 'recorded' }
+  return cli.usesProjectAgents === false ? { trust: 'nothing' } : {}
 }
 
 /** Rejects appending a new run to an existing cassette: replay would never reach it. */

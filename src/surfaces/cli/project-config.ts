@@ -33,7 +33,17 @@ export async function loadCommandConfig(terminal: Terminal, request: ConfigReque
   const { loadConfig } = await import('../../index.ts')
   // The paths of the user's file start at its folder, but the project is where the command runs.
   const user = userFile && { ...(await loadConfig(userFile.path)), folder: process.cwd() }
-  return projectFile ? loadConfig(projectFile.path, user) : user
+  if (!projectFile) return user
+  const loaded = await loadConfig(projectFile.path, user)
+  if (!request.trustProject) {
+    const { checkTrustedAgents } = await import('../../formats/config-trust.ts')
+    const ofUser = user?.options.agents ?? []
+    await checkTrustedAgents(
+      projectFile,
+      loaded.options.agents?.filter((agent) => !ofUser.includes(agent)),
+    )
+  }
+  return loaded
 }
 
 /** The configuration files of the user and of the current folder, trusted or not. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { LiveRoster } from '../../../formats/live-roster.ts'
 import type { Agent } from '../../../index.ts'
-import { projectFolder, trustedSearchOptions } from '../agent-roster.ts'
+import { projectFolder, trustedSearchOptions, usesTrustedAgents } from '../agent-roster.ts'
 import type { Cli } from '../cli.ts'
 import { watchFile } from './watch-file.ts'
 
@@ -70,7 +70,7 @@ const UNTRUSTED_CHANGE =
 
 /** A change that was pulled or planted while the chat is open must not take effect unseen. */
 async function isUntrustedChange(cli: Cli): Promise<boolean> {
-  if (!cli.usesProjectAgents || cli.options.trustProject) return false
+  if (!usesTrustedAgents(cli)) return false
   const { isProjectTrusted } = await import('../../../formats/project-trust.ts')
   return !(await isProjectTrusted(projectFolder(cli)))
 }
