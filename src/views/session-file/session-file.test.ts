@@ -15,7 +15,6 @@ import {
 } from '../../../test/support/test-troupe.ts'
 import { defineTool, isMultiAgentSession, validateSession } from '../../index.ts'
 import { sessionFileFrom } from './session-file.ts'
-import { identifyAgent } from './sub-sessions.ts'
 
 const files = (result: { files?: string[]; created?: string[]; deleted?: string[] }) =>
   defineTool({
@@ -222,7 +221,32 @@ describe('delegation', () => {
     expect(session.sub_sessions[0]?.agent).toMatchObject({ agent_id: 'backend', agent_type: 'developer' })
     expect(session.tool_calls[0]?.subagent_info?.subagent_type).toBe('developer')
     expect(session.collaboration.orchestrator.agent_type).toBe('lead')
-    expect(identifyAgent(agent('inline', { origin: { by: 'model' } })).agent_type).toBe('default')
+    await troupe.close()
+  })
+
+  test('SF10 an agent that a call defines has the type default, whoever wrote the call and whatever it says', async () => {
+    const input = { task: 'x', agents: ['a', { name: 'architect2', role: 'architect' }], synthesis: 'merge' }
+    const { troupe, task } = await createTestTroupe({
+      agents: [agent('lead', { tools: ['collaborate'] }), agent('a')],
+      embedder: false,
+      model: functionModel(({ session }) =>
+        session.agent === 'lead' && session.turn === 1
+          ? { calls: [{ name: 'collaborate', input }] }
+          : { text: `${session.agent} says so` },
+      ),
+    })
+    const byModel = await task('lead', 'go')
+    const byProgram = await troupe.run('collaborate' as string, input)
+    for (const { run_id } of [byModel, byProgram]) {
+      const { sub_sessions } = await exportMulti(troupe, run_id)
+      const types = sub_sessions.map(({ agent: { agent_id, agent_type } }) => [agent_id, agent_type])
+      expect(types).toEqual(
+        expect.arrayContaining([
+          ['a', 'a'],
+          ['architect2', 'default'],
+        ]),
+      )
+    }
     await troupe.close()
   })
 })

@@ -1,4 +1,4 @@
-import type { Agent } from '../../kernel/agent.ts'
+import type { Agent, AgentOrigin } from '../../kernel/agent.ts'
 import type { AgentIdentifier } from '../../kernel/pattern-session-file.ts'
 import type { SubAgentSession, SubSessionOutput, ToolCallRecord } from './agent-session.ts'
 import type { SessionFileContribution } from './pattern-contributions.ts'
@@ -128,9 +128,15 @@ function toOutput(task_id: string, { end }: SegmentFacts): SubSessionOutput | un
   }
 }
 
-/** An agent that a model defined in a call has the type `default`. */
+/** Agents that are defined in a call have the type `default`: calls add no types. */
 export function identifyAgent({ name, origin, extra }: Agent): AgentIdentifier {
   const declared = extra?.agent_type
-  const own = origin?.by === 'model' ? 'default' : name
+  const own = isDefinedInCall(origin) ? 'default' : name
   return { agent_id: name, agent_type: typeof declared === 'string' && declared !== '' ? declared : own }
+}
+
+/** Agents of programs have no origin, those of files a path or a dialect. */
+function isDefinedInCall(origin: AgentOrigin | undefined): boolean {
+  if (origin?.by === 'user') return origin.path === undefined && origin.dialect === undefined
+  return origin?.by === 'model'
 }
