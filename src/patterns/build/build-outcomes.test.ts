@@ -172,6 +172,19 @@ test('BD11 a developer that fails is reported to the architect, whose decision i
     'abort',
     'abort',
   ])
+  const [toDeveloper, toUser] = messages.filter(({ message_type }) => message_type === 'abort')
+  expect(toDeveloper).toMatchObject({
+    from_agent: { agent_id: 'architect' },
+    to_agent: { agent_id: 'developer-T1-1', agent_type: 'developer' },
+    ...{ sequence_number: 4, correlation_id: 'T1-1', reply_to: 'T1-1-3', related_task_id: 'T1' },
+    content: { decision: 'abort', reason: 'no use', decided_by: 'architect' },
+  })
+  expect(toUser).toMatchObject({
+    from_agent: { agent_id: 'architect' },
+    to_agent: { agent_type: 'user' },
+    ...{ sequence_number: 1, correlation_id: 'build' },
+    content: { report: build.output(result).report },
+  })
   expect(branches(repository)).toBe('main')
 })
 

@@ -101,12 +101,19 @@ test('BD1 BD2 developers in parallel, one review round that asks for changes, an
   expect(repository.git('show', 'HEAD:src/slug.ts')).toBe(SOLUTIONS['src/slug.ts'])
 })
 
-test('BD3 the phases, the plan and the messages of a build are events, with sequence, correlation and reply links', {
+test('BD3 BD39 the phases, the plan and the messages of a build are events, with sequence, correlation and reply links; the reviewer is told its focus areas and checks', {
   timeout: 120_000,
 }, async () => {
   const repository = createSampleRepository()
-  const build = await createTestBuild(repository, { architect, developer: solve, reviewer: () => json(APPROVED) })
-  const { run_id } = await build.run({})
+  const prompts: string[] = []
+  const reviewer: BuildScript[string] = ({ instruction }) => {
+    prompts.push(instruction)
+    return json({ ...APPROVED, verification: { custom_checks: { sizes: true } } })
+  }
+  const checks = { test: TEST_COMMAND, custom: { sizes: 'test -s src/slug.ts' } }
+  const build = await createTestBuild(repository, { architect, developer: solve, reviewer }, { build: { checks } })
+  const result = await build.run({ focus_areas: ['security', 'logic'] })
+  const { run_id } = result
   const events = await build.events(run_id)
   const phases = events.filter(({ type }) => type === ('build:phase' as string)).map((event) => dataOf(event).phase)
   expect(phases).toEqual(['receive', 'analyse', 'plan', 'delegate', 'collect', 'review', 'complete'])
@@ -125,6 +132,18 @@ test('BD3 the phases, the plan and the messages of a build are events, with sequ
   })
   const review = messages.filter(({ correlation_id }) => correlation_id === 'review-1')
   expect(review.map(({ message_type }) => message_type)).toEqual(['review_request', 'review_result'])
+  expect(review[0]?.content).toMatchObject({
+    review_scope: { focus_areas: ['security', 'logic'] },
+    criteria: { must_pass_tests: true, custom_checks: ['sizes'] },
+  })
+  expect(prompts).toEqual([expect.stringContaining('Look at these most of all: security, logic.')])
+  expect(build.output(result).review?.verification).toMatchObject({ custom_checks: { sizes: true } })
+  // An area that does not exist is refused before anything is asked.
+  await expect(build.run({ focus_areas: ['speed'] })).rejects.toMatchObject({
+    code: 'invalid_input',
+    message: expect.stringContaining('focus_areas'),
+  })
+  expect(prompts).toHaveLength(1)
 })
 
 test('BD4 a reviewer that claims passing tests is overruled by the run', { timeout: 120_000 }, async () => {
