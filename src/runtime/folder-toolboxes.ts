@@ -27,9 +27,11 @@ export function createFolderToolboxes(toolbox: Toolbox): FolderToolboxes {
     await closeIn('/')
     await closeMain()
   }
+  const openWorktree = (folder: string) =>
+    toolbox.openIn(requireWorktreeFolder(folder), () => readPathsOfWorktree(folder))
   const open = (folder: string) => {
     if (folder === toolbox.workspace.realPath) return toolbox
-    const known = opened.get(folder) ?? toolbox.openIn(requireWorktreeFolder(folder), readPathsOfWorktree(folder))
+    const known = opened.get(folder) ?? openWorktree(folder)
     opened.set(folder, known)
     return known
   }

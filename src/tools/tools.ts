@@ -58,8 +58,8 @@ export interface Toolbox {
   tools: Tool[]
   workspace: Workspace
   sandbox: Sandbox
-  /** The same tools for another folder, such as a worktree; its commands can also read these paths. */
-  openIn(folder: string, read: readonly string[]): Toolbox
+  /** The same tools for another folder, such as a worktree; its commands can also read these paths, which are asked for each time. */
+  openIn(folder: string, read: () => readonly string[]): Toolbox
   /** Stops background processes. */
   close(): Promise<void>
 }
@@ -68,12 +68,16 @@ export interface Toolbox {
  * Creates the built-in tools for one workspace. Throws when the requested sandbox is not available. `records` is a folder that agents
  * cannot write, for records of commands in progress: with them, the checks after a command survive the death of this process.
  */
-export function createTools(options: ToolsOptions, records?: string): Toolbox {
+export function createTools(
+  options: ToolsOptions,
+  records?: string,
+  readMore?: () => readonly string[],
+): Toolbox {
   const { network } = options
   const workspace = openWorkspace(options.workspace, options.protect, options.hide)
   const namedHosts = (network?.hosts ?? []).filter((host) => host !== '*')
-  const recording = records === undefined ? undefined : { records }
-  const sandbox = openSandbox({ workspace, sandbox: options.sandbox ?? {}, hosts: namedHosts, ...recording })
+  const more = { ...(records === undefined ? undefined : { records }), ...(readMore ? { readMore } : undefined) }
+  const sandbox = openSandbox({ workspace, sandbox: options.sandbox ?? {}, hosts: namedHosts, ...more })
   const { sleep } = options.world ?? wallClock
   const reportedChanges = new ReportedChanges()
   const fileToolDeps = { workspace, seenFiles: new SeenFiles(workspace), mutex: new KeyedMutex(), reportedChanges }
@@ -101,14 +105,9 @@ export function createTools(options: ToolsOptions, records?: string): Toolbox {
     languageServers.stop()
     return sandbox.close()
   }
-  const openIn = (folder: string, read: readonly string[]) =>
-    createTools({ ...options, workspace: folder, ...readableInSandbox(options, read) }, records)
+  const openIn = (folder: string, read: () => readonly string[]) =>
+    createTools({ ...options, workspace: folder }, records, read)
   return { tools, workspace, sandbox, openIn, close }
-}
-
-function readableInSandbox({ sandbox = {} }: ToolsOptions, read: readonly string[]): Pick<ToolsOptions, 'sandbox'> {
-  if (sandbox === 'none') return { sandbox }
-  return { sandbox: { ...sandbox, read: [...(sandbox.read ?? []), ...read] } }
 }
 
 function selectSearchEngine(

@@ -1,5 +1,4 @@
 import {
-  existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -167,10 +166,15 @@ export function removeEmptyFolders(folder: string, { path }: WorktreePlace): voi
   }
 }
 
+/** False for a link, which a repository can contain: commands in worktrees would read any folder of the machine (symlink attack). */
+export function isPackagesFolder(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
 /** Tests in a worktree need the packages of the checkout. Node looks for `node_modules` in all parent folders. */
 export function linkPackages(folder: string, top: string): string | undefined {
   const [link, target] = [join(folder, 'node_modules'), join(top, 'node_modules')]
-  if (!existsSync(target)) return undefined
+  if (!isPackagesFolder(target)) return undefined
   try {
     if (lstatSync(link, { throwIfNoEntry: false }) === undefined) symlinkSync(target, link, 'dir')
   } catch {

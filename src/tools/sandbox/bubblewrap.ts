@@ -38,6 +38,8 @@ export interface BubblewrapOptions extends SandboxOptions {
   programs: HostPrograms
   /** The folder for records of commands in progress. Default: none are written. */
   records?: string
+  /** Further paths that commands can read, asked for each command. */
+  readMore?: () => readonly string[]
   /** The trusted `PATH`: without folders that an agent can write to. */
   path: string
 }
@@ -57,7 +59,7 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
       return releaseProxy()
     },
     isVisible(path, access) {
-      const { allowRead } = createFilePolicy(options.workspace, options, { helpers: [], write: false, access })
+      const { allowRead } = createFilePolicy(options.workspace, withMoreRead(options), { helpers: [], write: false, access })
       return allowRead.some((root) => isWithin(resolveRealPath(path), resolveRealPath(root)))
     },
     async spawn(request) {
@@ -77,7 +79,7 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
           undo.unshift(() => partlyProtected.release())
         }
         const scans = new FolderScans()
-        const files = createFilePolicy(options.workspace, options, {
+        const files = createFilePolicy(options.workspace, withMoreRead(options), {
           helpers: runtimeFolders(),
           write,
           longRunning: request.longRunning === true,
@@ -109,6 +111,10 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
       }
     },
   }
+}
+
+function withMoreRead({ readMore, ...options }: BubblewrapOptions): BubblewrapOptions {
+  return { ...options, read: [...(options.read ?? []), ...(readMore?.() ?? [])] }
 }
 
 /** The paths in the workspace that bubblewrap creates, as empty files and folders, to mount over them. */

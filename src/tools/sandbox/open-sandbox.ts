@@ -14,10 +14,12 @@ export interface OpenSandboxOptions {
   hosts: readonly string[]
   /** The folder for records of commands in progress, with which they are checked even if this process is killed. */
   records?: string
+  /** Further paths that commands can read, asked for each command. */
+  readMore?: () => readonly string[]
 }
 
 /** Opens the sandbox. Fails closed: throws when commands cannot be sandboxed, unless `sandbox` is `'none'`. */
-export function openSandbox({ workspace, sandbox, hosts, records }: OpenSandboxOptions): Sandbox {
+export function openSandbox({ workspace, sandbox, hosts, records, readMore }: OpenSandboxOptions): Sandbox {
   if (sandbox === 'none') return createUnsandboxed(workspace)
   const writable = [workspace.realPath, ...(sandbox.write ?? [])]
   preferTrustedPath(writable)
@@ -25,8 +27,8 @@ export function openSandbox({ workspace, sandbox, hosts, records }: OpenSandboxO
   const report = describeSandbox({ network: hosts.length > 0, path })
   const [bwrap, rg, socat] = ['bwrap', 'rg', 'socat'].map((name) => findProgram(name, path))
   if (report.available && bwrap !== undefined && rg !== undefined) {
-    const recording = records === undefined ? undefined : { records }
-    return createBubblewrapSandbox({ workspace, hosts, ...sandbox, ...recording, programs: { bwrap, rg, socat }, path })
+    const more = { ...(records === undefined ? undefined : { records }), ...(readMore ? { readMore } : undefined) }
+    return createBubblewrapSandbox({ workspace, hosts, ...sandbox, ...more, programs: { bwrap, rg, socat }, path })
   }
   throw new TroupeError('invalid_input', `commands cannot be sandboxed here: ${report.problems.join('; ')}`, {
     responsible: 'operator',
