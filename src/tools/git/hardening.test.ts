@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { GitFixture } from '../../../test/support/git-fixture.ts'
 import { createGitFixture } from '../../../test/support/git-fixture.ts'
+import { createProgramSettings } from './program-settings.ts'
 
 let fixture: GitFixture
 beforeEach(() => {
@@ -85,6 +86,15 @@ describe('programs of the repository', () => {
 	gpgSign = true
 [gpg]
 	program = "${program}"
+[gpg "ssh"]
+	program = "${program}"
+[log]
+	showSignature = true
+[hook "evil"]
+	event = post-checkout
+	event = reference-transaction
+	event = post-index-change
+	command = "${quoted}"
 [credential]
 	helper = "!${quoted}"
 [alias]
@@ -100,6 +110,18 @@ describe('programs of the repository', () => {
       writeFileSync(file, before)
       expect(existsSync(trace) ? readFileSync(trace, 'utf8') : '').toBe('')
     }
+  })
+
+  // The git of this machine may be older than 2.54, which knows no hooks in its config: hence the settings themselves.
+  test('GT3 hooks of the config are disabled by name, also those of included files', async () => {
+    const settingsFor = createProgramSettings({ program: 'git', path: process.env.PATH ?? '' })
+    fixture.git('config', 'hook.a b.c.command', 'touch x')
+    const included = join(fixture.folder, 'included')
+    writeFileSync(included, '[hook "included"]\n\tevent = post-checkout\n')
+    fixture.git('config', 'include.path', included)
+    const settings = await settingsFor(fixture.top, undefined)
+    expect(settings).toContainEqual(['hook.a b.c.enabled', 'false'])
+    expect(settings).toContainEqual(['hook.included.enabled', 'false'])
   })
 
   test('GT3 a program that the config names only since the last operation is not executed either', async () => {

@@ -25,8 +25,8 @@ export function createProgramSettings(program: GitProgram): ProgramSettings {
 }
 
 /**
- * Settings that disable the programs of the repository's config, whose names are free: filters (clean, smudge), merge drivers, and converters
- * for diffs. Without its driver a merge of such a file is a conflict: an empty driver would silently take one side.
+ * Settings that disable the programs of the repository's config, whose names are free: filters (clean, smudge), merge drivers, hooks, and
+ * converters for diffs. Without its driver a merge of such a file is a conflict: an empty driver would silently take one side.
  */
 async function readProgramSettings(
   program: GitProgram,
@@ -37,10 +37,12 @@ async function readProgramSettings(
   const { stdout } = await runGit(program, { args, signal })
   const settings = new Map<string, string>()
   for (const key of stdout.toString('utf8').split('\0')) {
-    const [, section = '', name] = /^(filter|merge|diff)\.(.+)\.[a-z0-9-]+$/s.exec(key) ?? []
+    const [, section = '', name] = /^(filter|merge|diff|hook)\.(.+)\.[a-z0-9-]+$/s.exec(key) ?? []
     if (name === undefined) continue
     if (section === 'merge') settings.set(`merge.${name}.driver`, 'false')
     if (section === 'diff') for (const end of ['command', 'textconv']) settings.set(`diff.${name}.${end}`, '')
+    // Git 2.54 and later: `core.hooksPath` does not disable the hooks of a config.
+    if (section === 'hook') settings.set(`hook.${name}.enabled`, 'false')
     if (section === 'filter') {
       for (const end of ['clean', 'smudge', 'process']) settings.set(`filter.${name}.${end}`, '')
       settings.set(`filter.${name}.required`, 'false')
