@@ -14,7 +14,7 @@ import { LanguageServerHost } from './lsp/language-server-host.ts'
 import { lspTool } from './lsp/lsp-tool.ts'
 import { openSandbox } from './sandbox/open-sandbox.ts'
 import type { Sandbox, SandboxOptions } from './sandbox/sandbox.ts'
-import { trustedPath } from './sandbox/trusted-path.ts'
+import { hostProgramPath } from './sandbox/trusted-path.ts'
 import { globTool } from './search/glob-tool.ts'
 import { grepTool } from './search/grep-tool.ts'
 import { javascriptEngine } from './search/javascript-search.ts'
@@ -68,11 +68,7 @@ export interface Toolbox {
  * Creates the built-in tools for one workspace. Throws when the requested sandbox is not available. `records` is a folder that agents
  * cannot write, for records of commands in progress: with them, the checks after a command survive the death of this process.
  */
-export function createTools(
-  options: ToolsOptions,
-  records?: string,
-  readMore?: () => readonly string[],
-): Toolbox {
+export function createTools(options: ToolsOptions, records?: string, readMore?: () => readonly string[]): Toolbox {
   const { network } = options
   const workspace = openWorkspace(options.workspace, options.protect, options.hide)
   const namedHosts = (network?.hosts ?? []).filter((host) => host !== '*')
@@ -115,7 +111,7 @@ function selectSearchEngine(
   workspace: Workspace,
   sandbox: Sandbox,
 ): SearchEngine {
-  const path = trustedPath([workspace.realPath])
+  const path = hostProgramPath([workspace.realPath])
   const program = ripgrep === undefined ? findProgram('rg', path) : ripgrep
   if (program === undefined || program === false) return javascriptEngine
   const bubblewrap = sandbox.kind === 'bubblewrap' ? findProgram('bwrap', path) : undefined

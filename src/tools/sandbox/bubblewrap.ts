@@ -59,7 +59,11 @@ export function createBubblewrapSandbox(options: BubblewrapOptions): Sandbox {
       return releaseProxy()
     },
     isVisible(path, access) {
-      const { allowRead } = createFilePolicy(options.workspace, withMoreRead(options), { helpers: [], write: false, access })
+      const { allowRead } = createFilePolicy(options.workspace, withMoreRead(options), {
+        helpers: [],
+        write: false,
+        access,
+      })
       return allowRead.some((root) => isWithin(resolveRealPath(path), resolveRealPath(root)))
     },
     async spawn(request) {

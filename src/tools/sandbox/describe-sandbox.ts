@@ -2,15 +2,17 @@ import { spawnSync } from 'node:child_process'
 import { findProgram } from '../search/ripgrep.ts'
 import { pidsCgroupParent } from './cgroup.ts'
 import type { SandboxReport } from './sandbox.ts'
+import { hostProgramPath } from './trusted-path.ts'
 
 export interface SandboxRequirements {
   network: boolean
-  /** The folders to search for programs. Default: `PATH`. */
+  /** The folders to search for programs. Default: `PATH` without those of the working folder, which a stranger may have written (PATH hijacking). */
   path?: string
 }
 
 /** Reports whether commands can be sandboxed on this machine. Starts an empty sandbox as a probe. */
-export function describeSandbox({ network, path }: SandboxRequirements = { network: false }): SandboxReport {
+export function describeSandbox(requirements: SandboxRequirements = { network: false }): SandboxReport {
+  const { network, path = hostProgramPath([process.cwd()]) } = requirements
   if (process.platform !== 'linux') {
     return {
       kind: 'none',
@@ -22,7 +24,7 @@ export function describeSandbox({ network, path }: SandboxRequirements = { netwo
   const problems = missingPrograms(network, path)
   const bwrap = findProgram('bwrap', path)
   if (problems.length === 0 && bwrap !== undefined) {
-    const reason = probeBubblewrap(bwrap)
+    const reason = probeBubblewrap(bwrap, path)
     if (reason !== undefined) problems.push(`bubblewrap cannot create a sandbox here: ${reason}`)
   }
   return {
@@ -33,7 +35,7 @@ export function describeSandbox({ network, path }: SandboxRequirements = { netwo
   }
 }
 
-function missingPrograms(network: boolean, path: string | undefined): string[] {
+function missingPrograms(network: boolean, path: string): string[] {
   const needed: readonly (readonly [string, string])[] = [
     ['bwrap', 'bubblewrap'],
     ['rg', 'ripgrep'],
@@ -47,7 +49,7 @@ function missingPrograms(network: boolean, path: string | undefined): string[] {
 }
 
 /** An installed bubblewrap may still fail: containers and distributions can forbid user namespaces. */
-function probeBubblewrap(bwrap: string): string | undefined {
+function probeBubblewrap(bwrap: string, path: string): string | undefined {
   const args = [
     '--unshare-all',
     '--unshare-user',
@@ -63,7 +65,7 @@ function probeBubblewrap(bwrap: string): string | undefined {
   const { status, stderr, error } = spawnSync(bwrap, args, {
     encoding: 'utf8',
     timeout: 10_000,
-    env: { PATH: process.env.PATH },
+    env: { PATH: path },
   })
   if (status === 0) return undefined
   return error?.message ?? (stderr.trim().split('\n')[0] || `status ${status}`)

@@ -27,7 +27,7 @@ import type { ProcessIdentity } from './process-identity.ts'
 import { identifyProcess, isAlive, isInOtherNamespace } from './process-identity.ts'
 import type { ProtectedLink } from './protected-links.ts'
 import { restoreProtectedLinks } from './protected-links.ts'
-import { trustedPath } from './trusted-path.ts'
+import { hostProgramPath } from './trusted-path.ts'
 
 /*
  * Sandbox escape by killing Troupe: a command plants a repository that runs a program, and the process that would check it is killed.
@@ -139,7 +139,7 @@ const isOld = (path: string) => Date.now() - lstatSync(path).mtimeMs > DAY_MS
 
 function checkCommand(record: CommandRecord, mayBeAlive: boolean): string[] {
   const { workspace, repositories, links, scope, marker } = record
-  const guard = new GitGuard(findProgram('git', trustedPath([workspace, ...repositories.roots])))
+  const guard = new GitGuard(findProgram('git', hostProgramPath([workspace, ...repositories.roots])))
   const check = () => [
     ...restoreProtectedLinks(workspace, links),
     ...guard.check(repositories),

@@ -4,7 +4,7 @@ import { findProgram } from '../search/ripgrep.ts'
 import { createBubblewrapSandbox } from './bubblewrap.ts'
 import { describeSandbox } from './describe-sandbox.ts'
 import type { Sandbox, SandboxedProcess, SandboxOptions, SpawnRequest } from './sandbox.ts'
-import { preferTrustedPath, trustedPath } from './trusted-path.ts'
+import { hostProgramPath, preferTrustedPath } from './trusted-path.ts'
 import { createUnsandboxed } from './unsandboxed.ts'
 
 export interface OpenSandboxOptions {
@@ -23,7 +23,7 @@ export function openSandbox({ workspace, sandbox, hosts, records, readMore }: Op
   if (sandbox === 'none') return createUnsandboxed(workspace)
   const writable = [workspace.realPath, ...(sandbox.write ?? [])]
   preferTrustedPath(writable)
-  const path = trustedPath(writable)
+  const path = hostProgramPath(writable)
   const report = describeSandbox({ network: hosts.length > 0, path })
   const [bwrap, rg, socat] = ['bwrap', 'rg', 'socat'].map((name) => findProgram(name, path))
   if (report.available && bwrap !== undefined && rg !== undefined) {

@@ -14,6 +14,19 @@ export function trustedPath(writable: readonly string[], path = process.env.PATH
     .join(delimiter)
 }
 
+const PACKAGE_PROGRAMS = /\/node_modules\/\.bin\/?$/
+
+/**
+ * The trusted `PATH` for programs that this process itself starts, such as `bwrap` and `git`: also without the programs of packages. In a
+ * subfolder of a clone, `npx` puts those of the folders above first, which the author of the repository may have written.
+ */
+export function hostProgramPath(writable: readonly string[]): string {
+  return trustedPath(writable)
+    .split(delimiter)
+    .filter((folder) => ![folder, resolveRealPath(folder)].some((path) => PACKAGE_PROGRAMS.test(path)))
+    .join(delimiter)
+}
+
 /**
  * Moves untrusted folders to the end of `process.env.PATH`. For the whole process, because sandbox-runtime and other
  * libraries start programs by name.
