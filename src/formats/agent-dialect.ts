@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { toAgentName } from '../kernel/agent-name.ts'
 import type { YamlEntry } from './yaml-entries.ts'
 
 /** The tool whose agent file format a file uses. */
@@ -57,7 +58,7 @@ const COPILOT_FOLDER = /(^|[\\/])\.(github|copilot)[\\/]agents[\\/]/
 
 /** The default name of an agent, from its file name. */
 export function agentNameFromPath(path: string): string {
-  return basename(path).replace(/(\.(agent|chatmode))?\.(md|ya?ml)$/i, '')
+  return toAgentName(basename(path).replace(/(\.(agent|chatmode))?\.(md|ya?ml)$/i, ''))
 }
 
 /** The dialect of a markdown file; `undefined` when it does not define an agent. */

@@ -1,4 +1,5 @@
 import { closestName } from '../judgement/similarity/typo.ts'
+import { AGENT_NAME_RULE, isAgentName } from '../kernel/agent-name.ts'
 import type { Effort, ProviderOptions } from '../kernel/model.ts'
 import { EFFORTS } from '../kernel/model.ts'
 import { AGENT_KEYS, normalizeKey } from './agent-dialect.ts'
@@ -84,7 +85,7 @@ function toText(value: unknown): string {
 function applyName(draft: AgentDraft, { key, value }: YamlEntry): string | undefined {
   const name = toText(value).normalize('NFC')
   if (name === '') return `'${key}' must be a string`
-  if (/\p{Cc}/u.test(name)) return `'${key}' must be a single line`
+  if (!isAgentName(name)) return `'${key}' is no valid name, '${draft.agent.name}' is used: ${AGENT_NAME_RULE}`
   draft.agent.name = name
   return undefined
 }

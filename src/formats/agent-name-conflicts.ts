@@ -1,4 +1,5 @@
 import type { Agent } from '../kernel/agent.ts'
+import { toAgentName } from '../kernel/agent-name.ts'
 import type { LoadedAgents } from './agent-folder.ts'
 import type { FileProblem } from './file-problem.ts'
 
@@ -31,7 +32,9 @@ export function resolveNameConflicts({ agents, problems }: LoadedAgents): Loaded
 
 /** The name prefixed with the collection, as in `security:scout`. */
 export function qualifiedName({ name, origin }: Agent): string | undefined {
-  return origin?.by === 'user' && origin.collection !== undefined ? `${origin.collection}:${name}` : undefined
+  return origin?.by === 'user' && origin.collection !== undefined
+    ? toAgentName(`${origin.collection}:${name}`)
+    : undefined
 }
 
 /** Resolves qualified names in `agent.agents` to the unique names and reports unknown ones. */

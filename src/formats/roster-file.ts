@@ -1,4 +1,5 @@
 import type { Agent } from '../kernel/agent.ts'
+import { AGENT_NAME_RULE, toAgentName } from '../kernel/agent-name.ts'
 import type { Dialect } from './agent-dialect.ts'
 import { agentNameFromPath, normalizeKey } from './agent-dialect.ts'
 import type { AgentDraft } from './agent-draft.ts'
@@ -123,8 +124,10 @@ async function toAgentFile(
 ): Promise<AgentFile> {
   const { fields, line, dialect } = member
   const origin = { by: 'user' as const, path, dialect }
-  const agent: Agent = { name: member.name, description: '', instructions: '', origin }
+  const agent: Agent = { name: toAgentName(member.name), description: '', instructions: '', origin }
   const draft = createDraft(agent, dialect, options.tools ?? [])
+  if (agent.name !== member.name)
+    addWarning(draft, line, `the name of the agent is not valid, '${agent.name}' is used: ${AGENT_NAME_RULE}`)
   for (const [key, value] of Object.entries(fields)) applyField(draft, { key, value, line })
   agent.description ||= memberDescription(fields)
   agent.instructions = await memberInstructions(draft, member, options)

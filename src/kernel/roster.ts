@@ -1,5 +1,6 @@
 import { TroupeError, unknownNameError } from '../errors.ts'
 import type { Agent } from './agent.ts'
+import { requireAgentName } from './agent-name.ts'
 
 /** Registry of the agents that a run may use, by `name` or `collection:name`. */
 export interface Roster {
@@ -14,6 +15,7 @@ export interface Roster {
 export function createRoster(agents: readonly Agent[]): Roster {
   const byName = new Map<string, Agent>()
   for (const agent of agents) {
+    requireAgentName(agent.name, '`agents`: `name`')
     const other = byName.get(agent.name)
     if (other) throw duplicateAgentError(other, agent)
     byName.set(agent.name, agent)

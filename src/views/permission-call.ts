@@ -12,6 +12,8 @@ export interface PermissionCall {
   /** All arguments: the approval covers them. */
   input: unknown
   reason: string | undefined
+  /** The source of the agent's definition: a file, a model or the program. */
+  agentSource: string | undefined
   /** Binds the answer to exactly this call. */
   fingerprint: string | undefined
   /** The change to a file, as a diff against its content when the question was asked. */
@@ -23,7 +25,7 @@ export interface PermissionCall {
 /** The tool call of a permission gate; `undefined` for other gates. */
 export function permissionCallFrom({ detail }: Pick<Gate, 'detail'>): PermissionCall | undefined {
   if (typeof detail !== 'object' || detail === null || !('permission' in detail)) return undefined
-  const { permission: text, input, reason, exact, answers, change } = detail as Record<string, unknown>
+  const { permission: text, input, reason, exact, answers, change, agent_from } = detail as Record<string, unknown>
   if (typeof text !== 'string') return undefined
   const open = text.indexOf('(')
   return {
@@ -32,6 +34,7 @@ export function permissionCallFrom({ detail }: Pick<Gate, 'detail'>): Permission
     subject: open === -1 ? undefined : text.slice(open + 1, -1),
     input,
     reason: typeof reason === 'string' ? reason : undefined,
+    agentSource: typeof agent_from === 'string' ? agent_from : undefined,
     fingerprint: typeof exact === 'string' ? exact : undefined,
     change: isChangePreview(change) ? change : undefined,
     answers: Array.isArray(answers) ? answers.map(String) : [],

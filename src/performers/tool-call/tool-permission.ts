@@ -1,4 +1,5 @@
 import { TroupeError } from '../../errors.ts'
+import { agentSource, formatAgentName } from '../../kernel/agent-name.ts'
 import { isEvent } from '../../kernel/event.ts'
 import { canonicalJson, sha256 } from '../../kernel/hash.ts'
 import { isDenial, isRuleFor } from '../../kernel/journal/permission-grant.ts'
@@ -123,9 +124,10 @@ async function requestApproval(
   const agent = session.opening.agent.name
   const call = subject === undefined ? tool.name : `${tool.name}(${subject})`
   const question = {
-    question: `May ${agent} call ${call}?${askAgainText(askAgainReason)}`,
+    question: `May ${formatAgentName(session.opening.agent)} call ${call}?${askAgainText(askAgainReason)}`,
     detail: {
       permission: call,
+      agent_from: agentSource(session.opening.agent),
       exact: fingerprint,
       reason: decision.reason,
       input,

@@ -1,5 +1,6 @@
 import { didYouMean, TroupeError, unknownNameError } from '../../../errors.ts'
 import { normalizeStatement } from '../../../judgement/similarity/similarity.ts'
+import { requireAgentName } from '../../../kernel/agent-name.ts'
 import { checkAttachments } from '../../../kernel/attachment.ts'
 import type { Roster } from '../../../kernel/roster.ts'
 import type { CollaborationLimits } from '../specialists.ts'
@@ -44,7 +45,10 @@ function checkAgents(
     throw invalidInput(`\`agents\` has the name '${duplicate}' twice`, 'give each agent its own name')
   for (const entry of agents) {
     if (typeof entry === 'string') checkAgentName(roster, entry)
-    else checkAgentConfig(entry.name, entry.config)
+    else {
+      if (!roster.has(entry.name)) requireAgentName(entry.name, '`agents[].name`')
+      checkAgentConfig(entry.name, entry.config)
+    }
   }
   checkAgentConfig('the coordinator', input.coordinator_config)
   if (mode === 'hierarchical' && agents.length < 2) {

@@ -17,12 +17,14 @@ const FIELD_TAIL_LINES = 4
 export function permissionLines(question: string, call: PermissionCall, style: TerminalStyle): string[] {
   const { tool, subject } = call
   const questionLines = wrapText(`  ${toTerminalLine(question.replace(call.text, () => tool))}`, style.width, 4)
+  const source = call.agentSource === undefined ? [] : [`  the agent is defined by ${toTerminalLine(call.agentSource)}`]
   const subjectLines = subject === undefined ? [] : blockLines(subject, style, [HEAD_LINES, TAIL_LINES])
   const changeLines = call.change ? diffPreviewLines(call.change, style) : []
   const rule = acceptsRule(call) ? `; or a rule for this run, such as '${tool}(pattern)'` : ''
   const answers = `  allow: this call; always: identical calls in this run; deny${rule}`
   return [
     ...questionLines,
+    ...source.flatMap((text) => wrapText(text, style.width, 4)),
     ...subjectLines,
     ...changeLines,
     ...inputLines(call, style),
