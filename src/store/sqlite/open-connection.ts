@@ -6,6 +6,7 @@ import { markPath } from './commit-mark.ts'
 import type { SqliteConnectionOptions } from './connection.ts'
 import { SqliteConnection } from './connection.ts'
 import { APPLICATION_ID, applicationId, inspectDatabase } from './inspect-database.ts'
+import type { Database } from './node-sqlite.ts'
 import { openDatabase } from './node-sqlite.ts'
 import { copyForReading } from './read-only-copy.ts'
 import { readOnlyError } from './sqlite-errors.ts'
@@ -81,12 +82,13 @@ export async function closeConnection(connection: SqliteConnection): Promise<voi
   for (let attempt = 1; !isComplete && attempt <= CLOSE_ATTEMPTS; attempt++) {
     await sleep(Math.random() * CLOSE_JITTER_MS)
     if (!existsSync(path) || !existsSync(markPath(path))) return
-    const db = openDatabase(path)
+    let db: Database | undefined
     try {
+      db = openDatabase(path)
       isComplete = new SqliteConnection(path, db, { durability: 'normal', busy_ms: 0 }).close()
     } catch {
-      // Another process holds a lock, and has the file open.
-      if (db.isOpen) db.close()
+      // Another process holds a lock, and has the file open. Closing never fails.
+      if (db?.isOpen) db.close()
     }
   }
 }
