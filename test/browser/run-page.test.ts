@@ -4,7 +4,11 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import type { Event } from '../../src/kernel/event.ts'
 import { findProgram } from '../../src/tools/search/ripgrep.ts'
+import { timelineFrom } from '../../src/views/timeline/reduce-timeline.ts'
+import { createTimelineStore } from '../../web/data/timeline-store.ts'
+import { formatCountOf, formatDuration, formatTokens } from '../../web/design/format.ts'
 import { requireProgram } from '../support/require-program.ts'
 import { seriousIssues } from './axe.ts'
 import { launchBrowser, openPage } from './browser.ts'
@@ -97,6 +101,102 @@ test('WR20 at an earlier event the cards show that moment, and nothing can be de
   await page.getByRole('button', { name: 'Back to the end' }).click()
   await expect.poll(() => page.locator('.agent-card').count()).toBe(3)
 })
+
+test('WR34 every moment of a replay shows what the journal up to it says, scrubbed or played at any speed', async () => {
+  requireProgram('chromium')
+  const run_id = await completedRun()
+  const { events } = await serve.api<{ events: Event[] }>('GET', `/api/runs/${run_id}/events?after=0&limit=1000`)
+  await using opened = await open(`/runs/${run_id}?seq=1`)
+  const { page, problems } = opened
+  const slider = page.getByRole('slider', { name: 'Time in the run' })
+  await slider.focus()
+  for (let seq = 1; seq < events.length; seq += 1) {
+    await expect.poll(() => shownMoment(page)).toEqual(momentOf(events, seq))
+    await page.keyboard.press('ArrowRight')
+  }
+  const replaying = page.locator('.run-notice', { hasText: 'Decisions are disabled' })
+  await expect.poll(() => replaying.count()).toBe(0)
+
+  for (const speed of ['1×', '64×']) {
+    await page.keyboard.press('Home')
+    await expect.poll(async () => (await shownMoment(page)).seq).toBe(1)
+    const button = page.locator('.transport-speed')
+    while ((await button.textContent()) !== speed) await button.click()
+    await slider.focus()
+    await page.getByRole('button', { name: /^Replay/ }).click()
+    while ((await page.getByRole('button', { name: /^Pause/ }).count()) > 0) {
+      const shown = await shownMoment(page)
+      expect(shown, speed).toEqual(momentOf(events, shown.seq))
+    }
+    await expect.poll(() => replaying.count()).toBe(0)
+    expect(await shownMoment(page)).toEqual(momentOf(events, events.length))
+    await slider.focus()
+  }
+
+  // Browsers ignore changes of the address that come too fast.
+  await page.evaluate(`(async () => {
+    for (let step = 0; step < 230; step += 1) {
+      const key = step % 2 === 0 ? 'ArrowLeft' : 'ArrowRight'
+      document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }))
+      await new Promise((resolve) => setTimeout(resolve))
+    }
+  })()`)
+  await page.keyboard.press('Home')
+  await expect.poll(() => new URL(page.url()).searchParams.get('seq')).toBe('1')
+  expect(await shownMoment(page)).toEqual(momentOf(events, 1))
+  await page.keyboard.press('End')
+  await expect.poll(() => new URL(page.url()).searchParams.has('seq'), { timeout: 5_000 }).toBe(false)
+  expect(problems).toEqual([])
+})
+
+interface ShownMoment {
+  seq: number
+  cards: string[][]
+  lanes: string[]
+  facts: string[]
+  messages: string
+}
+
+/** What is on the page, read at once; without prices, which the journal does not have. */
+function shownMoment(page: Page): Promise<ShownMoment> {
+  return page.evaluate<ShownMoment>(`(() => {
+    const texts = (root, selector) => [...root.querySelectorAll(selector)].map((each) => each.textContent.trim())
+    const facts = [...document.querySelectorAll('.run-facts > div')].map((each) => texts(each, 'dt, dd'))
+    return {
+      seq: Number(document.querySelector('.minimap').getAttribute('aria-valuenow')),
+      cards: [...document.querySelectorAll('.agent-card')].map((card) => texts(card, 'strong, .agent-action, .agent-figures > span').slice(0, -1)),
+      lanes: texts(document, '.lane-label .lane-action'),
+      facts: facts.filter(([name]) => name === 'calls' || name === 'tokens').map(([, value]) => value),
+      messages: texts(document, '.run-tabs a')[1],
+    }
+  })()`)
+}
+
+/** The same, from a journal that ends with the event. */
+function momentOf(events: readonly Event[], seq: number): ShownMoment {
+  const store = createTimelineStore()
+  store.replace(seq, timelineFrom(events.slice(0, seq)))
+  const moment = store.at(seq)
+  const lanes = [...moment.lanes.values()]
+  return {
+    seq,
+    cards: lanes.map(({ lane, action, calls, sessions, busy_ms, tokens }) => {
+      const tasks = sessions.open + sessions.ended
+      return [
+        store.get('lanes', lane)?.label ?? '',
+        action.charAt(0).toUpperCase() + action.slice(1),
+        formatCountOf(calls, 'call'),
+        `${sessions.ended}/${formatCountOf(tasks, 'task')}`,
+        formatDuration(busy_ms),
+        `${formatTokens(tokens.input + tokens.output)} tokens`,
+      ]
+    }),
+    // Lanes that come later stand there already, without a state.
+    lanes: timelineFrom(events).lanes.map(({ id }) => moment.lanes.get(id)?.action ?? 'pending'),
+    facts: [String(moment.calls), formatTokens(moment.tokens.input + moment.tokens.output)],
+    messages: `Messages ${moment.messages}`,
+  }
+}
 
 test('WR21 keyboard only: the table opens with 5, its rows open and close, and Enter opens the exact prompt of a turn', async () => {
   requireProgram('chromium')

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findProgram } from '../../src/tools/search/ripgrep.ts'
 import type { LanesServer } from '../support/lanes-server.ts'
 import { startLanesServer } from '../support/lanes-server.ts'
+import { largeSample } from '../support/more-sample-timelines.ts'
 import { requireProgram } from '../support/require-program.ts'
 import { BUILD_SAMPLE_NOW, buildSample } from '../support/sample-timelines.ts'
 import { changesBetween, timelineUpTo } from '../support/timeline-builder.ts'
@@ -12,6 +13,7 @@ import { launchBrowser, openPage } from './browser.ts'
 
 const sample = buildSample()
 const head = sample.run[0]?.head ?? 0
+const large = largeSample(200, 2_000)
 const early = head - 30
 let server: LanesServer
 let browser: Browser
@@ -21,6 +23,7 @@ beforeAll(async () => {
   server = await startLanesServer({
     build: () => ({ timeline: sample, now: BUILD_SAMPLE_NOW }),
     early: () => ({ timeline: timelineUpTo(sample, early), now: BUILD_SAMPLE_NOW - 300_000 }),
+    large: () => ({ timeline: large, now: null }),
   })
   browser = await launchBrowser()
 }, 60_000)
@@ -128,6 +131,11 @@ test('WL15 a click selects what is painted there, a click on a gap expands it, a
   await page.mouse.click(...at(100, 10))
   await page.mouse.move(...at(101, 10))
   await expect.poll(() => page.locator('.lanes-tooltip').count()).toBe(0)
+  // The key collapses it again.
+  await page.keyboard.press('i')
+  await page.keyboard.press('i')
+  await page.mouse.move(...at(100, 10))
+  await expect.poll(() => page.locator('.lanes-tooltip').textContent()).toContain('26m 24s idle, collapsed')
   await page.mouse.move(...at(400, 300))
   await page.mouse.down()
   await page.mouse.move(...at(480, 300), { steps: 4 })
@@ -178,6 +186,33 @@ test('WL22 a page of 400 px shows monograms, hides the legend and does not scrol
   expect(label?.width).toBeLessThanOrEqual(36)
   expect(await page.locator('.lanes-legend').isVisible()).toBe(false)
   expect(problems).toEqual([])
+})
+
+test('WL26 200 lanes: one group for each role in the overview, lanes out of work are low, and the last lane is reached', async () => {
+  await using opened = await openLanes('large')
+  const { page } = opened
+  const names = () => page.locator('.lane-label .lane-name').allTextContents()
+  const content = async () => (await page.locator('.lanes-content').boundingBox())?.height ?? 0
+  await page.keyboard.press('1')
+  await expect.poll(names).toEqual(['architect', 'reviewer × 50', 'tester × 50', 'writer × 50', 'developer × 49'])
+  const overview = await content()
+  await page.keyboard.press('3')
+  await expect.poll(async () => (await names()).includes('reviewer-1')).toBe(true)
+  // Only the lanes in view and some around them are in the document.
+  expect((await names()).length).toBeLessThan(100)
+  const expanded = await content()
+  expect(expanded).toBeGreaterThan(2 * overview)
+  await expect.poll(() => page.locator('.lane-label-small').count()).toBeGreaterThan(0)
+  const [low, high] = await Promise.all(
+    ['.lane-label-small', '.lane-label-large'].map(
+      async (size) => (await page.locator(size).first().boundingBox())?.height,
+    ),
+  )
+  expect([low, high]).toEqual([28, 58])
+  await page.evaluate("document.querySelector('.lanes-scroller').scrollTo(0, 1e6)")
+  await expect.poll(async () => (await names()).at(-1)).toBe(large.lanes.at(-1)?.label)
+  await page.keyboard.press('1')
+  await expect.poll(content).toBe(overview)
 })
 
 test('WL25 two fingers zoom at their middle, and the window of the minimap drags and resizes', async () => {

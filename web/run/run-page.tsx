@@ -26,7 +26,7 @@ import { RunNotice } from './run-notice.tsx'
 import { TimelineTab } from './timeline-tab.tsx'
 import { useRunNews } from './use-run-news.ts'
 import type { RunState } from './watch-run.ts'
-import { isNotFound, useLoaded, useRunWatch, useStoreVersion } from './watch-run.ts'
+import { isNotFound, useLoadedInTurn, useRunWatch, useStoreVersion } from './watch-run.ts'
 
 interface RunPageProps {
   source: DataSource
@@ -110,7 +110,7 @@ const OWN_TABS = new Set(['timeline', 'table', 'messages', 'cost', 'events', 'ar
 
 /** The pages of the pattern, at the event that is shown. */
 function usePanels({ source, runId, place }: RunScope, version: number): readonly Panel[] {
-  const loaded = useLoaded(() => source.panels(runId, place.seq ?? undefined), [runId, place.seq, version])
+  const loaded = useLoadedInTurn(() => source.panels(runId, place.seq ?? undefined), [runId, place.seq, version])
   if (loaded.kind !== 'ready') return []
   return loaded.value.panels.filter(({ id }) => !OWN_TABS.has(id))
 }

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState, useSyncExternalStore } from 'react'
+import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react'
 import type { Connection, DataSource } from '../data/source.ts'
 import { SourceError } from '../data/source.ts'
 import type { TimelineStore } from '../data/timeline-store.ts'
@@ -76,6 +76,38 @@ export function useLoaded<Value>(load: () => Promise<Value>, keys: readonly unkn
       current = false
     }
   }, [key])
+  return loaded
+}
+
+/** Like `useLoaded`, for what changes faster than it loads, such as an event of a replay: one request at a time, and the last wanted one for certain. */
+export function useLoadedInTurn<Value>(load: () => Promise<Value>, keys: readonly unknown[]): Loaded<Value> {
+  const key = JSON.stringify(keys)
+  const latest = useRef({ key, load })
+  latest.current = { key, load }
+  const [loaded, setLoaded] = useState<Loaded<Value>>({ kind: 'loading' })
+  const [requested, setRequested] = useState(key)
+  const finished = useRef<string | null>(null)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `requested` says when to ask again
+  useEffect(() => {
+    let current = true
+    const { key: asked, load: ask } = latest.current
+    const settle = (next: Loaded<Value>) => {
+      if (!current) return
+      setLoaded(next)
+      finished.current = asked
+      if (latest.current.key !== asked) setRequested(latest.current.key)
+    }
+    ask().then(
+      (value) => settle({ kind: 'ready', value }),
+      (thrown: unknown) => settle({ kind: 'error', error: toError(thrown) }),
+    )
+    return () => {
+      current = false
+    }
+  }, [requested])
+  useEffect(() => {
+    if (finished.current === requested) setRequested(key)
+  }, [key, requested])
   return loaded
 }
 

@@ -40,6 +40,7 @@ function consultationTable(views: readonly ConsultationView[]): PanelBlock {
     kind: 'table',
     title: 'Consultations',
     columns: [
+      { key: 'question', title: 'Question' },
       { key: 'asker', title: 'Asked by', unit: 'agent' },
       { key: 'specialist', title: 'Specialist', unit: 'agent' },
       { key: 'reason', title: 'Reason' },
@@ -50,9 +51,9 @@ function consultationTable(views: readonly ConsultationView[]): PanelBlock {
       { key: 'tokens', title: 'Tokens', unit: 'tokens' },
       { key: 'cost', title: 'Cost', unit: 'usd' },
       { key: 'rating', title: 'Rating of 5', unit: 'count' },
-      { key: 'question', title: 'Question' },
     ],
     rows: views.map((view) => ({
+      question: view.question,
       asker: view.requesting_agent,
       specialist: view.specialist_agent,
       reason: view.consultation_reason,
@@ -63,7 +64,6 @@ function consultationTable(views: readonly ConsultationView[]): PanelBlock {
       tokens: view.tokens,
       cost: view.cost_usd,
       rating: view.rating,
-      question: view.question,
     })),
   }
 }
