@@ -16,20 +16,33 @@ export function failedDescendants(events: readonly Event[]): string[] {
   const isToolCall = (key: string) => /\/tool\/\d+$/.test(key)
   const requests = failed.filter((key) => !isToolCall(key))
   const calls = failed.filter(isToolCall)
-  return [
-    ...requests.filter((request) => calls.some((call) => request.startsWith(`${call}/`))),
-    ...incompleteCalls(events).filter((key) => !isAnswered(key, answered)),
-  ]
+  const incomplete = incompleteCalls(events)
+  // A call that says what to retry makes the others anew: a step that nobody takes up would stay open.
+  const isLeftOut = (request: string, call: string) => {
+    const steps = incomplete.get(call) ?? []
+    const retried = [...steps, outcomes.get(call)?.step ?? []].flat()
+    return steps.length > 0 && !retried.some((step) => request.startsWith(`${sessionOf(step)}/`))
+  }
+  const isRetried = (request: string) => {
+    const above = calls.filter((call) => request.startsWith(`${call}/`))
+    return above.length > 0 && !above.some((call) => isLeftOut(request, call))
+  }
+  return [...requests.filter(isRetried), ...[...incomplete.values()].flat().filter((key) => !isAnswered(key, answered))]
+}
+
+/** The session of a model request. */
+export function sessionOf(step: string): string {
+  return step.replace(/\/turn\/\d+\/model$/, '')
 }
 
 /** The steps that calls with an incomplete result, such as a collaboration without one of its specialists, say to retry. */
-function incompleteCalls(events: readonly Event[]): string[] {
+function incompleteCalls(events: readonly Event[]): Map<string, readonly string[]> {
   const keys = new Map<string, readonly string[]>()
   for (const event of events) {
     if (isEvent(event, 'tool:post') || isEvent(event, 'tool:error'))
       keys.set(event.data.key, event.data.retry_keys ?? [])
   }
-  return [...keys.values()].flat()
+  return keys
 }
 
 /** The last outcome of each tool call and model request, by its key: its error, also that of a limit, or `undefined` if it succeeded. */

@@ -1,9 +1,11 @@
+import { errorFromRecord } from '../../errors.ts'
 import type { LoopJudgement } from '../../judgement/loop/consultation-loop.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
+import { isResumableFailure } from '../../kernel/resumable-failure.ts'
 import { parseJsonObject } from '../../kernel/session/structured-output.ts'
 import { ANSWER_FORM } from './answer-form.ts'
 import { askPerson } from './ask-person.ts'
-import { throwConfigurationError } from './configuration-error.ts'
+import { requireUsableSession } from './configuration-error.ts'
 import type { Consultation } from './consultation.ts'
 import { deliverAnswer } from './deliver.ts'
 import {
@@ -38,7 +40,9 @@ export async function answerInCycle(consultation: Consultation, cycle: LoopJudge
     }),
     output: missingInformationSchema,
   })
-  throwConfigurationError(session)
+  requireUsableSession(session)
+  // In an outage nothing was judged: resume asks the orchestrator again, rather than a person.
+  if (session.error && isResumableFailure(session.error)) throw errorFromRecord(session.error)
   const found = parseMissingInformation(session.object ?? parseJsonObject(session.text))
   recordLoop(consultation, cycle, { key: 'cycle-loop', resolution: found ? 'resolved' : 'escalated' })
   if (!found) return askPerson(consultation, { reason: 'cycle', root_cause: description })

@@ -1,3 +1,4 @@
+import type { ErrorRecord } from '../../errors.ts'
 import { toTroupeError } from '../../errors.ts'
 import type { PerformRequest } from '../../kernel/context.ts'
 import { isFatal } from '../../kernel/journal/fatal-error.ts'
@@ -10,6 +11,8 @@ import { specialistAgent } from './consultation.ts'
 import { buildContextPackage } from './context-package/build-context-package.ts'
 import { formatContextPackage } from './context-package/package-prompt.ts'
 import { findSimilar } from './learning/find-similar.ts'
+import type { SpecialistFailure } from './retry.ts'
+import { keyAfterRetry } from './retry.ts'
 import type { SpecialistChoice } from './routing/select-specialist.ts'
 import { queueRank } from './routing/urgency.ts'
 import type { SpecialistAnswer } from './specialist-answer.ts'
@@ -20,9 +23,9 @@ export type SpecialistOutcome =
   | { kind: 'answer' | 'clarification'; agent: string; answer: SpecialistAnswer }
   | { kind: 'timeout'; agent: string; partial: string }
   /** Another specialist can be asked. */
-  | { kind: 'failed'; agent: string; problem: string; session?: SessionResult }
+  | ({ kind: 'failed' } & SpecialistFailure)
   /** The run itself cannot go on: no budget, cancelled, or a model that cannot be used. */
-  | { kind: 'stopped'; agent: string; session: SessionResult }
+  | { kind: 'stopped'; agent: string; session: SessionResult; errors: readonly ErrorRecord[] }
 
 /** One question to one specialist, in a session under this key. */
 export interface SpecialistQuestion {
@@ -109,7 +112,7 @@ export async function askSpecialist(
   } catch (thrown) {
     const error = toTroupeError(thrown)
     if (isFatal(error) || error.code === 'limit_reached' || isConfigurationError(error)) throw thrown
-    return { kind: 'failed', agent, problem: error.message }
+    return { kind: 'failed', agent, problem: error.message, errors: [error.toJSON()] }
   }
 }
 
@@ -121,13 +124,14 @@ export async function readOutcome(
 ): Promise<SpecialistOutcome> {
   const { context, request } = consultation
   const { status, stop_reason, text, error } = session
-  const spend = question.spend ?? (await context.readSpend(`${key}-spend`, { under: key }))
+  const spend =
+    question.spend ?? (await context.readSpend(keyAfterRetry(context, `${key}-spend`, [key]), { under: key }))
   const answer = parseSpecialistAnswer(session)
   const { clarification_needed } = answer
   const reply = clarification_needed ?? answer.answer
   if (text.trim() !== '') {
     consultation.history.push(`${agent} → ${request.requesting_agent}: ${reply}`)
-    context.emit(`${key}-response`, 'consult:exchange', {
+    context.emit(keyAfterRetry(context, `${key}-response`, [key]), 'consult:exchange', {
       collaboration_id: request.collaboration_id,
       exchange_number,
       from_agent: agent,
@@ -140,9 +144,9 @@ export async function readOutcome(
   }
   if (stop_reason === 'timeout') return { kind: 'timeout', agent, partial: text }
   if (stop_reason === 'budget' || stop_reason === 'cancelled' || (error && isConfigurationError(error)))
-    return { kind: 'stopped', agent, session }
+    return { kind: 'stopped', agent, session, errors: error ? [error] : [] }
   if (status !== 'completed' || reply === '') {
-    return { kind: 'failed', agent, problem: error?.message ?? 'it gave no answer', session }
+    return { kind: 'failed', agent, problem: error?.message ?? 'it gave no answer', errors: [error] }
   }
   return { kind: clarification_needed === undefined ? 'answer' : 'clarification', agent, answer }
 }

@@ -43,7 +43,8 @@ export async function collectConsultation(
     if (outcome.kind !== 'failed') return { ...(await deliverOutcome(consultation, outcome)), collected }
     const { agent, problem } = outcome
     consultation.excluded.push(agent)
-    const previous = { agent, reason: consultation.reason, problem }
+    // The result of the session is collected for good: resume asks the others.
+    const previous = { agent, reason: consultation.reason, problem, errors: [] }
     return { ...(await consultSpecialists(consultation, { previous, firstAttempt: 2 })), collected }
   })
 }

@@ -18,7 +18,7 @@ export function isConfigurationError({ code }: { code: ErrorCode }): boolean {
   return CONFIGURATION_CODES.has(code)
 }
 
-/** Throws the error of a session that failed because of the configuration. */
-export function throwConfigurationError({ error }: { error: ErrorRecord | null }): void {
-  if (error && isConfigurationError(error)) throw errorFromRecord(error)
+/** Throws the error of a session that failed because of the configuration or a limit of the run: resume retries it. */
+export function requireUsableSession({ error }: { error: ErrorRecord | null }): void {
+  if (error && (isConfigurationError(error) || error.code === 'limit_reached')) throw errorFromRecord(error)
 }

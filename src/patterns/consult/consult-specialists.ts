@@ -1,14 +1,25 @@
+import type { ErrorRecord } from '../../errors.ts'
 import { toTroupeError } from '../../errors.ts'
 import { isFatal } from '../../kernel/journal/fatal-error.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
+import { ANSWER_FORM } from './answer-form.ts'
 import { answerInCycle } from './answer-in-cycle.ts'
 import { askPerson } from './ask-person.ts'
 import type { SpecialistOutcome } from './ask-specialist.ts'
 import { askSpecialist, prepareQuestion, recordQuestion } from './ask-specialist.ts'
 import type { Consultation } from './consultation.ts'
-import { deliverAnswer, deliverClarification, deliverFailure, deliverTimeout, toConsultationAnswer } from './deliver.ts'
+import {
+  deliverAnswer,
+  deliverClarification,
+  deliverFailure,
+  deliverOutage,
+  deliverTimeout,
+  toConsultationAnswer,
+} from './deliver.ts'
 import { checkForCycle } from './loops/check-for-cycle.ts'
 import type { ConsultationAnswer } from './output.ts'
+import type { Attempt, SpecialistFailure } from './retry.ts'
+import { attemptsAfterRetry, keyAfterRetry, outageErrors, roundKey, specialistKeys } from './retry.ts'
 import type { SpecialistChoice } from './routing/select-specialist.ts'
 import { selectSpecialist } from './routing/select-specialist.ts'
 import { startInBackground } from './start-in-background.ts'
@@ -20,22 +31,23 @@ export async function recordFailure(
   work: () => Promise<PatternResult>,
 ): Promise<PatternResult> {
   try {
-    return await work()
+    const result = await work()
+    // Resume may have retried what failed before.
+    context.supersede(result.success ? ['error', 'failed'] : ['error'])
+    return result
   } catch (thrown) {
     const error = toTroupeError(thrown)
     if (isFatal(error) || error.code === 'cancelled' || error.code === 'timeout') throw thrown
+    context.supersede(['failed'])
     context.emit('error', 'consult:failed', { collaboration_id, error: error.toJSON() })
     throw thrown
   }
 }
 
-/** Specialists that are asked for one question, one after the other, before a person is. */
-const MAX_ATTEMPTS = 3
-
 export interface ConsultOptions {
   background?: boolean
   /** The specialist that failed before, when a collected consultation is routed again. */
-  previous?: { agent: string; reason: string; problem: string }
+  previous?: SpecialistFailure & { reason: string }
   firstAttempt?: number
 }
 
@@ -45,43 +57,60 @@ export async function consultSpecialists(
   { background = false, firstAttempt = 1, ...options }: ConsultOptions,
 ): Promise<PatternResult> {
   const { context, config, request } = consultation
-  const failures: { agent: string; problem: string }[] = options.previous ? [options.previous] : []
+  const failures: SpecialistFailure[] = options.previous ? [options.previous] : []
   let { previous } = options
-  for (let attempt = firstAttempt; attempt < firstAttempt + MAX_ATTEMPTS; attempt++) {
-    const key = `route/${attempt}`
-    const choice = await selectSpecialist(context, { request, config, excluded: consultation.excluded, previous, key })
-    if ('none' in choice) return escalateUnanswered(consultation, failures, choice.none)
+  const attempts = attemptsAfterRetry(context, firstAttempt, options.previous)
+  for (const attempt of attempts) {
+    const selection = { request, config, excluded: consultation.excluded, previous, key: `route/${attempt.number}` }
+    const selected = await selectSpecialist(context, selection)
+    const isRetried = 'none' in selected && selected.error && attempt.round > 0
+    const choice = isRetried
+      ? await selectSpecialist(context, { ...selection, key: `route/${attempt.name}` })
+      : selected
+    if ('none' in choice) return endUnanswered(consultation, failures, choice)
     consultation.reason = choice.reason
     await recordRoute(consultation, choice, attempt)
-    const cycle = await checkForCycle(context, { request, agent: choice.agent, key: `cycle/${attempt}` })
+    const cycle = await checkForCycle(context, { request, agent: choice.agent, key: `cycle/${attempt.number}` })
     if (cycle.action === 'answer_by_orchestrator') return answerInCycle(consultation, cycle)
-    if (background) return startInBackground(consultation, choice, attempt)
+    if (background) return startInBackground(consultation, choice, attempt.number)
     const outcome = await askChosen(consultation, choice, attempt)
     if (outcome.kind !== 'failed') return deliverOutcome(consultation, outcome)
-    const { agent, problem } = outcome
-    consultation.excluded.push(agent)
-    failures.push({ agent, problem })
-    previous = { agent, reason: choice.reason, problem }
+    consultation.excluded.push(outcome.agent)
+    failures.push(outcome)
+    previous = { ...outcome, reason: choice.reason }
   }
-  return escalateUnanswered(consultation, failures, 'no specialist answered')
+  return endUnanswered(consultation, failures, { none: 'no specialist answered' })
 }
 
-function escalateUnanswered(
+/** Asks a person, unless nobody could be reached: then the consultation fails, and resume repeats what failed. */
+async function endUnanswered(
   consultation: Consultation,
-  failures: readonly { agent: string; problem: string }[],
-  why: string,
+  failures: readonly SpecialistFailure[],
+  { none: why, error }: { none: string; error?: ErrorRecord },
 ): Promise<PatternResult> {
   const tried = failures.map(({ agent, problem }) => `${agent} failed: ${problem}`)
+  const unrouted = error ? [{ agent: 'orchestrator', problem: why, errors: [error] }] : []
+  const [first, ...others] = outageErrors([...failures, ...unrouted])
+  if (first) return deliverOutage(consultation, [first, ...others], error ? [...tried, why] : tried)
   return askPerson(consultation, {
     reason: failures.length === 0 ? 'no_specialist' : 'specialists_failed',
     root_cause: [...tried, why].join('; '),
   })
 }
 
-async function recordRoute(consultation: Consultation, choice: SpecialistChoice, attempt: number): Promise<void> {
+async function recordRoute(
+  consultation: Consultation,
+  choice: SpecialistChoice,
+  { number, name, round }: Attempt,
+): Promise<void> {
   const { context, request } = consultation
-  const spend = await context.readSpend(`route/${attempt}-spend`, { under: `route/${attempt}` })
-  context.emit(`routed/${attempt}`, 'consult:routed', {
+  const spend = await context.readSpend(`route/${number}-spend`, { under: `route/${number}` })
+  const key = `routed/${number}`
+  // The row of the consultation names the specialist that was asked last, also after a retry; the routing was paid for before.
+  const retryKey = round === 0 ? keyAfterRetry(context, key, specialistKeys(number)) : `routed/${name}`
+  const paid =
+    retryKey === key ? { tokens: spend.input + spend.output, cost_usd: spend.usd } : { tokens: 0, cost_usd: 0 }
+  context.emit(retryKey, 'consult:routed', {
     collaboration_id: request.collaboration_id,
     agent: choice.agent,
     ...(choice.agents.length > 1 ? { agents: choice.agents } : undefined),
@@ -90,27 +119,34 @@ async function recordRoute(consultation: Consultation, choice: SpecialistChoice,
     confidence: choice.confidence,
     method: choice.method,
     hint: choice.hint,
-    session_id: context.sessionId(`specialist/${attempt}`, choice.agent),
-    tokens: spend.input + spend.output,
-    cost_usd: spend.usd,
+    session_id: context.sessionId(`specialist/${number}`, choice.agent),
+    ...paid,
   })
 }
+
+/** The message to a specialist that failed in an outage and has its question already. */
+const GO_ON = `The request failed for a technical reason. Answer the question now.\n${ANSWER_FORM}`
 
 /** Asks the chosen specialist; several, if the question spans their fields, at the same time. */
 async function askChosen(
   consultation: Consultation,
   choice: SpecialistChoice,
-  attempt: number,
+  { number, round }: Attempt,
 ): Promise<SpecialistOutcome> {
-  const ask = async (agent: string, key: string) => {
+  const { context } = consultation
+  const keys = specialistKeys(number, choice.agents.length)
+  const ask = async (agent: string, index: number) => {
+    const key = keys[index] ?? ''
     const { question, request } = await prepareQuestion(consultation, { choice, agent, key, exchange_number: 1 })
     recordQuestion(consultation, question, consultation.request.question)
-    return askSpecialist(consultation, question, request)
+    let outcome = await askSpecialist(consultation, question, request)
+    for (let each = 1; each <= round && outcome.kind === 'failed' && outageErrors([outcome]).length > 0; each++) {
+      const goOn = { ...request, instruction: GO_ON, resume: context.sessionId(key, agent) }
+      outcome = await askSpecialist(consultation, { ...question, key: roundKey(key, each) }, goOn)
+    }
+    return outcome
   }
-  const keys = choice.agents.map((_, index) =>
-    index === 0 ? `specialist/${attempt}` : `specialist/${attempt}-${index}`,
-  )
-  const asked = await Promise.all(choice.agents.map((agent, index) => ask(agent, keys[index] ?? '')))
+  const asked = await Promise.all(choice.agents.map(ask))
   const [first] = asked
   return asked.length === 1 && first ? first : synthesizeAnswers(consultation, asked)
 }
@@ -124,7 +160,7 @@ export async function deliverOutcome(
   outcome: Exclude<SpecialistOutcome, { kind: 'failed' }>,
 ): Promise<PatternResult> {
   if (outcome.kind === 'timeout') return deliverTimeout(consultation, outcome)
-  if (outcome.kind === 'stopped') return deliverFailure(consultation, outcome.session)
+  if (outcome.kind === 'stopped') return deliverFailure(consultation, outcome.session, outcome.errors)
   if (outcome.kind === 'clarification') return deliverClarification(consultation, outcome.agent, outcome.answer)
   const answer = toConsultationAnswer(outcome.agent, outcome.answer)
   return approve(consultation, answer)

@@ -14,6 +14,8 @@ import { exchangeText, readConsultation } from './earlier-consultation.ts'
 import type { ConsultContext } from './events.ts'
 import type { ConsultInput, ConsultToolInput } from './input.ts'
 import { recordLoop } from './loops/record-loop.ts'
+import type { SpecialistFailure } from './retry.ts'
+import { attemptsAfterRetry, CONTINUED_KEY } from './retry.ts'
 import { specialistAnswer } from './specialist-answer.ts'
 
 type Continuation = (ConsultInput | ConsultToolInput) & { collaboration_id: string }
@@ -42,7 +44,7 @@ export async function continueConsultation(
     const question = {
       choice: { reason: consultation.reason },
       agent: specialist_agent,
-      key: 'specialist/continued',
+      key: CONTINUED_KEY,
       exchange_number: consultation.exchange_number + 1,
     }
     recordQuestion(consultation, question, text)
@@ -59,6 +61,8 @@ export async function continueConsultation(
 
 function deliverContinued(consultation: EarlierConsultation, outcome: SpecialistOutcome): Promise<PatternResult> {
   if (outcome.kind === 'failed') return consultOthers(consultation, outcome)
+  // Others may have been asked while it was down.
+  attemptsAfterRetry(consultation.context, 1, { errors: [null] })
   if (outcome.kind !== 'clarification') return deliverOutcome(consultation, outcome)
   const { agent, answer } = outcome
   const text = answer.clarification_needed ?? ''
@@ -94,7 +98,7 @@ function respondToExchangeLoop(
   const resolution = loop.action === 'escalate' ? 'escalated' : 'continued'
   recordLoop(consultation, loop, { key: 'exchange-loop', resolution })
   const problem = loop.findings.map(({ description }) => description).join('; ')
-  if (loop.action === 'reroute') return consultOthers(consultation, { agent, problem })
+  if (loop.action === 'reroute') return consultOthers(consultation, { agent, problem, errors: [] })
   return askPerson(consultation, {
     reason: 'exchanges',
     root_cause: problem,
@@ -102,10 +106,7 @@ function respondToExchangeLoop(
   })
 }
 
-function consultOthers(
-  consultation: EarlierConsultation,
-  { agent, problem }: { agent: string; problem: string },
-): Promise<PatternResult> {
-  consultation.excluded.push(agent)
-  return consultSpecialists(consultation, { previous: { agent, reason: consultation.reason, problem } })
+function consultOthers(consultation: EarlierConsultation, failure: SpecialistFailure): Promise<PatternResult> {
+  consultation.excluded.push(failure.agent)
+  return consultSpecialists(consultation, { previous: { ...failure, reason: consultation.reason } })
 }

@@ -1,8 +1,11 @@
+import type { ErrorRecord } from '../../errors.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
+import { stopReasonFrom } from '../../kernel/session/budget.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
 import type { Consultation } from './consultation.ts'
 import { storeConsultation } from './learning/store-consultation.ts'
 import type { ConsultationAnswer, ConsultOutput, KnowledgeOrigin } from './output.ts'
+import { otherSteps } from './retry.ts'
 import { deadlineFor } from './routing/urgency.ts'
 import type { SpecialistAnswer } from './specialist-answer.ts'
 
@@ -106,6 +109,7 @@ export function deliverTimeout(
 export function deliverFailure(
   { context, request: { collaboration_id } }: Consultation,
   { agent, text, error, stop_reason }: SessionResult,
+  errors: readonly ErrorRecord[],
 ): PatternResult {
   const message = error?.message ?? `${agent} ended with stop_reason ${stop_reason}`
   const output: ConsultOutput = {
@@ -116,5 +120,27 @@ export function deliverFailure(
     suggested_next_steps: [],
   }
   if (error) context.emit('failed', 'consult:failed', { collaboration_id, agent, error })
-  return { success: false, output, error: message, stop_reason, ...(error ? { detail: error } : undefined) }
+  const retry_keys = otherSteps(errors)
+  return { success: false, output, error: message, stop_reason, retry_keys, ...(error ? { detail: error } : undefined) }
+}
+
+/** Nobody could be reached: resuming the run asks the specialists again. A person could not know that, and would answer in their place. */
+export function deliverOutage(
+  { context, request: { collaboration_id } }: Consultation,
+  errors: readonly [ErrorRecord, ...ErrorRecord[]],
+  tried: readonly string[],
+): PatternResult {
+  const [first] = errors
+  const error = { ...first, message: `no specialist answered: ${tried.join('; ')}` }
+  const output: ConsultOutput = {
+    ...{ collaboration_id, status: 'failed', consulted_agent: null, response: null },
+    suggested_next_steps: [],
+  }
+  context.emit('failed', 'consult:failed', { collaboration_id, error })
+  return {
+    ...{ success: false, output, error: error.message, detail: error },
+    stop_reason: stopReasonFrom(first),
+    // Also the first one: as a tool, this says that nothing else is retried.
+    retry_keys: errors.flatMap(({ step }) => step ?? []),
+  }
 }

@@ -1,3 +1,4 @@
+import type { ErrorRecord } from '../../errors.ts'
 import type { SpecialistOutcome } from './ask-specialist.ts'
 import type { Consultation } from './consultation.ts'
 import { callOrchestrator } from './orchestrator-call.ts'
@@ -15,9 +16,9 @@ export async function synthesizeAnswers(
   const { context, config, request } = consultation
   const answered = outcomes.filter((outcome): outcome is Answered => 'answer' in outcome)
   const [first] = answered
-  const stopped = outcomes.find(({ kind }) => kind === 'stopped')
-  if (stopped) return stopped
-  if (!first) return outcomes[0] ?? { kind: 'failed', agent: '', problem: 'no specialist was asked' }
+  const stopped = outcomes.find((outcome) => outcome.kind === 'stopped')
+  if (stopped) return { ...stopped, errors: [...stopped.errors, ...failureErrors(outcomes)] }
+  if (!first) return withAllErrors(outcomes)
   const missing = outcomes.flatMap((outcome) => ('answer' in outcome ? [] : [outcome.agent]))
   const agent = answered.map((outcome) => outcome.agent).join(', ')
   const notes = missing.length === 0 ? [] : [`No answer from ${missing.join(', ')}.`]
@@ -46,6 +47,22 @@ export async function synthesizeAnswers(
     )
   }
   return withNotes({ kind: 'answer', agent, answer: joinAnswers(answered) }, notes)
+}
+
+/** The errors of all who failed: resume retries each of them. */
+function failureErrors(outcomes: readonly SpecialistOutcome[]): ErrorRecord[] {
+  const errors = outcomes.flatMap((outcome) => ('errors' in outcome ? outcome.errors : []))
+  return errors.filter((error) => error !== null)
+}
+
+/** The outcome of specialists of whom none answered. */
+function withAllErrors(outcomes: readonly SpecialistOutcome[]): SpecialistOutcome {
+  const [first] = outcomes
+  if (!first) return { kind: 'failed', agent: '', problem: 'no specialist was asked', errors: [null] }
+  if (first.kind !== 'failed') return first
+  const failed = outcomes.filter((outcome) => outcome.kind === 'failed')
+  const problem = failed.map((each, index) => (index === 0 ? each.problem : `${each.agent} failed: ${each.problem}`))
+  return { ...first, problem: problem.join('; '), errors: failed.flatMap(({ errors }) => errors) }
 }
 
 /** The orchestrator cannot be surer than the least sure specialist it relies on. */

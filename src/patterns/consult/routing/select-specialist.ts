@@ -1,7 +1,8 @@
+import type { ErrorRecord } from '../../../errors.ts'
 import type { Agent } from '../../../kernel/agent.ts'
 import type { Context } from '../../../kernel/context.ts'
 import type { SessionResult } from '../../../kernel/session-result.ts'
-import { throwConfigurationError } from '../configuration-error.ts'
+import { requireUsableSession } from '../configuration-error.ts'
 import type { ConsultConfig } from '../consult-config.ts'
 import { callOrchestrator } from '../orchestrator-call.ts'
 import { readRecords } from './load-and-history.ts'
@@ -44,7 +45,8 @@ export interface SpecialistChoice {
   usage?: SessionResult['usage']
 }
 
-export type Selection = SpecialistChoice | { none: string; usage?: SessionResult['usage'] }
+/** `error`: nobody was chosen because the orchestrator could not be asked. */
+export type Selection = SpecialistChoice | { none: string; usage?: SessionResult['usage']; error?: ErrorRecord }
 
 /** The collection of the agents that come with Troupe. */
 const BUILT_IN = 'troupe'
@@ -137,11 +139,14 @@ async function routeByModel(
     session = await context.perform(undefined, again, { key: `${key}/router/correction` })
     decision = readDecision(session, names)
   }
-  throwConfigurationError(session)
+  requireUsableSession(session)
   const { usage } = session
   if (decision.kind === 'none')
     return { none: decision.rationale || 'the orchestrator found no agent that can answer', usage }
-  if (decision.kind === 'unusable') return { ...chooseByScenario(selection, names, decision), usage }
+  if (decision.kind === 'unusable') {
+    const choice = chooseByScenario(selection, names, decision)
+    return { ...choice, usage, ...('none' in choice && session.error ? { error: session.error } : undefined) }
+  }
   const reason = reasonOf(decision.reason, selection)
   return { ...toChoice(selection, { ...decision, reason }, 'model'), usage }
 }

@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'vitest'
+import type { Reply } from '../../../test/support/consultation.ts'
+import {
+  answerJson,
+  asker,
+  CONSULT_TOOLS,
+  consultCall,
+  createConsultTroupe,
+  deliveredTo,
+  routeTo,
+} from '../../../test/support/consultation.ts'
+import { agent } from '../../../test/support/test-troupe.ts'
+import type { ModelRequest, TroupeOptions } from '../../index.ts'
+import { verifyJournal } from '../../index.ts'
+
+const question = 'Who waters the plants?'
+const SPECIALISTS = ['answering', 'guarding', 'checking'] as const
+
+/** Routes to the first specialist that can still be asked. */
+const routeToNext = ({ messages }: Pick<ModelRequest, 'messages'>) =>
+  routeTo(SPECIALISTS.find((name) => JSON.stringify(messages).includes(`- ${name}:`)) ?? '')
+
+/** A troupe whose provider is down for the agents in `down`. `served` has the agents in the order of their responses. */
+async function createOutage(replies: Record<string, Reply>, options: TroupeOptions = {}) {
+  const down = new Set<string>()
+  const served: string[] = []
+  const all: Record<string, Reply> = {
+    orchestrator: routeToNext,
+    ...Object.fromEntries(SPECIALISTS.map((name) => [name, answerJson(`from ${name}`)])),
+    ...replies,
+  }
+  const agents = ['asking', ...SPECIALISTS].map((name) => agent(name, { tools: CONSULT_TOOLS, description: name }))
+  const troupe = await createConsultTroupe(
+    Object.fromEntries(
+      Object.entries(all).map(([name, reply]) => [
+        name,
+        (request: ModelRequest) => {
+          if (down.has(name) || down.has(`${name} ${request.session.turn}`))
+            throw Object.assign(new Error('the account has no credit'), { status: 402 })
+          served.push(name)
+          return typeof reply === 'function' ? reply(request) : reply
+        },
+      ]),
+    ),
+    { agents, ...options },
+  )
+  const check = async (run_id: string) => {
+    expect((await troupe.troupe.replay(run_id)).differences).toEqual([])
+    expect(verifyJournal(await troupe.troupe.events(run_id).all())).toEqual([])
+  }
+  const setDown = (names: readonly string[]) => {
+    down.clear()
+    for (const name of names) down.add(name)
+    served.length = 0
+  }
+  return {
+    ...troupe,
+    served,
+    check,
+    setDown,
+    async run(...names: string[]) {
+      setDown(names)
+      const result = await troupe.troupe.run('consult', { question })
+      await check(result.run_id)
+      return result
+    },
+    /** Ends the outage, but for these agents, and resumes the run. */
+    async resume(run_id: string, ...names: string[]) {
+      setDown(names)
+      const result = await (await troupe.troupe.resume(run_id)).result
+      await check(run_id)
+      return result
+    },
+  }
+}
+
+/** The specialist that the row of the consultation names: a follow-up goes to its session. */
+async function lastRouted({ consultEvents }: Awaited<ReturnType<typeof createOutage>>, run_id: string) {
+  return (await consultEvents(run_id)).findLast(({ type }) => type === 'consult:routed')?.data.agent
+}
+
+describe('CS24 an outage during a consultation', () => {
+  test('CS24 of every specialist fails the run; resume asks them again, and pays for nothing twice', async () => {
+    const outage = await createOutage({})
+    const failed = await outage.run(...SPECIALISTS)
+    expect([failed.status, failed.error?.code, failed.gates]).toEqual(['failed', 'model_failed', []])
+    expect(failed.error?.message).toMatch(/answering.*no credit.*guarding.*no credit.*checking/)
+    expect(outage.served).toEqual(['orchestrator', 'orchestrator', 'orchestrator'])
+    const resumed = await outage.resume(failed.run_id)
+    expect(outage.served).toEqual(['answering'])
+    expect(resumed).toMatchObject({
+      status: 'completed',
+      output: { status: 'resolved', consulted_agent: 'answering', response: { answer: 'from answering' } },
+    })
+    expect(await lastRouted(outage, failed.run_id)).toBe('answering')
+  })
+
+  test('CS24 of every specialist that lasts: each resume asks all of them, and routes nothing anew', async () => {
+    const outage = await createOutage({})
+    const { run_id } = await outage.run(...SPECIALISTS)
+    const again = await outage.resume(run_id, ...SPECIALISTS)
+    expect([again.status, outage.served]).toEqual(['failed', []])
+    const resumed = await outage.resume(run_id, 'answering')
+    expect([resumed.status, outage.served]).toEqual(['completed', ['guarding']])
+    expect(resumed.output).toMatchObject({ consulted_agent: 'guarding', response: { answer: 'from guarding' } })
+    expect(await lastRouted(outage, run_id)).toBe('guarding')
+  })
+
+  test('CS24 of one specialist: another one is asked, and nothing is left to resume', async () => {
+    const outage = await createOutage({})
+    const { status, output, incomplete } = await outage.run('answering')
+    expect([status, incomplete]).toEqual(['completed', undefined])
+    expect(output).toMatchObject({ consulted_agent: 'guarding' })
+  })
+
+  test('CS24 of the orchestrator: no person is asked, and resume routes the question', async () => {
+    const outage = await createOutage({})
+    const failed = await outage.run('orchestrator')
+    expect([failed.status, failed.error?.code, failed.gates]).toEqual(['failed', 'model_failed', []])
+    const resumed = await outage.resume(failed.run_id)
+    expect([resumed.status, outage.served]).toEqual(['completed', ['orchestrator', 'answering']])
+  })
+
+  test('CS24 of several specialists that are asked at once: resume asks each of them', async () => {
+    const outage = await createOutage({
+      orchestrator: (request) =>
+        request.messages.length > 0 && JSON.stringify(request).includes('- answering:')
+          ? routeTo('answering', 'guarding')
+          : routeToNext(request),
+    })
+    const { run_id, status } = await outage.run(...SPECIALISTS)
+    expect(status).toBe('failed')
+    const resumed = await outage.resume(run_id)
+    expect(resumed.status).toBe('completed')
+    expect(outage.served.toSorted()).toEqual(['answering', 'guarding', 'orchestrator'])
+  })
+
+  test('CS24 of the specialists and of the asker: resume asks the specialists before the asker goes on', async () => {
+    const outage = await createOutage({ asking: asker(() => [consultCall(question)]) })
+    outage.setDown([...SPECIALISTS, 'asking 2'])
+    const failed = await outage.task('asking', 'go')
+    expect([failed.status, outage.served]).toEqual(['failed', ['asking', ...Array(3).fill('orchestrator')]])
+    const resumed = await outage.resume(failed.run_id)
+    expect([resumed.status, outage.served]).toEqual(['completed', ['answering', 'asking']])
+    expect(deliveredTo(resumed)).toMatchObject({ status: 'resolved', response: { answer: 'from answering' } })
+  })
+
+  test('CS24 a limit of the run: resume with a higher one asks the same specialist', async () => {
+    const outage = await createOutage({})
+    const failed = await outage.troupe.run('consult', { question }, { limits: { calls: 1 } })
+    expect([failed.status, failed.stop_reason, failed.gates]).toEqual(['failed', 'budget', []])
+    await outage.check(failed.run_id)
+    outage.setDown([])
+    const resumed = await (await outage.troupe.resume(failed.run_id, { limits: { calls: 10 } })).result
+    await outage.check(failed.run_id)
+    expect([resumed.status, outage.served]).toEqual(['completed', ['answering']])
+  })
+})

@@ -1,0 +1,98 @@
+import type { ErrorRecord } from '../../errors.ts'
+import type { Context } from '../../kernel/context.ts'
+import { isResumableFailure } from '../../kernel/resumable-failure.ts'
+
+/*
+ * Retries of a consultation that failed because a provider was down or a limit was reached.
+ * 1. Resume retries the specialists that were asked first. What depends on them has other keys than before.
+ * 2. If they fail again, the specialists that were asked after them go on in their sessions: once per round, and nothing they did is repeated.
+ */
+
+/** Specialists that are asked for one question, one after the other, before a person is. */
+const MAX_ATTEMPTS = 3
+
+/** Specialists that can be asked at once, in one attempt. */
+const MAX_SPECIALISTS = 3
+
+/** The key of the request that continues an earlier consultation. */
+export const CONTINUED_KEY = 'specialist/continued'
+
+/** A specialist that did not answer. `errors` has `null` where it simply gave no answer, and nothing for one that is not asked again. */
+export interface SpecialistFailure {
+  agent: string
+  problem: string
+  errors: readonly (ErrorRecord | null)[]
+}
+
+/** The errors of the specialists that were asked first, if all specialists failed for a reason outside the run; otherwise none. */
+export function outageErrors(failures: readonly SpecialistFailure[]): ErrorRecord[] {
+  const counted = failures.filter(({ errors }) => errors.length > 0)
+  const isOutside = (error: ErrorRecord | null) => error?.step !== undefined && isResumableFailure(error)
+  if (!counted.every(({ errors }) => errors.every(isOutside))) return []
+  return (counted[0]?.errors ?? []).filter((error) => error !== null)
+}
+
+/** The steps that resume retries besides the first one, which is that of the error itself. */
+export function otherSteps(errors: readonly ErrorRecord[]): string[] {
+  const [first, ...others] = errors
+  return [...new Set(others.flatMap(({ step }) => step ?? []))].filter((step) => step !== first?.step)
+}
+
+type RetryContext = Pick<Context, 'earlierWork' | 'supersede'>
+
+/** The key of what is recorded about these requests; another one each time that resume retries them. */
+export function keyAfterRetry(context: RetryContext, key: string, requests: readonly string[]): string {
+  const { retries } = context.earlierWork(requests)
+  if (retries === 0) return key
+  context.supersede(Array.from({ length: retries }, (_, round) => roundKey(key, round)))
+  return roundKey(key, retries)
+}
+
+/** The keys of the requests to the specialists of one attempt. */
+export function specialistKeys(attempt: number | string, count = MAX_SPECIALISTS): string[] {
+  return Array.from({ length: count }, (_, index) => `specialist/${attempt}${index === 0 ? '' : `-${index}`}`)
+}
+
+/** One choice of specialists, and how often resume retried those that were asked before them. */
+export interface Attempt {
+  number: number
+  /** The part of its keys that names it; another one in each round. */
+  name: string
+  round: number
+}
+
+/** The attempts of a consultation. After `failed`, or else after the first attempt, they depend on whom resume retries. */
+export function attemptsAfterRetry(
+  context: RetryContext,
+  firstAttempt: number,
+  failed: Pick<SpecialistFailure, 'errors'> = { errors: [] },
+): Attempt[] {
+  const isContinued = failed.errors.length > 0
+  const round = context.earlierWork(isContinued ? [CONTINUED_KEY] : specialistKeys(firstAttempt)).retries
+  const attempts = Array.from({ length: MAX_ATTEMPTS }, (_, index) => {
+    const number = firstAttempt + index
+    const ownRound = index === 0 && !isContinued ? 0 : round
+    return { number, name: roundKey(number, ownRound), round: ownRound }
+  })
+  for (const attempt of attempts) supersedeEarlierRounds(context, attempt)
+  return attempts
+}
+
+/** The key of a step in this round of retries. */
+export function roundKey(key: number | string, round: number): string {
+  return round === 0 ? String(key) : `${key}-retry-${round}`
+}
+
+/** What was recorded before the retry does not follow from what is recorded now. */
+function supersedeEarlierRounds(context: RetryContext, { number, round }: Attempt): void {
+  const names = Array.from({ length: round }, (_, each) => roundKey(number, each))
+  context.supersede(names.flatMap(attemptKeys))
+}
+
+function attemptKeys(attempt: string): string[] {
+  const ends = ['', '-asked-at', '-similar', '-context', '-package', '-question', '-response', '-spend']
+  return [
+    ...[`routed/${attempt}`, `cycle/${attempt}`, `route/${attempt}`, `route/${attempt}-spend`],
+    ...specialistKeys(attempt).flatMap((key) => ends.map((end) => key + end)),
+  ]
+}
