@@ -64,16 +64,9 @@ const SHELL = { name: 'Bash', input: { command: 'echo two > b.txt' } }
 const TESTS = { name: 'Bash', input: { command: 'node --test' } }
 const CHAIN = { name: 'Bash', input: { command: 'node --test; echo two > b.txt' } }
 
-test('A27 an architect cannot change files', async () => {
-  expect(await attempt('architect', [READ, WRITE, EDIT, SHELL])).toEqual({
-    outcomes: ['executed', 'unknown_tool', 'unknown_tool', 'unknown_tool'],
-    text: 'one\n',
-    created: false,
-  })
-})
-
-test.each(['reviewer', 'security'])('A27 %s runs tests and changes no file', async (name) => {
-  expect(await attempt(name, [READ, TESTS, WRITE, EDIT, SHELL, CHAIN])).toEqual({
+// Those of the architect and the reviewer are PM15, PM16 and PM36.
+test('A27 security runs tests and changes no file', async () => {
+  expect(await attempt('security', [READ, TESTS, WRITE, EDIT, SHELL, CHAIN])).toEqual({
     outcomes: ['executed', 'executed', 'unknown_tool', 'unknown_tool', 'denied', 'denied'],
     text: 'one\n',
     created: false,

@@ -128,9 +128,21 @@ export function defineTool<Input>(tool: ToolDefinition<Input>): Tool {
 }
 
 const TOOL_KINDS: readonly unknown[] = ['read', 'idempotent', 'act'] satisfies ToolKind[]
+const TOOL_CATEGORIES: readonly unknown[] = [
+  'perception',
+  'action',
+  'interaction',
+  'planning',
+  'task_management',
+] satisfies ToolCategory[]
 
 /** Prevents a tool that fails open in a program without types: a `kind` that nobody knows is never asked for, and repeated after a crash. */
-export function checkToolFields({ name, kind, execute }: Pick<Tool, 'name' | 'kind' | 'execute'>): void {
+export function checkToolFields({
+  name,
+  kind,
+  category,
+  execute,
+}: Pick<Tool, 'name' | 'kind' | 'category' | 'execute'>): void {
   if (!TOOL_KINDS.includes(kind)) {
     throw new TroupeError(
       'invalid_input',
@@ -139,6 +151,11 @@ export function checkToolFields({ name, kind, execute }: Pick<Tool, 'name' | 'ki
         hint: "use 'act' for a tool that changes something; see docs/guide/tools.md",
       },
     )
+  }
+  if (!TOOL_CATEGORIES.includes(category)) {
+    throw new TroupeError('invalid_input', `\`category\` of the tool '${name}' is ${JSON.stringify(category)}`, {
+      hint: `use one of ${TOOL_CATEGORIES.join(', ')}`,
+    })
   }
   if (typeof execute !== 'function') {
     throw new TroupeError('invalid_input', `\`execute\` of the tool '${name}' is not a function`, {

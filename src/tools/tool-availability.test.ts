@@ -6,7 +6,9 @@ import { createTestTroupe, functionModel } from '../../test/support/test-troupe.
 import type { Agent, TroupeOptions } from '../index.ts'
 import type { ToolSpec } from '../kernel/model.ts'
 import { defineTool } from '../kernel/tool.ts'
+import { loadBuiltInPatterns } from '../runtime/built-in-patterns.ts'
 import type { ToolsOptions } from './tools.ts'
+import { createTools } from './tools.ts'
 
 interface Settings extends Omit<TroupeOptions, 'workspace'> {
   workspace?: Partial<ToolsOptions>
@@ -70,6 +72,22 @@ test('TO86 LSP is offered where a language server can be started', async () => {
 })
 
 const planner: Agent = { name: 'planner', description: 'plans', instructions: 'Plan.' }
+
+test('TO94 every tool has one of the five categories', async () => {
+  const network = { hosts: ['*'], search: SEARCH }
+  const { tools, close } = createTools({ workspace: tmpdir(), sandbox: 'none', network, lsp: ['my-server'] })
+  onTestFinished(() => close())
+  const categories = new Map<string, string[]>()
+  for (const { name, category } of [...tools, ...(await loadBuiltInPatterns())])
+    categories.set(category, [...(categories.get(category) ?? []), name])
+  expect(Object.fromEntries(categories)).toEqual({
+    perception: expect.arrayContaining(['Read', 'Glob', 'Grep', 'LSP', 'WebFetch', 'WebSearch', 'ArtifactRead']),
+    action: ['Write', 'Edit', 'Bash', 'ArtifactWrite'],
+    interaction: ['ask_user'],
+    planning: ['EnterPlanMode', 'ExitPlanMode'],
+    task_management: expect.arrayContaining(['TaskCreate', 'TaskUpdate', 'TaskList', 'task', 'collaborate', 'build']),
+  })
+})
 
 test('TO83 tools for task lists are offered to agents that list them', async () => {
   expect((await offerTools('default')).names).not.toContain('TaskCreate')

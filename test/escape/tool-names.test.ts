@@ -84,6 +84,7 @@ test('TO47 the tool:post event lists the files that a call changed', async () =>
     ({ type, data }) => type === 'tool:post' && tools.includes((data as { tool: string }).tool),
   )
   expect(posts.map(({ data }) => (data as { files?: string[] }).files)).toEqual([['a.txt'], ['a.txt'], undefined])
+  expect(posts.map(({ data }) => (data as { created?: string[] }).created)).toEqual([['a.txt'], undefined, undefined])
   expect(posts.at(-1)?.data).toMatchObject({ output: 'two\n' })
   await troupe.close()
 })
