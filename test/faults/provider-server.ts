@@ -109,6 +109,7 @@ export async function troupeAt(
         name: 'look',
         description: 'Looks.',
         kind: 'read',
+        category: 'perception',
         input: { type: 'object', properties: { path: { type: 'string' } } },
         execute: async () => 'nothing there',
       } as never,
