@@ -1,4 +1,4 @@
-import { relative } from 'node:path'
+import { basename, relative } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { TroupeError } from '../../errors.ts'
 import type { ConfigFile } from '../../formats/config-file.ts'
@@ -75,6 +75,9 @@ async function readTrust(
   const { findTrustChanges, trustRecordPath } = await import('../../formats/folder-trust.ts')
   const { hashProjectFiles } = await import('../../formats/project-trust.ts')
   const files = await hashProjectFiles(folder, config)
+  // Fails closed: a configuration that cannot be hashed, such as a folder of that name, is not one that the operator has read.
+  if (config && files[basename(config.path)] === undefined)
+    return { files, changes: { wasTrusted: false, trusted: {}, added: [basename(config.path)], changed: [], removed: [] } }
   if (Object.keys(files).length === 0) return { files, changes: undefined }
   return { files, changes: await findTrustChanges(trustRecordPath(), folder, files) }
 }

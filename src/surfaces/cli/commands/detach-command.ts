@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, lstatSync, mkdirSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { TroupeError } from '../../../errors.ts'
 import { wrapText } from '../../../views/text-width.ts'
@@ -24,6 +24,7 @@ export async function detachCommand(cli: Cli<{ input?: string }>): Promise<numbe
   // Creates the store as every other run does, and rejects options that no run can have.
   await withTroupe(cli, 'new', async () => {})
   mkdirSync(folder, { mode: 0o700, recursive: true })
+  rejectLink(folder)
   const log = join(folder, `starting-${process.pid}.log`)
   const output = openSync(log, 'wx', 0o600)
   const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...childArguments()], {
@@ -53,6 +54,15 @@ export function notifyParent(run_id: string): void {
   // Commands of agents must not take the variable for theirs.
   delete process.env[WAITING_PARENT]
   process.send(run_id, () => process.disconnect())
+}
+
+/** A repository can contain a store folder whose `logs` is a link: the log would be written to a folder that somebody else chose (symlink attack). */
+function rejectLink(folder: string): void {
+  if (!lstatSync(folder).isSymbolicLink()) return
+  throw new TroupeError('store_failed', `--detach: ${folder} is a link, not a folder of its own`, {
+    hint: 'remove the link, or choose another folder with --store or TROUPE_STORE',
+    responsible: 'operator',
+  })
 }
 
 function logFolder(cli: Cli): string {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { mkdir, realpath, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { TroupeError } from '../../../errors.ts'
 import { wrapText } from '../../../views/text-width.ts'
 import type { Cli } from '../cli.ts'
@@ -32,7 +32,10 @@ export async function initCommand(cli: Cli): Promise<number> {
   ]
   if (config) kept.unshift(basename(config.path))
   if (files.length === 0) throw filesExistError(kept)
-  await mkdir(join(...AGENTS_FOLDER.split('/')), { recursive: true })
+  for (const name of [dirname(AGENTS_FOLDER), AGENTS_FOLDER]) {
+    await mkdir(join(folder, name), { recursive: true })
+    await requireOwnFolder(folder, name)
+  }
   // Prevents a TOCTOU race: `wx` fails on a file created after the check.
   for (const { path, text } of files) await writeFile(path, text, { flag: 'wx' })
   const written = files.map(({ path }) => path)
@@ -52,6 +55,21 @@ export async function initCommand(cli: Cli): Promise<number> {
     for (const text of wrapText(`    ${description}`, out.width, 4)) terminal.print(out.paint('dim', text))
   }
   return EXIT.done
+}
+
+/** A link, which a repository can contain, would make this command write to a folder that somebody else chose (symlink attack). */
+async function requireOwnFolder(project: string, name: string): Promise<void> {
+  const [root, real] = await Promise.all([realpath(project), realpath(join(project, name))])
+  const { isInFolder } = await import('../../../formats/folder-trust.ts')
+  if (isInFolder(root, real)) return
+  throw new TroupeError(
+    'invalid_input',
+    `no files were written: ${name} is a link to ${real}, outside of the project`,
+    {
+      responsible: 'operator',
+      hint: 'replace the link by a folder',
+    },
+  )
 }
 
 /** The operator need not be asked about files that this command has just written. */
