@@ -100,7 +100,7 @@ function omitVolatileFields(type: EventType, fields: Record<string, unknown>): R
   if (type === 'step:drift') return {}
   if (type === 'run:steer') kept.command = 0
   // About the host, not about the work.
-  if (type === 'run:start') delete kept.needs
+  if (type === 'run:start') for (const name of ['needs', 'protected_paths']) delete kept[name]
   if (type === 'session:open') delete kept.environment
   return kept
 }

@@ -119,6 +119,8 @@ export class RunAttempt {
     if (!created) requireComplete(events, lease)
     const { ports, pattern } = await this.#executableRun(events)
     const history = this.#historyFrom(events)
+    // Privilege escalation: in the process that started the run, its agents could not write these files either.
+    ports.host.protect?.(history.start.protected_paths ?? [])
     this.#deps.deliver(undeliveredEvents(events))
     const journal = committer.open(lease)
     if (history.end && !reopen) return 'ended'

@@ -50,6 +50,8 @@ export interface RunStart {
   context?: RunContextData
   /** The agents' working folder. */
   workspace?: string
+  /** The files and folders of the workspace that configured the run, as paths from it: no process lets the run's agents write them. */
+  protected_paths?: string[]
   /** Permission rules given at the start of the run. */
   permissions?: unknown
   /** The parts of the host that the run depends on: a process that lacks one does not execute it. */

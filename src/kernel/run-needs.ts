@@ -48,6 +48,10 @@ export interface RunHost {
   readonly provided: HostParts
   /** The needs of a run with this model of its own that starts here; the same object for the same model. */
   needsFor(model: string | undefined): RunNeeds | undefined
+  /** The files and folders of the workspace that configure runs that start here, as paths from it. */
+  readonly protectedPaths?: readonly string[]
+  /** Prevents agents from writing these paths as well. */
+  protect?(paths: readonly string[]): void
 }
 
 export interface PartName {

@@ -91,7 +91,8 @@ export async function compose(given: TroupeOptions, folder?: string): Promise<Ru
   }
   const host = lazy(async () => {
     const { createRunHost } = await import('./run-host.ts')
-    return createRunHost({ options, roster, workspaceTools: enabledTools(options, toolbox) })
+    const workspaceTools = enabledTools(options, toolbox)
+    return createRunHost({ options, roster, workspaceTools, workspace: toolbox?.workspace })
   })
   const execution = lazy(async () => {
     const { composeExecution } = await import('./compose-execution.ts')

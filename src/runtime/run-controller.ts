@@ -60,6 +60,7 @@ async function runStartFrom(
   const parsed = parsePatternInput(pattern, input)
   await pattern.check?.(ports.roster, parsed as never)
   const needs = ports.host.needsFor(options.model)
+  const { protectedPaths = [] } = ports.host
   return {
     format: JOURNAL_FORMAT,
     project,
@@ -71,6 +72,7 @@ async function runStartFrom(
     ...(options.tags === undefined ? undefined : { tags: parseTags(options.tags) }),
     ...(options.context === undefined ? undefined : { context: parseRunContext(options.context) }),
     ...(ports.workspace === undefined ? undefined : { workspace: ports.workspace }),
+    ...(protectedPaths.length === 0 ? undefined : { protected_paths: [...protectedPaths] }),
     ...(Object.keys(policy).length === 0 ? undefined : { permissions: policy }),
     ...(needs ? { needs } : undefined),
   }

@@ -12,6 +12,8 @@ import type { Tool } from '../kernel/tool.ts'
 import { detectModels } from '../models/detect.ts'
 import { toJsonSchema } from '../schema/schema.ts'
 import type { Schema } from '../schema/standard-schema.ts'
+import { addProtectedPaths, pathsInWorkspace } from '../tools/files/run-protection.ts'
+import type { Workspace } from '../tools/files/workspace.ts'
 import { parseServerConfig } from '../tools/mcp/mcp-server-config.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
@@ -21,6 +23,7 @@ export interface HostSource {
   roster: Roster
   /** The tools of the workspace that are enabled. */
   workspaceTools: readonly Tool[]
+  workspace: Workspace | undefined
 }
 
 /** The parts that a troupe provides for its runs. Computed once for the agents that are known: it reads all schemas. */
@@ -31,7 +34,10 @@ export function createRunHost(source: HostSource): RunHost {
     if (known?.names !== names) known = { names, provided: providedParts(source), recorded: new Map() }
     return known
   }
+  const { options, workspace } = source
   return {
+    protectedPaths: workspace ? pathsInWorkspace(workspace, options.workspace?.protect ?? []) : [],
+    protect: (paths) => workspace && addProtectedPaths(workspace, paths),
     get provided() {
       return current().provided
     },

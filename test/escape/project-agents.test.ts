@@ -288,3 +288,24 @@ test('FT12 a member cannot rewrite the file of its own team; control: another fi
   expect(await cli.read('team.yaml')).toBe(team)
   expect(await cli.read('other.yaml')).toBe('stolen')
 })
+
+test('FT12 a process that resumes the run protects the file of the team, too; control: another file can be written', async () => {
+  const cli = await createCliFixture()
+  const team = 'name: pair\nagents:\n  - name: writer\n    role: Write.\n    tools: [Read, Write, ask_user]\n'
+  for (const name of ['team.yaml', 'other.yaml']) await cli.write(name, team)
+  const call = (name: string, input: object) => ({ name, input })
+  const files = ['team.yaml', 'other.yaml']
+  const model = await cli.script('script.json', [
+    { when: { turn: 1 }, reply: { toolCalls: [call('ask_user', { question: 'Go on?' })] } },
+    { when: { turn: 2 }, reply: { toolCalls: files.map((file_path) => call('Read', { file_path })) } },
+    { when: { turn: 3 }, reply: { toolCalls: [call('Write', { file_path: 'team.yaml', content: 'stolen' })] } },
+    { when: { turn: 4 }, reply: { toolCalls: [call('Write', { file_path: 'other.yaml', content: 'stolen' })] } },
+    { reply: { text: 'Done.' } },
+  ])
+  const run = await cli.troupe('run', 'team', 'go', '--team', 'team.yaml', '--model', model, '--allow', 'Write')
+  const [gate] = JSON.parse((await cli.troupe('inbox', '--json')).out)
+  const answered = await cli.troupe('answer', gate.gate_id, 'yes')
+  expect(answered.code, run.err + answered.err).toBeLessThan(4)
+  expect(await cli.read('team.yaml')).toBe(team)
+  expect(await cli.read('other.yaml')).toBe('stolen')
+})
