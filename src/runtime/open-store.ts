@@ -15,6 +15,7 @@ export async function openStore(options: TroupeOptions, now: () => number): Prom
   if (store === 'memory') return new (await import('../store/memory.ts')).MemoryStore({ now })
   const path = databasePath(store)
   const isNew = !existsSync(path)
+  if (!isNew) await (await import('./store-origin.ts')).disownStoreWithForeignLog(path)
   const opened = await (await import('../store/sqlite.ts')).openSqlite(path, { durability, now })
   if (isNew) await (await import('./store-origin.ts')).recordOwnStore(path)
   return opened

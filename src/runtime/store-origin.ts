@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { userConfigFolder } from '../formats/user-home.ts'
 import type { ImportedRuns } from '../kernel/imported-runs.ts'
 import type { Limits } from '../kernel/limits.ts'
@@ -12,7 +13,8 @@ import type { Store } from '../store/store.ts'
  * or restored is another file (inode and time of creation), whatever its content says.
  * 1. A store is recorded before its first run: a store with runs and without a record was made elsewhere.
  * 2. Of a store that was made elsewhere, the heads of its runs are recorded when this installation first executes runs in it.
- * 3. A record that cannot be read, or that others may write, counts as missing; one that cannot be written means to be asked again.
+ * 3. A log beside the file that nobody here has written replaces its content: from then on the store was made elsewhere.
+ * 4. A record that cannot be read, or that others may write, counts as missing; one that cannot be written means to be asked again.
  */
 
 interface OriginRecord {
@@ -26,6 +28,20 @@ interface OriginRecord {
 /** Records that this installation has created the store. */
 export async function recordOwnStore(path: string): Promise<void> {
   await writeRecord(path, undefined)
+}
+
+const LOG_CHECKS = 4
+const LOG_CHECK_MS = 50
+
+/** Call it before the store is opened, which merges the log. */
+export async function disownStoreWithForeignLog(path: string): Promise<void> {
+  const { hasForeignLog } = await import('../store/sqlite/commit-mark.ts')
+  for (let check = 1; hasForeignLog(path); check++) {
+    // Of a store without a record, the heads are yet to be recorded; those of an imported one are no longer the same.
+    if (check === LOG_CHECKS) return rm(await recordPath(path), { force: true })
+    // Another process may open or close the file at this moment.
+    await sleep(LOG_CHECK_MS)
+  }
 }
 
 /** The runs of a project that were recorded elsewhere; `undefined` if this installation has created the store. */

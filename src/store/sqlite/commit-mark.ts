@@ -9,7 +9,9 @@ import type { Database } from './node-sqlite.ts'
  *    none. So a file is complete, or it shows that it is not.
  * 2. The mark, a small file beside it, names the last commit that was synced to disk. It is written after the commit, so that whatever it names
  *    has to be in the store, also after a power failure. In `relaxed` mode nothing is synced: the mark is then valid for one boot of the machine.
- * 3. Another program may merge the log of a killed process, and leave a header that still tells of one. Then the mark decides.
+ * 3. It also names the log itself, by inode and time of creation: SQLite merges any log that lies beside a file, and a log that came with a
+ *    repository replaces the whole content.
+ * 4. Another program may merge the log of a killed process, and leave a header that still tells of one. Then the mark decides.
  */
 
 /** A commit that has to be in the store: of an event, a command or the schema. */
@@ -23,6 +25,7 @@ type StoredMark = Partial<{
   command: number
   schema: number
   boot: string
+  log: string
 }>
 
 export function markPath(path: string): string {
@@ -32,9 +35,12 @@ export function markPath(path: string): string {
 /** The mark of a file that this process writes. */
 export class MarkFile {
   readonly #path: string
+  readonly #file: string
   #fd: number | undefined
+  #log: string | undefined
 
   constructor(path: string) {
+    this.#file = path
     this.#path = markPath(path)
   }
 
@@ -57,8 +63,20 @@ export class MarkFile {
   write(mark: CommitMark, isSynced: boolean): void {
     if (this.#fd === undefined) return
     const boot = isSynced ? undefined : bootId()
+    this.#put({ ...mark, boot, log: this.#log })
+  }
+
+  /** Call it once this process has the log open: it is then the same until the file is closed. Keeps the commit that the mark names. */
+  nameLog(): void {
+    this.#log = logIdentity(`${this.#file}-wal`)
+    const mark = readMark(this.#file)
+    if (mark?.log !== this.#log) this.#put({ ...mark, log: this.#log })
+  }
+
+  #put(mark: StoredMark | { boot: string | undefined; log: string | undefined }): void {
+    if (this.#fd === undefined) return
     try {
-      writeSync(this.#fd, `${JSON.stringify({ ...mark, boot })}\n`, 0)
+      writeSync(this.#fd, `${JSON.stringify(mark)}\n`, 0)
     } catch {
       // The commit before it is still in the store.
     }
@@ -67,7 +85,7 @@ export class MarkFile {
   /** Call it before what the mark names is deleted. It is synced: after a power failure an older mark would name what is gone. */
   clear(): void {
     if (this.#fd === undefined || fstatSync(this.#fd).size === 0) return
-    writeSync(this.#fd, '{}\n', 0)
+    writeSync(this.#fd, `${JSON.stringify({ log: this.#log })}\n`, 0)
     fsyncSync(this.#fd)
   }
 
@@ -93,6 +111,18 @@ export interface LogTraces {
 export function readLogTraces(path: string): LogTraces {
   const log = statSync(`${path}-wal`, { throwIfNoEntry: false })
   return { hasLog: (log?.size ?? 0) > 0, mark: readMark(path) }
+}
+
+/** Inode and time of creation; `undefined` without a log. */
+function logIdentity(log: string): string | undefined {
+  const stat = statSync(log, { throwIfNoEntry: false, bigint: true })
+  return stat && `${stat.ino}:${stat.birthtimeNs}`
+}
+
+/** Whether there is a log that no process here has written: it was put there, with whatever content. Whoever put it there cannot know its inode. */
+export function hasForeignLog(path: string): boolean {
+  const { hasLog, mark } = readLogTraces(path)
+  return hasLog && mark?.log !== logIdentity(`${path}-wal`)
 }
 
 /** A mark that cannot be read names no commit. */

@@ -68,7 +68,7 @@ export class SqliteConnection {
       this.#noticeForeignCommit()
       const result = work()
       this.#commit.run()
-      this.#identity.recordLog()
+      if (this.#identity.recordLog()) this.#mark.nameLog()
       return result
     } catch (thrown) {
       this.#rollback()

@@ -28,9 +28,11 @@ export class FileIdentity {
     if (this.#log !== undefined && fileId(`${this.#path}-wal`) !== this.#log) throw replacedError(`${this.#path}-wal`)
   }
 
-  /** Call it after a commit, which creates the log. */
-  recordLog(): void {
-    this.#log ??= fileId(`${this.#path}-wal`)
+  /** Call it after a commit, which creates the log. Returns whether it was not known. */
+  recordLog(): boolean {
+    if (this.#log !== undefined) return false
+    this.#log = fileId(`${this.#path}-wal`)
+    return this.#log !== undefined
   }
 }
 
