@@ -137,6 +137,7 @@ function matchWrappedCommand(search: Search, words: readonly ShellWord[], depth:
     if (index > MAX_WORDS || search.work.left < 0) return strongestMatch([...matches, 'maybe'])
     if (word.opaque || (wrapper === 'xargs' && /^\W+$/.test(word.text))) matches.push('maybe')
     if (/\s/.test(word.text) && !word.opaque) matches.push(matchExecutedText(search, word.text, depth))
+    if (word.text.startsWith('-') || ASSIGNMENT.test(word.text)) matches.push(matchOptionValue(search, word, depth))
     if (word.opaque || word.text.startsWith('-')) mayBeValue = wrapper !== 'xargs' || !/^-[A-Za-z]./.test(word.text)
     else if (!ASSIGNMENT.test(word.text) && !/^[\d.]+[smhd]?$/.test(word.text)) {
       matches.push(matchExecutedWords(search, executed.slice(index), { depth, isCommand: !mayBeValue }))
@@ -145,6 +146,13 @@ function matchWrappedCommand(search: Search, words: readonly ShellWord[], depth:
     }
   }
   return wrapper === 'parallel' && matches.length === 0 ? 'maybe' : strongestMatch(matches)
+}
+
+/** `env -Srm`, `ssh -o ProxyCommand=rm` and `env PAGER=rm git log` run the value of an option or a variable. */
+function matchOptionValue(search: Search, { text, opaque }: ShellWord, depth: number): RuleMatch {
+  const value = /^-[^-]/.test(text) ? text.slice(2) : text.slice(text.indexOf('=') + 1)
+  if (!opaque && /^-S|^--s[a-z-]*=/.test(text)) return matchLine(search, value, depth + 1)
+  return matchMention(search.pattern, [{ text, opaque }, { text: value, opaque }])
 }
 
 const UNKNOWN_WORD: ShellWord = { text: '', opaque: true }

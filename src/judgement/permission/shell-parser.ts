@@ -112,7 +112,7 @@ function readNode(reader: Reader, node: SyntaxNode): void {
   const reason = UNSUPPORTED[node.type]
   if (reason !== undefined) line.unsupportedSyntax ??= reason
   if (isUnreadable(node)) line.fullyParsed = false
-  if (evaluatesName(node)) reader.evaluatesNames = true
+  if (evaluatesName(node) || assignsInteger(node)) reader.evaluatesNames = true
   if (node.type === 'ParameterExpansion' && (node.operation ?? node.index ?? node.prefix) !== undefined)
     line.unsupportedSyntax ??= 'it contains a parameter expansion in braces'
   if (node.type === 'Pipeline') for (const command of node.commands.slice(0, -1)) piped.add(command)
@@ -127,7 +127,12 @@ function isUnreadable(node: SyntaxNode): boolean {
   if (node.type === 'CommandExpansion' || node.type === 'ProcessSubstitution') return node.script === undefined
   if (node.type === 'ArithmeticCommandExpansion') return node.script === undefined
   if (node.type === 'ArithmeticExpansion' || node.type === 'ArithmeticCommand') return node.expression === undefined
-  if (node.type === 'HereDoc') return node.closing === undefined || node.delimiter === undefined
+  if (node.type === 'HereDoc')
+    return (
+      node.closing === undefined ||
+      node.delimiter === undefined ||
+      (!node.delimiter.quoted && hasQuotedExpansion(node.body.text))
+    )
   // Without the option `extglob`, `!(rm x)` runs `rm`.
   if (node.type === 'ExtendedGlob') return true
   if (node.type === 'TestUnary') return node.operator === '-v' && !/^\w*$/.test(node.operand.text)
@@ -135,6 +140,11 @@ function isUnreadable(node: SyntaxNode): boolean {
   if (node.type !== 'ParameterExpansion') return false
   const operation = node.operation?.type
   return node.prefix === '!' || operation === 'Transform' || operation === 'Unknown'
+}
+
+/** In a here-document, quotes in `${x:-'$(rm y)'}` are text: the substitution is executed, and the parser does not see it. */
+function hasQuotedExpansion(body: string): boolean {
+  return body.includes('${') && body.includes("'") && /\$\(|`/.test(body)
 }
 
 /** Whether the node is arithmetic on a variable, whose value may contain anything. */
@@ -147,6 +157,16 @@ function evaluatesName(node: SyntaxNode): boolean {
   const { index, operation } = node
   if (index !== undefined && !/^(\d+|[@*])$/.test(index.text)) return true
   return operation?.type === 'Slice' && !areNumbers(operation.offset, operation.length)
+}
+
+/** Variables to which any assignment is arithmetic. */
+const INTEGER_VARIABLE = /^(S?RANDOM|OPTIND|HISTCMD|SECONDS|LINENO|BASHPID|PPID|E?UID|EPOCHSECONDS)(\W|$)/
+
+function assignsInteger(node: SyntaxNode): boolean {
+  if (node.type === 'Assignment') return INTEGER_VARIABLE.test(node.name ?? '')
+  if (node.type === 'For' || node.type === 'Select') return INTEGER_VARIABLE.test(node.name.text)
+  // `read RANDOM`, `declare RANDOM=…`
+  return node.type === 'Word' && INTEGER_VARIABLE.test(toShellWord(node).text)
 }
 
 function areNumbers(...words: (Word | undefined)[]): boolean {
