@@ -1,3 +1,5 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: code of bash
+
 import { expect, test } from 'vitest'
 import { matchDeniedCommand } from '../../src/judgement/permission/command-deny-rule.ts'
 

@@ -152,7 +152,10 @@ function matchWrappedCommand(search: Search, words: readonly ShellWord[], depth:
 function matchOptionValue(search: Search, { text, opaque }: ShellWord, depth: number): RuleMatch {
   const value = /^-[^-]/.test(text) ? text.slice(2) : text.slice(text.indexOf('=') + 1)
   if (!opaque && /^-S|^--s[a-z-]*=/.test(text)) return matchLine(search, value, depth + 1)
-  return matchMention(search.pattern, [{ text, opaque }, { text: value, opaque }])
+  return matchMention(search.pattern, [
+    { text, opaque },
+    { text: value, opaque },
+  ])
 }
 
 const UNKNOWN_WORD: ShellWord = { text: '', opaque: true }
