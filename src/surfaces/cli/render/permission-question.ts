@@ -50,15 +50,18 @@ function diffPreviewLines({ diff, is_new, omitted_lines }: ChangePreview, style:
 /** The other input fields, which the approval covers too. The subject of an MCP call already contains all of them. */
 function inputLines({ tool, subject, input, change }: PermissionCall, style: TerminalStyle) {
   if (typeof input !== 'object' || input === null || tool.startsWith('mcp__')) return []
-  const isWhole = change !== undefined && change.omitted_lines === undefined
+  // A text that looks like a secret is left out of a diff: whoever chose the text could hide code in it.
+  const isRedacted = change?.diff.includes('[redacted') === true
+  const isWhole = change !== undefined && change.omitted_lines === undefined && !isRedacted
   return Object.entries(input).flatMap(([key, value]) => {
     if (isWhole && SHOWN_BY_DIFF.has(key)) return []
     const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
     if (text === subject) return []
-    return [
-      ...wrapText(`  ${toTerminalLine(key)}:`, style.width, 4),
-      ...blockLines(text, style, [FIELD_HEAD_LINES, FIELD_TAIL_LINES]),
-    ]
+    const isNewText = isRedacted && SHOWN_BY_DIFF.has(key)
+    const room = isNewText
+      ? ([DIFF_HEAD_LINES, DIFF_TAIL_LINES] as const)
+      : ([FIELD_HEAD_LINES, FIELD_TAIL_LINES] as const)
+    return [...wrapText(`  ${toTerminalLine(key)}:`, style.width, 4), ...blockLines(text, style, room)]
   })
 }
 
