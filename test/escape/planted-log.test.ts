@@ -100,7 +100,7 @@ const MARKS: readonly (readonly [string, string | undefined])[] = [
   ['with a mark that names another log', '{"log":"12345:1700000000000000000"}\n'],
 ]
 
-test.each(MARKS)('E28 a log that was put beside an own store grants nothing: %s', async (_, mark) => {
+test.each(MARKS)('E28 a log that was put beside an own store grants nothing: %s', { timeout: 60_000 }, async (_, mark) => {
   const run_id = await writeForgedStore(join(folder, 'theirs.db'))
   useHome('victim')
   const own = join(folder, 'own.db')

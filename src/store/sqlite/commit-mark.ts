@@ -73,7 +73,7 @@ export class MarkFile {
     if (mark?.log !== this.#log) this.#put({ ...mark, log: this.#log })
   }
 
-  #put(mark: StoredMark | { boot: string | undefined; log: string | undefined }): void {
+  #put(mark: object): void {
     if (this.#fd === undefined) return
     try {
       writeSync(this.#fd, `${JSON.stringify(mark)}\n`, 0)
