@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import type { PanelBlock } from '../../src/kernel/panel.ts'
 import { inertText } from '../design/inert-text.ts'
+import { ScrollArea } from '../design/scroll-area.tsx'
 import { valueText } from './value.tsx'
 
 type Matrix = Extract<PanelBlock, { kind: 'matrix' }>
@@ -10,7 +11,7 @@ export function MatrixBlock({ block }: { block: Matrix }): ReactNode {
   const { rows, columns, values, unit = 'count' } = block
   const highest = Math.max(1e-9, ...values.flat().map((value) => value ?? 0))
   return (
-    <div className="scroll-x">
+    <ScrollArea label="Matrix">
       <table className="matrix">
         <thead>
           <tr>
@@ -33,7 +34,7 @@ export function MatrixBlock({ block }: { block: Matrix }): ReactNode {
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollArea>
   )
 }
 

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react'
 import { useMemo } from 'react'
 import { LongText } from '../blocks/long-text.tsx'
 import { inertText } from '../design/inert-text.ts'
+import { ScrollArea } from '../design/scroll-area.tsx'
 import type { Inline } from './parse-inline.ts'
 import type { MarkdownBlock, TableCell } from './parse-markdown.ts'
 import { parseMarkdown } from './parse-markdown.ts'
@@ -68,7 +69,7 @@ function MarkdownList({ list: { start, items } }: { list: Extract<MarkdownBlock,
 
 function MarkdownTable({ table: { head, rows } }: { table: Extract<MarkdownBlock, { kind: 'table' }> }): ReactNode {
   return (
-    <div className="scroll-x">
+    <ScrollArea label="Table">
       <table className="table">
         <thead>
           <tr>{renderCells(head, 'th')}</tr>
@@ -80,7 +81,7 @@ function MarkdownTable({ table: { head, rows } }: { table: Extract<MarkdownBlock
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollArea>
   )
 }
 
