@@ -2,6 +2,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { dirname, extname, join } from 'node:path'
 import { TroupeError } from '../errors.ts'
 import { readTextFile } from './file-text.ts'
+import { boundedUniqueKeys } from './yaml-limits.ts'
 import { findYamlPosition } from './yaml-positions.ts'
 
 /** A configuration file that exists. */
@@ -78,7 +79,10 @@ export async function readConfigData({ path }: ConfigFile): Promise<ConfigData> 
 async function parseYaml(path: string, text: string) {
   const yaml = await import('yaml')
   const lines = new yaml.LineCounter()
-  const document = yaml.parseDocument(text, { lineCounter: lines, logLevel: 'error', merge: true })
+  const document = yaml.parseDocument(text, {
+    ...{ lineCounter: lines, logLevel: 'error', merge: true },
+    uniqueKeys: boundedUniqueKeys(),
+  })
   const locate = (key: readonly PropertyKey[]): string => {
     if (document.errors.length > 0) return path
     const names = key.map((part) => (typeof part === 'symbol' ? '' : part))

@@ -6,6 +6,7 @@ import type { Team } from '../judgement/team/team-schema.ts'
 import { validateTeam } from '../judgement/team/validate-team.ts'
 import { readTextFile } from './file-text.ts'
 import { toolProblems } from './team-tools.ts'
+import { boundedUniqueKeys } from './yaml-limits.ts'
 import type { YamlSource } from './yaml-positions.ts'
 import { findYamlPosition } from './yaml-positions.ts'
 
@@ -47,7 +48,10 @@ export async function parseTeamText({ text, path, roster }: TeamTextInput): Prom
   const yaml = await import('yaml')
   const lines = new yaml.LineCounter()
   const content = text.replace(/^\uFEFF/, '')
-  const document = yaml.parseDocument(content, { lineCounter: lines, logLevel: 'error', merge: true })
+  const document = yaml.parseDocument(content, {
+    ...{ lineCounter: lines, logLevel: 'error', merge: true },
+    uniqueKeys: boundedUniqueKeys(),
+  })
   const source: YamlSource = { yaml, document, lines, text: content }
   const locate = ({ field, severity, message, hint, key, offset }: TeamProblem): TeamFileProblem => ({
     ...{ severity, message, path, field: formatFieldPath(field) },

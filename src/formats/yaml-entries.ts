@@ -1,5 +1,6 @@
 import type { Problem } from './file-problem.ts'
 import { lineWarning } from './file-problem.ts'
+import { boundedUniqueKeys } from './yaml-limits.ts'
 import { repairIndentation } from './yaml-repair.ts'
 
 /** One key of a map, with its line in the file. */
@@ -47,7 +48,10 @@ export async function parseYamlEntries(
 async function parseStrict(lines: readonly string[], first: number): Promise<YamlEntries | 'not a map' | undefined> {
   const { isMap, isScalar, LineCounter, parseDocument } = await import('yaml')
   const lineCounter = new LineCounter()
-  const document = parseDocument(lines.join('\n'), { lineCounter, logLevel: 'silent', merge: true })
+  const document = parseDocument(lines.join('\n'), {
+    ...{ lineCounter, logLevel: 'silent', merge: true },
+    uniqueKeys: boundedUniqueKeys(),
+  })
   if (document.errors.length > 0) return undefined
   if (document.contents === null) return { entries: [], problems: [] }
   if (!isMap(document.contents)) return 'not a map'
