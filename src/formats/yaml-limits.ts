@@ -12,7 +12,7 @@ export function boundedUniqueKeys(maximum = MAX_KEY_COMPARISONS): (left: unknown
   return (left, right) => {
     if (++comparisons > maximum) {
       throw new TroupeError('invalid_input', 'the YAML text of the file has too many keys in one map', {
-        hint: 'use fewer than 2000 keys in each map, or lists instead of maps',
+        hint: 'use fewer than 2000 keys in each map, for example in `agents`',
       })
     }
     return left === right || (hasValue(left) && hasValue(right) && left.value === right.value)
