@@ -21,7 +21,7 @@ export function failedDescendants(events: readonly Event[]): string[] {
   const isLeftOut = (request: string, call: string) => {
     const steps = incomplete.get(call) ?? []
     const retried = [...steps, outcomes.get(call)?.step ?? []].flat()
-    return steps.length > 0 && !retried.some((step) => request.startsWith(`${sessionOf(step)}/`))
+    return steps.length > 0 && !retried.some((step) => request.startsWith(`${sessionKeyOf(step)}/`))
   }
   const isRetried = (request: string) => {
     const above = calls.filter((call) => request.startsWith(`${call}/`))
@@ -30,8 +30,8 @@ export function failedDescendants(events: readonly Event[]): string[] {
   return [...requests.filter(isRetried), ...[...incomplete.values()].flat().filter((key) => !isAnswered(key, answered))]
 }
 
-/** The session of a model request. */
-export function sessionOf(step: string): string {
+/** The key of the session of a model request. */
+export function sessionKeyOf(step: string): string {
   return step.replace(/\/turn\/\d+\/model$/, '')
 }
 

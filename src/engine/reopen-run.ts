@@ -5,7 +5,7 @@ import { JournalIndex } from '../kernel/journal/journal-index.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import type { Store } from '../store/store.ts'
 import type { ReopenOptions } from './engine.ts'
-import { failedDescendants, sessionOf } from './failed-descendants.ts'
+import { failedDescendants, sessionKeyOf } from './failed-descendants.ts'
 import type { RunHistory } from './run-history.ts'
 
 interface ReopenScope {
@@ -53,7 +53,7 @@ function reopenData(
 
 function retriedSteps(events: readonly Event[], end: RunEnd): string[] {
   const { error, retry_keys = [] } = end
-  const sessions = retry_keys.map(sessionOf)
+  const sessions = retry_keys.map(sessionKeyOf)
   // Of an incomplete run, only sub-agents of the sessions that are retried: the others are part of its result.
   const isTakenUp = (key: string) =>
     end.status === 'failed' || sessions.some((session) => key.startsWith(`${session}/`))
