@@ -67,7 +67,7 @@ async function requireOwnFolder(project: string, name: string): Promise<void> {
     `no files were written: ${name} is a link to ${real}, outside of the project`,
     {
       responsible: 'operator',
-      hint: 'replace the link by a folder',
+      hint: 'replace the link by a folder, then run `troupe init` again',
     },
   )
 }
