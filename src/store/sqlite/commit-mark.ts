@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, fsyncSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, fsyncSync, openSync, readFileSync, readSync, rmSync, statSync, writeSync } from 'node:fs'
 import { TroupeError } from '../../errors.ts'
 import type { Database } from './node-sqlite.ts'
 
@@ -128,11 +128,24 @@ export function hasForeignLog(path: string): boolean {
 /** A mark that cannot be read names no commit. */
 function readMark(path: string): StoredMark | undefined {
   try {
-    const [line = ''] = readFileSync(markPath(path), 'utf8').split('\n', 1)
+    const [line = ''] = readStart(markPath(path)).split('\n', 1)
     const mark: unknown = line === '' ? {} : JSON.parse(line)
     return typeof mark === 'object' && mark !== null ? mark : {}
   } catch (thrown) {
     return (thrown as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : {}
+  }
+}
+
+const MAX_MARK_BYTES = 4096
+
+/** Bounded: a mark may be a link to a device without an end. */
+function readStart(path: string): string {
+  const fd = openSync(path, 'r')
+  try {
+    const buffer = Buffer.alloc(MAX_MARK_BYTES)
+    return buffer.toString('utf8', 0, readSync(fd, buffer, 0, MAX_MARK_BYTES, 0))
+  } finally {
+    closeSync(fd)
   }
 }
 
