@@ -88,7 +88,8 @@ describe('serve executes', () => {
   test('HS24 a run whose process was killed goes on in the server', async () => {
     const cli = await createCliFixture()
     const model = await cli.script('s.json', delegationScript({ builder: LONG }))
-    const run = cli.start('run', 'task', '--no-tools', '--agent', 'default', 'do it', '--model', model)
+    const argv = ['run', 'task', '--no-tools', '--agent', 'default', 'do it', '--model', model]
+    const run = cli.startWith(environment(cli), ...argv)
     const [, run_id = ''] = await run.waitFor(/run (r_[0-9a-f]{12}) started/)
     await run.waitFor(/researcher {2}✓ done/)
     run.kill('SIGKILL')

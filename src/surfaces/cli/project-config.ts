@@ -77,7 +77,10 @@ async function readTrust(
   const files = await hashProjectFiles(folder, config)
   // Fails closed: a configuration that cannot be hashed, such as a folder of that name, is not one that the operator has read.
   if (config && files[basename(config.path)] === undefined)
-    return { files, changes: { wasTrusted: false, trusted: {}, added: [basename(config.path)], changed: [], removed: [] } }
+    return {
+      files,
+      changes: { wasTrusted: false, trusted: {}, added: [basename(config.path)], changed: [], removed: [] },
+    }
   if (Object.keys(files).length === 0) return { files, changes: undefined }
   return { files, changes: await findTrustChanges(trustRecordPath(), folder, files) }
 }
