@@ -75,7 +75,9 @@ const planner: Agent = { name: 'planner', description: 'plans', instructions: 'P
 
 test('TO94 every tool has one of the five categories', async () => {
   const network = { hosts: ['*'], search: SEARCH }
-  const { tools, close } = createTools({ workspace: tmpdir(), sandbox: 'none', network, lsp: ['my-server'] })
+  const workspace = mkdtempSync(join(tmpdir(), 'troupe-tools-'))
+  onTestFinished(() => rmSync(workspace, { recursive: true, force: true }))
+  const { tools, close } = createTools({ workspace, sandbox: 'none', network, lsp: ['my-server'] })
   onTestFinished(() => close())
   const categories = new Map<string, string[]>()
   for (const { name, category } of [...tools, ...(await loadBuiltInPatterns())])

@@ -25,6 +25,10 @@ const MAX_CHARS_PER_TOKEN = 8
 /** Rules of a table and the like need few tokens. */
 const MIN_MAX_CHARS = 8000
 
+/** The caller of a failed agent sees its usage: to the millisecond, no replay of a recording would send the same. */
+const ESTIMATE_STEP = 1000
+const roundUp = (tokens: number) => (tokens === 0 ? 0 : (Math.floor(tokens / ESTIMATE_STEP) + 1) * ESTIMATE_STEP)
+
 interface Charged {
   usage: Usage
   /** `null` if the price is not known. */
@@ -212,10 +216,13 @@ export class ModelResponseBuilder {
   /** What the provider can have charged for a response that broke off. */
   #chargeable(): Charged {
     const { prices, world } = this.#scope.execution.ports
+    const { reserved, max_output = 0 } = this.#begin
     const budget = chargeableBudget(this.#begin, { prices, progress: this.#progress, to: world.now() })
-    const input = Math.min(budget.tokens, this.#begin.reserved.tokens - (this.#begin.max_output ?? 0))
-    const usage = { ...NO_USAGE, input, output: budget.tokens - input }
-    return { usage, usd: this.#cost(usage) === null ? null : budget.usd }
+    const input = Math.min(budget.tokens, reserved.tokens - max_output)
+    const output = Math.min(max_output, roundUp(budget.tokens - input))
+    const usage = { ...NO_USAGE, input, output: Math.max(output, budget.tokens - input) }
+    const usd = this.#cost(usage)
+    return { usage, usd: usd === null ? null : Math.max(usd, budget.usd) }
   }
 
   #reportedCharge(usage: Usage): Charged {
