@@ -161,11 +161,13 @@ interface ShownMoment {
 function shownMoment(page: Page): Promise<ShownMoment> {
   return page.evaluate<ShownMoment>(`(() => {
     const texts = (root, selector) => [...root.querySelectorAll(selector)].map((each) => each.textContent.trim())
+    // A lane with nothing in the visible time tells since when: "Completed 06:34".
+    const withoutTime = (text) => text.replace(/^(.)(.*) [0-9:]+$/, (_, first, rest) => first.toLowerCase() + rest)
     const facts = [...document.querySelectorAll('.run-facts > div')].map((each) => texts(each, 'dt, dd'))
     return {
       seq: Number(document.querySelector('.minimap').getAttribute('aria-valuenow')),
       cards: [...document.querySelectorAll('.agent-card')].map((card) => texts(card, 'strong, .agent-action, .agent-figures > span').slice(0, -1)),
-      lanes: texts(document, '.lane-label .lane-action'),
+      lanes: texts(document, '.lane-label .lane-action').map(withoutTime),
       facts: facts.filter(([name]) => name === 'calls' || name === 'tokens').map(([, value]) => value),
       messages: texts(document, '.run-tabs a')[1],
     }

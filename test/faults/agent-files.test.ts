@@ -50,7 +50,7 @@ describe('an agent file that is gone when a killed run is resumed', () => {
   test.each([
     ['is missing', undefined],
     ['has another name', agentFile('programmer')],
-    ['is broken', '---\nname: [coder\n---\nx'],
+    ['is broken', 'Text without frontmatter.'],
   ])(
     'ND2 when the file %s, resume refuses and changes nothing; with the file back, all sub-agents finish',
     async (_how, content) => {

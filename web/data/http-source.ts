@@ -1,9 +1,11 @@
 import type { InboxItem, PanelPage, RunItem, RunPage, RunSummary } from '../../src/surfaces/http/contract.ts'
 import type { TimelineChanges } from '../../src/views/timeline/timeline.ts'
 import type { ApiClient } from './api-client.ts'
-import type { Link, LiveStream } from './live-stream.ts'
-import { createLiveStream, LISTS } from './live-stream.ts'
+import type { LiveStream } from './live-stream.ts'
+import { createLiveStream } from './live-stream.ts'
 import type { ChangeListener, Commands, Connection, DataSource, RunQuery, TimelineListener } from './source.ts'
+import type { StreamLink } from './stream-leader.ts'
+import { LISTS } from './stream-leader.ts'
 
 /** Data from the API of `troupe serve`. */
 export function createHttpSource(api: ApiClient): DataSource {
@@ -103,7 +105,7 @@ function watchChanges(stream: LiveStream, listener: ChangeListener): () => void 
   })
 }
 
-function connectionFrom(link: Link): Connection {
+function connectionFrom(link: StreamLink): Connection {
   if (link.state === 'open') return { state: 'live' }
   if (link.state === 'refused') return { state: 'signed_out' }
   return { state: 'connecting', since: link.since, retry_at: link.retry_at }

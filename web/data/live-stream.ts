@@ -1,6 +1,6 @@
 import type { StreamEvent } from './event-stream.ts'
-import type { StreamLeader, Wants } from './stream-leader.ts'
-import { createStreamLeader } from './stream-leader.ts'
+import type { StreamLeader, StreamLink, Wants } from './stream-leader.ts'
+import { createStreamLeader, LISTS } from './stream-leader.ts'
 
 /*
  * What changes on the server, for all tabs of a browser over one connection: browsers open at most six to a server, and a stream keeps one for ever.
@@ -10,19 +10,9 @@ import { createStreamLeader } from './stream-leader.ts'
  * 3. Where locks or channels are missing (no secure context), each tab has its own connection.
  */
 
-/** The topic of the lists; every other topic is the id of a run. */
-export const LISTS = ''
-
-/** The state of the connection, the same for all topics. */
-export type Link =
-  /** `isContinued`: no event was missed before. */
-  | { state: 'open'; isContinued: boolean }
-  | { state: 'broken'; since: number | null; retry_at: number }
-  | { state: 'refused'; status: number; problem: { code: string; message: string; hint?: string | undefined } }
-
 export interface TopicListener {
   onEvent(event: StreamEvent): void
-  onLink(link: Link): void
+  onLink(link: StreamLink): void
 }
 
 export interface LiveStream {
@@ -34,7 +24,7 @@ type Control =
   | { kind: 'lead' }
   | { kind: 'wants'; tab: string; wants: Wants }
   /** `to` is the tab that has just come; all of them without it. */
-  | { kind: 'link'; link: Link; to?: string }
+  | { kind: 'link'; link: StreamLink; to?: string }
 
 interface Topic {
   listeners: Set<TopicListener>
@@ -54,7 +44,7 @@ export function createLiveStream({ open }: LiveStreamOptions): LiveStream {
   const topics = new Map<string, Topic>()
   const control = isShared ? new BroadcastChannel(NAME) : undefined
   let leader: StreamLeader | undefined
-  let link: Link | undefined
+  let link: StreamLink | undefined
 
   const wants = (): Wants => {
     const runs = [...topics].filter(([topic]) => topic !== LISTS)
@@ -64,7 +54,7 @@ export function createLiveStream({ open }: LiveStreamOptions): LiveStream {
     leader?.setWants(tab, wants())
     control?.postMessage({ kind: 'wants', tab, wants: wants() } satisfies Control)
   }
-  const setLink = (next: Link) => {
+  const setLink = (next: StreamLink) => {
     link = next
     for (const { listeners } of topics.values()) for (const listener of listeners) listener.onLink(next)
   }

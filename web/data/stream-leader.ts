@@ -1,8 +1,16 @@
 import type { StreamEvent } from './event-stream.ts'
 import { watchStream } from './event-stream.ts'
-import type { Link } from './live-stream.ts'
-import { LISTS } from './live-stream.ts'
 import type { SourceError } from './source.ts'
+
+/** The topic of the lists; every other topic is the id of a run. */
+export const LISTS = ''
+
+/** The state of the connection, the same for all topics. */
+export type StreamLink =
+  /** `isContinued`: no event was missed before. */
+  | { state: 'open'; isContinued: boolean }
+  | { state: 'broken'; since: number | null; retry_at: number }
+  | { state: 'refused'; status: number; problem: { code: string; message: string; hint?: string | undefined } }
 
 /*
  * The one connection of all tabs, in the tab that leads.
@@ -17,7 +25,7 @@ export type Wants = Readonly<Record<string, string | null>>
 export interface LeaderOptions {
   open(path: string, signal: AbortSignal): Promise<Response>
   onEvent(topic: string, event: StreamEvent): void
-  onLink(link: Link): void
+  onLink(link: StreamLink): void
 }
 
 export interface StreamLeader {
