@@ -50,9 +50,11 @@ export function createLiveStream({ open }: LiveStreamOptions): LiveStream {
     const runs = [...topics].filter(([topic]) => topic !== LISTS)
     return Object.fromEntries(runs.map(([topic, { lastId }]) => [topic, lastId]))
   }
+  /** Until this tab holds its lock, the leader would get that lock at once, and take the tab for closed. */
+  let holdsLock = false
   const tellWants = () => {
     leader?.setWants(tab, wants())
-    control?.postMessage({ kind: 'wants', tab, wants: wants() } satisfies Control)
+    if (holdsLock) control?.postMessage({ kind: 'wants', tab, wants: wants() } satisfies Control)
   }
   const setLink = (next: StreamLink) => {
     link = next
@@ -100,7 +102,11 @@ export function createLiveStream({ open }: LiveStreamOptions): LiveStream {
     else if (data.to === undefined || data.to === tab) setLink(data.link)
   })
   if (isShared) {
-    void navigator.locks.request(tabLock(tab), () => forever)
+    void navigator.locks.request(tabLock(tab), () => {
+      holdsLock = true
+      tellWants()
+      return forever
+    })
     void navigator.locks.request(NAME, () => {
       addTab = lead()
       return forever
