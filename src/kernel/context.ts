@@ -173,7 +173,7 @@ export interface SessionContext {
   startBackground(agent: Agent, request: PerformRequest, options: { key: string }): Promise<string>
   /** The result of a session; `undefined` while it runs, unless `wait` is set. An agent gets results of its run's tree only. */
   collect(key: string, session_id: string, options: CollectOptions): Promise<SessionResult | undefined>
-  /** What the journal had, when this execution began, of the steps with these keys and below them. */
+  /** The part of the journal, as this execution found it, that is about the steps with these keys and below them. */
   earlierWork(keys: readonly string[]): EarlierWork
   /**
    * Says that steps of earlier executions, with those below them, do not follow from the present ones: after a retry they are worked out anew

@@ -38,7 +38,7 @@ export function settleLostModelCalls(
 }
 
 /**
- * What a provider can have charged for a request without an outcome: nothing if nothing was sent, otherwise all input and the output
+ * The most that a provider can have charged for a request without an outcome: nothing if nothing was sent, otherwise all input and the output
  * that it can have produced in that time.
  */
 export function chargeableBudget(

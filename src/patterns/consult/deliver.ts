@@ -124,7 +124,7 @@ export function deliverFailure(
   return { success: false, output, error: message, stop_reason, retry_keys, ...(error ? { detail: error } : undefined) }
 }
 
-/** Nobody could be reached: resuming the run asks the specialists again. A person could not know that, and would answer in their place. */
+/** The error when nobody could be reached: resuming the run asks the specialists again. A person could not know that, and would answer in their place. */
 export function deliverOutage(
   { context, request: { collaboration_id } }: Consultation,
   errors: readonly [ErrorRecord, ...ErrorRecord[]],

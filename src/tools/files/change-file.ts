@@ -3,7 +3,7 @@ import { lstat } from 'node:fs/promises'
 import { sha256 } from '../../kernel/hash.ts'
 import type { ToolCall, ToolResult } from '../../kernel/tool.ts'
 import { accessDeniedError, invalidCallError } from '../tool-errors.ts'
-import { readFileWithHash, replaceFileAtomically } from './file-content.ts'
+import { readFileWithHash, removeTemporaryFiles, replaceFileAtomically } from './file-content.ts'
 import type { FileToolDeps } from './file-tool-deps.ts'
 import { assertNoDeniedLink } from './hard-links.ts'
 import { assertValuesKept } from './redacted-values.ts'
@@ -53,7 +53,7 @@ export async function changeFile(
       const before = current?.hash ?? null
       const after = sha256(change.content)
       await seenFiles.recordPendingChange(call.session_id, { path, key: call.idempotency_key, before, after })
-      await replaceFileAtomically({ ...resolved, stat: current?.stat }, change.content)
+      await replaceFileAtomically({ ...resolved, stat: current?.stat }, change.content, call.idempotency_key)
       reportedChanges.add(path, readFileState(resolved.path))
       await seenFiles.recordSeen(call.session_id, path, after)
       const hardLinks = (current?.stat.nlink ?? 1) - 1
@@ -74,6 +74,7 @@ export async function recoverChange(
   const target = parseWorkspacePath(workspace, file_path)
   return withResolvedPath(workspace, { target, purpose: 'write' }, async (resolved) => {
     const path = resolved.segments.join('/')
+    await removeTemporaryFiles(resolved, call.idempotency_key)
     const current = await readFileWithHash(resolved)
     const hash = current?.hash ?? null
     if (current && hash === pending.after) {

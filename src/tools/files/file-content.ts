@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import type { Stats } from 'node:fs'
 import { constants } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
-import { open, rename, unlink } from 'node:fs/promises'
-import { sha256 } from '../../kernel/hash.ts'
+import { open, readdir, rename, unlink } from 'node:fs/promises'
+import { sha256, shortHash } from '../../kernel/hash.ts'
 import { accessDeniedError, errorCode, invalidCallError } from '../tool-errors.ts'
 import type { ResolvedPath } from './resolve-path.ts'
 import { concurrentChangeError, NO_FOLLOW, notFoundError } from './resolve-path.ts'
@@ -69,10 +69,9 @@ export async function readFileWithHash(
  * other name, perhaps outside the workspace, keeps the old content) and a symlink race (a symlink put there meanwhile is
  * replaced, not followed).
  */
-export async function replaceFileAtomically(resolved: ResolvedPath, content: Uint8Array): Promise<void> {
-  // Random: a name derived from the content would collide with a parallel write of the same content, or with a leftover
-  // of a crash.
-  const temporary = `${resolved.folder}/.${randomBytes(8).toString('hex')}.troupe-new`
+export async function replaceFileAtomically(resolved: ResolvedPath, content: Uint8Array, key = ''): Promise<void> {
+  // Random: a name derived from the content or the call alone would collide with a parallel write, or with a leftover of a crash.
+  const temporary = `${resolved.folder}/${temporaryPrefix(key)}${randomBytes(8).toString('hex')}${TEMPORARY_SUFFIX}`
   const mode = resolved.stat?.isFile() ? resolved.stat.mode & 0o777 : 0o666
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | NO_FOLLOW
   const handle = await open(temporary, flags, mode)
@@ -95,4 +94,15 @@ export async function replaceFileAtomically(resolved: ResolvedPath, content: Uin
     }
     throw thrown
   }
+}
+
+const TEMPORARY_SUFFIX = '.troupe-new'
+const temporaryPrefix = (key: string) => `.${shortHash(key)}-`
+
+/** Removes the temporary files that a call with this key left when its process was killed. */
+export async function removeTemporaryFiles({ folder }: ResolvedPath, key: string): Promise<void> {
+  const left = (await readdir(folder)).filter(
+    (name) => name.startsWith(temporaryPrefix(key)) && name.endsWith(TEMPORARY_SUFFIX),
+  )
+  for (const name of left) await unlink(`${folder}/${name}`)
 }

@@ -1,10 +1,21 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import type { ToolWorkspace } from '../../../test/escape/tool-workspace.ts'
 import { callTool, createToolWorkspace, toolCallContext } from '../../../test/escape/tool-workspace.ts'
-import { sha256 } from '../../kernel/hash.ts'
+import { shortHash } from '../../kernel/hash.ts'
 import { createTools } from '../tools.ts'
 
 let fixture: ToolWorkspace
@@ -162,8 +173,7 @@ describe('Write and Edit', () => {
     const names = ['a.txt', 'b.txt', 'c.txt', 'd.txt']
     const writes = names.map((file_path) => fixture.call('Write', { file_path, content: 'same\n' }))
     expect((await Promise.all(writes)).map(({ text }) => text)).toEqual(names.map((name) => `Wrote ${name}: 5 bytes.`))
-    const contentName = sha256(Buffer.from('after a crash')).slice(0, 16)
-    fixture.writeFile(`.${contentName}.troupe-new`, 'aft')
+    fixture.writeFile('.0123456789ab-0123456789abcdef.troupe-new', 'aft')
     expect(await fixture.call('Write', { file_path: 'e.txt', content: 'after a crash' })).toMatchObject({
       success: true,
     })
@@ -184,6 +194,19 @@ describe('Write and Edit', () => {
     await expect((async () => tool?.recover?.(input, call))()).rejects.toThrow(
       'neither the content before the change nor the content after it',
     )
+  })
+
+  test('TO12 recovery removes the temporary file of the call that was killed, and no other', async () => {
+    const tool = fixture.toolbox.tools.find(({ name }) => name === 'Write')
+    const input = { file_path: 'folder/a.txt', content: 'new' } as never
+    const call = toolCallContext()
+    await tool?.execute(input, call)
+    rmSync(inWorkspace('folder/a.txt'))
+    const key = shortHash(call.idempotency_key)
+    fixture.writeFile(`folder/.${key}-0123456789abcdef.troupe-new`, 'ne')
+    fixture.writeFile('folder/.0123456789ab-0123456789abcdef.troupe-new', 'of another call')
+    expect(await tool?.recover?.(input, call)).toBeUndefined()
+    expect(readdirSync(inWorkspace('folder'))).toEqual(['.0123456789ab-0123456789abcdef.troupe-new'])
   })
 
   test('TO13 Edit keeps line endings, file mode and other bytes, and rejects a file that is not UTF-8', async () => {

@@ -39,7 +39,7 @@ export async function collectWork(
     )
   }
   const message = `${task.task_id}: ${task.title}`
-  // What was checked is what is committed, unless something was undone since.
+  // The checked tree is the one to commit, unless something was undone since.
   const checked = paths.length > 0 ? undefined : { tree: found.tree }
   const commit = await gitStep(context, `${key}/commit`, (repository, signal) =>
     repository.commit({ id, message, ...checked }, signal),
