@@ -54,10 +54,10 @@ function statements(db: Database) {
     keyById: db.prepare('SELECT id, run_id, project FROM runs WHERE run_id = ?'),
     // With the id of the run: SQLite uses the row id of a deleted run again.
     advance: db.prepare('UPDATE runs SET head = ? WHERE id = ? AND run_id = ? AND epoch = ? AND head = ?'),
-    advanceUsage: db.prepare(
-      'UPDATE runs SET head = ?, usage = ? WHERE id = ? AND run_id = ? AND epoch = ? AND head = ?',
-    ),
     advanceStatus: db.prepare(
+      `UPDATE runs SET head = ?, status = ?, stop_reason = ?, usage = ? WHERE id = ? AND run_id = ? AND epoch = ? AND head = ?`,
+    ),
+    advanceEnd: db.prepare(
       `UPDATE runs SET head = ?, status = ?, stop_reason = ?, ended_at = ?, usage = ?
        WHERE id = ? AND run_id = ? AND epoch = ? AND head = ?`,
     ),
@@ -157,10 +157,8 @@ export class RunTable {
     const fields = [next.head, status, stop_reason, ended_at, usage, id, run_id, epoch, head] as const
     if (next.release) return this.#sql.advanceAndRelease.run(...fields).changes === 1
     // An UPDATE that names an indexed column rewrites the index, even if the value stays the same.
-    if (status === before.status && stop_reason === before.stop_reason && ended_at === before.ended_at) {
-      return this.#sql.advanceUsage.run(next.head, usage, id, run_id, epoch, head).changes === 1
-    }
-    return this.#sql.advanceStatus.run(...fields).changes === 1
+    if (ended_at !== before.ended_at) return this.#sql.advanceEnd.run(...fields).changes === 1
+    return this.#sql.advanceStatus.run(next.head, status, stop_reason, usage, id, run_id, epoch, head).changes === 1
   }
 
   /** Writes a counter: a commit without a write would not sync. */
