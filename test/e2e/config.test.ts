@@ -220,8 +220,8 @@ test('FT5 an agent cannot change the file nor what it imports, and cannot create
     await expect(stat(join(project.folder, name))).rejects.toThrow('ENOENT')
 }, 60_000)
 
-test('A18 the configuration that `troupe init` writes is valid and trusted', async () => {
-  const project = await createProject({})
+test('A18 CF14 the configuration that `troupe init` writes is valid and trusted, also in a package as `npm init` makes it', async () => {
+  const project = await createProject({ 'package.json': '{"type": "commonjs"}' })
   expect((await project.command('init')).code).toBe(0)
   const run = ['run', 'task', 'pay', '--agent', 'explorer', '--model', 'scripted:script.json', '--no-tools']
   const { code, err } = await project.command(...run)
@@ -301,14 +301,15 @@ test.each([
   60_000,
 )
 
-test('CF8 a YAML file names the modules of tools and hooks; they and the file are trusted together', async () => {
+test('CF8 CF14 a YAML file names the modules of tools and hooks; they and the file are trusted together', async () => {
   const module = CONFIG.replace(
     'export default defineConfig(',
     'export const { tools: [pay, erase], hooks: [guard] } = (',
   )
   const yaml =
     'model: scripted:script.json\ntools: [./parts.ts]\nhooks: [./parts.ts]\npermissions:\n  ask: [pay]\n  allow: [erase]\n'
-  const project = await createProject({ 'troupe.config.yaml': yaml, 'parts.ts': module, 'ledger.ts': LEDGER })
+  const files = { 'troupe.config.yaml': yaml, 'parts.ts': module, 'ledger.ts': LEDGER }
+  const project = await createProject({ ...files, 'package.json': '{"type": "commonjs"}' })
   const started = await project.command('run', 'task', 'pay', '--agent', 'default', '--trust-project', '--json')
   expect(started.code).toBe(3)
   const { gates } = JSON.parse(started.out) as { gates: { gate_id: string }[] }

@@ -79,7 +79,10 @@ async function withModules(file: ConfigFile, { value, locate }: ConfigData): Pro
   return config as TroupeConfig
 }
 
-/** Imports a file of the project. `troupe` in it is this copy of the package, installed or not. */
+/**
+ * Imports a file of the project. `troupe` in it is this copy of the package, installed or not. TypeScript files are ES modules, whatever the
+ * package says: `npm init` writes `"type": "commonjs"`.
+ */
 async function importModule(path: string): Promise<Record<string, unknown>> {
   const own = new URL(`../../index${extname(fileURLToPath(import.meta.url))}`, import.meta.url).href
   const hooks = registerHooks({
@@ -87,6 +90,10 @@ async function importModule(path: string): Promise<Record<string, unknown>> {
       specifier === 'troupe' && !context.parentURL?.includes('/node_modules/')
         ? { url: own, shortCircuit: true }
         : nextResolve(specifier, context),
+    load: (url, context, nextLoad) =>
+      context.format === 'commonjs-typescript' && !url.includes('/node_modules/')
+        ? nextLoad(url, { ...context, format: 'module-typescript' })
+        : nextLoad(url, context),
   })
   try {
     return await import(pathToFileURL(path).href)
