@@ -133,6 +133,13 @@ test.runIf(process.env.TROUPE_STRESS === '1')(
   'BD31 killed before any event of its journal, a build resumes with the same result',
   { timeout: 100 * TIMEOUT_MS },
   async () => {
-    for (const point of (await undisturbedBuild()).keys) await expectSameBuild([point])
+    const failures: string[] = []
+    for (const point of (await undisturbedBuild()).keys) {
+      await expectSameBuild([point]).catch((thrown: Error) => {
+        failures.push(`${JSON.stringify(point)}: ${thrown.message}`)
+        process.stderr.write(`${failures.at(-1)}\n`)
+      })
+    }
+    expect(failures).toEqual([])
   },
 )

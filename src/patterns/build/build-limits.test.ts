@@ -3,12 +3,14 @@ import type { BuildScript } from '../../../test/support/build-harness.ts'
 import {
   createSampleRepository,
   createTestBuild,
+  dataOf,
   json,
   planTask,
   SOLUTIONS,
   solve,
   write,
 } from '../../../test/support/build-harness.ts'
+import { exportMulti } from '../../../test/support/session-file-schema.ts'
 
 const TASK = planTask('T1', ['src/slug.ts'])
 const PLAN = { summary: 'One function', no_change_reason: null, tests_must_pass: false, tasks: [TASK] }
@@ -39,8 +41,8 @@ test('BD11 when developer_timeout_ms ends a developer, its partial work is kept 
     },
     { build: { checks: { test: '' }, developer_timeout_ms: 6000 } },
   )
-  const output = build.output(await build.run({}))
-  expect(output).toMatchObject({
+  const result = await build.run({})
+  expect(build.output(result)).toMatchObject({
     status: 'aborted',
     report: expect.stringMatching(
       /^the build was aborted: T1 \(partial\): .*timeout.*Nothing was kept\.\n\nthe report$/s,
@@ -58,6 +60,12 @@ test('BD11 when developer_timeout_ms ends a developer, its partial work is kept 
     decisions: [{ decision: 'abort', reason: 'no time left', decided_by: 'architect' }],
   })
   expect(reports[0]).toContain('changed so far: src/slug.ts')
+  // The session file has the sub-agent as failed, with what it got done.
+  const { sub_sessions } = await exportMulti(build.troupe, result.run_id)
+  expect(sub_sessions.find(({ agent }) => agent.agent_type === 'developer')).toMatchObject({
+    status: 'failed',
+    output: { task_id: 'T1', status: 'partial', changes: { files_modified: ['src/slug.ts'] } },
+  })
 })
 
 test('BD17 a check that hangs is killed, optional ones are then skipped and named, and a flood or a terminal does no harm', {
@@ -126,7 +134,7 @@ test('BD17 a required check that hangs is killed: the work is not approved, and 
   )
 })
 
-test('BD26 a reviewer that exceeds reviewer_timeout_ms is asked again, and the next round has no work for developers', {
+test('BD26 BD40 a reviewer that exceeds reviewer_timeout_ms is asked again, which a message says, and the next round has no work for developers', {
   timeout: 120_000,
 }, async () => {
   let reviews = 0
@@ -143,9 +151,22 @@ test('BD26 a reviewer that exceeds reviewer_timeout_ms is asked again, and the n
     },
     { build: { checks: { test: '' }, reviewer_timeout_ms: 1500 } },
   )
-  const output = build.output(await build.run({}))
+  const result = await build.run({})
+  const output = build.output(result)
   expect(output).toMatchObject({ status: 'completed', iterations: 2 })
   expect(developed).toBe(1)
+  const review = (await build.events(result.run_id))
+    .map(dataOf)
+    .filter(({ correlation_id, message_type }) => correlation_id === 'review-1' && message_type !== undefined)
+  expect(review).toMatchObject([
+    { message_type: 'review_request' },
+    {
+      ...{ message_type: 'status_update', sequence_number: 2, reply_to: 'review-1-1' },
+      ...{ from_agent: { agent_type: 'reviewer' }, to_agent: { agent_id: 'architect' } },
+      content: { state: 'asked_again', summary: expect.stringContaining('the reviewer is asked once more') },
+    },
+    { message_type: 'review_result' },
+  ])
   expect(output.notes).toContain('the reviewer gave no verdict: it failed twice')
   // A project without tests can be built, and the result says what that means.
   expect(output.notes).toContain('no test command was found: nothing shows that the work runs')

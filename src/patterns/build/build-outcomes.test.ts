@@ -12,6 +12,7 @@ import {
 } from '../../../test/support/build-harness.ts'
 
 const TASK = planTask('T1', ['src/slug.ts'])
+const DEPENDENT = planTask('T2', ['src/total.ts'], { dependencies: ['T1'] })
 const PLAN = { summary: 'One function', no_change_reason: null, tests_must_pass: false, tasks: [TASK] }
 const APPROVED = { verdict: 'approved', summary: 'good', findings: [] }
 const CHECKS = { checks: { test: TEST_COMMAND } }
@@ -128,7 +129,7 @@ test('BD10 with approve_plan a person approves, declines or edits the plan', {
   expect(declined).toMatchObject({ status: 'failed', output: { status: 'declined', branch: null } })
 })
 
-test('BD11 a developer that fails is reported to the architect, whose decision is recorded; an abort removes everything', {
+test('BD11 BD40 a developer that fails is reported to the architect, whose decision is recorded; an abort removes everything', {
   timeout: 120_000,
 }, async () => {
   const repository = createSampleRepository()
@@ -139,7 +140,7 @@ test('BD11 a developer that fails is reported to the architect, whose decision i
   const build = await createTestBuild(
     repository,
     {
-      architect: architectWith([PLAN]),
+      architect: architectWith([{ ...PLAN, tasks: [TASK, DEPENDENT] }]),
       developer: (call) =>
         call.turn === 1
           ? { calls: [{ name: 'Read', input: { file_path: 'src/slug.ts' } }] }
@@ -159,6 +160,7 @@ test('BD11 a developer that fails is reported to the architect, whose decision i
         status: 'partial',
         output: { status: 'partial', changes: { files_modified: ['src/slug.ts'] }, blockers: ['no idea'] },
       },
+      { task_id: 'T2', status: 'not_started' },
     ],
     decisions: [{ task_id: 'T1', attempt: 1, decision: 'abort', reason: 'no use', decided_by: 'architect' }],
   })
@@ -170,8 +172,14 @@ test('BD11 a developer that fails is reported to the architect, whose decision i
     'acknowledgment',
     'task_progress',
     'abort',
+    'status_update',
     'abort',
   ])
+  expect(messages.find(({ message_type }) => message_type === 'status_update')).toMatchObject({
+    from_agent: { agent_id: 'developer-T2-1' },
+    ...{ sequence_number: 1, correlation_id: 'T2-1', related_task_id: 'T2' },
+    content: { state: 'not_started', depends_on: ['T1'] },
+  })
   const [toDeveloper, toUser] = messages.filter(({ message_type }) => message_type === 'abort')
   expect(toDeveloper).toMatchObject({
     from_agent: { agent_id: 'architect' },

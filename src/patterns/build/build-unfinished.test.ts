@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
+import type { BuildScript } from '../../../test/support/build-harness.ts'
 import {
   createSampleRepository,
   createTestBuild,
+  dataOf,
   json,
   planTask,
   solve,
@@ -11,7 +13,35 @@ import {
 const plan = (...tasks: object[]) => ({ summary: 'Write', no_change_reason: null, tests_must_pass: false, tasks })
 const greet = (text: string) => `export function greet(name: string): string {\n  return ${text}\n}\n`
 
-test('BD14 a task of a rejected plan that was never merged does not hold up the next plan', {
+/** Two developers change one line, each in its own way; the conflict of the second is never resolved. */
+const leaveConflict: BuildScript[string] = (call) => {
+  if (call.instruction.includes('conflict markers')) return json({ status: 'completed', summary: 'left as it is' })
+  if (call.turn === 1) return { calls: [{ name: 'Read', input: { file_path: 'src/greet.ts' } }] }
+  if (call.turn === 2) return write('src/greet.ts', greet(`'${call.task}, ' + name`))
+  return json({ status: 'completed', summary: 'changed greet' })
+}
+const PARALLEL = { build: { checks: { test: '' }, overlapping_scopes: 'parallel' as const } }
+
+test('BD41 an approval does not complete a build with an unfinished task: the next round works on it', {
+  timeout: 120_000,
+}, async () => {
+  const repository = createSampleRepository()
+  const architect: BuildScript[string] = ({ instruction }) =>
+    instruction.includes('final report')
+      ? { text: 'Both are done.' }
+      : json(plan(planTask('T1', ['src/greet.ts']), planTask('T2', ['src/greet.ts'])))
+  const reviewer = () => json({ verdict: 'approved', summary: 'good', findings: [] })
+  const build = await createTestBuild(repository, { architect, developer: leaveConflict, reviewer }, PARALLEL)
+  const output = build.output(await build.run({}))
+  expect(output).toMatchObject({ status: 'completed', iterations: 2, approved_by: 'reviewer' })
+  expect(output.tasks).toMatchObject([
+    { task_id: 'T1', status: 'completed' },
+    { task_id: 'T2', status: 'completed' },
+  ])
+  expect(repository.git('show', `${output.branch}:src/greet.ts`)).toBe(greet("'T2, ' + name"))
+})
+
+test('BD14 BD40 a task of a rejected plan that was never merged is reported and does not hold up the next plan', {
   timeout: 120_000,
 }, async () => {
   const plans = [
@@ -27,20 +57,13 @@ test('BD14 a task of a rejected plan that was never merged does not hold up the 
         if (instruction.includes('final report')) return { text: 'Only the second plan was carried out.' }
         return json(plans[request.messages.some(({ role }) => role === 'assistant') ? 1 : 0])
       },
-      developer: (call) => {
-        if (call.task === 'T3') return solve(call)
-        // The conflict of T2 is never resolved.
-        if (call.instruction.includes('conflict markers'))
-          return json({ status: 'completed', summary: 'left as it is' })
-        if (call.turn === 1) return { calls: [{ name: 'Read', input: { file_path: 'src/greet.ts' } }] }
-        if (call.turn === 2) return write('src/greet.ts', greet(`'${call.task}, ' + name`))
-        return json({ status: 'completed', summary: 'changed greet' })
-      },
+      developer: (call) => (call.task === 'T3' ? solve(call) : leaveConflict(call)),
       reviewer: () => json({ verdict: verdicts.shift(), summary: 'as found', findings: [] }),
     },
-    { build: { checks: { test: '' }, overlapping_scopes: 'parallel' } },
+    PARALLEL,
   )
-  const output = build.output(await build.run({}))
+  const result = await build.run({})
+  const output = build.output(result)
   expect(output).toMatchObject({ status: 'completed', iterations: 2, merge_rounds: 4 })
   // The report does not hide it.
   expect(output.tasks.map(({ task_id, status }) => [task_id, status])).toEqual([
@@ -49,5 +72,13 @@ test('BD14 a task of a rejected plan that was never merged does not hold up the 
     ['T3', 'completed'],
   ])
   expect(output.notes.join('\n')).toMatch(/T2 was not merged: src\/greet\.ts still conflict/)
+  const statuses = (await build.events(result.run_id))
+    .map(dataOf)
+    .filter(({ message_type }) => message_type === 'status_update')
+  expect(statuses).toMatchObject([
+    { related_task_id: 'T1', content: { state: 'merged' } },
+    { related_task_id: 'T2', content: { state: 'not_merged', files: ['src/greet.ts'] } },
+    { related_task_id: 'T3', content: { state: 'merged' } },
+  ])
   expect(repository.git('show', `${output.branch}:src/greet.ts`)).toBe(greet("'T1, ' + name"))
 })

@@ -101,7 +101,7 @@ test('BD1 BD2 developers in parallel, one review round that asks for changes, an
   expect(repository.git('show', 'HEAD:src/slug.ts')).toBe(SOLUTIONS['src/slug.ts'])
 })
 
-test('BD3 BD39 the phases, the plan and the messages of a build are events, with sequence, correlation and reply links; the reviewer is told its focus areas and checks', {
+test('BD3 BD39 BD40 the phases, the plan and the messages of a build are events, with sequence, correlation and reply links; the reviewer is told its focus areas and checks', {
   timeout: 120_000,
 }, async () => {
   const repository = createSampleRepository()
@@ -123,7 +123,15 @@ test('BD3 BD39 the phases, the plan and the messages of a build are events, with
     ['task_assignment', 1, undefined],
     ['acknowledgment', 2, 'T1-1-1'],
     ['task_completion', 3, 'T1-1-1'],
+    ['status_update', 4, 'T1-1-1'],
   ])
+  const [merge] = events.filter(({ type }) => type === ('build:merge' as string)).map(dataOf)
+  expect(task[3]).toMatchObject({
+    from_agent: { agent_id: 'developer-T1-1', agent_type: 'developer' },
+    to_agent: { agent_id: 'architect' },
+    related_task_id: 'T1',
+    content: { state: 'merged', head: merge?.head },
+  })
   expect(task[0]).toMatchObject({
     from_agent: { agent_id: 'architect', agent_type: 'architect' },
     to_agent: { agent_id: 'developer-T1-1', agent_type: 'developer', instance_id: 'T1-1' },

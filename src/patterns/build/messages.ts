@@ -26,6 +26,15 @@ export const agentMessage = z.strictObject({
 })
 export type BuildMessage = z.output<typeof agentMessage>
 
+/** The content of a `status_update`: the state of a task or review changed without an answer of its agent. */
+export interface StatusUpdate {
+  state: 'merged' | 'not_merged' | 'not_started' | 'asked_again'
+  summary: string
+  head?: string
+  files?: string[]
+  depends_on?: string[]
+}
+
 /** A message before it has its place in the conversation. */
 export interface MessageDraft {
   from: AgentIdentifier

@@ -15,6 +15,7 @@ const pattern = definePattern({
     question: z.string(),
     max_agents: z.int().default(5),
     mode: z.enum(['quick', 'deep']).default('quick'),
+    topics: z.array(z.enum(['cost', 'safety'])).optional(),
     strict: z.boolean().default(false),
     explain: z.boolean().default(true).describe('Say why.'),
     model: z.string().optional(),
@@ -84,7 +85,13 @@ describe('flags of a pattern', () => {
     expect(command.helpInformation()).not.toContain('default:')
   })
 
-  test('L6 lists and reserved names do not become flags', () => {
+  test('L6 a list of enum values is separated by commas', async () => {
+    expect(await parseFlags('--topics', 'safety, cost,safety')).toEqual({ topics: ['safety', 'cost'] })
+    expect(() => parseFlags('--topics', 'cost,speed')).toThrow(/'speed' is none of cost, safety/)
+    expect(() => parseFlags('--topics', '')).toThrow(/'' is none of cost, safety/)
+  })
+
+  test('L6 other lists and reserved names do not become flags', () => {
     expect(() => parseFlags('--agents', 'a')).toThrow(/unknown option/)
     expect(() => parseFlags('--model', 'a')).toThrow(/unknown option/)
   })

@@ -5,7 +5,7 @@ import { readAttachment } from '../../index.ts'
 import { collectValues } from './program-options.ts'
 
 /*
- * Derives the flags of `run PATTERN` from the pattern's input schema: strings, numbers, enums and booleans become flags, objects
+ * Derives the flags of `run PATTERN` from the pattern's input schema: strings, numbers, enums, lists of enum values and booleans become flags, objects
  * without fixed fields are read from a file, `attachments` are files (--attach), the first required string is also the positional argument, all other fields need
  * --input.
  */
@@ -13,6 +13,7 @@ import { collectValues } from './program-options.ts'
 interface SchemaProperty {
   type?: string
   enum?: string[]
+  items?: SchemaProperty
   description?: string
   default?: unknown
   properties?: object
@@ -155,12 +156,28 @@ function optionFor(field: InputField, make: Parameters<typeof addPatternFlags>[2
   if (field.enum?.every((value) => typeof value === 'string')) {
     return make.option(`--${flag} <choice>`, description).choices(field.enum)
   }
+  const choices = type === 'array' ? field.items?.enum : undefined
+  if (choices) return listOption(make, { flag, description, choices })
   if (type === 'string') return make.option(`--${flag} <text>`, description)
   if (isFreeObject(field)) return make.option(`--${flag} <file>`, `${description} (JSON or YAML file)`)
   if (type !== 'number' && type !== 'integer') return undefined
   return make.option(`--${flag} <number>`, description).argParser((text: string) => {
     if (text.trim() === '' || !Number.isFinite(Number(text))) throw make.invalid('Expected a number.')
     return Number(text)
+  })
+}
+
+/** A list of values from a closed set, separated by commas. */
+function listOption(
+  make: Parameters<typeof addPatternFlags>[2],
+  { flag, description, choices }: { flag: string; description: string; choices: readonly string[] },
+): Option {
+  const known = choices.join(', ')
+  return make.option(`--${flag} <list>`, `${description} Separated by commas: ${known}.`).argParser((text: string) => {
+    const values = text.split(',').map((value) => value.trim())
+    const unknown = values.find((value) => !choices.includes(value))
+    if (unknown !== undefined) throw make.invalid(`'${unknown}' is none of ${known}.`)
+    return [...new Set(values)]
   })
 }
 

@@ -1,6 +1,8 @@
 import { errorFromRecord } from '../../../errors.ts'
 import type { BuildScope } from '../build-scope.ts'
+import { identify, startConversation } from '../build-scope.ts'
 import type { PlannedTask, PreviousAttempt, RequiredChange } from '../contracts.ts'
+import type { StatusUpdate } from '../messages.ts'
 import type { TaskOutcome } from '../output.ts'
 import type { DevelopedTask } from './develop-task.ts'
 import { developTask } from './develop-task.ts'
@@ -35,7 +37,7 @@ export async function delegateTasks(scope: BuildScope, { iteration, tasks, earli
   const run = async (entry: RoundWork['tasks'][number], mergeAfter: Promise<unknown>): Promise<TaskEnd> => {
     const { task, changes } = entry
     const missing = await failedDependencies(task, ends)
-    if (missing.length > 0) return notStarted(task, missing)
+    if (missing.length > 0) return notStarted(scope, task, { iteration, missing })
     const previous = earlier.get(task.task_id) ?? []
     const developed = await developTask(scope, { task, iteration, changes, previous })
     // A predecessor that failed has ended, too: only its turn in the queue matters.
@@ -69,8 +71,16 @@ async function failedDependencies(task: PlannedTask, ends: ReadonlyMap<string, P
   return failed
 }
 
-function notStarted({ task_id, title, agent }: PlannedTask, missing: readonly string[]): TaskEnd {
+function notStarted(
+  scope: BuildScope,
+  { task_id, title, agent }: PlannedTask,
+  { iteration, missing }: { iteration: number; missing: string[] },
+): TaskEnd {
   const summary = `not started: it depends on ${missing.join(', ')}, which was not completed`
+  const conversation = startConversation(scope.context, `${task_id}-${iteration}`)
+  const [architect, developer] = [identify(scope, scope.config.architect), identify(scope, agent, conversation.id)]
+  const content: StatusUpdate = { state: 'not_started', depends_on: missing, summary }
+  conversation.send({ from: developer, to: architect, type: 'status_update', content, task_id })
   const output = { task_id, status: 'failed' as const, changes: noChanges(), summary }
   return { outcome: { task_id, title, agent, status: 'not_started', attempts: 0, output }, merged: false, attempts: [] }
 }

@@ -1,6 +1,7 @@
 import type { MergeConflict } from '../../../kernel/repository.ts'
 import type { BuildScope } from '../build-scope.ts'
 import { gitStep, identify, toFileChanges } from '../build-scope.ts'
+import type { StatusUpdate } from '../messages.ts'
 import { conflictPrompt } from '../prompts/developer-prompt.ts'
 import type { DevelopedTask } from './develop-task.ts'
 import { scopedDeveloper } from './developer-agent.ts'
@@ -37,6 +38,7 @@ export async function mergeTask(scope: BuildScope, developed: DevelopedTask, ite
           head: merged.head,
           changes: developed.output.changes,
         })
+        sendStatus(scope, developed, { state: 'merged', head: merged.head, summary: 'its branch was merged' })
         return true
       }
       before.conflicts.push(...merged.conflicts)
@@ -45,13 +47,19 @@ export async function mergeTask(scope: BuildScope, developed: DevelopedTask, ite
     context.emit(`${step}/conflict`, 'build:conflict', { iteration, task_id: task.task_id, merge_round, files })
     scope.merge_rounds++
     if (merge_round > MAX_MERGE_ROUNDS) {
-      scope.notes.push(
-        `${task.task_id} was not merged: ${files.join(', ')} still conflict after ${MAX_MERGE_ROUNDS} rounds`,
-      )
+      const summary = `was not merged: ${files.join(', ')} still conflict after ${MAX_MERGE_ROUNDS} rounds`
+      scope.notes.push(`${task.task_id} ${summary}`)
+      sendStatus(scope, developed, { state: 'not_merged', files, summary })
       return false
     }
     await resolveConflicts(scope, developed, { key: step, head: before.head, iteration })
   }
+}
+
+/** Tells the architect how the work of a developer goes on after its report. */
+function sendStatus(scope: BuildScope, { task, agent, conversation }: DevelopedTask, content: StatusUpdate): void {
+  const [architect, developer] = [identify(scope, scope.config.architect), identify(scope, agent, conversation.id)]
+  conversation.send({ from: developer, to: architect, type: 'status_update', content, task_id: task.task_id })
 }
 
 interface MergeRound {

@@ -4,6 +4,7 @@ import { emitPhase, gitStep, identify, startConversation } from '../build-scope.
 import type { BuildPlan, RequiredChange, ReviewerInput } from '../contracts.ts'
 import { checkContract, reviewerInput, reviewerOutput } from '../contracts.ts'
 import { performDeveloper } from '../development/perform-developer.ts'
+import type { StatusUpdate } from '../messages.ts'
 import type { TaskOutcome } from '../output.ts'
 import { reviewerPrompt, reviewerSchema } from '../prompts/reviewer-prompt.ts'
 import type { CheckResult } from '../verification/check.ts'
@@ -144,6 +145,11 @@ async function askReviewer(scope: BuildScope, { input, outcomes, asked_for, key,
   const request = { instruction, workspace: work.workspace, output: reviewerSchema, allowText: true as const }
   const reviewerAgent = { ...agents.reviewer, timeout_ms }
   const first = await performDeveloper(scope, reviewerAgent, { key: `${key}/session`, request })
+  if (first.status !== 'completed') {
+    const summary = `no answer (${first.error?.message ?? first.stop_reason}); the reviewer is asked once more`
+    const content: StatusUpdate = { state: 'asked_again', summary }
+    conversation.send({ from: reviewer, to: architect, type: 'status_update', content })
+  }
   const session =
     first.status === 'completed'
       ? first

@@ -5,6 +5,7 @@ import { parentStepKey } from '../../../views/run-reducer.ts'
 import { STATUS_GLYPHS } from '../../../views/status-glyphs.ts'
 import { toTerminalLine } from '../../../views/text-width.ts'
 import type { BuildEvent } from '../events.ts'
+import type { BuildMessage, StatusUpdate } from '../messages.ts'
 import type { BuildOutput } from '../output.ts'
 import { describeCheck } from '../verification/check.ts'
 import { buildMarks } from './build-marks.ts'
@@ -86,6 +87,8 @@ function progressSpans(event: BuildEvent): TextLine | undefined {
       return [['yellow', 'merge conflict '], `${event.data.task_id}: ${toTerminalLine(event.data.files.join(', '))}`]
     case 'build:merge':
       return [['green', GREEN], `${event.data.task_id} merged`]
+    case 'build:message':
+      return statusSpans(event.data)
     case 'build:decision':
       return [`${event.data.task_id}: ${event.data.decision}  `, ['dim', toTerminalLine(event.data.reason)]]
     case 'build:review': {
@@ -96,6 +99,14 @@ function progressSpans(event: BuildEvent): TextLine | undefined {
     default:
       return undefined
   }
+}
+
+/** Changes of state that no other event shows. */
+function statusSpans({ message_type, content, related_task_id }: BuildMessage): TextLine | undefined {
+  if (message_type !== 'status_update') return undefined
+  const { state, summary } = content as StatusUpdate
+  if (state === 'merged') return undefined
+  return [['yellow', `${related_task_id ?? 'review'} `], toTerminalLine(summary)]
 }
 
 type CheckData = Extract<BuildEvent, { type: 'build:check' }>['data']
