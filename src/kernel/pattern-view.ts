@@ -100,8 +100,11 @@ export interface PatternView<State = unknown, Event = EventOf<PatternEventType>>
   panels?(state: State, scope: PanelScope): readonly Panel[]
   /** Explains one of its events; without this function its fields are shown. */
   explain?(state: State, event: Event): EventExplanation | undefined
-  /** Rebuilds the conversation that the sessions of the pattern share (`SessionOpen.thread`), from the events before one of them opened. */
-  sharedMessages?(events: readonly JournalEvent[]): readonly Message[]
+  /**
+   * Rebuilds the conversation that sessions of the pattern share (`SessionOpen.thread`) as it was when one of them opened. `events` is the whole journal:
+   * some facts are recorded later than they were known.
+   */
+  sharedMessages?(events: readonly JournalEvent[], open: EventOf<'session:open'>): readonly Message[]
   /** Fields for `show --json`. */
   json?(state: State): Record<string, unknown>
   /** The text of an output that has no `response`. */

@@ -3,6 +3,7 @@ import type { PanelBlock } from '../../src/kernel/panel.ts'
 import { CopyButton } from '../design/controls.tsx'
 import { inertText } from '../design/inert-text.ts'
 import { Markdown } from '../markdown/markdown.tsx'
+import { CalibrationBlock } from './calibration.tsx'
 import { copyText } from './copy-text.ts'
 import { DiffBlock } from './diff.tsx'
 import { FactsBlock } from './facts.tsx'
@@ -12,6 +13,7 @@ import { keyed } from './keyed.ts'
 import { LongText } from './long-text.tsx'
 import { MatrixBlock } from './matrix.tsx'
 import { MessagesBlock } from './messages.tsx'
+import { PositionsBlock } from './positions.tsx'
 import { SharesBlock } from './shares.tsx'
 import { StepsBlock } from './steps.tsx'
 import { TableBlock } from './table.tsx'
@@ -60,6 +62,10 @@ function BlockBody({ block }: { block: PanelBlock }): ReactNode {
       return <StepsBlock steps={block.steps} />
     case 'shares':
       return <SharesBlock shares={block.shares} unit={block.unit} />
+    case 'positions':
+      return <PositionsBlock positions={block.positions} />
+    case 'calibration':
+      return <CalibrationBlock points={block.points} text={block.text} />
     case 'graph':
       return <GraphBlock nodes={block.nodes} edges={block.edges} title={block.title} />
     case 'matrix':

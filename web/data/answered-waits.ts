@@ -16,7 +16,7 @@ export function answeredWaits(turn: TimelineTurn, calls: readonly TimelineCall[]
       work.push([call.started_at, gate.started_at], [gate.ended_at, end])
     }
   }
-  return withoutRanges(mergedRanges(waits), mergedRanges(work))
+  return rangesWithout(mergedRanges(waits), mergedRanges(work))
 }
 
 /** Overlapping ranges as one, in order. */
@@ -31,7 +31,8 @@ function mergedRanges(ranges: readonly TimeRange[]): TimeRange[] {
   return merged
 }
 
-function withoutRanges(ranges: readonly TimeRange[], others: readonly TimeRange[]): TimeRange[] {
+/** The parts of the ranges that the others do not cover. */
+export function rangesWithout(ranges: readonly TimeRange[], others: readonly TimeRange[]): TimeRange[] {
   let rest = [...ranges]
   for (const [from, to] of others)
     rest = rest.flatMap(([start, end]): TimeRange[] => {

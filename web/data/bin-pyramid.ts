@@ -1,7 +1,8 @@
+import { rangesWithout } from './answered-waits.ts'
 import type { LaneColumns } from './lane-columns.ts'
 
 /*
- * Busy time and failures of a lane in bins whose width is a power of two. Bins are aligned to multiples of their width since 1970, so that
+ * Busy time, without answered waits, and failures of a lane in bins whose width is a power of two. Bins are aligned to multiples of their width since 1970, so that
  * a picture made of them does not shimmer when it is moved. Each level has half the bins of the one before.
  */
 
@@ -49,9 +50,11 @@ function baseLevel(lane: LaneColumns, { width, now }: { width: number; now: numb
   for (let index = 0; index < lane.turns.rows.length; index += 1) {
     const from = Math.max(lane.turns.start[index] ?? 0, covered)
     const to = Math.min(lane.turns.workEnd[index] ?? 0, now)
-    for (let bin = Math.floor(from / width); bin * width < to; bin += 1) {
-      const share = (Math.min(to, (bin + 1) * width) - Math.max(from, bin * width)) / width
-      busy[bin - first] = Math.min(1, (busy[bin - first] ?? 0) + share)
+    for (const [start, end] of rangesWithout([[from, to]], lane.turns.waits.get(index) ?? [])) {
+      for (let bin = Math.floor(start / width); bin * width < end; bin += 1) {
+        const share = (Math.min(end, (bin + 1) * width) - Math.max(start, bin * width)) / width
+        busy[bin - first] = Math.min(1, (busy[bin - first] ?? 0) + share)
+      }
     }
     covered = Math.max(covered, to)
   }

@@ -1,3 +1,4 @@
+import { isPaid } from '../../src/views/cost-over-time.ts'
 import type {
   TimelineCall,
   TimelineGate,
@@ -162,13 +163,13 @@ function endState(sessions: readonly TimelineSession[]): Pick<LaneMoment, 'state
   return { state, action: state, since: last.ended_at }
 }
 
-/** The cost of a turn counts from its response on. */
+/** The cost of a turn counts from its response on; that of one that failed, from its end on. */
 function costOf(turns: readonly TimelineTurn[], seq: number): Pick<MomentTotals, 'tokens' | 'usd' | 'known_usd'> {
   const tokens = { input: 0, output: 0, cached: 0 }
   let known = 0
   let unknown = false
   for (const turn of turns) {
-    if (turn.responded_seq === null || turn.responded_seq > seq) continue
+    if (!isPaid(turn, seq)) continue
     tokens.input += turn.tokens.input
     tokens.output += turn.tokens.output
     tokens.cached += turn.tokens.cached

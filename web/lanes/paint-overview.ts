@@ -3,6 +3,7 @@ import type { Brush, Context } from './brush.ts'
 import type { Frame } from './lane-frame.ts'
 import { bandBoxes, rowTop } from './lane-frame.ts'
 import type { LaneRow } from './lane-rows.ts'
+import type { Token } from './palette.ts'
 import { laneTint } from './palette.ts'
 
 /* The overview: busy share in bins of 4 px or more, questions and failures as ticks. It reads the bins, never the calls. */
@@ -16,6 +17,12 @@ export function paintOverview(context: Context, frame: Frame, brush: Brush): voi
   context.clip()
   for (const row of frame.visible) paintRow(context, frame, { ...brush, row })
   context.restore()
+}
+
+/** Amber means that a person is needed: a question that was answered is quiet. */
+export function overviewColour(kind: 'gate' | 'blocked', open: boolean): Token {
+  if (kind === 'blocked') return 'stalled'
+  return open ? 'waiting' : 'line-3'
 }
 
 function paintRow(context: Context, frame: Frame, { row, palette }: Brush & { row: LaneRow }): void {
@@ -43,8 +50,8 @@ function paintRow(context: Context, frame: Frame, { row, palette }: Brush & { ro
   for (const x of failures) context.fillRect(Math.round(x), y, 2, height)
   for (const { band, x, width } of bandBoxes(frame, row)) {
     if (band.kind === 'wait' || band.kind === 'asks') continue
-    context.fillStyle = band.kind === 'gate' ? palette.colours.waiting : palette.colours.stalled
     const open = band.to === Infinity
+    context.fillStyle = palette.colours[overviewColour(band.kind, open)]
     context.fillRect(Math.round(x), y, 2, height)
     context.fillRect(Math.round(x), y + height - 2, Math.max(2, Math.round(width)), open ? 2 : 1)
   }

@@ -1,66 +1,116 @@
 import type { ReactNode } from 'react'
 import { useLayoutEffect, useRef, useState } from 'react'
-import { formatMinute, formatTime, formatTokens, formatUsd } from '../design/format.ts'
+import type { CostChart, CostUnit } from '../../src/views/cost-over-time.ts'
+import { axisStep } from '../../src/views/cost-over-time.ts'
+import { formatDuration, formatTokens, formatUsd } from '../design/format.ts'
 import { inertLine } from '../design/inert-text.ts'
-import { laneColour } from '../design/monogram.tsx'
-import type { CostChart, CostUnit } from './cost-series.ts'
-import { axisStep } from './cost-series.ts'
+import { laneColour, Monogram } from '../design/monogram.tsx'
+import type { CostAxis } from './cost-axis.ts'
+import { costAxis } from './cost-axis.ts'
+import { IdleBands, TimeTicks } from './cost-axis-marks.tsx'
+import { CostBars } from './cost-bars.tsx'
+import { CostLabels } from './cost-labels.tsx'
+import { Texture, Textures } from './cost-textures.tsx'
 
 const HEIGHT = 240
-const LEFT = 46
-const RIGHT = 12
 const TOP = 12
 const BOTTOM = 24
 /** More points than pixels are not drawn. */
 const MOST_POINTS = 800
+/** From this width on, the names of the series stand beside their areas. */
+const WIDE = 560
 
-/** Stacked areas, one per agent or model. The table below the chart has the same numbers. */
-export function CostChartPicture({ chart, unit }: { chart: CostChart; unit: CostUnit }): ReactNode {
+export interface CostPictureProps {
+  chart: CostChart
+  unit: CostUnit
+  /** Amount per millisecond at which a live run goes on. */
+  pace: number | null
+  /** The limit of the run in this unit. */
+  limit: number | null
+}
+
+/** Stacked areas and, below them, bars for each interval, one colour and texture per agent or model. A table has the same numbers. */
+export function CostChartPicture({ chart, unit, pace, limit }: CostPictureProps): ReactNode {
   const place = useRef<HTMLDivElement>(null)
   const width = useWidth(place)
-  const { times, series, total } = thinned(chart)
-  const start = times[0] ?? 0
-  const end = Math.max(times.at(-1) ?? start, start + 1)
-  const step = axisStep(total)
-  const highest = Math.max(step, Math.ceil(total / step) * step)
-  const x = (time: number) => LEFT + ((time - start) / (end - start)) * (width - LEFT - RIGHT)
-  const y = (value: number) => HEIGHT - BOTTOM - (value / highest) * (HEIGHT - TOP - BOTTOM)
+  const axis = costAxis(chart, { width, labels: width >= WIDE, ahead: pace !== null })
   const format = (value: number) => (unit === 'usd' ? formatUsd(value) : formatTokens(value))
-  const areas = stackedAreas({ times, series }, x, y)
-  const lines = Array.from({ length: Math.round(highest / step) + 1 }, (_, index) => index * step)
-  const ticks = Array.from({ length: 6 }, (_, index) => start + ((end - start) * index) / 5)
-  const clock = end - start < 180_000 ? formatTime : formatMinute
   return (
     <div ref={place} className="cost-chart">
-      <svg width={width} height={HEIGHT} role="img" aria-label={`Cost over time, ${format(total)} in all`}>
-        {lines.map((value) => (
-          <g key={value}>
-            <line x1={LEFT} x2={width - RIGHT} y1={y(value)} y2={y(value)} className="chart-grid" />
-            <text x={LEFT - 6} y={y(value) + 4} textAnchor="end" className="chart-tick">
-              {format(value)}
-            </text>
-          </g>
-        ))}
-        {areas.map(({ key, index, area, line }) => (
-          <g key={key} className={`lane-${laneColour(index)}`}>
-            <path d={area} className="chart-area" />
-            <path d={line} className="chart-line" />
-          </g>
-        ))}
-        {ticks.map((time, index) => (
-          <text
-            key={time}
-            x={x(time)}
-            y={HEIGHT - 6}
-            textAnchor={index === 0 ? 'start' : index === ticks.length - 1 ? 'end' : 'middle'}
-            className="chart-tick"
-          >
-            {clock(time)}
-          </text>
-        ))}
-      </svg>
-      <Legend chart={chart} format={format} />
+      <Textures />
+      <Areas chart={chart} axis={axis} format={format} pace={pace} limit={limit} />
+      <p className="chart-caption" style={{ paddingLeft: axis.left }}>
+        per {formatDuration(chart.interval_ms)}
+        {chart.idle.length > 0 && `, without ${formatDuration(idleTime(chart))} of idle time`}
+      </p>
+      <CostBars chart={chart} axis={axis} format={format} />
+      {width < WIDE && <Legend chart={chart} format={format} />}
     </div>
+  )
+}
+
+function idleTime({ idle }: CostChart): number {
+  return idle.reduce((sum, { from, to }) => sum + to - from, 0)
+}
+
+interface AreasProps {
+  chart: CostChart
+  axis: CostAxis
+  format(value: number): string
+  pace: number | null
+  limit: number | null
+}
+
+function Areas({ chart, axis, format, pace, limit }: AreasProps): ReactNode {
+  const { total } = chart
+  const shownLimit = limit !== null && limit <= total * 2 ? limit : null
+  const highestValue = Math.max(total, shownLimit ?? 0)
+  const step = axisStep(highestValue)
+  const highest = Math.max(step, Math.ceil(highestValue / step) * step)
+  const y = (value: number) => HEIGHT - BOTTOM - (value / highest) * (HEIGHT - TOP - BOTTOM)
+  const lines = Array.from({ length: Math.round(highest / step) + 1 }, (_, index) => index * step)
+  const ahead = axis.ahead
+  return (
+    <svg width={axis.width} height={HEIGHT} role="img" aria-label={`Cost over time, ${format(total)} in all`}>
+      {lines.map((value) => (
+        <g key={value}>
+          <line x1={axis.left} x2={axis.right} y1={y(value)} y2={y(value)} className="chart-grid" />
+          <text x={axis.left - 6} y={y(value) + 4} textAnchor="end" className="chart-tick">
+            {format(value)}
+          </text>
+        </g>
+      ))}
+      {stackedAreas(thinned(chart), axis.x, y).map(({ key, index, area, line }, order) => (
+        <g key={key} className={`lane-${laneColour(index)}`}>
+          <path d={area} className="chart-area" />
+          <Texture order={order} draw={(props) => <path d={area} {...props} />} />
+          <path d={line} className="chart-line" />
+        </g>
+      ))}
+      {shownLimit !== null && (
+        <g>
+          <line x1={axis.left} x2={axis.right} y1={y(shownLimit)} y2={y(shownLimit)} className="chart-limit" />
+          <text x={axis.left + 4} y={y(shownLimit) - 4} className="chart-tick chart-limit-text">
+            limit {format(shownLimit)}
+          </text>
+        </g>
+      )}
+      <IdleBands chart={chart} axis={axis} top={TOP} bottom={HEIGHT - BOTTOM} />
+      <TimeTicks chart={chart} axis={axis} y={HEIGHT - 6} />
+      {pace !== null && (
+        <g>
+          <line x1={axis.end} x2={axis.end} y1={TOP} y2={HEIGHT - BOTTOM} className="chart-now" />
+          <line
+            x1={axis.end}
+            x2={axis.end + ahead}
+            y1={y(total)}
+            y2={Math.max(TOP, y(total + pace * axis.duration(ahead)))}
+            className="chart-pace"
+          />
+        </g>
+      )}
+      {axis.labels && <CostLabels chart={chart} axis={axis} y={y} format={format} />}
+    </svg>
   )
 }
 
@@ -70,8 +120,8 @@ function Legend({ chart, format }: { chart: CostChart; format(value: number): st
       {chart.series
         .toSorted((a, b) => b.total - a.total)
         .map(({ key, label, index, total }) => (
-          <li key={key} className={`lane-${laneColour(index)}`}>
-            <i className="chart-swatch" />
+          <li key={key}>
+            <Monogram label={label} index={index} />
             <span className="clip">{inertLine(label, 40)}</span>
             <span className="number">{format(total)}</span>
           </li>

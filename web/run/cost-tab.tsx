@@ -1,6 +1,11 @@
 import type { ReactNode } from 'react'
 import { useMemo, useState } from 'react'
-import type { Panel } from '../../src/kernel/panel.ts'
+import type { Panel, PanelBlock } from '../../src/kernel/panel.ts'
+import type { CostChart, CostGroup, CostUnit } from '../../src/views/cost-over-time.ts'
+import { costChart, paidTurns } from '../../src/views/cost-over-time.ts'
+import type { CostProjection } from '../../src/views/cost-projection.ts'
+import { costProjection } from '../../src/views/cost-projection.ts'
+import { costRows, modelRows } from '../../src/views/cost-rows.ts'
 import type { TimelineTurn } from '../../src/views/timeline/timeline.ts'
 import { Blocks } from '../blocks/block.tsx'
 import { TableBlock } from '../blocks/table.tsx'
@@ -10,14 +15,14 @@ import { inertLine } from '../design/inert-text.ts'
 import { Monogram } from '../design/monogram.tsx'
 import { EmptyState } from '../design/notice.tsx'
 import { CostChartPicture } from './cost-chart.tsx'
-import { costRows, modelRows } from './cost-rows.ts'
-import type { CostGroup, CostUnit } from './cost-series.ts'
-import { costChart, respondedTurns } from './cost-series.ts'
+import { CostFigures, tokensOf } from './cost-figures.tsx'
 import type { RunScope } from './run-context.ts'
 import { select } from './run-context.ts'
 import { useStoreVersion } from './watch-run.ts'
 
 const MOST_EXPENSIVE = 14
+
+type TableData = Extract<PanelBlock, { kind: 'table' }>
 
 /** What the run cost up to the event that is shown: over time, by agent, by model, and its most expensive turns. */
 export function CostTab({
@@ -34,15 +39,21 @@ export function CostTab({
   const version = useStoreVersion(store)
   const turns = useMemo(() => {
     void version
-    return respondedTurns(store.rows('turns'), place.seq)
+    return paidTurns(store.rows('turns'), { seq: place.seq, inherited: store.run?.forked_from?.inherited ?? 0 })
   }, [store, version, place.seq])
-  if (turns.length === 0)
+  const until = Math.max(place.seq === null ? (store.run?.ended_at ?? now) : store.timeOf(place.seq), store.timeOf(0))
+  const projection =
+    store.run &&
+    costProjection({
+      ...{ run: store.run, turns: store.rows('turns'), pauses: store.rows('pauses'), seq: place.seq, until },
+    })
+  if (turns.length === 0 || !projection)
     return <EmptyState title="No cost yet">It is counted from the first response of a model on.</EmptyState>
   return (
     <div className="tab-page cost-tab">
       <div className="cost-main">
-        <CostFigures scope={scope} turns={turns} />
-        <CostOverTime scope={scope} now={now} />
+        <CostFigures scope={scope} turns={turns} projection={projection} />
+        <CostOverTime scope={scope} until={until} projection={projection} />
         <section className="card">
           <header className="section-head">
             <h2>By agent</h2>
@@ -78,49 +89,25 @@ const AGENT_COLUMNS = [
   { key: 'share', title: 'Share', unit: 'share' },
 ] as const
 
-function CostFigures({ scope, turns }: { scope: RunScope; turns: readonly TimelineTurn[] }): ReactNode {
+function CostOverTime({
+  scope,
+  until,
+  projection,
+}: {
+  scope: RunScope
+  until: number
+  projection: CostProjection
+}): ReactNode {
   const { store, place } = scope
-  const moment = store.at(place.seq)
-  const { input, output, cached } = moment.tokens
-  const limit = store.run?.limits?.usd ?? null
-  const unknown = moment.usd === null
-  return (
-    <section className="card cost-figures">
-      <Figure title={unknown ? 'Cost, known prices only' : 'Cost so far'} value={formatUsd(moment.known_usd)}>
-        {limit !== null && `of ${formatUsd(limit)}`}
-      </Figure>
-      <Figure title="Tokens" value={formatTokens(input + output)}>
-        {`${formatTokens(input)} in, ${formatTokens(output)} out`}
-      </Figure>
-      <Figure title="Cache" value={formatShare(input === 0 ? 0 : cached / input)}>
-        of the input
-      </Figure>
-      <Figure title="Turns" value={String(turns.length)}>{`${moment.calls} calls`}</Figure>
-      <Figure title="A turn" value={formatUsd(moment.known_usd / turns.length)}>
-        on average
-      </Figure>
-    </section>
-  )
-}
-
-function Figure({ title, value, children }: { title: string; value: string; children: ReactNode }): ReactNode {
-  return (
-    <div className="cost-figure">
-      <span className="muted">{title}</span>
-      <span>
-        <strong>{value}</strong> <span className="muted">{children}</span>
-      </span>
-    </div>
-  )
-}
-
-function CostOverTime({ scope, now }: { scope: RunScope; now: number }): ReactNode {
-  const { store, place } = scope
+  const { run } = store
   const [group, setGroup] = useState<CostGroup>('agent')
   // Without prices, tokens are all there is.
   const [unit, setUnit] = useState<CostUnit>(store.at(place.seq).known_usd > 0 ? 'usd' : 'tokens')
-  const until = Math.max(place.seq === null ? (store.run?.ended_at ?? now) : store.timeOf(place.seq), store.timeOf(0))
-  const chart = costChart(store.rows('turns'), { lanes: store.rows('lanes'), unit, group, seq: place.seq, until })
+  const [lanes, pauses] = [store.rows('lanes'), store.rows('pauses')]
+  const inherited = run?.forked_from?.inherited ?? 0
+  const chart = costChart(store.rows('turns'), { lanes, pauses, unit, group, seq: place.seq, until, inherited })
+  const isLive = place.seq === null && run?.ended_seq === null
+  const pace = isLive && projection.recent_ms > 0 ? projection.recent[unit] / projection.recent_ms : null
   return (
     <section className="card">
       <header className="section-head">
@@ -129,9 +116,30 @@ function CostOverTime({ scope, now }: { scope: RunScope; now: number }): ReactNo
         <Segments label="By" options={GROUPS} value={group} onChange={setGroup} />
         <Segments label="In" options={UNITS} value={unit} onChange={setUnit} />
       </header>
-      <CostChartPicture chart={chart} unit={unit} />
+      <CostChartPicture chart={chart} unit={unit} pace={pace} limit={run?.limits?.[unit] ?? null} />
+      <details className="chart-table">
+        <summary>Numbers of this chart</summary>
+        <TableBlock block={intervalTable(chart, unit)} />
+      </details>
     </section>
   )
+}
+
+/** The bars as a table: one row for each interval in which something was paid. */
+export function intervalTable(chart: CostChart, unit: CostUnit): TableData {
+  const columns = [
+    { key: 'at', title: 'From', unit: 'time' as const },
+    ...chart.series.map(({ label }, order) => ({ key: `s${order}`, title: label, unit })),
+    { key: 'total', title: 'All', unit },
+  ]
+  const rows = chart.intervals
+    .filter(({ total }) => total > 0)
+    .map(({ at, amounts, total }) => ({
+      at,
+      ...Object.fromEntries(amounts.map((amount, order) => [`s${order}`, amount > 0 ? amount : null])),
+      total,
+    }))
+  return { kind: 'table', columns, rows, empty: 'Nothing was paid yet.' }
 }
 
 const GROUPS = [
@@ -168,10 +176,6 @@ function ByModel({ turns }: { turns: readonly TimelineTurn[] }): ReactNode {
       </ul>
     </section>
   )
-}
-
-function tokensOf({ tokens }: TimelineTurn): number {
-  return tokens.input + tokens.output
 }
 
 function MostExpensive({ scope, turns }: { scope: RunScope; turns: readonly TimelineTurn[] }): ReactNode {

@@ -3,8 +3,7 @@ import type { TimelineMessage, TimelineRun } from '../../src/views/timeline/time
 import { buildSample } from '../../test/support/sample-timelines.ts'
 import { shortModel } from './agent-cards.tsx'
 import { allowedControls } from './allowed-controls.ts'
-import { costRows, modelRows } from './cost-rows.ts'
-import { axisStep, costChart, respondedTurns } from './cost-series.ts'
+import { spreadRows } from './cost-labels.tsx'
 import { eventLine } from './event-line.ts'
 import { ALL_MESSAGES, messageTypes, visibleMessages } from './message-filter.ts'
 import { wideBlocks } from './panel-tab.tsx'
@@ -80,36 +79,11 @@ describe('messages', () => {
   })
 })
 
-describe('cost', () => {
-  const turns = timeline.turns
-  const query = { lanes: timeline.lanes, unit: 'usd', group: 'agent', seq: null, until: Date.UTC(2030, 0, 1) } as const
-  const sum = (amounts: (number | null)[]) => amounts.reduce<number>((total, amount) => total + (amount ?? 0), 0)
-
-  test('WR15 the series add up to the cost of the run, by agent and by model, and never fall', () => {
-    const whole = sum(respondedTurns(turns, null).map(({ usd }) => usd))
-    for (const group of ['agent', 'model'] as const) {
-      const chart = costChart(turns, { ...query, group })
-      expect(chart.total).toBeCloseTo(whole)
-      for (const { values } of chart.series) {
-        expect(values).toHaveLength(chart.times.length)
-        expect(values).toEqual(values.toSorted((a, b) => a - b))
-      }
-    }
-    expect(sum(costRows(turns, timeline.lanes).map(({ usd }) => usd))).toBeCloseTo(sum(turns.map(({ usd }) => usd)))
-    expect(sum(modelRows(turns).map(({ share }) => share))).toBeCloseTo(1)
-  })
-
-  test('WR15 at an earlier event only the responses up to it count', () => {
-    const ordered = respondedTurns(turns, null)
-    const middle = ordered[Math.floor(ordered.length / 2)]?.responded_seq ?? 0
-    const earlier = respondedTurns(turns, middle)
-    expect(earlier.length).toBeLessThan(ordered.length)
-    expect(costChart(turns, { ...query, seq: middle }).total).toBeCloseTo(sum(earlier.map(({ usd }) => usd)))
-  })
-
-  test('the axis has a few round steps', () => {
-    expect([0, 0.6, 2.91, 1_280_000].map(axisStep)).toEqual([1, 0.2, 1, 500_000])
-  })
+test('names of areas stand near their areas without overlapping, the first one lowest', () => {
+  expect(spreadRows([200, 100, 30], { top: 16, bottom: 212 })).toEqual([200, 100, 30])
+  expect(spreadRows([205, 204, 203], { top: 16, bottom: 212 })).toEqual([205, 187, 169])
+  const crowded = spreadRows([20, 19, 18], { top: 16, bottom: 212 })
+  expect(crowded).toEqual([52, 34, 16])
 })
 
 describe('events', () => {

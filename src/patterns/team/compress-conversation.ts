@@ -1,11 +1,13 @@
 import { TEAM, USER } from '../../judgement/team/team-schema.ts'
 import type { Agent } from '../../kernel/agent.ts'
+import type { RequestConversation } from './sub-team-context.ts'
 import { findRequestMessage } from './sub-team-context.ts'
 import { SUMMARY_PROMPT } from './summary-prompt.ts'
 import { runSystemAgent } from './system-agent.ts'
 import type { TeamMessage } from './team-message.ts'
 import { formatTeamMessage, toUserMessage } from './team-message.ts'
-import type { TeamState } from './team-state.ts'
+import type { TeamPlan } from './team-plan.ts'
+import type { TeamRecord, TeamState } from './team-state.ts'
 import { contextLimitBytes } from './team-state.ts'
 
 /** The number of newest messages that are never summarized. */
@@ -23,9 +25,7 @@ export async function compressConversation(state: TeamState): Promise<void> {
   const { context, conversation, round } = state
   const { thread, messages } = conversation
   if (thread.bytes <= conversation.compressAtBytes) return
-  const older = messages.slice(0, -KEEP_RECENT)
-  const userMessages = userMessagesToKeep(older, state)
-  const replaced = older.filter((message) => !userMessages.includes(message))
+  const { replaced } = splitConversation(state)
   if (replaced.length < 2 || totalBytes(replaced) < thread.bytes * MIN_SAVING) return
   const key = `round/${round}/compress`
   const before = thread.bytes
@@ -43,14 +43,32 @@ export async function compressConversation(state: TeamState): Promise<void> {
     context.emit(key, 'team:compress', { round, before, after: before, messages: 0, error })
     return
   }
-  const kept = [...userMessages, summaryMessage(state, result.text), ...messages.slice(-KEEP_RECENT)]
-  messages.splice(0, messages.length, ...kept)
-  thread.replace(kept.map(toUserMessage))
+  const shortened = summarizedMessages(state, summaryMessage(state.record, result.text))
+  messages.splice(0, messages.length, ...shortened)
+  thread.replace(shortened.map(toUserMessage))
   conversation.compressAtBytes = Math.max(conversation.compressAtBytes, thread.bytes * 2)
   context.emit(key, 'team:compress', { round, before, after: thread.bytes, messages: replaced.length })
 }
 
-function summaryMessage({ record: { handoffs, artifacts } }: TeamState, summary: string): TeamMessage {
+/** The conversation after a summary: user messages, the summary, and the newest messages. */
+export function summarizedMessages(
+  state: RequestConversation & { plan: Pick<TeamPlan, 'team'> },
+  summary: TeamMessage,
+): TeamMessage[] {
+  return [...splitConversation(state).kept, summary, ...state.conversation.messages.slice(-KEEP_RECENT)]
+}
+
+/** The older messages: those that a summary keeps, and those that it replaces. */
+function splitConversation(state: RequestConversation & { plan: Pick<TeamPlan, 'team'> }) {
+  const older = state.conversation.messages.slice(0, -KEEP_RECENT)
+  const kept = userMessagesToKeep(older, { request: findRequestMessage(state), plan: state.plan })
+  return { kept, replaced: older.filter((message) => !kept.includes(message)) }
+}
+
+export function summaryMessage(
+  { handoffs, artifacts }: Pick<TeamRecord, 'handoffs' | 'artifacts'>,
+  summary: string,
+): TeamMessage {
   const decisions = handoffs.map(
     ({ round, from, to, handoff_reason }) => `${round}: ${from} → ${to ?? 'nobody'}: ${handoff_reason}`,
   )
@@ -58,10 +76,12 @@ function summaryMessage({ record: { handoffs, artifacts } }: TeamState, summary:
 }
 
 /** The request and the newest user messages up to `USER_SHARE`. A summary would keep the first request and lose later ones. */
-function userMessagesToKeep(older: readonly TeamMessage[], state: TeamState): TeamMessage[] {
-  const request = findRequestMessage(state)
+function userMessagesToKeep(
+  older: readonly TeamMessage[],
+  { request, plan }: { request: TeamMessage | undefined; plan: Pick<TeamPlan, 'team'> },
+): TeamMessage[] {
   const kept = new Set<TeamMessage>()
-  let remainingBytes = contextLimitBytes(state.plan) * USER_SHARE
+  let remainingBytes = contextLimitBytes(plan) * USER_SHARE
   for (const message of older.filter(({ from }) => from === USER).reverse()) {
     remainingBytes -= totalBytes([message])
     if (remainingBytes > 0 || kept.size === 0 || message === request) kept.add(message)

@@ -5,12 +5,13 @@ import { synchronisationReason } from '../../judgement/team/synchronisation.ts'
 import { PREVIOUS_AGENT, USER } from '../../judgement/team/team-schema.ts'
 import type { HandoffSource, HandoffTrace } from './events.ts'
 import { askUntilValid, parseHumanChoice } from './human-questions.ts'
-import type { TurnFailure, TurnResult } from './member-turn.ts'
+import type { TurnResult } from './member-turn.ts'
 import { judgeConditions } from './router.ts'
 import type { RouterRequest } from './router-prompt.ts'
 import type { TeamMessage } from './team-message.ts'
 import type { TeamState } from './team-state.ts'
 import { resolvePreviousAgent, updateSystemVariables } from './team-state.ts'
+import type { TurnFailure } from './turn-message.ts'
 
 /** The target of a handoff: a member, the user, or `null` to end the team. */
 export interface HandoffDecision {

@@ -6,14 +6,13 @@ import type { Agent } from '../../kernel/agent.ts'
 import { isResumableFailure } from '../../kernel/resumable-failure.ts'
 import { dropOldestAttachments } from './carried-attachments.ts'
 import { memberInstructions } from './member-prompt.ts'
-import type { SingleMember, TurnFailure, TurnRequest, TurnResult } from './member-turn.ts'
+import type { SingleMember, TurnRequest, TurnResult } from './member-turn.ts'
 import {
   addSpentTokens,
   emptyTurnResult,
   recordTurn,
   runMemberTurn,
   toFailedTurn,
-  toTeamMessage,
   writtenArtifacts,
 } from './member-turn.ts'
 import { createPartialOutputHolder, keepAnswersOfCancelledGroup, keepContributions } from './partial-sub-run.ts'
@@ -23,6 +22,8 @@ import { formatTeamMessage } from './team-message.ts'
 import type { TeamMember } from './team-plan.ts'
 import type { TeamState } from './team-state.ts'
 import { recordTurnEnd, recordTurnStart } from './team-state.ts'
+import type { TurnFailure } from './turn-message.ts'
+import { toTeamMessage } from './turn-message.ts'
 
 /** Runs the turn of a group: its members in parallel, or one answer synthesized from theirs. */
 export async function runGroupTurn(state: TeamState, group: TeamGroup, request: TurnRequest): Promise<TurnResult> {

@@ -57,12 +57,18 @@ export async function askForMessage(
   let current = question
   for (let attempt = 1; ; attempt++) {
     const answer = await context.ask(attempt === 1 ? key : `${key}/${attempt}`, current)
-    const text = answerText(answer)
-    if (text === undefined) return undefined
-    const attachments = parseAnswerAttachments(answer)
-    if (typeof attachments !== 'string') return toPersonMessage({ text, attachments })
-    current = { ...question, question: `The answer was not delivered: ${attachments}. ${question.question}` }
+    const message = parseAnswerMessage(answer)
+    if (typeof message !== 'string') return message
+    current = { ...question, question: `The answer was not delivered: ${message}. ${question.question}` }
   }
+}
+
+/** The message of an answer, `undefined` for an empty answer or `stop`, or the reason why its files cannot be attached. */
+export function parseAnswerMessage(answer: unknown): PersonMessage | string | undefined {
+  const text = answerText(answer)
+  if (text === undefined) return undefined
+  const attachments = parseAnswerAttachments(answer)
+  return typeof attachments === 'string' ? attachments : toPersonMessage({ text, attachments })
 }
 
 /** The attachments of an answer, or the reason why they are invalid: programs answer gates without a check. */

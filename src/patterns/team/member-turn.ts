@@ -1,22 +1,19 @@
-import type { ErrorRecord } from '../../errors.ts'
-import { TroupeError, toTroupeError } from '../../errors.ts'
+import { toTroupeError } from '../../errors.ts'
 import type { VariableValue } from '../../judgement/condition/condition-tree.ts'
 import type { ConditionVerdict } from '../../judgement/team/handoff-routing.ts'
-import type { StopReason } from '../../kernel/event.ts'
 import { isFatal } from '../../kernel/journal/fatal-error.ts'
 import { stopReasonFrom } from '../../kernel/session/budget.ts'
-import type { SessionResult } from '../../kernel/session-result.ts'
-import { withChanges } from '../../kernel/session-result.ts'
 import { askHuman } from './human-questions.ts'
 import type { TeamOutput } from './input.ts'
 import type { MemberProfile } from './member-prompt.ts'
-import { isExampleResponse } from './member-prompt.ts'
 import { createPartialOutputHolder, keepSubTeamOutput } from './partial-sub-run.ts'
 import { subTeamMessages, subTeamPath } from './sub-team-context.ts'
 import type { TeamMessage } from './team-message.ts'
 import type { TeamMember } from './team-plan.ts'
 import type { TeamState } from './team-state.ts'
 import { appendMessage, recordTurnEnd, recordTurnStart, setVariable } from './team-state.ts'
+import type { TurnFailure } from './turn-message.ts'
+import { toAgentMessage, toTeamMessage } from './turn-message.ts'
 import { parseTurnOutput, turnOutputSchema } from './turn-output.ts'
 
 /** The result of one turn, before the handoff is decided. */
@@ -36,15 +33,6 @@ export interface TurnResult {
 }
 
 export type FailedTurn = TurnResult & { failure: TurnFailure }
-
-export interface TurnFailure {
-  stop_reason: StopReason
-  error: ErrorRecord
-  /** Further failed steps that resume retries, besides the one of `error`. */
-  retry_keys?: readonly string[]
-  /** The members of a group that failed, while others answered. */
-  members?: readonly string[]
-}
 
 export type SingleMember = Exclude<TeamMember, { kind: 'group' }>
 
@@ -90,11 +78,9 @@ async function runAgentTurn(
   if (session.usage.calls === 1 && plan.sharesOneModel) thread.setTokenCount(session.usage.input)
   const turnOutput = parseTurnOutput(session.text, session.object, { conditions, outputs: profile.outputs })
   const { verdicts, variables, suggestedNext, problems } = turnOutput
-  const copied = wantsObject && isExampleResponse(turnOutput.text) ? copiedExampleFailure(name) : undefined
-  const text = copied ? '' : withChanges(turnOutput.text, session)
   const artifacts = writtenArtifacts(state, key)
-  const failure = session.status === 'completed' ? (copied ?? emptyAnswerFailure(name, session)) : failureFrom(session)
-  const message = toTeamMessage(state, { from: name, text, artifacts, ...partialStopReason(session) }, failure)
+  const answer = { agent: name, session, answer: turnOutput.text, wantsObject, artifacts }
+  const { text, message, failure } = toAgentMessage(state, answer)
   // Verdicts and variables of a failed turn may be incomplete: drop them.
   if (failure) return { ...emptyTurnResult(), text, messages: [message], artifacts, failure }
   const { stop_reason } = message
@@ -121,34 +107,6 @@ function missingVariables(
   return asked
     .filter((name) => !answered.has(name) && !Object.hasOwn(variables, name))
     .map((name) => `the answer does not set '${name}' (${outputs[name]}): conditions with it stay unknown`)
-}
-
-/** The `stop_reason` of a session that has an answer but did not finish its work. */
-function partialStopReason({ status, stop_reason }: SessionResult): Pick<TeamMessage, 'stop_reason'> {
-  return status === 'completed' && stop_reason !== 'completed' ? { stop_reason } : {}
-}
-
-/** Treats an empty answer as a failure: the rules would otherwise take it for completed work. */
-function emptyAnswerFailure(
-  name: string,
-  { empty_response_key: step, stop_reason }: SessionResult,
-): TurnFailure | undefined {
-  if (step === undefined) return undefined
-  const error = new TroupeError('model_invalid_response', `${name} gave an empty answer (stop_reason ${stop_reason})`, {
-    hint: 'resume to request the final answer again; for more turns raise `max_turns` of the agent or `limits.turns`',
-    step,
-  })
-  return { stop_reason, error: error.toJSON() }
-}
-
-/** Treats the copied example of the prompt as a failure, like an empty answer: it would pass for the work of the member. */
-function copiedExampleFailure(name: string): TurnFailure {
-  const error = new TroupeError(
-    'model_invalid_response',
-    `${name} copied the example of its prompt instead of an answer`,
-    { hint: 'choose another `model` for this member, or a handoff without a condition in words' },
-  )
-  return { stop_reason: 'failed', error: error.toJSON() }
 }
 
 async function runHumanTurn(
@@ -246,22 +204,4 @@ export function emptyTurnResult(): TurnResult {
 
 export function writtenArtifacts({ context }: TeamState, key: string): string[] {
   return context.artifactsUnder(key).map(({ name, version }) => `${name}@${version}`)
-}
-
-export function toTeamMessage({ round }: TeamState, message: TeamMessage, failure?: TurnFailure): TeamMessage {
-  const { from, text, artifacts, stop_reason } = message
-  return {
-    from,
-    round,
-    ...(text === undefined ? undefined : { text }),
-    ...(stop_reason === undefined ? undefined : { stop_reason }),
-    ...(failure ? { error: failure.error.message } : undefined),
-    ...(artifacts ? { artifacts } : undefined),
-  }
-}
-
-export function failureFrom({ agent, stop_reason, error }: SessionResult): TurnFailure {
-  const message = `the session of ${agent} ended with stop_reason ${stop_reason}`
-  const fallback = () => new TroupeError('internal', message, { hint: 'resume the run to repeat it' }).toJSON()
-  return { stop_reason, error: error ?? fallback() }
 }

@@ -1,5 +1,7 @@
+import type { Team } from '../../judgement/team/team-schema.ts'
 import { USER } from '../../judgement/team/team-schema.ts'
 import { dropOldestAttachments } from './carried-attachments.ts'
+import type { TeamRunInput } from './input.ts'
 import { MAX_PRIOR_MESSAGES } from './input.ts'
 import type { TeamMessage } from './team-message.ts'
 import type { TeamState } from './team-state.ts'
@@ -13,8 +15,14 @@ import { appendMessage } from './team-state.ts'
 /** The number of latest member messages that are passed along. */
 const MAX_RECENT_MESSAGES = 6
 
+/** A conversation and the request that it is about. */
+export interface RequestConversation {
+  conversation: { messages: readonly TeamMessage[] }
+  input: Pick<TeamRunInput, 'message' | 'attachments'>
+}
+
 /** The latest member messages and all user messages except the request, in order. */
-export function inheritedMessages(state: TeamState): TeamMessage[] {
+export function inheritedMessages(state: RequestConversation): TeamMessage[] {
   const { messages } = state.conversation
   const request = findRequestMessage(state)
   const recent = new Set(messages.filter(({ from }) => from !== USER).slice(-MAX_RECENT_MESSAGES))
@@ -24,14 +32,14 @@ export function inheritedMessages(state: TeamState): TeamMessage[] {
 }
 
 /** The message with the request of the run. */
-export function findRequestMessage({ conversation, input }: TeamState): TeamMessage | undefined {
+export function findRequestMessage({ conversation, input }: RequestConversation): TeamMessage | undefined {
   return conversation.messages.findLast(
     ({ from, round, text }) => from === USER && round === undefined && text === input.message,
   )
 }
 
 /** The inherited messages with qualified author names, since members of the sub-team can have the same names. */
-export function subTeamMessages(state: TeamState) {
+export function subTeamMessages(state: RequestConversation & { plan: { team: Pick<Team, 'name'> } }) {
   const { name: team } = state.plan.team
   const { attachments = [] } = state.input
   const before = dropOldestAttachments(inheritedMessages(state), attachments).map(

@@ -82,7 +82,7 @@ const BYTES_PER_TOKEN = 4
 const DEFAULT_CONTEXT_TOKENS = 100_000
 
 /** `limits.context_tokens` of the team in bytes. */
-export function contextLimitBytes({ team }: TeamPlan): number {
+export function contextLimitBytes({ team }: Pick<TeamPlan, 'team'>): number {
   return (team.limits.context_tokens ?? DEFAULT_CONTEXT_TOKENS) * BYTES_PER_TOKEN
 }
 

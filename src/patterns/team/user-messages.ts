@@ -2,12 +2,12 @@ import { USER } from '../../judgement/team/team-schema.ts'
 import type { HandoffDecision } from './decide-handoff.ts'
 import { decideHandoff, handoffByPerson } from './decide-handoff.ts'
 import type { PersonMessage } from './human-questions.ts'
-import type { TurnFailure } from './member-turn.ts'
 import { emptyTurnResult } from './member-turn.ts'
 import { recordHandoff, recordHandoffTarget, recordMessages } from './team-history.ts'
 import type { TeamMessage } from './team-message.ts'
 import type { TeamState } from './team-state.ts'
 import { appendMessage, resetAfterUserMessage, resetLoopDetection } from './team-state.ts'
+import type { TurnFailure } from './turn-message.ts'
 
 interface UserMessages {
   key: string

@@ -11,11 +11,10 @@ export function sharedThread(scope: DetailScope, open: EventOf<'session:open'>):
 
 function rebuiltThread({ events, options }: DetailScope, open: EventOf<'session:open'>): Thread | undefined {
   const { length = 0, hash } = open.data.thread ?? {}
-  const before = events.filter(({ seq }) => seq < open.seq)
   for (const { view } of options.views ?? []) {
     if (!view.sharedMessages) continue
     const thread = new Thread()
-    for (const message of view.sharedMessages(before).slice(0, length)) thread.add(message)
+    for (const message of view.sharedMessages(events, open).slice(0, length)) thread.add(message)
     if (thread.hash === hash) return thread
   }
   return undefined

@@ -15,7 +15,7 @@ const contribution = (agent: string, more: Partial<Contribution> = {}): Contribu
   status: 'completed',
   ...more,
 })
-const history = { cases: [], records: new Map() }
+const history = { cases: [], records: new Map(), votes: [] }
 
 describe('votes', () => {
   test('CO66 an agent can have the name of an object property', async () => {

@@ -12,5 +12,7 @@ export const outcomeOutput = z.object({
   of_run: z.string(),
   correct: z.boolean(),
   agreement_score: z.number().nullable(),
-  voices: z.array(z.object({ agent: z.string(), role: z.string(), right: z.boolean() })),
+  voices: z.array(
+    z.object({ agent: z.string(), role: z.string(), right: z.boolean(), confidence: z.number().optional() }),
+  ),
 })

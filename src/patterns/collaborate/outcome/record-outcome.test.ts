@@ -22,9 +22,9 @@ describe('recording an outcome', () => {
       correct: true,
       agreement_score: 2 / 3,
       voices: [
-        { agent: 'a', role: 'a', right: true },
-        { agent: 'b', role: 'b', right: true },
-        { agent: 'c', role: 'c', right: false },
+        { agent: 'a', role: 'a', right: true, confidence: 0.8 },
+        { agent: 'b', role: 'b', right: true, confidence: 0.8 },
+        { agent: 'c', role: 'c', right: false, confidence: 0.8 },
       ],
     })
   })
@@ -78,9 +78,9 @@ describe('recording an outcome', () => {
       correct: true,
       agreement_score: null,
       voices: [
-        { agent: 'a', role: 'a', right: false },
-        { agent: 'b', role: 'b', right: true },
-        { agent: 'c', role: 'c', right: false },
+        { agent: 'a', role: 'a', right: false, confidence: 0.8 },
+        { agent: 'b', role: 'b', right: true, confidence: 0.8 },
+        { agent: 'c', role: 'c', right: false, confidence: 0.1 },
       ],
     })
   })

@@ -104,7 +104,11 @@ function outcomeFromVerdict(past: PastCollaboration, correct: boolean): OutcomeF
   // Dissenters from a wrong answer may be wrong too, so they are left out.
   const known = votersFrom(past).filter(({ agent }) => (correct && supporters.length > 0) || supporters.includes(agent))
   const isRight = (agent: string) => correct && supporters.includes(agent)
-  return { correct, voices: known.map(({ agent, role }) => ({ agent, role, right: isRight(agent) })) }
+  return { correct, voices: known.map((voter) => toVoice(voter, isRight(voter.agent))) }
+}
+
+function toVoice({ agent, role, confidence }: Contribution, right: boolean): OutcomeOutput['voices'][number] {
+  return { agent, role, right, ...(confidence === null ? undefined : { confidence }) }
 }
 
 /** The collaboration's own finding, if the right answer is literally one of its recommendations. */
@@ -138,9 +142,9 @@ async function outcomeFromAnswer(
   const open = [...texts.filter((_, index) => known[index] === undefined), ...ruling]
   const compared = await compareToReference(context, [answer, ...open], { key: 'answer', judge })
   const comparisons = [...known, ...ruling.map(() => undefined)].map((each) => each ?? compared.shift() ?? 'unclear')
-  const voices = voters.flatMap(({ agent, role }, index) => {
+  const voices = voters.flatMap((voter, index) => {
     const comparison = comparisons[index]
-    return comparison === undefined || comparison === 'unclear' ? [] : [{ agent, role, right: comparison === 'same' }]
+    return comparison === undefined || comparison === 'unclear' ? [] : [toVoice(voter, comparison === 'same')]
   })
   const supporters = answerSupporters(past)
   const followed = past.ruling

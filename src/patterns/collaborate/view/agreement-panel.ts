@@ -6,6 +6,7 @@ import type { AgreementView, ClusterView, ContributionView } from './agreement-v
 import { agreementViewFrom } from './agreement-view.ts'
 import type { CollaborationView, CollaborationViews } from './collaboration-view.ts'
 import { enclosingCollaboration } from './collaboration-view.ts'
+import { calibrationBlocks, standpointBlocks } from './standpoints.ts'
 import { isAgreed, isCertainlyDifferent, shownShare, winningCluster } from './winning-position.ts'
 
 /* The agreement of a collaboration as a panel: positions with their shares, dissent, scores and contributions. */
@@ -31,6 +32,8 @@ function agreementBlocks(agreement: AgreementView, input: unknown): PanelBlock[]
     { kind: 'facts', title: 'Result', facts: [resultFact(agreement), ...consensusFacts(agreement, input)] },
     ...(result ? [{ kind: 'text' as const, title: 'Answer', text: result }] : []),
     ...positionBlocks(agreement),
+    ...standpointBlocks(agreement),
+    ...calibrationBlocks(agreement),
     ...dissentBlocks(agreement),
     ...disagreementBlocks(agreement),
     ...scoreBlocks(agreement),

@@ -63,7 +63,10 @@ export const eventPage = z.strictObject({
 
 const block = z
   .looseObject({
-    kind: z.enum(['facts', 'text', 'code', 'table', 'steps', 'shares', 'graph', 'matrix', 'messages', 'diff', 'json']),
+    kind: z.enum([
+      ...(['facts', 'text', 'code', 'table', 'steps', 'shares', 'positions', 'calibration'] as const),
+      ...(['graph', 'matrix', 'messages', 'diff', 'json'] as const),
+    ]),
     title: text.optional(),
   })
   .describe('A part of a page, by its kind.')

@@ -1,4 +1,4 @@
-import type { TimelineLane, TimelineTurn } from '../../src/views/timeline/timeline.ts'
+import type { TimelineLane, TimelineTurn } from './timeline/timeline.ts'
 
 export type CostRow = {
   agent: string
@@ -13,7 +13,7 @@ export type CostRow = {
 
 /** One row per agent, the most expensive first. */
 export function costRows(turns: readonly TimelineTurn[], lanes: readonly TimelineLane[]): CostRow[] {
-  const whole = sum(turns, knownUsd) || 1
+  const shareOf = shares(turns)
   const byLane = Map.groupBy(turns, ({ lane }) => lane)
   const rows = lanes.flatMap((lane): CostRow[] => {
     const own = byLane.get(lane.id)
@@ -27,7 +27,7 @@ export function costRows(turns: readonly TimelineTurn[], lanes: readonly Timelin
         cached: sum(own, ({ tokens }) => tokens.cached),
         output: sum(own, ({ tokens }) => tokens.output),
         usd: own.some(({ usd }) => usd === null) ? null : sum(own, knownUsd),
-        share: sum(own, knownUsd) / whole,
+        share: shareOf(own),
       },
     ]
   })
@@ -42,14 +42,25 @@ export interface ModelCost {
 }
 
 export function modelRows(turns: readonly TimelineTurn[]): ModelCost[] {
-  const whole = sum(turns, knownUsd) || 1
+  const shareOf = shares(turns)
   const rows = [...Map.groupBy(turns, ({ model }) => model)].map(([model, own]) => ({
     model,
     usd: own.some(({ usd }) => usd === null) ? null : sum(own, knownUsd),
-    share: sum(own, knownUsd) / whole,
-    tokens: sum(own, ({ tokens }) => tokens.input + tokens.output),
+    share: shareOf(own),
+    tokens: sum(own, tokensOf),
   }))
   return rows.toSorted((a, b) => b.share - a.share || b.tokens - a.tokens)
+}
+
+/** The share of the cost; without any known price, of the tokens. */
+function shares(turns: readonly TimelineTurn[]): (own: readonly TimelineTurn[]) => number {
+  const amount = turns.some(({ usd }) => usd !== null && usd > 0) ? knownUsd : tokensOf
+  const whole = sum(turns, amount) || 1
+  return (own) => sum(own, amount) / whole
+}
+
+function tokensOf({ tokens }: TimelineTurn): number {
+  return tokens.input + tokens.output
 }
 
 function knownUsd({ usd }: TimelineTurn): number {
