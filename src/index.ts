@@ -107,7 +107,7 @@ export type { RateLimiter } from './kernel/rate-limiter.ts'
 export type { Redactor } from './kernel/redactor.ts'
 export type { PatternReport, ReportColumn, ReportFigures, ReportGroup } from './kernel/report.ts'
 export type { RunContextData, RunMetadata } from './kernel/run-metadata.ts'
-export type { HostProgram, NeedKind, NeedsReport, PartName, RunNeeds } from './kernel/run-needs.ts'
+export type { HostProgram, ModelChange, NeedKind, NeedsReport, PartName, RunNeeds } from './kernel/run-needs.ts'
 export type { SteerAction } from './kernel/steer-action.ts'
 export type {
   ColumnCondition,
@@ -168,7 +168,7 @@ export type {
   Queries,
   RunQuery,
   SessionQuery,
-  StoreReport,
+  StoreStatus,
 } from './runtime/queries.ts'
 export { readAttachment } from './runtime/read-attachment.ts'
 export type { Report, ReportQuery } from './runtime/report-query.ts'

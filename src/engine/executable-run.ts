@@ -9,7 +9,7 @@ import { requirePattern } from '../kernel/run-input.ts'
 import { requireNeeds } from '../kernel/run-needs.ts'
 import type { RunRow, Store } from '../store/store.ts'
 import { applyForkToPorts } from './fork-changes.ts'
-import { needsReportFrom, readNeedsEvents } from './needs-report.ts'
+import { needsReportFrom, readNeedsEvents, rolesOfOwnModel } from './needs-report.ts'
 import { assertSameWorkspace, requireRunStart } from './run-history.ts'
 
 export interface ExecutableRun {
@@ -27,7 +27,16 @@ export function requireExecutable(events: readonly Event[], head: number, ports:
   assertSameWorkspace(start.workspace, ports.workspace)
   requireNeeds(events[0]?.run_id ?? '', needsReportFrom(events, ports.host.provided))
   const pattern = requirePattern(ports.patterns, start.pattern)
-  return { ports: withRecordedAgents(applyForkToPorts(ports, start), events), pattern }
+  return { ports: withRunModel(withRecordedAgents(applyForkToPorts(ports, start), events), events, start), pattern }
+}
+
+/** A run keeps its own model: agents of the roles that stood for it use it in every process, also without `--model`. */
+function withRunModel(ports: Ports, events: readonly Event[], { model }: RunStart): Ports {
+  const { models, host } = ports
+  const isOther = (role: string) => host.provided.models?.find(({ name }) => name === role)?.hash !== model
+  const roles = host.provided.models ? rolesOfOwnModel(events).filter(isOther) : []
+  if (model === undefined || roles.length === 0 || !models.withRoles) return ports
+  return { ...ports, models: models.withRoles(Object.fromEntries(roles.map((role) => [role, model]))) }
 }
 
 /**

@@ -20,7 +20,7 @@ import type { Committer } from './group-commit.ts'
 import type { HeldLease } from './held-lease.ts'
 import { LEASE_MS } from './held-lease.ts'
 import { lostRequestTimes } from './lost-request-times.ts'
-import { firstAttemptNeeds } from './needs-report.ts'
+import { firstAttemptNeeds, modelChanges } from './needs-report.ts'
 import { reopenRun } from './reopen-run.ts'
 import { markFolder } from './request-marks.ts'
 import { cancelledError, executePattern } from './run-end.ts'
@@ -193,7 +193,12 @@ export class RunAttempt {
     execution.onParkable = () => this.#parkable.resolve('parkable')
     execution.ensureLease = () => this.#ensureLease()
     if (this.#pausing) execution.pause()
-    journal.append('run:attempt', { epoch: lease.epoch, owner, ...firstAttemptNeeds(events, ports.host) })
+    journal.append('run:attempt', {
+      epoch: lease.epoch,
+      owner,
+      ...firstAttemptNeeds(events, ports.host),
+      ...modelChanges(events, recorded, ports.host),
+    })
     settleLostModelCalls(
       execution,
       lostRequestTimes(events, { lease, world: ports.world, folder: markFolder(this.#deps.store) }),

@@ -10,7 +10,7 @@ import type { ModelEnd, ModelError } from './model-event.ts'
 import type { PlanEntry } from './performer.ts'
 import type { SessionWorktree, WorktreeResult } from './repository.ts'
 import type { RunContextData } from './run-metadata.ts'
-import type { RunNeeds } from './run-needs.ts'
+import type { ModelChange, RunNeeds } from './run-needs.ts'
 import type { QueuePlace } from './session/session-queue.ts'
 import type { SteeringCommand } from './steer-action.ts'
 import type { ToolCategory, ToolKind, ToolProgress } from './tool.ts'
@@ -237,8 +237,11 @@ export interface LimitHit {
 /** The data of the kernel's events. Names given by the specifications are kept verbatim. */
 export interface EventData {
   'run:start': RunStart
-  /** `needs` if this process, the first to execute the run, provides other parts than the one that started it. */
-  'run:attempt': { epoch: number; owner: string; needs?: RunNeeds }
+  /**
+   * `needs` if this process, the first to execute the run, provides other parts than the one that started it; `models` if it uses other models
+   * than the attempts before.
+   */
+  'run:attempt': { epoch: number; owner: string; needs?: RunNeeds; models?: ModelChange[] }
   'run:reopen': { key: string | null; additional_keys?: string[]; limits: Limits; force?: true }
   'run:park': { gates: string[] }
   'run:interrupt': { reason: string }

@@ -195,6 +195,8 @@ export interface Models {
   fallbacks?(name: string | undefined): readonly string[]
   /** Settings of all requests to a model; those of an agent take precedence. */
   settings?(model: string): SamplingSettings | undefined
+  /** The same models with other ones for some roles. */
+  withRoles?(models: Readonly<Record<string, string>>): Models
 }
 
 export function textFrom(message: { content: readonly { type: string }[] } | undefined): string {

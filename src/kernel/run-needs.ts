@@ -71,6 +71,16 @@ export interface NeedsReport {
   readonly started_by: HostProgram | null
 }
 
+/** A model that a resumed run uses instead of the one that it used before: the process that resumes it has another one for the role. */
+export interface ModelChange {
+  /** `fast`, `general` or `reasoning`; `default` for agents that name no model, if that is not the model of `general`. */
+  readonly role: string
+  readonly from: string
+  readonly to: string
+  /** The agents that are at work in the run and sent their last request to `from`. */
+  readonly agents: readonly string[]
+}
+
 const NO_NEEDS: NeedsReport = Object.freeze({ missing: [], unused: [], changed: [], started_by: null })
 const reports = new WeakMap<RunNeeds, WeakMap<HostParts, NeedsReport>>()
 
@@ -111,11 +121,36 @@ function compareKind(
   // A resolver of the program or a cassette knows its models only when they are requested.
   if (kind === 'models' && !provided) return NO_NEEDS
   const hashes = new Map((provided ?? []).map(({ name, hash }) => [name, hash]))
+  if (kind === 'models') addDefaultModel(hashes)
   const toPartName = ({ name }: NeededPart) => ({ kind, name })
+  const missing = needed.filter(({ name }) => !hashes.has(name))
+  const names = new Set(missing.map(({ name }) => name))
   return {
-    missing: needed.filter(({ name }) => !hashes.has(name)).map(toPartName),
+    // A role is not reported besides the missing model that it stands for.
+    missing: missing.filter(({ hash }) => kind !== 'models' || hash === undefined || !names.has(hash)).map(toPartName),
     changed: needed.filter(({ name, hash }) => hashes.has(name) && hashes.get(name) !== hash).map(toPartName),
   }
+}
+
+/** The model of agents that name none is listed only where it is not that of `general`. */
+function addDefaultModel(models: Map<string, string | undefined>): void {
+  const general = models.get('general')
+  if (general !== undefined && !models.has('default')) models.set('default', general)
+}
+
+/** The models of `used`, by role, that are others in a process with these parts. */
+export function changedModels(
+  used: ReadonlyMap<string, string | undefined>,
+  { models = [] }: HostParts,
+): Omit<ModelChange, 'agents'>[] {
+  const [before, now] = [new Map(used), new Map(models.map(({ name, hash }) => [name, hash]))]
+  for (const each of [before, now]) addDefaultModel(each)
+  const changes = [...before].flatMap(([role, from]) => {
+    const to = now.get(role)
+    return from === undefined || to === undefined || to === from ? [] : { role, from, to }
+  })
+  const general = changes.find(({ role }) => role === 'general')
+  return changes.filter(({ role, from, to }) => role !== 'default' || from !== general?.from || to !== general.to)
 }
 
 /** A hook with a name must be there under that name; of those without, only the number at each hook point is known. */

@@ -70,6 +70,7 @@ export function createModelRegistry(options: ModelRegistryOptions): ModelRegistr
     isConfigured: (name) => isConfiguredModel(name, { ...directory, customNames: [...customModels.keys()] }),
     fallbacks: (name) => modelNames(name).slice(1),
     settings: (model) => (options.settings ? settingsFor(options.settings, model) : undefined),
+    withRoles: (models) => createModelRegistry({ ...options, config: { ...options.config, ...models } }),
   }
 }
 

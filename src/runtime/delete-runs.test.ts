@@ -55,7 +55,7 @@ test('P40 prune deletes runs that ended long ago, keeps failed ones if asked, an
   expect(await runIds(troupe)).toEqual([young.run_id, failed.run_id])
   expect(await troupe.prune({ max_age_days: 30 })).toMatchObject({ run_ids: [failed.run_id] })
   await expect(troupe.prune({ max_age_days: -1 })).rejects.toMatchObject({ code: 'invalid_input' })
-  expect(await troupe.checkStore()).toMatchObject({ problems: [] })
+  expect(await troupe.verify()).toMatchObject({ findings: [] })
 })
 
 test('P40 an old run whose session a newer run continues is kept, and the newer run still works', async () => {

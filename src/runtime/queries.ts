@@ -1,3 +1,4 @@
+import type { ErrorRecord } from '../errors.ts'
 import { TroupeError, unknownNameError } from '../errors.ts'
 import type { Event, Status } from '../kernel/event.ts'
 import type { Row, TableQuery } from '../kernel/table.ts'
@@ -42,17 +43,17 @@ export interface GateQuery extends PageRequest {
 /** An artifact without its content. */
 export type ArtifactSummary = Omit<ArtifactRow, 'content'>
 
-export interface StoreReport {
+export interface StoreStatus {
   /** A path, an address, or `memory`. */
   location: string
-  /** Empty if the store is undamaged. */
-  problems: string[]
+  /** Set if the newest commits are gone, such as with a write-ahead log that was not copied: the store is only read until `acceptLoss`. */
+  loss: ErrorRecord | null
 }
 
 /** Care for the store as a whole. */
 export interface StoreCare {
-  /** Checks the files of the store for damage. `verify` finds more. */
-  checkStore(): Promise<StoreReport>
+  /** The state in which the store was opened. Reads nothing: `verify` looks for damage. */
+  storeStatus(): StoreStatus
   /**
    * Checks every journal with all that is derived from it, or one run: sequence and hash chain of the events, long values, rows of runs,
    * sessions, questions and artifacts, words for search, forks, commands. Executes nothing and changes nothing.
@@ -112,10 +113,7 @@ export function createQueries(store: Store, project: string, prepareTables: () =
     getSession: (session_id) => requireSession(scope, session_id),
     getGate: (gate_id) => requireGate(store, project, gate_id),
     getArtifact: (run_id, name, version) => requireArtifact(scope, run_id, { name, version }),
-    checkStore: async () => {
-      const problems = await store.checkIntegrity()
-      return { location: store.location, problems: problems.map(({ message }) => message) }
-    },
+    storeStatus: () => ({ location: store.location, loss: store.loss?.toJSON() ?? null }),
     verify: async (run_id) => (await import('./verify-store.ts')).verifyStore(store, project, run_id),
     acceptLoss: async () => store.acceptLoss?.(),
     backUpStore: async (file) => {

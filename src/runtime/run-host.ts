@@ -9,7 +9,7 @@ import type { Pattern } from '../kernel/pattern.ts'
 import type { Roster } from '../kernel/roster.ts'
 import type { HostParts, HostProgram, NeededPart, RunHost, RunNeeds } from '../kernel/run-needs.ts'
 import type { Tool } from '../kernel/tool.ts'
-import { detectModels } from '../models/detect.ts'
+import { bareModelCandidates, detectModels } from '../models/detect.ts'
 import { toJsonSchema } from '../schema/schema.ts'
 import type { Schema } from '../schema/standard-schema.ts'
 import { addProtectedPaths, pathsInWorkspace } from '../tools/files/run-protection.ts'
@@ -49,10 +49,12 @@ export function createRunHost(source: HostSource): RunHost {
   }
 }
 
-/** Roles that stand for a model of the program are listed as that model; `run:start` has the run's own model. */
+/** The run's own model may be written without its provider: roles that stand for it are listed as `run:start` names it. */
 function runNeeds(provided: HostParts, model: string | undefined): RunNeeds | undefined {
-  const own = new Set(provided.models?.map(({ name, hash }) => (hash === undefined ? name : undefined)))
-  const models = provided.models?.filter(({ hash }) => hash === undefined || (hash !== model && !own.has(hash)))
+  const own = model === undefined ? [] : bareModelCandidates(model, detectModels(process.env).found)
+  const models = provided.models?.map((part) =>
+    model !== undefined && part.hash !== undefined && own.includes(part.hash) ? { ...part, hash: model } : part,
+  )
   const needed = Object.entries({ ...provided, models }).filter(([, parts]) => parts && parts.length > 0)
   return needed.length === 0 ? undefined : { started_by: thisProgram(), ...Object.fromEntries(needed) }
 }
@@ -128,12 +130,15 @@ function modelParts({ model, models, cassette }: TroupeOptions): Pick<HostParts,
   if (models?.resolver || (cassette && 'replay' in cassette)) return {}
   const own = [...(models?.custom ?? []), ...(typeof model === 'object' ? [model] : [])].map(({ name }) => name)
   const fallback = typeof model === 'object' ? model.name : model
-  const { roles } = detectModels(process.env, {
+  const { roles, found } = detectModels(process.env, {
     ...models?.config,
     ...(fallback === undefined ? undefined : { model: fallback }),
   })
   const byRole = Object.entries(roles).map(([role, choice]) => ({ name: role, hash: choice.model }))
-  return { models: [...own.map((name) => ({ name })), ...byRole] }
+  // The model of agents that name none, unless it is that of `general`.
+  const isGeneral = (name: string) => [name, ...bareModelCandidates(name, found)].includes(roles.general?.model ?? '')
+  const byDefault = fallback === undefined || isGeneral(fallback) ? [] : [{ name: 'default', hash: fallback }]
+  return { models: [...own.map((name) => ({ name })), ...byRole, ...byDefault] }
 }
 
 function hashOf(value: unknown): string {

@@ -124,7 +124,7 @@ test('ND1 `run:start` records the parts of the host by name and hash, without se
     servers: [part('issues'), part('files')],
     patterns: [part('review')],
     agents: [part('lead'), part('coder')],
-    models: [{ name: 'function' }],
+    models: [{ name: 'function' }, ...['fast', 'general', 'reasoning'].map((name) => ({ name, hash: 'function' }))],
   })
   expect(JSON.stringify(needs)).not.toContain('s3cret')
 })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { runCommand } from '../../test/support/command-run.ts'
 import { agent, functionModel } from '../../test/support/test-troupe.ts'
 import type { Troupe, VerifyFinding } from '../index.ts'
 import { createTroupe, defineTool } from '../index.ts'
@@ -68,6 +69,15 @@ async function findings(path: string, run_id?: string): Promise<VerifyFinding[]>
   return report.findings
 }
 
+/** The check of the store by `troupe doctor`. */
+async function doctorCheck(path: string): Promise<unknown> {
+  const { code, out } = await runCommand(['doctor', '--store', path, '--json'])
+  const { checks } = JSON.parse(out.join('\n')) as { checks: { name: string; status: string }[] }
+  const store = checks.find(({ name }) => name === 'store')
+  expect(code).toBe(store?.status === 'ok' ? 0 : 1)
+  return store
+}
+
 const OF_WAITING = `run = (SELECT id FROM runs WHERE status = 'waiting')`
 
 describe('verify', () => {
@@ -77,6 +87,7 @@ describe('verify', () => {
     await fork.result
     const { items: runs } = await troupe.runs()
     const report = await troupe.verify()
+    expect(await doctorCheck(sound)).toMatchObject({ status: 'ok', message: expect.stringContaining('3 runs') })
     expect(report).toMatchObject({ location: sound, runs: 3, findings: [] })
     expect(report.events).toBe(runs.reduce((sum, { head }) => sum + head, 0))
     for (const { run_id, head } of runs)
@@ -189,10 +200,12 @@ describe('verify', () => {
       'command',
       /which the run did not ask/,
     ],
-  ])('Q10 %s is found, with the place and a hint', async (_damage, sql, rule, message) => {
-    const found = await findings(damagedStore(sql))
+  ])('Q10 L91 %s is found by verify, with the place and a hint, and by doctor', async (_damage, sql, rule, message) => {
+    const path = damagedStore(sql)
+    const found = await findings(path)
     expect(found).toContainEqual(expect.objectContaining({ rule, message: expect.stringMatching(message) }))
     for (const { hint } of found) expect(hint).not.toBe('')
+    expect(await doctorCheck(path)).toMatchObject({ status: 'error', message: expect.stringMatching(message) })
   })
 
   test('Q10 one run is checked alone', async () => {
@@ -201,7 +214,7 @@ describe('verify', () => {
     expect(await findings(path)).toMatchObject([{ rule: 'chain', seq: 3 }])
   })
 
-  test('Q10 an incomplete fork is found', async () => {
+  test('Q10 L91 an incomplete fork is found by verify and doctor', async () => {
     const troupe = await open(sound)
     const fork = await troupe.fork(waiting, 5)
     await fork.result
@@ -210,6 +223,10 @@ describe('verify', () => {
       DELETE FROM events WHERE seq > 2 AND run = (SELECT id FROM runs WHERE run_id = '${fork.run_id}')`)
     const expected = { rule: 'fork', run_id: fork.run_id, message: expect.stringMatching(/2 of the \d+ events/) }
     expect(await findings(path, fork.run_id)).toContainEqual(expect.objectContaining(expected))
+    expect(await doctorCheck(path)).toMatchObject({
+      status: 'error',
+      message: expect.stringMatching(/2 of the \d+ events/),
+    })
   })
 })
 

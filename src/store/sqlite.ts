@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { setImmediate as nextTick } from 'node:timers/promises'
+import type { TroupeError } from '../errors.ts'
 import type { Event, EventType, Status } from '../kernel/event.ts'
 import type { Append, AppendOutcome, Sync } from '../kernel/journal/journal.ts'
 import { ChangeFeed } from './changes.ts'
@@ -109,6 +110,10 @@ class SqliteStore implements port.Store {
       tables.events.forgetRows()
       tables.patterns.readCatalogue()
     }
+  }
+
+  get loss(): TroupeError | undefined {
+    return this.#connection.loss
   }
 
   append(batch: readonly Append[]): AppendOutcome[] | Promise<AppendOutcome[]> {

@@ -1,3 +1,4 @@
+import type { TroupeError } from '../errors.ts'
 import type { Artifact } from '../kernel/artifact.ts'
 import type { Event, EventType, Status, StopReason } from '../kernel/event.ts'
 import type { Gate } from '../kernel/gate.ts'
@@ -334,6 +335,8 @@ export interface Store
   readonly changes: Changes
   /** The damage of the store, or of one run: broken structure, missing or changed events and values, rows that do not follow from a journal. */
   checkIntegrity(run_id?: string): Promise<StoreProblem[]>
+  /** The error of every write if the store lacks its newest commits (`log`). Absent if it cannot happen. */
+  readonly loss?: TroupeError | undefined
   /** Lets whoever opens the store next go on with what is left of it, if it lacks its newest commits (`log`); until then it is only read. Absent if it cannot happen. */
   acceptLoss?(): Promise<void>
   /** Copies the store to a new file, also while it is in use. Absent if it is not in a file. */

@@ -1,4 +1,4 @@
-import type { NeedsReport } from '../kernel/run-needs.ts'
+import type { ModelChange, NeedsReport } from '../kernel/run-needs.ts'
 import { formatParts, formatProgram } from '../kernel/run-needs.ts'
 
 /** The reason why a process cannot continue a run, and who can; empty if it can. */
@@ -15,5 +15,15 @@ export function changedPartsText({ changed, unused }: NeedsReport): string {
     unused.length === 0 ? [] : [`removed, but not used by this run: ${formatParts(unused)}`],
   ]
     .flat()
+    .join('; ')
+}
+
+/** "general anthropic/b instead of openai/a (lead)" for each model that a resumed run uses instead of another one. */
+export function modelChangesText(changes: readonly ModelChange[]): string {
+  return changes
+    .map(({ role, from, to, agents }) => {
+      const users = agents.length > 0 ? ` (${agents.join(', ')})` : ''
+      return `${role} ${to} instead of ${from}${users}`
+    })
     .join('; ')
 }

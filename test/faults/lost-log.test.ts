@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createCliFixture } from '../e2e/cli-fixture.ts'
 
-test('ST83 a run whose last events were in a lost log is not resumed: its action is not repeated', async () => {
+test('ST83 L97 a run whose last events were in a lost log is not resumed: its action is not repeated', async () => {
   const fixture = await createCliFixture()
   const quick = await fixture.script('quick.json', [{ reply: { text: 'done' } }])
   await fixture.troupe('run', 'task', 'first', '--model', quick)
@@ -28,6 +28,10 @@ test('ST83 a run whose last events were in a lost log is not resumed: its action
     fixture.troupe('resume', run_id, ...options),
   ])
   expect([listed.code, listed.out]).toEqual([0, expect.stringContaining('first')])
+  const loss = /lacks its newest commits.*-wal was removed.*troupe verify --accept-loss/
+  const reads = [['show', run_id], ['cost'], ['inbox'], ['sessions', '--json']].map((argv) => fixture.troupe(...argv))
+  for (const read of [listed, ...(await Promise.all(reads))]) expect(words({ ...read, out: '' })).toMatch(loss)
+  expect(words(verify).match(/lacks its newest commits/g)).toHaveLength(1)
   for (const refused of [doctor, verify, again])
     expect([refused.code, words(refused)]).toEqual([
       1,
@@ -37,4 +41,4 @@ test('ST83 a run whose last events were in a lost log is not resumed: its action
   const accepted = await fixture.troupe('verify', '--accept-loss')
   expect([accepted.code, words(accepted)]).toEqual([0, expect.stringContaining('1 run with')])
   expect(await fixture.troupe('run', 'task', 'again', '--model', quick)).toMatchObject({ code: 0 })
-}, 60_000)
+}, 120_000)

@@ -1,9 +1,15 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { createTroupe } from '../../src/index.ts'
 import { createCliFixture } from '../e2e/cli-fixture.ts'
+import { startTestServer } from '../support/http-harness.ts'
+import { agent, functionModel } from '../support/test-troupe.ts'
 import { startWireDouble } from './wire-double.ts'
 
 test('ND2 L90 a run is not resumed without its model or tools, and not silently with another default model', {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   const fixture = await createCliFixture()
   const wire = await startWireDouble(() => ({ delayMs: 60_000 }))
@@ -28,5 +34,35 @@ test('ND2 L90 a run is not resumed without its model or tools, and not silently 
   wire.reply = () => ({ status: 401 })
   const anthropic = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: wire.url }
   const { err } = await fixture.troupeWith({ env: anthropic }, 'resume', run_id, '--workspace', '.')
-  expect(flat(err)).toMatch(/models have changed since \w+ started: .*general was openai\/.*to keep openai/)
+  expect(flat(err)).toMatch(
+    /models have changed since .*general anthropic\/\S+ instead of openai\/\S+ .*to keep openai/,
+  )
+  expect(flat((await fixture.troupe('show', run_id)).out)).toMatch(/resumed with other models: .*general anthropic/)
+})
+
+test('ND2 the HTTP server neither resumes nor executes a run without its model, also when it is answered there', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'troupe-other-model-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
+  const named = (name: string) => ({
+    ...functionModel(({ session }) =>
+      session.turn === 1 ? { calls: [{ name: 'ask_user', input: { question: 'Which?' } }] } : { text: name },
+    ),
+    name,
+  })
+  const agents = [agent('lead', { tools: ['ask_user'] })]
+  const program = await createTroupe({ store: join(folder, 'store'), model: named('a'), agents, embedder: false })
+  const { run_id } = await program.run('task', { agent: 'lead', instruction: 'go' })
+  const before = await program.events(run_id).all()
+  await program.close()
+  const { call, troupe, stop } = await startTestServer({ folder, troupe: { model: named('b'), agents } })
+  const refused = await call(`/api/runs/${run_id}/resume`, {})
+  expect([refused.status, refused.text]).toEqual([409, expect.stringMatching(/needs_missing.*models a/)])
+  const [question] = (await call('/api/inbox')).json as { gate_id: string; hash: string }[]
+  const answer = { answer: 'this one', hash: question?.hash }
+  expect((await call(`/api/gates/${question?.gate_id}/answer`, answer)).status).toBe(200)
+  expect(await troupe.claim()).toBeUndefined()
+  expect(await troupe.events(run_id).all()).toEqual(before)
+  await stop()
+  const next = await startTestServer({ folder, troupe: { model: named('a'), agents } })
+  await expect.poll(async () => (await next.troupe.getRun(run_id)).status).toBe('completed')
 })

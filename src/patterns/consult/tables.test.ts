@@ -259,7 +259,7 @@ describe('a consultation of real agents', () => {
     // The model of the test has no price.
     const phases = ['request_tokens', 'routing_tokens', 'response_tokens', 'delivery_tokens'] as const
     expect(row?.unpriced_tokens).toBe(phases.reduce((sum, phase) => sum + Number(row?.[phase]), 0))
-    expect(await troupe.checkStore()).toMatchObject({ problems: [] })
+    expect(await troupe.verify()).toMatchObject({ findings: [] })
     const [report] = await troupe.reports({ pattern: 'consult' })
     expect(report?.groups).toMatchObject([
       { group: 'asking → answering', figures: { consultations: 1, success_rate: 1, rating: 5, cost_usd: null } },

@@ -56,6 +56,11 @@ export class SqliteConnection {
     this.#dataVersion = db.prepare('PRAGMA data_version')
   }
 
+  /** The problem if the file lacks its newest commits. */
+  get loss(): TroupeError | undefined {
+    return this.writeProblem?.code === 'store_corrupt' ? this.writeProblem : undefined
+  }
+
   /** Runs one transaction now. Throws the error of SQLite, including when the lock is held (`isBusy`). */
   transact<T>(sync: Sync, work: () => T): T {
     if (this.writeProblem) throw this.writeProblem

@@ -24,8 +24,8 @@ export function checkIntegrity(scope: IntegrityScope): StoreProblem[] {
   return [...lostCommits(scope.connection), ...checks.flatMap((check) => runCheck(check, path))].slice(0, MAX_PROBLEMS)
 }
 
-function lostCommits({ writeProblem }: SqliteConnection): StoreProblem[] {
-  return writeProblem?.code === 'store_corrupt' ? [{ rule: 'log', message: writeProblem.message }] : []
+function lostCommits({ loss }: SqliteConnection): StoreProblem[] {
+  return loss ? [{ rule: 'log', message: loss.message }] : []
 }
 
 /** Damage that aborts one check must not hide the findings of the others. */

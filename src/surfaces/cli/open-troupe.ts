@@ -1,10 +1,11 @@
 import { existsSync, statSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
-import { TroupeError } from '../../errors.ts'
+import { TroupeError, toTroupeError } from '../../errors.ts'
 import type { Store, Troupe, TroupeOptions } from '../../index.ts'
 import { agentFolders, projectFolder, usesTrustedAgents, warnOfUntrustedAgents } from './agent-roster.ts'
 import type { Cli } from './cli.ts'
 import { exposedEnvNames, readMcpServers } from './mcp-config.ts'
+import { noteWrapped } from './terminal.ts'
 import { workspaceOptions } from './workspace-options.ts'
 
 /** For display. */
@@ -81,6 +82,7 @@ function cassetteOptions(
   return { cassette: { record } }
 }
 
+/** Says whether the store lacks its newest commits: lists would be incomplete without a word. */
 export async function withTroupe<T>(
   cli: Cli,
   use: 'existing' | 'new',
@@ -88,8 +90,19 @@ export async function withTroupe<T>(
 ): Promise<T> {
   const troupe = await openTroupe(cli, use)
   try {
-    return await work(troupe)
+    const result = await work(troupe)
+    noteLoss(cli, troupe)
+    return result
+  } catch (thrown) {
+    // A run may be unknown because it was in the log. An error of the store itself says the same.
+    if (toTroupeError(thrown).code !== 'store_corrupt') noteLoss(cli, troupe)
+    throw thrown
   } finally {
     await troupe.close()
   }
+}
+
+export function noteLoss({ terminal }: Cli, troupe: Troupe): void {
+  const { loss } = troupe.storeStatus()
+  if (loss) noteWrapped(terminal, `${loss.message}; ${loss.hint}`)
 }

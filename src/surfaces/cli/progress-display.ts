@@ -1,6 +1,8 @@
-import type { StreamItem } from '../../index.ts'
+import type { ModelChange, StreamItem } from '../../index.ts'
+import { modelChangesText } from '../../views/needs-text.ts'
 import { newRunView, reduceRun } from '../../views/run-reducer.ts'
 import type { LoadedView, RunView } from '../../views/run-view.ts'
+import { toTerminalLine, wrapText } from '../../views/text-width.ts'
 import { formatProgressLine, liveLines } from './render/run-progress.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -51,6 +53,17 @@ export class ProgressDisplay {
     if (this.#silent || event.seq <= this.#after) return
     const line = formatProgressLine(event, this.view, this.#terminal.err)
     if (line !== undefined) this.note(line)
+    if (event.type === 'run:attempt') this.#noteModels(event.data.models ?? [])
+  }
+
+  #noteModels(changes: readonly ModelChange[]): void {
+    const main = changes.find(({ role }) => role === 'default') ?? changes.find(({ role }) => role === 'general')
+    if (changes.length === 0) return
+    const keep = main ? `; to keep ${main.from}, stop the run and resume it with --model ${main.from}` : ''
+    const text = toTerminalLine(
+      `the models have changed since the run was last executed: ${modelChangesText(changes)}${keep}`,
+    )
+    for (const each of wrapText(text, this.#terminal.err.width, 2)) this.note(each)
   }
 
   /** Prints a permanent line above the live block. */

@@ -2,6 +2,7 @@ import type { Event, EventOf, RunEnd } from '../../kernel/event.ts'
 import { runSubject } from '../../kernel/run-title.ts'
 import { errorSummary } from '../error-summary.ts'
 import { formatDuration } from '../format-amount.ts'
+import { modelChangesText } from '../needs-text.ts'
 import { formatSteerAction } from '../steer-text.ts'
 import { endCall, liveCall } from './call-rows.ts'
 import { closeGate, reopenGate } from './gate-rows.ts'
@@ -75,6 +76,12 @@ export function reduceRunAttempt(state: TimelineState, event: EventOf<'run:attem
     addRow(state, 'pauses', { id: `p${event.seq}`, kind: 'interrupted', session: null, text, ...span })
   }
   endPause(state, event)
+  const { models } = event.data
+  if (models)
+    addNotice(state, event, {
+      kind: 'note',
+      text: rowText(state, `Resumed with other models: ${modelChangesText(models)}`),
+    })
   clock.activeSince = clock.now
   run.status = 'running'
 }

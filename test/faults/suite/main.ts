@@ -36,6 +36,7 @@ interface Outcome {
   differences: string[]
   kills: number
   requests: number
+  acts: number
   cli: number
   library: number
   seconds: number
@@ -98,7 +99,7 @@ async function attemptTrial({ name, attempt }: Plan, index: number): Promise<Out
   const differences = await attempt(trial, baseline).catch((thrown: unknown) => [`the trial failed: ${thrown}`])
   const { kills, processes, wire } = trial
   const seconds = Math.round((performance.now() - started) / 100) / 10
-  const facts = { kills, requests: wire.requests.length, ...processes, seconds }
+  const facts = { kills, requests: wire.requests.length, acts: trial.acts().length, ...processes, seconds }
   const outcome = { trial: `${name}/${index}`, seed, scenario: scenario.name, differences, ...facts }
   await trial.close()
   if (differences.length > 0) {
@@ -128,7 +129,7 @@ function printFigures(): void {
   const problems = all.filter(({ differences }) => differences.length > 0).length
   const processes = `${sum(all, ({ library }) => library)} processes of the library, ${sum(all, ({ cli }) => cli)} of the command line`
   console.log(
-    `${sum(all, ({ kills }) => kills)} kills, ${processes}, ${sum(all, ({ requests }) => requests)} model requests`,
+    `${sum(all, ({ kills }) => kills)} kills, ${processes}, ${sum(all, ({ requests }) => requests)} model requests, ${sum(all, ({ acts }) => acts)} acts`,
   )
   console.log(`${all.length} trials, ${problems} with differences`)
   process.exitCode = problems > 0 ? 1 : 0

@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import type { WireDouble, WireRequest } from '../wire-double.ts'
 import { startWireDouble } from '../wire-double.ts'
@@ -184,6 +185,30 @@ export class Trial {
     const { last } = db.prepare('SELECT max(seq) AS last FROM events').get() as { last: number }
     db.exec(statement(2 + this.pick(last - 2)))
     db.close()
+  }
+
+  /** Removes the write-ahead log of a process that was killed. */
+  loseLog(): void {
+    for (const suffix of ['-wal', '-shm']) rmSync(join(this.folder, 'store', `troupe.db${suffix}`), { force: true })
+  }
+
+  /** The findings of `troupe verify`, of the last run if there is one, and of `troupe doctor` about the store. */
+  async findings(): Promise<{ verify: number; doctor: number }> {
+    const last = this.#runs().at(-1)
+    const verify = await this.#json<{ findings: unknown[] }>('verify', ...(last ? [last.run_id] : []))
+    const { checks } = await this.#json<{ checks: { name: string; status: string }[] }>('doctor')
+    const doctor = checks.filter(({ name, status }) => name === 'store' && status === 'error').length
+    return { verify: verify.findings.length, doctor }
+  }
+
+  /** The output of a command with `--json`. */
+  async #json<T>(...argv: string[]): Promise<T> {
+    const child = spawn(process.execPath, [MAIN, ...argv, '--json', '--trust-project'], {
+      cwd: this.folder,
+      env: { ...process.env, ...this.wire.env, NODE_COMPILE_CACHE: COMPILE_CACHE },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    return JSON.parse(await text(child.stdout)) as T
   }
 
   #open(): DatabaseSync {

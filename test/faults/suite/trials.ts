@@ -93,24 +93,28 @@ export const limitTrial: Attempt = async (trial, baseline) => {
   return [...(error ? [error] : []), ...(await differences(trial, baseline, 'exact'))]
 }
 
-const DAMAGE: readonly ((seq: number) => string)[] = [
-  (seq) => `DELETE FROM events WHERE seq = ${seq}`,
-  (seq) => `UPDATE events SET data = '{"x' WHERE seq = ${seq}`,
-  (seq) => `UPDATE events SET at = at + 1000 WHERE seq = ${seq}`,
+const DAMAGE: readonly ((trial: Trial) => void)[] = [
+  (trial) => trial.damage((seq) => `DELETE FROM events WHERE seq = ${seq}`),
+  (trial) => trial.damage((seq) => `UPDATE events SET data = '{"x' WHERE seq = ${seq}`),
+  (trial) => trial.damage((seq) => `UPDATE events SET at = at + 1000 WHERE seq = ${seq}`),
+  (trial) => trial.loseLog(),
 ]
 
-/** Events are removed, destroyed or changed after a kill: the run must not go on. */
+/** Events are removed, destroyed or changed after a kill, or the log is lost: the run must not go on, and `verify` and `doctor` say why. */
 export const damageTrial: Attempt = async (trial, baseline) => {
   // After the first requests, when there is a journal to damage.
   await trial.kill(2 + trial.pick(Math.max(1, Math.floor(baseline.requests / 2))))
   if (trial.kills === 0) return []
   const before = trial.acts().length
   const requests = trial.wire.requests.length
-  trial.damage(DAMAGE[trial.pick(DAMAGE.length)] as (seq: number) => string)
+  DAMAGE[trial.pick(DAMAGE.length)]?.(trial)
   const error = (await trial.advance()?.done) ?? ''
   const isRefused = /store_corrupt|is missing|is damaged|was changed|does not|verify/.test(error.replace(/\s+/g, ' '))
+  const { verify, doctor } = await trial.findings()
   return [
     ...(isRefused ? [] : [`a damaged journal was not refused: ${error}`]),
+    ...(verify === 0 ? ['verify found nothing'] : []),
+    ...(doctor === 0 ? ['doctor found nothing'] : []),
     ...(trial.acts().length > before ? ['acts with a damaged journal'] : []),
     ...(trial.wire.requests.length > requests ? ['requests with a damaged journal'] : []),
   ]

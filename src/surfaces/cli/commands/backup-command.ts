@@ -8,7 +8,7 @@ import { withTroupe } from '../open-troupe.ts'
 /** Copies the store to a new file. */
 export function backupCommand(cli: Cli, file: string): Promise<number> {
   return withTroupe(cli, 'existing', async (troupe) => {
-    const { location } = await troupe.checkStore()
+    const { location } = troupe.storeStatus()
     await troupe.backUpStore(file)
     const bytes = statSync(file).size
     if (cli.options.json) printJson(cli, { store: location, file, bytes })

@@ -85,6 +85,9 @@ async function runModelTests(cli: Cli<{ call?: true | string[] }>, models: Detec
   return call === undefined ? [] : testModels(call === true ? roleModels(models) : call)
 }
 
+/** `verify` lists all of them. */
+const MAX_FINDINGS = 10
+
 async function storeCheck(cli: Cli, troupe: Troupe): Promise<DoctorCheck> {
   if (!storeExists(cli)) {
     return {
@@ -94,14 +97,13 @@ async function storeCheck(cli: Cli, troupe: Troupe): Promise<DoctorCheck> {
       hint: '',
     }
   }
-  const { location, problems } = await troupe.checkStore()
-  if (problems.length === 0) {
-    const { items: runs, next } = await troupe.runs({ limit: 1000 })
-    const count = next === null ? pluralize(runs.length, 'run') : 'more than 1,000 runs'
-    return { name: 'store', status: 'ok', message: `${location} · ${count}`, hint: '' }
-  }
+  const { location, runs, findings } = await troupe.verify()
+  if (findings.length === 0)
+    return { name: 'store', status: 'ok', message: `${location} · ${pluralize(runs, 'run')}`, hint: '' }
   const hint = 'find out more with: troupe verify; restore a backup: Troupe never repairs a store'
-  return { name: 'store', status: 'error', message: `${location}: ${problems.join('; ')}`, hint }
+  const shown = findings.slice(0, MAX_FINDINGS).map(({ message }) => message)
+  const more = findings.length > shown.length ? [`and ${findings.length - shown.length} more`] : []
+  return { name: 'store', status: 'error', message: `${location}: ${[...shown, ...more].join('; ')}`, hint }
 }
 
 async function agentChecks(cli: Cli, troupe: Troupe): Promise<DoctorCheck[]> {

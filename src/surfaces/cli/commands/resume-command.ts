@@ -7,7 +7,7 @@ import { findRun } from '../find-run.ts'
 import { followRun, printResult } from '../follow-run.ts'
 import { limitsFrom } from '../limit-option.ts'
 import { withTroupe } from '../open-troupe.ts'
-import { noteChangedModel, requireSameModel } from '../require-same-model.ts'
+import { requireSameModel } from '../require-same-model.ts'
 
 /** Resumes a run that was interrupted, crashed, waits, failed, or completed without some of its work. */
 export async function resumeCommand(cli: Cli<{ force?: boolean }>, runId: string): Promise<number> {
@@ -23,7 +23,6 @@ export async function resumeCommand(cli: Cli<{ force?: boolean }>, runId: string
     }
     if (troupe.isRunning(row)) throw runBusyError(row.run_id)
     await requireSameModel(cli, troupe, row.run_id)
-    await noteChangedModel(cli, troupe, row.run_id)
     const handle = await troupe.resume(row.run_id, { limits, force: cli.options.force === true })
     return followRun(cli, troupe, { handle, after: row.head })
   })

@@ -12,7 +12,7 @@ import { printJson } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'
 import { onInterrupt } from '../interrupt.ts'
 import { limitsFrom } from '../limit-option.ts'
-import { openTroupe, storePath } from '../open-troupe.ts'
+import { noteLoss, openTroupe, storePath } from '../open-troupe.ts'
 import { packageVersion } from '../program-name.ts'
 import type { ServeOptions } from '../serve/serve-options.ts'
 import { listenOptionsFrom, tokenScopesFrom } from '../serve/serve-options.ts'
@@ -28,6 +28,7 @@ export async function serveCommand(
   const executes = cli.options.execute !== false
   const troupe = await openTroupe(cli, 'new')
   try {
+    noteLoss(cli, troupe)
     const { openCredentials } = await import('../../http/auth/credentials.ts')
     const credentials = await openCredentials(credentialsFolder(cli))
     const parts = await serverParts(cli, { troupe, credentials, executes, runLimits })

@@ -1,7 +1,7 @@
 import { unknownNameError } from '../../../errors.ts'
 import type { Event, NeedsReport, RunResult, RunRow, Troupe } from '../../../index.ts'
 import { attachmentLine, withoutFileData } from '../../../views/attachment-list.ts'
-import { changedPartsText, missingPartsText } from '../../../views/needs-text.ts'
+import { changedPartsText, missingPartsText, modelChangesText } from '../../../views/needs-text.ts'
 import { loadPatternViews, patternJson } from '../../../views/pattern-views.ts'
 import { runViewFrom } from '../../../views/run-reducer.ts'
 import { transcriptFrom } from '../../../views/session-transcript.ts'
@@ -107,6 +107,7 @@ async function showTree(
     ...sectionLines(patternSection(view, result.output, style)),
     ...sectionLines(otherEventLines(view, style)),
     ...sectionLines(usageNotes(view, style)),
+    ...sectionLines(modelChangeLines(events, style)),
     ...sectionLines(needs ? needsLines(needs, style) : []),
     ...sectionLines(live ? [] : hintLines(result, style, needs === undefined || needs.missing.length === 0)),
   ]
@@ -122,6 +123,14 @@ function hintLines(result: RunResult, style: TerminalStyle, canContinue: boolean
 function attachmentLines(input: unknown, style: TerminalStyle): string[] {
   const line = attachmentLine(input)
   return line === '' ? [] : wrapText(toTerminalLine(line), style.width)
+}
+
+function modelChangeLines(events: readonly Event[], style: TerminalStyle): string[] {
+  return events.flatMap((event) => {
+    const changes = event.type === 'run:attempt' ? (event.data.models ?? []) : []
+    if (changes.length === 0) return []
+    return wrapText(toTerminalLine(`resumed with other models: ${modelChangesText(changes)}`), style.width, 2)
+  })
 }
 
 function needsLines(needs: NeedsReport, style: TerminalStyle): string[] {

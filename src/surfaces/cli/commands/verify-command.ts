@@ -4,13 +4,14 @@ import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'
 import { findRun } from '../find-run.ts'
-import { withTroupe } from '../open-troupe.ts'
+import { openTroupe } from '../open-troupe.ts'
 import { doctorCheckLines } from '../render/doctor-checks.ts'
 
 /** Checks the store, or one run, for damage. */
 export async function verifyCommand(cli: Cli<{ acceptLoss?: true }>, run: string | undefined): Promise<number> {
-  if (cli.options.acceptLoss) await withTroupe(cli, 'existing', (troupe) => troupe.acceptLoss())
-  return withTroupe(cli, 'existing', async (troupe) => {
+  if (cli.options.acceptLoss) await acceptLoss(cli)
+  const troupe = await openTroupe(cli, 'existing')
+  try {
     const report = await troupe.verify(run === undefined ? undefined : (await findRun(cli, troupe, run)).run_id)
     const { location, runs, events, findings } = report
     const isSound = findings.length === 0
@@ -21,7 +22,15 @@ export async function verifyCommand(cli: Cli<{ acceptLoss?: true }>, run: string
       cli.terminal.note(`${checked}, ${isSound ? 'no damage' : pluralize(findings.length, 'finding')}`)
     }
     return isSound ? EXIT.done : EXIT.failed
-  })
+  } finally {
+    await troupe.close()
+  }
+}
+
+/** Only a process that opens the store afterwards can write it. */
+async function acceptLoss(cli: Cli): Promise<void> {
+  const troupe = await openTroupe(cli, 'existing')
+  await troupe.acceptLoss().finally(() => troupe.close())
 }
 
 function toCheck({ rule, message, hint }: VerifyFinding) {
