@@ -181,6 +181,8 @@ export interface ToolPre extends ToolEventFields {
   depth?: number
   /** The subject that permission rules matched: a path, a command, a URL. */
   subject?: string
+  /** The content that a person has approved the change of, as a hash; empty for a new file. */
+  approved_base?: string
   /** Files that permission rules hide from a search. */
   excluded_globs?: readonly string[]
   /** The model's input, if a hook changed it. */

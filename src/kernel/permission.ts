@@ -31,6 +31,8 @@ export interface PermissionDecision {
   needsExactApproval?: true
   /** Files that a search must skip. */
   excludedGlobs?: readonly string[]
+  /** The content of the file that a person was shown, as a hash; empty for a new file. */
+  approvedBase?: string
 }
 
 /** The rules that apply to an agent's calls of a tool. */

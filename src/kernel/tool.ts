@@ -47,6 +47,8 @@ export interface ToolCall {
   idempotency_key: string
   /** The subject that permission was granted for. Prevents TOCTOU: a call that would touch another must be denied. */
   subject?: string
+  /** `base` of the change that a person has approved. Prevents TOCTOU: a call on other content must be denied. */
+  approved_base?: string
   /** Files that permission rules hide from this call, under any name; a search skips them. */
   excluded_globs?: readonly string[]
   /** The agent has no tool that writes, so this call must not write either. */
@@ -109,6 +111,8 @@ export interface ChangePreview {
   diff: string
   /** Lines of the diff that were left out at its end. */
   omitted_lines?: number
+  /** Hash of the content that the diff is against, empty for a new file: an approval holds for this content only. */
+  base?: string
 }
 
 /** A tool with its input type erased; inputs are validated against the schema first. */

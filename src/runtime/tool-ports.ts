@@ -19,6 +19,15 @@ export async function sandboxReport(needs: { network: boolean }): Promise<Sandbo
   return describeSandbox(needs)
 }
 
+/** A program of this machine, and the `PATH` for what it starts itself; never one of the working folder or of packages (PATH hijacking). */
+export async function findHostProgram(name: string): Promise<{ program: string; path: string } | undefined> {
+  const { hostProgramPath } = await import('../tools/sandbox/trusted-path.ts')
+  const { findProgram } = await import('../tools/search/ripgrep.ts')
+  const path = hostProgramPath([process.cwd()])
+  const program = findProgram(name, path)
+  return program === undefined ? undefined : { program, path }
+}
+
 /** Worktrees and branches of Troupe in the repository of a folder; none without a repository. */
 export async function findLeftovers(folder: string): Promise<Leftover[]> {
   const { openRepository } = await import('./open-repository.ts')

@@ -1,6 +1,7 @@
-import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -218,8 +219,9 @@ describe('serve starts and stops', () => {
 
   test('HS30 --open opens the page without the token among the arguments, and says when it cannot', async () => {
     const cli = await createCliFixture()
-    const bin = join(cli.folder, 'bin')
-    await mkdir(bin)
+    // Programs of the working folder are not executed.
+    const bin = await mkdtemp(join(tmpdir(), 'troupe-bin-'))
+    onTestFinished(() => rm(bin, { recursive: true, force: true }))
     const program = join(bin, process.platform === 'darwin' ? 'open' : 'xdg-open')
     await writeFile(program, '#!/bin/sh\necho "$1" > opened.txt\ncp "$(echo "$1" | sed s,^file://,,)" opened.html\n')
     await chmod(program, 0o755)

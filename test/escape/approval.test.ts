@@ -1,12 +1,15 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { gateLines } from '../../src/surfaces/cli/render/result-lines.ts'
 import { plainStyle } from '../../src/surfaces/cli/render/styled-line.ts'
 import { gateBlocks } from '../../src/views/gate-blocks.ts'
+import { countEachTest } from '../support/attempt-count.ts'
 import { requireSandbox } from '../support/require-program.ts'
 import { agent, createTestTroupe, functionModel } from '../support/test-troupe.ts'
+
+beforeEach(countEachTest('approvals'))
 
 /* A person who approves a change of a file sees what changes, wherever the question appears. */
 
@@ -91,5 +94,69 @@ test('PM49 a long diff is bounded and says how much is left out; secrets of the 
   expect(terminal).toContain(`and ${change.omitted_lines} more lines of the diff; show all with: troupe inbox --json`)
   expect(JSON.stringify(blocks)).toContain(`${change.omitted_lines} more lines`)
   expect(JSON.stringify([gate, blocks])).not.toContain(secret)
+  await troupe.close()
+})
+
+/** Two changes of one file in one turn; the person answers both questions. */
+async function approveBoth(folder: string, calls: { name: string; input: object }[]) {
+  const model = functionModel(({ session }) => {
+    if (session.turn === 1) return { calls: [read] }
+    return session.turn === 2 ? { calls } : { text: 'done' }
+  })
+  const permissions = { mode: 'ask' as const }
+  const { troupe, task } = await createTestTroupe({
+    model,
+    agents: [agent('writer')],
+    workspace: { workspace: folder },
+    permissions,
+  })
+  let result = await task('writer', 'go')
+  const shown: string[] = []
+  for (let answers = 0; result.gates[0] && answers < 6; answers++) {
+    const { gate_id, question, detail } = result.gates[0]
+    const { change } = detail as { change: { diff: string } }
+    shown.push(`${question}\n${change.diff}`)
+    result = await (await troupe.answer(gate_id, 'allow')).result
+  }
+  await troupe.close()
+  return shown
+}
+
+test('PM54 a change of a file that another call has changed since its diff was shown is asked about again', async () => {
+  const folder = createFolder({ 'a.txt': 'one\ntwo\n' })
+  const content = 'one\ntwo\nthree\n'
+  const shown = await approveBoth(folder, [
+    { name: 'Edit', input: { file_path: 'a.txt', old_string: 'one', new_string: 'ONE' } },
+    { name: 'Write', input: { file_path: 'a.txt', content } },
+  ])
+  expect(shown).toHaveLength(3)
+  // The first diff of Write did not show that it takes back the change before it.
+  expect(shown[1]).not.toContain('-ONE')
+  expect(shown[2]).toMatch(/The file has changed since you approved\.\n(.*\n)*-ONE\n\+one/)
+  expect(readFileSync(join(folder, 'a.txt'), 'utf8')).toBe(content)
+})
+
+test('PM54 control: a change of a file that has not changed is asked about once', async () => {
+  const folder = createFolder({ 'a.txt': 'one\ntwo\n' })
+  const shown = await approveBoth(folder, [
+    { name: 'Edit', input: { file_path: 'a.txt', old_string: 'one', new_string: 'ONE' } },
+    { name: 'Write', input: { file_path: 'b.txt', content: 'x' } },
+  ])
+  expect(shown).toHaveLength(2)
+})
+
+test('PM54 a file that the person changes while the question is open is asked about again, and not overwritten unread', async () => {
+  const folder = createFolder({ 'a.txt': 'one\ntwo\n' })
+  const { gate, troupe } = await askFor(folder, [
+    read,
+    { name: 'Write', input: { file_path: 'a.txt', content: 'x\n' } },
+  ])
+  writeFileSync(join(folder, 'a.txt'), 'one\ntwo\nmine\n')
+  const again = await (await troupe.answer(gate.gate_id, 'always')).result
+  expect(again.gates[0]?.question).toContain('The file has changed since you approved.')
+  expect(again.gates[0]?.detail).toMatchObject({ change: { diff: expect.stringContaining('-mine') } })
+  await (await troupe.answer(again.gates[0]?.gate_id ?? '', 'allow')).result
+  // The agent has not seen this content either.
+  expect(readFileSync(join(folder, 'a.txt'), 'utf8')).toContain('mine')
   await troupe.close()
 })

@@ -1,5 +1,8 @@
+import type { TestContext } from 'vitest'
 import { expect } from 'vitest'
 import type { SandboxOptions } from '../../src/tools/sandbox/sandbox.ts'
+import type { AttackArea } from '../support/attempt-count.ts'
+import { recordAttempts } from '../support/attempt-count.ts'
 import type { HostFixture } from './host-fixture.ts'
 import { hasMarker, openHostFixture, SECRET } from './host-fixture.ts'
 import type { ToolCallOutcome } from './tool-workspace.ts'
@@ -42,8 +45,21 @@ function hasEscaped(host: HostFixture, { text }: ToolCallOutcome): boolean {
 
 const CONCURRENCY = 4
 
-/** Runs all attempts in the sandbox, and harmless ones without it as a control, where they must succeed. */
-export async function expectNoEscape(attempts: readonly Attempt[]): Promise<void> {
+/** A test that runs all attempts in the sandbox, and harmless ones without it as a control, where they must succeed. */
+export function expectNoEscape(
+  area: AttackArea,
+  attempts: readonly Attempt[],
+): (context: TestContext) => Promise<void> {
+  return async (context) => {
+    const controls = attempts.filter(({ no_control_run }) => no_control_run === undefined).length
+    const succeeded = await runAttempts(attempts)
+    recordAttempts(context, area, { attempts: attempts.length, controls, succeeded })
+  }
+}
+
+/** The number of attempts that got out of the sandbox. */
+async function runAttempts(attempts: readonly Attempt[]): Promise<number> {
+  let succeeded = 0
   const queue = attempts.flatMap((attempt) =>
     attempt.no_control_run === undefined
       ? [
@@ -56,9 +72,11 @@ export async function expectNoEscape(attempts: readonly Attempt[]): Promise<void
     for (let next = queue.shift(); next; next = queue.shift()) {
       const { attempt, confined } = next
       const { escaped, result } = await runAttempt(attempt, confined)
+      if (escaped && confined) succeeded++
       const where = confined ? 'in the sandbox' : 'without the sandbox'
       expect.soft(escaped, `${attempt.title}, ${where}:\n${result.text.slice(0, 600)}`).toBe(!confined)
     }
   }
   await Promise.all(Array.from({ length: CONCURRENCY }, worker))
+  return succeeded
 }

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { recordAttempts } from '../support/attempt-count.ts'
 import { requireProgram, requireSandbox } from '../support/require-program.ts'
 import type { Attempt } from './attempt.ts'
 import { expectNoEscape } from './attempt.ts'
@@ -20,8 +21,6 @@ import {
 } from './protected.attempts.ts'
 import { environmentAttempts, readAttempts } from './read.attempts.ts'
 import { readOnlyAttempts } from './read-only.attempts.ts'
-import { hostileShellLines } from './shell-lines.attempts.ts'
-import { HOSTILE_TEXTS, terminalCommands } from './terminal.attempts.ts'
 import { createToolWorkspace } from './tool-workspace.ts'
 import { archiveAttempts, writeAttempts } from './write.attempts.ts'
 
@@ -43,30 +42,50 @@ afterAll(() => {
   delete process.env.TROUPE_TEST_HOST_VALUE
 })
 
-test('SB1 commands can write only to the workspace', limit, () => expectNoEscape(writeAttempts))
-test('SB2 unpacking a hostile archive writes nothing outside', limit, () => expectNoEscape(archiveAttempts))
-test('SB3 commands cannot plant git hooks or config that run outside the sandbox', limit, () =>
-  expectNoEscape(gitAttempts),
+test('SB1 commands can write only to the workspace', limit, expectNoEscape('files', writeAttempts))
+test('SB2 unpacking a hostile archive writes nothing outside', limit, expectNoEscape('files', archiveAttempts))
+test(
+  'SB3 commands cannot plant git hooks or config that run outside the sandbox',
+  limit,
+  expectNoEscape('git', gitAttempts),
 )
-test('SB33 commands cannot create repositories or rebase states that run programs on the host', limit, () =>
-  expectNoEscape(nestedGitAttempts),
+test(
+  'SB33 commands cannot create repositories or rebase states that run programs on the host',
+  limit,
+  expectNoEscape('git', nestedGitAttempts),
 )
-test('SB4 commands can read the workspace and system programs, and nothing else', limit, () =>
-  expectNoEscape(readAttempts),
+test(
+  'SB4 commands can read the workspace and system programs, and nothing else',
+  limit,
+  expectNoEscape('files', readAttempts),
 )
-test('SB5 no environment variable of the host leaks to a command', limit, () => expectNoEscape(environmentAttempts))
-test('SB6 commands reach no network and no unix socket of the host', limit, () => expectNoEscape(networkAttempts))
-test('SB7 commands see no process of the host, and none of their processes survives the call', limit, () =>
-  expectNoEscape(processAttempts),
+test(
+  'SB5 no environment variable of the host leaks to a command',
+  limit,
+  expectNoEscape('environment', environmentAttempts),
 )
-test('SB8 commands cannot change the machine through the kernel', limit, () => expectNoEscape(kernelAttempts))
-test('SB9 fork bombs and other resource exhaustion are stopped by limits', limit, () =>
-  expectNoEscape(resourceExhaustionAttempts),
+test('SB6 commands reach no network and no unix socket of the host', limit, expectNoEscape('network', networkAttempts))
+test(
+  'SB7 commands see no process of the host, and none of their processes survives the call',
+  limit,
+  expectNoEscape('processes', processAttempts),
+)
+test('SB8 commands cannot change the machine through the kernel', limit, expectNoEscape('kernel', kernelAttempts))
+test(
+  'SB9 fork bombs and other resource exhaustion are stopped by limits',
+  limit,
+  expectNoEscape('memory', resourceExhaustionAttempts),
 )
 
-test('SB18 commands cannot change or create agent configuration', limit, () => expectNoEscape(protectedPathAttempts))
-test('SB37 commands cannot change or create configuration that programs of the host execute', limit, () =>
-  expectNoEscape(hostConfigAttempts),
+test(
+  'SB18 commands cannot change or create agent configuration',
+  limit,
+  expectNoEscape('agent files', protectedPathAttempts),
+)
+test(
+  'SB37 commands cannot change or create configuration that programs of the host execute',
+  limit,
+  expectNoEscape('files', hostConfigAttempts),
 )
 test('SB37 new configuration is renamed and reported, not deleted', async () => {
   using fixture = createToolWorkspace()
@@ -76,9 +95,15 @@ test('SB37 new configuration is renamed and reported, not deleted', async () => 
   expect(renamed).toMatch(/^\.vscode\.replaced-/)
   expect(readIfExists(join(fixture.workspace, 'a', renamed, 'tasks.json'))).toBe('task\n')
 })
-test('SB19 commands of a read-only agent cannot write to the workspace', limit, () => expectNoEscape(readOnlyAttempts))
-test('SB23 arguments and environment of a server take effect only inside the sandbox', limit, () =>
-  expectNoEscape(mcpServerAttempts),
+test(
+  'SB19 commands of a read-only agent cannot write to the workspace',
+  limit,
+  expectNoEscape('files', readOnlyAttempts),
+)
+test(
+  'SB23 arguments and environment of a server take effect only inside the sandbox',
+  limit,
+  expectNoEscape('servers', mcpServerAttempts),
 )
 test('SB20 .github stays usable for other files, and empty folders that Troupe created are removed', async () => {
   using fixture = createToolWorkspace()
@@ -108,16 +133,12 @@ test('the suite has at least 160 sandbox escape attempts, most of them with a co
     mcpServerAttempts,
   ].flat()
   const withControl = all.filter(({ no_control_run }) => no_control_run === undefined).length
-  console.log(
-    `escape attempts: ${all.length} by commands, ${withControl} with a control; ${fileToolAttempts.length} by file tools, ${hostileShellLines.length} by shell lines against a deny rule, ${HOSTILE_TEXTS.length} texts for a terminal in ${terminalCommands('', '').length} commands`,
-  )
-  expect(new Set(hostileShellLines).size).toBe(hostileShellLines.length)
   expect(new Set(all.map(({ title }) => title)).size).toBe(all.length)
   expect(all.length).toBeGreaterThanOrEqual(160)
   expect(withControl).toBeGreaterThanOrEqual(140)
 })
 
-test('TO59 file tools cannot write agent configuration or git programs, in any spelling', limit, async () => {
+test('TO59 file tools cannot write agent configuration or git programs, in any spelling', limit, async (context) => {
   using fixture = createToolWorkspace({ protect: ['definitions', 'store'] })
   fixture.writeFile(
     '.git/config',
@@ -138,13 +159,9 @@ test('TO59 file tools cannot write agent configuration or git programs, in any s
   ]
   const fromGitConfig = ['.gitshared', '.GitShared', 'conf/more', 'scripts/clean.sh', 'hooks-by-include/pre-commit']
   const otherProtected = ['Definitions/a.md', '.husky/pre-commit', '.husky/_/pre-commit']
-  for (const file_path of [
-    ...PROTECTED_FILES,
-    ...HOST_CONFIG_FILES,
-    ...spellings,
-    ...otherProtected,
-    ...fromGitConfig,
-  ]) {
+  const paths = [...PROTECTED_FILES, ...HOST_CONFIG_FILES, ...spellings, ...otherProtected, ...fromGitConfig]
+  recordAttempts(context, 'agent files', { attempts: paths.length })
+  for (const file_path of paths) {
     const result = await fixture.call('Write', { file_path, content: 'evil' })
     expect.soft(result, file_path).toMatchObject({ success: false, code: 'denied' })
     expect.soft(readIfExists(join(fixture.workspace, file_path)), file_path).not.toContain('evil')
@@ -171,7 +188,8 @@ test('TO60 the target of a protected symlink is protected too', async () => {
   }
 })
 
-test('TO42 no path gives a file tool access outside the workspace', limit, async () => {
+test('TO42 no path gives a file tool access outside the workspace', limit, async (context) => {
+  recordAttempts(context, 'files', { attempts: fileToolAttempts.length })
   for (const attempt of fileToolAttempts) await attempt()
   expect(fileToolAttempts.length).toBeGreaterThanOrEqual(30)
 })

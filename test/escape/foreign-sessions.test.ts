@@ -1,15 +1,18 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { ModelRequest } from '../../src/index.ts'
 import { isEvent } from '../../src/index.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
+import { countEachTest } from '../support/attempt-count.ts'
 import type { Reply } from '../support/consultation.ts'
 import { answerJson, asker, consultCall, createConsultTroupe } from '../support/consultation.ts'
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../support/test-troupe.ts'
+
+beforeEach(countEachTest('store'))
 
 /* Sessions of other runs and projects: an agent that got or guessed their ids neither reads nor continues them, nor learns that they exist. */
 

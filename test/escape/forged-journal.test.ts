@@ -2,32 +2,23 @@ import { copyFile, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-import { z } from 'zod'
 import type { Agent, Troupe, TroupeOptions } from '../../src/index.ts'
-import { createTroupe, defineTool } from '../../src/index.ts'
+import { createTroupe } from '../../src/index.ts'
 import { recordOwnStore } from '../../src/runtime/store-origin.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
+import { countEachTest, recordAttempts } from '../support/attempt-count.ts'
+import { createShellTool } from '../support/shell-tool.ts'
 import { submitOnlyEngine } from '../support/submit-only-engine.ts'
 import { agent, functionModel, lastMessageText } from '../support/test-troupe.ts'
+
+beforeEach(countEachTest('store'))
 
 /*
  * A store that came with a repository carries answers, limits and agents of its author. In every attempt a run of another installation is
  * resumed here. The control says that the store is this installation's own: there the attempt succeeds.
  */
 
-const done: string[] = []
-const shell = defineTool({
-  name: 'Bash',
-  description: 'runs a command',
-  kind: 'act',
-  category: 'action',
-  input: z.object({ command: z.string() }),
-  subject: ({ command }) => command,
-  execute({ command }) {
-    done.push(command)
-    return { success: true, output: `ran ${command}` }
-  },
-})
+const { shell, commands: done } = createShellTool()
 
 /** One command per turn. */
 const commands = (...all: string[]) =>
@@ -201,7 +192,8 @@ test.each(OWN)(
   },
 )
 
-test('E28 approvals that were given here after the store came stay valid in the next process', async () => {
+test('E28 approvals that were given here after the store came stay valid in the next process', async (context) => {
+  recordAttempts(context, 'store', { attempts: 0 })
   const attack: Attack = {
     options: { ...ASK, model: commands('npm test', 'make', 'npm test') },
     prepare: async (troupe) => (await start(troupe)).run_id,
@@ -216,7 +208,8 @@ test('E28 approvals that were given here after the store came stay valid in the 
   expect([status, done]).toEqual(['completed', ['npm test', 'make', 'npm test']])
 })
 
-test('E30 a store that is created here is recorded as own; records are private', async () => {
+test('E30 a store that is created here is recorded as own; records are private', async (context) => {
+  recordAttempts(context, 'store', { attempts: 0 })
   vi.stubEnv('HOME', join(folder, 'victim'))
   onTestFinished(() => void vi.unstubAllEnvs())
   await (await createTroupe({ store: join(folder, 'own.db'), config: false })).close()

@@ -1,10 +1,13 @@
 import { linkSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { evaluatePolicies } from '../../src/judgement/permission/permission-policy.ts'
 import { createHardLinkCheck } from '../../src/tools/files/hard-links.ts'
+import { countEachTest } from '../support/attempt-count.ts'
 import type { ToolWorkspace } from './tool-workspace.ts'
 import { createToolWorkspace } from './tool-workspace.ts'
+
+beforeEach(countEachTest('files'))
 
 /* A file that permission rules hide has another name in the workspace (hard link), which no rule mentions. */
 

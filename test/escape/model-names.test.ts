@@ -3,9 +3,12 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { isEvent } from '../../src/kernel/event.ts'
+import { countEachTest, recordAttempts } from '../support/attempt-count.ts'
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../support/test-troupe.ts'
+
+beforeEach(countEachTest('models'))
 
 /* A model that names a model: it would read any file as a script, and reach servers of this machine. */
 
@@ -100,7 +103,8 @@ test('U39 a model cannot build such a name from the parts of `providers`, nor fo
   }
 })
 
-test('U39 roles, the default model and models of agents can be named', async () => {
+test('U39 roles, the default model and models of agents can be named', async (context) => {
+  recordAttempts(context, 'models', { attempts: 0 })
   for (const model of ['general', 'fast', 'sonnet']) {
     const { errors, text } = await delegateWith({ agent: 'helper', instruction: 'go', model })
     expect(errors, model).toEqual([])

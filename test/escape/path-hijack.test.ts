@@ -2,8 +2,13 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { openBrowser } from '../../src/surfaces/cli/serve/open-browser.ts'
+import { launchMcpServer } from '../../src/tools/mcp/launch-server.ts'
 import { describeSandbox } from '../../src/tools/sandbox/describe-sandbox.ts'
 import { hostProgramPath } from '../../src/tools/sandbox/trusted-path.ts'
+import { countEachTest } from '../support/attempt-count.ts'
+
+beforeEach(countEachTest('processes'))
 
 /* Programs of a cloned repository with the names of system programs, in folders that `npx`, `npm run` and direnv put into `PATH`. */
 
@@ -23,7 +28,7 @@ afterEach(() => {
 function plantPrograms(path: string): string {
   const programs = join(folder, path)
   mkdirSync(programs, { recursive: true })
-  for (const name of ['bwrap', 'rg', 'which', 'socat', 'git'])
+  for (const name of ['bwrap', 'rg', 'which', 'socat', 'git', 'xdg-open', 'open', 'lsof', 'sh'])
     writeFileSync(join(programs, name), `#!/bin/sh\necho "$0" >> '${marker}'\n`, { mode: 0o755 })
   vi.stubEnv('PATH', [programs, process.env.PATH].join(delimiter))
   return programs
@@ -44,4 +49,32 @@ test('SB39 the check for a sandbox executes no program of the working folder', (
   describeSandbox({ network: true })
   expect(existsSync(marker)).toBe(false)
   expect(hostProgramPath([process.cwd()]).split(delimiter)).not.toContain(programs)
+})
+
+test('SB39 `serve --open` executes no `xdg-open` of the repository; control: that of another folder', async () => {
+  for (const path of ['repository/node_modules/.bin', 'repository/bin']) {
+    plantPrograms(path)
+    vi.spyOn(process, 'cwd').mockReturnValue(join(folder, 'repository'))
+    await openBrowser('http://127.0.0.1:1/#token=x')
+    expect(existsSync(marker), path).toBe(false)
+  }
+  plantPrograms('elsewhere')
+  expect(await openBrowser('http://127.0.0.1:1/#token=x')).toBe(true)
+  expect(existsSync(marker)).toBe(true)
+})
+
+test('SB39 without the sandbox, a server is no program of the repository that has the name of one of the machine', async () => {
+  plantPrograms('repository/node_modules/.bin')
+  const start = async (command: string) => {
+    const shared = { timeout_ms: undefined, allowedTools: undefined, trust: false, cwd: undefined }
+    const spec = { kind: 'stdio' as const, command, args: ['-c', 'true'], env: {}, sandbox: {}, ...shared }
+    const context = { sandbox: undefined, unconfined: true, write: false, env: process.env }
+    await (await launchMcpServer(spec, context)).ended
+    return existsSync(marker)
+  }
+  expect(await start('sh')).toBe(false)
+  writeFileSync(join(folder, 'repository/node_modules/.bin/own-server'), `#!/bin/sh\ntouch '${marker}'\n`, {
+    mode: 0o755,
+  })
+  expect(await start('own-server'), 'control: a name that only the repository has').toBe(true)
 })

@@ -1,11 +1,14 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Agent, TroupeOptions } from '../../src/index.ts'
 import { evaluatePolicies } from '../../src/judgement/permission/permission-policy.ts'
+import { countEachTest } from '../support/attempt-count.ts'
 import { requireSandbox } from '../support/require-program.ts'
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../support/test-troupe.ts'
+
+beforeEach(countEachTest('permissions'))
 
 /*
  * Bypasses of the permission layer that a review found, each closed: deny rules hold in any spelling, only the approved
@@ -75,7 +78,7 @@ test.each([
   expect(evaluatePolicies([{ deny: ['Bash(rm:*)'] }], { tool: 'Bash', subject, acts: true }).decision).toBe('deny')
 })
 
-test('PM18 a deny rule for rm allows commands that only mention rm', () => {
+test('PM18 control: a deny rule for rm allows commands that only mention rm', () => {
   for (const subject of ['ls rm', 'echo rm', 'grep rm x', 'npm run build']) {
     expect(evaluatePolicies([{ deny: ['Bash(rm:*)'] }], { tool: 'Bash', subject, acts: true }).decision).toBe('allow')
   }

@@ -2,30 +2,21 @@ import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-import { z } from 'zod'
 import type { TroupeOptions } from '../../src/index.ts'
-import { createTroupe, defineTool } from '../../src/index.ts'
+import { createTroupe } from '../../src/index.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
+import { countEachTest, recordAttempts } from '../support/attempt-count.ts'
+import { createShellTool } from '../support/shell-tool.ts'
 import { agent, functionModel } from '../support/test-troupe.ts'
+
+beforeEach(countEachTest('store'))
 
 /*
  * SQLite merges any write-ahead log that lies beside a database. A commit of a repository can add `.troupe/troupe.db-wal` beside a store that
  * this installation has created: the file stays the same, and its content is the author's.
  */
 
-const done: string[] = []
-const shell = defineTool({
-  name: 'Bash',
-  description: 'runs a command',
-  kind: 'act',
-  category: 'action',
-  input: z.object({ command: z.string() }),
-  subject: ({ command }) => command,
-  execute({ command }) {
-    done.push(command)
-    return { success: true, output: `ran ${command}` }
-  },
-})
+const { shell, commands: done } = createShellTool()
 
 const options: TroupeOptions = {
   tools: [shell],
@@ -119,7 +110,8 @@ test.each(MARKS)(
   },
 )
 
-test('E28 the log of an own process that was killed stays own', async () => {
+test('E28 the log of an own process that was killed stays own', async (context) => {
+  recordAttempts(context, 'store', { attempts: 0 })
   useHome('victim')
   const [own, killed] = [join(folder, 'own.db'), join(folder, 'killed.db')]
   const { hasForeignLog } = await import('../../src/store/sqlite/commit-mark.ts')

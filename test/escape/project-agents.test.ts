@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { toConfigFile } from '../../src/formats/config-file.ts'
 import { findAgents } from '../../src/formats/find-agents.ts'
 import { recordTrust } from '../../src/formats/folder-trust.ts'
@@ -10,7 +10,10 @@ import { hashAgentFiles, hashProjectFiles } from '../../src/formats/project-trus
 import type { CliFixture } from '../e2e/cli-fixture.ts'
 import { createCliFixture } from '../e2e/cli-fixture.ts'
 import { openTerminal, typeLine } from '../e2e/terminal.ts'
+import { countEachTest } from '../support/attempt-count.ts'
 import { requireSandbox } from '../support/require-program.ts'
+
+beforeEach(countEachTest('agent files'))
 
 /* A cloned repository brings agent files: they instruct nobody and replace no agent until the operator trusts them. */
 

@@ -2,8 +2,11 @@ import { mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { createCliFixture } from '../e2e/cli-fixture.ts'
+import { countEachTest } from '../support/attempt-count.ts'
+
+beforeEach(countEachTest('files'))
 
 /* A cloned repository brings links in place of the folders that commands write to. */
 

@@ -1,10 +1,13 @@
 import { spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createTools } from '../../src/tools/tools.ts'
+import { countEachTest } from '../support/attempt-count.ts'
 import { runHardLinkAttempt } from './file-tools.attempts.ts'
 import { callTool, createToolWorkspace } from './tool-workspace.ts'
+
+beforeEach(countEachTest('files'))
 
 const SECRET = 'raced-secret'
 

@@ -1,6 +1,9 @@
-import { expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { redact } from '../../src/judgement/redaction/redaction.ts'
 import { permissionLines } from '../../src/surfaces/cli/render/permission-question.ts'
+import { countEachTest } from '../support/attempt-count.ts'
+
+beforeEach(countEachTest('approvals'))
 
 /* Secrets are redacted in the diff of a permission question: a model that writes code between the marks of a key must not hide it from the person. */
 

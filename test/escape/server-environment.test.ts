@@ -1,12 +1,15 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { openWorkspace } from '../../src/tools/files/workspace.ts'
 import type { SpawnRequest } from '../../src/tools/sandbox/sandbox.ts'
 import { createUnsandboxed } from '../../src/tools/sandbox/unsandboxed.ts'
 import type { ToolsOptions } from '../../src/tools/tools.ts'
+import { countEachTest } from '../support/attempt-count.ts'
 import { createToolWorkspace } from './tool-workspace.ts'
+
+beforeEach(countEachTest('environment'))
 
 test('SB38 without the sandbox, neither a command nor a server gets an API key of the environment', async () => {
   using fixture = createToolWorkspace({ sandbox: 'none' })

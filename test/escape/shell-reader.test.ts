@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findCommandGrants } from '../../src/judgement/permission/command-allow-rule.ts'
 import { matchDeniedCommand } from '../../src/judgement/permission/command-deny-rule.ts'
 import { parseShellLine } from '../../src/judgement/permission/shell-parser.ts'
+import { recordAttempts } from '../support/attempt-count.ts'
 import { randomShellLine, randomShellText } from '../support/random-shell-line.ts'
 import { hostileShellLines } from './shell-lines.attempts.ts'
 
@@ -65,7 +66,12 @@ function readLog(log: string): string[][] {
   return started
 }
 
-test('PM47 a deny rule sees every program that bash starts for a hostile line', { timeout: 60_000 }, async () => {
+test('PM47 a deny rule sees every program that bash starts for a hostile line', {
+  timeout: 60_000,
+}, async (context) => {
+  const { length } = hostileShellLines
+  expect(new Set(hostileShellLines).size).toBe(length)
+  recordAttempts(context, 'permissions', { attempts: length, controls: length })
   const queue = hostileShellLines.values()
   const worker = async () => {
     for (const line of queue) {

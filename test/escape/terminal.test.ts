@@ -1,14 +1,17 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createTroupe } from '../../src/index.ts'
 import { issueWarning } from '../../src/runtime/issue-warning.ts'
 import { gateLines } from '../../src/surfaces/cli/render/result-lines.ts'
 import { plainStyle } from '../../src/surfaces/cli/render/styled-line.ts'
+import { countEachTest, recordAttempts } from '../support/attempt-count.ts'
 import { runCommand } from '../support/command-run.ts'
 import { agent, functionModel } from '../support/test-troupe.ts'
 import { HOSTILE_TEXTS, terminalCommands } from './terminal.attempts.ts'
+
+beforeEach(countEachTest('terminal'))
 
 /* Text of a model, a tool or a journal never controls the terminal of the person who looks at it. */
 
@@ -39,7 +42,10 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-test('L94 no command prints control sequences or bidirectional marks of a model', { timeout: 60_000 }, async () => {
+test('L94 no command prints control sequences or bidirectional marks of a model', {
+  timeout: 60_000,
+}, async (context) => {
+  recordAttempts(context, 'terminal', { attempts: HOSTILE_TEXTS.length, controls: HOSTILE_TEXTS.length })
   for (const command of terminalCommands(run_id, gate_id)) {
     const { out, err } = await runCommand([...command, '--store', join(folder, 'runs.db')])
     const shown = [...out, ...err]

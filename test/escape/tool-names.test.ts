@@ -1,8 +1,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
+import { countEachTest, recordAttempts } from '../support/attempt-count.ts'
 import { agent, createTestTroupe, functionModel } from '../support/test-troupe.ts'
 import { createToolWorkspace } from './tool-workspace.ts'
+
+beforeEach(countEachTest('permissions'))
 
 /** Tool names that a prompt injection might make a model call. */
 const NAMES = [
@@ -61,7 +64,8 @@ test('TO46 a tool that an agent does not have cannot be called, in any spelling'
   await troupe.close()
 })
 
-test('TO47 the tool:post event lists the files that a call changed', async () => {
+test('TO47 the tool:post event lists the files that a call changed', async (context) => {
+  recordAttempts(context, 'permissions', { attempts: 0 })
   using fixture = createToolWorkspace()
   const steps = [
     { name: 'Write', input: { file_path: 'a.txt', content: 'one\n' } },

@@ -1,10 +1,13 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { countEachTest } from '../support/attempt-count.ts'
 import type { GitFixture } from '../support/git-fixture.ts'
 import { createGitFixture } from '../support/git-fixture.ts'
 import { requireSandbox } from '../support/require-program.ts'
 import { agent, createTestTroupe, functionModel } from '../support/test-troupe.ts'
+
+beforeEach(countEachTest('files'))
 
 /* Commands in a worktree read the packages of the checkout. A repository that has a link in their place must not choose what they read. */
 

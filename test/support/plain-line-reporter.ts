@@ -1,4 +1,5 @@
 import type { Reporter, TestModule, TestRunEndReason } from 'vitest/node'
+import { attemptLines } from './attempt-count.ts'
 import { environmentProblems } from './system-programs.ts'
 
 export type RunOutcome = {
@@ -41,7 +42,7 @@ export function skippedLines(modules: ReadonlyArray<TestModule>): string[] {
   )
 }
 
-/** Says at the beginning and at the end what the machine lacks and which tests were skipped; the last line is the tally. */
+/** Says at the beginning and at the end what the machine lacks, how many attempts to escape were made and which tests were skipped; the last line is the tally. */
 export class PlainLineReporter implements Reporter {
   #problems: readonly string[] = []
 
@@ -51,7 +52,7 @@ export class PlainLineReporter implements Reporter {
   }
 
   onTestRunEnd(modules: ReadonlyArray<TestModule>, errors: ReadonlyArray<unknown>, reason: TestRunEndReason): void {
-    for (const line of skippedLines(modules)) process.stdout.write(`${line}\n`)
+    for (const line of [...attemptLines(modules), ...skippedLines(modules)]) process.stdout.write(`${line}\n`)
     this.#printProblems()
     process.stdout.write(`${plainLine(tally({ modules, unhandledErrors: errors.length, reason }))}\n`)
   }

@@ -100,7 +100,12 @@ function matchesWord(wanted: string, text: string): boolean {
 export function matchMention({ words: [first = ''] }: DenyPattern, args: readonly ShellWord[]): RuleMatch {
   const name = commandBaseName({ text: first, opaque: false }).replaceAll('*', '')
   if (name === '') return 'no'
-  return args.some(({ text }) => containsName(name, text)) ? 'maybe' : 'no'
+  return args.some(({ text }) => containsName(name, text) || containsName(name, withoutQuotes(text))) ? 'maybe' : 'no'
+}
+
+/** The argument may be a shell line in which the name is quoted: `1e c""url`. */
+function withoutQuotes(text: string): string {
+  return /['"\\]/.test(text) ? text.replace(/['"\\]/g, '') : ''
 }
 
 function containsName(name: string, text: string): boolean {

@@ -7,6 +7,7 @@ import {
   parseDenyPattern,
   strongestMatch,
 } from './command-deny-pattern.ts'
+import { mayRunArguments } from './executing-arguments.ts'
 import {
   EXECUTED_VARIABLE,
   HARMLESS_PROGRAMS,
@@ -101,7 +102,8 @@ function matchProgram(search: Search, words: readonly ShellWord[], depth: number
   if (WRAPPERS.has(program) || /^ld-(linux|musl)/.test(program)) return matchWrappedCommand(search, words, depth)
   if (INTERPRETER.test(program)) return runsCode(program, rest) ? 'maybe' : matchMention(search.pattern, rest)
   if (mayEvaluateArguments(program, rest)) return 'maybe'
-  return HARMLESS_PROGRAMS.has(program) || isHarmlessSubcommand(words) ? 'no' : matchMention(search.pattern, rest)
+  if (HARMLESS_PROGRAMS.has(program) || isHarmlessSubcommand(words)) return 'no'
+  return mayRunArguments(program, rest) ? 'maybe' : matchMention(search.pattern, rest)
 }
 
 /** A nested shell (`eval`, `sh -c`): code given as an argument is parsed; any other code is unknown. */

@@ -62,13 +62,19 @@ async function beginToolCall(scope: ToolCallScope, call: ToolCallPart, partial: 
   if (tool.kind === 'pattern') requireConfiguredModels(scope, tool.name, input)
   const permission = permissionSubject(scope, tool, parsed)
   const { subject } = permission
-  const { excludedGlobs } = await requirePermission(scope, { tool, input, ...permission, ...preview(tool, parsed) })
+  const { excludedGlobs, approvedBase } = await requirePermission(scope, {
+    tool,
+    input,
+    ...permission,
+    ...preview(tool, parsed),
+  })
   if (tool.kind === 'pattern') {
     execution.journal.append('tool:pre', { ...pre }, session.id)
     return runPatternTool(scope, tool, pre)
   }
   if (subject !== undefined) pre.subject = subject
   if (excludedGlobs) pre.excluded_globs = excludedGlobs
+  if (approvedBase !== undefined) pre.approved_base = approvedBase
   return execution.runEffect(async () => {
     if (tool.kind === 'act') await execution.ensureReplayed()
     signal.throwIfAborted()
@@ -219,6 +225,7 @@ function toToolCall(scope: ToolCallScope, pre: ToolPre, abort: { signal: AbortSi
     tool_call_id: pre.tool_call_id,
     idempotency_key: pre.idempotency_key,
     ...(pre.subject === undefined ? undefined : { subject: pre.subject }),
+    ...(pre.approved_base === undefined ? undefined : { approved_base: pre.approved_base }),
     ...(pre.excluded_globs === undefined ? undefined : { excluded_globs: pre.excluded_globs }),
     ...(isReadOnlyCall(scope, pre.tool) ? { read_only: true as const } : undefined),
     ...(session.opening.workspace === undefined ? undefined : { workspace: session.opening.workspace }),

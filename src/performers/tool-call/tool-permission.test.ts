@@ -2,24 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { z } from 'zod'
+import { createShellTool } from '../../../test/support/shell-tool.ts'
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../../../test/support/test-troupe.ts'
 import type { Agent } from '../../index.ts'
-import { createTroupe, defineTool, isEvent } from '../../index.ts'
+import { createTroupe, isEvent } from '../../index.ts'
 
-const done: string[] = []
-const shell = defineTool({
-  name: 'Bash',
-  description: 'runs a command',
-  kind: 'act',
-  category: 'action',
-  input: z.object({ command: z.string() }),
-  subject: ({ command }) => command,
-  execute({ command }) {
-    done.push(command)
-    return { success: true, output: `ran ${command}` }
-  },
-})
+const { shell, commands: done } = createShellTool()
 
 /** A model whose worker runs these commands, one per turn, and then repeats the last result. */
 function commandModel(...commands: string[]) {

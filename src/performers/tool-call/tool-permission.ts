@@ -14,7 +14,8 @@ import type { ToolCallScope } from './tool-call-scope.ts'
  * 2. An answer may grant more than the one call: `always` (the identical call) or a rule such as `Bash(npm test:*)`. Grants
  *    last for the run; they are read from its journal, so that a resumed run has them too.
  * 3. Prevents TOCTOU: an approval is bound to the call that was shown, its arguments and its subject. If either has changed
- *    by the time the answer is used, the person is asked again. A granted rule must match the call.
+ *    by the time the answer is used, the person is asked again, and so is a change of a file whose content is no longer the one that
+ *    the diff was shown for. A granted rule must match the call.
  */
 
 /** A resolved call that waits for permission. */
@@ -32,19 +33,22 @@ export interface ToolAction {
 const MAX_APPROVAL_REQUESTS = 3
 const RECORDED_ELSEWHERE = 'The recorded approval was not given in this installation.'
 const CALL_CHANGED = 'the call is no longer the one that was approved'
+const FILE_CHANGED = 'the file is no longer the one whose change was approved'
 
 /** Returns the decision that allows the call; throws `denied` otherwise. */
 export async function requirePermission(scope: ToolCallScope, action: ToolAction): Promise<PermissionDecision> {
   const { tool, input, subject } = action
   const fingerprint = `${tool.name}:${sha256(canonicalJson([input ?? null, subject ?? null]))}`
   const decision = decidePermission(scope, action, fingerprint)
-  if (decision.decision === 'allow') return decision
+  // A call that was asked about in an earlier execution: its `always` allows it, but only for the content that was shown.
+  const isAnswered = scope.execution.journalIndex.outcome(`${scope.key}/permission`) !== undefined
+  if (decision.decision === 'allow' && !isAnswered) return decision
   if (decision.decision === 'deny') throw deniedError(tool.name, decision)
   requireNotDenied(scope, { tool: tool.name, fingerprint, decision })
   let askAgainReason = ''
   for (let attempt = 1; attempt <= MAX_APPROVAL_REQUESTS; attempt++) {
     const request = { fingerprint, decision, attempt, askAgainReason }
-    const { answer, shownFingerprint, isImported } = await requestApproval(scope, action, request)
+    const { answer, shownFingerprint, shownBase, isImported } = await requestApproval(scope, action, request)
     if (isDenial(answer, tool.name)) {
       throw deniedError(tool.name, { ...decision, reason: `a person said no${denialComment(answer)}` })
     }
@@ -53,10 +57,15 @@ export async function requirePermission(scope: ToolCallScope, action: ToolAction
       continue
     }
     const updated = decidePermission(scope, action, fingerprint)
-    if (updated.decision === 'allow') return updated
     if (updated.decision === 'deny') throw deniedError(tool.name, updated)
     const isRule = typeof answer === 'string' && isRuleFor(answer, tool.name)
-    if (!isRule && shownFingerprint === fingerprint) return decision
+    const approved = isRule || shownBase === undefined ? undefined : { approvedBase: shownBase }
+    if (approved && (await previewChange(scope, action))?.base !== shownBase) {
+      askAgainReason = FILE_CHANGED
+      continue
+    }
+    if (updated.decision === 'allow') return { ...updated, ...approved }
+    if (!isRule && shownFingerprint === fingerprint) return { ...decision, ...approved }
     askAgainReason = isRule ? uncoveredReason(answer.trim(), decision) : CALL_CHANGED
   }
   throw deniedError(tool.name, { ...decision, reason: askAgainReason })
@@ -116,7 +125,7 @@ async function requestApproval(
   scope: ToolCallScope,
   action: ToolAction,
   { fingerprint, decision, attempt, askAgainReason }: ApprovalRequest,
-): Promise<{ answer: unknown; shownFingerprint: unknown; isImported: boolean }> {
+): Promise<{ answer: unknown; shownFingerprint: unknown; shownBase: string | undefined; isImported: boolean }> {
   const { execution, session, signal, key: callKey } = scope
   const { tool, input, subject } = action
   const key = attempt === 1 ? `${callKey}/permission` : `${callKey}/permission/${attempt}`
@@ -137,9 +146,14 @@ async function requestApproval(
   }
   const answer = await execution.waitForGate({ key, signal }, question, { session_id: session.id, agent })
   const gate = execution.journalIndex.opening(key)
-  const detail = isEvent(gate, 'gate:open') ? (gate.data.detail as { exact?: unknown } | undefined) : undefined
+  const detail = isEvent(gate, 'gate:open') ? (gate.data.detail as ShownDetail | undefined) : undefined
   const isImported = execution.journalIndex.isImported(execution.journalIndex.outcome(key))
-  return { answer, shownFingerprint: detail?.exact, isImported }
+  return { answer, shownFingerprint: detail?.exact, shownBase: detail?.change?.base, isImported }
+}
+
+interface ShownDetail {
+  exact?: unknown
+  change?: Partial<ChangePreview>
 }
 
 /** A preview that fails is left out: the question shows the whole call, too. */
@@ -160,6 +174,7 @@ async function previewChange({ execution }: ToolCallScope, action: ToolAction): 
 function askAgainText(reason: string): string {
   if (reason === RECORDED_ELSEWHERE) return ` ${RECORDED_ELSEWHERE}`
   if (reason === CALL_CHANGED) return ' The call has changed since it was approved.'
+  if (reason === FILE_CHANGED) return ' The file has changed since you approved.'
   return reason && ` But ${reason}.`
 }
 

@@ -13,6 +13,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createLeasedRun, expectRejection } from '../../testing/store/store-harness.ts'
 import { openSqlite } from '../sqlite.ts'
@@ -59,12 +60,39 @@ const PLANTED: readonly (readonly [string, string, RegExp])[] = [
     'ALTER TABLE artifacts RENAME TO real_artifacts; CREATE VIEW artifacts AS SELECT * FROM real_artifacts',
     /that Troupe did not create/,
   ],
+  ['a virtual table with shadow tables', 'CREATE VIRTUAL TABLE evil USING fts5(a)', /table 'evil/],
+  ['a virtual table of coordinates', 'CREATE VIRTUAL TABLE evil USING rtree(id, a, b)', /table 'evil/],
+  [
+    'a virtual table in place of a table',
+    'ALTER TABLE artifacts RENAME TO real_artifacts; CREATE VIRTUAL TABLE artifacts USING fts5(run, name)',
+    /that Troupe did not create/,
+  ],
+  [
+    'an expression in a CHECK of a table',
+    "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, ') WITHOUT', ', CHECK (abs(1))) WITHOUT') WHERE name = 'gates'",
+    /table 'gates'/,
+  ],
+  [
+    'a default that is an expression',
+    "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = rtrim(sql, ')') || ', evil DEFAULT (randomblob(9)))' WHERE name = 'commands'",
+    /table 'commands'/,
+  ],
+  ['a partial index', 'CREATE INDEX evil ON runs (id) WHERE id > 1', /index 'evil'/],
+  ['a partial index on an expression', "CREATE INDEX evil ON runs (id) WHERE length('x') = 1", /index 'evil'/],
+  ['an index with another collation', 'CREATE INDEX evil ON runs (run_id COLLATE NOCASE)', /index 'evil'/],
+  [
+    'a collation that is not known',
+    "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = sql || ' /* COLLATE evil */' WHERE type = 'index' AND name = (SELECT min(name) FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL)",
+    /index '/,
+  ],
   ['a missing table', 'DROP TABLE artifacts', /has no (table|index) '/],
 ]
 
 test.each(PLANTED)('ST50 a store with %s is rejected and not changed', async (_title, sql, message) => {
   await createStore()
-  const db = openDatabase(path)
+  // Like the author of a repository: without the defensive mode of this program.
+  const db = new DatabaseSync(path)
+  db.enableDefensive?.(false)
   db.exec(sql)
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   db.close()
@@ -72,6 +100,48 @@ test.each(PLANTED)('ST50 a store with %s is rejected and not changed', async (_t
   const error = await expectRejection(openSqlite(path), 'store_corrupt', message)
   expect(error.hint).toContain('move the file away')
   expect(readFileSync(path).equals(before)).toBe(true)
+})
+
+/** A rollback journal with all pages of a database: SQLite copies them into the file beside it when it opens that. */
+function toRollbackJournal(database: Buffer): Buffer {
+  const pageSize = database.readUInt16BE(16)
+  const pages = database.length / pageSize
+  const header = Buffer.alloc(512)
+  Buffer.from('d9d505f920a163d7', 'hex').copy(header)
+  for (const [index, value] of [pages, 0, pages, 512, pageSize].entries()) header.writeUInt32BE(value, 8 + index * 4)
+  const records = Array.from({ length: pages }, (_, page) => {
+    const content = database.subarray(page * pageSize, (page + 1) * pageSize)
+    let sum = 0
+    for (let offset = pageSize - 200; offset > 0; offset -= 200) sum += content[offset] ?? 0
+    const [number, checksum] = [Buffer.alloc(4), Buffer.alloc(4)]
+    number.writeUInt32BE(page + 1)
+    checksum.writeUInt32BE(sum >>> 0)
+    return [number, content, checksum]
+  })
+  return Buffer.concat([header, ...records.flat()])
+}
+
+test('ST84 a rollback journal that was put beside a store is not applied; the error names it; control: without the check it replaces the store', async () => {
+  await createStore()
+  const own = readFileSync(path)
+  const theirs = join(folder, 'theirs.db')
+  const store = await openSqlite(theirs)
+  await createLeasedRun(store, 'planted')
+  await store.close()
+  const journal = toRollbackJournal(readFileSync(theirs))
+  writeFileSync(`${path}-journal`, journal)
+  const error = await expectRejection(openSqlite(path), 'store_corrupt', /troupe\.db-journal/)
+  expect(error.hint).toMatch(/came with a repository.*remove/)
+  expect(readFileSync(path).equals(own)).toBe(true)
+  rmSync(`${path}-journal`)
+  const opened = await openSqlite(path)
+  expect((await opened.run('r1'))?.head).toBe(1)
+  await opened.close()
+  // The control.
+  writeFileSync(`${path}-journal`, journal)
+  const db = new DatabaseSync(path)
+  expect(db.prepare('SELECT run_id FROM runs').all()).toEqual([{ run_id: 'planted' }])
+  db.close()
 })
 
 test('ST50 the schema of a store cannot be rewritten through its connection', async () => {

@@ -14,6 +14,9 @@ const SQLITE_CODES = {
   notADb: 26,
 }
 
+/** A file that is opened for reading has a journal of an interrupted change beside it. */
+const READ_ONLY_ROLLBACK = 776
+
 /** The primary result code of SQLite; 0 for any other error. */
 function resultCode(thrown: unknown): number {
   const code = (thrown as { errcode?: unknown } | null)?.errcode
@@ -53,10 +56,23 @@ export function corruptError(path: string, problem: string, cause?: unknown): Tr
   })
 }
 
+/** SQLite would copy the pages of such a journal into the file. Troupe writes with a log of its own, and leaves none. */
+function rollbackJournalError(path: string, cause: unknown): TroupeError {
+  return new TroupeError(
+    'store_corrupt',
+    `beside ${path} lies ${path}-journal, which would change it when it is opened`,
+    {
+      hint: 'nothing was changed; if the journal came with a repository or an archive, remove it; if another program was interrupted while it wrote to the store, restore a backup',
+      cause,
+    },
+  )
+}
+
 /** Converts an error of SQLite to a `store_…` code. */
 export function toStoreError(thrown: unknown, path: string): TroupeError {
   if (thrown instanceof TroupeError) return thrown
   const message = thrown instanceof Error ? thrown.message : String(thrown)
+  if ((thrown as { errcode?: unknown }).errcode === READ_ONLY_ROLLBACK) return rollbackJournalError(path, thrown)
   switch (resultCode(thrown)) {
     case SQLITE_CODES.busy:
     case SQLITE_CODES.locked:

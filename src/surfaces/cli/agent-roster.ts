@@ -43,7 +43,7 @@ async function isProjectTrusted(cli: Cli): Promise<boolean> {
   const { terminal, options, executes = false } = cli
   if (options.trustProject) return true
   const { isAgentFolderTrusted } = await import('./project-config.ts')
-  if (await isAgentFolderTrusted(terminal, projectFolder(cli), executes)) return true
+  if (await isAgentFolderTrusted(terminal, projectFolder(cli), { ask: executes, usedConfig: cli.config })) return true
   if (!executes || options.quiet) return false
   const text = `the agent files of ${projectFolder(cli)} are not trusted, and not used. ${AGENT_TRUST_HINT}`
   for (const line of wrapText(text, terminal.err.width, 0)) terminal.note(line)

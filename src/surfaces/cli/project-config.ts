@@ -1,4 +1,5 @@
-import { basename, relative } from 'node:path'
+import { existsSync } from 'node:fs'
+import { basename, join, relative } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { TroupeError } from '../../errors.ts'
 import type { ConfigFile } from '../../formats/config-file.ts'
@@ -62,8 +63,12 @@ async function isUsable(terminal: Terminal, file: ConfigFile, request: ConfigReq
   if (!changes) return true
   if (request.use === 'help' || request.use === 'doctor') return false
   if (terminal.interactive && (await askUntilSettled(terminal, file.folder, file))) return true
-  if (request.use === 'execute') throw untrustedError(file, changes, request)
-  if (!request.quiet) noteWrapped(terminal, `${untrustedReason(file, changes)}; it is not used here. ${TRUST_HINT}`)
+  // Fails closed: a file that was trusted may have had deny rules, and without a terminal nobody has agreed to go on without it.
+  if (request.use === 'execute' && (changes.wasTrusted || !terminal.interactive))
+    throw untrustedError(file, changes, request)
+  const hint = terminal.interactive ? '' : ` ${TRUST_HINT}`
+  if (!request.quiet || terminal.interactive)
+    noteWrapped(terminal, `${untrustedReason(file, changes)}; it is not used here.${hint}`)
   return false
 }
 
@@ -92,19 +97,27 @@ export async function findUntrustedReason(file: ConfigFile): Promise<string | un
 }
 
 /** True if the agent files of a project may be used. On a terminal, `ask` asks the operator. */
-export async function isAgentFolderTrusted(terminal: Terminal, folder: string, ask: boolean): Promise<boolean> {
+export async function isAgentFolderTrusted(
+  terminal: Terminal,
+  folder: string,
+  { ask, usedConfig }: { ask: boolean; usedConfig: LoadedConfig | undefined },
+): Promise<boolean> {
   const { configFileIn, PROJECT_CONFIG } = await import('../../formats/config-file.ts')
   const config = await configFileIn(folder, PROJECT_CONFIG)
   const { changes } = await readTrust(folder, config)
   if (!changes) return true
+  // The operator was asked about the configuration together with the agent files, and said no.
+  if (config && config.path !== usedConfig?.path) return false
   return ask && terminal.interactive && askUntilSettled(terminal, folder, config)
 }
 
 /** Prevents TOCTOU: files that changed while the question was open are asked about again. */
 async function askUntilSettled(terminal: Terminal, folder: string, config: ConfigFile | undefined): Promise<boolean> {
   const { askForTrust } = await import('./trust-question.ts')
+  const foreignStore = await findForeignStore(folder)
   for (let shown = await readTrust(folder, config); shown.changes; ) {
-    if (!(await askForTrust(terminal, { folder, files: shown.files, changes: shown.changes }))) return false
+    if (!(await askForTrust(terminal, { folder, files: shown.files, changes: shown.changes, foreignStore })))
+      return false
     const now = await readTrust(folder, config)
     if (isDeepStrictEqual(now.files, shown.files)) {
       await recordProjectTrust(terminal, folder, shown.files)
@@ -114,6 +127,14 @@ async function askUntilSettled(terminal: Terminal, folder: string, config: Confi
     shown = now
   }
   return true
+}
+
+/** The store of a folder, if this installation has not created it: it came with a repository, or was copied. */
+async function findForeignStore(folder: string): Promise<string | undefined> {
+  const { isOwnStore } = await import('../../formats/store-record.ts')
+  const path = join('.troupe', 'troupe.db')
+  const file = join(folder, path)
+  return existsSync(file) && !(await isOwnStore(file)) ? path : undefined
 }
 
 /** Records that the operator trusts the project. A home folder that cannot be written only means to be asked again. */

@@ -8,23 +8,29 @@ export interface TrustQuestion {
   folder: string
   files: FileHashes
   changes: TrustChanges
+  /** A store in the folder that this installation has not created. */
+  foreignStore?: string | undefined
 }
 
 /** Asks on the terminal whether the files of a folder may be used. Changed ones are shown as a diff to what was trusted. */
 export async function askForTrust(terminal: Terminal, question: TrustQuestion): Promise<boolean> {
-  const { folder, changes } = question
+  const { folder, changes, foreignStore } = question
   const title = changes.wasTrusted
     ? `The configuration of ${visibleLine(folder)} has changed since you trusted it:`
     : `${visibleLine(folder)} has configuration or agent files that you have not used before:`
   noteWrapped(terminal, title)
   if (changes.wasTrusted) await showChanges(terminal, question)
   else for (const name of changes.added) noteWrapped(terminal, `  ${visibleLine(name)}`)
+  if (foreignStore !== undefined) noteWrapped(terminal, `  ${visibleLine(foreignStore)}  ${FOREIGN_STORE}`)
   noteWrapped(
     terminal,
     'A configuration can run code on this machine, start servers and allow tool calls without asking; an agent file instructs agents, gives them tools and can replace a built-in agent.',
   )
   return confirm('Trust it? [y/N] ')
 }
+
+const FOREIGN_STORE =
+  '(runs that were recorded elsewhere: their approvals and limits have no effect, whatever you answer)'
 
 async function confirm(text: string): Promise<boolean> {
   const { createInterface } = await import('node:readline/promises')

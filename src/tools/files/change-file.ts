@@ -47,6 +47,7 @@ export async function changeFile(
         throw invalidCallError(`\`file_path\` '${path}' is a folder`, 'name a file in it')
       const current = await readFileWithHash(await refreshStat(resolved))
       if (current) await assertNoDeniedLink(workspace, { path, stat: current.stat }, call)
+      assertApprovedContent(call, path, current?.hash)
       await assertUnchangedSinceRead(deps, { session: call.session_id, path, hash: current?.hash })
       const change = makeChange(current && { bytes: current.bytes, path })
       assertValuesKept(path, current?.bytes, change.content)
@@ -111,6 +112,12 @@ function assertPermittedPath({ subject }: ToolCall, path: string): void {
     `permission was granted for '${subject}', but that path now resolves to '${path}'`,
     'check what changed, then make a new call',
   )
+}
+
+/** Prevents TOCTOU: another call of the session may have changed the file since its diff was shown. */
+function assertApprovedContent({ approved_base }: ToolCall, path: string, hash = ''): void {
+  if (approved_base === undefined || approved_base === hash) return
+  throw invalidCallError(`'${path}' has changed since its change was approved`, 'read it again first, then change it')
 }
 
 interface ContentCheck {

@@ -26,7 +26,8 @@ export async function previewChange(
     if ((current?.bytes.length ?? 0) + content.length > MAX_COMPARED_BYTES) return undefined
     const [before, after] = [decodeUtf8Strict(current?.bytes ?? Buffer.alloc(0)), decodeUtf8Strict(content)]
     if (before === undefined || after === undefined) return undefined
-    return { path, ...(current ? undefined : { is_new: true }), ...boundDiff(unifiedDiff(before, after)) }
+    const base = current?.hash ?? ''
+    return { path, base, ...(current ? undefined : { is_new: true }), ...boundDiff(unifiedDiff(before, after)) }
   })
 }
 

@@ -16,7 +16,7 @@ import type { EnvironmentVariables } from '../../kernel/world.ts'
 import { isWithin, resolveRealPath } from '../files/protected-paths.ts'
 import { openWorkspace } from '../files/workspace.ts'
 import { openSandbox } from '../sandbox/open-sandbox.ts'
-import { trustedPath } from '../sandbox/trusted-path.ts'
+import { hostProgramPath } from '../sandbox/trusted-path.ts'
 import { findProgram } from '../search/ripgrep.ts'
 import { operatorError } from '../tool-errors.ts'
 import type { NpxCommand } from './npx-command.ts'
@@ -175,7 +175,7 @@ async function runNpm(staging: string, { command, registry, context }: Omit<Inst
  * folder; so only a real npm counts.
  */
 function findNpm({ env, writable }: InstallContext): string {
-  const path = trustedPath(writable, env.PATH ?? '')
+  const path = hostProgramPath(writable, env.PATH ?? '')
   for (const folder of path.split(delimiter)) {
     const program = findProgram('npm', folder)
     const npm = program === undefined ? undefined : realpathSync(program)

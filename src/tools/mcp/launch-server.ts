@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process'
+import { delimiter } from 'node:path'
 import type { EnvironmentVariables } from '../../kernel/world.ts'
 import { spawnSandboxedServer } from '../sandbox/open-sandbox.ts'
 import type { ProcessExit, Sandbox, SandboxedProcess } from '../sandbox/sandbox.ts'
+import { hostProgramPath } from '../sandbox/trusted-path.ts'
 import { accessDeniedError } from '../tool-errors.ts'
 import type { StdioSpec } from './mcp-server-config.ts'
 import { safeVariables } from './mcp-variables.ts'
@@ -42,7 +44,7 @@ export async function launchMcpServer(
 
 function launchUnsandboxed(spec: StdioSpec, env: EnvironmentVariables): Promise<SandboxedProcess> {
   const child = spawn(spec.command, [...spec.args], {
-    env: { ...safeVariables(env), ...spec.env },
+    env: { ...safeVariables(env), PATH: serverPath(env), ...spec.env },
     ...(spec.cwd === undefined ? undefined : { cwd: spec.cwd }),
     stdio: ['pipe', 'pipe', 'pipe'],
     // Own process group: wrappers such as npx start the server as a child, and both must be killed.
@@ -62,6 +64,11 @@ function launchUnsandboxed(spec: StdioSpec, env: EnvironmentVariables): Promise<
   child.once('spawn', () => started.resolve({ child, ended, kill }))
   child.once('error', started.reject)
   return started.promise
+}
+
+/** Prevents PATH hijacking: programs of the project, such as a `node_modules/.bin/npx`, are found only where the machine has none of that name. */
+function serverPath({ PATH = '' }: EnvironmentVariables): string {
+  return [hostProgramPath([process.cwd()], PATH), PATH].filter((path) => path !== '').join(delimiter)
 }
 
 const runningServers = new Set<() => void>()

@@ -20,8 +20,8 @@ const PACKAGE_PROGRAMS = /\/node_modules\/\.bin\/?$/
  * The trusted `PATH` for programs that this process itself starts, such as `bwrap` and `git`: also without the programs of packages. In a
  * subfolder of a clone, `npx` puts those of the folders above first, which the author of the repository may have written.
  */
-export function hostProgramPath(writable: readonly string[]): string {
-  return trustedPath(writable)
+export function hostProgramPath(writable: readonly string[], path?: string): string {
+  return trustedPath(writable, path)
     .split(delimiter)
     .filter((folder) => ![folder, resolveRealPath(folder)].some((path) => PACKAGE_PROGRAMS.test(path)))
     .join(delimiter)

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { findHostProgram } from '../../../runtime/tool-ports.ts'
 
 /** The process that listens on a TCP port of this machine: `node (pid 4242)`; `undefined` if it cannot be found. */
 export async function findPortOwner(port: number): Promise<string | undefined> {
@@ -39,9 +40,11 @@ async function describeProcess(pid: string): Promise<string> {
   return `${name || 'a process'} (pid ${pid})`
 }
 
-function findWithLsof(port: number): Promise<string | undefined> {
+async function findWithLsof(port: number): Promise<string | undefined> {
+  const found = await findHostProgram('lsof')
+  if (!found) return undefined
   return new Promise((resolve) => {
-    execFile('lsof', ['-nP', `-iTCP:${port}`, '-sTCP:LISTEN', '-Fpc'], { timeout: 2000 }, (error, output) => {
+    execFile(found.program, ['-nP', `-iTCP:${port}`, '-sTCP:LISTEN', '-Fpc'], { timeout: 2000 }, (error, output) => {
       const [, pid] = /^p(\d+)/m.exec(output) ?? []
       const [, name] = /^c(.+)/m.exec(output) ?? []
       resolve(error || pid === undefined ? undefined : `${name ?? 'a process'} (pid ${pid})`)
