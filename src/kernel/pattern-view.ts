@@ -18,6 +18,8 @@ export type TextLine = readonly TextSpan[]
 export interface ProgressLine {
   speaker?: { agent: string; depth: number } | undefined
   spans: TextLine
+  /** Texts that must not be cut off: they are wrapped below the line. */
+  notes?: readonly string[]
 }
 
 /** The facts that a surface knows about a session. */

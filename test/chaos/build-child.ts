@@ -49,6 +49,7 @@ function killingStore(store: Store): Store {
       const value = Reflect.get(target, name)
       if (name !== 'append') return typeof value === 'function' ? value.bind(target) : value
       return async (...args: Parameters<Store['append']>) => {
+        recordAppend(args[0].flatMap(({ events }) => [...events]))
         const hit = reached(args[0].flatMap(({ events }) => [...events]))
         if (hit && kill?.when === 'before') die()
         const outcomes = await target.append(...args)
@@ -61,6 +62,13 @@ function killingStore(store: Store): Store {
       }
     },
   })
+}
+
+/** Notes the first event of each append of a build that is not killed: whatever is appended together is lost or kept together. */
+function recordAppend([first]: readonly Event[]): void {
+  if (kill !== null || first === undefined) return
+  const { key } = first.data as { key?: string }
+  if (key !== undefined) appendFileSync(join(folder, 'appends'), `${JSON.stringify({ at: key, type: first.type })}\n`)
 }
 
 const model = modelFromScript(buildScript((call) => appendFileSync(join(folder, 'requests'), `${call}\n`)))

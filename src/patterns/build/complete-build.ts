@@ -15,7 +15,7 @@ import type { ReviewerOutput } from './contracts.ts'
 import { performDeveloper } from './development/perform-developer.ts'
 import type { BuildOutput, TaskOutcome } from './output.ts'
 import { reportPrompt } from './prompts/architect-prompts.ts'
-import { describeCheck } from './verification/check.ts'
+import { describeChecks } from './verification/check.ts'
 
 /** Reports, names the branch of the result, and removes everything else. */
 export async function completeBuild(scope: BuildScope, state: BuildState): Promise<PatternResult> {
@@ -89,7 +89,7 @@ async function writeReport(scope: BuildScope, state: BuildState, branch: string 
     `status: ${state.status}${state.approved_by && state.approved_by !== 'reviewer' ? `, approved by ${state.approved_by} and not by the review` : ''}`,
     `branch: ${branch ?? 'none; everything was removed'}`,
     `rounds of work and review: ${state.iterations}`,
-    ...(review?.checks ?? []).map(describeCheck),
+    ...describeChecks(review?.checks ?? [], scope.baseline),
     ...[...new Set(notes)].sort(),
   ]
   const work = [

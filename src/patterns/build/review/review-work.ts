@@ -8,7 +8,7 @@ import type { StatusUpdate } from '../messages.ts'
 import type { TaskOutcome } from '../output.ts'
 import { reviewerPrompt, reviewerSchema } from '../prompts/reviewer-prompt.ts'
 import type { CheckResult } from '../verification/check.ts'
-import { describeCheck, describeFailures } from '../verification/check.ts'
+import { describeCheck, describeChecks, describeFailures } from '../verification/check.ts'
 import { changedCheckCommands, findWeakenedTests } from '../verification/compare-tests.ts'
 import { runChecks } from '../verification/run-checks.ts'
 import type { BoundReview } from './bind-verdict.ts'
@@ -138,7 +138,10 @@ async function askReviewer(scope: BuildScope, { input, outcomes, asked_for, key,
     input,
     reports: [...outcomes.map((outcome) => JSON.stringify(outcome)), ...describeFailures(work.checks)],
     diff: work.diff,
-    checks: work.checks.length > 0 ? work.checks.map(describeCheck) : ['no command that tests the project was found'],
+    checks:
+      work.checks.length > 0
+        ? describeChecks(work.checks, scope.baseline)
+        : ['no command that tests the project was found'],
     test_changes: work.weakened_tests,
     asked_for: asked_for.map((change) => JSON.stringify(change)),
   })

@@ -3,11 +3,11 @@ import { definePatternView } from '../../../kernel/pattern-view.ts'
 import { formatDuration, pluralize } from '../../../views/format-amount.ts'
 import { parentStepKey } from '../../../views/run-reducer.ts'
 import { STATUS_GLYPHS } from '../../../views/status-glyphs.ts'
-import { toTerminalLine } from '../../../views/text-width.ts'
+import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import type { BuildEvent } from '../events.ts'
 import type { BuildMessage, StatusUpdate } from '../messages.ts'
 import type { BuildOutput } from '../output.ts'
-import { describeCheck } from '../verification/check.ts'
+import { describeCheck, describeChecks } from '../verification/check.ts'
 import { buildMarks } from './build-marks.ts'
 import type { BuildProgress } from './build-progress.ts'
 import { newBuildProgress, reduceBuildProgress } from './build-progress.ts'
@@ -35,7 +35,7 @@ export const buildView = definePatternView<BuildView, BuildEvent>({
   session: (view, session) => buildSession(view, session),
   timeline: buildMarks,
   panels: planPanels,
-  lines: (_view, { output }) => (isBuildOutput(output) ? resultLines(output) : []),
+  lines: (_view, { output, width }) => (isBuildOutput(output) ? resultLines(output, width) : []),
   outputText: (output) => (isBuildOutput(output) ? output.report : undefined),
   sessionFile: buildSessionFile,
 })
@@ -57,7 +57,9 @@ function buildSession({ tasks }: BuildView, { key }: SessionFacts): SessionLabel
 
 function buildProgress(event: BuildEvent, sessions: SessionLookup): ProgressLine | undefined {
   const spans = progressSpans(event)
-  return spans && { speaker: { agent: '', depth: sessions.depth(parentStepKey(event.data.key)) }, spans }
+  if (!spans) return undefined
+  const speaker = { agent: '', depth: sessions.depth(parentStepKey(event.data.key)) }
+  return { speaker, spans, ...(event.type === 'build:start' ? { notes: event.data.notes } : undefined) }
 }
 
 const GREEN = `${STATUS_GLYPHS.completed?.[1] ?? ''} `
@@ -66,9 +68,8 @@ const RED = `${STATUS_GLYPHS.failed?.[1] ?? ''} `
 function progressSpans(event: BuildEvent): TextLine | undefined {
   switch (event.type) {
     case 'build:start': {
-      const { base, base_branch, notes } = event.data
-      const details = [base.slice(0, 10), ...notes].join('  ')
-      return [`builds on ${toTerminalLine(base_branch ?? 'a detached HEAD')}`, ['dim', `  ${toTerminalLine(details)}`]]
+      const { base, base_branch } = event.data
+      return [`builds on ${toTerminalLine(base_branch ?? 'a detached HEAD')}`, ['dim', `  ${base.slice(0, 10)}`]]
     }
     case 'build:check':
       return checkSpans(event.data)
@@ -122,21 +123,24 @@ function isBuildOutput(output: unknown): output is BuildOutput {
   return typeof output === 'object' && output !== null && 'report' in output && 'merge_rounds' in output
 }
 
-function resultLines({ status, branch, approved_by, checks, changes, notes, iterations }: BuildOutput): TextLine[] {
+function resultLines(
+  { status, branch, approved_by, checks, changes, notes, iterations }: BuildOutput,
+  width: number,
+): TextLine[] {
   const files = Object.values(changes).reduce((sum, paths) => sum + paths.length, 0)
   const rounds = iterations === 0 ? '' : `  ${pluralize(iterations, 'round')}`
+  const wrapped = (text: string) => wrapText(toTerminalLine(text), width, 2)
   return [
     [['bold', status], `${rounds}${approved_by === null ? '' : `, approved by ${approved_by}`}`],
-    ...(branch === null ? [] : branchLines(branch, files)),
-    ...checks.final.map((check): TextLine => [toTerminalLine(describeCheck(check))]),
-    ...notes.map((note): TextLine => [['yellow', 'note '], toTerminalLine(note)]),
+    ...(branch === null ? [] : [[`branch ${branch}  `, ['dim', pluralize(files, 'file')]] as const]),
+    ...(branch === null ? [] : branchHints(branch).flatMap(wrapped)).map((text): TextLine => [['dim', text]]),
+    ...describeChecks(checks.final, checks.baseline)
+      .flatMap(wrapped)
+      .map((text): TextLine => [text]),
+    ...notes.flatMap((note) => wrapped(`note: ${note}`)).map((text): TextLine => [['yellow', text]]),
   ]
 }
 
-function branchLines(branch: string, files: number): TextLine[] {
-  return [
-    [`branch ${branch}  `, ['dim', pluralize(files, 'file')]],
-    [['dim', `see it with: git diff HEAD...${branch}`]],
-    [['dim', `keep it with: git merge ${branch}`]],
-  ]
+function branchHints(branch: string): string[] {
+  return [`see it with: git diff HEAD...${branch}`, `keep it with: git merge ${branch}`]
 }

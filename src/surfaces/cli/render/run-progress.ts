@@ -6,23 +6,29 @@ import { activeSessions, findEnclosing, isPatternEvent } from '../../../views/ru
 import type { RunView, SessionNode } from '../../../views/run-view.ts'
 import { STATUS_GLYPHS } from '../../../views/status-glyphs.ts'
 import { formatSteerAction } from '../../../views/steer-text.ts'
-import { padToWidth, toTerminalLine } from '../../../views/text-width.ts'
+import { padToWidth, toTerminalLine, wrapText } from '../../../views/text-width.ts'
+import { toolTarget } from '../../../views/tool-input.ts'
 import { isReplyGate } from './result-lines.ts'
-import { formatAnswer, formatToolInput } from './run-tree.ts'
+import { formatAnswer } from './run-tree.ts'
 import type { TerminalStyle } from './styled-line.ts'
 import { renderLine, renderPatternLine } from './styled-line.ts'
 
 const TIME_WIDTH = 6
 
-/** The progress line of an event, if it has one; the view must already include the event. */
+/** The progress line of an event, with its notes below it, if it has one; the view must already include the event. */
 export function formatProgressLine(event: Event, view: RunView, style: TerminalStyle): string | undefined {
   const line = progressFor(event, view)
   if (!line) return undefined
-  const { speaker, spans } = line
+  const { speaker, spans, notes = [] } = line
   const indent = '  '.repeat(Math.min(speaker?.depth ?? 0, 4))
   const name: TextSpan[] = speaker?.agent ? [['bold', toTerminalLine(speaker.agent)], '  '] : []
   const elapsed = padToWidth(formatDuration(event.at - view.started_at), TIME_WIDTH, 'right')
-  return renderPatternLine(style, [['dim', elapsed], '  ', indent, ...name, ...spans])
+  const margin = ' '.repeat(TIME_WIDTH + 2) + indent
+  const below = notes.flatMap((note) => wrapText(`${margin}${toTerminalLine(note)}`, style.width, margin.length))
+  return [
+    renderPatternLine(style, [['dim', elapsed], '  ', indent, ...name, ...spans]),
+    ...below.map((text) => renderPatternLine(style, [['yellow', text]])),
+  ].join('\n')
 }
 
 function progressFor(event: Event, view: RunView): ProgressLine | undefined {
@@ -78,7 +84,7 @@ function sessionProgress(event: Event, view: RunView): ProgressLine | undefined 
     case 'tool:pre':
       return event.data.kind === 'pattern'
         ? undefined
-        : { speaker, spans: [`${toTerminalLine(event.data.tool)}  `, ['dim', formatToolInput(event.data.input)]] }
+        : { speaker, spans: [`${toTerminalLine(event.data.tool)}  `, ['dim', toTerminalLine(toolTarget(event.data))]] }
     case 'tool:progress':
       return { speaker, spans: [['dim', `${toTerminalLine(event.data.tool)}  ${formatProgress(event.data)}`]] }
     case 'tool:error':
