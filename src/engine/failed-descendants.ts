@@ -2,6 +2,7 @@ import type { ErrorRecord } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import { isResumableFailure } from '../kernel/resumable-failure.ts'
+import { BackgroundSessions } from './background-sessions.ts'
 
 /**
  * The steps of sub-agents to retry with a failed run. An agent whose sub-agents failed in an outage, and which then failed itself, has not answered to
@@ -9,14 +10,19 @@ import { isResumableFailure } from '../kernel/resumable-failure.ts'
  */
 export function failedDescendants(events: readonly Event[]): string[] {
   const outcomes = lastOutcomes(events)
+  const incomplete = incompleteCalls(events)
+  const background = new BackgroundSessions(events, (call) => {
+    const error = outcomes.get(call)
+    return error !== undefined && isResumableFailure(error) && (incomplete.get(call) ?? []).length === 0
+  })
   const answered = answeredTurns(events)
+  const isAnswered = (key: string) => isAnsweredAt(key, answered, background)
   const failed = [...outcomes].flatMap(([key, error]) =>
-    error && isResumableFailure(error) && !isAnswered(key, answered) ? key : [],
+    error && isResumableFailure(error) && !isAnswered(key) ? key : [],
   )
   const isToolCall = (key: string) => /\/tool\/\d+$/.test(key)
   const requests = failed.filter((key) => !isToolCall(key))
   const calls = failed.filter(isToolCall)
-  const incomplete = incompleteCalls(events)
   // A call that says what to retry makes the others anew: a step that nobody takes up would stay open.
   const isLeftOut = (request: string, call: string) => {
     const steps = incomplete.get(call) ?? []
@@ -24,10 +30,13 @@ export function failedDescendants(events: readonly Event[]): string[] {
     return steps.length > 0 && !retried.some((step) => request.startsWith(`${sessionKeyOf(step)}/`))
   }
   const isRetried = (request: string) => {
+    if (background.has(sessionKeyOf(request))) return true
     const above = calls.filter((call) => request.startsWith(`${call}/`))
     return above.length > 0 && !above.some((call) => isLeftOut(request, call))
   }
-  return [...requests.filter(isRetried), ...[...incomplete.values()].flat().filter((key) => !isAnswered(key, answered))]
+  const retried = requests.filter(isRetried)
+  const collected = retried.flatMap((request) => background.collectedSteps(sessionKeyOf(request)))
+  return [...retried, ...collected, ...[...incomplete.values()].flat().filter((key) => !isAnswered(key))]
 }
 
 /** The key of the session of a model request. */
@@ -39,7 +48,7 @@ export function sessionKeyOf(step: string): string {
 function incompleteCalls(events: readonly Event[]): Map<string, readonly string[]> {
   const keys = new Map<string, readonly string[]>()
   for (const event of events) {
-    if (isEvent(event, 'tool:post') || isEvent(event, 'tool:error'))
+    if (isEvent(event, 'tool:post') || isEvent(event, 'tool:error') || isEvent(event, 'session:input'))
       keys.set(event.data.key, event.data.retry_keys ?? [])
   }
   return keys
@@ -68,12 +77,22 @@ function answeredTurns(events: readonly Event[]): Map<string, number> {
 }
 
 const MODEL_KEY = /^(.+)\/turn\/(\d+)\/model$/
-const TURN = /\/turn\/(\d+)\/tool\//g
+const TURN = /\/turn\/(\d+)\/(tool|background)(?:\/|$)/g
 
-/** True when a session above the step has responded after the turn that the step belongs to. */
-function isAnswered(key: string, answered: ReadonlyMap<string, number>): boolean {
-  return [...key.matchAll(TURN)].some((match) => {
-    const session = key.slice(0, match.index)
-    return (answered.get(session) ?? 0) > Number(match[1])
+/**
+ * True when a session above the step has responded after the turn that the step belongs to. What a background session did is answered to by whoever
+ * has collected its result.
+ */
+function isAnsweredAt(key: string, answered: ReadonlyMap<string, number>, background: BackgroundSessions): boolean {
+  const session = background.enclosing(key)
+  const hasResponded = [...key.matchAll(TURN)].some((match) => {
+    const caller = key.slice(0, match.index)
+    // Results that are delivered at the end of a caller are the input of the turn itself.
+    const turn = Number(match[1]) - (match[2] === 'background' ? 1 : 0)
+    return caller.length >= (session?.length ?? 0) && (answered.get(caller) ?? 0) > turn
   })
+  if (hasResponded || session === undefined) return hasResponded
+  if (background.isCollectedForGood(session)) return true
+  const collector = background.collector(session)
+  return collector !== undefined && isAnsweredAt(collector, answered, background)
 }

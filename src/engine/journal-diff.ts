@@ -59,7 +59,14 @@ const BOOKKEEPING = new Set<EventType>([
   'model:lost',
   'tool:progress',
 ])
-const REPLACED_OUTCOMES = new Set<EventType>(['run:end', 'session:end', 'tool:post', 'tool:error', 'limit:hit'])
+const REPLACED_OUTCOMES = new Set<EventType>([
+  'run:end',
+  'session:end',
+  'session:input',
+  'tool:post',
+  'tool:error',
+  'limit:hit',
+])
 
 /** Outcomes, and events of patterns, that a resumed run may have replaced: only the last one counts. */
 function isSupersedable({ type }: Event): boolean {

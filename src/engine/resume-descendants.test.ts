@@ -103,6 +103,54 @@ describe('E22 resume after an outage', () => {
     expect(text(last)).toContain('the provider is down')
   })
 
+  const startedAs = (request: ModelRequest) =>
+    [...text(request).matchAll(/session_id\\+":\\+"([\w-]+)/g)].map(([, id]) => id)
+  const inBackground = (names: readonly string[]) => ({
+    calls: names.map((name) => taskCall(name, `do ${name}`, { background: true })),
+  })
+
+  test('E22 background sub-agents that failed are taken up again, and their results collected', async () => {
+    const outage = switchableModel((request) => {
+      const { agent: name, turn } = request.session
+      if (name !== 'lead' || turn > 2) return { text: `${name} is done` }
+      if (turn === 1) return inBackground(['a', 'b'])
+      return { calls: startedAs(request).map((session_id) => ({ name: 'task_result', input: { session_id } })) }
+    })
+    outage.provider.down = (request) => isLater(request) || request.session.agent === 'b'
+    const { resumed, before, after, last } = await runThroughOutage(outage)
+    expect([resumed.status, before]).toEqual(['completed', ['lead 1', 'a 1']])
+    expect(after.toSorted()).toEqual(['b 1', 'lead 2', 'lead 3'])
+    for (const name of ['a', 'b']) expect(text(last)).toContain(`${name} is done`)
+    expect(text(last)).not.toContain('the provider is down')
+  })
+
+  test('E22 a background sub-agent whose failure was collected is taken up again, if its caller has not answered to that', async () => {
+    const outage = switchableModel((request) => {
+      const { agent: name, turn } = request.session
+      if (name !== 'lead' || turn > 2) return { text: `${name} is done` }
+      if (turn === 1) return inBackground(['a', 'b'])
+      return { calls: startedAs(request).map((session_id) => ({ name: 'task_result', input: { session_id } })) }
+    })
+    outage.provider.down = ({ session }) => session.turn > 2 || session.agent === 'b'
+    const { resumed, before, after, last } = await runThroughOutage(outage)
+    expect([resumed.status, before]).toEqual(['completed', ['lead 1', 'a 1', 'lead 2']])
+    expect(after.toSorted()).toEqual(['b 1', 'lead 3'])
+    for (const name of ['a', 'b']) expect(text(last)).toContain(`${name} is done`)
+    expect(text(last)).not.toContain('the provider is down')
+  })
+
+  test('E22 a background sub-agent whose failure was delivered at the end of its caller is taken up again', async () => {
+    const outage = switchableModel(({ session: { agent: name, turn } }) =>
+      name === 'lead' && turn === 1 ? inBackground(['a', 'b']) : { text: `${name} is done` },
+    )
+    outage.provider.down = ({ session }) => session.turn > 2 || session.agent === 'b'
+    const { resumed, before, after, last } = await runThroughOutage(outage)
+    expect([resumed.status, before.toSorted()]).toEqual(['completed', ['a 1', 'lead 1', 'lead 2']])
+    expect(after).toEqual(['b 1', 'lead 3'])
+    for (const name of ['a', 'b']) expect(text(last)).toContain(`${name} is done`)
+    expect(text(last)).not.toContain('the provider is down')
+  })
+
   test('E22 a collaboration that an agent called hears all its specialists', async () => {
     const outage = switchableModel(({ session }) => {
       if (session.agent === 'lead' && session.turn === 1)
@@ -137,5 +185,22 @@ describe('E23 resume with a higher limit', () => {
     expect(resumed.status).toBe('completed')
     expect(provider.served.toSorted()).toEqual(['a 1', 'b 1', 'c 1', 'lead 1', 'lead 2'])
     for (const name of helpers) expect(text(model.requests.at(-1) as ModelRequest)).toContain(`${name} is done`)
+  })
+
+  test('E23 background sub-agents that the limit stopped are taken up again', async () => {
+    const { provider, model } = switchableModel(({ session }) =>
+      session.agent === 'lead' && session.turn === 1
+        ? { calls: helpers.map((name) => taskCall(name, `do ${name}`, { background: true })) }
+        : { text: `${session.agent} is done` },
+    )
+    provider.down = isUp
+    const { troupe, task } = await createTestTroupe({ agents, model, limits: { calls: 2 } })
+    const failed = await task('lead', 'go')
+    expect(failed).toMatchObject({ status: 'failed', error: { code: 'limit_reached' } })
+    const resumed = await (await troupe.resume(failed.run_id, { limits: { calls: 20 } })).result
+    expect(resumed.status).toBe('completed')
+    expect(provider.served.toSorted()).toEqual(['a 1', 'b 1', 'c 1', 'lead 1', 'lead 2', 'lead 3'])
+    for (const name of helpers) expect(text(model.requests.at(-1) as ModelRequest)).toContain(`${name} is done`)
+    expect(verifyJournal(await troupe.events(failed.run_id).all())).toEqual([])
   })
 })

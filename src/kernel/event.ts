@@ -255,7 +255,8 @@ export interface EventData {
   'run:steer': SteeringCommand & { command: number }
   'run:end': RunEnd
   'session:open': SessionOpen
-  'session:input': { key: string; message: UserMessage; collected?: string[] }
+  /** `retry_keys` as in `tool:post`, of the results of background sessions that it delivers. */
+  'session:input': { key: string; message: UserMessage; collected?: string[]; retry_keys?: string[] }
   'session:context': { key: string; message: UserMessage | null }
   'session:compress': SessionCompress
   'session:end': SessionEnd

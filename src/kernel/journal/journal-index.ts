@@ -8,7 +8,7 @@ import { coveredMs } from './time-span.ts'
 /*
  * The recorded state of each step, for an execution that follows a crash, a park or a restart.
  * 1. A key is settled by the last event that gave it an outcome; it is open when it began and has none.
- * 2. `run:reopen` removes the outcome of the keys it names, of the keys above them, and of sessions that were interrupted
+ * 2. `run:reopen` removes the outcome of the keys it names, of the keys above them up to a background session, and of sessions that were interrupted
  *    without their caller having recorded it; nothing else.
  * 3. Active time counts from an attempt to its orderly stop, or to its last event if it crashed; waiting does not count.
  */
@@ -38,6 +38,8 @@ export class JournalIndex {
   readonly #importedHead: number
   readonly #grants: string[] = []
   readonly #denials = new Map<string, unknown>()
+  /** Background sessions whose results were collected. */
+  readonly #collected = new Set<string>()
   readonly #artifacts = new Map<string, ArtifactVersion[]>()
   readonly #rename: (key: string) => string
   readonly #activeSpans: TimeSpan[] = []
@@ -216,6 +218,7 @@ export class JournalIndex {
     if (isEvent(event, 'gate:open')) this.#gateWaits.set(key, { from: event.at, to: Number.POSITIVE_INFINITY })
     if (isEvent(event, 'gate:answer'))
       this.#gateWaits.set(key, { from: this.#gateWaits.get(key)?.from ?? 0, to: event.at })
+    for (const id of (event.data as { collected?: string[] }).collected ?? []) this.#collected.add(id)
     const role = eventRole(event.type)
     if (role === 'opens') {
       this.#openings.set(key, event)
@@ -315,7 +318,7 @@ export class JournalIndex {
       // stays settled, unless a person who knows better forces it.
       const inDoubt = (ended?.data as { error?: { code?: string } } | undefined)?.error?.code === 'outcome_unknown'
       if ((!inDoubt || force) && this.#outcomes.delete(renamed)) this.#openings.delete(renamed)
-      for (const above of ancestorKeys(renamed)) this.#outcomes.delete(above)
+      for (const above of this.#callersOf(renamed)) this.#outcomes.delete(above)
     }
     // Outermost first: removing an outer end here makes the ends below it unseen, too.
     for (const [settled, event] of [...this.#outcomes].sort(([a], [b]) => a.length - b.length)) {
@@ -329,9 +332,22 @@ export class JournalIndex {
     }
   }
 
-  /** True when no ancestor is settled, so that no caller has used this outcome. */
+  /** The sessions and patterns above a step, up to a background session: the call that started it has its result. */
+  #callersOf(key: string): string[] {
+    const above = ancestorKeys(key)
+    const end = above.findIndex((each) => this.#isBackground(each))
+    return end === -1 ? above : above.slice(0, end + 1)
+  }
+
+  #isBackground(key: string): boolean {
+    const opening = this.#openings.get(key)
+    return isEvent(opening, 'session:open') && opening.data.background === true
+  }
+
+  /** True when no ancestor is settled, so that no caller has used this outcome. That of a background session is used by whoever collects it. */
   #isUnobserved(key: string): boolean {
-    return !ancestorKeys(key).some((above) => this.#outcomes.has(above))
+    if (this.#isBackground(key)) return !this.#collected.has(this.#openings.get(key)?.session_id ?? '')
+    return !this.#callersOf(key).some((above) => this.#outcomes.has(above))
   }
 }
 

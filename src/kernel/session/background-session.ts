@@ -1,3 +1,4 @@
+import type { ErrorRecord } from '../../errors.ts'
 import { toTroupeError } from '../../errors.ts'
 import { callPattern } from '../call-pattern.ts'
 import type { Caller, Context } from '../context.ts'
@@ -9,11 +10,17 @@ import type { StepScope } from '../journal/step.ts'
 import { recordValue, settleOnce } from '../journal/step.ts'
 import { userMessage } from '../model.ts'
 import type { Pattern } from '../pattern.ts'
+import { isResumableFailure } from '../resumable-failure.ts'
 import type { SessionResult } from '../session-result.ts'
 import { toSessionResult, withChanges } from '../session-result.ts'
 import type { SessionState } from './session-state.ts'
 import { applyEvent } from './session-state.ts'
 import type { TurnEnd } from './turn-scope.ts'
+
+interface DeliveredResult {
+  text: string
+  failedSteps?: readonly string[]
+}
 
 /** Where a session ends, with the session as the caller of patterns. */
 interface JoinScope extends StepScope {
@@ -30,7 +37,7 @@ export async function joinBackground(scope: JoinScope, session: SessionState, en
   const { execution, signal } = scope
   const key = `${scope.key}/turn/${session.turns + 1}/background`
   const ids = [...session.backgroundSessions]
-  let results: readonly string[] = []
+  let results: readonly DeliveredResult[] = []
   if (!execution.journalIndex.outcome(key)) {
     const ended = await Promise.all(ids.map((id) => backgroundResult(execution, id)))
     if (end.stop_reason !== 'completed') return true
@@ -40,8 +47,13 @@ export async function joinBackground(scope: JoinScope, session: SessionState, en
     )
   }
   const event = settleOnce({ execution, key, signal }, () => {
-    const text = [execution.ports.sessionPolicy.prompts.backgroundResults, ...results].join('\n')
-    return execution.journal.append('session:input', { key, message: userMessage(text), collected: ids }, session.id)
+    const texts = [execution.ports.sessionPolicy.prompts.backgroundResults, ...results.map(({ text }) => text)]
+    const retry_keys = results.flatMap(({ failedSteps = [] }) => failedSteps)
+    const data = {
+      ...{ key, message: userMessage(texts.join('\n')), collected: ids },
+      ...(retry_keys.length > 0 ? { retry_keys } : undefined),
+    }
+    return execution.journal.append('session:input', data, session.id)
   })
   applyEvent(session, event)
   return false
@@ -82,18 +94,31 @@ async function backgroundResult(execution: Execution, session_id: string): Promi
 }
 
 /** The text of a result that was not collected: from the tool of `collect_with`, which may continue the work, or else as it is. */
-async function deliverResult({ execution, ...scope }: JoinScope, result: SessionResult): Promise<string> {
+async function deliverResult({ execution, ...scope }: JoinScope, result: SessionResult): Promise<DeliveredResult> {
   const { tool, input } = collectorOf(execution, result.session_id) ?? {}
   const pattern = tool === undefined ? undefined : execution.ports.patternTools.get(tool)?.pattern
-  if (!pattern) return quoteResult(result)
+  if (!pattern) return { text: quoteResult(result) }
   try {
-    const { success, output, error } = await callPattern(pattern, scope.contextFor(pattern, scope), input)
-    return JSON.stringify(success ? output : { output, error })
+    const { success, output, error, detail, retry_keys } = await callPattern(
+      pattern,
+      scope.contextFor(pattern, scope),
+      input,
+    )
+    if (success) return { text: JSON.stringify(output) }
+    return { text: JSON.stringify({ output, error }), failedSteps: stepsToRetry(detail, retry_keys) }
   } catch (thrown) {
     const error = toTroupeError(thrown)
     if (scope.signal.aborted || isFatal(error)) throw thrown
-    return JSON.stringify({ error: error.message, hint: error.hint })
+    return {
+      text: JSON.stringify({ error: error.message, hint: error.hint }),
+      failedSteps: stepsToRetry(error.toJSON()),
+    }
   }
+}
+
+/** The steps that failed for a reason outside the run: `resume` retries them if the caller has not answered. */
+function stepsToRetry(error: Pick<ErrorRecord, 'code' | 'step'> | undefined, others: readonly string[] = []): string[] {
+  return error?.step !== undefined && isResumableFailure(error) ? [error.step, ...others] : []
 }
 
 function collectorOf(execution: Execution, session_id: string): SessionOpen['collect_with'] {

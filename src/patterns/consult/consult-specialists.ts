@@ -69,7 +69,7 @@ export async function consultSpecialists(
       : selected
     if ('none' in choice) return endUnanswered(consultation, failures, choice)
     consultation.reason = choice.reason
-    await recordRoute(consultation, choice, attempt)
+    await recordRoute(consultation, choice, { ...attempt, background })
     const cycle = await checkForCycle(context, { request, agent: choice.agent, key: `cycle/${attempt.number}` })
     if (cycle.action === 'answer_by_orchestrator') return answerInCycle(consultation, cycle)
     if (background) return startInBackground(consultation, choice, attempt.number)
@@ -101,13 +101,15 @@ async function endUnanswered(
 async function recordRoute(
   consultation: Consultation,
   choice: SpecialistChoice,
-  { number, name, round }: Attempt,
+  { number, name, round, background }: Attempt & { background: boolean },
 ): Promise<void> {
   const { context, request } = consultation
   const spend = await context.readSpend(`route/${number}-spend`, { under: `route/${number}` })
   const key = `routed/${number}`
-  // The row of the consultation names the specialist that was asked last, also after a retry; the routing was paid for before.
-  const retryKey = round === 0 ? keyAfterRetry(context, key, specialistKeys(number)) : `routed/${name}`
+  // The row of the consultation names the specialist that was asked last, also after a retry; the routing was paid for before. One in the background is
+  // retried without its consultation.
+  const isRoutedOnce = background || round > 0
+  const retryKey = isRoutedOnce ? `routed/${name}` : keyAfterRetry(context, key, specialistKeys(number))
   const paid =
     retryKey === key ? { tokens: spend.input + spend.output, cost_usd: spend.usd } : { tokens: 0, cost_usd: 0 }
   context.emit(retryKey, 'consult:routed', {

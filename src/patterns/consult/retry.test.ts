@@ -5,6 +5,7 @@ import {
   asker,
   CONSULT_TOOLS,
   consultCall,
+  consultResult,
   createConsultTroupe,
   deliveredTo,
   routeTo,
@@ -143,6 +144,45 @@ describe('CS24 an outage during a consultation', () => {
     const resumed = await outage.resume(failed.run_id)
     expect([resumed.status, outage.served]).toEqual(['completed', ['answering', 'asking']])
     expect(deliveredTo(resumed)).toMatchObject({ status: 'resolved', response: { answer: 'from answering' } })
+  })
+
+  const inBackground = asker(
+    () => [consultCall(question, { background: true })],
+    (request) => [{ name: 'consult_result', input: { collaboration_id: consultResult(request).collaboration_id } }],
+  )
+
+  test('CS24 in the background, before the answer is collected: resume asks the same specialist, and routes nothing anew', async () => {
+    const others = { clarification_needed: null, additional_context: null, code_reference: null }
+    const complete = answerJson('from answering', { ...others, suggested_next_steps: [] })
+    const outage = await createOutage({ asking: inBackground, answering: complete })
+    outage.setDown([...SPECIALISTS, 'asking 2'])
+    const failed = await outage.task('asking', 'go')
+    expect([failed.status, outage.served]).toEqual(['failed', ['asking', 'orchestrator']])
+    const resumed = await outage.resume(failed.run_id)
+    expect([resumed.status, outage.served.toSorted()]).toEqual(['completed', ['answering', 'asking', 'asking']])
+    expect(deliveredTo(resumed)).toMatchObject({ status: 'resolved', consulted_agent: 'answering' })
+    const exchanges = await outage.troupe.query({ table: 'collaboration_exchanges' }).all()
+    expect(exchanges.map(({ message_type }) => message_type)).toEqual(['question', 'response'])
+  })
+
+  test('CS24 in the background, after the failure was collected: resume asks one of the others', async () => {
+    const outage = await createOutage({ asking: inBackground })
+    outage.setDown([...SPECIALISTS, 'asking 3'])
+    const failed = await outage.task('asking', 'go')
+    expect([failed.status, failed.error?.step]).toEqual(['failed', 'session/turn/3/model'])
+    const resumed = await outage.resume(failed.run_id)
+    expect([resumed.status, outage.served]).toEqual(['completed', ['guarding', 'asking']])
+    expect(deliveredTo(resumed)).toMatchObject({ status: 'resolved', consulted_agent: 'guarding' })
+  })
+
+  test('CS24 in the background, after the failure was delivered at the end of the asker: resume asks one of the others', async () => {
+    const outage = await createOutage({ asking: asker(() => [consultCall(question, { background: true })]) })
+    outage.setDown([...SPECIALISTS, 'asking 3'])
+    const failed = await outage.task('asking', 'go')
+    expect([failed.status, failed.error?.step]).toEqual(['failed', 'session/turn/3/model'])
+    const resumed = await outage.resume(failed.run_id)
+    expect([resumed.status, outage.served]).toEqual(['completed', ['guarding', 'asking']])
+    expect(JSON.stringify(resumed.output)).toContain('from guarding')
   })
 
   test('CS24 a limit of the run: resume with a higher one asks the same specialist', async () => {
