@@ -193,12 +193,14 @@ export class RunAttempt {
     execution.onParkable = () => this.#parkable.resolve('parkable')
     execution.ensureLease = () => this.#ensureLease()
     if (this.#pausing) execution.pause()
-    journal.append('run:attempt', {
+    const attempt = {
       epoch: lease.epoch,
       owner,
       ...firstAttemptNeeds(events, ports.host),
       ...modelChanges(events, recorded, ports.host),
-    })
+    }
+    // The index learns that the attempt before has ended: its working time counts, also if it crashed.
+    recorded.add(journal.append('run:attempt', attempt))
     settleLostModelCalls(
       execution,
       lostRequestTimes(events, { lease, world: ports.world, folder: markFolder(this.#deps.store) }),

@@ -61,6 +61,8 @@ export interface PerformRequest {
   collect_with?: { tool: string; input: unknown }
   /** The session opens at once and waits here before its first turn. */
   queue?: QueuePlace
+  /** `timeout_ms` of the agent is a deadline: time in which no process executed the run counts, too. Waiting for a person does not. */
+  countDowntime?: true
   /** The folder that its tools work in, such as `workspace` of a worktree. Default: the caller's, or else that of the run. */
   workspace?: string
   /** Files that the instruction carries. */

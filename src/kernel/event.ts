@@ -126,6 +126,8 @@ export interface SessionOpen {
   collect_with?: { tool: string; input: unknown }
   /** Waits for its place before its first turn. */
   queue?: QueuePlace
+  /** Time in which no process executed the run counts towards `timeout_ms` of the agent. */
+  count_downtime?: true
   /** Set if the pattern that opened it bounds its sessions itself: it does not count against `limits.breadth`. */
   bound?: 'own'
   /** Continues a session that another installation recorded: the tools that its agent lists are no permission. */

@@ -23,11 +23,12 @@ export type Row = Readonly<Record<string, unknown>>
 
 /**
  * `insert` replaces a row of this run with the same primary key. `update` changes these columns and `add` adds to numbers: of the row of this run
- * or else of the run of this project that inserted it, and nothing if there is none.
+ * or else of the run of this project that inserted it, and nothing if there is none. With `where` it changes all rows of this run that meet the conditions.
  */
 export type RowChange =
   | { table: string; insert: Row }
   | { table: string; id: string; update?: Row; add?: Readonly<Record<string, number>> }
+  | { table: string; where: Readonly<Record<string, ColumnCondition>>; update: Row }
 
 /** The run whose event is projected. */
 export interface ProjectedRun {
@@ -40,7 +41,7 @@ export interface Projection<Event = EventOf<PatternEventType>> {
   /** Increase it when `tables` or `rows` change: the tables are then computed again from the journals. */
   version: number
   tables: readonly TableDefinition[]
-  /** The event types, declared in `events` of the pattern, that `rows` is called with. Other events cost nothing. */
+  /** The event types that `rows` is called with: those declared in `events` of the pattern, and `run:end`. Other events cost nothing. */
   events: readonly string[]
   /** Pure: the same event always gives the same changes. */
   rows(event: Event, run: ProjectedRun): readonly RowChange[]

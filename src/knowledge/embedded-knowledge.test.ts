@@ -83,8 +83,8 @@ describe.each([
       document('unrated', text, { outcome: { success: true } }),
       document('tagged', text, { ...rated(4), tags: { specialist_agent: 'dba', consultation_reason: 'model_data' } }),
     ])
-    expect(await ids(knowledge, text)).toEqual(['five', 'tagged', 'unrated', 'old five', 'three'])
-    const [best, , , old] = await knowledge.search({ text, kind: 'agent_collaboration', now: NOW })
+    expect(await ids(knowledge, text)).toEqual(['five', 'tagged', 'old five', 'three', 'unrated'])
+    const [best, , old] = await knowledge.search({ text, kind: 'agent_collaboration', now: NOW })
     expect(best?.score).toBeCloseTo(1, 5)
     expect(old).toMatchObject({ score: expect.closeTo(0.75, 5), similarity: expect.closeTo(1, 5), method: 'embedding' })
     expect(await ids(knowledge, text, { specialist_agent: 'dba' })).toEqual(['tagged'])

@@ -97,15 +97,15 @@ function requireUniqueEvents(patterns: readonly Pattern[]): void {
   }
 }
 
-/** A projection reads events of its own pattern only: rows for events of the kernel would slow down every run. */
+/** A projection reads events of its own pattern and the end of runs: rows for other events of the kernel would slow down every run. */
 function requireDeclaredEvents({ name, events = {}, projection }: Pattern): void {
-  const unknown = projection?.events.find((type) => !Object.hasOwn(events, type))
+  const unknown = projection?.events.find((type) => type !== 'run:end' && !Object.hasOwn(events, type))
   if (unknown === undefined) return
   throw new TroupeError(
     'invalid_input',
     `\`projection.events\` of the pattern '${name}': '${unknown}' is not declared`,
     {
-      hint: `declare it in \`events\`; known: ${Object.keys(events).join(', ')}`,
+      hint: `declare it in \`events\`; known: ${[...Object.keys(events), 'run:end'].join(', ')}`,
     },
   )
 }

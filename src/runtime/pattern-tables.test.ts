@@ -88,9 +88,9 @@ test('PT13 a projection of undeclared events, or with a table that is taken, is 
   const withProjection = (name: string, more: Partial<Projection>) =>
     patternFrom(name, async () => {}, { projection: { ...projection, ...more } })
   await expectRejection(
-    openTroupe({ patterns: [withProjection('a', { events: ['run:end'] })] }),
+    openTroupe({ patterns: [withProjection('a', { events: ['run:end', 'run:start'] })] }),
     'invalid_input',
-    /`projection.events` of the pattern 'a': 'run:end' is not declared .*known: custom:note/,
+    /`projection.events` of the pattern 'a': 'run:start' is not declared .*known: custom:note.*run:end/,
   )
   await expectRejection(
     openTroupe({ patterns: [withProjection('a', {}), withProjection('b', {})] }),

@@ -126,11 +126,14 @@ export class MemoryTables {
       rows.set(key, { place: before?.place ?? ++this.#lastPlace, values: new Map([...base, ...values]) })
       return
     }
+    const isMeant = (row: MemoryRow) =>
+      row.values.get('run_id') === stored.run_id && typeof id !== 'string' && id.every((each) => isMet(each, row))
     const isOriginal = (row: MemoryRow) =>
       row.values.get(table.primaryKey) === id &&
       row.values.get('project_id') === stored.project_id &&
       row.values.get('inherited') === 0
-    for (const row of rows.has(key) ? [rows.get(key)] : [...rows.values()].filter(isOriginal)) {
+    const selected = typeof id === 'string' ? isOriginal : isMeant
+    for (const row of rows.has(key) ? [rows.get(key)] : [...rows.values()].filter(selected)) {
       for (const [name, value] of values) row?.values.set(name, value)
       for (const [name, value] of added) row?.values.set(name, Number(row.values.get(name)) + value)
     }

@@ -168,6 +168,7 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
     )
     test('ST71 deleting a run deletes its rows', withSecondStore(table.deletesRowsOfRuns))
     test('ST72 rows that a fork inherited are told apart', withStore(table.tellsInheritedRowsApart))
+    test('ST86 a change with conditions updates rows of its run only', withStore(table.updatesRowsOfRun))
     test(
       'ST73 a projection that fails does not fail the append and is reported',
       withSecondStore(table.survivesFailingProjections),

@@ -66,6 +66,15 @@ const CASES: Record<string, ConsultCase> = {
       ),
     },
   },
+  'background, several': {
+    replies: {
+      lead: turns(
+        () => [consultCall('What now?', { background: true })],
+        (request) => [{ name: 'consult_result', input: { collaboration_id: id(request) } }],
+      ),
+      orchestrator: (request) => (isSynthesis(request) ? answerJson('Both.') : routeTo('coder', 'critic')),
+    },
+  },
   'background, failing specialist': {
     replies: {
       lead: turns(

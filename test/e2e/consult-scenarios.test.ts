@@ -232,4 +232,72 @@ describe('the scenarios of the specification', () => {
     const [first] = await scene.sql(OUTCOMES)
     expect(first?.resolution_summary).toContain('Roll out in two steps; rotate the keys')
   })
+
+  test.each([
+    ['model_data', 'frontend_developer', 'What fields are in the User model?', 'backend_developer'],
+    ['requirements', 'qa_engineer', 'Should pagination start at 0 or 1?', 'project_manager'],
+    ['infrastructure', 'backend_developer', 'How should I structure Docker volumes?', 'devops_engineer'],
+  ])('CS80 %s: %s asks, the usual specialist answers', async (reason, requesting_agent, question, specialist_agent) => {
+    const scene = await createScene({
+      [requesting_agent]: asker(() => [consultCall(question)]),
+      orchestrator: (request) => {
+        // The decision of a model that follows the scenarios in its prompt.
+        const [, usual = ''] = new RegExp(`- ${reason}: .*\\(usually (\\w+)`).exec(lastMessageText(request)) ?? []
+        return decide(reason, usual)
+      },
+      [specialist_agent]: answerJson('As the team agreed.'),
+    })
+    const output = deliveredTo(await scene.start(requesting_agent))
+    expect(output).toMatchObject({ status: 'resolved', consulted_agent: specialist_agent })
+    expect(await scene.sql(COLLABORATIONS)).toEqual([
+      { requesting_agent, specialist_agent, consultation_reason: reason, status: 'resolved', escalated: 0 },
+    ])
+  })
+
+  test('CS100 a busy specialist: the question goes to the fallback of the scenario, and back when it is free', async () => {
+    const mayAnswer = Promise.withResolvers<void>()
+    const ask = (file: string, more = {}) => [consultCall(`Is the login in ${file} secure?`, more)]
+    let first = ''
+    const scene = await createScene(
+      {
+        default: asker(
+          () => ask('one.ts', { background: true }),
+          (request) => {
+            first = consultResult(request).collaboration_id
+            return ask('two.ts')
+          },
+          () => {
+            mayAnswer.resolve()
+            return [{ name: 'consult_result', input: { collaboration_id: first } }]
+          },
+          () => ask('three.ts'),
+        ),
+        orchestrator: decide('security_review', 'security_expert'),
+        security_expert: async () => {
+          await mayAnswer.promise
+          return answerJson('No.')
+        },
+        reviewer: answerJson('Yes.'),
+      },
+      { consult: { limits: { max_active_collaborations_per_specialist: 1 } } },
+    )
+    const run = await scene.start('default')
+    expect(deliveredTo(run)).toMatchObject({ consulted_agent: 'security_expert' })
+    const prompts = scene.requests.flatMap((request) =>
+      request.session.agent === 'orchestrator' ? lastMessageText(request) : [],
+    )
+    const load = '- security_expert: 1 active; busy, choose it only if nobody else can answer'
+    expect(prompts.map((prompt) => prompt.includes(load))).toEqual([false, true, false])
+    const events = await scene.troupe.events(run.run_id).all()
+    expect(
+      events.flatMap(({ type, data }) =>
+        type === ('consult:routed' as string) ? (data as { rationale?: string }).rationale : [],
+      )[1],
+    ).toBe('security_expert was chosen, but it is busy with 1 consultation; reviewer answers security_review, too.')
+    expect(await scene.sql(COLLABORATIONS)).toMatchObject([
+      { specialist_agent: 'security_expert', status: 'resolved' },
+      { specialist_agent: 'reviewer', status: 'resolved' },
+      { specialist_agent: 'security_expert', status: 'resolved' },
+    ])
+  })
 })

@@ -43,8 +43,11 @@ export class JournalIndex {
   readonly #artifacts = new Map<string, ArtifactVersion[]>()
   readonly #rename: (key: string) => string
   readonly #activeSpans: TimeSpan[] = []
+  /** Times in which no process executed the run, after a crash or an interruption. */
+  readonly #downtimeSpans: TimeSpan[] = []
   readonly #gateWaits = new Map<string, TimeSpan>()
   #attemptAt: number | undefined
+  #interruptedAt: number | undefined
   #lastAt = 0
   #progressedSinceAttempt = false
   #crashesWithoutProgress = 0
@@ -78,7 +81,7 @@ export class JournalIndex {
     else if (isEvent(event, 'run:reopen')) this.#reopen(event.data)
     else if (isEvent(event, 'run:cancel')) this.cancelled = event
     else if (isEvent(event, 'run:steer')) this.steeringCommands.push(event)
-    else if (STOP_TYPES.has(event.type)) this.#endAttempt(event.at)
+    else if (STOP_TYPES.has(event.type)) this.#endAttempt(event)
     else this.#index(event)
     this.#lastAt = event.at
   }
@@ -174,12 +177,12 @@ export class JournalIndex {
     return open
   }
 
-  /** Active milliseconds of earlier attempts since this key was opened, without the time its gates were open. */
-  activeMsSince(key: string): number {
+  /** Active milliseconds of earlier attempts since this key was opened, and with `downtime` those between them, without the time its gates were open. */
+  activeMsSince(key: string, { downtime = false }: { downtime?: boolean | undefined } = {}): number {
     const opened = this.#openings.get(key)
     if (!opened) return 0
     const waits = [...this.#gateWaits].flatMap(([gate, wait]) => (gate.startsWith(`${key}/`) ? wait : []))
-    return this.#activeSpans.reduce((sum, span) => {
+    return [...this.#activeSpans, ...(downtime ? this.#downtimeSpans : [])].reduce((sum, span) => {
       const since = { from: Math.max(span.from, opened.at), to: span.to }
       return sum + Math.max(0, since.to - since.from) - coveredMs(waits, since)
     }, 0)
@@ -279,7 +282,10 @@ export class JournalIndex {
       this.#crashesWithoutProgress = this.crashesWithoutProgress
       this.#crashes += 1
     }
+    const stoppedAt = this.#attemptAt === undefined ? this.#interruptedAt : this.#lastAt
+    if (stoppedAt !== undefined) this.#downtimeSpans.push({ from: stoppedAt, to: time })
     this.#attemptAt = time
+    this.#interruptedAt = undefined
     this.#progressedSinceAttempt = false
   }
 
@@ -290,9 +296,11 @@ export class JournalIndex {
     this.#attemptAt = time
   }
 
-  #endAttempt(time: number): void {
-    if (this.#attemptAt !== undefined) this.#addActiveSpan(this.#attemptAt, time)
+  #endAttempt({ type, at }: Event): void {
+    if (this.#attemptAt !== undefined) this.#addActiveSpan(this.#attemptAt, at)
     this.#attemptAt = undefined
+    // A run that waits for a person, or has ended, is not late.
+    this.#interruptedAt = type === 'run:interrupt' ? at : undefined
     this.#crashesWithoutProgress = 0
     this.#crashes = 0
   }

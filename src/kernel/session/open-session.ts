@@ -168,6 +168,7 @@ function beginSession(
     ...(background && output && request.allowText ? { allow_text: true as const } : undefined),
     ...(background && collect_with ? { collect_with } : undefined),
     ...(queue ? { queue } : undefined),
+    ...(request.countDowntime ? { count_downtime: true as const } : undefined),
     ...(hasOwnBound(scope) ? { bound: 'own' as const } : undefined),
     ...(cache_key === undefined ? undefined : { cache_key }),
     ...(thread ? { thread: { length: thread.messages.length, hash: thread.hash } } : undefined),

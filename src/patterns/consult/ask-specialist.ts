@@ -69,6 +69,7 @@ export async function prepareQuestion(
     instruction: `${formatContextPackage(packed)}\n${ANSWER_FORM}`,
     output: specialistAnswer,
     allowText: true,
+    countDowntime: true,
     queue: {
       // Per asking session: places that a whole role shares could make two chains of consultations wait for each other.
       name: `consult ${context.caller?.session_id ?? 'run'}`,

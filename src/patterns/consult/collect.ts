@@ -1,4 +1,6 @@
 import type { PatternResult } from '../../kernel/pattern.ts'
+import type { SessionResult } from '../../kernel/session-result.ts'
+import type { SpecialistOutcome } from './ask-specialist.ts'
 import { readOutcome } from './ask-specialist.ts'
 import type { ConsultConfig } from './consult-config.ts'
 import { consultSpecialists, deliverOutcome, recordFailure } from './consult-specialists.ts'
@@ -8,6 +10,7 @@ import type { ConsultContext } from './events.ts'
 import type { ConsultResultInput } from './input.ts'
 import type { ConsultOutput } from './output.ts'
 import type { SpecialistAnswer } from './specialist-answer.ts'
+import { synthesizeAnswers } from './synthesize-answers.ts'
 
 /** Gets the answer of a background consultation; waits for it unless `wait` is false. A failure is routed to another specialist. */
 export async function collectConsultation(
@@ -16,37 +19,60 @@ export async function collectConsultation(
   { collaboration_id, wait }: ConsultResultInput,
 ): Promise<PatternResult> {
   const consultation = await readConsultation(config, context, collaboration_id)
-  const { specialist_agent, session_id, status } = consultation
-  const collected = session_id === null ? [] : [session_id]
+  const { sessions, status } = consultation
+  const [first] = sessions
   const pending: ConsultOutput = {
     ...{ collaboration_id, status },
-    consulted_agent: specialist_agent,
+    consulted_agent: first ? sessions.map(({ agent }) => agent).join(', ') : consultation.specialist_agent,
     response: null,
     suggested_next_steps: [],
   }
-  if (session_id === null || specialist_agent === null) return { success: true, output: pending }
+  if (!first) return { success: true, output: pending }
+  // The asker knows the first session only.
+  const collected = [first.session_id]
   const earlier = collectedReply(consultation)
   if (earlier) return { success: true, output: { ...pending, ...earlier }, collected }
-  const session = await context.collect('session', session_id, { wait, scope: 'project' })
-  if (!session) return { success: true, output: pending }
+  const results: SessionResult[] = []
+  for (const [index, { session_id }] of sessions.entries()) {
+    const result = await context.collect(numbered('session', index), session_id, { wait, scope: 'project' })
+    if (!result) return { success: true, output: pending }
+    results.push(result)
+  }
   return recordFailure(consultation, async () => {
-    // The session ran under the call that started it.
-    const { usd } = await context.priceUsage('cost', session.usage, context.roster.get(specialist_agent).model)
-    const question = {
-      choice: { reason: consultation.reason },
-      agent: specialist_agent,
-      key: 'collected',
-      exchange_number: Math.max(1, consultation.exchange_number),
-      spend: { ...session.usage, usd },
-    }
-    const outcome = await readOutcome(consultation, question, session)
+    const outcome = await readOutcomes(consultation, results)
     if (outcome.kind !== 'failed') return { ...(await deliverOutcome(consultation, outcome)), collected }
     const { agent, problem } = outcome
-    consultation.excluded.push(agent)
+    consultation.excluded.push(...sessions.map((session) => session.agent))
     // The result of the session is collected for good: resume asks the others.
     const previous = { agent, reason: consultation.reason, problem, errors: [] }
     return { ...(await consultSpecialists(consultation, { previous, firstAttempt: 2 })), collected }
   })
+}
+
+/** Records the replies of the specialists, and makes one of several. */
+async function readOutcomes(
+  consultation: EarlierConsultation,
+  results: readonly SessionResult[],
+): Promise<SpecialistOutcome> {
+  const { context, exchange_number, reason } = consultation
+  const outcomes: SpecialistOutcome[] = []
+  for (const [index, session] of results.entries()) {
+    const { agent, usage } = session
+    // The session ran under the call that started it.
+    const { usd } = await context.priceUsage(numbered('cost', index), usage, context.roster.get(agent).model)
+    const question = {
+      ...{ choice: { reason }, agent, key: numbered('collected', index) },
+      exchange_number: Math.max(1, exchange_number),
+      spend: { ...usage, usd },
+    }
+    outcomes.push(await readOutcome(consultation, question, session))
+  }
+  const [first] = outcomes
+  return outcomes.length === 1 && first ? first : synthesizeAnswers(consultation, outcomes)
+}
+
+function numbered(key: string, index: number): string {
+  return index === 0 ? key : `${key}-${index}`
 }
 
 /** The reply, if it was collected before: what is delivered and paid for is recorded once, and a rating stays. */

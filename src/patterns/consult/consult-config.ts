@@ -17,6 +17,13 @@ const limits = z.strictObject({
     .min(1)
     .default(3)
     .describe('Consultations of one asker at work at once; more wait, ordered by urgency. Default: 3.'),
+  max_active_collaborations_per_specialist: z
+    .int()
+    .min(1)
+    .default(10)
+    .describe(
+      'Consultations that one specialist works on at once; more go to the other one of the scenario. Default: 10.',
+    ),
   escalation_after_loops: z.int().min(1).default(1).describe('Confirmed loops before a person is asked. Default: 1.'),
   window_hours: z.number().gt(0).default(1).describe('The hours that the loop detector looks back. Default: 1.'),
   window_collaborations: z.int().min(1).default(10).describe('The consultations that it looks back. Default: 10.'),

@@ -19,7 +19,7 @@ import {
 import { checkForCycle } from './loops/check-for-cycle.ts'
 import type { ConsultationAnswer } from './output.ts'
 import type { Attempt, SpecialistFailure } from './retry.ts'
-import { attemptsAfterRetry, keyAfterRetry, outageErrors, roundKey, specialistKeys } from './retry.ts'
+import { attemptsAfterRetry, keyAfterRetry, outageErrors, roundKey, specialistKey, specialistKeys } from './retry.ts'
 import type { SpecialistChoice } from './routing/select-specialist.ts'
 import { selectSpecialist } from './routing/select-specialist.ts'
 import { startInBackground } from './start-in-background.ts'
@@ -112,10 +112,14 @@ async function recordRoute(
   const retryKey = isRoutedOnce ? `routed/${name}` : keyAfterRetry(context, key, specialistKeys(number))
   const paid =
     retryKey === key ? { tokens: spend.input + spend.output, cost_usd: spend.usd } : { tokens: 0, cost_usd: 0 }
+  const sessions = choice.agents.map((agent, index) => ({
+    agent,
+    session_id: context.sessionId(specialistKey(number, index), agent),
+  }))
   context.emit(retryKey, 'consult:routed', {
     collaboration_id: request.collaboration_id,
     agent: choice.agent,
-    ...(choice.agents.length > 1 ? { agents: choice.agents } : undefined),
+    ...(sessions.length > 1 ? { agents: choice.agents, sessions } : undefined),
     consultation_reason: choice.reason,
     rationale: choice.rationale,
     confidence: choice.confidence,

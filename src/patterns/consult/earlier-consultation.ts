@@ -1,8 +1,9 @@
 import { TroupeError } from '../../errors.ts'
 import type { Row } from '../../kernel/table.ts'
+import type * as z from '../../schema/zod.ts'
 import type { ConsultConfig } from './consult-config.ts'
 import type { Consultation } from './consultation.ts'
-import type { ConsultContext } from './events.ts'
+import type { ConsultContext, specialistSession } from './events.ts'
 import type { ConsultationRequest, ConsultationStatus } from './request.ts'
 
 /** A consultation that began in an earlier call, in this run or another, read from the tables. */
@@ -10,6 +11,8 @@ export interface EarlierConsultation extends Consultation {
   status: ConsultationStatus
   specialist_agent: string | null
   session_id: string | null
+  /** The specialists that were asked last, with their sessions. */
+  sessions: readonly z.output<typeof specialistSession>[]
   /** Messages so far, oldest first. */
   exchanges: readonly Row[]
   /** The number of the last exchange. */
@@ -44,12 +47,14 @@ export async function readConsultation(
     columns: ['resolution_summary', 'success_rating'],
     where: { collaboration_id },
   })
+  const specialist_agent = row.specialist_agent as string | null
+  const session_id = row.session_id as string | null
+  const single = session_id === null || specialist_agent === null ? [] : [{ agent: specialist_agent, session_id }]
   return {
-    ...{ config, context, request },
+    ...{ config, context, request, specialist_agent, session_id },
+    sessions: (row.sessions as EarlierConsultation['sessions'] | null) ?? single,
     reason: String(row.consultation_reason ?? ''),
     status: row.status as ConsultationStatus,
-    specialist_agent: row.specialist_agent as string | null,
-    session_id: row.session_id as string | null,
     exchanges,
     exchange_number: Math.max(0, ...exchanges.map((exchange) => Number(exchange.exchange_number))),
     history: exchanges.map(formatExchange),

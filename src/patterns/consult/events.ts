@@ -15,6 +15,9 @@ export const phaseTokens = z.strictObject({
   delivery: z.int().optional(),
 })
 
+/** A specialist and the session in which it answers. */
+export const specialistSession = z.strictObject({ agent: z.string(), session_id: z.string() })
+
 const item = z.strictObject({ source: z.string(), origin: z.string(), reason: z.string(), tokens: z.int() })
 
 /** Events of a consultation. Each carries its `collaboration_id`. */
@@ -27,6 +30,8 @@ export const consultEvents = {
     agent: z.string(),
     /** All of them, if more than one was chosen. */
     agents: z.array(z.string()).optional(),
+    /** Their sessions. */
+    sessions: z.array(specialistSession).optional(),
     consultation_reason: z.string(),
     rationale: z.string(),
     confidence: z.number().optional(),

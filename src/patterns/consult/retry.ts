@@ -50,7 +50,12 @@ export function keyAfterRetry(context: RetryContext, key: string, requests: read
 
 /** The keys of the requests to the specialists of one attempt. */
 export function specialistKeys(attempt: number | string, count = MAX_SPECIALISTS): string[] {
-  return Array.from({ length: count }, (_, index) => `specialist/${attempt}${index === 0 ? '' : `-${index}`}`)
+  return Array.from({ length: count }, (_, index) => specialistKey(attempt, index))
+}
+
+/** The key of the request to one specialist of an attempt. */
+export function specialistKey(attempt: number | string, index = 0): string {
+  return `specialist/${attempt}${index === 0 ? '' : `-${index}`}`
 }
 
 /** One choice of specialists, and how often resume retried those that were asked before them. */

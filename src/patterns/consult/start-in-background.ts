@@ -1,12 +1,14 @@
 import { TroupeError } from '../../errors.ts'
+import type { PerformRequest } from '../../kernel/context.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
 import { prepareQuestion, recordQuestion } from './ask-specialist.ts'
 import type { Consultation } from './consultation.ts'
 import { specialistAgent } from './consultation.ts'
 import type { ConsultOutput } from './output.ts'
+import { specialistKey } from './retry.ts'
 import type { SpecialistChoice } from './routing/select-specialist.ts'
 
-/** Starts the specialist and returns at once. `consult_result` collects the answer, or the asker's end does. */
+/** Starts the specialists and returns at once. `consult_result` collects the answer, or the asker's end does. */
 export async function startInBackground(
   consultation: Consultation,
   choice: SpecialistChoice,
@@ -19,27 +21,36 @@ export async function startInBackground(
     })
   }
   const { collaboration_id } = request
-  const { agent } = choice
-  const key = `specialist/${attempt}`
-  const { question, request: prepared } = await prepareQuestion(consultation, {
-    choice,
-    agent,
-    key,
-    exchange_number: 1,
+  const [first = '', ...others] = choice.agents
+  const session_id = await startSession(consultation, choice, {
+    ...{ agent: first, key: specialistKey(attempt) },
+    collect_with: { tool: 'consult_result', input: { collaboration_id } },
   })
-  recordQuestion(consultation, question, request.question)
-  const session_id = await context.startBackground(
-    specialistAgent(consultation, agent),
-    { ...prepared, collect_with: { tool: 'consult_result', input: { collaboration_id } } },
-    { key: question.key },
-  )
+  // Without a collector of their own: the one of the first session gets all answers.
+  for (const [index, agent] of others.entries())
+    await startSession(consultation, choice, { agent, key: specialistKey(attempt, index + 1) })
   const output: ConsultOutput = {
     collaboration_id,
     status: 'in_progress',
-    consulted_agent: agent,
+    consulted_agent: choice.agents.join(', '),
     response: null,
     suggested_next_steps: [],
-    note: 'Go on with your work; consult_result gets the answer.',
+    note: context.caller.tools.includes('consult_result')
+      ? 'Go on with your work; consult_result gets the answer.'
+      : 'Go on with your work; the answer is delivered to you before you end.',
   }
   return { success: true, output, started: [session_id] }
+}
+
+async function startSession(
+  consultation: Consultation,
+  choice: SpecialistChoice,
+  { agent, key, collect_with }: { agent: string; key: string } & Pick<PerformRequest, 'collect_with'>,
+): Promise<string> {
+  const { context, request } = consultation
+  const asked = { choice, agent, key, exchange_number: 1 }
+  const { question, request: prepared } = await prepareQuestion(consultation, asked)
+  recordQuestion(consultation, question, request.question)
+  const opening = { ...prepared, ...(collect_with ? { collect_with } : undefined) }
+  return context.startBackground(specialistAgent(consultation, agent), opening, { key })
 }

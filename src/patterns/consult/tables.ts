@@ -1,3 +1,4 @@
+import type { EventOf } from '../../kernel/event.ts'
 import { shortHash } from '../../kernel/hash.ts'
 import type { Row, RowChange } from '../../kernel/table.ts'
 import { defineProjection } from '../../kernel/table.ts'
@@ -31,6 +32,8 @@ const collaborations = {
     status: 'text',
     /** The session of the specialist. */
     session_id: optionalText,
+    /** `agent` and `session_id` of each specialist, if more than one was asked at once. */
+    sessions: optionalJson,
     created_at: 'integer',
     routed_at: optionalTime,
     /** The last question to the specialist, and its last answer. */
@@ -108,12 +111,21 @@ const loops = {
 } as const
 
 /** The tables of consultations, readable with SQL: who asked whom, what was said, what came of it, and loops. */
-export const consultTables = defineProjection<ConsultEvent>({
-  version: 1,
-  events: Object.keys(consultEvents).filter((type) => type !== 'consult:package'),
+export const consultTables = defineProjection<ConsultEvent | EventOf<'run:end'>>({
+  version: 2,
+  events: [...Object.keys(consultEvents).filter((type) => type !== 'consult:package'), 'run:end'],
   tables: [collaborations, exchanges, outcomes, loops],
-  rows: consultRows,
+  rows: (event) => (event.type === 'run:end' ? endChanges(event) : consultRows(event)),
 })
+
+const UNFINISHED = ['pending', 'routed', 'in_progress', 'responded', 'escalated'] satisfies ConsultationStatus[]
+
+/** Nobody will answer the consultations of a cancelled run. Those of a failed run go on when it is resumed. */
+function endChanges({ at, data }: EventOf<'run:end'>): RowChange[] {
+  if (data.status !== 'cancelled') return []
+  const update: Row = { status: 'failed' satisfies ConsultationStatus, completed_at: at }
+  return [{ table: collaborations.name, where: { status: UNFINISHED }, update }]
+}
 
 function consultRows(event: ConsultEvent): RowChange[] {
   const id = event.data.collaboration_id
@@ -172,8 +184,8 @@ function requestRow({ at, data: { key: _key, ...request } }: ConsultEventOf<'con
 }
 
 function routingChange({ at, data }: ConsultEventOf<'consult:routed'>): RowChange {
-  const { collaboration_id: id, agent, consultation_reason, session_id, tokens, cost_usd } = data
-  const update = { status: 'routed', specialist_agent: agent, consultation_reason, session_id, routed_at: at }
+  const { collaboration_id: id, agent, consultation_reason, session_id, sessions = null, tokens, cost_usd } = data
+  const update = { status: 'routed', specialist_agent: agent, consultation_reason, session_id, sessions, routed_at: at }
   return { table: collaborations.name, id, update, add: { routing_tokens: tokens, ...costSums(tokens, cost_usd) } }
 }
 

@@ -48,6 +48,18 @@ export function updateStatement(table: TableDefinition, set: readonly string[], 
       SELECT 1 FROM ${quote(table.name)} AS own WHERE own.${key} = changed.${key} AND own."run_id" = ?)))`
 }
 
+/** Binds the values to set, then the run, then `values`. */
+export function updateWhereStatement(
+  table: TableDefinition,
+  set: readonly string[],
+  conditions: readonly CheckedCondition[],
+): { sql: string; values: SQLInputValue[] } {
+  const values: SQLInputValue[] = []
+  const met = ['"run_id" = ?', ...conditions.map((condition) => conditionSql(condition, values))]
+  const updates = set.map((name) => `${quote(name)} = ?`).join(', ')
+  return { sql: `UPDATE ${quote(table.name)} SET ${updates} WHERE ${met.join(' AND ')}`, values }
+}
+
 /** Binds a JSON list of runs. */
 export function deleteStatement({ name }: TableDefinition): string {
   return `DELETE FROM ${quote(name)} WHERE "run_id" IN (SELECT value FROM json_each(?))`

@@ -17,6 +17,7 @@ import {
   PLACE,
   selectStatement,
   updateStatement,
+  updateWhereStatement,
 } from './pattern-table-sql.ts'
 import type { CatalogueEntry } from './projection-catalogue.ts'
 import { ProjectionCatalogue } from './projection-catalogue.ts'
@@ -134,6 +135,11 @@ export class PatternTables {
     const columns = [...values.keys()]
     if (kind === 'update') {
       if (columns.length + added.size === 0) return
+      if (typeof id !== 'string') {
+        const { sql, values: bound } = updateWhereStatement(table, columns, id)
+        this.#prepare(sql).run(...values.values(), run_id, ...bound)
+        return
+      }
       const statement = this.#prepare(updateStatement(table, columns, [...added.keys()]))
       statement.run(...values.values(), ...added.values(), id, project, run_id, run_id)
       return

@@ -2,7 +2,7 @@ import { TroupeError, unknownNameError } from '../../errors.ts'
 import type { ColumnCondition, ColumnValue, Row, TableDefinition, TableQuery } from '../../kernel/table.ts'
 import type { TableColumn } from './declaration.ts'
 import { storedColumns } from './declaration.ts'
-import { storableText } from './row-changes.ts'
+import { storableText } from './storable-text.ts'
 
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1000

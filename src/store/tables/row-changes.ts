@@ -1,13 +1,17 @@
 import { TroupeError } from '../../errors.ts'
 import type { Event, EventOf, PatternEventType } from '../../kernel/event.ts'
 import type { ColumnValue, Projection, Row, TableDefinition } from '../../kernel/table.ts'
+import type { CheckedCondition } from './checked-query.ts'
+import { checkQuery } from './checked-query.ts'
 import type { TableColumn } from './declaration.ts'
 import { declaredColumns } from './declaration.ts'
+import { storableText } from './storable-text.ts'
 
 /** A checked change with values as databases store them. */
 export interface EncodedChange {
   table: TableDefinition
-  id: string
+  /** The primary key of the row, or the conditions that rows of the run meet. */
+  id: string | readonly CheckedCondition[]
   kind: 'insert' | 'update'
   /** Of all declared columns for an insert, of those that change for an update. */
   values: ReadonlyMap<string, ColumnValue>
@@ -45,14 +49,16 @@ function encodeChange(projection: Projection, change: ReturnType<Projection['row
     )
     return { table, id: String(values.get(table.primaryKey)), kind: 'insert', values, added: new Map() }
   }
-  const { update = {}, add = {} } = change
+  const { update = {}, add = {} }: { update?: Row; add?: Readonly<Record<string, number>> } = change
   checkKeys(table, columns, { ...update, ...add })
-  if (typeof change.id !== 'string') throw rowError(`\`id\` of an update of '${table.name}' is not a string`)
+  if ('id' in change && typeof change.id !== 'string')
+    throw rowError(`\`id\` of an update of '${table.name}' is not a string`)
   const changed = columns.filter(({ name }) => update[name] !== undefined)
   if (changed.some(({ name }) => name === table.primaryKey))
     throw rowError(`an update of '${table.name}' changes its primary key`)
   const values = new Map(changed.map((column) => [column.name, encodeValue(table, column, update[column.name])]))
-  return { table, id: storableText(change.id), kind: 'update', values, added: encodeSums(table, columns, add) }
+  const id = 'where' in change ? checkQuery(table, { ...change, limit: 1 }).conditions : storableText(change.id)
+  return { table, id, kind: 'update', values, added: encodeSums(table, columns, add) }
 }
 
 function encodeSums(
@@ -82,11 +88,6 @@ function encodeValue(table: TableDefinition, { name, type, nullable }: TableColu
   if (type === 'integer' && Number.isSafeInteger(value)) return Number(value)
   if (type === 'real' && Number.isFinite(value)) return Number(value)
   throw rowError(`the column '${name}' of '${table.name}' is ${type}, not ${typeof value}`)
-}
-
-/** Databases reject or mangle lone surrogates and U+0000 in text. */
-export function storableText(text: string): string {
-  return text.toWellFormed().replaceAll('\0', '\uFFFD')
 }
 
 function rowError(problem: string): TroupeError {

@@ -294,6 +294,31 @@ export async function tellsInheritedRowsApart(store: Store): Promise<void> {
   assert.deepEqual(summary(await rowsOf(store, { where: { inherited: 1 } })), [['a', 'r2', 1, 5]])
 }
 
+export async function updatesRowsOfRun(store: Store): Promise<void> {
+  const rows = (event: EventOf<PatternEventType>): RowChange[] =>
+    event.type === ('run:end' as string)
+      ? [{ table: 'orders', where: { paid_at: null, amount: { lt: 5 } }, update: { paid_at: event.at } }]
+      : orderRows(event)
+  await store.keepTables([orders({ rows, events: ['custom:order', 'custom:paid', 'run:end'] })])
+  const other = await createLeasedRun(store, 'r1')
+  await order(other, 'other')
+  const writer = await createLeasedRun(store, 'r2')
+  await order(writer, 'paid')
+  const paid = await writer.append('custom:paid', { key: 'p', order: 'paid' })
+  await order(writer, 'open')
+  await order(writer, 'large', { amount: 9 })
+  const end = await writer.append('run:end', runEndData('cancelled'))
+  assert.deepEqual(
+    (await rowsOf(store)).map(({ id, paid_at }) => [id, paid_at]),
+    [
+      ['other', null],
+      ['paid', paid.at],
+      ['open', end.at],
+      ['large', null],
+    ],
+  )
+}
+
 export async function survivesFailingProjections(store: Store): Promise<void> {
   const rows = ({ data }: EventOf<PatternEventType>): RowChange[] => {
     if (data.order === 'throws') throw new Error('no such order')

@@ -77,7 +77,7 @@ function contextText(context: ContextPackage): string {
           `Question: ${question}`,
           `Answer: ${resolution}`,
           ...(lessons === undefined ? [] : [`Lessons: ${lessons}`]),
-          ...(success_rating === undefined ? [] : [`Rated ${success_rating} of 5`]),
+          success_rating === undefined ? 'Not rated: nobody said whether it helped.' : `Rated ${success_rating} of 5`,
         ].join('\n'),
       ),
     ],

@@ -59,6 +59,28 @@ test('CS182 the specialist of a later run gets the resolved consultation with it
   expect(prompts[1]).toContain(`## Similar questions of the past\n${past}`)
 })
 
+test('CS187 a consultation that nobody rated comes after a rated one, is marked, and is never given as the answer', async () => {
+  const other = 'With zero: offsets are computed from it, and the storage expects offsets in every query.'
+  const answers = ['Start with one.', other, 'No.']
+  const { troupe, model } = await createConsultTroupe(
+    { answering: () => answerJson(answers.shift() ?? '') },
+    { consult: { knowledge: { answer: 'when_confident' } } },
+  )
+  const first = await troupe.run('consult', { question: QUESTION })
+  // The same question again is asked again: the stored answer has no rating.
+  const second = await troupe.run('consult', { question: QUESTION })
+  expect(second.output).toMatchObject({ source: 'specialist', response: { answer: other } })
+  const { collaboration_id } = first.output ?? { collaboration_id: '' }
+  await troupe.run('rate_consultation', { collaboration_id, rating: 3 })
+  await troupe.run('consult', { question: 'Should the pagination of search results start with an empty page?' })
+  const prompt = model.requests.flatMap((request) =>
+    request.session.agent === 'answering' ? lastMessageText(request) : [],
+  )
+  const rated = `Question: ${QUESTION}\nAnswer: Start with one.\nRated 3 of 5`
+  const unrated = `Question: ${QUESTION}\nAnswer: ${other}\nNot rated: nobody said whether it helped.`
+  expect(prompt.at(-1)).toContain(`${rated}\n\n${unrated}`)
+})
+
 test('CP1 an indexed document about the question goes with it to the specialist', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'troupe-documents ü-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))

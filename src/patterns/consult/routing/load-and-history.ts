@@ -33,7 +33,7 @@ export async function readRecords(
 ): Promise<Map<string, SpecialistRecord>> {
   const since = (await context.now(`${key}/now`)) - ACTIVE_WINDOW_MS
   const orderBy = { column: 'created_at', direction: 'desc' } as const
-  const columns = ['id', 'specialist_agent', 'consultation_reason', 'status']
+  const columns = ['id', 'specialist_agent', 'consultation_reason', 'status', 'asked_at', 'responded_at']
   const newest = { table: 'agent_collaborations', columns, orderBy, limit: MAX_ROWS }
   const active = await context.query(`${key}/active`, {
     ...newest,
@@ -45,6 +45,27 @@ export async function readRecords(
   return recordsFromRows([...active, ...ended], outcomes)
 }
 
+/** A specialist that asked back waits for the asker: it is not at work. */
+function isUnanswered({ asked_at, responded_at }: Row): boolean {
+  return typeof responded_at !== 'number' || Number(asked_at) > responded_at
+}
+
+/** The consultations of the project that a specialist was asked and has not answered; more than `max` need not be counted. */
+export async function countActive(
+  context: Pick<Context, 'query' | 'now'>,
+  { agent, max, key }: { agent: string; max: number; key: string },
+): Promise<number> {
+  const since = (await context.now(`${key}/now`)) - ACTIVE_WINDOW_MS
+  const rows = await context.query(`${key}/active`, {
+    table: 'agent_collaborations',
+    columns: ['asked_at', 'responded_at'],
+    where: { specialist_agent: agent, status: ACTIVE, created_at: { gte: since } },
+    orderBy: { column: 'created_at', direction: 'desc' },
+    limit: Math.min(MAX_ROWS, 2 * max),
+  })
+  return rows.filter(isUnanswered).length
+}
+
 export function recordsFromRows(
   collaborations: readonly Row[],
   outcomes: readonly Row[],
@@ -52,11 +73,12 @@ export function recordsFromRows(
   const ratings = new Map(outcomes.map((row) => [row.collaboration_id, row.success_rating]))
   const records = new Map<string, SpecialistRecord>()
   const rated = new Map<ReasonRecord, number[]>()
-  for (const { id, specialist_agent, consultation_reason, status } of collaborations) {
+  for (const row of collaborations) {
+    const { id, specialist_agent, consultation_reason, status } = row
     if (typeof specialist_agent !== 'string') continue
     const record = records.get(specialist_agent) ?? { active: 0, reasons: [] }
     records.set(specialist_agent, record)
-    if (ACTIVE.includes(String(status))) record.active += 1
+    if (ACTIVE.includes(String(status)) && isUnanswered(row)) record.active += 1
     if (!ENDED.includes(String(status))) continue
     const entry = reasonRecord(record, String(consultation_reason ?? ''))
     entry.ended += 1
@@ -80,12 +102,16 @@ function reasonRecord(record: SpecialistRecord, reason: string): ReasonRecord {
 const MAX_REASONS = 3
 
 /** Load and past success of one specialist, on one line; `undefined` when there is nothing to tell. */
-export function formatRecord(record: SpecialistRecord | undefined, scenario?: Scenario): string | undefined {
+export function formatRecord(
+  record: SpecialistRecord | undefined,
+  { scenario, max_active }: { scenario?: Scenario | undefined; max_active: number },
+): string | undefined {
   if (!record) return undefined
   const matching = record.reasons.filter(({ reason }) => reason === scenario?.name)
   const shown = [...new Set([...matching, ...record.reasons])].slice(0, MAX_REASONS)
   const parts = [
     ...(record.active > 0 ? [`${record.active} active`] : []),
+    ...(record.active >= max_active ? ['busy, choose it only if nobody else can answer'] : []),
     ...shown.map(
       ({ reason, ended, resolved, rating }) =>
         `${shortReason(reason)}: ${resolved} of ${ended} resolved${rating === null ? '' : `, rated ${rating.toFixed(1)} of 5`}`,

@@ -29,15 +29,18 @@ export interface RoutingPrompt {
   candidates: readonly Agent[]
   scenarios: readonly Scenario[]
   records: ReadonlyMap<string, SpecialistRecord>
+  /** The number of consultations from which a specialist is busy. */
+  max_active: number
   /** An agent that was asked before, and why it did not answer. */
   previous?: { agent: string; problem: string } | undefined
 }
 
 /** Stable parts first, for prompt caching: agents, scenarios and rules, then load and history, then the request. */
-export function formatRoutingRequest({ request, candidates, scenarios, records, previous }: RoutingPrompt): string {
+export function formatRoutingRequest(prompt: RoutingPrompt): string {
+  const { request, candidates, scenarios, records, max_active, previous } = prompt
   const scenario = findScenario(scenarios, request.consultation_reason)
   const history = candidates.flatMap(({ name }) => {
-    const line = formatRecord(records.get(name), scenario)
+    const line = formatRecord(records.get(name), { scenario, max_active })
     return line === undefined ? [] : [`- ${name}: ${line}`]
   })
   return [

@@ -31,7 +31,11 @@ async function route(model: Model, scene: Scene = {}): Promise<Selection> {
     output: z.unknown(),
     async execute(given) {
       const query = async (_key: string, { table, where }: TableQuery) =>
-        (rows[table] ?? []).filter(({ status }) => !where || [where.status].flat().includes(status as string))
+        (rows[table] ?? []).filter(
+          ({ status, specialist_agent }) =>
+            (!where || [where.status].flat().includes(status as string)) &&
+            (where?.specialist_agent === undefined || where.specialist_agent === specialist_agent),
+        )
       const context: typeof given = Object.assign(Object.create(given), { query })
       const asked = { requesting_agent: 'lead', question: 'Is this login secure?', urgency: 'normal', ...request }
       const config = parseConsultConfig(settings)
@@ -207,6 +211,23 @@ describe('the orchestrator', () => {
     })
     expect(third).toMatchObject({ agent: 'qa_engineer', method: 'model' })
     expect(promptOf(model)).toContain('reviewer was asked before and did not answer: timed out')
+  })
+
+  test('CS100 a busy specialist is asked all the same if the other one of the scenario is busy or excluded, too', async () => {
+    const busy = (specialist_agent: string, more = {}) => ({
+      ...{ id: specialist_agent, specialist_agent, status: 'in_progress', asked_at: 1, responded_at: null },
+      ...{ consultation_reason: 'security_review', ...more },
+    })
+    const settings = { limits: { max_active_collaborations_per_specialist: 1 } }
+    const chosen = async (rows: Row[], more: Scene = {}) => {
+      const scene = { ...more, settings, rows: { agent_collaborations: rows } }
+      return ((await route(answering(decision()), scene)) as SpecialistChoice).agent
+    }
+    expect(await chosen([busy('security_expert')])).toBe('reviewer')
+    expect(await chosen([busy('security_expert'), busy('reviewer')])).toBe('security_expert')
+    expect(await chosen([busy('security_expert')], { excluded: ['reviewer'] })).toBe('security_expert')
+    // It asked back and waits for the asker.
+    expect(await chosen([busy('security_expert', { responded_at: 2 })])).toBe('security_expert')
   })
 
   test('CS90 an excluded agent is never chosen, even if the orchestrator insists', async () => {

@@ -5,7 +5,7 @@ import type { SessionResult } from '../../../kernel/session-result.ts'
 import { requireUsableSession } from '../configuration-error.ts'
 import type { ConsultConfig } from '../consult-config.ts'
 import { callOrchestrator } from '../orchestrator-call.ts'
-import { readRecords } from './load-and-history.ts'
+import { countActive, readRecords } from './load-and-history.ts'
 import type { LocalMatch } from './local-match.ts'
 import { DEFAULT_MATCH_THRESHOLD, findKeywords, matchScenarios } from './local-match.ts'
 import type { SpecialistDecision } from './routing-decision.ts'
@@ -16,14 +16,14 @@ import type { Scenario } from './scenarios.ts'
 import { findScenario, toIdentifier } from './scenarios.ts'
 
 /** The part of the settings of `consult` that routing reads. */
-export type RoutingConfig = Pick<ConsultConfig, 'scenarios' | 'routing' | 'orchestrator'>
+export type RoutingConfig = Pick<ConsultConfig, 'scenarios' | 'routing' | 'orchestrator' | 'limits'>
 
 export interface SelectionRequest {
   request: RoutedRequest
   config: RoutingConfig
-  /** Agents that must not be chosen: already tried, busy, or waiting up the chain. */
+  /** Agents that must not be chosen: already tried, or waiting up the chain. */
   excluded: readonly string[]
-  /** The specialist that failed or was busy: its scenario's fallback is asked next. */
+  /** The specialist that failed: its scenario's fallback is asked next. */
   previous?: { agent: string; reason: string; problem: string } | undefined
   key: string
 }
@@ -53,9 +53,15 @@ const BUILT_IN = 'troupe'
 
 /** Chooses the specialist of a consultation. The orchestrator decides; the asker's suggestion is a hint. */
 export async function selectSpecialist(context: Context, selection: SelectionRequest): Promise<Selection> {
-  const { request, config, previous } = selection
   const candidates = consultableAgents(context, selection)
   if (candidates.length === 0) return { none: 'no other agent of the roster can be asked' }
+  const names = candidates.map(({ name }) => name)
+  const choice = await choose(context, selection, candidates)
+  return 'none' in choice ? choice : rerouteFromBusy(context, selection, { choice, names })
+}
+
+async function choose(context: Context, selection: SelectionRequest, candidates: readonly Agent[]): Promise<Selection> {
+  const { request, config, previous } = selection
   const names = candidates.map(({ name }) => name)
   const fallback = previous && findScenario(config.scenarios, previous.reason)?.fallback
   if (previous && fallback !== undefined && names.includes(fallback)) {
@@ -65,6 +71,29 @@ export async function selectSpecialist(context: Context, selection: SelectionReq
   const local = await matchLocally(context, selection, names)
   if (local) return local
   return routeByModel(context, selection, { request, candidates })
+}
+
+/** The other specialist of the scenario, if the chosen one is busy and that one is not. */
+async function rerouteFromBusy(
+  context: Context,
+  selection: SelectionRequest,
+  { choice, names }: { choice: SpecialistChoice; names: readonly string[] },
+): Promise<SpecialistChoice> {
+  const { config, key } = selection
+  const { agent, agents, reason, confidence, usage } = choice
+  const scenario = findScenario(config.scenarios, reason)
+  const other = [scenario?.primary, scenario?.fallback].find(
+    (name) => name !== undefined && name !== agent && names.includes(name),
+  )
+  if (agents.length > 1 || other === undefined) return choice
+  const max = config.limits.max_active_collaborations_per_specialist
+  const active = await countActive(context, { agent, max, key: `${key}/load` })
+  if (active < max || (await countActive(context, { agent: other, max, key: `${key}/other-load` })) >= max)
+    return choice
+  const load = `${active} ${active === 1 ? 'consultation' : 'consultations'}`
+  const rationale = `${agent} was chosen, but it is busy with ${load}; ${other} answers ${reason}, too.`
+  const rerouted = toChoice(selection, { agents: [other], reason, rationale, confidence }, 'fallback')
+  return usage ? { ...rerouted, usage } : rerouted
 }
 
 /**
@@ -122,7 +151,9 @@ async function routeByModel(
   const { config, key, previous } = selection
   const names = candidates.map(({ name }) => name)
   const records = await readRecords(context, key)
-  const instruction = formatRoutingRequest({ request, candidates, scenarios: config.scenarios, records, previous })
+  const { scenarios, limits } = config
+  const max_active = limits.max_active_collaborations_per_specialist
+  const instruction = formatRoutingRequest({ request, candidates, scenarios, records, max_active, previous })
   const output = routingSchema(candidates)
   const call = { key: `${key}/router`, system: ROUTING_SYSTEM, instruction, output }
   const first = await callOrchestrator(context, config, call)

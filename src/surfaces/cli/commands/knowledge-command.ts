@@ -65,11 +65,18 @@ function printMatch({ terminal }: Cli, { document, score, similarity }: Knowledg
   const [title = '', ...rest] = document.text.split('\n')
   const line = (document.data as { line?: number } | null)?.line
   const place = line === undefined ? document.id : `${document.tags?.path}:${line}`
-  terminal.print(
-    `${out.paint('bold', toTerminalLine(place))}  ${score.toFixed(2)} (similarity ${similarity.toFixed(2)})`,
-  )
-  const text = document.kind === 'document' ? rest.join('\n') : [title, ...rest].join('\n')
+  const isDocument = document.kind === 'document'
+  const figures = [`similarity ${similarity.toFixed(2)}`, ...(isDocument ? [] : [ratingText(document)])].join(', ')
+  terminal.print(`${out.paint('bold', toTerminalLine(place))}  ${score.toFixed(2)} (${figures})`)
+  const { resolution_summary } = (document.data ?? {}) as { resolution_summary?: string }
+  const question = [title, ...rest].join('\n')
+  const answered = resolution_summary === undefined ? question : `${question}\n→ ${resolution_summary}`
+  const text = isDocument ? rest.join('\n') : answered
   for (const shown of wrapText(toTerminalLine(text.slice(0, SHOWN_TEXT)), out.width - 2)) terminal.print(`  ${shown}`)
+}
+
+function ratingText({ outcome }: KnowledgeDocument): string {
+  return outcome?.rating === undefined ? 'not rated' : `rated ${outcome.rating} of 5`
 }
 
 export function listKnowledge(cli: Cli<{ kind?: KnowledgeKind }>): Promise<number> {
@@ -85,9 +92,9 @@ export function listKnowledge(cli: Cli<{ kind?: KnowledgeKind }>): Promise<numbe
     for (const { tags } of documents) if (tags?.path) parts.set(tags.path, (parts.get(tags.path) ?? 0) + 1)
     for (const [path, count] of parts) cli.terminal.print(`${toTerminalLine(path)}  ${pluralize(count, 'part')}`)
     const others = documents.filter(({ tags }) => !tags?.path)
-    for (const { id, text, outcome } of others) {
-      const rating = outcome?.rating === undefined ? 'not rated' : `rated ${outcome.rating}`
-      cli.terminal.print(`${id}  ${rating}  ${toTerminalLine(text.slice(0, SHOWN_TEXT)).slice(0, 100)}`)
+    for (const document of others) {
+      const shown = toTerminalLine(document.text.slice(0, SHOWN_TEXT)).slice(0, 100)
+      cli.terminal.print(`${document.id}  ${ratingText(document)}  ${shown}`)
     }
     if (documents.length === 0) cli.terminal.print('nothing is stored; add documents with: troupe knowledge add PATH')
     return EXIT.done
