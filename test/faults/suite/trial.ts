@@ -195,10 +195,14 @@ export class Trial {
   /** The findings of `troupe verify`, of the last run if there is one, and of `troupe doctor` about the store. */
   async findings(): Promise<{ verify: number; doctor: number }> {
     const last = this.#runs().at(-1)
-    const verify = await this.#json<{ findings: unknown[] }>('verify', ...(last ? [last.run_id] : []))
+    const { findings = [], error } = await this.#json<{ findings?: unknown[]; error?: { code: string } }>(
+      'verify',
+      ...(last ? [last.run_id] : []),
+    )
     const { checks } = await this.#json<{ checks: { name: string; status: string }[] }>('doctor')
     const doctor = checks.filter(({ name, status }) => name === 'store' && status === 'error').length
-    return { verify: verify.findings.length, doctor }
+    // Nothing is left to verify if everything was in the log.
+    return { verify: findings.length + (error?.code === 'store_corrupt' ? 1 : 0), doctor }
   }
 
   /** The output of a command with `--json`. */
