@@ -26,7 +26,7 @@ export interface PanelColumn {
 /** An entry of a plan, a check list or a review round. */
 export interface PanelStep {
   title: string
-  /** A word such as `running`, `completed`, `failed`, `waiting`, `pending` or `cancelled`. */
+  /** A word such as `running`, `completed`, `failed`, `waiting`, `pending` or `cancelled`; of a condition, `holds` or `does not hold`. */
   state: string
   agent?: string
   note?: string
@@ -47,6 +47,8 @@ export interface PanelPosition {
   label: string
   /** A few words, such as `4 votes`. */
   note?: string
+  /** Its share of the whole. */
+  share?: number
   tone?: PanelTone
   by: readonly PanelStandpoint[]
 }

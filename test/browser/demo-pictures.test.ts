@@ -70,7 +70,7 @@ const PATTERN_PAGES = [
   },
   { title: 'Why did the latency', tab: 'Consultations', text: 'Who asked whom', name: 'consultations' },
   { title: 'Refund the disputed charge', tab: 'Handoffs', text: 'Members and handoffs', name: 'handoffs' },
-  { title: 'Token bucket or sliding window', tab: 'Agreement', text: 'Positions', name: 'agreement' },
+  { title: 'Token bucket or sliding window', tab: 'Agreement', text: 'Who stands where', name: 'agreement' },
 ]
 
 /** The pages that patterns bring: they load, fit and have no serious issue, in both themes. */

@@ -24,7 +24,7 @@ export function CalibrationBlock({ points, text }: CalibrationProps): ReactNode 
   const ticks = Array.from({ length: Math.round((1 - lowest) / 0.2) + 1 }, (_, index) => lowest + index * 0.2)
   const most = Math.max(1, ...points.map(({ cases }) => cases))
   return (
-    <>
+    <div className="calibration-row">
       <svg
         className="calibration"
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
@@ -67,7 +67,7 @@ export function CalibrationBlock({ points, text }: CalibrationProps): ReactNode 
           <li key={point.stated}>{pointText(point)}</li>
         ))}
       </ul>
-    </>
+    </div>
   )
 }
 

@@ -88,7 +88,17 @@ function Position({ position, axis, moved }: PositionProps): ReactNode {
     <section className={`position tone-edge-${position.tone ?? 'neutral'}`}>
       <header className="position-head">
         <strong>{inertText(position.label)}</strong>
-        {position.note !== undefined && <span className="muted">{inertText(position.note)}</span>}
+        <span className="muted">
+          {[
+            ...(position.share === undefined ? [] : [formatShare(position.share)]),
+            inertText(position.note ?? ''),
+          ].join(' · ')}
+        </span>
+        {position.share !== undefined && (
+          <div className="share-track" aria-hidden="true">
+            <div className="share-bar" style={{ width: `${Math.min(100, position.share * 100)}%` }} />
+          </div>
+        )}
       </header>
       <ul className="position-plot">
         {axis.ticks.map((tick) => (
@@ -139,7 +149,7 @@ function Standpoint({
       {first !== undefined && (
         <span className="standpoint-ring ring-before" style={{ left: `${first}%` }} aria-hidden="true" />
       )}
-      <Mark agent={agent} at={at} className={stated === null ? 'mark-unknown' : ''}>
+      <Mark agent={agent} at={at} others={[right, first]} className={stated === null ? 'mark-unknown' : ''}>
         {inertText(agent)}
         {note !== undefined && <span className="muted"> {inertLine(note, 80)}</span>}
         <span className="visually-hidden">{spoken.join('; ')}</span>
@@ -156,24 +166,35 @@ function lineStyle(one: number, other: number): { left: string; width: string } 
   return { left: `${Math.min(one, other)}%`, width: `${Math.abs(one - other)}%` }
 }
 
-/** The monogram at its place, and the name at the side that has room. */
+/** The monogram at its place, and the name at the side that has room, beyond everything else of the line. */
 function Mark({
   agent,
   at,
+  others = [],
   className,
   children,
 }: {
   agent: string
   at: number
+  others?: readonly (number | undefined)[]
   className: string
   children: ReactNode
 }): ReactNode {
   const agentIndex = useAgentIndex()
-  const side = at > 60 ? 'name-left' : 'name-right'
+  const places = [at, ...others.filter((place) => place !== undefined)]
+  const [first, last] = [Math.min(...places), Math.max(...places)]
+  const isLeft = last > 60
   return (
-    <span className={`standpoint-mark ${side} ${className}`} style={{ left: `${at}%` }}>
-      <Monogram label={agent} index={agentIndex(agent)} />
-      <span className="standpoint-name">{children}</span>
-    </span>
+    <>
+      <span className={`standpoint-mark ${className}`} style={{ left: `${at}%` }}>
+        <Monogram label={agent} index={agentIndex(agent)} />
+      </span>
+      <span
+        className={`standpoint-name ${className}`}
+        style={isLeft ? { right: `${100 - first}%` } : { left: `${last}%` }}
+      >
+        {children}
+      </span>
+    </>
   )
 }

@@ -13,6 +13,8 @@ type Row = Readonly<Record<string, PanelValue>>
 /** Longer tables have rows of one height and scroll on their own. */
 const LONG_TABLE = 100
 const ROW_HEIGHT = 32
+/** Wider ones become a list of records where they do not fit. */
+const FEW_COLUMNS = 3
 
 export function TableBlock({ block }: { block: Table }): ReactNode {
   const [order, setOrder] = useState<SortOrder | null>(null)
@@ -22,8 +24,8 @@ export function TableBlock({ block }: { block: Table }): ReactNode {
   const head = <TableHead columns={columns} order={order} onSort={(key) => setOrder(nextOrder(order, key))} />
   if (rows.length > LONG_TABLE) return <LongTable columns={columns} rows={rows} head={head} />
   return (
-    <div className="scroll-x">
-      <table className="table">
+    <div className="scroll-x table-frame">
+      <table className={columns.length > FEW_COLUMNS ? 'table table-wide' : 'table'}>
         {head}
         <tbody>
           {rows.map((row, index) => (
@@ -86,9 +88,11 @@ function TableHead({ columns, order, onSort }: TableHeadProps): ReactNode {
             <th key={key} scope="col" aria-sort={direction} className={isNumeric(unit) ? 'right' : undefined}>
               <button type="button" className="sort" onClick={() => onSort(key)}>
                 {inertText(title)}
-                <span aria-hidden="true" className="sort-mark">
-                  {direction === 'ascending' ? '▲' : direction === 'descending' ? '▼' : ''}
-                </span>
+                {direction !== 'none' && (
+                  <span aria-hidden="true" className="sort-mark">
+                    {direction === 'ascending' ? '▲' : '▼'}
+                  </span>
+                )}
               </button>
             </th>
           )
@@ -101,8 +105,13 @@ function TableHead({ columns, order, onSort }: TableHeadProps): ReactNode {
 function TableRow({ row, columns }: { row: Row; columns: readonly PanelColumn[] }): ReactNode {
   return (
     <tr>
-      {columns.map(({ key, unit }) => (
-        <td key={key} className={isNumeric(unit) ? 'right' : undefined}>
+      {columns.map(({ key, title, unit }) => (
+        <td
+          key={key}
+          className={isNumeric(unit) ? 'right' : undefined}
+          data-title={inertText(title)}
+          data-empty={(row[key] ?? null) === null || undefined}
+        >
           <Value value={row[key] ?? null} unit={unit} />
         </td>
       ))}

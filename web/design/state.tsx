@@ -19,11 +19,13 @@ const SYNONYMS: Record<string, ViewState> = {
   ok: 'completed',
   done: 'completed',
   approved: 'completed',
+  holds: 'completed',
   lost: 'failed',
   error: 'failed',
   rejected: 'failed',
   blocked: 'stalled',
   interrupted: 'stalled',
+  'does not hold': 'cancelled',
   paused: 'pending',
   queued: 'pending',
 }

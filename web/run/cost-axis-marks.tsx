@@ -20,7 +20,7 @@ export function IdleBands({ chart, axis, top, bottom }: PartProps & { top: numbe
 }
 
 export function TimeTicks({ chart, axis, y }: PartProps & { y: number }): ReactNode {
-  const count = Math.max(2, Math.min(7, Math.floor((axis.end - axis.left) / 84)))
+  const count = Math.max(2, Math.min(7, Math.floor((axis.end - axis.left) / 84), Math.ceil(chart.active_ms / 1000)))
   const clock = chart.active_ms < 180_000 ? formatTime : formatMinute
   return Array.from({ length: count }, (_, index) => {
     const active = (chart.active_ms * index) / (count - 1)

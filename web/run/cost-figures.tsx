@@ -22,8 +22,10 @@ export function CostFigures({ scope, turns, projection }: FiguresProps): ReactNo
       <Figure title={unknown ? 'Cost, known prices only' : 'Cost so far'} value={formatUsd(known)}>
         {limit !== null && (
           <>
-            <meter className="cost-meter" min={0} max={limit} value={Math.min(known, limit)} aria-label="Used" /> of{' '}
-            {formatUsd(limit)}
+            <span className="cost-meter" aria-hidden="true">
+              <span style={{ width: `${Math.min(100, (100 * known) / Math.max(limit, 1e-9))}%` }} />
+            </span>{' '}
+            of {formatUsd(limit)}
           </>
         )}
       </Figure>
@@ -94,7 +96,7 @@ function Figure({ title, value, children }: { title: string; value: string; chil
     <div className="cost-figure">
       <span className="muted">{title}</span>
       <span>
-        <strong>{value}</strong> <span className="muted">{children}</span>
+        <strong>{value}</strong> <span className="muted cost-note">{children}</span>
       </span>
     </div>
   )

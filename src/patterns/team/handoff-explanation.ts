@@ -19,19 +19,18 @@ export function handoffSource(by: string): string {
   return SOURCES[by] ?? by
 }
 
-const TRUTH_STATES: Readonly<Record<string, string>> = { true: 'completed', false: 'cancelled', unknown: 'pending' }
 const TRUTH_WORDS: Readonly<Record<string, string>> = { true: 'holds', false: 'does not hold', unknown: 'unknown' }
 
 /** The rules that were evaluated, in order, with the value and the reason of each part. */
 export function ruleSteps({ rules }: HandoffTrace): PanelStep[] {
   return rules.map(({ from, to, priority, holds, parts }) => ({
     title: `${from} → ${to}`,
-    state: TRUTH_STATES[String(holds)] ?? 'pending',
-    note: `${TRUTH_WORDS[String(holds)]}, priority ${priority}`,
+    state: TRUTH_WORDS[String(holds)] ?? 'unknown',
+    note: `priority ${priority}`,
     steps: parts.map(({ text, kind, value, reason }) => ({
       title: text,
-      state: TRUTH_STATES[String(value)] ?? 'pending',
-      note: `${TRUTH_WORDS[String(value)]} (${kind}): ${reason}`,
+      state: TRUTH_WORDS[String(value)] ?? 'unknown',
+      note: `${kind}: ${reason}`,
     })),
   }))
 }

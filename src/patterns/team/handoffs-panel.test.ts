@@ -61,8 +61,8 @@ test('TM77 the panel has the graph with taken and possible handoffs, the explana
   })
   const explained = block(blocks, 'steps')?.steps.find(({ title }) => title.includes('triage → billing'))
   expect(explained?.steps?.map(({ title, state }) => [title, state])).toEqual([
-    ['triage → legal', 'cancelled'],
-    ['triage → billing', 'completed'],
+    ['triage → legal', 'does not hold'],
+    ['triage → billing', 'holds'],
   ])
   const handoff = run.events.find((event) => isEvent(event, 'team:handoff') && event.data.to === 'billing')
   const explanation = teamView.explain?.(newTeamView(), handoff as unknown as TeamEvent & never)

@@ -29,16 +29,6 @@ test('CO126 the panel has positions with supporters, dissent, disagreements, and
   const [panel] = panels
   const blocks = panel?.blocks ?? []
   expect(panel).toMatchObject({ id: 'agreement', badge: '67 %' })
-  const shares = block(blocks, 'shares')?.shares ?? []
-  expect(shares.map(({ label, tone }) => [label, tone])).toEqual([
-    ['go', 'good'],
-    ['wait', 'muted'],
-  ])
-  expect(shares[0]?.by).toEqual([
-    { agent: 'a', value: 0.8 },
-    { agent: 'b', value: 0.6 },
-  ])
-  expect(shares[1]?.by).toEqual([{ agent: 'c', value: 0.9, note: 'dissent' }])
   expect(block(blocks, 'facts', 'Result')?.facts).toEqual(
     expect.arrayContaining([
       { label: 'decided by weighted vote', value: 'go', tone: 'good' },
@@ -102,16 +92,17 @@ test('CO126 the scores of best_of have the reasons of the evaluator', async () =
   await troupe.close()
 })
 
-test('CO129 the plot has who stands where with stated confidence, first answers and those who were not heard', async () => {
+test('CO126 CO129 the plot has who stands where with stated confidence, first answers and those who were not heard', async () => {
   const { troupe } = await createCollaborationTroupe(replies)
   const { run_id, output } = await troupe.run('collaborate' as string, input)
   const { panels } = await troupe.panels(run_id)
   const positions = block(panels[0]?.blocks ?? [], 'positions')?.positions ?? []
   expect(positions.map(({ label, note, tone }) => [label, note, tone])).toEqual([
     ['go', '2 votes', 'good'],
-    ['wait', '1 vote', 'muted'],
+    ['wait', '1 vote, dissent', 'muted'],
     ['No position', 'not counted as agreement', 'muted'],
   ])
+  expect(positions.map(({ share }) => share)).toEqual([expect.closeTo(1.4 / 2.3), expect.closeTo(0.9 / 2.3), undefined])
   expect(positions[0]?.by).toEqual([
     { agent: 'a', stated: 0.8 },
     { agent: 'b', stated: 0.6 },

@@ -1,13 +1,13 @@
-import type { Panel, PanelBlock, PanelFact, PanelShare } from '../../../kernel/panel.ts'
+import type { Panel, PanelBlock, PanelFact } from '../../../kernel/panel.ts'
 import type { PanelScope } from '../../../kernel/pattern-view.ts'
 import { pluralize } from '../../../views/format-amount.ts'
 import { contributionBlocks, disagreementBlocks, dissentBlocks, scoreBlocks } from './agreement-tables.ts'
-import type { AgreementView, ClusterView, ContributionView } from './agreement-view.ts'
+import type { AgreementView } from './agreement-view.ts'
 import { agreementViewFrom } from './agreement-view.ts'
 import type { CollaborationView, CollaborationViews } from './collaboration-view.ts'
 import { enclosingCollaboration } from './collaboration-view.ts'
 import { calibrationBlocks, standpointBlocks } from './standpoints.ts'
-import { isAgreed, isCertainlyDifferent, shownShare, winningCluster } from './winning-position.ts'
+import { isAgreed, winningCluster } from './winning-position.ts'
 
 /* The agreement of a collaboration as a panel: positions with their shares, dissent, scores and contributions. */
 
@@ -31,7 +31,6 @@ function agreementBlocks(agreement: AgreementView, input: unknown): PanelBlock[]
   return [
     { kind: 'facts', title: 'Result', facts: [resultFact(agreement), ...consensusFacts(agreement, input)] },
     ...(result ? [{ kind: 'text' as const, title: 'Answer', text: result }] : []),
-    ...positionBlocks(agreement),
     ...standpointBlocks(agreement),
     ...calibrationBlocks(agreement),
     ...dissentBlocks(agreement),
@@ -85,45 +84,6 @@ function consensusFacts({ consensus, metadata }: AgreementView, input: unknown):
   }
   if (metadata?.cost !== undefined) facts.push({ label: 'cost', value: metadata.cost, unit: 'usd' })
   return facts
-}
-
-function positionBlocks(agreement: AgreementView): PanelBlock[] {
-  const clusters = agreement.consensus?.clusters ?? []
-  if (clusters.length === 0) return []
-  const shares = clusters.map((cluster) => toShare(cluster, agreement))
-  return [{ kind: 'shares', title: 'Positions', unit: 'share', shares }]
-}
-
-function toShare(cluster: ClusterView, agreement: AgreementView): PanelShare {
-  const winner = winningCluster(agreement)
-  const isDissent = winner !== undefined && cluster !== winner && isCertainlyDifferent(cluster, agreement)
-  const tone = cluster === winner ? (isAgreed(agreement) ? 'good' : 'attention') : 'muted'
-  return {
-    label: cluster.recommendation,
-    value: shownShare(cluster, agreement),
-    tone,
-    by: cluster.agents.map((agent) => {
-      const contribution = agreement.contributions.find((each) => each.agent === agent)
-      const value = contribution ? voteWeight(contribution) : null
-      const notes = [
-        ...(isDissent ? ['dissent'] : []),
-        ...(contribution?.before && contribution.before.recommendation !== contribution.recommendation
-          ? ['changed']
-          : []),
-        ...(contribution?.cached ? ['cached'] : []),
-      ]
-      return {
-        agent,
-        ...(value === null ? undefined : { value }),
-        ...(notes.length === 0 ? undefined : { note: notes.join(', ') }),
-      }
-    }),
-  }
-}
-
-/** Confidence times weight, as the vote counts it. */
-function voteWeight({ confidence, weight = 1 }: ContributionView): number | null {
-  return confidence === null ? null : confidence * weight
 }
 
 const SAVING_REASONS: Readonly<Record<string, string>> = {

@@ -82,7 +82,7 @@ export function contributionBlocks({ contributions }: AgreementView): PanelBlock
         { key: 'before', title: 'First position' },
         { key: 'recommendation', title: 'Position' },
         { key: 'confidence', title: 'Stated', unit: 'share' },
-        { key: 'weight', title: 'Weight' },
+        { key: 'weight', title: 'Weight', unit: 'count' },
         { key: 'vote', title: 'Counts', unit: 'share' },
         { key: 'concerns', title: 'Concerns' },
         { key: 'note', title: 'Note' },

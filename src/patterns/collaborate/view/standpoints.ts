@@ -3,7 +3,7 @@ import { calibratedConfidence } from '../../../judgement/vote/calibration.ts'
 import type { PanelBlock, PanelPosition, PanelStandpoint } from '../../../kernel/panel.ts'
 import { formatCount, pluralize } from '../../../views/format-amount.ts'
 import type { AgreementView, ClusterView, ContributionView } from './agreement-view.ts'
-import { isAgreed, winningCluster } from './winning-position.ts'
+import { isAgreed, isCertainlyDifferent, shownShare, winningCluster } from './winning-position.ts'
 
 /* Who stands where: each position with the stated confidence of those who hold it, and how far earlier votes justify it. */
 
@@ -14,8 +14,10 @@ export function standpointBlocks(agreement: AgreementView): PanelBlock[] {
   const winner = winningCluster(agreement)
   const positions = clusters.map((cluster): PanelPosition => {
     const tone = cluster === winner ? (isAgreed(agreement) ? 'good' : 'attention') : 'muted'
+    const isDissent = winner !== undefined && cluster !== winner && isCertainlyDifferent(cluster, agreement)
     const by = cluster.agents.map((agent) => standpoint(agreement, { cluster, agent }))
-    return { label: cluster.recommendation, note: pluralize(cluster.agents.length, 'vote'), tone, by }
+    const note = `${pluralize(cluster.agents.length, 'vote')}${isDissent ? ', dissent' : ''}`
+    return { label: cluster.recommendation, note, share: shownShare(cluster, agreement), tone, by }
   })
   const unheard = unheardAgents(agreement)
   if (unheard.length > 0)
