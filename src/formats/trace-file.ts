@@ -26,7 +26,9 @@ type JsonObject = Readonly<Record<string, unknown>>
 export async function readTraceFile(path: string): Promise<Trace> {
   const information = await stat(path).catch(() => undefined)
   if (!information?.isFile())
-    throw new TroupeError('invalid_input', `there is no trace file ${path}`, { hint: 'troupe loops FILE' })
+    throw new TroupeError('invalid_input', `there is no trace file ${path}`, {
+      hint: 'check the path; `troupe loops FILE` reads a file with messages',
+    })
   if (information.size > MAX_BYTES)
     throw new TroupeError('invalid_input', `the trace file ${path} is larger than ${MAX_BYTES >> 20} MB`, {
       hint: 'split FILE into one file per conversation',

@@ -61,9 +61,9 @@ export async function prepareQuestion(
     config,
     key: `${key}-context`,
   })
-  const { items, left_out, tokens, redacted } = packed
+  const { items, left_out, tokens, redacted, method } = packed
   context.emit(`${key}-package`, 'consult:package', {
-    ...{ collaboration_id: request.collaboration_id, agent, items, left_out, tokens, redacted },
+    ...{ collaboration_id: request.collaboration_id, agent, items, left_out, tokens, redacted, method },
   })
   const opening: PerformRequest = {
     instruction: `${formatContextPackage(packed)}\n${ANSWER_FORM}`,
@@ -77,7 +77,7 @@ export async function prepareQuestion(
       rank: queueRank(request.urgency, at),
     },
   }
-  return { question: { ...question, context_provided: { items, left_out, tokens } }, request: opening }
+  return { question: { ...question, context_provided: { items, left_out, tokens, method } }, request: opening }
 }
 
 /** Records the question of the asker as an exchange. */

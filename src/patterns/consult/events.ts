@@ -47,6 +47,8 @@ export const consultEvents = {
     items: z.array(item.extend({ score: z.number() })),
     left_out: z.array(item),
     tokens: z.int(),
+    /** How the items were compared with the question: `lexical` without an embedder, or when it failed. */
+    method: z.enum(['lexical', 'lexical and embedding']).optional(),
     /** Kinds of secrets and personal data that were removed. */
     redacted: z.array(z.strictObject({ kind: z.string(), count: z.int() })),
   }),

@@ -24,7 +24,7 @@ const fields = {
     .describe(`${consultationReasons.join(', ')}, or your own words.`),
   context: requestContext.default({}),
   suggested_agent: z.string().optional().describe('A hint; the orchestrator chooses.'),
-  urgency: z.enum(urgencies).default('normal'),
+  urgency: z.enum(urgencies).default('normal').describe('Orders the queue and sets the deadline.'),
 }
 
 /** The input of the tool: the asker is the agent that calls it. */
@@ -79,10 +79,16 @@ export function checkConsultInput(roster: Roster, input: ConsultInput | ConsultT
   if ('as' in input && input.as !== undefined) roster.get(input.as)
 }
 
+const formatNumber = (value: number) => value.toLocaleString('en-US')
+
 function tooLargeError(field: string, chars: number, max: number): TroupeError {
-  return new TroupeError('too_large', `${field} has ${chars} characters; the maximum is ${max}`, {
-    hint: 'ask a short question, and name files in `context.relevant_files` instead of pasting them',
-  })
+  return new TroupeError(
+    'too_large',
+    `${field} has ${formatNumber(chars)} characters; the maximum is ${formatNumber(max)}`,
+    {
+      hint: 'ask a short question, and name files in `context.relevant_files` instead of pasting them',
+    },
+  )
 }
 
 export const consultResultInput = z.strictObject({

@@ -35,6 +35,8 @@ test('CS72 a consultation at work shows who asks whom and its status, and its se
   expect(textOf(consultView.lines?.(views, page))).toMatch(
     /consult: asking → answering · data question · resolved · 1 exchange/,
   )
+  const id = String(events[0]?.data.collaboration_id)
+  expect(textOf(consultView.lines?.(views, page))).toContain(`${question}\n  collaboration_id ${id}`)
   const asked = events.find(({ type, data }) => type === 'consult:exchange' && data.message_type === 'question')
   const session = String(asked?.data.key).replace(/-question$/, '')
   expect(consultView.session?.(views, facts(session))).toMatchObject({

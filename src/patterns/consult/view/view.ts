@@ -155,6 +155,7 @@ function consultationLines(view: ConsultationView, width: number): TextLine[] {
   return [
     ...wrapText(`consult: ${toTerminalLine(head)}`, width, 2).map((text): TextLine => [['dim', text]]),
     ...wrapText(`  ${toTerminalLine(view.question)}`, width, 4).map((text): TextLine => [['dim', text]]),
+    [['dim', `  collaboration_id ${toTerminalLine(view.collaboration_id)}`]],
   ]
 }
 

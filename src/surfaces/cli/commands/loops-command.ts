@@ -1,5 +1,6 @@
 import { readTraceFile } from '../../../formats/trace-file.ts'
 import { findLoops } from '../../../judgement/loop/find-loops.ts'
+import { pluralize } from '../../../views/format-amount.ts'
 import { toTerminalLine } from '../../../views/text-width.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
@@ -28,6 +29,7 @@ export async function loopsCommand(cli: Cli, file: string): Promise<number> {
       `${String(at).padStart(5)}  ${label}  ${toTerminalLine(message)}${shown === '' ? '' : `  (as at ${shown})`}`,
     )
   }
-  terminal.print(`${findings.length === 0 ? 'no loop' : `${findings.length} findings`} in ${messages.length} messages`)
+  const found = findings.length === 0 ? 'no loop' : pluralize(findings.length, 'finding')
+  terminal.print(`${found} in ${pluralize(messages.length, 'message')}`)
   return EXIT.done
 }
