@@ -59,6 +59,7 @@ export function trialOptions(folder: string): TroupeOptions {
       agent('worker', ['task', 'record']),
       agent('leaf', ['record']),
       agent('scribe', ['record']),
+      agent('asker', ['task', 'task_result', 'consult', 'consult_result']),
       ...SPECIALISTS.map((name) => agent(name, ['record'])),
     ],
     tools: [record] as never,

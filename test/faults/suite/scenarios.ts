@@ -164,4 +164,37 @@ const panel: Scenario = {
     })),
 }
 
-export const SCENARIOS: readonly Scenario[] = [tree, groups, waves, panel, sessions]
+const sessionIds = (request: WireRequest) =>
+  [...textOf(request).matchAll(/session_id\\+":\\+"([\w-]+)/g)].map(([, session_id]) => session_id)
+
+const answer = {
+  ...{ answer: 'word of ann', confidence: 0.9, clarification_needed: null },
+  ...{ additional_context: null, code_reference: null, suggested_next_steps: [] },
+}
+
+/** A consultation, and two tasks in the background whose results are collected after it. */
+const background: Scenario = {
+  name: 'background',
+  pattern: 'task',
+  inputs: [() => ({ agent: 'asker', instruction: 'part asker' })],
+  canLoseAgents: false,
+  summarize: response,
+  reply(request) {
+    const { agent, turn } = request
+    const route = { needed: 'x', agents: ['ann'], reason: 'data question', rationale: 'It knows.', confidence: 0.9 }
+    if (agent === 'orchestrator') return { text: JSON.stringify(route) }
+    if (agent !== 'asker')
+      return recordOnce(request, () => ({ text: agent === 'ann' ? JSON.stringify(answer) : `word of ${agent}` }))
+    const tasks = ['leaf', 'scribe']
+    if (turn === 1) {
+      const started = tasks.map((name) => ({ agent: name, instruction: `part ${name}`, background: true }))
+      const consult = { name: 'consult', input: { question: 'Who is there?' } }
+      return { calls: [...started.map((input) => ({ name: 'task', input })), consult] }
+    }
+    if (turn === 2)
+      return { calls: sessionIds(request).map((session_id) => ({ name: 'task_result', input: { session_id } })) }
+    return { text: `heard ${[...tasks, 'ann'].filter((name) => textOf(request).includes(`word of ${name}`))}` }
+  },
+}
+
+export const SCENARIOS: readonly Scenario[] = [tree, groups, waves, panel, sessions, background]
