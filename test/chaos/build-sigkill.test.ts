@@ -14,7 +14,7 @@ import { runChild } from './child-process.ts'
 
 /*
  * A build in real processes on SQLite and a real repository, killed with SIGKILL in each phase; the next process resumes it. Each case kills one
- * build several times; with TROUPE_STRESS=1, builds are killed before each append to the journal.
+ * build several times; with TROUPE_STRESS=1, builds are killed before and after each append to the journal.
  */
 
 const CHILD = fileURLToPath(new URL('./build-child.ts', import.meta.url))
@@ -117,7 +117,13 @@ function undisturbedBuild() {
     const { result } = await buildKilledAt(project, [])
     const { made } = await countRequests(project.folder)
     const lines = readFileSync(join(project.folder, 'appends'), 'utf8').trim().split('\n')
-    const appends = lines.map((line): KillPoint => ({ ...(JSON.parse(line) as KillPoint), when: 'before' }))
+    const appends = lines.flatMap((line) => {
+      const point = JSON.parse(line) as KillPoint
+      return [
+        { ...point, when: 'before' as const },
+        { ...point, when: 'after' as const },
+      ]
+    })
     return { expected: essentials(project, result), appends, requests: made }
   })()
   return undisturbed
@@ -147,7 +153,7 @@ test.each(Object.keys(KILLS))(
 const STRIDE = 8
 
 test.runIf(process.env.TROUPE_STRESS === '1')(
-  'BD31 killed before any append to its journal, a build resumes with the same result',
+  'BD31 killed before and after any append to its journal, a build resumes with the same result',
   { timeout: 100 * TIMEOUT_MS },
   async () => {
     const { appends } = await undisturbedBuild()

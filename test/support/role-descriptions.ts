@@ -129,3 +129,91 @@ export const ROLE_DESCRIPTIONS: RoleDescription[] = [
   { name: 'historian', role: 'resolves merge conflicts and rebases branches', fits: ['git-ops'] },
   { name: 'packager', role: 'installs packages and compiles', fits: ['shell-exec'] },
 ]
+
+/** Written before any of them was matched, by somebody who had read the descriptions of the agents; do not adjust them to a result either. */
+export const HELD_OUT_ROLES: RoleDescription[] = [
+  {
+    name: 'upgrader',
+    role: 'moves an old application to a supported framework in small steps',
+    fits: ['framework-migration-legacy-modernizer', 'dotnet-framework-4.8-expert'],
+  },
+  {
+    name: 'author',
+    role: 'turns a module into a lesson with exercises',
+    fits: ['documentation-generation-tutorial-engineer'],
+  },
+  { name: 'django_dev', role: 'speeds up slow queries of our Django models', fits: ['python-development-django-pro'] },
+  {
+    name: 'release_judge',
+    role: 'says ship or do not ship for the changes since the last deployment',
+    fits: ['code-review-preshipment'],
+  },
+  { name: 'embedded', role: 'writes firmware for an STM32 microcontroller', fits: ['arm-cortex-expert'] },
+  { name: 'screenshot_checker', role: 'finds visual regressions in the user interface', fits: ['ui-visual-validator'] },
+  {
+    name: 'data_gatherer',
+    role: 'locates sources of data, downloads them and checks their quality',
+    fits: ['data-researcher'],
+  },
+  { name: 'analyst', role: 'computes p-values and confidence intervals of an experiment', fits: ['ab-test-analysis'] },
+  { name: 'churn_analyst', role: 'draws retention curves by month of sign-up', fits: ['cohort-analysis'] },
+  {
+    name: 'enterprise_dev',
+    role: 'fixes bugs in a WCF and WebForms application',
+    fits: ['dotnet-framework-4.8-expert'],
+  },
+  { name: 'windows_admin', role: 'automates group policies and user accounts', fits: ['powershell-5.1-expert'] },
+  { name: 'platform', role: 'structures infrastructure as code for several environments', fits: ['terragrunt-expert'] },
+  {
+    name: 'dispatcher',
+    role: 'decides which specialist works on what and writes the plan of the team',
+    fits: ['agent-organizer', 'team-lead'],
+  },
+  { name: 'verifier', role: 'checks statements of a language model against sources', fits: ['Doublecheck'] },
+  {
+    name: 'status_page_reader',
+    role: 'finds out whether GitHub or Azure has an incident right now',
+    fits: ['Cloud and SaaS Outage Triage'],
+  },
+  {
+    name: 'performance_detective',
+    role: 'correlates traces and deployments in our observability tool',
+    fits: ['New Relic Incident Response Agent'],
+  },
+  { name: 'sre', role: 'goes from a CloudWatch alarm to a root cause', fits: ['AWS Incident Triage'] },
+  { name: 'react_lead', role: 'coordinates moving from React 17 to 18.3', fits: ['react18-commander'] },
+  { name: 'react_next', role: 'takes our front end to React 19', fits: ['react19-commander'] },
+  { name: 'mobile', role: 'implements the screen in Flutter', fits: ['gem-implementer-mobile'] },
+  { name: 'surveyor', role: 'reads many files and reports how the code is organised', fits: ['explorer'] },
+  { name: 'file_worker', role: 'reads, searches and edits single files', fits: ['file-ops'] },
+  { name: 'git', role: 'creates branches and commits and answers issues on GitHub', fits: ['git-ops'] },
+  { name: 'terminal', role: 'executes shell commands such as make and npm', fits: ['shell-exec'] },
+  {
+    name: 'bundle_advisor',
+    role: 'knows modules and bundles of Amplifier',
+    fits: ['amplifier-expert', 'ecosystem-expert'],
+  },
+  { name: 'system_designer', role: 'compares designs and chooses one', fits: ['architect', 'troupe:architect'] },
+  { name: 'coder', role: 'changes code until the tests pass', fits: ['implementer', 'team-implementer'] },
+  { name: 'searcher', role: 'answers a question from web pages', fits: ['researcher'] },
+  {
+    name: 'second_pair_of_eyes',
+    role: 'reads a change and names defects',
+    fits: ['reviewer', 'codebase-cleanup-code-reviewer', 'code-review-preshipment'],
+  },
+  { name: 'helper', role: 'general assistance', fits: ['default'] },
+  { name: 'root_cause', role: 'gathers evidence for or against one hypothesis about a bug', fits: ['team-debugger'] },
+  {
+    name: 'foreman',
+    role: 'divides a feature into parallel tasks with separate files',
+    fits: ['team-lead', 'agent-organizer'],
+  },
+  { name: 'parallel_builder', role: 'builds one component within its own files', fits: ['team-implementer'] },
+  { name: 'auditor', role: 'validates the artifacts of a Conductor project', fits: ['conductor-validator'] },
+  { name: 'multi_repo', role: 'coordinates a change that spans core, modules and bundles', fits: ['ecosystem-expert'] },
+  {
+    name: 'static_analyst',
+    role: 'runs security scanners over the whole code base and judges its quality',
+    fits: ['codebase-cleanup-code-reviewer'],
+  },
+]

@@ -61,18 +61,38 @@ describe('open roles', () => {
       { name: 'designer', uses: 'poet', method: 'embeddings', by: [], similarity: 1 },
       { name: 'checker', uses: 'sql-reviewer', method: 'embeddings', by: [], similarity: 1 },
     ])
-    expect(embedder.calls.map((texts) => texts.length)).toEqual([
-      run.troupe.agents.filter(({ on_request }) => !on_request).length,
-      2,
-    ])
+    // The texts of all agents once, then the roles.
+    const [agentTexts = [], ...roles] = embedder.calls
+    expect(new Set(agentTexts).size).toBe(agentTexts.length)
+    expect(agentTexts).toEqual(
+      expect.arrayContaining(['poet: Writes poems and songs', 'db expert', 'Reviews SQL queries']),
+    )
+    expect(roles.map((texts) => texts.length)).toEqual([2])
     expect(await run.troupe.replay(run.result.run_id)).toMatchObject({ same: true })
     expect(embedder.calls).toHaveLength(2)
     await run.troupe.run('team', { team, message: 'Again.' })
-    expect(embedder.calls.map((texts) => texts.length)).toEqual([
-      run.troupe.agents.filter(({ on_request }) => !on_request).length,
-      2,
-      2,
-    ])
+    expect(embedder.calls.slice(1).map((texts) => texts.length)).toEqual([2, 2])
+  })
+
+  test('TM14 a sentence that fits counts, whatever else a description has', async () => {
+    const embedder: Embedder = {
+      ...{ id: 'narrow', threshold: 0.8 },
+      // Of a long text, only a part is about its subject.
+      async embed(texts) {
+        const toVector = (text: string) => {
+          const sql = Number(/quer/.test(text))
+          return text.length > 60 ? [sql / 2, 1] : [sql, 0.1]
+        }
+        return texts.map((text) => Float32Array.from(toVector(text)))
+      },
+    }
+    const vague = 'Sends letters to whoever asks for them, with or without queries of theirs, in any language'
+    const long = 'Plans journeys over land and over sea. Books hotels for groups. Corrects queries. Keeps calendars.'
+    const agents = [agent('clerk', { description: vague }), agent('aide', { description: long })]
+    const formed = { ...team, handoffs: [], form: { roles: [{ name: 'checker', role: 'looks at queries' }] } }
+    const run = await runTeam(formed, { checker: ['checked'] }, { agents, embedder })
+    const start = run.events.find((event) => isEvent(event, 'team:start'))
+    expect(start?.data.filled_roles).toMatchObject([{ uses: 'aide', method: 'embeddings' }])
   })
 
   test('TM14 when the embedder fails, words decide, with a warning in team:start', async () => {

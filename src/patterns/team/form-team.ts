@@ -35,11 +35,12 @@ export async function fillRoles(
   const candidates = freeAgents(team, roster)
   if (!embedder || candidates.length < 2) return { roles: byWords }
   const roleTexts = team.form?.roles.map(roleText) ?? []
-  const agentTexts = candidates.map((name) => agentText(name, roster))
+  const agentTexts = candidates.map((name) => textsAbout(name, roster))
   try {
-    const agentVectors = await embedAgents(embedder, agentTexts, signal)
+    const vectors = await embedAgents(embedder, [...new Set(agentTexts.flat())], signal)
+    const agentVectors = agentTexts.map((texts) => texts.map((text) => vectors.get(text) ?? new Float32Array()))
     const roleVectors = await embedder.embed(roleTexts, signal)
-    const scores = roleVectors.map((role) => agentVectors.map((agent) => cosine(role, agent)))
+    const scores = roleVectors.map((role) => agentVectors.map((agent) => roleSimilarity(role, agent)))
     return { roles: assignBySimilarity(team, candidates, scores) }
   } catch (thrown) {
     signal.throwIfAborted()
@@ -51,13 +52,17 @@ export async function fillRoles(
 /** Vectors of the latest roster, by text: embedding takes up to 80 ms per agent, and most runs have the agents of the run before. */
 const agentVectorCache = new WeakMap<Embedder, ReadonlyMap<string, Float32Array>>()
 
-async function embedAgents(embedder: Embedder, texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]> {
+async function embedAgents(
+  embedder: Embedder,
+  texts: readonly string[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Float32Array>> {
   const cached = agentVectorCache.get(embedder)
   const missing = texts.filter((text) => !cached?.has(text))
   const added = missing.length === 0 ? [] : await embedder.embed(missing, signal)
   const addedByText = new Map(missing.map((text, index) => [text, added[index] ?? new Float32Array()]))
-  const vectors = texts.map((text) => cached?.get(text) ?? addedByText.get(text) ?? new Float32Array())
-  agentVectorCache.set(embedder, new Map(texts.map((text, index) => [text, vectors[index] ?? new Float32Array()])))
+  const vectors = new Map(texts.map((text) => [text, cached?.get(text) ?? addedByText.get(text) ?? new Float32Array()]))
+  agentVectorCache.set(embedder, vectors)
   return vectors
 }
 
@@ -79,16 +84,28 @@ function assignBySimilarity(
   })
 }
 
-/** Rounded: the last digits of a similarity differ between processors. */
-function cosine(a: Float32Array, b: Float32Array): number {
-  return Math.round(cosineSimilarity(a, b) * 10_000) / 10_000
+/**
+ * The mean of the similarity to the whole description and to the part that is closest, because the rest of a description dilutes the sentence
+ * that fits. Rounded: the last digits differ between processors.
+ */
+function roleSimilarity(role: Float32Array, [whole = role, ...parts]: readonly Float32Array[]): number {
+  const closest = Math.max(...parts.map((part) => cosineSimilarity(role, part)))
+  return Math.round(((cosineSimilarity(role, whole) + closest) / 2) * 10_000) / 10_000
 }
 
 /** Long descriptions continue with examples, whose subject is not the agent's. */
 const MAX_DESCRIPTION_LENGTH = 500
+const MAX_SENTENCES = 6
+const MIN_SENTENCE_LENGTH = 12
 
-function agentText(name: string, roster: Roster): string {
-  return `${toWords(name)}: ${roster.get(name).description.slice(0, MAX_DESCRIPTION_LENGTH)}`
+/** The name with the description; then the name and each sentence of its own. */
+function textsAbout(name: string, roster: Roster): string[] {
+  const description = roster.get(name).description.slice(0, MAX_DESCRIPTION_LENGTH)
+  const sentences = description
+    .split(/(?<=[.!?:])\s+|\n+/)
+    .map((sentence) => sentence.trim())
+    .filter(({ length }) => length > MIN_SENTENCE_LENGTH)
+  return [`${toWords(name)}: ${description}`, toWords(name), ...sentences.slice(0, MAX_SENTENCES)]
 }
 
 type OpenRole = NonNullable<Team['form']>['roles'][number]
