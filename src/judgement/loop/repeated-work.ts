@@ -53,7 +53,7 @@ export interface RepetitionThresholds {
 export const REPETITION_THRESHOLDS: RepetitionThresholds = {
   similarInstruction: 0.45,
   minSimilar: 3,
-  maxNewWords: 0.5,
+  maxNewWords: 0.4,
   graceDecisions: 2,
 }
 

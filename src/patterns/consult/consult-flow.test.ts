@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
 import {
   answerJson,
   asker,
@@ -13,6 +14,7 @@ import {
 import { agent, lastMessageText, taskCall } from '../../../test/support/test-troupe.ts'
 import { TroupeError } from '../../errors.ts'
 import { isEvent } from '../../kernel/event.ts'
+import { defineTool } from '../../kernel/tool.ts'
 
 const question = 'What fields has the User model?'
 const ask = asker(() => [consultCall(question)])
@@ -151,6 +153,26 @@ describe('depth and cycles', () => {
       ['answering', 2, 2, false],
     ])
     expect(opened.at(-1)?.tools).toContain('consult')
+  })
+
+  test('CS44 a specialist without tools of its own has at most those of the asker', async () => {
+    const tool = (name: string) =>
+      defineTool({
+        ...{ name, description: name, input: z.object({}), category: 'perception', kind: 'read' },
+        execute: async () => ({ success: true, output: name }),
+      })
+    const { troupe, task } = await createConsultTroupe(
+      { asking: ask, answering: answerJson('id') },
+      {
+        agents: [agent('asking', { tools: ['consult', 'look'] }), agent('answering', { exclude_tools: ['consult'] })],
+        tools: [tool('look'), tool('erase')],
+      },
+    )
+    const { run_id } = await task('asking', 'go')
+    const opened = (await troupe.events(run_id).all()).flatMap((event) =>
+      isEvent(event, 'session:open') && event.data.agent.name === 'answering' ? event.data : [],
+    )
+    expect(opened.map(({ tools }) => tools)).toEqual([['look']])
   })
 
   test('CS41 a question to a role that waits up the chain is answered by the orchestrator, which names what is missing', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { Reply } from '../../../../test/support/consultation.ts'
 import {
   answerJson,
   asker,
@@ -36,6 +37,37 @@ async function runAll(
   return { ...created, run, events, loops, asked: asked.map(({ session }) => session.agent) }
 }
 
+const toWhoeverIsLeft: Reply = ({ messages }) => {
+  const isLeft = (name: string) => JSON.stringify(messages).includes(`- ${name}:`)
+  return routeTo(['answering', 'checking', 'backend_developer'].find(isLeft) ?? '')
+}
+
+describe('loops of other kinds', () => {
+  const questions = ['What is next?', 'How to go on?', 'Who decides this?', 'Which option is right?', 'Is it settled?']
+  const unclear = answerJson('I cannot say until the requirements are clear.')
+
+  test('CS220 answers in a row without anything new are found in a run', async () => {
+    const { loops } = await runAll([...questions, 'Any news here?'], { answering: unclear })
+    expect(loops[0]).toMatchObject({ loop_type: 'repeated_answers', resolution: 'continued' })
+  })
+
+  test('CS220 agents that ask each other in turn without anything new are found across runs', async () => {
+    const created = await createConsultTroupe(
+      {
+        orchestrator: ({ messages }) =>
+          routeTo(JSON.stringify(messages).includes('- answering:') ? 'answering' : 'asking'),
+        asking: unclear,
+        answering: unclear,
+      },
+      { agents: agents.filter(({ name }) => name !== 'checking') },
+    )
+    for (const [index, question] of [...questions, 'Any news here?', 'What now?'].entries())
+      await created.troupe.run('consult', { question, as: index % 2 === 0 ? 'asking' : 'answering' })
+    const found = await created.troupe.query({ table: 'collaboration_loops' }).all()
+    expect(found[0]).toMatchObject({ loop_type: 'alternation', resolution: 'continued' })
+  })
+})
+
 describe('identical questions', () => {
   test('CS210 the third time gets the earlier answer with advice, and no specialist is asked', async () => {
     const { run, loops, asked } = await runAll(same(3))
@@ -62,6 +94,16 @@ describe('identical questions', () => {
     const ended = await (await troupe.answer(run.gates[0]?.gate_id ?? '', 'The fields are in the schema file.')).result
     expect(ended.status).toBe('completed')
     expect(deliveredTo(ended)).toMatchObject({ status: 'resolved', source: 'specialist' })
+  })
+
+  test('CS210 CS211 the limits are set by name', async () => {
+    const once = { consult: { limits: { max_identical_questions: 1 } } }
+    expect((await runAll(same(2), {}, once)).asked).toEqual(['answering'])
+    const replies = { orchestrator: toWhoeverIsLeft, backend_developer: answerJson(ANSWER) }
+    const patient = { consult: { limits: { escalation_after_loops: 2 } } }
+    const { run, loops } = await runAll(same(8), replies, patient)
+    expect(run.status).toBe('waiting')
+    expect(loops.map(({ resolution }) => resolution)).toEqual(['continued', 'continued', 'continued', 'escalated'])
   })
 
   test('CS212 near-identical questions are found by an embedder, opposites never', async () => {
