@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { dirname, extname, join } from 'node:path'
 import { TroupeError } from '../errors.ts'
 import { readTextFile } from './file-text.ts'
-import { boundedUniqueKeys } from './yaml-limits.ts'
+import { safeYamlOptions, yamlErrorReason } from './yaml-limits.ts'
 import { findYamlPosition } from './yaml-positions.ts'
 
 /** A configuration file that exists. */
@@ -70,8 +70,7 @@ export async function readConfigData({ path }: ConfigFile): Promise<ConfigData> 
   const [error] = document.errors
   if (error) {
     const { line = 1, col = 1 } = error.linePos?.[0] ?? {}
-    const reason = error.message.split(/ at line \d/)[0]?.replace(/[:.\s]+$/, '')
-    throw syntaxError(`${path}:${line}:${col}: invalid YAML: ${reason}`)
+    throw syntaxError(`${path}:${line}:${col}: invalid YAML: ${yamlErrorReason(error)}`)
   }
   return { value: documentValue(path, document), locate }
 }
@@ -80,8 +79,8 @@ async function parseYaml(path: string, text: string) {
   const yaml = await import('yaml')
   const lines = new yaml.LineCounter()
   const document = yaml.parseDocument(text, {
-    ...{ lineCounter: lines, logLevel: 'error', merge: true },
-    uniqueKeys: boundedUniqueKeys(),
+    ...{ lineCounter: lines, logLevel: 'error' },
+    ...safeYamlOptions(),
   })
   const locate = (key: readonly PropertyKey[]): string => {
     if (document.errors.length > 0) return path

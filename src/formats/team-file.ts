@@ -6,7 +6,7 @@ import type { Team } from '../judgement/team/team-schema.ts'
 import { validateTeam } from '../judgement/team/validate-team.ts'
 import { readTextFile } from './file-text.ts'
 import { toolProblems } from './team-tools.ts'
-import { boundedUniqueKeys } from './yaml-limits.ts'
+import { safeYamlOptions, yamlErrorReason } from './yaml-limits.ts'
 import type { YamlSource } from './yaml-positions.ts'
 import { findYamlPosition } from './yaml-positions.ts'
 
@@ -49,8 +49,8 @@ export async function parseTeamText({ text, path, roster }: TeamTextInput): Prom
   const lines = new yaml.LineCounter()
   const content = text.replace(/^\uFEFF/, '')
   const document = yaml.parseDocument(content, {
-    ...{ lineCounter: lines, logLevel: 'error', merge: true },
-    uniqueKeys: boundedUniqueKeys(),
+    ...{ lineCounter: lines, logLevel: 'error' },
+    ...safeYamlOptions(),
   })
   const source: YamlSource = { yaml, document, lines, text: content }
   const locate = ({ field, severity, message, hint, key, offset }: TeamProblem): TeamFileProblem => ({
@@ -96,12 +96,10 @@ export function wholeFileProblem(path: string, message: string, hint?: string): 
 type YamlError = { message: string; code: string; linePos?: [{ line: number; col: number }, ...unknown[]] }
 
 function yamlProblem(error: YamlError, path: string): TeamFileProblem {
-  const [first = ''] = error.message.split(/ at line \d/)
-  const reason = first.includes('call stack') ? 'it is nested too deeply' : first
   const { line, col } = error.linePos?.[0] ?? { line: 1, col: 1 }
   const hint = YAML_ERROR_HINTS[error.code]
   return {
-    ...{ severity: 'error', message: `invalid YAML: ${reason.trim().replace(/[:.]$/, '')}`, path },
+    ...{ severity: 'error', message: `invalid YAML: ${yamlErrorReason(error)}`, path },
     ...{ field: '', line, column: col, ...(hint === undefined ? undefined : { hint }) },
   }
 }
@@ -110,6 +108,7 @@ const QUOTES_HINT = 'quote text that contains : or #, or starts with { or ['
 const YAML_ERROR_HINTS: Readonly<Record<string, string>> = {
   BAD_INDENT: 'start all keys of a map in the same column',
   BLOCK_AS_IMPLICIT_KEY: QUOTES_HINT,
+  NON_STRING_KEY: 'put text that begins with { or [ in quotes',
   DUPLICATE_KEY: 'remove the duplicate key',
   MULTIPLE_DOCS: 'use one file per team',
   TAB_AS_INDENT: 'indent with spaces',

@@ -1,6 +1,6 @@
 import type { Problem } from './file-problem.ts'
 import { lineWarning } from './file-problem.ts'
-import { boundedUniqueKeys } from './yaml-limits.ts'
+import { safeYamlOptions } from './yaml-limits.ts'
 import { repairIndentation } from './yaml-repair.ts'
 
 /** One key of a map, with its line in the file. */
@@ -49,8 +49,8 @@ async function parseStrict(lines: readonly string[], first: number): Promise<Yam
   const { isMap, isScalar, LineCounter, parseDocument } = await import('yaml')
   const lineCounter = new LineCounter()
   const document = parseDocument(lines.join('\n'), {
-    ...{ lineCounter, logLevel: 'silent', merge: true },
-    uniqueKeys: boundedUniqueKeys(),
+    ...{ lineCounter, logLevel: 'silent' },
+    ...safeYamlOptions(),
   })
   if (document.errors.length > 0) return undefined
   if (document.contents === null) return { entries: [], problems: [] }

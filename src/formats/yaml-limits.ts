@@ -4,6 +4,22 @@ import { TroupeError } from '../errors.ts'
 const MAX_KEY_COMPARISONS = 2_000_000
 
 /**
+ * The options of the `yaml` package for one text of unknown origin. Prevents denial of service: a collection as a key (`? ? ? a`), which no format here
+ * has, is written out as text at every level, so that less than 1 KB would take minutes.
+ */
+export function safeYamlOptions() {
+  return { merge: true, stringKeys: true, uniqueKeys: boundedUniqueKeys() }
+}
+
+/** The reason in an error of the package, without the position. */
+export function yamlErrorReason({ code, message }: { code: string; message: string }): string {
+  if (code === 'NON_STRING_KEY') return 'a list or a map cannot be a key'
+  if (message.includes('call stack')) return 'it is nested too deeply'
+  const [first = ''] = message.split(/ at line \d/)
+  return first.replace(/[:.\s]+$/, '').trim()
+}
+
+/**
  * The option `uniqueKeys` of the `yaml` package, for one text. Prevents denial of service: the package compares every key of a map with all
  * keys before it, and a file of 1 MB would take minutes. The package reports what it throws as an error of the document.
  */

@@ -7,6 +7,8 @@ export interface Gate {
   choices?: string[]
   /** The agent that asks. */
   asked_by?: string
+  /** The source of that agent's definition: a file or a model. Absent for an agent of the program, and in permission questions, whose `detail` has it. */
+  agent_from?: string
   detail?: unknown
 }
 

@@ -3,6 +3,9 @@ import { parseAgentFile } from '../../src/formats/agent-file.ts'
 import { parseRosterFile } from '../../src/formats/roster-file.ts'
 import { formatAgentName, isAgentName, toAgentName } from '../../src/kernel/agent-name.ts'
 import { createRoster } from '../../src/kernel/roster.ts'
+import { gateLines } from '../../src/surfaces/cli/render/result-lines.ts'
+import { plainStyle } from '../../src/surfaces/cli/render/styled-line.ts'
+import { gateBlocks } from '../../src/views/gate-blocks.ts'
 import { countEachTest } from '../support/attempt-count.ts'
 import { createShellTool } from '../support/shell-tool.ts'
 import { agent, createTestTroupe, functionModel } from '../support/test-troupe.ts'
@@ -89,6 +92,25 @@ test('PM52 the question shows the source of the agent', async () => {
   const { gates } = await task('Code Reviewer', 'go')
   expect(gates[0]?.question).toBe("May 'Code Reviewer' call Bash(make)?")
   expect(gates[0]?.detail).toMatchObject({ agent_from: '/project/.claude/agents/reviewer.md' })
+  await troupe.close()
+})
+
+test('PM52 other questions show the source of the agent, too; control: an agent of the program has none', async () => {
+  const ask = { name: 'ask_user', input: { question: 'Shall I push?' } }
+  const model = functionModel(() => ({ calls: [ask] }))
+  const path = '/project/.claude/agents/default.md'
+  const planted = agent('planted', { origin: { by: 'user', path }, tools: ['ask_user'] })
+  const { troupe, task } = await createTestTroupe({ model, agents: [planted, agent('own', { tools: ['ask_user'] })] })
+  const [gate] = (await task('planted', 'go')).gates
+  const [other] = (await task('own', 'go')).gates
+  expect([gate?.agent_from, other?.agent_from]).toEqual([path, undefined])
+  if (!gate) throw new Error('no question')
+  const [, ...lines] = gateLines({ ...gate, question: 'Shall I push?' }, plainStyle(120))
+  expect(lines.join('\n')).toContain(`the agent is defined by ${path}`)
+  const events = await troupe.events(gate.run_id).all()
+  expect(gateBlocks(events, gate)[0]).toMatchObject({
+    facts: expect.arrayContaining([expect.objectContaining({ label: 'from', value: path })]),
+  })
   await troupe.close()
 })
 

@@ -226,6 +226,40 @@ print("DID")'`,
     sandbox: { limits: { ...smallLimits.limits, memory_mb: 64, scratch_mb: 512 } },
   },
   {
+    title: 'memory exhaustion by anonymous files (memfd)',
+    run: () => `python3 -c '
+import os, time
+kept = []
+for _ in range(40):
+    kept.append(os.memfd_create("x"))
+    os.write(kept[-1], b"x" * 4_000_000)
+print("DID", flush=True)
+time.sleep(1)'`,
+    escaped: printedDone,
+    sandbox: { limits: { ...smallLimits.limits, memory_mb: 64 } },
+  },
+  {
+    title: 'memory exhaustion by System V shared memory',
+    run: () => `python3 -c '
+import ctypes, time
+c = ctypes.CDLL(None)
+c.shmat.restype = ctypes.c_void_p
+c.shmat.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_int]
+c.shmdt.argtypes = [ctypes.c_void_p]
+ids = []
+for _ in range(40):
+    ids.append(c.shmget(0, ctypes.c_size_t(4_000_000), 0o600))
+    if ids[-1] < 0: raise OSError("shmget")
+    at = c.shmat(ids[-1], None, 0)
+    ctypes.memset(at, 120, 4_000_000)
+    c.shmdt(at)
+print("DID", flush=True)
+time.sleep(1)
+for each in ids: c.shmctl(each, 0, None)'`,
+    escaped: printedDone,
+    sandbox: { limits: { ...smallLimits.limits, memory_mb: 64 } },
+  },
+  {
     title: 'a huge file',
     run: () => 'head -c 50000000 /dev/zero > big && echo DID',
     escaped: printedDone,

@@ -30,6 +30,8 @@ import { coveredMs } from './time-span.ts'
 export interface Asker {
   session_id: string
   agent: string
+  /** The source of the agent's definition. */
+  from?: string
 }
 
 export class Execution {
@@ -228,7 +230,8 @@ export class Execution {
     // People were shown this id: the gate keeps it even if newer code has renamed its step.
     const gate_id = isEvent(opened, 'gate:open') ? opened.data.gate_id : `g_${shortHash(`${this.run.id}\n${key}`)}`
     if (!opened) {
-      const gate = { key, gate_id, ...question, ...(asker ? { asked_by: asker.agent } : undefined) }
+      const from = asker?.from === undefined ? undefined : { agent_from: asker.from }
+      const gate = { key, gate_id, ...question, ...(asker ? { asked_by: asker.agent, ...from } : undefined) }
       this.journalIndex.add(this.journal.append('gate:open', gate, asker?.session_id))
     }
     const { promise, resolve } = Promise.withResolvers<unknown>()

@@ -1,4 +1,5 @@
 import { errorFromRecord, TroupeError } from '../../errors.ts'
+import { agentSource } from '../agent-name.ts'
 import { callPattern, parseEventData } from '../call-pattern.ts'
 import type {
   ArtifactContext,
@@ -162,7 +163,9 @@ function stepContext(scope: PatternScope): StepContext {
   const { execution, caller, signal } = scope
   const { world, prices } = execution.ports
   const external = (key: string): StepScope => ({ ...step(scope, key), external: true })
-  const asker = caller && { session_id: caller.session_id, agent: caller.opening.agent.name }
+  const agent = caller?.opening.agent
+  const from = agent?.origin ? { from: agentSource(agent) } : undefined
+  const asker = caller && agent && { session_id: caller.session_id, agent: agent.name, ...from }
   return {
     step: (key, effect, options) => runStep(step(scope, key), () => effect(signal), options),
     ask: (key, question) => execution.waitForGate(step(scope, key), question, asker),

@@ -96,3 +96,8 @@ describe('flags of a pattern', () => {
     expect(() => parseFlags('--model', 'a')).toThrow(/unknown option/)
   })
 })
+
+test('flags are normalized in linear time: 4 MB of hostile words stay as they are', () => {
+  for (const word of [`--${'a_'.repeat(2_000_000)}`, `--a${'_a'.repeat(2_000_000)}!`, `--${'a'.repeat(4_000_000)}!`])
+    expect(normalizeFlags([word])).toEqual([word])
+})

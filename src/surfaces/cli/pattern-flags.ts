@@ -214,7 +214,8 @@ export async function readObjectFile(path: string, flag: string): Promise<Record
 async function parseInput(text: string, { path, source }: { path: string; source: string }): Promise<unknown> {
   try {
     if (path.endsWith('.json')) return JSON.parse(text)
-    return (await import('yaml')).parse(text)
+    const [{ parse }, { safeYamlOptions }] = await Promise.all([import('yaml'), import('../../formats/yaml-limits.ts')])
+    return parse(text, safeYamlOptions())
   } catch (thrown) {
     const [first = ''] = (thrown as Error).message.split('\n')
     const kind = path.endsWith('.json') ? 'JSON' : 'JSON or YAML'

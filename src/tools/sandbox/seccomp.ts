@@ -1,11 +1,14 @@
 /*
  * A seccomp filter in classic BPF. Blocks what namespaces do not isolate: vsock (sockets to the hypervisor), kernel keyrings,
- * bpf, perf, userfaultfd, io_uring (which creates sockets past a socket filter) and, with `unixSockets: false`, unix sockets.
+ * bpf, perf, userfaultfd, io_uring (which creates sockets past a socket filter) and, with `unixSockets: false`, unix sockets. Also memory that
+ * belongs to no process, so that no limit counts it: anonymous files (memfd), and large segments of System V shared memory. Small ones are needed by
+ * PostgreSQL; their number is limited by the kernel.
  */
 
 interface Architecture {
   audit: number
   syscalls: Readonly<Record<'socket' | 'add_key' | 'request_key' | 'keyctl' | 'bpf' | 'perf' | 'userfaultfd', number>>
+  memory: Readonly<Record<'memfd' | 'shmget', number>>
   /** Syscall numbers from here on belong to another ABI (x32), which would bypass the checks by number. */
   otherAbiFrom?: number
 }
@@ -14,20 +17,26 @@ const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
   x64: {
     audit: 0xc000003e,
     syscalls: { socket: 41, add_key: 248, request_key: 249, keyctl: 250, bpf: 321, perf: 298, userfaultfd: 323 },
+    memory: { memfd: 319, shmget: 29 },
     otherAbiFrom: 0x40000000,
   },
   arm64: {
     audit: 0xc00000b7,
     syscalls: { socket: 198, add_key: 217, request_key: 218, keyctl: 219, bpf: 280, perf: 241, userfaultfd: 282 },
+    memory: { memfd: 279, shmget: 194 },
   },
 }
 
 const IO_URING = [425, 426, 427]
+const MEMFD_SECRET = 447
+const MAX_SEGMENT_BYTES = 65_536
 const AF_UNIX = 1
 const AF_VSOCK = 40
 
 const ALLOW = 0x7fff0000
 const DENY = 0x00050001
+/** As on a kernel without the call: programs then use a file instead. */
+const NOT_IMPLEMENTED = 0x00050026
 const KILL = 0x80000000
 
 /** The filter for this CPU architecture; `undefined` if it is not supported. */
@@ -35,6 +44,7 @@ export function createSeccompFilter({ unixSockets }: { unixSockets: boolean }): 
   const architecture = ARCHITECTURES[process.arch]
   if (!architecture) return undefined
   const { socket, ...denied } = architecture.syscalls
+  const { memfd, shmget } = architecture.memory
   const families = unixSockets ? [AF_VSOCK] : [AF_VSOCK, AF_UNIX]
   const program: Instruction[] = [
     load(4),
@@ -42,6 +52,8 @@ export function createSeccompFilter({ unixSockets }: { unixSockets: boolean }): 
     load(0),
     ...(architecture.otherAbiFrom === undefined ? [] : ifAtLeast(architecture.otherAbiFrom, KILL)),
     ...[...Object.values(denied), ...IO_URING].flatMap((syscall) => ifEqual(syscall, DENY)),
+    ...[memfd, MEMFD_SECRET].flatMap((syscall) => ifEqual(syscall, NOT_IMPLEMENTED)),
+    ...segmentLimit(shmget),
     // All other syscalls are allowed; for socket(), the address family is checked.
     jumpUnless(socket, 1 + families.length * 2),
     load(16),
@@ -49,6 +61,18 @@ export function createSeccompFilter({ unixSockets }: { unixSockets: boolean }): 
     returnAction(ALLOW),
   ]
   return assemble(program)
+}
+
+/** The size is the second argument, of 64 bits. */
+function segmentLimit(shmget: number): Instruction[] {
+  const check = [
+    load(28),
+    ...unlessEqual(0, DENY),
+    load(24),
+    ...ifAtLeast(MAX_SEGMENT_BYTES + 1, DENY),
+    returnAction(ALLOW),
+  ]
+  return [jumpUnless(shmget, check.length), ...check]
 }
 
 interface Instruction {

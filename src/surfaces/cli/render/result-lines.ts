@@ -84,6 +84,9 @@ export function gateLines(gate: GateRow, style: TerminalStyle, canContinue = tru
       ['dim', `  ${label} in ${gate.run_id}`],
     ]),
     ...(call === undefined ? questionLines(gate.question, style) : permissionLines(gate.question, call, style)),
+    ...(gate.agent_from === undefined
+      ? []
+      : wrapText(`  the agent is defined by ${toTerminalLine(gate.agent_from)}`, style.width, 4)),
     ...(gate.choices ? wrapText(`  one of: ${gate.choices.map(toTerminalLine).join(', ')}`, style.width, 4) : []),
     ...answerHintLines(gate, style, canContinue),
   ]
