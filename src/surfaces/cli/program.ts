@@ -61,7 +61,8 @@ function expandHelpCommand(argv: readonly string[]): readonly string[] {
 /** The command whose help a usage error points to. */
 function commandPath(argv: readonly string[]): string | undefined {
   const command = commandName(argv)
-  const sub = command === 'team' || command === 'knowledge' ? argv[argv.indexOf(command) + 1] : undefined
+  const hasSubcommands = command === 'run' || command === 'team' || command === 'knowledge'
+  const sub = hasSubcommands ? argv[argv.indexOf(command) + 1] : undefined
   return sub !== undefined && /^[a-z]+$/.test(sub) ? `${command} ${sub}` : command
 }
 
