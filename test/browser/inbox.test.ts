@@ -1,32 +1,27 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { findProgram } from '../../src/tools/search/ripgrep.ts'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
 import { requireProgram } from '../support/require-program.ts'
 import { seriousIssues } from './axe.ts'
-import { collectProblems, launchBrowser, openPage, saveScreenshot } from './browser.ts'
+import { collectProblems, openPage, saveScreenshot } from './browser.ts'
 import { checkStops, focusOn, focusStop } from './focus.ts'
 import { sampleScript } from './sample-runs.ts'
-import type { ServeProcess } from './serve-process.ts'
 import { startServe } from './serve-process.ts'
+import { useServe } from './serve-suite.ts'
 
 /* Questions in a real browser, against a real server. One browser and one server for the file. */
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+const content = Array.from({ length: 2_400 }, (_, line) => `line ${line}`).join('\n')
+const script = {
+  rules: [
+    {
+      when: { agent: 'default', turn: 1, says: 'very long file' },
+      reply: { toolCalls: [{ name: 'Write', input: { file_path: 'long.txt', content } }] },
+    },
+    ...sampleScript.rules,
+  ],
+}
 
-let browser: Browser
-let serve: ServeProcess
-
-beforeAll(async () => {
-  if (findProgram('chromium') === undefined) return
-  ;[browser, serve] = await Promise.all([
-    launchBrowser(),
-    startServe({ script: sampleScript, args: ['--ask', 'Write'] }),
-  ])
-})
-afterAll(async () => {
-  await browser?.close()
-  await serve?.[Symbol.asyncDispose]()
-})
+const suite = useServe({ script, args: ['--ask', 'Write'] })
 
 interface Question {
   gate_id: string
@@ -34,13 +29,11 @@ interface Question {
   run: { run_id: string }
 }
 
-const start = (instruction: string, tags: readonly string[] = []) =>
-  serve.api<{ run_id: string }>('POST', '/api/patterns/task/runs', { input: { agent: 'default', instruction }, tags })
-const questions = () => serve.api<Question[]>('GET', '/api/inbox')
+const questions = () => suite.serve.api<Question[]>('GET', '/api/inbox')
 
 /** Starts a run that asks, and waits for its question. */
 async function startAsking(instruction: string): Promise<Question> {
-  const { run_id } = await start(instruction)
+  const run_id = await suite.startTask(instruction)
   return expect
     .poll(async () => (await questions()).find(({ run }) => run.run_id === run_id), { timeout: 10_000 })
     .toBeDefined()
@@ -48,14 +41,14 @@ async function startAsking(instruction: string): Promise<Question> {
 }
 
 const openInbox = (question: Question, options: Parameters<typeof openPage>[2] = {}) =>
-  openPage(browser, serve.pageAddress.replace('/#', `/inbox/${question.gate_id}#`), options)
+  suite.open(`/inbox/${question.gate_id}`, options)
 const runStatus = async ({ run }: Question) =>
-  (await serve.api<{ status: string }>('GET', `/api/runs/${run.run_id}`)).status
+  (await suite.serve.api<{ status: string }>('GET', `/api/runs/${run.run_id}`)).status
 
 test('WB15 a question is answered on the page with a key, after the lock, and the run goes on', async () => {
   requireProgram('chromium')
   const question = await startAsking('Add password reset by e-mail')
-  await using opened = await openPage(browser, serve.pageAddress)
+  await using opened = await suite.open()
   const { page, problems } = opened
   await page.locator('.run-row').first().waitFor()
   // The clock of the page stands still, so that the lock cannot pass before it is checked.
@@ -96,6 +89,23 @@ test('WB16 the buttons lock again when the page changes its size', async () => {
   await expect.poll(() => runStatus(question), { timeout: 10_000 }).toBe('completed')
 })
 
+test('WB37 a change that is not shown whole locks the answers, by button and by key, until the rest is shown', async () => {
+  requireProgram('chromium')
+  const question = await startAsking('write a very long file')
+  await using opened = await openInbox(question, { viewport: { width: 400, height: 860 } })
+  const { page } = opened
+  await page.getByText('Show the rest above, then decide.').waitFor()
+  const allow = page.getByRole('button', { name: 'Allow' })
+  await page.keyboard.press('a')
+  expect(await allow.isDisabled()).toBe(true)
+  const more = page.getByRole('button', { name: /^Show (the rest|all)$/ })
+  while ((await more.count()) > 0) await more.first().click()
+  await page.locator('.decision-bar:not([data-locked])').waitFor()
+  expect(await runStatus(question)).toBe('waiting')
+  await page.keyboard.press('a')
+  await expect.poll(() => runStatus(question), { timeout: 10_000 }).toBe('completed')
+})
+
 test('WB17 two tabs: an answer in one is told in the other, which survived a reload', async () => {
   requireProgram('chromium')
   const question = await startAsking('which queue, in two tabs')
@@ -103,7 +113,7 @@ test('WB17 two tabs: an answer in one is told in the other, which survived a rel
   const { page, context, problems } = opened
   const other = await context.newPage()
   problems.push(...collectProblems(other))
-  await other.goto(`${serve.address}/inbox/${question.gate_id}`)
+  await other.goto(`${suite.serve.address}/inbox/${question.gate_id}`)
   await other.getByRole('button', { name: 'SQS' }).waitFor()
   await other.reload()
   await other.getByRole('button', { name: 'SQS' }).waitFor()
@@ -145,7 +155,7 @@ async function pressKeys(page: Page, ...keys: readonly string[]): Promise<void> 
 test('WB36 keyboard only, from the list through lanes, detail, tabs and replay to an answer and back', async () => {
   requireProgram('chromium')
   const question = await startAsking('Add password reset by e-mail, with the keyboard')
-  await using opened = await openPage(browser, serve.pageAddress)
+  await using opened = await suite.open()
   const { page, problems } = opened
   const spoken = page.getByRole('status').first()
   await page.locator('.run-row').first().waitFor()
@@ -263,7 +273,7 @@ test('WB22 a token without the scope `approve` shows the question and no way to 
   await using reader = await startServe({ script: sampleScript, args: ['--token-scopes', 'read,run'] })
   const input = { agent: 'default', instruction: 'which queue, read-only' }
   await reader.api('POST', '/api/patterns/task/runs', { input })
-  await using opened = await openPage(browser, reader.pageAddress.replace('/#', '/inbox#'))
+  await using opened = await openPage(suite.browser, reader.pageAddress.replace('/#', '/inbox#'))
   const { page } = opened
   await page.getByText('Your token may not approve.').waitFor()
   expect(await page.locator('.decision-bar button').count()).toBe(0)

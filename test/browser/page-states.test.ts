@@ -2,72 +2,49 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { findProgram } from '../../src/tools/search/ripgrep.ts'
+import { expect, test } from 'vitest'
 import { requireProgram } from '../support/require-program.ts'
 import { seriousIssues } from './axe.ts'
-import { launchBrowser, openPage } from './browser.ts'
 import { sampleScript } from './sample-runs.ts'
-import type { ServeProcess } from './serve-process.ts'
-import { startServe } from './serve-process.ts'
+import { useServe } from './serve-suite.ts'
 
 /* What the page shows when there is nothing, too much or something wrong. One browser and one server for the file. */
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 /** A request that takes longer than the test. */
 const LONG = { when: { says: 'for long' }, reply: { text: 'At last.', delayMs: 600_000 } }
 
-let browser: Browser
-let serve: ServeProcess
-
-beforeAll(async () => {
-  if (findProgram('chromium') === undefined) return
-  ;[browser, serve] = await Promise.all([
-    launchBrowser(),
-    startServe({ script: { rules: [LONG, ...sampleScript.rules] } }),
-  ])
-})
-afterAll(async () => {
-  await browser?.close()
-  await serve?.[Symbol.asyncDispose]()
-})
+const suite = useServe({ script: { rules: [LONG, ...sampleScript.rules] } })
 
 /** The requests for the list of runs. */
 const LIST = /\/api\/runs\?/
 
-const open = (path: string, options: Parameters<typeof openPage>[2] = {}) =>
-  openPage(browser, serve.pageAddress.replace('/#', `${path}#`), options)
-const start = async (instruction: string, tags: readonly string[] = []) => {
-  const input = { agent: 'default', instruction }
-  return (await serve.api<{ run_id: string }>('POST', '/api/patterns/task/runs', { input, tags })).run_id
-}
 const ended = (run_id: string) =>
   expect
-    .poll(async () => (await serve.api<{ status: string }>('GET', `/api/runs/${run_id}`)).status, { timeout: 60_000 })
+    .poll(async () => (await suite.serve.api<{ status: string }>('GET', `/api/runs/${run_id}`)).status, {
+      timeout: 60_000,
+    })
     .toMatch(/completed|failed/)
 
 test('WB30 without runs, without a match and without questions, the page says what to do', async () => {
   requireProgram('chromium')
-  await using opened = await open('/runs')
+  await using opened = await suite.open('/runs')
   const { page, problems } = opened
   await page.getByText('No runs yet.').waitFor()
   await page.getByText('It appears here at once.').waitFor()
-  await page.goto(`${serve.address}/inbox`)
+  await page.goto(`${suite.serve.address}/inbox`)
   await page.getByText('No open questions.').waitFor()
-  await page.goto(`${serve.address}/runs?q=state:failed%20tag:portal`)
+  await page.goto(`${suite.serve.address}/runs?q=state:failed%20tag:portal`)
   await page.getByText('Nothing matches state:failed tag:portal.').waitFor()
   await page.locator('.button', { hasText: 'Clear the filter' }).click()
   await page.getByText('No runs yet.').waitFor()
-  await page.goto(`${serve.address}/runs/r_000000000000`)
+  await page.goto(`${suite.serve.address}/runs/r_000000000000`)
   await page.getByText('There is no such run.').waitFor()
   expect(problems).toEqual([])
 })
 
 test('WB31 when the list or a run cannot be loaded, the page says so, and Try again loads it', async () => {
   requireProgram('chromium')
-  await using opened = await open('/inbox')
+  await using opened = await suite.open('/inbox')
   const { page } = opened
   const refuse = {
     status: 503,
@@ -87,14 +64,14 @@ test('WB31 when the list or a run cannot be loaded, the page says so, and Try ag
 
 test('WB32 a run that is deleted while it is watched stays as it was, with a notice', async () => {
   requireProgram('chromium')
-  const run_id = await start('Summarise it')
+  const run_id = await suite.startTask('Summarise it')
   await ended(run_id)
-  await using opened = await open(`/runs/${run_id}`)
+  await using opened = await suite.open(`/runs/${run_id}`)
   const { page } = opened
   await page.locator('.agent-card').first().waitFor()
   const main = fileURLToPath(new URL('../../src/surfaces/cli/main.ts', import.meta.url))
-  const args = [main, 'delete', run_id, '--yes', '--store', join(serve.folder, 'store')]
-  await promisify(execFile)(process.execPath, args, { env: { PATH: process.env.PATH, HOME: serve.folder } })
+  const args = [main, 'delete', run_id, '--yes', '--store', join(suite.serve.folder, 'store')]
+  await promisify(execFile)(process.execPath, args, { env: { PATH: process.env.PATH, HOME: suite.serve.folder } })
   await page.getByText('This run was deleted while you watched.').waitFor({ timeout: 60_000 })
   expect(await page.locator('.agent-card').count()).toBe(1)
 })
@@ -102,18 +79,18 @@ test('WB32 a run that is deleted while it is watched stays as it was, with a not
 test('WB33 long titles, tags and names are cut or wrapped: no page is wider than the window', async () => {
   requireProgram('chromium')
   const word = 'Donaudampfschifffahrtsgesellschaftskapitänspatent'.repeat(6)
-  const run_id = await start(`${word} ${'and more '.repeat(60)}`, [
+  const run_id = await suite.startTask(`${word} ${'and more '.repeat(60)}`, [
     'a-tag-of-some-length-that-nobody-would-give-to-a-run',
     'b',
   ])
   await ended(run_id)
-  await using opened = await open('/runs', { viewport: { width: 400, height: 800 } })
+  await using opened = await suite.open('/runs', { viewport: { width: 400, height: 800 } })
   const { page } = opened
   const excess = () => page.evaluate('document.documentElement.scrollWidth - innerWidth')
   await page.locator('.run-row').first().waitFor()
   expect(await excess(), 'runs').toBeLessThanOrEqual(0)
   for (const path of ['?at=agent:default', '/messages']) {
-    await page.goto(`${serve.address}/runs/${run_id}${path}`)
+    await page.goto(`${suite.serve.address}/runs/${run_id}${path}`)
     await page.locator('.agent-card, .message-row').first().waitFor()
     expect(await excess(), path).toBeLessThanOrEqual(0)
   }
@@ -121,8 +98,8 @@ test('WB33 long titles, tags and names are cut or wrapped: no page is wider than
 
 test('WB34 forced colours keep the edges of controls and the selection; with reduced motion nothing moves by itself', async () => {
   requireProgram('chromium')
-  await start('work for long')
-  await using opened = await open('/runs', { forcedColors: 'active', reducedMotion: 'reduce' })
+  await suite.startTask('work for long')
+  await using opened = await suite.open('/runs', { forcedColors: 'active', reducedMotion: 'reduce' })
   const { page } = opened
   await page.locator('.run-row .state-running').first().waitFor()
   await page.locator('.run-row .monogram').first().waitFor()
@@ -139,9 +116,9 @@ test('WB34 forced colours keep the edges of controls and the selection; with red
 
 test('WB35 full-text search and tags find a run, and each filter has an address', async () => {
   requireProgram('chromium')
-  const run_id = await start('Find the narwhal in the logs', ['sea'])
+  const run_id = await suite.startTask('Find the narwhal in the logs', ['sea'])
   await ended(run_id)
-  await using opened = await open('/runs')
+  await using opened = await suite.open('/runs')
   const { page } = opened
   await page.locator('.run-row', { hasText: 'narwhal' }).waitFor()
   await page.keyboard.press('/')

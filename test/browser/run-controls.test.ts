@@ -2,18 +2,13 @@ import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { findProgram } from '../../src/tools/search/ripgrep.ts'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
 import { requireProgram } from '../support/require-program.ts'
-import { launchBrowser, openPage } from './browser.ts'
 import { sampleScript } from './sample-runs.ts'
-import type { ServeProcess } from './serve-process.ts'
-import { startServe } from './serve-process.ts'
+import { useServe } from './serve-suite.ts'
 
 /* The controls of a run in a real browser, against a real server that executes the runs. */
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const TEAM = {
   name: 'Desk',
@@ -37,37 +32,22 @@ const script = {
   ],
 }
 
-let browser: Browser
-let serve: ServeProcess
+const suite = useServe({ script })
 
-beforeAll(async () => {
-  if (findProgram('chromium') === undefined) return
-  ;[browser, serve] = await Promise.all([launchBrowser(), startServe({ script })])
-})
-afterAll(async () => {
-  await browser?.close()
-  await serve?.[Symbol.asyncDispose]()
-})
-
-const startTask = async (instruction: string) => {
-  const input = { agent: 'default', instruction }
-  return (await serve.api<{ run_id: string }>('POST', '/api/patterns/task/runs', { input })).run_id
-}
-const status = async (run_id: string) => (await serve.api<{ status: string }>('GET', `/api/runs/${run_id}`)).status
-const reaches = (run_id: string, wanted: string) => expect.poll(() => status(run_id), { timeout: 60_000 }).toBe(wanted)
+const status = async (run_id: string) =>
+  (await suite.serve.api<{ status: string }>('GET', `/api/runs/${run_id}`)).status
 const journal = async (run_id: string) =>
   JSON.stringify(
-    (await serve.api<{ events: unknown[] }>('GET', `/api/runs/${run_id}/events?after=0&limit=1000`)).events,
+    (await suite.serve.api<{ events: unknown[] }>('GET', `/api/runs/${run_id}/events?after=0&limit=1000`)).events,
   )
-const open = (path: string) => openPage(browser, serve.pageAddress.replace('/#', `${path}#`))
 /** The command line executes it; the page reaches it through the store. */
 async function startTeam(): Promise<string> {
-  const [file, scriptFile] = [join(serve.folder, 'desk.json'), join(serve.folder, 'script.json')]
+  const [file, scriptFile] = [join(suite.serve.folder, 'desk.json'), join(suite.serve.folder, 'script.json')]
   await writeFile(file, JSON.stringify(TEAM))
   const main = fileURLToPath(new URL('../../src/surfaces/cli/main.ts', import.meta.url))
-  const options = ['--team', file, '--model', `scripted:${scriptFile}`, '--store', join(serve.folder, 'store')]
+  const options = ['--team', file, '--model', `scripted:${scriptFile}`, '--store', join(suite.serve.folder, 'store')]
   const child = spawn(process.execPath, [main, 'run', 'team', 'Write it.', '--no-tools', ...options], {
-    env: { PATH: process.env.PATH, HOME: serve.folder, NO_COLOR: '1' },
+    env: { PATH: process.env.PATH, HOME: suite.serve.folder, NO_COLOR: '1' },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   return new Promise((resolve, reject) => {
@@ -85,8 +65,8 @@ const chip = (page: Page, text: string) => page.locator('.run-title-row .state-c
 
 test('WR33 a run is cancelled from its page with the keyboard, after a question', async () => {
   requireProgram('chromium')
-  const run_id = await startTask('work for long')
-  await using opened = await open(`/runs/${run_id}`)
+  const run_id = await suite.startTask('work for long')
+  await using opened = await suite.open(`/runs/${run_id}`)
   const { page, problems } = opened
   await page.locator('.agent-card').first().waitFor()
   await page.keyboard.press('c')
@@ -100,16 +80,16 @@ test('WR33 a run is cancelled from its page with the keyboard, after a question'
 
 test('WR33 a run that failed is resumed from its page, and one that ended is forked from a selected place', async () => {
   requireProgram('chromium')
-  const failed = await startTask('this fails')
-  await reaches(failed, 'failed')
-  await using opened = await open(`/runs/${failed}`)
+  const failed = await suite.startTask('this fails')
+  await suite.reaches(failed, 'failed')
+  await using opened = await suite.open(`/runs/${failed}`)
   const { page } = opened
   await page.getByRole('button', { name: 'Resume' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click()
   await expect.poll(() => journal(failed), { timeout: 30_000 }).toContain('"run:reopen"')
-  const done = await startTask('Summarise it')
-  await reaches(done, 'completed')
-  await page.goto(`${serve.address}/runs/${done}?seq=3`)
+  const done = await suite.startTask('Summarise it')
+  await suite.reaches(done, 'completed')
+  await page.goto(`${suite.serve.address}/runs/${done}?seq=3`)
   await page.getByText('Decisions are disabled.').waitFor()
   await page.getByRole('button', { name: 'Fork' }).click()
   const dialog = page.getByRole('dialog', { name: 'Fork this run' })
@@ -117,13 +97,13 @@ test('WR33 a run that failed is resumed from its page, and one that ended is for
   await dialog.getByRole('button', { name: 'Fork' }).click()
   await page.waitForURL((url) => !url.pathname.includes(done))
   const [, fork = ''] = /runs\/(r_\w+)/.exec(page.url()) ?? []
-  await reaches(fork, 'completed')
+  await suite.reaches(fork, 'completed')
 })
 
 test('WR33 a team is told something, a variable is set, and the next agent is chosen, all from the page', async () => {
   requireProgram('chromium')
   const run_id = await startTeam()
-  await using opened = await open(`/runs/${run_id}`)
+  await using opened = await suite.open(`/runs/${run_id}`)
   const { page, problems } = opened
   const steer = async (kind: string, fill: (page: Page) => Promise<void>, action: string) => {
     await page.getByRole('button', { name: 'Say something' }).click()

@@ -2,18 +2,15 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
 import type { Event } from '../../src/kernel/event.ts'
-import { findProgram } from '../../src/tools/search/ripgrep.ts'
 import { timelineFrom } from '../../src/views/timeline/reduce-timeline.ts'
 import { createTimelineStore } from '../../web/data/timeline-store.ts'
 import { formatCountOf, formatDuration, formatTokens } from '../../web/design/format.ts'
 import { requireProgram } from '../support/require-program.ts'
 import { seriousIssues } from './axe.ts'
-import { launchBrowser, openPage } from './browser.ts'
-import type { ServeProcess } from './serve-process.ts'
-import { startServe } from './serve-process.ts'
+import { useServe } from './serve-suite.ts'
 
 /* The page of a run and its one-file export in a real browser. One browser and one server for the file. */
 
@@ -38,40 +35,21 @@ const script = {
   ],
 }
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+const suite = useServe({ script })
 
-let browser: Browser
-let serve: ServeProcess
-
-beforeAll(async () => {
-  if (findProgram('chromium') === undefined) return
-  ;[browser, serve] = await Promise.all([launchBrowser(), startServe({ script })])
-})
-afterAll(async () => {
-  await browser?.close()
-  await serve?.[Symbol.asyncDispose]()
-})
-
-const start = async () => {
-  const input = { agent: 'default', instruction: 'Add password reset' }
-  return (await serve.api<{ run_id: string }>('POST', '/api/patterns/task/runs', { input })).run_id
-}
-const open = (path: string, options: Parameters<typeof openPage>[2] = {}) =>
-  openPage(browser, serve.pageAddress.replace('/#', `${path}#`), options)
+const start = () => suite.startTask('Add password reset')
 const card = (page: Page, agent: string) => page.locator('.agent-card', { hasText: agent })
 
 async function completedRun(): Promise<string> {
   const run_id = await start()
-  await expect
-    .poll(async () => (await serve.api<{ status: string }>('GET', `/api/runs/${run_id}`)).status, { timeout: 60_000 })
-    .toBe('completed')
+  await suite.reaches(run_id, 'completed')
   return run_id
 }
 
 test('WR19 a run is watched from start to end: cards, messages and the detail of an agent, without a reload', async () => {
   requireProgram('chromium')
   const run_id = await start()
-  await using opened = await open(`/runs/${run_id}`)
+  await using opened = await suite.open(`/runs/${run_id}`)
   const { page, problems } = opened
   await card(page, 'researcher').waitFor()
   await page.locator('.run-title-row .state-chip', { hasText: 'Completed' }).waitFor()
@@ -94,7 +72,7 @@ test('WR19 a run is watched from start to end: cards, messages and the detail of
 test('WR20 at an earlier event the cards show that moment, and nothing can be decided', async () => {
   requireProgram('chromium')
   const run_id = await completedRun()
-  await using opened = await open(`/runs/${run_id}?seq=4`)
+  await using opened = await suite.open(`/runs/${run_id}?seq=4`)
   const { page } = opened
   await page.getByText('Decisions are disabled.').waitFor()
   expect(await page.locator('.agent-card').count()).toBe(1)
@@ -105,8 +83,8 @@ test('WR20 at an earlier event the cards show that moment, and nothing can be de
 test('WR34 every moment of a replay shows what the journal up to it says, scrubbed or played at any speed', async () => {
   requireProgram('chromium')
   const run_id = await completedRun()
-  const { events } = await serve.api<{ events: Event[] }>('GET', `/api/runs/${run_id}/events?after=0&limit=1000`)
-  await using opened = await open(`/runs/${run_id}?seq=1`)
+  const { events } = await suite.serve.api<{ events: Event[] }>('GET', `/api/runs/${run_id}/events?after=0&limit=1000`)
+  await using opened = await suite.open(`/runs/${run_id}?seq=1`)
   const { page, problems } = opened
   const slider = page.getByRole('slider', { name: 'Time in the run' })
   await slider.focus()
@@ -200,10 +178,10 @@ function momentOf(events: readonly Event[], seq: number): ShownMoment {
   }
 }
 
-test('WR21 keyboard only: the table opens with 5, its rows open and close, and Enter opens the exact prompt of a turn', async () => {
+test('WR21 WR28 keyboard only: the table opens with 5, its rows open and close, and Enter opens the exact prompt of a turn', async () => {
   requireProgram('chromium')
   const run_id = await completedRun()
-  await using opened = await open(`/runs/${run_id}`)
+  await using opened = await suite.open(`/runs/${run_id}`)
   const { page, problems } = opened
   await page.locator('.agent-card').first().waitFor()
   await page.keyboard.press('5')
@@ -216,6 +194,9 @@ test('WR21 keyboard only: the table opens with 5, its rows open and close, and E
   await page.waitForURL(/at=turn:/)
   const detail = page.getByRole('complementary', { name: 'Detail' })
   await detail.getByText('Add password reset').first().waitFor()
+  await opened.context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.keyboard.press('y')
+  await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(page.url())
   expect(problems).toEqual([])
 })
 
@@ -226,7 +207,7 @@ test('WR22 axe finds no serious issue on the tabs of a run, in both themes and a
     ['light', 1440],
     ['dark', 400],
   ] as const) {
-    await using opened = await open(`/runs/${run_id}`, { colorScheme, viewport: { width, height: 860 } })
+    await using opened = await suite.open(`/runs/${run_id}`, { colorScheme, viewport: { width, height: 860 } })
     const { page } = opened
     await page.locator('.agent-card').first().waitFor()
     for (const tab of ['Timeline', 'Messages', 'Cost', 'Events', 'Artifacts']) {
@@ -241,11 +222,21 @@ test('WR22 axe finds no serious issue on the tabs of a run, in both themes and a
 test('WR23 an export opens from disk with the same views, makes no request, offers no control and executes nothing', async () => {
   requireProgram('chromium')
   const run_id = await completedRun()
-  const file = join(serve.folder, 'a run.html')
+  const file = join(suite.serve.folder, 'a run.html')
   const main = fileURLToPath(new URL('../../src/surfaces/cli/main.ts', import.meta.url))
-  const args = [main, 'export', run_id, '--format', 'html', '--output', file, '--store', join(serve.folder, 'store')]
-  await promisify(execFile)(process.execPath, args, { env: { PATH: process.env.PATH, HOME: serve.folder } })
-  const context = await browser.newContext()
+  const args = [
+    main,
+    'export',
+    run_id,
+    '--format',
+    'html',
+    '--output',
+    file,
+    '--store',
+    join(suite.serve.folder, 'store'),
+  ]
+  await promisify(execFile)(process.execPath, args, { env: { PATH: process.env.PATH, HOME: suite.serve.folder } })
+  const context = await suite.browser.newContext()
   const requests: string[] = []
   context.on('request', (request) => requests.push(request.url()))
   const page = await context.newPage()

@@ -1,30 +1,13 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { findProgram } from '../../src/tools/search/ripgrep.ts'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
 import { requireProgram } from '../support/require-program.ts'
-import { collectProblems, launchBrowser, openPage } from './browser.ts'
+import { collectProblems } from './browser.ts'
 import { sampleScript } from './sample-runs.ts'
-import type { ServeProcess } from './serve-process.ts'
-import { startServe } from './serve-process.ts'
+import { useServe } from './serve-suite.ts'
 
 /* Many tabs of one browser, against a real server over HTTP/1.1. */
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
-
-let browser: Browser
-let serve: ServeProcess
-
-beforeAll(async () => {
-  if (findProgram('chromium') === undefined) return
-  ;[browser, serve] = await Promise.all([launchBrowser(), startServe({ script: sampleScript })])
-})
-afterAll(async () => {
-  await browser?.close()
-  await serve?.[Symbol.asyncDispose]()
-})
-
-const start = (instruction: string) =>
-  serve.api<{ run_id: string }>('POST', '/api/patterns/task/runs', { input: { agent: 'default', instruction } })
+const suite = useServe({ script: sampleScript })
 
 /** The connections of this tab that carry a stream and are open. */
 function openStreams(page: Page): Set<unknown> {
@@ -39,18 +22,18 @@ function openStreams(page: Page): Set<unknown> {
 
 test('WB23 eight tabs share one stream, all of them live; when the leading tab is closed, another one takes over', async () => {
   requireProgram('chromium')
-  const runs = await Promise.all(Array.from({ length: 7 }, (_, index) => start(`Look at part ${index}`)))
-  await using opened = await openPage(browser, serve.pageAddress)
+  const runs = await Promise.all(Array.from({ length: 7 }, (_, index) => suite.startTask(`Look at part ${index}`)))
+  await using opened = await suite.open()
   const { context, page: first } = opened
   await first.getByText('Live', { exact: true }).waitFor()
   const problems = [opened.problems]
   const streams: Set<unknown>[] = []
   const pages: Page[] = []
-  for (const { run_id } of runs) {
+  for (const run_id of runs) {
     const page = await context.newPage()
     problems.push(collectProblems(page))
     streams.push(openStreams(page))
-    await page.goto(`${serve.address}/runs/${run_id}`)
+    await page.goto(`${suite.serve.address}/runs/${run_id}`)
     await page.getByRole('list', { name: 'Agents' }).getByRole('listitem').first().waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
     pages.push(page)
@@ -58,10 +41,10 @@ test('WB23 eight tabs share one stream, all of them live; when the leading tab i
   expect(streams.map((open) => open.size)).toEqual(runs.map(() => 0))
 
   await first.close()
-  const { run_id } = await start('Translate onboarding, slowly')
+  const run_id = await suite.startTask('Translate onboarding, slowly')
   const [watching, other] = pages
-  await watching?.goto(`${serve.address}/runs/${run_id}`)
-  await other?.goto(`${serve.address}/runs`)
+  await watching?.goto(`${suite.serve.address}/runs/${run_id}`)
+  await other?.goto(`${suite.serve.address}/runs`)
   await other?.locator(`[data-run="${run_id}"]`).locator('.column-state').getByText('Completed').waitFor()
   await watching?.locator('.run-header, header').getByText('Completed').first().waitFor()
   for (const page of pages) await page.getByText('Live', { exact: true }).waitFor()
@@ -71,12 +54,12 @@ test('WB23 eight tabs share one stream, all of them live; when the leading tab i
 
 test('WB23 after a restart of the server all tabs are live again', async () => {
   requireProgram('chromium')
-  await using opened = await openPage(browser, serve.pageAddress)
+  await using opened = await suite.open()
   await opened.page.getByText('Live', { exact: true }).waitFor()
   const second = await opened.context.newPage()
-  await second.goto(`${serve.address}/runs`)
+  await second.goto(`${suite.serve.address}/runs`)
   await second.getByText('Live', { exact: true }).waitFor()
-  await serve.restart()
-  const { run_id } = await start('Fix flaky test')
+  await suite.serve.restart()
+  const run_id = await suite.startTask('Fix flaky test')
   for (const page of [opened.page, second]) await page.locator(`[data-run="${run_id}"]`).waitFor()
 })

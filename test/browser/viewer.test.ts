@@ -1,39 +1,19 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { findProgram } from '../../src/tools/search/ripgrep.ts'
+import { expect, test } from 'vitest'
 import { requireProgram } from '../support/require-program.ts'
-import { launchBrowser, openPage } from './browser.ts'
+import { openPage } from './browser.ts'
 import { sampleScript } from './sample-runs.ts'
-import type { ServeProcess } from './serve-process.ts'
-import { startServe } from './serve-process.ts'
+import { useServe } from './serve-suite.ts'
 
 /* The frame and the list of runs in a real browser, against a real server. One browser and one server for the file. */
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
-
-let browser: Browser
-let serve: ServeProcess
-
-beforeAll(async () => {
-  if (findProgram('chromium') === undefined) return
-  ;[browser, serve] = await Promise.all([launchBrowser(), startServe({ script: sampleScript })])
-})
-afterAll(async () => {
-  await browser?.close()
-  await serve?.[Symbol.asyncDispose]()
-})
-
-const start = (instruction: string, tags: readonly string[] = []) =>
-  serve.api<{ run_id: string }>('POST', '/api/patterns/task/runs', { input: { agent: 'default', instruction }, tags })
-const open = (path = '', options: Parameters<typeof openPage>[2] = {}) =>
-  openPage(browser, serve.pageAddress.replace('/#', `${path}#`), options)
+const suite = useServe({ script: sampleScript })
 
 test('WB10 the token leaves the address at once; the cookie of the page survives a reload and is hidden from scripts', async () => {
   requireProgram('chromium')
-  await using opened = await open('/runs')
+  await using opened = await suite.open('/runs')
   const { page, context, problems } = opened
   await page.getByRole('link', { name: 'Runs', exact: true }).waitFor()
-  expect(page.url()).toBe(`${serve.address}/runs`)
+  expect(page.url()).toBe(`${suite.serve.address}/runs`)
   expect(await page.evaluate('history.length')).toBeLessThanOrEqual(2)
   await page.reload()
   await page.getByText('Live', { exact: true }).waitFor()
@@ -45,17 +25,17 @@ test('WB10 the token leaves the address at once; the cookie of the page survives
 
 test('WB10 a page without token or cookie says how to sign in', async () => {
   requireProgram('chromium')
-  await using opened = await openPage(browser, `${serve.address}/inbox`)
+  await using opened = await openPage(suite.browser, `${suite.serve.address}/inbox`)
   await opened.page.getByRole('heading', { name: 'You are not signed in.' }).waitFor()
   expect(await opened.page.textContent('code')).toBe('troupe serve --open')
 })
 
 test('WB11 a run is watched from start to end in the list, without a reload', async () => {
   requireProgram('chromium')
-  await using opened = await open()
+  await using opened = await suite.open()
   const { page, problems } = opened
   await page.getByText('Live', { exact: true }).waitFor()
-  const { run_id } = await start('Translate onboarding, slowly', ['i18n'])
+  const run_id = await suite.startTask('Translate onboarding, slowly', ['i18n'])
   const row = page.locator(`[data-run="${run_id}"]`)
   await row.locator('.column-state').getByText('Running').waitFor()
   await row.getByText('i18n').waitFor()
@@ -66,8 +46,8 @@ test('WB11 a run is watched from start to end in the list, without a reload', as
 
 test('WB12 keyboard only: filter, move, start a run, cancel it after a question, open it, list of keys', async () => {
   requireProgram('chromium')
-  await start('Fix flaky test', ['portal'])
-  await using opened = await open()
+  await suite.startTask('Fix flaky test', ['portal'])
+  await using opened = await suite.open()
   const { page, problems } = opened
   await page.locator('.run-row').first().waitFor()
   const { keyboard } = page
@@ -115,13 +95,13 @@ test('WB12 keyboard only: filter, move, start a run, cancel it after a question,
 
 test('WB13 the server is killed and started again: the page says so, reconnects and shows what happened meanwhile', async () => {
   requireProgram('chromium')
-  await using opened = await open()
+  await using opened = await suite.open()
   const { page, problems } = opened
   await page.getByText('Live', { exact: true }).waitFor()
-  const { run_id } = await start('Translate it slowly after a restart')
+  const run_id = await suite.startTask('Translate it slowly after a restart')
   const row = page.locator(`[data-run="${run_id}"]`)
   await row.locator('.column-state').getByText('Running').waitFor()
-  await serve.restart({ whileDown: () => page.getByText(/^Reconnecting, last event \d\d:\d\d:\d\d$/).waitFor() })
+  await suite.serve.restart({ whileDown: () => page.getByText(/^Reconnecting, last event \d\d:\d\d:\d\d$/).waitFor() })
   await page.getByText('Live', { exact: true }).waitFor()
   await row.locator('.column-state').getByText('Completed').waitFor()
   expect(problems).toEqual([])
@@ -129,7 +109,7 @@ test('WB13 the server is killed and started again: the page says so, reconnects 
 
 test('WB14 dark theme is remembered; at 400 px nothing is wider than the page', async () => {
   requireProgram('chromium')
-  await using opened = await open('', { viewport: { width: 400, height: 860 }, colorScheme: 'light' })
+  await using opened = await suite.open('', { viewport: { width: 400, height: 860 }, colorScheme: 'light' })
   const { page } = opened
   await page.locator('.run-row').first().waitFor()
   const ground = () => page.evaluate('getComputedStyle(document.body).backgroundColor')

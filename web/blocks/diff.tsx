@@ -10,22 +10,11 @@ import { keyed } from './keyed.ts'
 /** More lines than this are drawn on request: a decision needs the whole diff, but not at the price of a frozen page. */
 export const DIFF_LINES_AT_FIRST = 2_000
 
-interface DiffProps {
-  path: string
-  diff: string
-  /** Called when every line is on the page. */
-  onComplete?: () => void
-}
-
-export function DiffBlock({ path, diff, onComplete }: DiffProps): ReactNode {
+export function DiffBlock({ path, diff }: { path: string; diff: string }): ReactNode {
   const lines = useMemo(() => diffLines(path, diff), [path, diff])
   const [whole, setWhole] = useState(lines.length <= DIFF_LINES_AT_FIRST)
   const { added, removed } = diffCounts(lines)
   const shown = whole ? lines : lines.slice(0, DIFF_LINES_AT_FIRST)
-  const showRest = () => {
-    setWhole(true)
-    onComplete?.()
-  }
   return (
     <figure className="diff">
       <figcaption className="diff-head">
@@ -44,9 +33,9 @@ export function DiffBlock({ path, diff, onComplete }: DiffProps): ReactNode {
         </table>
       </div>
       {!whole && (
-        <div className="diff-rest">
+        <div className="diff-rest" data-incomplete="">
           <span>{(lines.length - shown.length).toLocaleString('en')} more lines are not shown yet.</span>
-          <Button onClick={showRest}>Show the rest</Button>
+          <Button onClick={() => setWhole(true)}>Show the rest</Button>
         </div>
       )}
     </figure>

@@ -12,7 +12,9 @@ export function LongText({ text, limit = SHOWN_AT_FIRST }: { text: string; limit
   return (
     <>
       {inertText(text.slice(0, limit))}
-      <span className="cut-text">… {(text.length - limit).toLocaleString('en')} more characters </span>
+      <span className="cut-text" data-incomplete="">
+        … {(text.length - limit).toLocaleString('en')} more characters{' '}
+      </span>
       <Button onClick={() => setWhole(true)}>Show all</Button>
     </>
   )

@@ -20,6 +20,7 @@ const SYNONYMS: Record<string, ViewState> = {
   done: 'completed',
   approved: 'completed',
   holds: 'completed',
+  answered: 'completed',
   lost: 'failed',
   error: 'failed',
   rejected: 'failed',

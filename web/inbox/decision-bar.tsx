@@ -58,12 +58,12 @@ export function DecisionBar({ question, content, position, onAnswer }: DecisionB
       <AnswerButtons
         answers={answers}
         blocked={blocked}
-        sweep={lock.locked && !sending ? lock.turn : null}
+        sweep={lock.locked && !lock.incomplete && !sending ? lock.turn : null}
         onPress={press}
         onSend={answers.freeText && !answers.textIsReason && text.trim() !== '' ? sendText : null}
       />
       <p className="decision-hint">
-        <DecisionHint answers={answers} problem={problem} sending={sending} />
+        <DecisionHint answers={answers} problem={problem} sending={sending} incomplete={lock.incomplete} />
         <span className="grow" />
         <span>{position}</span>
       </p>
@@ -81,8 +81,8 @@ function ReadOnlyBar({ position }: { position: string }) {
   )
 }
 
-function DecisionHint(props: { answers: GateAnswers; problem: string | null; sending: boolean }) {
-  const { answers, problem, sending } = props
+function DecisionHint(props: { answers: GateAnswers; problem: string | null; sending: boolean; incomplete: boolean }) {
+  const { answers, problem, sending, incomplete } = props
   const connected = useConnection().state === 'live'
   if (problem !== null)
     return (
@@ -91,6 +91,12 @@ function DecisionHint(props: { answers: GateAnswers; problem: string | null; sen
       </span>
     )
   if (sending) return <span>Sending…</span>
+  if (incomplete)
+    return (
+      <span role="alert">
+        <StateText state="waiting">A part of it is not shown yet. Show the rest above, then decide.</StateText>
+      </span>
+    )
   if (!connected) return <span>No connection. The question may have been answered meanwhile.</span>
   const { textIsReason, positive } = answers
   const scope = textIsReason && positive !== null ? `${capitalize(positive)} covers this exact call once. ` : ''

@@ -160,7 +160,8 @@ function paintHeader(context: Context, frame: Frame, brush: Brush & { ticks: Ret
   }
   for (const { x, label } of brush.ticks) {
     if (Math.abs(x - nowX + 26) < 62 || gaps.some((gap) => x > gap.x - 16 && x < gap.x + gap.gap.width + 16)) continue
-    if (x < 16) continue
+    const half = brush.text.width(context, label) / 2
+    if (x < half || x + half > frame.width) continue
     brush.text.draw(context, label, { x, y: 15, style: { colour: colours['text-3'], align: 'center' } })
   }
   for (const phase of frame.store.rows('phases')) {

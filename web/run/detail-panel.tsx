@@ -7,16 +7,15 @@ import { copyText } from '../blocks/copy-text.ts'
 import { JsonTree } from '../blocks/json-tree.tsx'
 import { keyed } from '../blocks/keyed.ts'
 import { Value } from '../blocks/value.tsx'
-import { CopyButton, copyToClipboard, IconButton } from '../design/controls.tsx'
+import { CopyButton, IconButton } from '../design/controls.tsx'
 import { inertLine, inertText } from '../design/inert-text.ts'
 import { ErrorState, LoadingRows } from '../design/notice.tsx'
 import { StateText } from '../design/state.tsx'
-import { hrefOf } from '../shell/router.ts'
 import { Party } from './message-list.tsx'
 import { lanesOf, neighboursOf } from './neighbours.ts'
 import { PanelResizer } from './panel-resizer.tsx'
 import type { RunScope } from './run-context.ts'
-import { select } from './run-context.ts'
+import { copyPlace, select } from './run-context.ts'
 import { useDetail } from './use-detail.ts'
 import { isNotFound } from './watch-run.ts'
 
@@ -81,11 +80,7 @@ function DetailError({ error }: { error: Error }): ReactNode {
 function DetailBar({ scope, at, kind }: { scope: RunScope; at: TimelineRef; kind: string }): ReactNode {
   const { previous, next } = neighboursOf(scope.store, at)
   const [linked, setLinked] = useState(false)
-  const link = async () => {
-    const { origin, pathname } = window.location
-    const href = hrefOf({ ...scope.place, at })
-    setLinked(await copyToClipboard(href.startsWith('#') ? `${origin}${pathname}${href}` : `${origin}${href}`))
-  }
+  const link = async () => setLinked(await copyPlace({ ...scope.place, at }))
   return (
     <div className="detail-bar">
       <span className="detail-kind clip">{inertLine(kind, 80)}</span>

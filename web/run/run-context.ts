@@ -1,8 +1,9 @@
 import type { TimelineRef } from '../../src/views/timeline/timeline.ts'
 import type { DataSource } from '../data/source.ts'
 import type { TimelineStore } from '../data/timeline-store.ts'
+import { copyToClipboard } from '../design/controls.tsx'
 import type { RunPlace } from '../shell/router.ts'
-import { navigate } from '../shell/router.ts'
+import { hrefOf, navigate } from '../shell/router.ts'
 
 /** What all parts of the page of a run need. */
 export interface RunScope {
@@ -21,6 +22,13 @@ export function select(place: RunPlace, at: TimelineRef | null): void {
 
 export function openTab(place: RunPlace, tab: string): void {
   navigate({ ...place, tab })
+}
+
+/** Whether the address of a place is on the clipboard now; that of an export is behind `#`. */
+export function copyPlace(place: RunPlace): Promise<boolean> {
+  const { origin, pathname } = window.location
+  const href = hrefOf(place)
+  return copyToClipboard(href.startsWith('#') ? `${origin}${pathname}${href}` : `${origin}${href}`)
 }
 
 export function isSame(a: TimelineRef | null, b: TimelineRef | null): boolean {

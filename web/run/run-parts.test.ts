@@ -5,6 +5,7 @@ import { shortModel } from './agent-cards.tsx'
 import { allowedControls } from './allowed-controls.ts'
 import { spreadRows } from './cost-labels.tsx'
 import { eventLine } from './event-line.ts'
+import { firstWaitText } from './first-wait.tsx'
 import { ALL_MESSAGES, messageTypes, visibleMessages } from './message-filter.ts'
 import { wideBlocks } from './panel-tab.tsx'
 import { parseVariable } from './parse-variable.ts'
@@ -77,6 +78,15 @@ describe('messages', () => {
       { type: 'answer', count: 1 },
     ])
   })
+})
+
+test('WR29 before its first response, a live run says since when it waits for it', () => {
+  const run = { started_at: 10_000, ended_seq: null, open_gates: 0 }
+  expect(firstWaitText(run, [{ responded_seq: null }], 13_400)).toBe(
+    'Started 3s ago, waiting for the first model response.',
+  )
+  expect(firstWaitText(run, [{ responded_seq: 5 }], 13_400)).toBeNull()
+  expect(firstWaitText({ ...run, ended_seq: 9 }, [], 13_400)).toBeNull()
 })
 
 test('names of areas stand near their areas without overlapping, the first one lowest', () => {

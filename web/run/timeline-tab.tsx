@@ -4,6 +4,7 @@ import { Button } from '../design/controls.tsx'
 import { SwimLanes } from '../lanes/swim-lanes.tsx'
 import { navigate } from '../shell/router.ts'
 import { AgentCards } from './agent-cards.tsx'
+import { FirstWait } from './first-wait.tsx'
 import { MessageList } from './message-list.tsx'
 import type { RunScope } from './run-context.ts'
 import { openTab, select } from './run-context.ts'
@@ -17,6 +18,7 @@ export function TimelineTab({ scope }: { scope: RunScope }): ReactNode {
   return (
     <div className="timeline-tab">
       <AgentCards scope={scope} />
+      <FirstWait scope={scope} />
       {isTable ? (
         <section className="table-view" aria-label="Table">
           <div className="section-head">

@@ -8,8 +8,9 @@ import { defineTool, isEvent } from '../../index.ts'
 import * as z from '../../schema/zod.ts'
 import { loadPatternViews } from '../pattern-views.ts'
 import { timelineFrom } from '../timeline/reduce-timeline.ts'
-import type { Timeline } from '../timeline/timeline.ts'
+import type { Timeline, TimelineCall } from '../timeline/timeline.ts'
 import { detailFrom } from './detail-from.ts'
+import { callRows } from './folded-calls.ts'
 
 const echo = defineTool({
   name: 'echo',
@@ -203,4 +204,32 @@ test('PN7 the panel of costs has what is left of the limits, lost requests and m
   expect(facts.find(({ label }) => label === 'requests left')?.value).toBeGreaterThan(0)
   expect((await troupe.panels(run_id, { seq: 2 })).panels).toEqual([])
   await troupe.close()
+})
+
+test('PN5 neighbouring calls that only read are one row; changes, failures, questions and blocked time keep their own', () => {
+  const call = (number: number, tool: string, more: Partial<TimelineCall> = {}) =>
+    ({
+      ...{ id: `c${number}`, session: 's', number, tool, target: `f${number}`, category: 'perception', status: 'ok' },
+      ...{ files: 0, error: null, started_at: number * 10, ended_at: number * 10 + 5 },
+      ...more,
+    }) as TimelineCall
+  const calls = [
+    ...[call(1, 'Read'), call(2, 'Read'), call(3, 'Read')],
+    call(4, 'Write', { category: 'action', files: 1 }),
+    ...[call(5, 'Read'), call(6, 'Read', { status: 'failed', error: 'no such file' }), call(7, 'Grep')],
+  ]
+  const gates = [{ session: 's', question: 'May it?', answer: 'allow', started_at: 41, ended_at: 45 }]
+  const pauses = [{ session: 's', kind: 'blocked', text: 'Blocked by task 1', started_at: 75, ended_at: null }]
+  const timeline = { calls, gates, pauses, turns: [], sessions: [], lanes: [] } as unknown as Timeline
+  const rows = callRows(timeline, 's')
+  expect(rows.map(({ number, tool, state }) => [number, tool, state])).toEqual([
+    ['1–3', 'Read, 3', 'completed'],
+    ['4', 'Write', 'completed'],
+    [null, 'question', 'answered'],
+    ['5', 'Read', 'completed'],
+    ['6', 'Read', 'failed'],
+    ['7', 'Grep', 'completed'],
+    [null, 'blocked', 'blocked'],
+  ])
+  expect(rows[0]).toMatchObject({ target: 'f1, f2, f3', took: 25 })
 })

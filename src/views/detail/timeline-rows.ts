@@ -5,6 +5,7 @@ import type { PanelBlock } from '../../kernel/panel.ts'
 import type { Timeline, TimelineSession } from '../timeline/timeline.ts'
 import type { DetailScope } from './detail-scope.ts'
 import { eventsOfSession, rowIndex } from './event-index.ts'
+import { callRows } from './folded-calls.ts'
 
 /* Tables about rows of the timeline: turns, calls and sessions. */
 
@@ -13,26 +14,18 @@ export function laneLabel(timeline: Timeline, id: string | null): string | null 
 }
 
 export function callTable(timeline: Timeline, session: string): PanelBlock {
-  const calls = rowIndex(timeline).calls.get(session) ?? []
   return {
     kind: 'table',
     title: 'Calls',
     columns: [
-      { key: 'number', title: 'Call', unit: 'count' },
+      { key: 'number', title: 'Call' },
       { key: 'tool', title: 'Tool', unit: 'code' },
       { key: 'target', title: 'Target', unit: 'code' },
       { key: 'state', title: 'State', unit: 'state' },
       { key: 'took', title: 'Took', unit: 'ms' },
       { key: 'error', title: 'Error' },
     ],
-    rows: calls.map(({ number, tool, target, status, started_at, ended_at, error }) => ({
-      number,
-      tool,
-      target,
-      state: status === 'ok' ? 'completed' : status,
-      took: ended_at === null ? null : ended_at - started_at,
-      error,
-    })),
+    rows: callRows(timeline, session),
     empty: 'No tool calls.',
   }
 }
