@@ -32,7 +32,11 @@ function processesWith(text: string): number[] {
   })
 }
 
-test('SB34 after a kill of Troupe and its watchdog, the next start leaves the workspace as it was', async () => {
+/** How long the command works; the fraction names it among all processes. */
+const SECONDS = `60.${process.pid}`
+
+/** A run whose command is at work in the sandbox of a workspace. */
+async function startCommand() {
   requireSandbox()
   const fixture = await createCliFixture()
   const home = join(fixture.folder, 'home')
@@ -40,7 +44,7 @@ test('SB34 after a kill of Troupe and its watchdog, the next start leaves the wo
   await fixture.write('home/.keep', '')
   await fixture.write('work/a.txt', 'kept')
   spawnSync('git', ['init', '-q', workspace])
-  const Bash = { name: 'Bash', input: { command: 'echo begun > marker; rm marker; sleep 60' } }
+  const Bash = { name: 'Bash', input: { command: `echo begun > marker; rm marker; sleep ${SECONDS}` } }
   const model = await fixture.script('script.json', [
     { when: { turn: 1 }, reply: { toolCalls: [Bash] } },
     { reply: { text: 'done' } },
@@ -51,13 +55,28 @@ test('SB34 after a kill of Troupe and its watchdog, the next start leaves the wo
   const run = fixture.startWith({ env }, 'run', 'task', 'go', '--model', model, ...options)
   const [, run_id = ''] = await run.waitFor(/run (r_\w+) started/)
   await expect.poll(() => snapshot(workspace).length, { timeout: 15_000 }).toBeGreaterThan(before.length)
+  const resume = () => fixture.troupeWith({ env }, 'resume', run_id, ...options)
+  return { home, workspace, before, run, resume }
+}
+
+test('SB34 after a kill of Troupe and its watchdog, the next start leaves the workspace as it was', async () => {
+  const { home, workspace, before, run, resume } = await startCommand()
   for (const pid of processesWith('command-watchdog')) {
     if (readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(home)) process.kill(pid, 'SIGKILL')
   }
   run.kill('SIGKILL')
   await run.done
   expect(snapshot(workspace), 'control: mount points are left').not.toEqual(before)
-  const resumed = await fixture.troupeWith({ env }, 'resume', run_id, ...options)
-  expect(resumed).toMatchObject({ code: 0, out: expect.stringContaining('done') })
+  expect(await resume()).toMatchObject({ code: 0, out: expect.stringContaining('done') })
+  expect(snapshot(workspace)).toEqual(before)
+})
+
+test('SB34 after a closed terminal (SIGHUP), the workspace is as it was without another start', async () => {
+  const { workspace, before, run, resume } = await startCommand()
+  await expect.poll(() => processesWith(`sleep\0${SECONDS}`).length, { timeout: 15_000 }).toBeGreaterThan(0)
+  run.kill('SIGHUP')
+  await run.done
+  await expect.poll(() => snapshot(workspace), { timeout: 15_000 }).toEqual(before)
+  expect(await resume()).toMatchObject({ code: 0, out: expect.stringContaining('done') })
   expect(snapshot(workspace)).toEqual(before)
 })

@@ -34,6 +34,7 @@ interface Outcome {
   seed: number
   scenario: string
   differences: string[]
+  faults: number
   kills: number
   requests: number
   acts: number
@@ -46,18 +47,18 @@ interface Plan {
   name: string
   attempt: Attempt
   wanted: number
-  /** How far a trial gets the plan. */
+  /** How far a trial gets the plan: trials without a fault do not count. */
   counts: (outcome: Outcome) => number
 }
 
 const [part = 1, parts = 1] = values.part.split('/').map(Number)
 const seed = Number(values.seed)
 const share = (wanted: string) => Math.ceil(Number(wanted) / parts)
-const one = () => 1
+const effective = ({ faults }: Outcome) => faults
 const plans: Plan[] = [
-  { name: 'outages', attempt: outageTrial, wanted: share(values.outages), counts: one },
-  { name: 'limits', attempt: limitTrial, wanted: share(values.limits), counts: one },
-  { name: 'store', attempt: damageTrial, wanted: share(values.store), counts: one },
+  { name: 'outages', attempt: outageTrial, wanted: share(values.outages), counts: effective },
+  { name: 'limits', attempt: limitTrial, wanted: share(values.limits), counts: effective },
+  { name: 'store', attempt: damageTrial, wanted: share(values.store), counts: effective },
   { name: 'kills', attempt: killTrial, wanted: share(values.kills), counts: ({ kills }) => kills },
 ]
 const outcomes = readOutcomes()
@@ -97,9 +98,9 @@ async function attemptTrial({ name, attempt }: Plan, index: number): Promise<Out
   const started = performance.now()
   const trial = await Trial.open(scenario, seededRandom(seed * 1_000_003 + index))
   const differences = await attempt(trial, baseline).catch((thrown: unknown) => [`the trial failed: ${thrown}`])
-  const { kills, processes, wire } = trial
+  const { faults, kills, processes, wire } = trial
   const seconds = Math.round((performance.now() - started) / 100) / 10
-  const facts = { kills, requests: wire.requests.length, acts: trial.acts().length, ...processes, seconds }
+  const facts = { faults, kills, requests: wire.requests.length, acts: trial.acts().length, ...processes, seconds }
   const outcome = { trial: `${name}/${index}`, seed, scenario: scenario.name, differences, ...facts }
   await trial.close()
   if (differences.length > 0) {
@@ -123,7 +124,7 @@ function printFigures(): void {
     })
     const seconds = Math.round(sum(tried, (outcome) => outcome.seconds))
     console.log(
-      `${name}: ${tried.length} trials (${scenarios.join(', ')}), ${different.length} with differences, ${seconds} s`,
+      `${name}: ${tried.length} trials (${scenarios.join(', ')}) with ${sum(tried, ({ faults }) => faults)} faults, ${different.length} with differences, ${seconds} s`,
     )
   }
   const problems = all.filter(({ differences }) => differences.length > 0).length

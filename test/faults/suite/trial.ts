@@ -39,6 +39,8 @@ export interface Baseline {
   summaries: unknown[]
   acts: string[]
   requests: number
+  /** Tokens that the provider served. */
+  served: number
 }
 
 interface StoredRun {
@@ -54,6 +56,10 @@ export interface Running {
 }
 
 type Limits = Record<string, number | null>
+
+function isOpen({ status, stop_reason }: StoredRun): boolean {
+  return status !== 'completed' || stop_reason === 'partial'
+}
 
 /** A seeded generator of numbers in [0, 1). */
 export function seededRandom(seed: number): () => number {
@@ -72,6 +78,8 @@ export class Trial {
   readonly random: () => number
   readonly wire: WireDouble
   kills = 0
+  /** Faults that took effect: an outage that was met, a limit that was reached, damage that was done. */
+  faults = 0
   processes = { cli: 0, library: 0 }
 
   private constructor(scenario: Scenario, random: () => number, wire: WireDouble) {
@@ -102,10 +110,15 @@ export class Trial {
   advance(limits: Limits = {}): Running | undefined {
     const runs = this.#runs()
     const last = runs.at(-1)
-    const isOpen = last !== undefined && (last.status !== 'completed' || last.stop_reason === 'partial')
-    if (isOpen) return this.#start({ resume: last.run_id, limits })
+    if (last && isOpen(last)) return this.#start({ resume: last.run_id, limits })
     const input = this.scenario.inputs[runs.length]?.(this.#session())
     return input && this.#start({ run: { pattern: this.scenario.pattern, input }, limits })
+  }
+
+  /** True if the last run has not completed all its work. */
+  get isOpen(): boolean {
+    const last = this.#runs().at(-1)
+    return last !== undefined && isOpen(last)
   }
 
   /** Goes on until all work is done, or a process cannot go on. */

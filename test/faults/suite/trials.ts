@@ -17,6 +17,7 @@ export async function measureBaseline(scenario: Scenario): Promise<Baseline> {
     summaries: runs.map(({ output }) => scenario.summarize(output)),
     acts: trial.acts(),
     requests: trial.wire.requests.length,
+    served: trial.wire.served,
   }
   await trial.close()
   const isDone = runs.length === scenario.inputs.length && runs.every(({ stop_reason }) => stop_reason === 'completed')
@@ -56,6 +57,7 @@ async function differences(trial: Trial, baseline: Baseline, rule: UsageRule): P
 /** Three kills at random moments, then the work is finished. */
 export const killTrial: Attempt = async (trial, baseline) => {
   for (let kill = 0; kill < 3; kill++) await trial.kill(trial.pick(Math.max(2, baseline.requests - 1)))
+  trial.faults = trial.kills
   const error = await trial.finish()
   return [...(error ? [error] : []), ...(await differences(trial, baseline, trial.kills === 0 ? 'exact' : 'lost'))]
 }
@@ -78,6 +80,7 @@ export const outageTrial: Attempt = async (trial, baseline) => {
   // Each run of the scenario meets the outage until one of them fails.
   for (let run = 0; run < scenario.inputs.length; run++) await trial.advance()?.done
   wire.reply = reply
+  if (trial.isOpen) trial.faults += 1
   const error = await trial.finish()
   return [
     ...(error ? [error] : []),
@@ -87,8 +90,14 @@ export const outageTrial: Attempt = async (trial, baseline) => {
 
 /** A limit stops the run, and it is resumed with a higher one. */
 export const limitTrial: Attempt = async (trial, baseline) => {
-  const limits = trial.random() < 0.5 ? { calls: 1 + trial.pick(baseline.requests) } : { tokens: 40_000 }
+  const { inputs } = trial.scenario
+  const [calls, tokens] = [baseline.requests, baseline.served].map((all) => Math.floor(all / inputs.length))
+  const limits =
+    trial.random() < 0.5
+      ? { calls: 1 + trial.pick(Math.max(1, (calls ?? 0) - 1)) }
+      : { tokens: 1 + trial.pick(tokens ?? 0) }
   await trial.advance(limits)?.done
+  if (trial.isOpen) trial.faults += 1
   const error = await trial.finish({ calls: 500, tokens: 50_000_000 })
   return [...(error ? [error] : []), ...(await differences(trial, baseline, 'exact'))]
 }
@@ -103,10 +112,12 @@ const DAMAGE: readonly ((trial: Trial) => void)[] = [
 /** Events are removed, destroyed or changed after a kill, or the log is lost: the run must not go on, and `verify` and `doctor` say why. */
 export const damageTrial: Attempt = async (trial, baseline) => {
   // After the first requests, when there is a journal to damage.
-  await trial.kill(2 + trial.pick(Math.max(1, Math.floor(baseline.requests / 2))))
+  const requests = Math.floor(baseline.requests / trial.scenario.inputs.length)
+  await trial.kill(Math.min(requests - 1, 2 + trial.pick(Math.max(1, Math.floor(requests / 2)))))
   if (trial.kills === 0) return []
+  trial.faults += 1
   const before = trial.acts().length
-  const requests = trial.wire.requests.length
+  const sent = trial.wire.requests.length
   DAMAGE[trial.pick(DAMAGE.length)]?.(trial)
   const error = (await trial.advance()?.done) ?? ''
   const isRefused = /store_corrupt|is missing|is damaged|was changed|does not|verify/.test(error.replace(/\s+/g, ' '))
@@ -116,6 +127,6 @@ export const damageTrial: Attempt = async (trial, baseline) => {
     ...(verify === 0 ? ['verify found nothing'] : []),
     ...(doctor === 0 ? ['doctor found nothing'] : []),
     ...(trial.acts().length > before ? ['acts with a damaged journal'] : []),
-    ...(trial.wire.requests.length > requests ? ['requests with a damaged journal'] : []),
+    ...(trial.wire.requests.length > sent ? ['requests with a damaged journal'] : []),
   ]
 }
