@@ -1,6 +1,9 @@
 import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
@@ -16,4 +19,20 @@ test('CP15 packages of the scenario set have at most a quarter of the tokens of 
   expect(largest).toBeLessThanOrEqual(25)
   expect(tuning).toBeGreaterThan(70)
   expect(heldOut).toBeGreaterThan(heldOutOfLast + 50)
+})
+
+test('CP16 a judge rates how relevant packages are and how helpful the answers', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'troupe-judge-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const verdict = { relevance: 4, helpfulness: 2, reason: 'It names no field.' }
+  const rules = [
+    { when: { agent: 'specialist' }, reply: { object: { answer: 'It depends.' } } },
+    { when: { agent: 'judge', says: 'It depends' }, reply: { text: `So: ${JSON.stringify(verdict)}` } },
+  ]
+  const script = join(folder, 'script.json')
+  writeFileSync(script, JSON.stringify({ rules, otherwise: 'error' }))
+  const argv = ['bench/consult-quality.ts', '--model', `scripted:${script}`, '--sample', '2']
+  const output = execFileSync(process.execPath, argv, { cwd: ROOT, encoding: 'utf8' })
+  expect(output).toMatch(/user-fields +relevance 4 {2}helpfulness 2 {2}It names no field\./)
+  expect(output).toContain('2 of 2 judged: relevance 4.00, helpfulness 2.00')
 })
