@@ -113,7 +113,7 @@ async function continueAfterKill(mode: 'run' | 'background', { deadline, late }:
 
 describe('a process that is killed while the specialist works', () => {
   test('CS25 a deadline that passes while no process runs: timeout with what there is, and nobody is asked', async () => {
-    const { result, agents, rows, verified } = await continueAfterKill('run', { deadline: 2000, late: true })
+    const { result, agents, rows, verified } = await continueAfterKill('run', { deadline: 3000, late: true })
     expect(result).toMatchObject({
       ...{ status: 'completed', stop_reason: 'partial' },
       output: { status: 'timeout', consulted_agent: 'answering', response: { answer: 'It has an id.' } },
@@ -124,9 +124,9 @@ describe('a process that is killed while the specialist works', () => {
   })
 
   test('CS25 the same in the background: the asker gets the timeout and goes on', async () => {
-    const { result, agents, rows } = await continueAfterKill('background', { deadline: 2000, late: true })
+    const { result, agents, rows } = await continueAfterKill('background', { deadline: 3000, late: true })
     expect(result.status).toBe('completed')
-    expect(JSON.stringify(result.output)).toContain('did not answer within 2000 ms')
+    expect(JSON.stringify(result.output)).toContain('did not answer within 3000 ms')
     expect(agents).toEqual(['asking'])
     expect(rows).toMatchObject([{ status: 'timeout', completed: 1 }])
   })
