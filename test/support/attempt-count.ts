@@ -26,7 +26,7 @@ export type AttackArea =
 
 export interface AttemptCount {
   attempts: number
-  /** Attempts that were repeated without the guard, and succeeded there. */
+  /** Checks that the guard is what stops them: attempts that succeed without it, and harmless calls that it lets pass. */
   controls: number
   /** Attempts that got past the guard. */
   succeeded: number
@@ -35,7 +35,7 @@ export interface AttemptCount {
 declare module 'vitest' {
   interface TaskMeta {
     attackArea?: AttackArea
-    attempts?: AttemptCount
+    attempts?: Omit<AttemptCount, 'succeeded'> & Partial<AttemptCount>
   }
 }
 
@@ -49,7 +49,7 @@ export function countEachTest(area: AttackArea): (context: TestContext) => void 
 /** Counts several attempts of one test; `attempts: 0` for a test that attempts nothing. */
 export function recordAttempts({ task }: TestContext, area: AttackArea, count: Partial<AttemptCount>): void {
   task.meta.attackArea = area
-  task.meta.attempts = { attempts: 0, controls: 0, succeeded: 0, ...count }
+  task.meta.attempts = { attempts: 0, controls: 0, ...count }
 }
 
 const CONTROL = /^\S+ (the )?control\b|as a control: true/
@@ -65,15 +65,14 @@ export function attemptLines(modules: ReadonlyArray<TestModule>): string[] {
     if (attackArea === undefined || state === 'skipped') continue
     const isControl = CONTROL.test(test.name)
     const controls = isControl || WITH_CONTROL.test(test.name) ? 1 : 0
-    const count = attempts ?? { attempts: isControl ? 0 : 1, controls, succeeded: state === 'passed' ? 0 : 1 }
+    const count = attempts ?? { attempts: isControl ? 0 : 1, controls }
     total.attempts += count.attempts
     total.controls += count.controls
-    total.succeeded += count.succeeded
+    // A test that failed without a number of its own: at least one attempt got past the guard.
+    total.succeeded += count.succeeded ?? (state === 'passed' ? 0 : 1)
     byArea.set(attackArea, (byArea.get(attackArea) ?? 0) + count.attempts)
   }
   if (total.attempts === 0) return []
   const areas = [...byArea].map(([area, count]) => `${area} ${count}`).join(', ')
-  return [
-    `escape attempts: ${total.attempts} (${areas}), ${total.controls} of them repeated without the guard; ${total.succeeded} succeeded`,
-  ]
+  return [`escape attempts: ${total.attempts} (${areas}), ${total.controls} controls; ${total.succeeded} succeeded`]
 }
