@@ -141,6 +141,7 @@ class SqliteStore implements port.Store {
       const { hash } = events.insert(inserted, [first], [encoded])
       return { ...inserted, hash }
     })
+    this.#connection.markCommit({ run_id: run.run_id, seq: run.head, hash: run.hash }, 'normal')
     this.#checkpoints.recordWrite(encodedBytes([encoded]))
     this.changes.eventsCommitted(first.run_id, [first])
     if (!claimant) return undefined
@@ -275,7 +276,7 @@ class SqliteStore implements port.Store {
       }
       return commands.insert(run, { body, encoded, at })
     })
-    this.#connection.markCommit({ command: command.id })
+    this.#connection.markCommit({ command: command.id }, 'full')
     this.changes.commandStored(run_id)
     return command
   }

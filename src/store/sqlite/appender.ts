@@ -71,7 +71,7 @@ export class Appender {
     try {
       const outcomes = this.#connection.transact(strictestSync(batch), () => this.#write(batch, encoded))
       events.commit()
-      this.#markSynced(batch)
+      this.#mark(strictestSync(batch))
       for (const [run_id, state] of this.#staged) this.#cache(run_id, state)
       let bytes = 0
       for (const [index, { ok }] of outcomes.entries()) {
@@ -88,10 +88,9 @@ export class Appender {
     }
   }
 
-  #markSynced(batch: readonly Append[]): void {
-    if (strictestSync(batch) !== 'full') return
+  #mark(sync: Sync): void {
     const written = [...this.#staged.values()].at(-1)
-    if (written) this.#connection.markCommit({ run_id: written.run_id, seq: written.head, hash: written.hash })
+    if (written) this.#connection.markCommit({ run_id: written.run_id, seq: written.head, hash: written.hash }, sync)
   }
 
   #write(batch: readonly Append[], encoded: readonly BatchOrError[]): AppendOutcome[] {

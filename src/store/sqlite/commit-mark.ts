@@ -8,7 +8,8 @@ import type { Database } from './node-sqlite.ts'
  * 1. While a process writes, the header of the file says that there is a log (WAL mode); the last one to close it merges the log and says that there is
  *    none. So a file is complete, or it shows that it is not.
  * 2. The mark, a small file beside it, names the last commit that was synced to disk. It is written after the commit, so that whatever it names
- *    has to be in the store, also after a power failure. In `relaxed` mode nothing is synced: the mark is then valid for one boot of the machine.
+ *    has to be in the store, also after a power failure. A second line names the last commit that was not synced: it is in the store until the
+ *    machine restarts, whatever happens to the process.
  * 3. It also names the log itself, by inode and time of creation: SQLite merges any log that lies beside a file, and a log that came with a
  *    repository replaces the whole content.
  * 4. Another program may merge the log of a killed process, and leave a header that still tells of one. Then the mark decides.
@@ -17,7 +18,7 @@ import type { Database } from './node-sqlite.ts'
 /** A commit that has to be in the store: of an event, a command or the schema. */
 export type CommitMark = { run_id: string; seq: number; hash: string | null } | { command: number } | { schema: number }
 
-/** The mark as stored; `boot` is set if the commit was not synced. */
+/** A line of the mark as stored. `log` is in the first one; `boot` in the second one, which counts only in that boot of the machine. */
 type StoredMark = Partial<{
   run_id: string
   seq: number
@@ -27,6 +28,9 @@ type StoredMark = Partial<{
   boot: string
   log: string
 }>
+
+/** Where the second line begins, so that each can be overwritten alone. */
+const UNSYNCED_OFFSET = 2048
 
 export function markPath(path: string): string {
   return `${path}-mark`
@@ -57,26 +61,27 @@ export class MarkFile {
   }
 
   /**
-   * Call it after the commit. `isSynced` is false in `relaxed` mode. A mark that cannot be written, because the disk is full, is an older one: it
-   * must not make a commit look as if it had failed.
+   * Call it after the commit. A mark that cannot be written, because the disk is full, is an older one: it must not make a commit look as if it
+   * had failed.
    */
   write(mark: CommitMark, isSynced: boolean): void {
-    if (this.#fd === undefined) return
-    const boot = isSynced ? undefined : bootId()
-    this.#put({ ...mark, boot, log: this.#log })
+    if (isSynced) this.#put({ ...mark, log: this.#log }, 0)
+    else this.#put({ ...mark, boot: bootId() }, UNSYNCED_OFFSET)
   }
 
   /** Call it once this process has the log open: it is then the same until the file is closed. Keeps the commit that the mark names. */
   nameLog(): void {
     this.#log = logIdentity(`${this.#file}-wal`)
-    const mark = readMark(this.#file)
-    if (mark?.log !== this.#log) this.#put({ ...mark, log: this.#log })
+    const mark = readMarks(this.#file)?.synced
+    if (mark?.log !== this.#log) this.#put({ ...mark, log: this.#log }, 0)
   }
 
-  #put(mark: object): void {
+  #put(mark: object, offset: number): void {
     if (this.#fd === undefined) return
+    const line = `${JSON.stringify(mark)}\n`
+    if (Buffer.byteLength(line) > UNSYNCED_OFFSET) return
     try {
-      writeSync(this.#fd, `${JSON.stringify(mark)}\n`, 0)
+      writeSync(this.#fd, line, offset)
     } catch {
       // The commit before it is still in the store.
     }
@@ -85,6 +90,7 @@ export class MarkFile {
   /** Call it before what the mark names is deleted. It is synced: after a power failure an older mark would name what is gone. */
   clear(): void {
     if (this.#fd === undefined || fstatSync(this.#fd).size === 0) return
+    writeSync(this.#fd, '{}\n', UNSYNCED_OFFSET)
     writeSync(this.#fd, `${JSON.stringify({ log: this.#log })}\n`, 0)
     fsyncSync(this.#fd)
   }
@@ -105,12 +111,17 @@ export class MarkFile {
 export interface LogTraces {
   hasLog: boolean
   /** `undefined` without a mark. */
-  mark: StoredMark | undefined
+  marks: Marks | undefined
+}
+
+interface Marks {
+  synced: StoredMark
+  unsynced: StoredMark
 }
 
 export function readLogTraces(path: string): LogTraces {
   const log = statSync(`${path}-wal`, { throwIfNoEntry: false })
-  return { hasLog: (log?.size ?? 0) > 0, mark: readMark(path) }
+  return { hasLog: (log?.size ?? 0) > 0, marks: readMarks(path) }
 }
 
 /** Inode and time of creation; `undefined` without a log. */
@@ -121,29 +132,39 @@ function logIdentity(log: string): string | undefined {
 
 /** Whether there is a log that no process here has written: it was put there, with whatever content. Whoever put it there cannot know its inode. */
 export function hasForeignLog(path: string): boolean {
-  const { hasLog, mark } = readLogTraces(path)
-  return hasLog && mark?.log !== logIdentity(`${path}-wal`)
+  const { hasLog, marks } = readLogTraces(path)
+  return hasLog && marks?.synced.log !== logIdentity(`${path}-wal`)
 }
 
 /** A mark that cannot be read names no commit. */
-function readMark(path: string): StoredMark | undefined {
+function readMarks(path: string): Marks | undefined {
   try {
-    const [line = ''] = readStart(markPath(path)).split('\n', 1)
-    const mark: unknown = line === '' ? {} : JSON.parse(line)
-    return typeof mark === 'object' && mark !== null ? mark : {}
+    const bytes = readStart(markPath(path))
+    return { synced: parseMark(bytes, 0), unsynced: parseMark(bytes, UNSYNCED_OFFSET) }
   } catch (thrown) {
-    return (thrown as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : {}
+    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    return { synced: {}, unsynced: {} }
   }
 }
 
-const MAX_MARK_BYTES = 4096
+function parseMark(bytes: Buffer, offset: number): StoredMark {
+  const [line = ''] = bytes.toString('utf8', offset, offset + UNSYNCED_OFFSET).split('\n', 1)
+  try {
+    const mark: unknown = JSON.parse(line)
+    return typeof mark === 'object' && mark !== null ? mark : {}
+  } catch {
+    return {}
+  }
+}
+
+const MAX_MARK_BYTES = 2 * UNSYNCED_OFFSET
 
 /** Bounded: a mark may be a link to a device without an end. */
-function readStart(path: string): string {
+function readStart(path: string): Buffer {
   const fd = openSync(path, 'r')
   try {
     const buffer = Buffer.alloc(MAX_MARK_BYTES)
-    return buffer.toString('utf8', 0, readSync(fd, buffer, 0, MAX_MARK_BYTES, 0))
+    return buffer.subarray(0, readSync(fd, buffer, 0, MAX_MARK_BYTES, 0))
   } finally {
     closeSync(fd)
   }
@@ -158,24 +179,24 @@ const FIRST_MARKED_SCHEMA = 5
  * what was not there yet.
  */
 export function lostCommitsError(db: Database, path: string, traces: LogTraces): TroupeError | undefined {
-  const { hasLog, mark } = traces
-  if (!mark)
+  const { hasLog, marks } = traces
+  if (!marks)
     return hasLog || !lacksTraces(db, path)
       ? undefined
       : lostError(path, `its write-ahead log ${path}-wal was removed, emptied, or not copied with it`)
-  const missing = missingCommit(db, mark)
+  const missing = missingCommit(db, marks.synced) ?? missingCommit(db, marks.unsynced)
   if (missing === undefined) return undefined
   const log = hasLog
     ? `${path}-wal was replaced or shortened`
     : `${path}-wal was removed, emptied, or not copied with it`
-  return lostError(path, `${missing} is missing, which was on disk; ${log}`)
+  return lostError(path, `${missing} is missing, which was committed; ${log}`)
 }
 
 /** Looks again, since another process may just have begun to write. Whoever turns the log on has created the mark before. */
 function lacksTraces(db: Database, path: string): boolean {
   if (userVersion(db) < FIRST_MARKED_SCHEMA) return false
-  const { hasLog, mark } = readLogTraces(path)
-  return !hasLog && !mark
+  const { hasLog, marks } = readLogTraces(path)
+  return !hasLog && !marks
 }
 
 function userVersion(db: Database): number {

@@ -91,9 +91,10 @@ export class SqliteConnection {
     return retryWhileBusy(this.path, this.#options.busy_ms, work)
   }
 
-  /** Records what the last transaction, with full sync, has committed. */
-  markCommit(mark: CommitMark): void {
-    this.#mark.write(mark, this.#options.durability !== 'relaxed')
+  /** Records what the last transaction, of this sync, has committed. */
+  markCommit(mark: CommitMark, sync: Sync): void {
+    const { durability } = this.#options
+    this.#mark.write(mark, durability === 'full' || (durability === 'normal' && sync === 'full'))
   }
 
   /** Call it in a transaction that deletes what the mark may name, and after it. */

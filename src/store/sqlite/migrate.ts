@@ -38,7 +38,7 @@ export async function migrate(connection: SqliteConnection, migrations: readonly
     for (const migration of migrationsBetween(current, latest, migrations)) db.exec(migration)
     db.exec(`PRAGMA user_version = ${latest}`)
   })
-  connection.markCommit({ schema: latest })
+  connection.markCommit({ schema: latest }, 'full')
 }
 
 /** Throws `problem`, the reason why the file cannot be written, if it would have to be migrated. */
