@@ -97,8 +97,8 @@ test('PM49 a long diff is bounded and says how much is left out; secrets of the 
   await troupe.close()
 })
 
-/** Two changes of one file in one turn; the person answers both questions. */
-async function approveBoth(folder: string, calls: { name: string; input: object }[]) {
+/** Several changes of one file in one turn; the person allows all of them. */
+async function approveAll(folder: string, calls: { name: string; input: object }[]) {
   const model = functionModel(({ session }) => {
     if (session.turn === 1) return { calls: [read] }
     return session.turn === 2 ? { calls } : { text: 'done' }
@@ -112,7 +112,7 @@ async function approveBoth(folder: string, calls: { name: string; input: object 
   })
   let result = await task('writer', 'go')
   const shown: string[] = []
-  for (let answers = 0; result.gates[0] && answers < 6; answers++) {
+  for (let answers = 0; result.gates[0] && answers < 9; answers++) {
     const { gate_id, question, detail } = result.gates[0]
     const { change } = detail as { change: { diff: string } }
     shown.push(`${question}\n${change.diff}`)
@@ -125,7 +125,7 @@ async function approveBoth(folder: string, calls: { name: string; input: object 
 test('PM54 a change of a file that another call has changed since its diff was shown is asked about again', async () => {
   const folder = createFolder({ 'a.txt': 'one\ntwo\n' })
   const content = 'one\ntwo\nthree\n'
-  const shown = await approveBoth(folder, [
+  const shown = await approveAll(folder, [
     { name: 'Edit', input: { file_path: 'a.txt', old_string: 'one', new_string: 'ONE' } },
     { name: 'Write', input: { file_path: 'a.txt', content } },
   ])
@@ -138,11 +138,41 @@ test('PM54 a change of a file that another call has changed since its diff was s
 
 test('PM54 control: a change of a file that has not changed is asked about once', async () => {
   const folder = createFolder({ 'a.txt': 'one\ntwo\n' })
-  const shown = await approveBoth(folder, [
+  const shown = await approveAll(folder, [
     { name: 'Edit', input: { file_path: 'a.txt', old_string: 'one', new_string: 'ONE' } },
     { name: 'Write', input: { file_path: 'b.txt', content: 'x' } },
   ])
   expect(shown).toHaveLength(2)
+})
+
+test('PM54 changes elsewhere in the file by approved calls of the same turn are not asked about again', async () => {
+  const lines = Array.from({ length: 60 }, (_, index) => `line ${index}\n`)
+  const folder = createFolder({ 'a.txt': lines.join('') })
+  const edits = [5, 15, 25, 35, 45].map((index) => ({
+    name: 'Edit',
+    input: { file_path: 'a.txt', old_string: `line ${index}\n`, new_string: `LINE ${index}\nmore\n` },
+  }))
+  expect(await approveAll(folder, edits)).toHaveLength(edits.length)
+  expect(readFileSync(join(folder, 'a.txt'), 'utf8').match(/LINE \d+/g)).toHaveLength(edits.length)
+})
+
+test('PM54 a no to the changed file takes an `always` back: the same call is not made later', async () => {
+  const folder = createFolder({ 'a.txt': 'one\n' })
+  const write = { name: 'Write', input: { file_path: 'a.txt', content: 'x\n' } }
+  const model = functionModel(({ session: { turn } }) =>
+    turn > 4 ? { text: 'done' } : { calls: [turn % 2 === 1 ? read : write] },
+  )
+  const { troupe, task } = await createTestTroupe({
+    ...{ model, agents: [agent('writer')], workspace: { workspace: folder } },
+    permissions: { mode: 'ask' },
+  })
+  const first = await task('writer', 'go')
+  writeFileSync(join(folder, 'a.txt'), 'one\nmine\n')
+  const second = await (await troupe.answer(first.gates[0]?.gate_id ?? '', 'always')).result
+  const third = await (await troupe.answer(second.gates[0]?.gate_id ?? '', 'deny')).result
+  expect([third.status, third.gates]).toEqual(['completed', []])
+  expect(readFileSync(join(folder, 'a.txt'), 'utf8')).toBe('one\nmine\n')
+  await troupe.close()
 })
 
 test('PM54 a file that the person changes while the question is open is asked about again, and not overwritten unread', async () => {

@@ -36,7 +36,7 @@ export class JournalIndex {
   readonly #earlierAttempts = new Map<string, EndedModelCall[]>()
   readonly #failureCounts = new Map<string, number>()
   readonly #importedHead: number
-  readonly #grants: string[] = []
+  #grants: readonly string[] = []
   readonly #denials = new Map<string, unknown>()
   /** Background sessions whose results were collected. */
   readonly #collected = new Set<string>()
@@ -271,9 +271,11 @@ export class JournalIndex {
       ? (gate.data.detail as { permission?: unknown; exact?: unknown })
       : undefined
     const rule = ruleFromAnswer(answer, detail)
-    if (rule !== undefined && !this.isImported(answered)) this.#grants.push(rule)
+    if (rule !== undefined && !this.isImported(answered)) this.#grants = [...this.#grants, rule]
     if (typeof detail?.permission !== 'string' || !isDenial(answer, detail.permission.split('(')[0] ?? '')) return
     this.#denials.set(String(detail.exact), answer)
+    // Asked again because the file had changed, a person takes an `always` back.
+    this.#grants = this.#grants.filter((grant) => grant !== `=${String(detail.exact)}`)
   }
 
   #beginAttempt(time: number): void {

@@ -33,6 +33,8 @@ export interface ToolAction {
 const MAX_APPROVAL_REQUESTS = 3
 const RECORDED_ELSEWHERE = 'The recorded approval was not given in this installation.'
 const CALL_CHANGED = 'the call is no longer the one that was approved'
+/** How a hidden secret begins: two lines that differ in it only look alike. */
+const REDACTED = '[redacted'
 const FILE_CHANGED = 'the file is no longer the one whose change was approved'
 
 /** Returns the decision that allows the call; throws `denied` otherwise. */
@@ -48,7 +50,7 @@ export async function requirePermission(scope: ToolCallScope, action: ToolAction
   let askAgainReason = ''
   for (let attempt = 1; attempt <= MAX_APPROVAL_REQUESTS; attempt++) {
     const request = { fingerprint, decision, attempt, askAgainReason }
-    const { answer, shownFingerprint, shownBase, isImported } = await requestApproval(scope, action, request)
+    const { answer, shownFingerprint, shownChange, isImported } = await requestApproval(scope, action, request)
     if (isDenial(answer, tool.name)) {
       throw deniedError(tool.name, { ...decision, reason: `a person said no${denialComment(answer)}` })
     }
@@ -59,11 +61,12 @@ export async function requirePermission(scope: ToolCallScope, action: ToolAction
     const updated = decidePermission(scope, action, fingerprint)
     if (updated.decision === 'deny') throw deniedError(tool.name, updated)
     const isRule = typeof answer === 'string' && isRuleFor(answer, tool.name)
-    const approved = isRule || shownBase === undefined ? undefined : { approvedBase: shownBase }
-    if (approved && (await previewChange(scope, action))?.base !== shownBase) {
+    const current = isRule || shownChange?.base === undefined ? undefined : await previewChange(scope, action)
+    if (shownChange?.base !== undefined && !isRule && !isSameChange(shownChange, current)) {
       askAgainReason = FILE_CHANGED
       continue
     }
+    const approved = current && { approvedBase: current.base }
     if (updated.decision === 'allow') return { ...updated, ...approved }
     if (!isRule && shownFingerprint === fingerprint) return { ...decision, ...approved }
     askAgainReason = isRule ? uncoveredReason(answer.trim(), decision) : CALL_CHANGED
@@ -125,7 +128,7 @@ async function requestApproval(
   scope: ToolCallScope,
   action: ToolAction,
   { fingerprint, decision, attempt, askAgainReason }: ApprovalRequest,
-): Promise<{ answer: unknown; shownFingerprint: unknown; shownBase: string | undefined; isImported: boolean }> {
+): Promise<{ answer: unknown; shownFingerprint: unknown; shownChange: ShownDetail['change']; isImported: boolean }> {
   const { execution, session, signal, key: callKey } = scope
   const { tool, input, subject } = action
   const key = attempt === 1 ? `${callKey}/permission` : `${callKey}/permission/${attempt}`
@@ -148,7 +151,21 @@ async function requestApproval(
   const gate = execution.journalIndex.opening(key)
   const detail = isEvent(gate, 'gate:open') ? (gate.data.detail as ShownDetail | undefined) : undefined
   const isImported = execution.journalIndex.isImported(execution.journalIndex.outcome(key))
-  return { answer, shownFingerprint: detail?.exact, shownBase: detail?.change?.base, isImported }
+  return { answer, shownFingerprint: detail?.exact, shownChange: detail?.change, isImported }
+}
+
+/**
+ * Whether a change of a file is the one that was shown. Another approved call may have changed the file elsewhere meanwhile: then the diff must be
+ * the same at another line, and shown whole as it is.
+ */
+function isSameChange(shown: Partial<ChangePreview>, current: ChangePreview | undefined): boolean {
+  if (shown.base === current?.base) return true
+  if (shown.diff === undefined || !current || shown.omitted_lines || current.omitted_lines) return false
+  return !shown.diff.includes(REDACTED) && withoutLineNumbers(shown.diff) === withoutLineNumbers(current.diff)
+}
+
+function withoutLineNumbers(diff: string): string {
+  return diff.replaceAll(/^@@.*$/gm, '@@')
 }
 
 interface ShownDetail {
