@@ -30,10 +30,7 @@ export interface RecordingOptions {
 export function recordModels(ports: CassettePorts, write: CassetteSink, options: RecordingOptions): CassettePorts {
   const recorder = new CassetteRecorder(write, options)
   return {
-    models: {
-      resolve: (name) => recorder.resolve(ports.models, name),
-      settings: (model) => ports.models.settings?.(model),
-    },
+    models: recordedModels(recorder, ports.models),
     retryPolicy: {
       ready: (model, signal) => ports.retryPolicy.ready(model, signal),
       next(failed) {
@@ -42,6 +39,18 @@ export function recordModels(ports: CassettePorts, write: CassetteSink, options:
         return next
       },
     },
+  }
+}
+
+/** What else the models can do is passed on: recording changes neither which models may be named nor which ones stand in. */
+function recordedModels(recorder: CassetteRecorder, models: Models): Models {
+  const withRoles = models.withRoles?.bind(models)
+  return {
+    resolve: (name) => recorder.resolve(models, name),
+    isConfigured: (name) => models.isConfigured?.(name) !== false,
+    fallbacks: (name) => models.fallbacks?.(name) ?? [],
+    settings: (model) => models.settings?.(model),
+    ...(withRoles && { withRoles: (roles) => recordedModels(recorder, withRoles(roles)) }),
   }
 }
 

@@ -19,7 +19,7 @@ import { createRequestRedactor, fingerprint, idReplacements } from './cassette-r
 export function replayModels(cassette: Cassette, options: { findSecrets: SecretFinder }): CassettePorts {
   const player = new CassettePlayer(cassette, options.findSecrets)
   return {
-    models: { resolve: (name) => player.resolve(name) },
+    models: { resolve: (name) => player.resolve(name), isConfigured: (name) => player.isRecorded(name) },
     retryPolicy: {
       ready: () => undefined,
       next({ error }) {
@@ -62,6 +62,11 @@ class CassettePlayer {
       ...(limits ? { limits } : undefined),
       stream: (request, signal) => this.#stream(request, signal),
     }
+  }
+
+  /** A name that was refused in the recording was never looked up. */
+  isRecorded(name: string): boolean {
+    return this.#cassette.resolved.some((line) => line.asked === name || line.name === name)
   }
 
   retryModel(error: TroupeError): string | undefined {

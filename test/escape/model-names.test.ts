@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import type { TroupeOptions } from '../../src/index.ts'
 import { isEvent } from '../../src/kernel/event.ts'
 import { countEachTest, recordAttempts } from '../support/attempt-count.ts'
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../support/test-troupe.ts'
@@ -21,7 +22,7 @@ function createScript(): string {
 }
 
 /** An agent delegates once with this input and then repeats what it got. */
-async function delegateWith(input: object, tool = 'task') {
+async function delegateWith(input: object, { tool = 'task', ...options }: { tool?: string } & TroupeOptions = {}) {
   const model = functionModel((request) =>
     request.session.agent === 'lead' && request.session.turn === 1
       ? { calls: [{ name: tool, input }] }
@@ -29,7 +30,7 @@ async function delegateWith(input: object, tool = 'task') {
   )
   const lead = agent('lead', { tools: ['task', 'collaborate'] })
   const agents = [lead, agent('helper'), agent('special', { model: 'general' })]
-  const { troupe, task } = await createTestTroupe({ model, agents })
+  const { troupe, task } = await createTestTroupe({ model, agents, ...options })
   const result = await task('lead', 'go')
   const events = await troupe.events(result.run_id).all()
   return {
@@ -44,6 +45,18 @@ test('U39 a model cannot name a script file as the model of a task', async () =>
   const { text, errors } = await delegateWith({ agent: 'helper', instruction: 'go', model: `scripted:${file}` })
   expect(text).not.toContain('read from the host')
   expect(errors.join()).toContain('none of the configured models')
+})
+
+test('U39 a model cannot do so while a cassette is recorded, and the replay refuses the same', async () => {
+  const file = createScript()
+  const cassette = join(dirname(file), 'cassette.jsonl')
+  const input = { agent: 'helper', instruction: 'go', model: `scripted:${file}` }
+  for (const options of [{ cassette: { record: cassette } }, { cassette: { replay: cassette } }]) {
+    const { troupe, text, errors } = await delegateWith(input, options)
+    expect(text).not.toContain('read from the host')
+    expect(errors.join()).toContain('none of the configured models')
+    await troupe.close()
+  }
 })
 
 test('U39 control: a program may use the same script as model', async () => {
@@ -73,7 +86,7 @@ test('U39 a model cannot reach a local server that nobody set up, also through l
     { name: 'a', role: 'a', config: { model: 'ollama/llama3' } },
     { name: 'b', role: 'b' },
   ]
-  const { errors } = await delegateWith({ task: 'go', agents }, 'collaborate')
+  const { errors } = await delegateWith({ task: 'go', agents }, { tool: 'collaborate' })
   expect(errors.join()).toContain('none of the configured models')
   expect(requests).toEqual([])
 })
@@ -96,7 +109,7 @@ test('U39 a model cannot build such a name from the parts of `providers`, nor fo
       { task: 'go', agents: plain, coordinator_config: named },
     ]
     for (const input of calls) {
-      const { errors, text } = await delegateWith(input, 'collaborate')
+      const { errors, text } = await delegateWith(input, { tool: 'collaborate' })
       expect(errors.join(), JSON.stringify(input)).toContain('none of the configured models')
       expect(text).not.toContain('read from the host')
     }
