@@ -47,6 +47,20 @@ export class BackgroundSessions {
     return keys.sort((a, b) => b.length - a.length)[0]
   }
 
+  /** The tool calls that a step belongs to, up to the innermost background session. */
+  callsAbove(step: string): string[] {
+    const session = this.enclosing(step) ?? ''
+    const calls = [...step.matchAll(/\/tool\/\d+(?=\/)/g)].map(({ 0: tool, index }) =>
+      step.slice(0, index + tool.length),
+    )
+    return calls.filter((call) => call.length > session.length)
+  }
+
+  /** The key of the session that started a background session. */
+  starter(key: string): string | undefined {
+    return /^(.+)\/turn\/\d+\/(?:tool|background)\//.exec(key)?.[1]
+  }
+
   collector(key: string): string | undefined {
     return this.#sessions.get(key)?.collector
   }

@@ -15,8 +15,13 @@ export function failedDescendants(events: readonly Event[]): string[] {
     const error = outcomes.get(call)
     return error !== undefined && isResumableFailure(error) && (incomplete.get(call) ?? []).length === 0
   })
-  const answered = answeredTurns(events)
-  const isAnswered = (key: string) => isAnsweredAt(key, answered, background)
+  const isSettled = (call: string) => {
+    const error = outcomes.get(call)
+    const isRetryable = (error && isResumableFailure(error)) || (incomplete.get(call) ?? []).length > 0
+    return outcomes.has(call) && !isRetryable
+  }
+  const answers = { turns: answeredTurns(events), background, isSettled }
+  const isAnswered = (key: string) => isAnsweredAt(key, answers)
   const failed = [...outcomes].flatMap(([key, error]) =>
     error && isResumableFailure(error) && !isAnswered(key) ? key : [],
   )
@@ -79,20 +84,36 @@ function answeredTurns(events: readonly Event[]): Map<string, number> {
 const MODEL_KEY = /^(.+)\/turn\/(\d+)\/model$/
 const TURN = /\/turn\/(\d+)\/(tool|background)(?:\/|$)/g
 
+interface Answers {
+  /** The highest turn of each session, by its key, with a response. */
+  turns: ReadonlyMap<string, number>
+  background: BackgroundSessions
+  /** True for a tool call with a result that no retry changes. */
+  isSettled(call: string): boolean
+}
+
 /**
  * True when a session above the step has responded after the turn that the step belongs to. What a background session did is answered to by whoever
- * has collected its result.
+ * has collected its result; if nobody has, by whoever answered to the session that started it. `visited` has the background sessions on the way here:
+ * two of them may have collected each other.
  */
-function isAnsweredAt(key: string, answered: ReadonlyMap<string, number>, background: BackgroundSessions): boolean {
+function isAnsweredAt(key: string, answers: Answers, visited: readonly string[] = []): boolean {
+  const { turns, background } = answers
   const session = background.enclosing(key)
   const hasResponded = [...key.matchAll(TURN)].some((match) => {
     const caller = key.slice(0, match.index)
     // Results that are delivered at the end of a caller are the input of the turn itself.
     const turn = Number(match[1]) - (match[2] === 'background' ? 1 : 0)
-    return caller.length >= (session?.length ?? 0) && (answered.get(caller) ?? 0) > turn
+    return caller.length >= (session?.length ?? 0) && (turns.get(caller) ?? 0) > turn
   })
   if (hasResponded || session === undefined) return hasResponded
   if (background.isCollectedForGood(session)) return true
+  if (visited.includes(session)) return false
   const collector = background.collector(session)
-  return collector !== undefined && isAnsweredAt(collector, answered, background)
+  if (collector !== undefined) return isAnsweredAt(collector, answers, [...visited, session])
+  const starter = background.starter(session)
+  if (starter === undefined) return false
+  // The end of the key makes the starter enclose it, if that is a background session, too.
+  const end = `${starter}/`
+  return background.callsAbove(end).some(answers.isSettled) || isAnsweredAt(end, answers, [...visited, session])
 }

@@ -3,11 +3,13 @@ import { z } from 'zod'
 import { contributionJson } from '../../test/support/collaboration.ts'
 import type { ModelReply } from '../../test/support/test-troupe.ts'
 import { agent, createTestTroupe, functionModel, taskCall } from '../../test/support/test-troupe.ts'
-import type { ModelRequest, TroupeOptions } from '../index.ts'
+import type { Event, ModelRequest, TroupeOptions } from '../index.ts'
 import { defineTool, verifyJournal } from '../index.ts'
+import { simulatedWorld } from '../testing/simulated-world.ts'
+import { failedDescendants } from './failed-descendants.ts'
 
 /** A provider that can be switched off for some agents; `served` has the agents of its responses, with their turns. */
-function switchableModel(reply: (request: ModelRequest) => ModelReply) {
+function switchableModel(reply: (request: ModelRequest) => ModelReply | Promise<ModelReply>) {
   const provider = { down: (_request: ModelRequest) => true, served: [] as string[] }
   const model = functionModel((request) => {
     const { agent: name, turn } = request.session
@@ -151,6 +153,72 @@ describe('E22 resume after an outage', () => {
     expect(text(last)).not.toContain('the provider is down')
   })
 
+  /** `lead` calls `middle`, which starts `a` in the background, and then `b`. */
+  const nested = ({ session: { agent: name, turn } }: ModelRequest) => {
+    if (name === 'lead' && turn < 3) return delegate([turn === 1 ? 'middle' : 'b'])
+    return name === 'middle' && turn === 1 ? inBackground(['a']) : { text: `${name} is done` }
+  }
+  const isAfter = (answered: number, { session }: ModelRequest) => session.agent === 'lead' && session.turn > answered
+
+  test('E22 a background sub-agent is taken up again with the sub-agent that started it', async () => {
+    const outage = switchableModel(nested)
+    outage.provider.down = (request) =>
+      isAfter(1, request) || request.session.agent === 'a' || (request.session.agent === 'middle' && isLater(request))
+    const { resumed, after, last } = await runThroughOutage(outage)
+    expect(resumed.status).toBe('completed')
+    expect(after.toSorted()).toEqual(['a 1', 'b 1', 'lead 2', 'lead 3', 'middle 2', 'middle 3'])
+    expect(text(last)).toContain('middle is done')
+  })
+
+  test('E22 a background sub-agent stays as it is when the failure of the sub-agent that started it was answered to', async () => {
+    const outage = switchableModel(nested)
+    outage.provider.down = (request) =>
+      isAfter(2, request) || request.session.agent === 'a' || (request.session.agent === 'middle' && isLater(request))
+    const { resumed, before, after } = await runThroughOutage(outage)
+    expect([resumed.status, before]).toEqual(['completed', ['lead 1', 'middle 1', 'lead 2', 'b 1']])
+    expect(after).toEqual(['lead 3'])
+  })
+
+  test.each([
+    ['was interrupted', 'answered to that', { answered: 2, failed: [], expected: ['lead 3'] }],
+    [
+      'was interrupted',
+      'failed before it answered',
+      { answered: 1, failed: [], expected: ['lead 2', 'b 1', 'lead 3'] },
+    ],
+    ['failed', 'answered to that', { answered: 2, failed: ['a'], expected: ['lead 3'] }],
+    ['failed', 'failed before it answered', { answered: 1, failed: ['a'], expected: ['lead 2', 'b 1', 'lead 3'] }],
+  ])(
+    'E22 a background sub-agent that %s stays so after the one that started it timed out, and the lead %s',
+    async (...row) => {
+      const { answered, failed, expected } = row[2]
+      const world = simulatedWorld(1)
+      const isSlow = ({ session }: ModelRequest) =>
+        session.agent === 'a' || (session.agent === 'middle' && session.turn > 1)
+      const outage = switchableModel((request) =>
+        isSlow(request) ? world.sleep(10_000).then(() => nested(request)) : nested(request),
+      )
+      outage.provider.down = (request) => isAfter(answered, request) || failed.includes(request.session.agent)
+      const timeout = agents.map((each) => (each.name === 'middle' ? { ...each, timeout_ms: 1000 } : each))
+      const { resumed, after } = await world.runUntil(runThroughOutage(outage, { agents: timeout, engine: { world } }))
+      expect([resumed.status, after]).toEqual(['completed', expected])
+    },
+  )
+
+  test('E22 background sessions that have collected each other do not keep resume from its work', () => {
+    const error = { code: 'model_failed' as const, message: 'the provider is down', hint: 'try again' }
+    const session = (name: string) => `session/turn/1/tool/${name === 'a' ? 0 : 1}/session`
+    const background = (name: string, other: string) => [
+      { type: 'session:open', session_id: name, data: { key: session(name), background: true } },
+      { type: 'model:error', session_id: name, data: { key: `${session(name)}/turn/2/model`, error } },
+      { type: 'tool:error', data: { key: `${session(name)}/turn/1/tool/0`, detail: error, collected: [other] } },
+    ]
+    const events = [...background('a', 'b'), ...background('b', 'a')].toSorted((a, b) => a.type.localeCompare(b.type))
+    expect(failedDescendants(events as unknown as Event[])).toEqual(
+      expect.arrayContaining(['a', 'b'].map((name) => `${session(name)}/turn/2/model`)),
+    )
+  })
+
   test('E22 a collaboration that an agent called hears all its specialists', async () => {
     const outage = switchableModel(({ session }) => {
       if (session.agent === 'lead' && session.turn === 1)
@@ -185,6 +253,21 @@ describe('E23 resume with a higher limit', () => {
     expect(resumed.status).toBe('completed')
     expect(provider.served.toSorted()).toEqual(['a 1', 'b 1', 'c 1', 'lead 1', 'lead 2'])
     for (const name of helpers) expect(text(model.requests.at(-1) as ModelRequest)).toContain(`${name} is done`)
+  })
+
+  test.each([2, 3])('E23 so is a background sub-agent of a sub-agent, after a limit of %i calls', async (calls) => {
+    const { provider, model } = switchableModel(({ session: { agent: name, turn } }) => {
+      if (turn > 1 || name === 'a') return { text: `${name} is done` }
+      return name === 'lead' ? delegate(['middle']) : { calls: [taskCall('a', 'do a', { background: true })] }
+    })
+    provider.down = isUp
+    const { troupe, task } = await createTestTroupe({ agents, model, limits: { calls, depth: 3 } })
+    const failed = await task('lead', 'go')
+    expect(failed).toMatchObject({ status: 'failed', error: { code: 'limit_reached' } })
+    const resumed = await (await troupe.resume(failed.run_id, { limits: { calls: 20 } })).result
+    expect(resumed.status).toBe('completed')
+    expect(provider.served.toSorted()).toEqual(['a 1', 'lead 1', 'lead 2', 'middle 1', 'middle 2', 'middle 3'])
+    expect(text(model.requests.at(-1) as ModelRequest)).toContain('middle is done')
   })
 
   test('E23 background sub-agents that the limit stopped are taken up again', async () => {

@@ -354,10 +354,16 @@ export class JournalIndex {
     return isEvent(opening, 'session:open') && opening.data.background === true
   }
 
-  /** True when no ancestor is settled, so that no caller has used this outcome. That of a background session is used by whoever collects it. */
+  /**
+   * True when no ancestor is settled, so that no caller has used this outcome. That of a background session is used by whoever collects it; nobody
+   * will once the session that started it is settled.
+   */
   #isUnobserved(key: string): boolean {
-    if (this.#isBackground(key)) return !this.#collected.has(this.#openings.get(key)?.session_id ?? '')
-    return !this.#callersOf(key).some((above) => this.#outcomes.has(above))
+    const above = this.#callersOf(key)
+    if (!this.#isBackground(key)) return !above.some((each) => this.#outcomes.has(each))
+    if (this.#collected.has(this.#openings.get(key)?.session_id ?? '')) return false
+    const starter = above.findIndex((each) => isEvent(this.#openings.get(each), 'session:open'))
+    return starter === -1 || !above.slice(starter).some((each) => this.#outcomes.has(each))
   }
 }
 
