@@ -94,8 +94,11 @@ describe('cost over time', () => {
     const chart = costChart(many, { ...plain, lanes: names, group: 'agent', until: 20 * SECOND })
     expect(chart.series).toHaveLength(12)
     expect(chart.series.at(-1)).toMatchObject({ label: 'others', total: 36 })
-    const forked = costChart(many, { ...plain, lanes: names, group: 'agent', until: 20 * SECOND, inherited: 38 })
+    const forked = costChart(many, { ...plain, lanes: names, group: 'agent', until: 20 * SECOND, inherited: 39 })
     expect(forked.total).toBe(19)
+    // The one before was asked for before the cut, and answered after it.
+    const cut = { ...plain, lanes: names, until: 20 * SECOND, inherited: 38 }
+    expect(costChart(many, cut).total).toBe(18 + 19)
   })
 
   test('PN8 a failed turn that was paid for counts from its end on', () => {
@@ -134,11 +137,14 @@ describe('projection', () => {
     expect(project({}, 60 * MINUTE)).toMatchObject({ recent_ms: 3 * MINUTE, recent: { usd: 0 }, limit: null })
   })
 
-  test('PN9 there is none without limits, for a run that has ended, at an earlier event, and after one response', () => {
+  test('PN9 there is none without limits, for a run that waits or has ended, at an earlier event, and after one response', () => {
     expect(project({ limits: null }).limit).toBeNull()
     expect(project({ ended_seq: 99 }).limit).toBeNull()
+    expect(project({ status: 'waiting' }).limit).toBeNull()
     const base = { run, pauses: [], until: 60 * SECOND }
     expect(costProjection({ ...base, turns: paid, seq: 5 }).limit).toBeNull()
     expect(costProjection({ ...base, turns: paid.slice(0, 1), seq: null }).limit).toBeNull()
+    const later = [...paid, turn(10 * MINUTE, { usd: 1 })]
+    expect(costProjection({ ...base, turns: later, seq: null, until: 10 * MINUTE }).limit).toBeNull()
   })
 })

@@ -118,7 +118,7 @@ export function paidTurns(
 ): TimelineTurn[] {
   const limit = seq ?? Infinity
   return turns
-    .filter((turn) => turn.seq > inherited && isPaid(turn, limit))
+    .filter((turn) => (costMoment(turn)?.seq ?? 0) > inherited && isPaid(turn, limit))
     .toSorted((one, other) => (costMoment(one)?.at ?? 0) - (costMoment(other)?.at ?? 0))
 }
 

@@ -8,7 +8,7 @@ export interface CostProjection {
   recent_ms: number
   /** Amounts of that time. */
   recent: { usd: number; tokens: number; requests: number }
-  /** `null` without a limit, at no pace, and for a run that has ended. */
+  /** `null` without a limit, at no pace, and for a run that waits for a person or has ended. */
   limit: { name: 'cost' | 'tokens' | 'requests'; limit: number; left: number; in_ms: number } | null
 }
 
@@ -33,7 +33,8 @@ export function costProjection({ run, turns, pauses, seq, until }: ProjectionQue
   const recent_ms = Math.min(RECENT_MS, end)
   const latest = paid.filter((turn) => activeTime(axis, costMoment(turn)?.at ?? start) >= end - recent_ms)
   const recent = totals(latest)
-  const hasPace = seq === null && run.ended_seq === null && recent_ms >= SHORTEST_PACE && paid.length >= FEWEST_TURNS
+  const isAtWork = seq === null && run.ended_seq === null && run.status !== 'waiting'
+  const hasPace = isAtWork && recent_ms >= SHORTEST_PACE && latest.length >= FEWEST_TURNS
   if (!run.limits || !hasPace) return { recent_ms, recent, limit: null }
   const used = totals(paid)
   const reached = [

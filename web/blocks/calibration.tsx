@@ -29,7 +29,7 @@ export function CalibrationBlock({ points, text }: CalibrationProps): ReactNode 
         className="calibration"
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
         role="img"
-        aria-label="Calibration; the table has the numbers"
+        aria-label="Calibration: how often votes this sure were right"
       >
         {ticks.map((tick) => (
           <g key={tick}>

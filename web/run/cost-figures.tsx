@@ -48,8 +48,11 @@ function PaceFigure({ projection, turns, known }: Omit<FiguresProps, 'scope'> & 
   const { recent, recent_ms, limit } = projection
   if (limit)
     return (
-      <Figure title={`Limit of ${limit.name}`} value={`in about ${formatDuration(roundedTime(limit.in_ms))}`}>
-        at this pace
+      <Figure
+        title={`Limit of ${limit.name}`}
+        value={limit.left === 0 ? 'reached' : `in about ${formatDuration(roundedTime(limit.in_ms))}`}
+      >
+        {limit.left === 0 ? 'nothing is left' : 'at this pace'}
       </Figure>
     )
   if (known === 0)

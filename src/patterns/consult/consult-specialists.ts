@@ -75,7 +75,7 @@ export async function consultSpecialists(
     if (background) return startInBackground(consultation, choice, attempt.number)
     const outcome = await askChosen(consultation, choice, attempt)
     if (outcome.kind !== 'failed') return deliverOutcome(consultation, outcome)
-    consultation.excluded.push(outcome.agent)
+    consultation.excluded.push(...choice.agents)
     failures.push(outcome)
     previous = { ...outcome, reason: choice.reason }
   }

@@ -53,10 +53,10 @@ function callRow(group: readonly TimelineCall[]): Span & { row: CallRow } {
   const span = { started_at: first.started_at, ended_at: last.ended_at }
   const row = {
     number: group.length === 1 ? String(first.number) : `${first.number}–${last.number}`,
-    tool: group.length === 1 ? first.tool : `${first.tool}, ${group.length}`,
+    tool: group.length === 1 ? first.tool : `${first.tool} × ${group.length}`,
     target: [...new Set(group.map(({ target }) => target))].join(', '),
     state: first.status === 'ok' ? 'completed' : first.status,
-    took: took(span),
+    took: group.length === 1 ? took(span) : group.reduce((sum, call) => sum + (took(call) ?? 0), 0),
     error: first.error,
   }
   return { ...span, row }

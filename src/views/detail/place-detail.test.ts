@@ -223,7 +223,7 @@ test('PN5 neighbouring calls that only read are one row; changes, failures, ques
   const timeline = { calls, gates, pauses, turns: [], sessions: [], lanes: [] } as unknown as Timeline
   const rows = callRows(timeline, 's')
   expect(rows.map(({ number, tool, state }) => [number, tool, state])).toEqual([
-    ['1–3', 'Read, 3', 'completed'],
+    ['1–3', 'Read × 3', 'completed'],
     ['4', 'Write', 'completed'],
     [null, 'question', 'answered'],
     ['5', 'Read', 'completed'],
@@ -231,5 +231,5 @@ test('PN5 neighbouring calls that only read are one row; changes, failures, ques
     ['7', 'Grep', 'completed'],
     [null, 'blocked', 'blocked'],
   ])
-  expect(rows[0]).toMatchObject({ target: 'f1, f2, f3', took: 25 })
+  expect(rows[0]).toMatchObject({ target: 'f1, f2, f3', took: 15 })
 })

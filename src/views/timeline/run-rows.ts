@@ -91,8 +91,14 @@ export function reduceClockJump(state: TimelineState, event: EventOf<'run:clock'
   const { clock } = state
   const { jump_ms } = event.data
   if (clock.activeSince !== undefined) {
-    clock.activeBefore += Math.max(0, clock.now - jump_ms - clock.activeSince)
+    const started_at = Math.max(clock.activeSince, clock.now - jump_ms)
+    clock.activeBefore += started_at - clock.activeSince
     clock.activeSince = clock.now
+    const span = { seq: event.seq, started_at, ...endSpan(state, event) }
+    addRow(state, 'pauses', {
+      ...{ id: `p${event.seq}`, kind: 'interrupted', session: null, text: 'The machine was suspended' },
+      ...span,
+    })
   }
   const text = `The clock jumped ${formatDuration(jump_ms)} forward, as after a suspended machine. It does not count as working time.`
   addNotice(state, event, { kind: 'clock', text })

@@ -112,6 +112,16 @@ test('TL10 when the clock goes back, times stay where they were and a notice tel
   expect(notices).toMatchObject([{ kind: 'clock', text: expect.stringContaining('went back 41.0s') }])
 })
 
+test('TL10 when the machine was suspended, that time is a pause of the run, and no working time', () => {
+  const { events, add, open, end } = journal()
+  open(1, 'a', 'dev')
+  add(110, 'run:clock', { jump_ms: 100_000 })
+  end(120, 'a')
+  const { pauses, run } = timelineFrom(events)
+  expect(pauses).toMatchObject([{ kind: 'interrupted', session: null, started_at: 10_000, ended_at: 110_000 }])
+  expect(run.active_ms).toBe(20_000)
+})
+
 test('TL4 permission is asked before a call begins: the call waits from then on', () => {
   const { events, add, open } = journal()
   open(1, 'a', 'dev')

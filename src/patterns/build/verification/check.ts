@@ -58,11 +58,11 @@ export function describeCheck({ name, command, status, exit_code, reason, tests 
   return `${name} (${command}): ${status}${code}${counts}${reason === undefined ? '' : `; ${reason}`}`
 }
 
-/** One line about each check of the work. One that had not passed before either is no fault of the work. */
+/** One line about each check of the work. One that had failed before is no fault of the work. */
 export function describeChecks(checks: readonly CheckResult[], baseline: readonly CheckResult[]): string[] {
   return checks.map((check) => {
     const before = baseline.find(({ name }) => name === check.name)
-    const isOld = check.status !== 'passed' && before !== undefined && before.status !== 'passed'
+    const isOld = check.status !== 'passed' && (before?.status === 'failed' || before?.status === 'timeout')
     return `${describeCheck(check)}${isOld ? '; it did not pass before the work either' : ''}`
   })
 }
