@@ -101,7 +101,8 @@ test.each(['', 'null', '[]', '{"folders":null}', '{"folders":{', '\0'])(
     const record = join(folder, 'trust')
     chmodSync(record, 0o600)
     const files = await hashConfigFiles(toConfigFile(join(folder, 'troupe.config.ts')))
-    expect(await findTrustChanges(record, folder, files)).toMatchObject({ wasTrusted: false })
+    const recordProblem = 'it is damaged'
+    expect(await findTrustChanges(record, folder, files)).toMatchObject({ wasTrusted: false, recordProblem })
     await recordTrust(record, folder, files)
     expect(await findTrustChanges(record, folder, files)).toBeUndefined()
   },
@@ -113,10 +114,22 @@ test('FT6 a record that others may write trusts nothing, and is replaced by a pr
   const files = await hashConfigFiles(toConfigFile(join(folder, 'troupe.config.ts')))
   await recordTrust(record, folder, files)
   chmodSync(record, 0o666)
-  expect(await findTrustChanges(record, folder, files)).toMatchObject({ wasTrusted: false })
+  const recordProblem = 'another user owns it or may write it'
+  expect(await findTrustChanges(record, folder, files)).toMatchObject({ wasTrusted: false, recordProblem })
   await recordTrust(record, folder, files)
   expect(statSync(record).mode & 0o777).toBe(0o600)
   expect(await findTrustChanges(record, folder, files)).toBeUndefined()
+})
+
+test('FT6 a missing record has no problem; one that is no file has', async () => {
+  const folder = createFolder({ 'troupe.config.ts': 'export default {}' })
+  const files = await hashConfigFiles(toConfigFile(join(folder, 'troupe.config.ts')))
+  const missing = await findTrustChanges(join(folder, 'none', 'trust'), folder, files)
+  expect([missing?.wasTrusted, missing?.recordProblem]).toEqual([false, undefined])
+  mkdirSync(join(folder, 'trust'), { mode: 0o700 })
+  expect(await findTrustChanges(join(folder, 'trust'), folder, files)).toMatchObject({
+    recordProblem: 'it cannot be read (EISDIR)',
+  })
 })
 
 test('FT14 the hashes cover team files that the configuration names, and their sub-teams', async () => {

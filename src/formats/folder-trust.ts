@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { Stats } from 'node:fs'
 import { chmod, mkdir, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { TroupeError } from '../errors.ts'
@@ -11,7 +12,7 @@ import { userConfigFolder } from './user-home.ts'
  * only when the operator trusts the folder with exactly this content, recorded as hashes in `~/.config/troupe/trust`.
  * 1. A file that was added, changed or removed since makes the folder untrusted again.
  * 2. The record is written under another name and renamed: a killed process leaves the old one.
- * 3. A record that cannot be read, or that other users may write, trusts nothing.
+ * 3. A record that cannot be read, or that other users may write, trusts nothing, and nobody knows what it trusted before.
  */
 
 /** The files of a folder that trust is about: their hashes, by path relative to the folder. */
@@ -26,6 +27,8 @@ export interface TrustChanges {
   removed: string[]
   /** The files that were trusted. */
   trusted: FileHashes
+  /** Why the record cannot be used, so that the folder may have been trusted. */
+  recordProblem?: string
 }
 
 export function trustRecordPath(): string {
@@ -100,19 +103,22 @@ export async function findTrustChanges(
   folder: string,
   files: FileHashes,
 ): Promise<TrustChanges | undefined> {
-  const trusted = (await readRecord(record))[await realpath(folder)]
+  const { folders, problem } = await readRecord(record)
+  const trusted = folders[await realpath(folder)]
   const names = Object.keys(files)
   const added = names.filter((name) => trusted?.[name] === undefined)
   const changed = names.filter((name) => trusted?.[name] !== undefined && trusted[name] !== files[name])
   const removed = Object.keys(trusted ?? {}).filter((name) => files[name] === undefined)
   const isTrusted = trusted !== undefined && added.length + changed.length + removed.length === 0
-  return isTrusted ? undefined : { wasTrusted: trusted !== undefined, added, changed, removed, trusted: trusted ?? {} }
+  if (isTrusted) return undefined
+  const changes = { wasTrusted: trusted !== undefined, added, changed, removed, trusted: trusted ?? {} }
+  return problem === undefined ? changes : { ...changes, recordProblem: problem }
 }
 
 /** Records that the operator trusts the folder with this content. */
 export async function recordTrust(record: string, folder: string, files: FileHashes): Promise<void> {
   const root = await realpath(folder)
-  const folders = { ...(await readRecord(record)), [root]: files }
+  const folders = { ...(await readRecord(record)).folders, [root]: files }
   await mkdir(dirname(record), { recursive: true, mode: 0o700 })
   const temporary = `${record}.${process.pid}`
   await writeFile(temporary, `${JSON.stringify({ folders }, undefined, 2)}\n`, { mode: 0o600 })
@@ -122,22 +128,29 @@ export async function recordTrust(record: string, folder: string, files: FileHas
   await saveTrustedCopies(record, { folder, files }, folders)
 }
 
-async function readRecord(record: string): Promise<Record<string, FileHashes>> {
-  if (!(await isPrivate(record))) return {}
-  const text = await readFile(record, 'utf8').catch(() => '{}')
+interface TrustRecord {
+  folders: Readonly<Record<string, FileHashes>>
+  /** Why a record that exists is not used. */
+  problem?: string
+}
+
+async function readRecord(record: string): Promise<TrustRecord> {
   try {
-    const { folders } = JSON.parse(text) as { folders?: Record<string, FileHashes> | null }
-    return folders ?? {}
-  } catch {
-    return {}
+    if (!isPrivate(await stat(record))) return { folders: {}, problem: 'another user owns it or may write it' }
+    const { folders } = JSON.parse(await readFile(record, 'utf8')) as { folders?: unknown }
+    if (typeof folders === 'object' && folders !== null) return { folders: folders as TrustRecord['folders'] }
+    return { folders: {}, problem: 'it is damaged' }
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return { folders: {} }
+    return { folders: {}, problem: code === undefined ? 'it is damaged' : `it cannot be read (${code})` }
   }
 }
 
 /** False for a file that another user owns or may write: whoever can write it can trust anything. */
-async function isPrivate(path: string): Promise<boolean> {
-  const uid = process.getuid?.()
-  const found = await stat(path).catch(() => undefined)
-  return uid === undefined || found === undefined || (found.uid === uid && (found.mode & 0o022) === 0)
+function isPrivate({ uid, mode }: Stats): boolean {
+  const own = process.getuid?.()
+  return own === undefined || (uid === own && (mode & 0o022) === 0)
 }
 
 function tooManyFiles(folder: string): TroupeError {

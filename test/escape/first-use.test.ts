@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -123,6 +123,7 @@ test('FT16 the first use of a clone asks once about everything; before the answe
   const asked = (await terminal.waitFor(QUESTION)).join('\n')
   for (const name of ['troupe.config.ts', 'server.mjs', 'team.yaml', '.claude/agents/default.md', '.troupe/troupe.db'])
     expect(asked).toContain(`\n  ${name}`)
+  expect(asked).toContain('No: go on without these files')
   expect([model.requests, clone.has('executed')]).toEqual([[], false])
 
   await typeLine(terminal, 'n')
@@ -157,6 +158,39 @@ test('FT16 the first use of a clone asks once about everything; before the answe
   await terminal.waitFor(/no longer trusted(.|\n)*exit 2/)
   expect(model.requests).toHaveLength(before)
 }, 90_000)
+
+test('FT2 FT6 deny rules of a trusted project are not lost by a no when its record or its configuration cannot be used', async () => {
+  const clone = await createClone()
+  await clone.write(
+    'troupe.config.ts',
+    "export default { permissions: { allow: ['Bash'], deny: ['Bash(touch:*)'] } }\n",
+  )
+  const terminal = await openTerminal(clone, clone.env, 120)
+  const run = `clear; ./troupe ${RUN.map((word) => `'${word}'`).join(' ')}; echo exit $?`
+  await typeLine(terminal, run)
+  await terminal.waitFor(QUESTION)
+  await typeLine(terminal, 'y')
+  await terminal.waitFor(/exit \d/)
+  const before = clone.model.requests.length
+  expect([before > 0, clone.has('ran')]).toEqual([true, false])
+
+  const record = join(clone.env.HOME, '.config/troupe/trust')
+  chmodSync(record, 0o666)
+  await typeLine(terminal, run)
+  const refused = (await terminal.waitFor(/exit 2/)).join(' ').replaceAll(/\s+/g, ' ')
+  expect(refused).toContain('is not used: another user owns it or may write it')
+  expect(refused).not.toContain('Trust it?')
+  chmodSync(record, 0o600)
+
+  rmSync(join(clone.folder, 'troupe.config.ts'))
+  mkdirSync(join(clone.folder, 'troupe.config.ts'))
+  await typeLine(terminal, run)
+  const asked = (await terminal.waitFor(QUESTION)).join('\n')
+  expect(asked).toMatch(/changed {2}troupe\.config\.ts\n(.*\n)*No: nothing is executed\./)
+  await terminal.key('Enter')
+  await terminal.waitFor(/no longer trusted(.|\n)*exit 2/)
+  expect([clone.model.requests.length, clone.has('ran')]).toEqual([before, false])
+}, 60_000)
 
 test('FT16 in CI, without a terminal, nothing of a clone is used; control: with --trust-project', async () => {
   const clone = await createClone()

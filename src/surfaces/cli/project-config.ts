@@ -62,10 +62,13 @@ async function isUsable(terminal: Terminal, file: ConfigFile, request: ConfigReq
   const { changes } = await readTrust(file.folder, file)
   if (!changes) return true
   if (request.use === 'help' || request.use === 'doctor') return false
-  if (terminal.interactive && (await askUntilSettled(terminal, file.folder, file))) return true
+  const executes = request.use === 'execute'
+  if (executes) checkTrustRecord(changes, await trustRecord())
   // Fails closed: a file that was trusted may have had deny rules, and without a terminal nobody has agreed to go on without it.
-  if (request.use === 'execute' && (changes.wasTrusted || !terminal.interactive))
-    throw untrustedError(file, changes, request)
+  const stops = executes && (changes.wasTrusted || !terminal.interactive)
+  if (terminal.interactive && (await askUntilSettled(terminal, { folder: file.folder, config: file, stops })))
+    return true
+  if (stops) throw untrustedError(file, changes, request)
   const hint = terminal.interactive ? '' : ` ${TRUST_HINT}`
   if (!request.quiet || terminal.interactive)
     noteWrapped(terminal, `${untrustedReason(file, changes)}; it is not used here.${hint}`)
@@ -80,14 +83,23 @@ async function readTrust(
   const { findTrustChanges, trustRecordPath } = await import('../../formats/folder-trust.ts')
   const { hashProjectFiles } = await import('../../formats/project-trust.ts')
   const files = await hashProjectFiles(folder, config)
-  // Fails closed: a configuration that cannot be hashed, such as a folder of that name, is not one that the operator has read.
-  if (config && files[basename(config.path)] === undefined)
-    return {
-      files,
-      changes: { wasTrusted: false, trusted: {}, added: [basename(config.path)], changed: [], removed: [] },
-    }
-  if (Object.keys(files).length === 0) return { files, changes: undefined }
-  return { files, changes: await findTrustChanges(trustRecordPath(), folder, files) }
+  // Fails closed: a configuration that cannot be hashed, such as a folder of that name, differs from each that the operator has read.
+  const compared = config ? { [basename(config.path)]: '', ...files } : files
+  if (Object.keys(compared).length === 0) return { files, changes: undefined }
+  return { files, changes: await findTrustChanges(trustRecordPath(), folder, compared) }
+}
+
+async function trustRecord(): Promise<string> {
+  return (await import('../../formats/folder-trust.ts')).trustRecordPath()
+}
+
+/** Fails closed: what the record trusted, and so which rules would be left out, is not known. Recording an answer would replace it. */
+function checkTrustRecord({ recordProblem }: TrustChanges, record: string): void {
+  if (recordProblem === undefined) return
+  throw new TroupeError('invalid_input', `the record of trusted projects ${record} is not used: ${recordProblem}`, {
+    hint: `if it is yours and has what you trusted, run chmod 600 on it; otherwise delete it, so that each project asks again. Nothing was executed; --trust-project uses this project for one command.`,
+    responsible: 'operator',
+  })
 }
 
 /** The reason why the operator has to be asked about a configuration; `undefined` if it is trusted. */
@@ -108,16 +120,25 @@ export async function isAgentFolderTrusted(
   if (!changes) return true
   // The operator was asked about the configuration together with the agent files, and said no.
   if (config && config.path !== usedConfig?.path) return false
-  return ask && terminal.interactive && askUntilSettled(terminal, folder, config)
+  if (!ask) return false
+  checkTrustRecord(changes, await trustRecord())
+  return terminal.interactive && askUntilSettled(terminal, { folder, config, stops: false })
+}
+
+interface TrustSubject {
+  folder: string
+  config: ConfigFile | undefined
+  /** After a no, nothing is executed. */
+  stops: boolean
 }
 
 /** Prevents TOCTOU: files that changed while the question was open are asked about again. */
-async function askUntilSettled(terminal: Terminal, folder: string, config: ConfigFile | undefined): Promise<boolean> {
+async function askUntilSettled(terminal: Terminal, { folder, config, stops }: TrustSubject): Promise<boolean> {
   const { askForTrust } = await import('./trust-question.ts')
   const foreignStore = await findForeignStore(folder)
   for (let shown = await readTrust(folder, config); shown.changes; ) {
-    if (!(await askForTrust(terminal, { folder, files: shown.files, changes: shown.changes, foreignStore })))
-      return false
+    const { files, changes } = shown
+    if (!(await askForTrust(terminal, { folder, files, changes, foreignStore, stops }))) return false
     const now = await readTrust(folder, config)
     if (isDeepStrictEqual(now.files, shown.files)) {
       await recordProjectTrust(terminal, folder, shown.files)
@@ -148,8 +169,11 @@ export async function recordProjectTrust(terminal: Terminal, folder: string, fil
 
 const TRUST_HINT = 'Read it, then run the command on a terminal, which asks; or pass --trust-project.'
 
-function untrustedReason(file: ConfigFile, { wasTrusted, added, changed, removed }: TrustChanges): string {
+function untrustedReason(file: ConfigFile, changes: TrustChanges): string {
+  const { wasTrusted, added, changed, removed, recordProblem } = changes
   const path = relative(process.cwd(), file.path)
+  if (recordProblem !== undefined)
+    return `${path} is not trusted: the record of trusted projects is not used, because ${recordProblem}`
   if (!wasTrusted) return `${path} is not trusted`
   return `${path} is no longer trusted: changed since are ${[...changed, ...added, ...removed].join(', ')}`
 }

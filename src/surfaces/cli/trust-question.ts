@@ -10,6 +10,8 @@ export interface TrustQuestion {
   changes: TrustChanges
   /** A store in the folder that this installation has not created. */
   foreignStore?: string | undefined
+  /** After a no, nothing is executed. */
+  stops: boolean
 }
 
 /** Asks on the terminal whether the files of a folder may be used. Changed ones are shown as a diff to what was trusted. */
@@ -25,6 +27,12 @@ export async function askForTrust(terminal: Terminal, question: TrustQuestion): 
   noteWrapped(
     terminal,
     'A configuration can run code on this machine, start servers and allow tool calls without asking; an agent file instructs agents, gives them tools and can replace a built-in agent.',
+  )
+  noteWrapped(
+    terminal,
+    question.stops
+      ? 'No: nothing is executed.'
+      : 'No: go on without these files, also without the limits, hooks and deny rules in them.',
   )
   return confirm('Trust it? [y/N] ')
 }
