@@ -192,6 +192,23 @@ test('FT2 FT6 deny rules of a trusted project are not lost by a no when its reco
   expect([clone.model.requests.length, clone.has('ran')]).toEqual([before, false])
 }, 60_000)
 
+test('FT16 in a subfolder with agents of its own, a no is about the whole project: asked once, and the store stays that of the project', async () => {
+  const clone = await createClone()
+  await clone.write('sub/.claude/agents/default.md', AGENT)
+  const terminal = await openTerminal(clone, clone.env, 120)
+  await typeLine(terminal, `clear; cd sub; ../troupe ${RUN.map((word) => `'${word}'`).join(' ')}; echo exit $?`)
+  await terminal.waitFor(QUESTION)
+  await typeLine(terminal, 'n')
+  const refused = (await terminal.waitFor(/exit \d|sub has configuration or agent files/)).join('\n')
+  expect(refused).toContain('exit 3')
+  expect(refused).toMatch(/the agent files of .* are not trusted/)
+  expect(refused.replaceAll(/\s+/g, ' '), 'was on a terminal').not.toContain('run the command on a terminal')
+  expect(clone.model.requests.join()).not.toMatch(TRACES)
+  expect(clone.has('sub/.troupe')).toBe(false)
+  const listed = await clone.command('runs', '--json')
+  expect(listed.out).toContain('Say hello.')
+}, 60_000)
+
 test('FT16 in CI, without a terminal, nothing of a clone is used; control: with --trust-project', async () => {
   const clone = await createClone()
   const refused = await clone.command(...RUN)

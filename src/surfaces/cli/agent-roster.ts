@@ -10,9 +10,9 @@ export function agentsFolder({ options }: Cli): string | undefined {
   return options.agents || process.env.TROUPE_AGENTS || undefined
 }
 
-/** The folder of the configuration file, or the current one. */
-export function projectFolder({ config }: Cli): string {
-  return config?.folder ?? process.cwd()
+/** The folder of the configuration file, used or not, or the current one: the store stays where it is, whatever the operator answers. */
+export function projectFolder({ config, refusedFolder }: Cli): string {
+  return refusedFolder ?? config?.folder ?? process.cwd()
 }
 
 /** Agents of the project, trusted or not, and of the user, or of the folder given with `--agents`; without the built-in ones. */
@@ -43,9 +43,12 @@ async function isProjectTrusted(cli: Cli): Promise<boolean> {
   const { terminal, options, executes = false } = cli
   if (options.trustProject) return true
   const { isAgentFolderTrusted } = await import('./project-config.ts')
-  if (await isAgentFolderTrusted(terminal, projectFolder(cli), { ask: executes, usedConfig: cli.config })) return true
+  // The question about the configuration was about the agent files, too.
+  const isRefused = cli.refusedFolder !== undefined
+  if (!isRefused && (await isAgentFolderTrusted(terminal, projectFolder(cli), executes))) return true
   if (!executes || options.quiet) return false
-  const text = `the agent files of ${projectFolder(cli)} are not trusted, and not used. ${AGENT_TRUST_HINT}`
+  const hint = terminal.interactive ? '' : ` ${AGENT_TRUST_HINT}`
+  const text = `the agent files of ${projectFolder(cli)} are not trusted, and not used.${hint}`
   for (const line of wrapText(text, terminal.err.width, 0)) terminal.note(line)
   return false
 }

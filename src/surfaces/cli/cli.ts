@@ -37,6 +37,8 @@ export interface Cli<Own extends object = object> {
   options: CommonOptions & Own
   /** The configuration of the project and the user; `undefined` without one. */
   config?: LoadedConfig | undefined
+  /** The folder of the project's configuration, if that is not trusted and so not used. */
+  refusedFolder?: string | undefined
   /** The command executes runs. */
   executes?: boolean
   /** The files that the run is configured by, such as a team file: its own agents must not write them. */
@@ -45,12 +47,13 @@ export interface Cli<Own extends object = object> {
   usesProjectAgents?: boolean
 }
 
-export interface ProgramContext {
+/** The configuration that a command uses. */
+export type CommandConfig = Pick<Cli, 'config' | 'refusedFolder'>
+
+export interface ProgramContext extends CommandConfig {
   terminal: Terminal
   /** Exit code of the process, set by the command. */
   code: number
-  /** The configuration, once a command has needed it. */
-  config?: LoadedConfig | undefined
 }
 
 /** Prints a value as one line of JSON on stdout. */

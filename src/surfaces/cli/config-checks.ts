@@ -1,14 +1,11 @@
 import { relative } from 'node:path'
 import { toTroupeError } from '../../errors.ts'
-import type { LoadedConfig } from '../../index.ts'
 import { errorSummary } from '../../views/error-summary.ts'
-import type { Cli } from './cli.ts'
+import type { Cli, CommandConfig } from './cli.ts'
 import { findConfigFiles, findUntrustedReason, loadCommandConfig } from './project-config.ts'
 import type { DoctorCheck } from './render/doctor-checks.ts'
 
-export interface ConfigReport {
-  /** `undefined` if there is none that can be used. */
-  config: LoadedConfig | undefined
+export interface ConfigReport extends CommandConfig {
   checks: DoctorCheck[]
 }
 
@@ -17,10 +14,10 @@ export async function checkConfigFiles({ terminal, options }: Cli): Promise<Conf
   const trustProject = options.trustProject === true
   try {
     const { userFile, projectFile } = await findConfigFiles()
-    const config = await loadCommandConfig(terminal, { use: 'doctor', trustProject, quiet: true })
+    const loaded = await loadCommandConfig(terminal, { use: 'doctor', trustProject, quiet: true })
     const reason = projectFile && !trustProject ? await findUntrustedReason(projectFile) : undefined
     return {
-      config,
+      ...loaded,
       checks: [
         projectCheck(projectFile?.path, { reason, trustProject }),
         ...(userFile ? [configCheck('ok', `${userFile.path}, of the user`)] : []),
@@ -28,7 +25,7 @@ export async function checkConfigFiles({ terminal, options }: Cli): Promise<Conf
     }
   } catch (thrown) {
     const error = toTroupeError(thrown)
-    return { config: undefined, checks: [configCheck('error', errorSummary(error), error.hint)] }
+    return { checks: [configCheck('error', errorSummary(error), error.hint)] }
   }
 }
 

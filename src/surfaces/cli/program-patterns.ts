@@ -72,21 +72,21 @@ async function startPattern(
   command: Command,
   { pattern, flags, context }: { pattern: Pattern; flags: PatternFlags; context: ProgramContext },
 ): Promise<number> {
-  const { terminal, config } = context
+  const { terminal, config, refusedFolder } = context
   const options = command.optsWithGlobals<BuildOptions & Cli<{ input?: string; continue?: string | true }>['options']>()
   setProgramName([terminal.out, terminal.err], options)
   if (pattern.name === BUILD_PATTERN && options.cleanUp) {
     const { cleanUpCommand } = await import('./commands/clean-up-command.ts')
     applyBuildOptions(options, {}, false)
-    return cleanUpCommand({ terminal, config, options })
+    return cleanUpCommand({ terminal, config, refusedFolder, options })
   }
+  const cli = { terminal, options, config, refusedFolder, executes: true }
   if (options.input === undefined && pattern.name !== TEAM_PATTERN) requireInputFile(command, pattern, flags)
-  if (options.detach)
-    return (await import('./commands/detach-command.ts')).detachCommand({ terminal, options, config, executes: true })
+  if (options.detach) return (await import('./commands/detach-command.ts')).detachCommand(cli)
   const { runPatternCommand } = await import('./commands/run-command.ts')
   const given = withInstruction(options, flags, await flags.parsedInput())
   const input = pattern.name === BUILD_PATTERN ? applyBuildOptions(options, given, terminal.interactive) : given
-  return runPatternCommand({ terminal, options, config, executes: true }, pattern.name, input)
+  return runPatternCommand(cli, pattern.name, input)
 }
 
 /**

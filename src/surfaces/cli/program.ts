@@ -1,6 +1,6 @@
 import type { Argument } from 'commander'
 import { Command, CommanderError, Help, Option } from 'commander'
-import type { Cli, CommonOptions, ProgramContext } from './cli.ts'
+import type { Cli, CommandConfig, CommonOptions, ProgramContext } from './cli.ts'
 import { expandBuildCommand } from './commands/build-command.ts'
 import { inertTerminal } from './inert-output.ts'
 import { commandName, requireKnownCommand } from './known-command.ts'
@@ -75,11 +75,12 @@ async function preparePatternCommands(
   const { normalizeFlags } = await import('./pattern-flags.ts')
   const { loadCommandConfig } = await import('./project-config.ts')
   const isHelp = argv.includes('--help') || argv.includes('-h')
-  context.config = await loadCommandConfig(context.terminal, {
+  const loaded = await loadCommandConfig(context.terminal, {
     use: isHelp ? 'help' : 'execute',
     trustProject: argv.includes('--trust-project'),
     quiet: true,
   })
+  Object.assign(context, loaded)
   for (const command of program.commands) if (command.name() === 'run') await addPatternCommands(command, context)
   return normalizeFlags(argv)
 }
@@ -332,8 +333,8 @@ function createAddCommand(context: ProgramContext): AddCommand {
       const options: CommonOptions = command.optsWithGlobals()
       setProgramName([terminal.out, terminal.err], options)
       const executes = isExecuting(command.name(), options)
-      const config = await loadConfigFor(command, terminal, { ...options, executes })
-      context.code = await handler({ terminal, options, config, executes }, command.args)
+      const loaded = await loadConfigFor(command, terminal, { ...options, executes })
+      context.code = await handler({ terminal, options, ...loaded, executes }, command.args)
     })
   }
 }
@@ -359,9 +360,13 @@ function isExecuting(name: string, options: CommonOptions & { wait?: boolean; ex
   return EXECUTING.has(name) && options.wait !== false && options.execute !== false
 }
 
-async function loadConfigFor(command: Command, terminal: Terminal, options: CommonOptions & { executes: boolean }) {
+async function loadConfigFor(
+  command: Command,
+  terminal: Terminal,
+  options: CommonOptions & { executes: boolean },
+): Promise<CommandConfig> {
   const name = command.name()
-  if (UNCONFIGURED.has(name)) return undefined
+  if (UNCONFIGURED.has(name)) return {}
   const { loadCommandConfig } = await import('./project-config.ts')
   return loadCommandConfig(terminal, {
     use: options.executes ? 'execute' : 'read',

@@ -5,7 +5,7 @@ import { TroupeError } from '../../errors.ts'
 import type { ConfigFile } from '../../formats/config-file.ts'
 import type { FileHashes, TrustChanges } from '../../formats/folder-trust.ts'
 import { userConfigFolder } from '../../formats/user-home.ts'
-import type { LoadedConfig } from '../../index.ts'
+import type { CommandConfig } from './cli.ts'
 import type { Terminal } from './terminal.ts'
 import { noteWrapped } from './terminal.ts'
 
@@ -27,14 +27,15 @@ export interface ConfigRequest {
 }
 
 /** The configuration of the current folder. Asks on a terminal if the project is not trusted with its content. */
-export async function loadCommandConfig(terminal: Terminal, request: ConfigRequest): Promise<LoadedConfig | undefined> {
+export async function loadCommandConfig(terminal: Terminal, request: ConfigRequest): Promise<CommandConfig> {
   const { userFile, projectFile: found } = await findConfigFiles()
   const projectFile = found && (await isUsable(terminal, found, request)) ? found : undefined
-  if (!userFile && !projectFile) return undefined
+  const refusedFolder = projectFile ? undefined : found?.folder
+  if (!userFile && !projectFile) return { refusedFolder }
   const { loadConfig } = await import('../../index.ts')
   // The paths of the user's file start at its folder, but the project is where the command runs.
-  const user = userFile && { ...(await loadConfig(userFile.path)), folder: process.cwd() }
-  if (!projectFile) return user
+  const user = userFile && { ...(await loadConfig(userFile.path)), folder: refusedFolder ?? process.cwd() }
+  if (!projectFile) return { config: user, refusedFolder }
   const loaded = await loadConfig(projectFile.path, user)
   if (!request.trustProject) {
     const { checkTrustedAgents } = await import('../../formats/config-trust.ts')
@@ -44,7 +45,7 @@ export async function loadCommandConfig(terminal: Terminal, request: ConfigReque
       loaded.options.agents?.filter((agent) => !ofUser.includes(agent)),
     )
   }
-  return loaded
+  return { config: loaded }
 }
 
 /** The configuration files of the user and of the current folder, trusted or not. */
@@ -109,17 +110,11 @@ export async function findUntrustedReason(file: ConfigFile): Promise<string | un
 }
 
 /** True if the agent files of a project may be used. On a terminal, `ask` asks the operator. */
-export async function isAgentFolderTrusted(
-  terminal: Terminal,
-  folder: string,
-  { ask, usedConfig }: { ask: boolean; usedConfig: LoadedConfig | undefined },
-): Promise<boolean> {
+export async function isAgentFolderTrusted(terminal: Terminal, folder: string, ask: boolean): Promise<boolean> {
   const { configFileIn, PROJECT_CONFIG } = await import('../../formats/config-file.ts')
   const config = await configFileIn(folder, PROJECT_CONFIG)
   const { changes } = await readTrust(folder, config)
   if (!changes) return true
-  // The operator was asked about the configuration together with the agent files, and said no.
-  if (config && config.path !== usedConfig?.path) return false
   if (!ask) return false
   checkTrustRecord(changes, await trustRecord())
   return terminal.interactive && askUntilSettled(terminal, { folder, config, stops: false })

@@ -18,8 +18,8 @@ import { doctorCheckLines } from '../render/doctor-checks.ts'
 
 /** Checks the environment; with `--run` also verifies the journal of that run. */
 export async function doctorCommand(command: Cli<{ run?: string; call?: true | string[] }>): Promise<number> {
-  const { config, checks: configChecks } = await checkConfigFiles(command)
-  const cli = { ...command, config }
+  const { checks: configChecks, ...loaded } = await checkConfigFiles(command)
+  const cli = { ...command, ...loaded }
   const models = await detectConfiguredModels(cli)
   const calls = await runModelTests(cli, models)
   const checks: DoctorCheck[] = [nodeCheck(), ...configChecks, ...modelChecks(models), ...calls.map(modelTestCheck)]
