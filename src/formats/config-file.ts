@@ -151,7 +151,8 @@ function unreadableError(path: string, reason: string): TroupeError {
   })
 }
 
-async function gitRoot(from: string): Promise<string | undefined> {
+/** The nearest folder from here upwards that is a git repository. */
+export async function gitRoot(from: string): Promise<string | undefined> {
   for (let folder = from; ; folder = dirname(folder)) {
     if ((await fileSize(join(folder, '.git'))) !== undefined) return folder
     if (dirname(folder) === folder) return undefined

@@ -19,11 +19,13 @@ export async function sandboxReport(needs: { network: boolean }): Promise<Sandbo
   return describeSandbox(needs)
 }
 
-/** A program of this machine, and the `PATH` for what it starts itself; never one of the working folder or of packages (PATH hijacking). */
+/** A program of this machine, and the `PATH` for what it starts itself; never one of the working folder, its repository or packages (PATH hijacking). */
 export async function findHostProgram(name: string): Promise<{ program: string; path: string } | undefined> {
   const { hostProgramPath } = await import('../tools/sandbox/trusted-path.ts')
   const { findProgram } = await import('../tools/search/ripgrep.ts')
-  const path = hostProgramPath([process.cwd()])
+  const { gitRoot } = await import('../formats/config-file.ts')
+  const folder = process.cwd()
+  const path = hostProgramPath([folder, (await gitRoot(folder)) ?? folder])
   const program = findProgram(name, path)
   return program === undefined ? undefined : { program, path }
 }

@@ -58,6 +58,10 @@ test('SB39 `serve --open` executes no `xdg-open` of the repository; control: tha
     await openBrowser('http://127.0.0.1:1/#token=x')
     expect(existsSync(marker), path).toBe(false)
   }
+  mkdirSync(join(folder, 'repository/.git'))
+  vi.spyOn(process, 'cwd').mockReturnValue(join(folder, 'repository/sub'))
+  await openBrowser('http://127.0.0.1:1/#token=x')
+  expect(existsSync(marker), 'in a subfolder').toBe(false)
   plantPrograms('elsewhere')
   expect(await openBrowser('http://127.0.0.1:1/#token=x')).toBe(true)
   expect(existsSync(marker)).toBe(true)
