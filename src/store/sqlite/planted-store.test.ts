@@ -131,7 +131,7 @@ test('ST84 a rollback journal that was put beside a store is not applied; the er
   const journal = toRollbackJournal(readFileSync(theirs))
   writeFileSync(`${path}-journal`, journal)
   const error = await expectRejection(openSqlite(path), 'store_corrupt', /troupe\.db-journal/)
-  expect(error.hint).toMatch(/came with a repository.*remove/)
+  expect(error.hint).toMatch(/came with a repository.*remove it; if a program was killed.*keep it/)
   expect(readFileSync(path).equals(own)).toBe(true)
   rmSync(`${path}-journal`)
   const opened = await openSqlite(path)

@@ -56,13 +56,16 @@ export function corruptError(path: string, problem: string, cause?: unknown): Tr
   })
 }
 
-/** SQLite would copy the pages of such a journal into the file. Troupe writes with a log of its own, and leaves none. */
+/**
+ * SQLite would copy the pages of such a journal into the file. Troupe writes with a write-ahead log; only on a file system without shared memory
+ * a killed process leaves a journal, without which the file may be damaged.
+ */
 function rollbackJournalError(path: string, cause: unknown): TroupeError {
   return new TroupeError(
     'store_corrupt',
     `beside ${path} lies ${path}-journal, which would change it when it is opened`,
     {
-      hint: 'nothing was changed; if the journal came with a repository or an archive, remove it; if another program was interrupted while it wrote to the store, restore a backup',
+      hint: 'nothing was changed; if the journal came with a repository or an archive, remove it; if a program was killed while it wrote to the store (Troupe uses a journal on network drives), keep it, since it undoes the incomplete write: copy both files, then sqlite3 applies it with "PRAGMA integrity_check"',
       cause,
     },
   )
