@@ -60,6 +60,78 @@ test.each([
   "unknown-program 'p\\wn x'",
   "tmux new-session 'p${x}wn'",
   "gdb -batch -ex 'shell p${x}wn'",
+  // Behind a wrapper with options.
+  "env -i PATH=/bin sed '1e p${x}wn' f",
+  "timeout -s 9 60 sed '1e p${x}wn' f",
+  "timeout --preserve-status 5 gdb -batch -ex 'shell p${x}wn'",
+  "nice -n 5 tar xf a --to-command='p${x}wn'",
+  "nice -n 5 vim -c ':!p${x}wn'",
+  "stdbuf -o0 sed '1e p${x}wn' f",
+  "sudo -n git -c alias.x='!p${x}wn' x",
+  "ionice -c3 sed '1e p${x}wn' f",
+  "setpriv -- sed '1e p${x}wn' f",
+  "runuser -u x -- sed '1e p${x}wn' f",
+  'uv run python -c \'import os; os.system("p" + "wn")\'',
+  'npx tsx -e \'import("child_process")\'',
+  "docker run image python -c 'import os'",
+  "printf 'p%sn' w | uv run bash",
+  "git archive --remote='ext::p${x}wn' HEAD",
+  // Where `sed` finds its script.
+  "sed --follow-symlinks '1e p${x}wn' f",
+  "sed -f /dev/null -e '1e p${x}wn' f",
+  "sed -f a.sed -e '1e p${x}wn' f",
+  "sed -ie1p '1e p${x}wn' f",
+  "sed -be'1e p${x}wn' f",
+  "sed -l 1p '1e p${x}wn' f",
+  "sed -- '1e p${x}wn' -e p",
+  "POSIXLY_CORRECT=1 sed '1e p${x}wn' -e p",
+  "sed -f - f <<'E'\n1e p${x}wn\nE",
+  "sed --file=/dev/stdin f <<'E'\n1e p${x}wn\nE",
+  "sed '/x/{p;e p${x}wn\n}' f",
+  // Abbreviated and combined options.
+  "make -sf- <<'E'\nall: ; p$${x}wn\nE",
+  "make --fil=- <<'E'\nall: ; p$${x}wn\nE",
+  "make --mak=- <<'E'\nall: ; p$${x}wn\nE",
+  "make -C . -rf /dev/stdin <<'E'\nall: ; p$${x}wn\nE",
+  "make -sE '$(shell p$${x}wn)'",
+  "make 'X!=p$${x}wn'",
+  "make X:='$(shell p$${x}wn)'",
+  "make CC='/bin/p?n' all",
+  "git rebase -ix 'p${x}wn' main",
+  "git clone -u 'p${x}wn' ./a d",
+  "git fetch 'ext::p${x}wn'",
+  "git config core.pager 'p${x}wn'",
+  "git -c core.pager='/bin/p?n' log",
+  "rsync --rs='p${x}wn' a b:c",
+  "sort --co='p${x}wn' f",
+  "man -H'p${x}wn' ls",
+  "go test -exec 'p${x}wn' ./...",
+  // Options and variables that are not visible.
+  "O='--to-command=p${x}wn'; tar xf a.tar $O",
+  'X=\'alias.z=!p${x}wn\'; git -c "$X" z',
+  "X='p${x}wn'; git -c core.pager=$X log",
+  "echo '--to-command=p${x}wn' | xargs tar xf a.tar",
+  "FOO='!p${x}wn' git --config-env=alias.z=FOO z",
+  "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.z GIT_CONFIG_VALUE_0='!p${x}wn' git z",
+  "GIT_SSH_COMMAND='p${x}wn' git fetch",
+  "GIT_EXTERNAL_DIFF='p${x}wn' git diff",
+  "export GIT_PAGER='p${x}wn'; git log",
+  "env GIT_PAGER='p${x}wn' git log",
+  "PAGER='p${x}wn' man ls",
+  "MAKEFLAGS='--eval=$(shell p$${x}wn)' make",
+  // Standard input.
+  "sqlite3 a.db <<'E'\n.shell p${x}wn\nE",
+  "psql <<'E'\n\\! p${x}wn\nE",
+  'sqlite3 a.db <<< "$x"',
+  // Shell texts of one word, and words that a shell joins.
+  "watch 'p${x}wn'",
+  "watch -n 1 'p{w,}n'",
+  "su -c 'p${x}wn'",
+  "script -c 'p${x}wn'",
+  "env -S 'p${x}wn'",
+  "parallel 'p${x}wn' ::: a",
+  "ssh host echo '$(p${x}wn)'",
+  "tmux ls -F '#(p${x}wn)'",
 ])('PM53 %j is not taken for free of `pwn`', (line) => {
   expect(matchDeniedCommand('pwn:*', line)).not.toBe('no')
 })
@@ -84,14 +156,48 @@ test.each([
   'rsync -a a/ b/',
   'sort -u a',
   'vim +12 a',
+  "sed '/x/a foo' f",
+  "sed -n '/a/{p;q}' f",
+  "sed 'y/abc/xyz/' f",
+  "sed -i '' 's_a_b_' f",
+  "sed --in-place=.bak -e 's/a/b/' -f more.sed f",
+  'find . | xargs sed -i s/a/b/',
+  'make CFLAGS="-O2 -g" all',
+  'make SHELLCHECK=1',
+  'make -j$(nproc)',
+  'nice -n 5 make -j4',
+  'git -C sub commit -m "Set a=b and c"',
+  'git merge -m "x=1 is set" b',
+  'git -c user.name="A B" commit -m x',
+  'git for-each-ref --format="%(refname) %(x)"',
+  'git clone --recurse-submodules u',
+  'git cherry-pick -x abc',
+  'git config user.name "A B"',
+  'GIT_PAGER=cat git log',
+  'GIT_EDITOR=true git rebase --continue',
+  'rg bash src',
+  'rg --pretty node',
+  'sort -z f',
+  'cp a /bin/sh',
+  'crontab -l',
+  'tmux ls',
+  "sqlite3 a.db 'select x.output from x'",
+  "sqlite3 a.db <<'E'\nselect 1;\nE",
+  'uv run python x.py',
+  'npx tsx src/a.ts',
+  "xargs -d '\\n' -I{} cp {} out",
+  'watch -n 1 ls',
 ])('PM53 control: %j is free of `pwn`', (line) => {
   expect(matchDeniedCommand('pwn:*', line)).toBe('no')
 })
 
 test('PM53 the arguments of such programs are read in bounded time', () => {
   for (const program of ['make', 'git', 'tar', 'npm', 'sed'])
-    for (const unit of ['=', 'a', ' -a', '\\/', 's/', '0~'])
+    for (const unit of ['=', 'a', ' -a', '\\/', 's/', '0~', '{ ', ' }'])
       expect(['maybe', 'no']).toContain(matchDeniedCommand('pwn:*', `${program} '${unit.repeat(100_000)}'`))
+  for (const unit of [' sh', ' awk -F', ' python -a', ' rebase', ' -e p', ' -u git'])
+    for (const program of ['unknown', 'git', 'sed', 'sudo -u'])
+      expect(['maybe', 'no']).toContain(matchDeniedCommand('pwn:*', `${program}${unit.repeat(2000)}`))
 })
 
 test.each([

@@ -7,11 +7,11 @@ import {
   parseDenyPattern,
   strongestMatch,
 } from './command-deny-pattern.ts'
-import { mayRunArguments } from './executing-arguments.ts'
+import { mayRunArguments, mayRunInput } from './executing-arguments.ts'
 import {
-  EXECUTED_VARIABLE,
   HARMLESS_PROGRAMS,
   INTERPRETER,
+  isExecutedAssignment,
   isHarmlessSubcommand,
   mayEvaluateArguments,
   runsCode,
@@ -68,10 +68,10 @@ function matchCommand(search: Search, { words, redirections, stdin }: ShellComma
   return strongestMatch([match, ...(input.length > 0 ? [matchStdin(search, words, input)] : [])])
 }
 
-/** A shell or interpreter runs its standard input. */
+/** A shell, an interpreter or a database client runs its standard input. */
 function matchStdin(search: Search, words: readonly ShellWord[], input: readonly ShellWord[]): RuleMatch {
   const names = words.map(commandBaseName)
-  if (names.some((name) => SHELLS.has(name) || INTERPRETER.test(name))) return 'maybe'
+  if (names.some((name) => SHELLS.has(name) || INTERPRETER.test(name) || mayRunInput(name, input))) return 'maybe'
   return HARMLESS_PROGRAMS.has(names[0] ?? '') ? 'no' : matchMention(search.pattern, input)
 }
 
@@ -81,7 +81,7 @@ function matchWords(search: Search, all: readonly ShellWord[], depth: number): R
   const program = all.findIndex(({ text }) => !ASSIGNMENT.test(text))
   const start = program === -1 ? all.length : program
   const assignments = all.slice(0, start)
-  const isExecuted = assignments.some(({ text }) => EXECUTED_VARIABLE.test(text))
+  const isExecuted = assignments.some(isExecutedAssignment)
   if (start === all.length) return isExecuted ? 'maybe' : 'no'
   // Some programs run the command in an environment variable, such as GIT_SSH_COMMAND.
   const assignmentMatch = isExecuted ? 'maybe' : matchMention(search.pattern, assignments)
@@ -103,7 +103,13 @@ function matchProgram(search: Search, words: readonly ShellWord[], depth: number
   if (INTERPRETER.test(program)) return runsCode(program, rest) ? 'maybe' : matchMention(search.pattern, rest)
   if (mayEvaluateArguments(program, rest)) return 'maybe'
   if (HARMLESS_PROGRAMS.has(program) || isHarmlessSubcommand(words)) return 'no'
-  return mayRunArguments(program, rest) ? 'maybe' : matchMention(search.pattern, rest)
+  return mayRunText(search, program, rest) ? 'maybe' : matchMention(search.pattern, rest)
+}
+
+function mayRunText({ work }: Search, program: string, args: readonly ShellWord[]): boolean {
+  if (work.left < 0) return true
+  for (const { text } of args) work.left -= text.length
+  return mayRunArguments(program, args)
 }
 
 /** A nested shell (`eval`, `sh -c`): code given as an argument is parsed; any other code is unknown. */
@@ -125,6 +131,11 @@ const RUN_OPTION: Readonly<Record<string, RegExp>> = {
 /** Wrappers that take an operand (host, lock file, user, mask) before the command. */
 const WRAPPERS_WITH_OPERAND = new Set('flock ssh chroot taskset chrt su nsenter script'.split(' '))
 
+/** Wrappers that give their words, joined by blanks, to a shell. */
+const JOINING_WRAPPERS = new Set('watch ssh parallel'.split(' '))
+/** A word that a shell would split or expand; `{}` is a placeholder. */
+const SHELL_TEXT = /[\s$`*?[\\]|\{(?!\})/
+
 /** A wrapper runs its first word that is not an option, an option's value, a number or an assignment. */
 function matchWrappedCommand(search: Search, words: readonly ShellWord[], depth: number): RuleMatch {
   const wrapper = commandBaseName(words[0])
@@ -138,11 +149,12 @@ function matchWrappedCommand(search: Search, words: readonly ShellWord[], depth:
     const word = words[index] ?? UNKNOWN_WORD
     if (index > MAX_WORDS || search.work.left < 0) return strongestMatch([...matches, 'maybe'])
     if (word.opaque || (wrapper === 'xargs' && /^\W+$/.test(word.text))) matches.push('maybe')
-    if (/\s/.test(word.text) && !word.opaque) matches.push(matchExecutedText(search, word.text, depth))
+    if (SHELL_TEXT.test(word.text) && !word.opaque) matches.push(matchExecutedText(search, word.text, depth))
     if (word.text.startsWith('-') || ASSIGNMENT.test(word.text)) matches.push(matchOptionValue(search, word, depth))
     if (word.opaque || word.text.startsWith('-')) mayBeValue = wrapper !== 'xargs' || !/^-[A-Za-z]./.test(word.text)
     else if (!ASSIGNMENT.test(word.text) && !/^[\d.]+[smhd]?$/.test(word.text)) {
       matches.push(matchExecutedWords(search, executed.slice(index), { depth, isCommand: !mayBeValue }))
+      if (JOINING_WRAPPERS.has(wrapper)) matches.push(matchJoinedWords(search, words.slice(index), depth))
       if (!mayBeValue) break
       mayBeValue = false
     }
@@ -150,8 +162,13 @@ function matchWrappedCommand(search: Search, words: readonly ShellWord[], depth:
   return wrapper === 'parallel' && matches.length === 0 ? 'maybe' : strongestMatch(matches)
 }
 
+function matchJoinedWords(search: Search, words: readonly ShellWord[], depth: number): RuleMatch {
+  return matchLine(search, words.map(({ text }) => text).join(' '), depth + 1)
+}
+
 /** `env -Srm`, `ssh -o ProxyCommand=rm` and `env PAGER=rm git log` run the value of an option or a variable. */
 function matchOptionValue(search: Search, { text, opaque }: ShellWord, depth: number): RuleMatch {
+  if (isExecutedAssignment({ text, opaque })) return 'maybe'
   const value = /^-[^-]/.test(text) ? text.slice(2) : text.slice(text.indexOf('=') + 1)
   if (!opaque && /^-S|^--s[a-z-]*=/.test(text)) return matchLine(search, value, depth + 1)
   return matchMention(search.pattern, [
@@ -190,8 +207,9 @@ function matchExecutedWords(
   { depth, isCommand }: { depth: number; isCommand: boolean },
 ): RuleMatch {
   const name = commandBaseName(words[0])
-  const runsMore = SHELLS.has(name) || INTERPRETER.test(name) || WRAPPERS.has(name) || name === 'eval'
-  return isCommand || runsMore ? matchWords(search, words, depth + 1) : matchDenyPattern(search.pattern, words)
+  const isRunner = SHELLS.has(name) || INTERPRETER.test(name) || WRAPPERS.has(name) || name === 'eval'
+  const runsMore = isCommand || isRunner || mayRunText(search, name, words.slice(1))
+  return runsMore ? matchWords(search, words, depth + 1) : matchDenyPattern(search.pattern, words)
 }
 
 /** A quoted argument with blanks may be a shell line, and so may the option value in it. */

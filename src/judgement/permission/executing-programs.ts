@@ -10,10 +10,12 @@ export const SHELLS = new Set('sh bash dash zsh ksh ash fish rbash'.split(' '))
 export const WRAPPERS = new Set(
   (
     'sudo doas su env nice ionice chrt taskset time timeout command builtin exec nohup setsid stdbuf xargs parallel find ' +
-    'fd busybox toybox unshare nsenter chroot flock watch script strace ltrace entr ssh'
+    'fd busybox toybox unshare nsenter chroot flock watch script strace ltrace entr ssh gtimeout setpriv runuser numactl ' +
+    'unbuffer chronic proot hyperfine'
   ).split(' '),
 )
-export const INTERPRETER = /^(python|perl|ruby|node|nodejs|deno|bun|php|lua|tclsh|osascript|awk|gawk|mawk|nawk)[\d.]*$/
+export const INTERPRETER =
+  /^(python|ipython|pypy|perl|ruby|node|nodejs|tsx|ts-node|deno|bun|php|lua|luajit|tclsh|osascript|awk|gawk|mawk|nawk)[\d.]*$/
 const CODE_OPTION = /^-(?!W)[A-Za-z]*[ceEpr]|^--(eval|print|execute|import|require|loader)|^-$/
 const INFO_OPTION = /^(--version|-[vVh]|--help|--test)$/
 /** Programs that never run another program, whatever their arguments. */
@@ -23,7 +25,16 @@ export const HARMLESS_PROGRAMS = new Set(
 /** Builtins that redefine command names, run a file in the current shell, or evaluate arithmetic or completion code. */
 export const SOURCING_PROGRAMS = new Set('source . alias hash enable let compgen'.split(' '))
 /** Variables whose value the shell expands or runs: the prompt of `set -x`, and files that a shell reads first. */
-export const EXECUTED_VARIABLE = /^(PS4|PROMPT_COMMAND|(BASH_)?ENV)\+?=/
+const EXECUTED_VARIABLE = /^(PS4|PROMPT_COMMAND|(BASH_)?ENV|GIT_CONFIG_(COUNT|PARAMETERS|KEY_\d+|VALUE_\d+))\+?=/
+/** Variables whose value is a command or options of one. A command without expansions is found like any other argument. */
+const COMMAND_VARIABLE =
+  /^(GIT_(SSH|EXTERNAL_DIFF|PROXY)\w*|\w*(PAGER|EDITOR|VISUAL|BROWSER|ASKPASS|_RSH|LESSOPEN|LESSCLOSE|FLAGS|OPTIONS)|CC|CXX|LD)\+?=/
+
+/** Whether some program may run the value of this assignment, in which a shell would expand something. */
+export function isExecutedAssignment({ text, opaque }: ShellWord): boolean {
+  if (EXECUTED_VARIABLE.test(text)) return true
+  return COMMAND_VARIABLE.test(text) && (opaque || /[$`*?[{~]/.test(text))
+}
 
 /** Options with which a builtin evaluates its arguments: as names, as arithmetic, or as a callback. */
 const EVALUATING_OPTIONS: Readonly<Record<string, RegExp>> = {
@@ -43,7 +54,7 @@ const NAMING_BUILTINS = new Set(
 export function mayEvaluateArguments(program: string, args: readonly ShellWord[]): boolean {
   const option = Object.hasOwn(EVALUATING_OPTIONS, program) ? EVALUATING_OPTIONS[program] : undefined
   if (option !== undefined && args.some(({ text }) => option.test(text))) return true
-  return NAMING_BUILTINS.has(program) && args.some(({ text }) => EXECUTED_VARIABLE.test(text) || /\[./.test(text))
+  return NAMING_BUILTINS.has(program) && args.some((word) => isExecutedAssignment(word) || /\[./.test(word.text))
 }
 
 /** A script file is not inspected, whichever program runs it. */
@@ -58,7 +69,9 @@ export function runsCode(program: string, args: readonly ShellWord[]): boolean {
   const file = args.findIndex(({ text }) => !text.startsWith('-'))
   const options = file === -1 ? args : args.slice(0, file)
   if (file === -1) return !options.some(({ text }) => INFO_OPTION.test(text))
-  return options.some(({ text }) => CODE_OPTION.test(text))
+  return (
+    options.some(({ text }) => CODE_OPTION.test(text)) || (/^(deno|bun)/.test(program) && args[file]?.text === 'eval')
+  )
 }
 
 /** Subcommands that never run their arguments: `git commit -m 'drop rm'` is not a call of `rm`. */
@@ -75,12 +88,28 @@ const HARMLESS_SUBCOMMANDS: Readonly<Record<string, ReadonlySet<string>>> = {
 }
 const EXECUTING_OPTION = /^(-x|-O|--ext|--exec|--open|--upload|--receive|--config)/
 
-/** The subcommand has to follow the program directly, without an option that runs something. */
-export function isHarmlessSubcommand([program, sub, ...rest]: readonly ShellWord[]): boolean {
-  if (!program || !sub || sub.opaque || !Object.hasOwn(HARMLESS_SUBCOMMANDS, program.text)) return false
-  return (
-    HARMLESS_SUBCOMMANDS[program.text]?.has(sub.text) === true && !rest.some(({ text }) => EXECUTING_OPTION.test(text))
-  )
+/** Options of git before the subcommand that run nothing. */
+const GIT_OPTION = /^(--no-pager|-P)$/
+const GIT_SETTING = /^(user|color)\.[\w.]+=/
+
+/** The subcommand has to follow the program directly or after harmless options, without an option that runs something. */
+export function isHarmlessSubcommand([program, ...args]: readonly ShellWord[]): boolean {
+  if (!program || !Object.hasOwn(HARMLESS_SUBCOMMANDS, program.text)) return false
+  const start = program.text === 'git' ? skipGitOptions(args) : 0
+  const sub = args[start]
+  if (!sub || sub.opaque || HARMLESS_SUBCOMMANDS[program.text]?.has(sub.text) !== true) return false
+  return !args.slice(start + 1).some(({ text }) => EXECUTING_OPTION.test(text))
+}
+
+function skipGitOptions(args: readonly ShellWord[]): number {
+  let index = 0
+  for (;;) {
+    const [option, value] = [args[index], args[index + 1]]
+    if (!option || option.opaque) return index
+    const takesValue = option.text === '-C' || (option.text === '-c' && GIT_SETTING.test(value?.text ?? ''))
+    if (!takesValue && !GIT_OPTION.test(option.text)) return index
+    index += takesValue ? 2 : 1
+  }
 }
 
 /** Whether an awk script may run other programs: by `system`, a pipe or `getline`, or because it is not visible. */
