@@ -274,7 +274,7 @@ export class RunAttempt {
 
   async #applyNew(execution: Execution, commands: readonly Command[]): Promise<void> {
     for (const command of commands) {
-      if (command.id <= this.#seenCommand || this.#isImportedAnswer(command)) continue
+      if (command.id <= this.#seenCommand) continue
       const gate = command.body.kind === 'answer' ? await this.#deps.store.gate(command.body.gate_id) : undefined
       if (this.#isDone) return
       await this.#applyCommand(execution, command, gate)
@@ -287,9 +287,12 @@ export class RunAttempt {
     return body.kind === 'answer' && this.#importedHead > 0 && id <= (this.#deps.ports.imported?.command ?? 0)
   }
 
-  async #applyCommand(execution: Execution, { id, body }: Command, gate: GateRow | undefined): Promise<void> {
+  async #applyCommand(execution: Execution, command: Command, gate: GateRow | undefined): Promise<void> {
+    const { id, body } = command
     if (body.kind === 'answer') {
-      if (gate) await execution.answerGate(gate, body.answer, body.by)
+      const { answer, by } = body
+      const imported = this.#isImportedAnswer(command) ? { imported: true as const } : undefined
+      if (gate) await execution.answerGate(gate, { answer, by, ...imported })
       return
     }
     if (body.kind === 'steer') {

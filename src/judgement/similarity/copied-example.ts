@@ -7,6 +7,8 @@
 const COMMON = new Set(
   'what to do one of at most the you your for who would need go and or with be in it is'.split(' '),
 )
+/** Words of the prompt around an example. */
+const FORM = new Set(['example', 'minor', 'moderate', 'critical'])
 /** Fewer words are a copy only if all of them are: "at most 15" may be an answer. */
 const MIN_WORDS = 4
 const MIN_SHARE = 3 / 4
@@ -16,6 +18,7 @@ export function isCopiedExample(text: string, examples: readonly string[]): bool
   // Longer texts say more than any example.
   if (text.length > 4 * Math.max(...examples.map(({ length }) => length))) return false
   const words = wordsFrom(text)
+  if (isOnlyExamples(words, examples)) return true
   return examples.some((example) => {
     const expected = wordsFrom(example)
     if (words.join(' ') === expected.join(' ')) return true
@@ -24,6 +27,16 @@ export function isCopiedExample(text: string, examples: readonly string[]): bool
     const isNear = words.length >= MIN_WORDS && shared.length >= MIN_SHARE * words.length
     return isNear && shared.some((word) => !COMMON.has(word) && !/^\d+$/.test(word))
   })
+}
+
+/** Whether nothing is left of a text without the examples in it but words of the form, such as "for example" and "minor". */
+function isOnlyExamples(words: readonly string[], examples: readonly string[]): boolean {
+  const whole = ` ${words.join(' ')} `
+  const rest = examples
+    .map((example) => wordsFrom(example))
+    .filter((expected) => expected.length >= MIN_WORDS)
+    .reduce((left, expected) => left.replaceAll(` ${expected.join(' ')} `, '  '), whole)
+  return rest !== whole && rest.split(' ').every((word) => word === '' || COMMON.has(word) || FORM.has(word))
 }
 
 /** Lower-case words without the ending -ing: "going" is "go". */

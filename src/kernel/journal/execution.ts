@@ -241,15 +241,19 @@ export class Execution {
   }
 
   /** Delivers a person's answer. Idempotent: an answer that the journal already holds changes nothing. */
-  async answerGate(gate: { key: string; gate_id: string }, answer: unknown, by: string): Promise<void> {
-    if (!this.journalIndex.outcome(this.journalIndex.currentKey(gate.key))) {
-      const event = this.journal.append('gate:answer', { key: gate.key, gate_id: gate.gate_id, answer, by })
+  async answerGate(
+    { key, gate_id }: Pick<GateAnswer, 'key' | 'gate_id'>,
+    { answer, by, imported }: Pick<GateAnswer, 'answer' | 'by' | 'imported'>,
+  ): Promise<void> {
+    if (!this.journalIndex.outcome(this.journalIndex.currentKey(key))) {
+      const answered = { key, gate_id, answer, by, ...(imported ? { imported } : undefined) }
+      const event = this.journal.append('gate:answer', answered)
       this.journalIndex.add(event)
       await this.journal.commit('full')
     }
-    const waiter = this.#waiting.get(gate.gate_id)
+    const waiter = this.#waiting.get(gate_id)
     if (!waiter) return
-    this.#waiting.delete(gate.gate_id)
+    this.#waiting.delete(gate_id)
     this.#pastWaits.push({ key: waiter.key, from: waiter.since, to: this.ports.world.monotonic() })
     waiter.resolve(answer)
   }

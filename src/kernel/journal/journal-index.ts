@@ -261,7 +261,8 @@ export class JournalIndex {
 
   /** True for an event that another installation recorded, and may have forged. */
   isImported(event: Event | undefined): boolean {
-    return event !== undefined && event.seq <= this.#importedHead
+    if (event === undefined) return false
+    return event.seq <= this.#importedHead || (isEvent(event, 'gate:answer') && event.data.imported === true)
   }
 
   #indexGrant(key: string, answered: EventOf<'gate:answer'>): void {

@@ -57,6 +57,8 @@ describe('answers that do not match the schema', () => {
     'what could be going wrong?',
     'you would need to know',
     'Exactly one of the choices.',
+    'what could go wrong is minor.',
+    'What could go wrong; what you would need to know',
   ])('CO109 %j is nearly the example, and no content', (copy) => {
     const fields = {
       response: copy,
