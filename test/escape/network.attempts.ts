@@ -49,7 +49,7 @@ export const networkAttempts: readonly Attempt[] = [
     run: ({ ports }) =>
       node(`const s = require("dgram").createSocket("udp4"); s.send("x", ${ports.udp}, "127.0.0.1", () => s.close())`),
     escaped: async (host) => {
-      await delay(50)
+      for (let wait = 0; wait < 10 && !hasConnection(host); wait++) await delay(50)
       return hasConnection(host)
     },
   },
@@ -74,8 +74,8 @@ export const networkAttempts: readonly Attempt[] = [
     run: {
       async call(host: HostFixture) {
         const script =
-          'const s = require("net").createServer((c) => c.end("x")).listen(0, "0.0.0.0", () => require("fs").writeFileSync("port", String(s.address().port)))'
-        const listener = host.call('Bash', { command: `timeout 1.5 node -e '${script}'` })
+          'const s = require("net").createServer((c) => c.end("x")).listen(0, "0.0.0.0", () => { require("fs").writeFileSync("port", String(s.address().port)); setTimeout(process.exit, 1000) })'
+        const listener = host.call('Bash', { command: `timeout 8 node -e '${script}'` })
         const reached = await isPortReachable(host)
         await listener
         return { success: reached, text: reached ? 'reached' : '' }
@@ -87,7 +87,7 @@ export const networkAttempts: readonly Attempt[] = [
 
 /** Whether the port that the command wrote to a file accepts connections. */
 async function isPortReachable({ workspace }: HostFixture): Promise<boolean> {
-  for (let attempt = 0; attempt < 25; attempt++) {
+  for (let attempt = 0; attempt < 120; attempt++) {
     await delay(50)
     const file = `${workspace}/port`
     const port = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0
