@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
@@ -73,10 +74,11 @@ export const networkAttempts: readonly Attempt[] = [
     title: 'a listener that the host can reach',
     run: {
       async call(host: HostFixture) {
-        const script =
-          'const s = require("net").createServer((c) => c.end("x")).listen(0, "0.0.0.0", () => { require("fs").writeFileSync("port", String(s.address().port)); setTimeout(process.exit, 1000) })'
+        // The same port may be that of another server of this machine.
+        const token = randomUUID()
+        const script = `const s = require("net").createServer((c) => c.end("${token}")).listen(0, "0.0.0.0", () => { require("fs").writeFileSync("port", String(s.address().port)); setTimeout(process.exit, 1000) })`
         const listener = host.call('Bash', { command: `timeout 8 node -e '${script}'` })
-        const reached = await isPortReachable(host)
+        const reached = await isPortReachable(host, token)
         await listener
         return { success: reached, text: reached ? 'reached' : '' }
       },
@@ -85,8 +87,8 @@ export const networkAttempts: readonly Attempt[] = [
   },
 ]
 
-/** Whether the port that the command wrote to a file accepts connections. */
-async function isPortReachable({ workspace }: HostFixture): Promise<boolean> {
+/** Whether the port that the command wrote to a file answers with the token. */
+async function isPortReachable({ workspace }: HostFixture, token: string): Promise<boolean> {
   for (let attempt = 0; attempt < 120; attempt++) {
     await delay(50)
     const file = `${workspace}/port`
@@ -94,7 +96,7 @@ async function isPortReachable({ workspace }: HostFixture): Promise<boolean> {
     if (port > 0) {
       return new Promise((resolve) => {
         const socket = connect(port, '127.0.0.1')
-        socket.once('data', () => resolve(true))
+        socket.once('data', (data) => resolve(String(data) === token))
         socket.once('error', () => resolve(false))
       })
     }
