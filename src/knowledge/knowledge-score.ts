@@ -5,7 +5,7 @@ const DAY_MS = 86_400_000
 const HALF_LIFE_DAYS = 90
 /** A good answer from long ago still counts for half. */
 const OLDEST_WEIGHT = 0.5
-/** Nobody has said whether the answer helped: it counts less than one of which somebody said that it was middling. */
+/** The weight of an answer that nobody rated: less than that of one that was rated as middling. */
 const UNRATED_WEIGHT = 0.5
 /** Ratings of 1 and 2 are no examples to follow. */
 const WEIGHT_BY_RATING: Readonly<Record<number, number>> = { 1: 0, 2: 0, 3: 0.6, 4: 0.9, 5: 1 }

@@ -42,7 +42,7 @@ export function recordModels(ports: CassettePorts, write: CassetteSink, options:
   }
 }
 
-/** What else the models can do is passed on: recording changes neither which models may be named nor which ones stand in. */
+/** Everything else that the models can do is passed on: recording changes neither which models may be named nor which ones stand in. */
 function recordedModels(recorder: CassetteRecorder, models: Models): Models {
   const withRoles = models.withRoles?.bind(models)
   return {

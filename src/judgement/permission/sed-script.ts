@@ -40,7 +40,7 @@ function readOption(text: string): SedOption {
   if (letter === 'e') return { kind: 'script', value }
   if (letter === 'f') return { kind: 'file', value }
   if (letter === 'l') return { kind: 'value', value }
-  // What follows `-i` is the suffix of the backup.
+  // The text after `-i` is the suffix of the backup.
   return { kind: letter === '' || letter === 'i' ? 'flag' : 'unknown', value: '' }
 }
 

@@ -120,7 +120,7 @@ export const consultTables = defineProjection<ConsultEvent | EventOf<'run:end'>>
 
 const UNFINISHED = ['pending', 'routed', 'in_progress', 'responded', 'escalated'] satisfies ConsultationStatus[]
 
-/** Nobody will answer the consultations of a cancelled run. Those of a failed run go on when it is resumed. */
+/** The consultations of a cancelled run have failed: nobody will answer them. Those of a failed run go on when it is resumed. */
 function endChanges({ at, data }: EventOf<'run:end'>): RowChange[] {
   if (data.status !== 'cancelled') return []
   const update: Row = { status: 'failed' satisfies ConsultationStatus, completed_at: at }

@@ -18,7 +18,7 @@ export interface RebuiltTeam {
   readonly input: Pick<TeamRunInput, 'message' | 'attachments'>
   readonly conversation: { messages: TeamMessage[] }
   readonly record: { handoffs: TeamEventOf<'team:handoff'>['data'][] }
-  /** Who has or had the turn, by round. */
+  /** The member that has or had the turn, by round. */
   readonly turns: Map<number, string>
   /** Parallel groups by round, with the messages of those who have answered. */
   readonly groups: Map<

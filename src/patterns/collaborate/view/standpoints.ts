@@ -5,7 +5,7 @@ import { formatCount, pluralize } from '../../../views/format-amount.ts'
 import type { AgreementView, ClusterView, ContributionView } from './agreement-view.ts'
 import { isAgreed, isCertainlyDifferent, shownShare, winningCluster } from './winning-position.ts'
 
-/* Who stands where: each position with the stated confidence of those who hold it, and how far earlier votes justify it. */
+/* The positions: each one with the stated confidence of those who hold it, and how far earlier votes justify it. */
 
 /** The plot of positions; none without votes. */
 export function standpointBlocks(agreement: AgreementView): PanelBlock[] {
