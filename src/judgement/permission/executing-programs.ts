@@ -1,3 +1,4 @@
+import { awkMayExecute } from './awk-program.ts'
 import type { ShellWord } from './shell-command.ts'
 
 /*
@@ -110,11 +111,4 @@ function skipGitOptions(args: readonly ShellWord[]): number {
     if (!takesValue && !GIT_OPTION.test(option.text)) return index
     index += takesValue ? 2 : 1
   }
-}
-
-/** Whether an awk script may run other programs: by `system`, a pipe or `getline`, or because it is not visible. */
-function awkMayExecute(args: readonly ShellWord[]): boolean {
-  const options = args.filter(({ text }) => text.startsWith('-'))
-  if (args.length === 0 || options.some(({ text }) => !/^-[Fv]/.test(text))) return true
-  return args.some(({ text, opaque }) => opaque || /system|getline|[|@]/.test(text))
 }

@@ -1,14 +1,14 @@
 /*
  * A seccomp filter in classic BPF. Blocks what namespaces do not isolate: vsock (sockets to the hypervisor), kernel keyrings,
  * bpf, perf, userfaultfd, io_uring (which creates sockets past a socket filter) and, with `unixSockets: false`, unix sockets. Also memory that
- * belongs to no process, so that no limit counts it: anonymous files (memfd), and large segments of System V shared memory. Small ones are needed by
- * PostgreSQL; their number is limited by the kernel.
+ * belongs to no process, so that no limit counts it: anonymous files (memfd), and System V message queues, large segments and large sets of semaphores.
+ * PostgreSQL needs small ones; the kernel limits their number.
  */
 
 interface Architecture {
   audit: number
   syscalls: Readonly<Record<'socket' | 'add_key' | 'request_key' | 'keyctl' | 'bpf' | 'perf' | 'userfaultfd', number>>
-  memory: Readonly<Record<'memfd' | 'shmget', number>>
+  memory: Readonly<Record<'memfd' | 'shmget' | 'semget' | 'msgget', number>>
   /** Syscall numbers from here on belong to another ABI (x32), which would bypass the checks by number. */
   otherAbiFrom?: number
 }
@@ -17,19 +17,21 @@ const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
   x64: {
     audit: 0xc000003e,
     syscalls: { socket: 41, add_key: 248, request_key: 249, keyctl: 250, bpf: 321, perf: 298, userfaultfd: 323 },
-    memory: { memfd: 319, shmget: 29 },
+    memory: { memfd: 319, shmget: 29, semget: 64, msgget: 68 },
     otherAbiFrom: 0x40000000,
   },
   arm64: {
     audit: 0xc00000b7,
     syscalls: { socket: 198, add_key: 217, request_key: 218, keyctl: 219, bpf: 280, perf: 241, userfaultfd: 282 },
-    memory: { memfd: 279, shmget: 194 },
+    memory: { memfd: 279, shmget: 194, semget: 190, msgget: 186 },
   },
 }
 
 const IO_URING = [425, 426, 427]
 const MEMFD_SECRET = 447
-const MAX_SEGMENT_BYTES = 65_536
+/** With 4096 segments, the usual limit of a kernel, 16 MB. */
+const MAX_SEGMENT_BYTES = 4096
+const MAX_SEMAPHORES = 32
 const AF_UNIX = 1
 const AF_VSOCK = 40
 
@@ -44,7 +46,7 @@ export function createSeccompFilter({ unixSockets }: { unixSockets: boolean }): 
   const architecture = ARCHITECTURES[process.arch]
   if (!architecture) return undefined
   const { socket, ...denied } = architecture.syscalls
-  const { memfd, shmget } = architecture.memory
+  const { memfd, shmget, semget, msgget } = architecture.memory
   const families = unixSockets ? [AF_VSOCK] : [AF_VSOCK, AF_UNIX]
   const program: Instruction[] = [
     load(4),
@@ -52,8 +54,9 @@ export function createSeccompFilter({ unixSockets }: { unixSockets: boolean }): 
     load(0),
     ...(architecture.otherAbiFrom === undefined ? [] : ifAtLeast(architecture.otherAbiFrom, KILL)),
     ...[...Object.values(denied), ...IO_URING].flatMap((syscall) => ifEqual(syscall, DENY)),
-    ...[memfd, MEMFD_SECRET].flatMap((syscall) => ifEqual(syscall, NOT_IMPLEMENTED)),
-    ...segmentLimit(shmget),
+    ...[memfd, MEMFD_SECRET, msgget].flatMap((syscall) => ifEqual(syscall, NOT_IMPLEMENTED)),
+    ...limitSecondArgument(shmget, MAX_SEGMENT_BYTES),
+    ...limitSecondArgument(semget, MAX_SEMAPHORES),
     // All other syscalls are allowed; for socket(), the address family is checked.
     jumpUnless(socket, 1 + families.length * 2),
     load(16),
@@ -63,16 +66,10 @@ export function createSeccompFilter({ unixSockets }: { unixSockets: boolean }): 
   return assemble(program)
 }
 
-/** The size is the second argument, of 64 bits. */
-function segmentLimit(shmget: number): Instruction[] {
-  const check = [
-    load(28),
-    ...unlessEqual(0, DENY),
-    load(24),
-    ...ifAtLeast(MAX_SEGMENT_BYTES + 1, DENY),
-    returnAction(ALLOW),
-  ]
-  return [jumpUnless(shmget, check.length), ...check]
+/** A size or number, of 64 bits. */
+function limitSecondArgument(syscall: number, max: number): Instruction[] {
+  const check = [load(28), ...unlessEqual(0, DENY), load(24), ...ifAtLeast(max + 1, DENY), returnAction(ALLOW)]
+  return [jumpUnless(syscall, check.length), ...check]
 }
 
 interface Instruction {
