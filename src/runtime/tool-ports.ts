@@ -23,9 +23,7 @@ export async function sandboxReport(needs: { network: boolean }): Promise<Sandbo
 export async function findHostProgram(name: string): Promise<{ program: string; path: string } | undefined> {
   const { hostProgramPath } = await import('../tools/sandbox/trusted-path.ts')
   const { findProgram } = await import('../tools/search/ripgrep.ts')
-  const { gitRoot } = await import('../formats/config-file.ts')
-  const folder = process.cwd()
-  const path = hostProgramPath([folder, (await gitRoot(folder)) ?? folder])
+  const path = hostProgramPath([process.cwd()])
   const program = findProgram(name, path)
   return program === undefined ? undefined : { program, path }
 }

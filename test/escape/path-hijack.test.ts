@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { writeDemoProject } from '../../src/surfaces/cli/live-demo/demo-project.ts'
 import { openBrowser } from '../../src/surfaces/cli/serve/open-browser.ts'
 import { launchMcpServer } from '../../src/tools/mcp/launch-server.ts'
 import { describeSandbox } from '../../src/tools/sandbox/describe-sandbox.ts'
@@ -51,6 +52,20 @@ test('SB39 the check for a sandbox executes no program of the working folder', (
   expect(hostProgramPath([process.cwd()]).split(delimiter)).not.toContain(programs)
 })
 
+test('SB39 in a subfolder, the check for a sandbox executes no program of the repository around it, nor of one around that', () => {
+  const programs = plantPrograms('repository/bin')
+  mkdirSync(join(folder, 'repository/module/sub'), { recursive: true })
+  vi.spyOn(process, 'cwd').mockReturnValue(join(folder, 'repository/module/sub'))
+  describeSandbox({ network: true })
+  expect(existsSync(marker), 'control: no repository').toBe(true)
+  rmSync(marker)
+  mkdirSync(join(folder, 'repository/.git'))
+  writeFileSync(join(folder, 'repository/module/.git'), 'gitdir: ../.git/modules/module')
+  describeSandbox({ network: true })
+  expect(existsSync(marker)).toBe(false)
+  expect(hostProgramPath([process.cwd()]).split(delimiter)).not.toContain(programs)
+})
+
 test('SB39 `serve --open` executes no `xdg-open` of the repository; control: that of another folder', async () => {
   for (const path of ['repository/node_modules/.bin', 'repository/bin']) {
     plantPrograms(path)
@@ -64,6 +79,15 @@ test('SB39 `serve --open` executes no `xdg-open` of the repository; control: tha
   expect(existsSync(marker), 'in a subfolder').toBe(false)
   plantPrograms('elsewhere')
   expect(await openBrowser('http://127.0.0.1:1/#token=x')).toBe(true)
+  expect(existsSync(marker)).toBe(true)
+})
+
+test('SB39 the demo executes no `git` of the repository; control: that of another folder', async () => {
+  plantPrograms('repository/node_modules/.bin')
+  await writeDemoProject(join(folder, 'demo'))
+  expect(existsSync(marker)).toBe(false)
+  plantPrograms('elsewhere')
+  await writeDemoProject(join(folder, 'demo'))
   expect(existsSync(marker)).toBe(true)
 })
 

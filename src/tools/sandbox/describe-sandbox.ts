@@ -6,7 +6,7 @@ import { hostProgramPath } from './trusted-path.ts'
 
 export interface SandboxRequirements {
   network: boolean
-  /** The folders to search for programs. Default: `PATH` without those of the working folder, which a stranger may have written (PATH hijacking). */
+  /** The folders to search for programs. Default: `PATH` without those of the working folder and its repository, which a stranger may have written (PATH hijacking). */
   path?: string
 }
 

@@ -1,4 +1,6 @@
-import { delimiter } from 'node:path'
+import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
 import { isWithin, resolveRealPath } from '../files/protected-paths.ts'
 
 /*
@@ -17,14 +19,23 @@ export function trustedPath(writable: readonly string[], path = process.env.PATH
 const PACKAGE_PROGRAMS = /\/node_modules\/\.bin\/?$/
 
 /**
- * The trusted `PATH` for programs that this process itself starts, such as `bwrap` and `git`: also without the programs of packages. In a
- * subfolder of a clone, `npx` puts those of the folders above first, which the author of the repository may have written.
+ * The trusted `PATH` for programs that this process itself starts, such as `bwrap` and `git`: also without the programs of packages and those of the
+ * repositories around the folders. In a subfolder of a clone, `npx` and direnv put those of the folders above first, which a stranger may have written.
  */
 export function hostProgramPath(writable: readonly string[], path?: string): string {
-  return trustedPath(writable, path)
+  return trustedPath([...writable, ...writable.flatMap(repositoriesAround)], path)
     .split(delimiter)
     .filter((folder) => ![folder, resolveRealPath(folder)].some((path) => PACKAGE_PROGRAMS.test(path)))
     .join(delimiter)
+}
+
+/** The folders above with a repository; not the home folder, where people keep the history of their own settings. */
+function repositoriesAround(folder: string): string[] {
+  const roots: string[] = []
+  const home = resolveRealPath(homedir())
+  for (let path = resolveRealPath(folder); path !== home && path !== dirname(path); path = dirname(path))
+    if (existsSync(join(path, '.git'))) roots.push(path)
+  return roots
 }
 
 /**

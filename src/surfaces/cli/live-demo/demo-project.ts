@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { findHostProgram } from '../../../runtime/tool-ports.ts'
 
 /* The project that the agents of the live demo work on. */
 
@@ -22,7 +23,11 @@ export async function writeDemoProject(folder: string): Promise<{ hasGit: boolea
     await mkdir(dirname(join(folder, name)), { recursive: true })
     await writeFile(join(folder, name), text)
   }
-  const git = (...args: string[]) => promisify(execFile)('git', ['-C', folder, '-c', 'core.hooksPath=', ...args])
+  const found = await findHostProgram('git')
+  if (!found) return { hasGit: false }
+  const env = { ...process.env, PATH: found.path }
+  const git = (...args: string[]) =>
+    promisify(execFile)(found.program, ['-C', folder, '-c', 'core.hooksPath=', ...args], { env })
   try {
     await git('init', '--quiet', '--initial-branch=main')
     await git('add', '--all')
