@@ -115,10 +115,10 @@ export async function findTrustChanges(
   return problem === undefined ? changes : { ...changes, recordProblem: problem }
 }
 
-/** Records that the operator trusts the folder with this content. */
+/** Records that the operator trusts the folder with this content. Throws if there is a record that cannot be used: what it has would be lost. */
 export async function recordTrust(record: string, folder: string, files: FileHashes): Promise<void> {
   const root = await realpath(folder)
-  const folders = { ...(await readRecord(record)).folders, [root]: files }
+  const folders = { ...(await readUsableRecord(record)), [root]: files }
   await mkdir(dirname(record), { recursive: true, mode: 0o700 })
   const temporary = `${record}.${process.pid}`
   await writeFile(temporary, `${JSON.stringify({ folders }, undefined, 2)}\n`, { mode: 0o600 })
@@ -126,6 +126,20 @@ export async function recordTrust(record: string, folder: string, files: FileHas
   await chmod(temporary, 0o600)
   await rename(temporary, record)
   await saveTrustedCopies(record, { folder, files }, folders)
+}
+
+/** The folders of a record that new answers can be added to. */
+export async function readUsableRecord(record: string): Promise<TrustRecord['folders']> {
+  const { folders, problem } = await readRecord(record)
+  if (problem !== undefined) throw unusableRecordError(record, problem)
+  return folders
+}
+
+export function unusableRecordError(record: string, problem: string): TroupeError {
+  return new TroupeError('invalid_input', `the record of trusted projects ${record} is not used: ${problem}`, {
+    hint: 'if it is yours and has what you trusted, run chmod 600 on it; otherwise delete it, so that each project asks again',
+    responsible: 'operator',
+  })
 }
 
 interface TrustRecord {

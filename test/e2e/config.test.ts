@@ -366,6 +366,15 @@ test('FT7 with an empty HOME, files of the project do not pass for those of the 
   expect(await project.ledger()).toEqual([])
 }, 60_000)
 
+test('FT6 `init` replaces no record of trust that cannot be used, and writes no file', async () => {
+  const project = await createProject({ 'home/.config/troupe/trust': '{"folders":{' })
+  const refused = await project.command('init')
+  const err = refused.err.replaceAll(/\s+/g, ' ')
+  expect([refused.code, err]).toEqual([2, expect.stringMatching(/trust is not used: .*delete it/)])
+  expect(await readFile(join(project.env.HOME ?? '', '.config/troupe/trust'), 'utf8')).toBe('{"folders":{')
+  await expect(stat(join(project.folder, 'troupe.config.ts'))).rejects.toThrow('ENOENT')
+}, 60_000)
+
 test('FT7 when the record of trust cannot be written, `init` says so and goes on', async () => {
   const project = await createProject({ 'home/.config': 'no folder' })
   const written = await project.command('init')

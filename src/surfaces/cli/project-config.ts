@@ -64,7 +64,7 @@ async function isUsable(terminal: Terminal, file: ConfigFile, request: ConfigReq
   if (!changes) return true
   if (request.use === 'help' || request.use === 'doctor') return false
   const executes = request.use === 'execute'
-  if (executes) checkTrustRecord(changes, await trustRecord())
+  if (executes) await checkTrustRecord(changes)
   // Fails closed: a file that was trusted may have had deny rules, and without a terminal nobody has agreed to go on without it.
   const stops = executes && (changes.wasTrusted || !terminal.interactive)
   if (terminal.interactive && (await askUntilSettled(terminal, { folder: file.folder, config: file, stops })))
@@ -90,17 +90,13 @@ async function readTrust(
   return { files, changes: await findTrustChanges(trustRecordPath(), folder, compared) }
 }
 
-async function trustRecord(): Promise<string> {
-  return (await import('../../formats/folder-trust.ts')).trustRecordPath()
-}
-
-/** Fails closed: what the record trusted, and so which rules would be left out, is not known. Recording an answer would replace it. */
-function checkTrustRecord({ recordProblem }: TrustChanges, record: string): void {
+/** Fails closed: what the record trusted, and so which rules would be left out, is not known. */
+async function checkTrustRecord({ recordProblem }: TrustChanges): Promise<void> {
   if (recordProblem === undefined) return
-  throw new TroupeError('invalid_input', `the record of trusted projects ${record} is not used: ${recordProblem}`, {
-    hint: `if it is yours and has what you trusted, run chmod 600 on it; otherwise delete it, so that each project asks again. Nothing was executed; --trust-project uses this project for one command.`,
-    responsible: 'operator',
-  })
+  const { trustRecordPath, unusableRecordError } = await import('../../formats/folder-trust.ts')
+  const { message, hint, responsible } = unusableRecordError(trustRecordPath(), recordProblem)
+  const more = 'Nothing was executed; --trust-project uses this project for one command.'
+  throw new TroupeError('invalid_input', message, { hint: `${hint}. ${more}`, responsible })
 }
 
 /** The reason why the operator has to be asked about a configuration; `undefined` if it is trusted. */
@@ -116,7 +112,7 @@ export async function isAgentFolderTrusted(terminal: Terminal, folder: string, a
   const { changes } = await readTrust(folder, config)
   if (!changes) return true
   if (!ask) return false
-  checkTrustRecord(changes, await trustRecord())
+  await checkTrustRecord(changes)
   return terminal.interactive && askUntilSettled(terminal, { folder, config, stops: false })
 }
 

@@ -1,4 +1,5 @@
-import { resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import type { FileHashes, TrustChanges } from '../../formats/folder-trust.ts'
 import { unifiedDiff } from '../../judgement/diff/unified-diff.ts'
 import type { Terminal } from './terminal.ts'
@@ -24,6 +25,7 @@ export async function askForTrust(terminal: Terminal, question: TrustQuestion): 
   if (changes.wasTrusted) await showChanges(terminal, question)
   else for (const name of changes.added) noteWrapped(terminal, `  ${visibleLine(name)}`)
   if (foreignStore !== undefined) noteWrapped(terminal, `  ${visibleLine(foreignStore)}  ${FOREIGN_STORE}`)
+  if (importsPackages(question)) noteWrapped(terminal, `  node_modules  ${PACKAGES}`)
   noteWrapped(
     terminal,
     'A configuration can run code on this machine, start servers and allow tool calls without asking; an agent file instructs agents, gives them tools and can replace a built-in agent.',
@@ -37,6 +39,12 @@ export async function askForTrust(terminal: Terminal, question: TrustQuestion): 
   return confirm('Trust it? [y/N] ')
 }
 
+/** A repository can contain `node_modules`: a harmless import would then execute what its author put there. */
+function importsPackages({ folder, files }: TrustQuestion): boolean {
+  return Object.keys(files).some((name) => /\.[cm]?[jt]s$/.test(name)) && existsSync(join(folder, 'node_modules'))
+}
+
+const PACKAGES = '(packages that these files import are executed with them, and are neither shown nor checked)'
 const FOREIGN_STORE =
   '(runs that were recorded elsewhere: their approvals and limits have no effect, whatever you answer)'
 

@@ -32,6 +32,9 @@ export async function initCommand(cli: Cli): Promise<number> {
   ]
   if (config) kept.unshift(basename(config.path))
   if (files.length === 0) throw filesExistError(kept)
+  const { readUsableRecord, trustRecordPath } = await import('../../../formats/folder-trust.ts')
+  // Before anything is written: the configuration could not be recorded as trusted without losing what the record has.
+  if (!config) await readUsableRecord(trustRecordPath())
   for (const name of [dirname(AGENTS_FOLDER), AGENTS_FOLDER]) {
     await mkdir(join(folder, name), { recursive: true })
     await requireOwnFolder(folder, name)
