@@ -2,6 +2,7 @@ import { TroupeError, toTroupeError } from '../errors.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Event, RunStart } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
+import { importedHead } from '../kernel/imported-runs.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import type { Ports } from '../kernel/ports.ts'
 import { withFallbackAgents } from '../kernel/roster.ts'
@@ -9,6 +10,7 @@ import { requirePattern } from '../kernel/run-input.ts'
 import { requireNeeds } from '../kernel/run-needs.ts'
 import type { RunRow, Store } from '../store/store.ts'
 import { applyForkToPorts } from './fork-changes.ts'
+import { withOperatorModels } from './imported-models.ts'
 import { needsReportFrom, readNeedsEvents, rolesOfOwnModel } from './needs-report.ts'
 import { assertSameWorkspace, requireRunStart } from './run-history.ts'
 
@@ -27,7 +29,13 @@ export function requireExecutable(events: readonly Event[], head: number, ports:
   assertSameWorkspace(start.workspace, ports.workspace)
   requireNeeds(events[0]?.run_id ?? '', needsReportFrom(events, ports.host.provided))
   const pattern = requirePattern(ports.patterns, start.pattern)
-  return { ports: withRunModel(withRecordedAgents(applyForkToPorts(ports, start), events), events, start), pattern }
+  const allowed = importedHeadOf(events, ports) > 0 ? withOperatorModels(ports, start) : ports
+  return { ports: withRunModel(withRecordedAgents(applyForkToPorts(allowed, start), events), events, start), pattern }
+}
+
+/** The seq of the last event that another installation recorded. */
+export function importedHeadOf([start]: readonly Event[], { imported }: Ports): number {
+  return isEvent(start, 'run:start') ? importedHead(imported, start) : 0
 }
 
 /** A run keeps its own model: agents of the roles that stood for it use it in every process, also without `--model`. */

@@ -15,7 +15,7 @@ import type { StartTurns } from '../kernel/session/turn-scope.ts'
 import type { Command, GateRow, Store } from '../store/store.ts'
 import type { EndedRun, ReopenOptions } from './engine.ts'
 import type { CancellableRun } from './executable-run.ts'
-import { hasCancelCommand, requireCancellable, requireExecutable } from './executable-run.ts'
+import { hasCancelCommand, importedHeadOf, requireCancellable, requireExecutable } from './executable-run.ts'
 import type { Committer } from './group-commit.ts'
 import type { HeldLease } from './held-lease.ts'
 import { LEASE_MS } from './held-lease.ts'
@@ -66,6 +66,8 @@ export class RunAttempt {
   readonly #deps: RunAttemptDeps
   #execution: Execution | undefined
   #seenCommand = 0
+  /** The seq of the last event that another installation recorded. */
+  #importedHead = 0
   #applying: Promise<void> = Promise.resolve()
   readonly #parkable = Promise.withResolvers<'parkable'>()
   /** True once the attempt is over or parking: commands are left to the next attempt. */
@@ -117,6 +119,7 @@ export class RunAttempt {
     const { store, committer, lease, reopen, created } = this.#deps
     const events = created ? [created] : await store.events(this.run_id, { verify: true })
     if (!created) requireComplete(events, lease)
+    this.#importedHead = created ? 0 : importedHeadOf(events, this.#deps.ports)
     const { ports, pattern } = await this.#executableRun(events)
     const history = this.#historyFrom(events)
     // Privilege escalation: in the process that started the run, its agents could not write these files either.
@@ -167,11 +170,6 @@ export class RunAttempt {
     journal.append('run:end', { status: 'cancelled', stop_reason: 'cancelled', output: null, error })
     await this.#commitLast(journal)
     return 'ended'
-  }
-
-  get #importedHead(): number {
-    const { ports, created } = this.#deps
-    return created ? 0 : (ports.imported?.head(this.run_id) ?? 0)
   }
 
   #historyFrom(events: readonly Event[]): RunHistory {

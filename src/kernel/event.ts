@@ -64,6 +64,8 @@ export interface ForkedFrom {
   run_id: string
   seq: number
   inherited: number
+  /** The number of inherited events that another installation recorded: what they granted is not granted here. */
+  imported?: number
   changes: ForkChanges
 }
 

@@ -1,3 +1,4 @@
+import type { EventOf } from './event.ts'
 import type { Limits } from './limits.ts'
 
 /*
@@ -12,6 +13,11 @@ export interface ImportedRuns {
   command: number
   /** The limits of the operator here. */
   limits: Limits
+}
+
+/** The seq of the last event of a run that another installation recorded; 0 if none is. A fork inherits such events under an id of its own. */
+export function importedHead(imported: ImportedRuns | undefined, { run_id, data }: EventOf<'run:start'>): number {
+  return Math.max(imported?.head(run_id) ?? 0, data.forked_from?.imported ?? 0)
 }
 
 /** For each limit the stricter one; `null` is no limit. */

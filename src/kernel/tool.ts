@@ -107,8 +107,8 @@ export interface ChangePreview {
   path: string
   /** The file does not exist yet. */
   is_new?: true
-  /** A unified diff, without the lines that name the files. */
-  diff: string
+  /** A unified diff, without the lines that name the files. Absent for a binary file and for one that is too long to compare. */
+  diff?: string
   /** Lines of the diff that were left out at its end. */
   omitted_lines?: number
   /** Hash of the content that the diff is against, empty for a new file: an approval holds for this content only. */

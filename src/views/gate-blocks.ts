@@ -3,11 +3,10 @@ import { isEvent } from '../kernel/event.ts'
 import type { Gate } from '../kernel/gate.ts'
 import { textFrom } from '../kernel/model.ts'
 import type { PanelBlock, PanelFact } from '../kernel/panel.ts'
-import type { ChangePreview } from '../kernel/tool.ts'
 import { fileChangeBlocks } from './detail/file-change.ts'
 import { isObject, valueBlocks } from './detail/value-blocks.ts'
 import { HISTORY_TITLE, OUTCOMES_TITLE } from './gate-context.ts'
-import type { PermissionCall } from './permission-call.ts'
+import type { DiffPreview, PermissionCall } from './permission-call.ts'
 import { acceptsRule, permissionCallFrom } from './permission-call.ts'
 import { originText } from './timeline/lane-rows.ts'
 
@@ -71,7 +70,7 @@ function callBlocks(
   return [...changes, ...valueBlocks(input, `Input of ${tool}`)]
 }
 
-function previewBlocks({ path, diff, omitted_lines }: ChangePreview): PanelBlock[] {
+function previewBlocks({ path, diff, omitted_lines }: DiffPreview): PanelBlock[] {
   const omitted = { label: 'diff', value: `${omitted_lines} more lines; the whole new text is in the input below` }
   return [
     { kind: 'diff', path, diff },

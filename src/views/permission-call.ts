@@ -3,6 +3,9 @@ import type { ChangePreview } from '../kernel/tool.ts'
 
 /* The tool call that a permission question is about, for every surface that shows one. */
 
+/** A change of a file with its diff. */
+export type DiffPreview = ChangePreview & Required<Pick<ChangePreview, 'diff'>>
+
 export interface PermissionCall {
   /** `Bash(npm test)`, as the question names it. */
   text: string
@@ -17,7 +20,7 @@ export interface PermissionCall {
   /** Binds the answer to exactly this call. */
   fingerprint: string | undefined
   /** The change to a file, as a diff against its content when the question was asked. */
-  change: ChangePreview | undefined
+  change: DiffPreview | undefined
   /** The answers that it takes. */
   answers: readonly string[]
 }
@@ -36,12 +39,12 @@ export function permissionCallFrom({ detail }: Pick<Gate, 'detail'>): Permission
     reason: typeof reason === 'string' ? reason : undefined,
     agentSource: typeof agent_from === 'string' ? agent_from : undefined,
     fingerprint: typeof exact === 'string' ? exact : undefined,
-    change: isChangePreview(change) ? change : undefined,
+    change: isDiffPreview(change) ? change : undefined,
     answers: Array.isArray(answers) ? answers.map(String) : [],
   }
 }
 
-function isChangePreview(change: unknown): change is ChangePreview {
+function isDiffPreview(change: unknown): change is DiffPreview {
   if (typeof change !== 'object' || change === null) return false
   const { path, diff } = change as Partial<ChangePreview>
   return typeof path === 'string' && typeof diff === 'string'

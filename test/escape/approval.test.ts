@@ -190,3 +190,53 @@ test('PM54 a file that the person changes while the question is open is asked ab
   expect(readFileSync(join(folder, 'a.txt'), 'utf8')).toContain('mine')
   await troupe.close()
 })
+
+test.each([false, true])(
+  'PM54 an approval is bound to the content of a file of more than 1 MB (unchanged as a control: %s)',
+  async (isUnchanged) => {
+    const isChanged = !isUnchanged
+    const content = 'a long line\n'.repeat(100_000)
+    const folder = createFolder({ 'a.txt': 'one\n' })
+    const write = (text: string) => ({ name: 'Write', input: { file_path: 'a.txt', content: text } })
+    const { gate, troupe } = await askFor(folder, [read, write(content), write('new\n')])
+    const second = await (await troupe.answer(gate.gate_id, 'allow')).result
+    expect(second.gates[0]?.detail).toMatchObject({ change: { base: expect.stringMatching(/^\w{20,}$/) } })
+    if (isChanged) writeFileSync(join(folder, 'a.txt'), `${content}mine`)
+    const third = await (await troupe.answer(second.gates[0]?.gate_id ?? '', 'always')).result
+    expect(third.gates.map(({ question }) => question)).toEqual(
+      isChanged ? ['May writer call Write(a.txt)? The file has changed since you approved.'] : [],
+    )
+    expect(readFileSync(join(folder, 'a.txt'), 'utf8')).toBe(isChanged ? `${content}mine` : 'new\n')
+    await troupe.close()
+  },
+)
+
+test.each([false, true])(
+  'PM54 an approval is bound to the content of a binary file (unchanged as a control: %s)',
+  async (isUnchanged) => {
+    const isChanged = !isUnchanged
+    const folder = createFolder({})
+    const path = join(folder, 'a.bin')
+    writeFileSync(path, Buffer.from([0xff, 0xfe, 0, 1]))
+    const write = { name: 'Write', input: { file_path: 'a.bin', content: 'new\n' } }
+    const { gate, troupe } = await askFor(folder, [write])
+    expect(gate.detail).toMatchObject({ change: { path: 'a.bin', base: expect.stringMatching(/^\w{20,}$/) } })
+    if (isChanged) writeFileSync(path, Buffer.from([0xff, 0xfe, 0, 2]))
+    const { gates } = await (await troupe.answer(gate.gate_id, 'always')).result
+    expect(gates.map(({ question }) => question)).toEqual(
+      isChanged ? ['May writer call Write(a.bin)? The file has changed since you approved.'] : [],
+    )
+    await troupe.close()
+  },
+)
+
+test('PM54 an edit that matched nothing when it was shown is asked about again once it would change the file', async () => {
+  const folder = createFolder({ 'a.txt': 'one\n' })
+  const edit = { name: 'Edit', input: { file_path: 'a.txt', old_string: 'two', new_string: 'evil' } }
+  const { gate, troupe } = await askFor(folder, [read, edit])
+  expect(gate.detail).not.toHaveProperty('change')
+  writeFileSync(join(folder, 'a.txt'), 'two\n')
+  const again = await (await troupe.answer(gate.gate_id, 'allow')).result
+  expect(again.gates[0]?.detail).toMatchObject({ change: { diff: expect.stringContaining('+evil') } })
+  await troupe.close()
+})

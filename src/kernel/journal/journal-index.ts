@@ -272,7 +272,9 @@ export class JournalIndex {
       ? (gate.data.detail as { permission?: unknown; exact?: unknown })
       : undefined
     const rule = ruleFromAnswer(answer, detail)
-    if (rule !== undefined && !this.isImported(answered)) this.#grants = [...this.#grants, rule]
+    // The call that `always` stands for may be another one than a forged question showed.
+    const isForged = this.isImported(answered) || (this.isImported(gate) && rule?.startsWith('=') === true)
+    if (rule !== undefined && !isForged) this.#grants = [...this.#grants, rule]
     if (typeof detail?.permission !== 'string' || !isDenial(answer, detail.permission.split('(')[0] ?? '')) return
     this.#denials.set(String(detail.exact), answer)
     // Asked again because the file had changed, a person takes an `always` back.

@@ -146,7 +146,7 @@ function beginSession(
   const inherited = caller?.tools ?? request.tools
   const tools = offeredTools(execution, toolsFor(execution, agent, { key, placement, inherited, readOnly }))
   const workspace = worktree?.workspace ?? request.workspace ?? caller?.opening.workspace
-  if (execution.journalIndex.isImportedRun) rejectImportedFolder(workspace)
+  if (execution.journalIndex.isImportedRun) rejectImportedFolder({ workspace, worktree })
   const environment = request.internal
     ? undefined
     : execution.ports.environment?.({ key, agent, tools, workspace, now: execution.ports.world.now() })
@@ -239,7 +239,7 @@ async function reenterSession(
   { id, opening, thread }: { id: string; opening: SessionOpen; thread: Thread | undefined },
 ): Promise<SessionState> {
   const { ports, journalIndex } = scope.execution
-  if (journalIndex.isImportedRun) rejectImportedFolder(opening.workspace)
+  if (journalIndex.isImportedRun) rejectImportedFolder(opening)
   const preparing = prepareResumedTools(scope, opening)
   if (preparing) await preparing
   if (opening.worktree) await reopenSessionWorktree(scope, opening)
@@ -264,15 +264,21 @@ function resumableOpening({ session_id, fold, base }: SessionHistory, { ports }:
   const { base: _base, cache_key: _cacheKey, background: _background, output: _output, ...opening } = last
   const { collect_with: _collectWith, queue: _queue, ...resumable } = opening
   if (!isImported) return resumable
-  rejectImportedFolder(resumable.workspace)
+  rejectImportedFolder(resumable)
   return { ...resumable, imported: true }
 }
 
 /** Prevents a forged journal from choosing the folder that tools read and write. */
-function rejectImportedFolder(workspace: string | undefined): void {
-  if (workspace === undefined) return
-  throw notResumableError(
-    `another installation recorded that an agent works in ${workspace}, which is not opened`,
+function rejectImportedFolder({
+  workspace,
+  worktree,
+}: { [K in 'workspace' | 'worktree']?: SessionOpen[K] | undefined }) {
+  if (workspace !== undefined || worktree) throw importedFolderError(workspace ?? worktree?.workspace ?? 'a worktree')
+}
+
+export function importedFolderError(folder: string): TroupeError {
+  return notResumableError(
+    `another installation recorded that an agent works in ${folder}, which is not opened`,
     'start a new run here',
   )
 }

@@ -1,6 +1,7 @@
 import { errorFromRecord, TroupeError } from '../../errors.ts'
 import { agentSource } from '../agent-name.ts'
 import { callPattern, parseEventData } from '../call-pattern.ts'
+import type { CommandRunner } from '../command-runner.ts'
 import type {
   ArtifactContext,
   Caller,
@@ -30,6 +31,7 @@ import { readArtifact, writeArtifact } from './artifacts.ts'
 import { isReadOnlyAgent, modelProblem, unknownTools } from './availability.ts'
 import { collectResult } from './background-session.ts'
 import type { SessionScope } from './open-session.ts'
+import { importedFolderError } from './open-session.ts'
 import { performSession, startBackground } from './perform-session.ts'
 import { sessionId } from './session-state.ts'
 import type { StartTurns } from './turn-scope.ts'
@@ -79,12 +81,17 @@ function runContext({ execution, caller }: PatternScope): RunContext {
   }
 }
 
-function projectContext({ execution: { ports } }: PatternScope): ProjectContext {
+/** The command and its folder are results of recorded steps: a forged journal must not choose them. */
+const IMPORTED_COMMANDS: CommandRunner = {
+  run: ({ workspace }) => Promise.reject(importedFolderError(workspace)),
+}
+
+function projectContext({ execution: { ports, journalIndex } }: PatternScope): ProjectContext {
   return {
     projectProfile: async () => (await ports.projectProfile?.()) ?? UNKNOWN_PROFILE,
     redactor: ports.redactor,
     repository: ports.repository,
-    commands: ports.commands,
+    commands: journalIndex.isImportedRun ? ports.commands && IMPORTED_COMMANDS : ports.commands,
   }
 }
 

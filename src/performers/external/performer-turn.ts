@@ -28,12 +28,20 @@ import { unknownPerformerError } from './unknown-performer.ts'
  */
 
 /** The performer that the agent names; `undefined` for the model loop. */
-export function findPerformer({ ports }: Execution, agent: Agent): Performer | undefined {
+export function findPerformer({ ports, journalIndex }: Execution, agent: Agent): Performer | undefined {
   const name = agent.performer
   if (name === undefined) return undefined
+  // A forged journal must not hand its instructions to a program with rights of its own.
+  const here = ports.roster.has(agent.name) ? ports.roster.get(agent.name).performer : undefined
+  if (journalIndex.isImportedRun && here !== name) throw foreignPerformerError(name, agent)
   const performer = ports.performers?.get(name)
   if (performer) return performer
   throw unknownPerformerError(name, ports.performers)
+}
+
+function foreignPerformerError(name: string, agent: Agent): TroupeError {
+  const message = `another installation recorded that '${name}' performs the turns of ${agent.name}, as no agent here says`
+  return new TroupeError('unknown_performer', message, { hint: 'start a new run here' })
 }
 
 /** Carries out one turn, or finds it in the journal. `ordinal` counts the turns of the segment. */

@@ -1,6 +1,7 @@
 import { TroupeError } from '../../errors.ts'
 import { agentSource, formatAgentName } from '../../kernel/agent-name.ts'
 import { isEvent } from '../../kernel/event.ts'
+import type { Gate, Question } from '../../kernel/gate.ts'
 import { canonicalJson, sha256 } from '../../kernel/hash.ts'
 import { isDenial, isRuleFor } from '../../kernel/journal/permission-grant.ts'
 import type { PermissionDecision } from '../../kernel/permission.ts'
@@ -32,6 +33,7 @@ export interface ToolAction {
 /** Bounds the questions for a call whose subject changes again after each approval. */
 const MAX_APPROVAL_REQUESTS = 3
 const RECORDED_ELSEWHERE = 'The recorded approval was not given in this installation.'
+const SHOWN_ELSEWHERE = 'The question that was recorded in another installation did not show this call.'
 const CALL_CHANGED = 'the call is no longer the one that was approved'
 /** How a hidden secret begins: two lines that differ in it only look alike. */
 const REDACTED = '[redacted'
@@ -50,23 +52,23 @@ export async function requirePermission(scope: ToolCallScope, action: ToolAction
   let askAgainReason = ''
   for (let attempt = 1; attempt <= MAX_APPROVAL_REQUESTS; attempt++) {
     const request = { fingerprint, decision, attempt, askAgainReason }
-    const { answer, shownFingerprint, shownChange, isImported } = await requestApproval(scope, action, request)
+    const { answer, shownFingerprint, shownChange, foreign } = await requestApproval(scope, action, request)
     if (isDenial(answer, tool.name)) {
       throw deniedError(tool.name, { ...decision, reason: `a person said no${denialComment(answer)}` })
     }
-    if (isImported) {
-      askAgainReason = RECORDED_ELSEWHERE
+    if (foreign !== undefined) {
+      askAgainReason = foreign
       continue
     }
     const updated = decidePermission(scope, action, fingerprint)
     if (updated.decision === 'deny') throw deniedError(tool.name, updated)
     const isRule = typeof answer === 'string' && isRuleFor(answer, tool.name)
-    const current = isRule || shownChange?.base === undefined ? undefined : await previewChange(scope, action)
-    if (shownChange?.base !== undefined && !isRule && !isSameChange(shownChange, current)) {
+    const current = isRule ? undefined : await previewChange(scope, action)
+    if (!isRule && !isSameChange(shownChange, current)) {
       askAgainReason = FILE_CHANGED
       continue
     }
-    const approved = current && { approvedBase: current.base }
+    const approved = current?.base === undefined ? undefined : { approvedBase: current.base }
     if (updated.decision === 'allow') return { ...updated, ...approved }
     if (!isRule && shownFingerprint === fingerprint) return { ...decision, ...approved }
     askAgainReason = isRule ? uncoveredReason(answer.trim(), decision) : CALL_CHANGED
@@ -111,6 +113,7 @@ function decidePermission(
     isRootAgent:
       session.opening.parent_session_id === null && !session.opening.imported && !execution.journalIndex.isImportedRun,
     runRules: execution.run.permissions,
+    ...(execution.journalIndex.isImportedRun ? { imported: true as const } : undefined),
     grantedRules: execution.journalIndex.grantedRules(),
     fingerprint,
   })
@@ -123,16 +126,27 @@ interface ApprovalRequest {
   askAgainReason: string
 }
 
-/** The person's answer, and the fingerprint of the call they were shown: the answer may be older than this execution. */
+/** A person's answer, which may be older than this execution. */
+interface Approval {
+  answer: unknown
+  /** The call they were shown. */
+  shownFingerprint: unknown
+  shownChange: ShownDetail['change']
+  /** Why an answer counts for nothing: another installation recorded it, or the question. */
+  foreign: string | undefined
+}
+
 async function requestApproval(
   scope: ToolCallScope,
   action: ToolAction,
   { fingerprint, decision, attempt, askAgainReason }: ApprovalRequest,
-): Promise<{ answer: unknown; shownFingerprint: unknown; shownChange: ShownDetail['change']; isImported: boolean }> {
+): Promise<Approval> {
   const { execution, session, signal, key: callKey } = scope
   const { tool, input, subject } = action
   const key = attempt === 1 ? `${callKey}/permission` : `${callKey}/permission/${attempt}`
-  const change = execution.journalIndex.opening(key) ? undefined : await previewChange(scope, action)
+  const recorded = execution.journalIndex.opening(key)
+  const isForeign = execution.journalIndex.isImported(recorded)
+  const change = recorded && !isForeign ? undefined : await previewChange(scope, action)
   const agent = session.opening.agent.name
   const call = subject === undefined ? tool.name : `${tool.name}(${subject})`
   const question = {
@@ -150,17 +164,29 @@ async function requestApproval(
   const answer = await execution.waitForGate({ key, signal }, question, { session_id: session.id, agent })
   const gate = execution.journalIndex.opening(key)
   const detail = isEvent(gate, 'gate:open') ? (gate.data.detail as ShownDetail | undefined) : undefined
+  const isShown = !isForeign || (isEvent(gate, 'gate:open') && isSameQuestion(gate.data, question))
   const isImported = execution.journalIndex.isImported(execution.journalIndex.outcome(key))
-  return { answer, shownFingerprint: detail?.exact, shownChange: detail?.change, isImported }
+  const foreign = isImported ? RECORDED_ELSEWHERE : isShown ? undefined : SHOWN_ELSEWHERE
+  return { answer, shownFingerprint: detail?.exact, shownChange: detail?.change, foreign }
+}
+
+/** A forged question could show another call than the one that its answer would allow. */
+function isSameQuestion(recorded: Gate, asked: Question): boolean {
+  const shown = ({ question, choices, detail }: Question) => {
+    const { reason: _reason, answers: _answers, ...call } = (detail ?? {}) as Record<string, unknown>
+    return canonicalJson([question, choices ?? null, call])
+  }
+  return shown(recorded) === shown(asked)
 }
 
 /**
  * Whether a change of a file is the one that was shown. Another approved call may have changed the file elsewhere meanwhile: then the diff must be
  * the same at another line, and shown whole as it is.
  */
-function isSameChange(shown: Partial<ChangePreview>, current: ChangePreview | undefined): boolean {
-  if (shown.base === current?.base) return true
-  if (shown.diff === undefined || !current || shown.omitted_lines || current.omitted_lines) return false
+function isSameChange(shown: Partial<ChangePreview> | undefined, current: ChangePreview | undefined): boolean {
+  if (shown?.base === current?.base) return true
+  if (shown?.diff === undefined || current?.diff === undefined || shown.omitted_lines || current.omitted_lines)
+    return false
   return !shown.diff.includes(REDACTED) && withoutLineNumbers(shown.diff) === withoutLineNumbers(current.diff)
 }
 
@@ -181,7 +207,8 @@ async function previewChange({ execution }: ToolCallScope, action: ToolAction): 
     try {
       const change = await preview()
       const { redactor } = execution.ports
-      return change && redactor ? { ...change, diff: redactor.redact(change.diff, '') } : change
+      if (change?.diff === undefined || !redactor) return change
+      return { ...change, diff: redactor.redact(change.diff, '') }
     } catch {
       return undefined
     }
@@ -189,7 +216,7 @@ async function previewChange({ execution }: ToolCallScope, action: ToolAction): 
 }
 
 function askAgainText(reason: string): string {
-  if (reason === RECORDED_ELSEWHERE) return ` ${RECORDED_ELSEWHERE}`
+  if (reason === RECORDED_ELSEWHERE || reason === SHOWN_ELSEWHERE) return ` ${reason}`
   if (reason === CALL_CHANGED) return ' The call has changed since it was approved.'
   if (reason === FILE_CHANGED) return ' The file has changed since you approved.'
   return reason && ` But ${reason}.`

@@ -7,28 +7,31 @@ import type { FileToolDeps } from './file-tool-deps.ts'
 import { withResolvedPath } from './resolve-path.ts'
 import { parseWorkspacePath } from './workspace-path.ts'
 
-/** Longer files are shown without a diff: comparing them takes too long. */
+/** Longer files are shown without a diff: comparing them takes too long. An approval is bound to their content all the same. */
 const MAX_COMPARED_BYTES = 1_000_000
 const MAX_DIFF_LINES = 500
 const MAX_DIFF_CHARACTERS = 50_000
 
-/** The diff that a change of a file would make now; `undefined` if there is none to show, as for binary files. */
+/** The diff that a change of a file would make now. */
 export async function previewChange(
   { workspace }: FileToolDeps,
   file_path: string,
   makeChange: (before: PreviousContent) => Pick<FileChange, 'content'>,
-): Promise<ChangePreview | undefined> {
+): Promise<ChangePreview> {
   const target = parseWorkspacePath(workspace, file_path)
   return withResolvedPath(workspace, { target, purpose: 'read' }, async (resolved) => {
     const path = resolved.segments.join('/')
     const current = await readFileWithHash(resolved)
     const { content } = makeChange(current && { bytes: current.bytes, path })
-    if ((current?.bytes.length ?? 0) + content.length > MAX_COMPARED_BYTES) return undefined
-    const [before, after] = [decodeUtf8Strict(current?.bytes ?? Buffer.alloc(0)), decodeUtf8Strict(content)]
-    if (before === undefined || after === undefined) return undefined
-    const base = current?.hash ?? ''
-    return { path, base, ...(current ? undefined : { is_new: true }), ...boundDiff(unifiedDiff(before, after)) }
+    const diff = diffOf(current?.bytes ?? Buffer.alloc(0), content)
+    return { path, base: current?.hash ?? '', ...(current ? undefined : { is_new: true }), ...diff }
   })
+}
+
+function diffOf(before: Buffer, after: Buffer): Pick<ChangePreview, 'diff' | 'omitted_lines'> {
+  if (before.length + after.length > MAX_COMPARED_BYTES) return {}
+  const [old, text] = [decodeUtf8Strict(before), decodeUtf8Strict(after)]
+  return old === undefined || text === undefined ? {} : boundDiff(unifiedDiff(old, text))
 }
 
 function boundDiff(diff: string): Pick<ChangePreview, 'diff' | 'omitted_lines'> {

@@ -1,5 +1,4 @@
-import type { ChangePreview } from '../../../index.ts'
-import type { PermissionCall } from '../../../views/permission-call.ts'
+import type { DiffPreview, PermissionCall } from '../../../views/permission-call.ts'
 import { acceptsRule } from '../../../views/permission-call.ts'
 import { displayWidth, toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import type { TerminalStyle } from './styled-line.ts'
@@ -37,7 +36,7 @@ const SHOWN_BY_DIFF = new Set(['content', 'old_string', 'new_string'])
 const DIFF_HEAD_LINES = 60
 const DIFF_TAIL_LINES = 20
 
-function diffPreviewLines({ diff, is_new, omitted_lines }: ChangePreview, style: TerminalStyle): string[] {
+function diffPreviewLines({ diff, is_new, omitted_lines }: DiffPreview, style: TerminalStyle): string[] {
   const title = is_new ? 'a new file:' : diff === '' ? 'no change to the file' : 'changes to the file:'
   const left = `… and ${omitted_lines} more lines of the diff; show all with: troupe inbox --json …`
   return [
