@@ -9,6 +9,20 @@ const lateMarker = async ({ workspace }: HostFixture) => {
   return existsSync(join(workspace, 'late'))
 }
 
+/** Memory of the kernel that no limit counts: a few objects of it are enough to see that they can be created. */
+function uncountedObjects(calls: Readonly<Record<string, readonly [create: string, remove: string]>>): Attempt[] {
+  return Object.entries(calls).map(([name, [create, remove]]) => ({
+    title: `memory exhaustion by ${name}`,
+    run: () => `python3 -c '
+import ctypes
+c = ctypes.CDLL(None)
+ids = [c.${create} for _ in range(3)]
+for id in ids: c.${remove}
+if min(ids) >= 0: print("DID")'`,
+    escaped: printedDone,
+  }))
+}
+
 export const processAttempts: readonly Attempt[] = [
   {
     title: 'the IPC namespace of the host (System V shared memory, semaphores and queues)',
@@ -259,6 +273,11 @@ for each in ids: c.shmctl(each, 0, None)'`,
     escaped: printedDone,
     sandbox: { limits: { ...smallLimits.limits, memory_mb: 64 } },
   },
+  ...uncountedObjects({
+    'small segments of System V shared memory': ['shmget(0, ctypes.c_size_t(60_000), 0o600)', 'shmctl(id, 0, None)'],
+    'System V semaphores': ['semget(0, 30_000, 0o600)', 'semctl(id, 0, 0)'],
+    'System V message queues': ['msgget(0, 0o600)', 'msgctl(id, 0, None)'],
+  }),
   {
     title: 'a huge file',
     run: () => 'head -c 50000000 /dev/zero > big && echo DID',
