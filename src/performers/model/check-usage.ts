@@ -18,9 +18,9 @@ export function checkUsage(reported: Usage, { tokens }: ReservedBudget): Checked
   // A model in a program may leave fields out.
   const usage = { ...NO_USAGE, ...reported }
   const max = Math.max(MAX_TOKENS, tokens * MAX_TIMES_RESERVED)
+  if (Object.values(usage).every((value) => isCount(value, max))) return { usage }
   const wrong = Object.entries(usage).filter(([, value]) => !isCount(value, max))
-  if (wrong.length > 0) return { refused: wrong.map(([name, value]) => `${name}: ${String(value)}`).join(', ') }
-  return { usage }
+  return { refused: wrong.map(([name, value]) => `${name}: ${String(value)}`).join(', ') }
 }
 
 function isCount(value: unknown, max: number): boolean {

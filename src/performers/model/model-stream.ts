@@ -1,5 +1,6 @@
 import { TroupeError } from '../../errors.ts'
 import type { Model, ModelChunk, ModelRequest } from '../../kernel/model.ts'
+import type { TransportObserver } from '../../kernel/request-progress.ts'
 import type { World } from '../../kernel/world.ts'
 import type { RequestTracker } from './request-tracker.ts'
 
@@ -24,52 +25,98 @@ export interface StreamOptions {
  * chunks that arrive later are dropped.
  */
 export async function readModelStream(model: Model, request: ModelRequest, options: StreamOptions): Promise<void> {
-  const { world, signal, tracker, idle_timeout_ms, onChunk } = options
-  const controller = new AbortController()
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  let stopped = false
-  const stop = (reason: unknown) => {
-    stopped = true
-    controller.abort(reason)
-    reject(reason)
+  const reading = new StreamReading(options)
+  try {
+    reading.start(model, request)
+    await reading.done
+  } finally {
+    reading.close()
   }
-  const onAbort = () => stop(signal.reason)
-  signal.addEventListener('abort', onAbort, { once: true })
-  const chunk_timeout_ms = Math.max(CHUNK_TIMEOUT_MS, idle_timeout_ms)
-  const startedAt = world.monotonic()
-  let lastChunkAt = startedAt
-  const checkIdle = () => {
-    const now = world.monotonic()
-    const heardAt = Math.max(lastChunkAt, tracker.heardAt ?? startedAt)
-    const untilIdle = idle_timeout_ms - (now - heardAt)
-    const left = Math.min(untilIdle, chunk_timeout_ms - (now - lastChunkAt))
-    if (left <= 0) stop(untilIdle <= 0 ? silenceError(idle_timeout_ms) : emptyStreamError(chunk_timeout_ms))
-    else cancelTimer = world.after(left, checkIdle)
+}
+
+class StreamReading implements TransportObserver {
+  readonly #options: StreamOptions
+  readonly #controller = new AbortController()
+  readonly #done = Promise.withResolvers<void>()
+  readonly #startedAt: number
+  #lastChunkAt: number
+  #isStopped = false
+  #cancelTimer: () => void
+
+  constructor(options: StreamOptions) {
+    const { world, signal, idle_timeout_ms } = options
+    this.#options = options
+    this.#startedAt = world.monotonic()
+    this.#lastChunkAt = this.#startedAt
+    this.#cancelTimer = world.after(idle_timeout_ms, () => this.#checkIdle())
+    signal.addEventListener('abort', this, { once: true })
   }
-  let cancelTimer = world.after(idle_timeout_ms, checkIdle)
-  tracker.onContent = (chars) => {
-    lastChunkAt = world.monotonic()
-    if (stopped || options.onPartialChunk(chars) !== 'stop') return
-    stopped = true
-    controller.abort()
-    resolve()
+
+  /** Resolves with the end of the stream. */
+  get done(): Promise<void> {
+    return this.#done.promise
   }
-  const readChunks = async () => {
-    for await (const chunk of model.stream(request, controller.signal, tracker)) {
-      if (stopped) return
-      lastChunkAt = world.monotonic()
-      tracker.addChunk('text' in chunk ? chunk.text.length : 0)
-      if (onChunk(chunk) === 'stop') return controller.abort()
+
+  start(model: Model, request: ModelRequest): void {
+    const reading = this.#readChunks(model, request)
+    this.#options.tracker.assumeSent()
+    reading.then(this.#done.resolve, this.#done.reject)
+  }
+
+  close(): void {
+    this.#cancelTimer()
+    this.#options.signal.removeEventListener('abort', this)
+  }
+
+  /** Called on abort. */
+  handleEvent(): void {
+    this.#stop(this.#options.signal.reason)
+  }
+
+  willReportSend(): void {
+    this.#options.tracker.willReportSend()
+  }
+
+  onSend(): void {
+    this.#options.tracker.onSend()
+  }
+
+  onReceive(chars: number): void {
+    const { world, tracker, onPartialChunk } = this.#options
+    tracker.onReceive(chars)
+    if (chars === 0) return
+    this.#lastChunkAt = world.monotonic()
+    if (this.#isStopped || onPartialChunk(chars) !== 'stop') return
+    this.#isStopped = true
+    this.#controller.abort()
+    this.#done.resolve()
+  }
+
+  async #readChunks(model: Model, request: ModelRequest): Promise<void> {
+    const { world, tracker, onChunk } = this.#options
+    for await (const chunk of model.stream(request, this.#controller.signal, this)) {
+      if (this.#isStopped) return
+      this.#lastChunkAt = world.monotonic()
+      tracker.onReceive('text' in chunk ? chunk.text.length : 0)
+      if (onChunk(chunk) === 'stop') return this.#controller.abort()
     }
   }
-  try {
-    const reading = readChunks()
-    tracker.assumeSent()
-    reading.then(resolve, reject)
-    await promise
-  } finally {
-    cancelTimer()
-    signal.removeEventListener('abort', onAbort)
+
+  #stop(reason: unknown): void {
+    this.#isStopped = true
+    this.#controller.abort(reason)
+    this.#done.reject(reason)
+  }
+
+  #checkIdle(): void {
+    const { world, tracker, idle_timeout_ms } = this.#options
+    const chunk_timeout_ms = Math.max(CHUNK_TIMEOUT_MS, idle_timeout_ms)
+    const now = world.monotonic()
+    const heardAt = Math.max(this.#lastChunkAt, tracker.heardAt ?? this.#startedAt)
+    const untilIdle = idle_timeout_ms - (now - heardAt)
+    const left = Math.min(untilIdle, chunk_timeout_ms - (now - this.#lastChunkAt))
+    if (left <= 0) this.#stop(untilIdle <= 0 ? silenceError(idle_timeout_ms) : emptyStreamError(chunk_timeout_ms))
+    else this.#cancelTimer = world.after(left, () => this.#checkIdle())
   }
 }
 

@@ -1,16 +1,14 @@
-import type { RequestMark, RequestProgress, TransportObserver } from '../../kernel/request-progress.ts'
+import type { RequestMark, RequestProgress } from '../../kernel/request-progress.ts'
 import type { World } from '../../kernel/world.ts'
 
 /** Between two writes of a mark while a response arrives: what arrived since then is estimated by the time. */
 const WRITE_INTERVAL_MS = 100
 
 /** Tracks how far a request got, and marks it where the mark survives the process. */
-export class RequestTracker implements TransportObserver {
+export class RequestTracker {
   readonly progress: RequestProgress = { received_chars: 0 }
   /** The last time that bytes arrived, as `world.monotonic()`: a clock that jumps makes no response stall. */
   heardAt: number | undefined
-  /** Called after a part of the response arrived, with the characters that are in no chunk. */
-  onContent: ((chars: number) => void) | undefined
   readonly #world: World
   readonly #mark: RequestMark | undefined
   #writtenAt = 0
@@ -36,21 +34,8 @@ export class RequestTracker implements TransportObserver {
     this.#write(this.#world.monotonic())
   }
 
+  /** Bytes or a chunk arrived, with this many characters of content. */
   onReceive(chars: number): void {
-    this.#receive(chars)
-    if (chars > 0) this.onContent?.(chars)
-  }
-
-  /** A chunk with this many characters arrived. */
-  addChunk(chars: number): void {
-    this.#receive(chars)
-  }
-
-  close(isCommitted: () => boolean): void {
-    if (this.progress.sent_at !== undefined) this.#mark?.close(isCommitted)
-  }
-
-  #receive(chars: number): void {
     this.onSend()
     this.heardAt = this.#world.monotonic()
     const now = this.#world.now()
@@ -58,6 +43,10 @@ export class RequestTracker implements TransportObserver {
     this.progress.last_received_at = now
     this.progress.received_chars += chars
     if (this.heardAt - this.#writtenAt >= WRITE_INTERVAL_MS) this.#write(this.heardAt)
+  }
+
+  close(isCommitted: () => boolean): void {
+    if (this.progress.sent_at !== undefined) this.#mark?.close(isCommitted)
   }
 
   #write(time: number): void {

@@ -8,8 +8,8 @@ import type { Database } from './node-sqlite.ts'
  * 1. While a process writes, the header of the file says that there is a log (WAL mode); the last one to close it merges the log and says that there is
  *    none. So a file is complete, or it shows that it is not.
  * 2. The mark, a small file beside it, names the last commit that was synced to disk. It is written after the commit, so that whatever it names
- *    has to be in the store, also after a power failure. A second line names the last commit that was not synced: it is in the store until the
- *    machine restarts, whatever happens to the process.
+ *    has to be in the store, also after a power failure. A second line names one of the last commits that were not synced: it is in the store until
+ *    the machine restarts, whatever happens to the process.
  * 3. It also names the log itself, by inode and time of creation: SQLite merges any log that lies beside a file, and a log that came with a
  *    repository replaces the whole content.
  * 4. Another program may merge the log of a killed process, and leave a header that still tells of one. Then the mark decides.
@@ -31,6 +31,8 @@ type StoredMark = Partial<{
 
 /** Where the second line begins, so that each can be overwritten alone. */
 const UNSYNCED_OFFSET = 2048
+/** Between two writes of the second line: a lost log lacks every commit since the last checkpoint, so that naming one of them is enough. */
+const UNSYNCED_MS = 20
 
 export function markPath(path: string): string {
   return `${path}-mark`
@@ -42,6 +44,7 @@ export class MarkFile {
   readonly #file: string
   #fd: number | undefined
   #log: string | undefined
+  #unsyncedAt = Number.NEGATIVE_INFINITY
 
   constructor(path: string) {
     this.#file = path
@@ -65,8 +68,14 @@ export class MarkFile {
    * had failed.
    */
   write(mark: CommitMark, isSynced: boolean): void {
-    if (isSynced) this.#put({ ...mark, log: this.#log }, 0)
-    else this.#put({ ...mark, boot: bootId() }, UNSYNCED_OFFSET)
+    if (isSynced) {
+      this.#put({ ...mark, log: this.#log }, 0)
+      return
+    }
+    const now = performance.now()
+    if (now - this.#unsyncedAt < UNSYNCED_MS) return
+    this.#unsyncedAt = now
+    this.#put({ ...mark, boot: bootId() }, UNSYNCED_OFFSET)
   }
 
   /** Call it once this process has the log open: it is then the same until the file is closed. Keeps the commit that the mark names. */

@@ -59,20 +59,23 @@ export function encodeEvent(event: Event): EncodedData {
       { hint: 'remove it from `type` or `session_id`' },
     )
   }
+  const isWhole = isMarker(event.data) || Array.isArray(event.data)
+  const blobs: Blob[] = []
+  if (!isWhole && hasRepeatedField(event.data)) return { data: encodeFields(event, blobs), blobs }
   const json = toJson(event, event.data) ?? '{}'
   if (json.length > MAX_EVENT_BYTES) throw tooLargeError(event)
-  if (isInline(json) && !hasRepeatedField(event.data)) return { data: json, blobs: NO_BLOBS }
-  const blobs: Blob[] = []
-  const isWhole = isMarker(event.data) || Array.isArray(event.data)
-  const data = isWhole ? toMarkerJson(json, blobs) : encodeFields(event, blobs)
-  return { data, blobs }
+  if (isInline(json)) return { data: json, blobs: NO_BLOBS }
+  return { data: isWhole ? toMarkerJson(json, blobs) : encodeFields(event, blobs), blobs }
 }
 
 function encodeFields(event: Event, blobs: Blob[]): string {
   let data = ''
+  let length = 0
   for (const [name, value] of Object.entries(event.data)) {
     const json = toJson(event, value)
     if (json === undefined) continue
+    length += json.length
+    if (length > MAX_EVENT_BYTES) throw tooLargeError(event)
     data += `${data === '' ? '' : ','}${JSON.stringify(name)}:${encodeField(name, { value, json }, blobs)}`
   }
   return `{${data}}`
