@@ -33,4 +33,9 @@ test('LP8 the measurement runs on the labelled traces of the repository', () => 
   expect(output).toMatch(/^3 runs, 17 decisions, 3 labelled/)
   const [, f1] = /repeated work, as shipped +\S+ +\S+ +(\S+)/.exec(output) ?? []
   expect(Number(f1)).toBeGreaterThan(0.5)
+  // Thresholds are chosen on one half of the runs and measured on the other, both ways.
+  const halves = [...output.matchAll(/^Held out: .*Chosen on the rest: similarInstruction .*\n(\d) runs/gm)]
+  expect(halves.map(([, size]) => size)).toEqual(['1', '2'])
+  expect(output.match(/^repeated work, tuned on the rest +\d\.\d{3} /gm)).toHaveLength(2)
+  expect(output.match(/^fifth decision and later /gm)).toHaveLength(3)
 })
