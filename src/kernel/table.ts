@@ -23,12 +23,13 @@ export type Row = Readonly<Record<string, unknown>>
 
 /**
  * `insert` replaces a row of this run with the same primary key. `update` changes these columns and `add` adds to numbers: of the row of this run
- * or else of the run of this project that inserted it, and nothing if there is none. With `where` it changes all rows of this run that meet the conditions.
+ * or else of the run of this project that inserted it, and nothing if there is none. With `where` it changes all rows of this run that meet the conditions,
+ * with the `scope` `project` also those of other runs.
  */
 export type RowChange =
   | { table: string; insert: Row }
   | { table: string; id: string; update?: Row; add?: Readonly<Record<string, number>> }
-  | { table: string; where: Readonly<Record<string, ColumnCondition>>; update: Row }
+  | { table: string; where: Readonly<Record<string, ColumnCondition>>; scope?: 'project'; update: Row }
 
 /** The run whose event is projected. */
 export interface ProjectedRun {

@@ -116,28 +116,41 @@ export class MemoryTables {
     }
   }
 
-  #change({ table, id, kind, values, added }: EncodedChange, stored: Record<string, ColumnValue>): void {
+  #change(change: EncodedChange, stored: Record<string, ColumnValue>): void {
+    const { table, values } = change
     const rows = this.#tables.get(table.name)?.rows
     if (!rows) throw new TroupeError('internal', `no table '${table.name}'`)
-    const key = JSON.stringify([id, stored.run_id])
-    if (kind === 'insert') {
+    const keyOf = (id: ColumnValue) => JSON.stringify([id, stored.run_id])
+    if (change.kind === 'insert') {
+      const key = keyOf(change.id)
       const before = rows.get(key)
       const base = before?.values ?? new Map(Object.entries(stored))
       rows.set(key, { place: before?.place ?? ++this.#lastPlace, values: new Map([...base, ...values]) })
       return
     }
-    const isMeant = (row: MemoryRow) =>
-      row.values.get('run_id') === stored.run_id && typeof id !== 'string' && id.every((each) => isMet(each, row))
+    const { conditions, scope, added } = change
+    // The original run has changed the rows of other runs before.
+    const isOfProject = scope === 'project' && stored.inherited === 0
     const isOriginal = (row: MemoryRow) =>
-      row.values.get(table.primaryKey) === id &&
+      isOfProject &&
       row.values.get('project_id') === stored.project_id &&
-      row.values.get('inherited') === 0
-    const selected = typeof id === 'string' ? isOriginal : isMeant
-    for (const row of rows.has(key) ? [rows.get(key)] : [...rows.values()].filter(selected)) {
-      for (const [name, value] of values) row?.values.set(name, value)
-      for (const [name, value] of added) row?.values.set(name, Number(row.values.get(name)) + value)
+      row.values.get('inherited') === 0 &&
+      !rows.has(keyOf(row.values.get(table.primaryKey) ?? null))
+    const own = rows.get(keyOf(keyIn(conditions, table)))
+    for (const row of own ? [own] : rows.values()) {
+      const isInReach = row.values.get('run_id') === stored.run_id || isOriginal(row)
+      if (!isInReach || !conditions.every((each) => isMet(each, row))) continue
+      for (const [name, value] of values) row.values.set(name, value)
+      for (const [name, value] of added) row.values.set(name, Number(row.values.get(name)) + value)
     }
   }
+}
+
+/** The primary key that the conditions ask for, if there is one. */
+function keyIn(conditions: readonly CheckedCondition[], { primaryKey }: TableDefinition): ColumnValue {
+  const [condition] = conditions
+  if (condition?.column !== primaryKey || !('oneOf' in condition) || condition.oneOf.length > 1) return null
+  return condition.oneOf[0] ?? null
 }
 
 function isMet(condition: CheckedCondition, { values }: MemoryRow): boolean {

@@ -168,7 +168,12 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
     )
     test('ST71 deleting a run deletes its rows', withSecondStore(table.deletesRowsOfRuns))
     test('ST72 rows that a fork inherited are told apart', withStore(table.tellsInheritedRowsApart))
+    test('ST72 what a fork inherits changes no row of another run again', withStore(table.inheritsNoChangeOfOtherRuns))
     test('ST86 a change with conditions updates rows of its run only', withStore(table.updatesRowsOfRun))
+    test(
+      'ST86 with the scope `project` it updates rows of other runs, but no copies of forks',
+      withStore(table.updatesRowsOfProject),
+    )
     test(
       'ST73 a projection that fails does not fail the append and is reported',
       withSecondStore(table.survivesFailingProjections),

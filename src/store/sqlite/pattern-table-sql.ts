@@ -4,6 +4,8 @@ import type { RowPosition, TableScope } from '../store.ts'
 import type { CheckedCondition, CheckedQuery } from '../tables/checked-query.ts'
 import type { Declaration } from '../tables/declaration.ts'
 import { storedColumns } from '../tables/declaration.ts'
+import type { EncodedUpdate } from '../tables/row-changes.ts'
+import type { RunKey } from './event-table.ts'
 
 /* Names are checked by `checkProjections` before they become part of a statement; values are always bound. */
 
@@ -36,28 +38,21 @@ export function insertStatement(table: TableDefinition, columns: readonly string
     ON CONFLICT (${quote(table.primaryKey)}, "run_id") DO UPDATE SET ${updates}`
 }
 
-/** Binds the values to set and to add, then the primary key, the project, and the run twice. */
-export function updateStatement(table: TableDefinition, set: readonly string[], added: readonly string[]): string {
-  const key = quote(table.primaryKey)
-  const updates = [
-    ...set.map((name) => `${quote(name)} = ?`),
-    ...added.map((name) => `${quote(name)} = ${quote(name)} + ?`),
-  ]
-  return `UPDATE ${quote(table.name)} AS changed SET ${updates.join(', ')} WHERE ${key} = ? AND "project_id" = ?
-    AND ("run_id" = ? OR ("inherited" = 0 AND NOT EXISTS (
-      SELECT 1 FROM ${quote(table.name)} AS own WHERE own.${key} = changed.${key} AND own."run_id" = ?)))`
-}
-
-/** Binds the values to set, then the run, then `values`. */
-export function updateWhereStatement(
-  table: TableDefinition,
-  set: readonly string[],
-  conditions: readonly CheckedCondition[],
+/** Binds the values to set and to add, then `values`. */
+export function updateStatement(
+  { table, conditions, scope, values: set, added }: EncodedUpdate,
+  { run_id, project }: RunKey,
 ): { sql: string; values: SQLInputValue[] } {
-  const values: SQLInputValue[] = []
-  const met = ['"run_id" = ?', ...conditions.map((condition) => conditionSql(condition, values))]
-  const updates = set.map((name) => `${quote(name)} = ?`).join(', ')
-  return { sql: `UPDATE ${quote(table.name)} SET ${updates} WHERE ${met.join(' AND ')}`, values }
+  const name = quote(table.name)
+  const values: SQLInputValue[] = [project]
+  const isOfRun = scope === 'run' ? '"run_id" = ?' : visibleRows(table, { alias: 'changed', run_id, values })
+  if (scope === 'run') values.push(run_id)
+  const met = ['"project_id" = ?', isOfRun, ...conditions.map((condition) => conditionSql(condition, values))]
+  const updates = [
+    ...[...set.keys()].map((column) => `${quote(column)} = ?`),
+    ...[...added.keys()].map((column) => `${quote(column)} = ${quote(column)} + ?`),
+  ]
+  return { sql: `UPDATE ${name} AS changed SET ${updates.join(', ')} WHERE ${met.join(' AND ')}`, values }
 }
 
 /** Binds a JSON list of runs. */
@@ -72,7 +67,7 @@ export function selectStatement(
 ): { sql: string; values: SQLInputValue[] } {
   const values: SQLInputValue[] = [project]
   const conditions = ['"project_id" = ?']
-  if (!query.namesRuns) conditions.push(visibleRows(table, run_id, values))
+  if (!query.namesRuns) conditions.push(visibleRows(table, { alias: 'shown', run_id, values }))
   for (const condition of query.conditions) conditions.push(conditionSql(condition, values))
   const { column, descending } = query.order
   const order = [...(column === undefined ? [] : [quote(column)]), 'shown.rowid']
@@ -87,13 +82,20 @@ export function selectStatement(
   return { sql, values }
 }
 
+interface VisibleRows {
+  /** The name of the table in the statement. */
+  alias: string
+  run_id: string | undefined
+  values: SQLInputValue[]
+}
+
 /** A row that a fork inherited is hidden, except for the fork itself, for which it hides its original. */
-function visibleRows(table: TableDefinition, run_id: string | undefined, values: SQLInputValue[]): string {
+function visibleRows(table: TableDefinition, { alias, run_id, values }: VisibleRows): string {
   if (run_id === undefined) return '"inherited" = 0'
   const key = quote(table.primaryKey)
   values.push(run_id, run_id)
   return `("run_id" = ? OR ("inherited" = 0 AND NOT EXISTS (
-    SELECT 1 FROM ${quote(table.name)} AS own WHERE own.${key} = shown.${key} AND own."run_id" = ?)))`
+    SELECT 1 FROM ${quote(table.name)} AS own WHERE own.${key} = ${alias}.${key} AND own."run_id" = ?)))`
 }
 
 function conditionSql(condition: CheckedCondition, values: SQLInputValue[]): string {

@@ -17,7 +17,6 @@ import {
   PLACE,
   selectStatement,
   updateStatement,
-  updateWhereStatement,
 } from './pattern-table-sql.ts'
 import type { CatalogueEntry } from './projection-catalogue.ts'
 import { ProjectionCatalogue } from './projection-catalogue.ts'
@@ -131,25 +130,21 @@ export class PatternTables {
     return found.map((record) => ({ row: toRow(table, record), position: toPosition(record, query.order.column) }))
   }
 
-  #change({ table, id, kind, values, added }: EncodedChange, { run_id, project }: RunKey, inherited: number): void {
-    const columns = [...values.keys()]
-    if (kind === 'update') {
-      if (columns.length + added.size === 0) return
-      if (typeof id !== 'string') {
-        const { sql, values: bound } = updateWhereStatement(table, columns, id)
-        this.#prepare(sql).run(...values.values(), run_id, ...bound)
-        return
-      }
-      const statement = this.#prepare(updateStatement(table, columns, [...added.keys()]))
-      statement.run(...values.values(), ...added.values(), id, project, run_id, run_id)
+  #change(change: EncodedChange, run: RunKey, inherited: number): void {
+    if (change.kind === 'update') {
+      if (change.values.size + change.added.size === 0) return
+      // The original run has changed the rows of other runs before.
+      const { sql, values } = updateStatement(inherited === 1 ? { ...change, scope: 'run' } : change, run)
+      this.#prepare(sql).run(...change.values.values(), ...change.added.values(), ...values)
       return
     }
+    const { table, values } = change
     const stored: [string, SQLInputValue][] = [
-      ['project_id', project],
-      ['run_id', run_id],
+      ['project_id', run.project],
+      ['run_id', run.run_id],
       ['inherited', inherited],
     ]
-    const names = [...columns, ...stored.map(([name]) => name)]
+    const names = [...values.keys(), ...stored.map(([name]) => name)]
     this.#prepare(insertStatement(table, names)).run(...values.values(), ...stored.map(([, value]) => value))
   }
 

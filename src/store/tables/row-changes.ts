@@ -8,14 +8,24 @@ import { declaredColumns } from './declaration.ts'
 import { storableText } from './storable-text.ts'
 
 /** A checked change with values as databases store them. */
-export interface EncodedChange {
+export type EncodedChange = EncodedInsert | EncodedUpdate
+
+interface EncodedInsert {
+  kind: 'insert'
   table: TableDefinition
-  /** The primary key of the row, or the conditions that rows of the run meet. */
-  id: string | readonly CheckedCondition[]
-  kind: 'insert' | 'update'
-  /** Of all declared columns for an insert, of those that change for an update. */
+  id: string
+  /** Of all declared columns. */
   values: ReadonlyMap<string, ColumnValue>
-  /** Numbers to add to columns, for an update. */
+}
+
+export interface EncodedUpdate {
+  kind: 'update'
+  table: TableDefinition
+  conditions: readonly CheckedCondition[]
+  /** The rows of its run only, or also those of other runs of the project. */
+  scope: 'run' | 'project'
+  values: ReadonlyMap<string, ColumnValue>
+  /** Numbers to add to columns. */
   added: ReadonlyMap<string, number>
 }
 
@@ -47,7 +57,7 @@ function encodeChange(projection: Projection, change: ReturnType<Projection['row
     const values = new Map(
       columns.map((column) => [column.name, encodeValue(table, column, change.insert[column.name])]),
     )
-    return { table, id: String(values.get(table.primaryKey)), kind: 'insert', values, added: new Map() }
+    return { kind: 'insert', table, id: String(values.get(table.primaryKey)), values }
   }
   const { update = {}, add = {} }: { update?: Row; add?: Readonly<Record<string, number>> } = change
   checkKeys(table, columns, { ...update, ...add })
@@ -57,8 +67,10 @@ function encodeChange(projection: Projection, change: ReturnType<Projection['row
   if (changed.some(({ name }) => name === table.primaryKey))
     throw rowError(`an update of '${table.name}' changes its primary key`)
   const values = new Map(changed.map((column) => [column.name, encodeValue(table, column, update[column.name])]))
-  const id = 'where' in change ? checkQuery(table, { ...change, limit: 1 }).conditions : storableText(change.id)
-  return { table, id, kind: 'update', values, added: encodeSums(table, columns, add) }
+  const { where, scope = 'run' } =
+    'where' in change ? change : { where: { [table.primaryKey]: change.id }, scope: 'project' as const }
+  const { conditions } = checkQuery(table, { table: table.name, where, limit: 1 })
+  return { kind: 'update', table, conditions, scope, values, added: encodeSums(table, columns, add) }
 }
 
 function encodeSums(

@@ -260,28 +260,28 @@ export async function deletesRowsOfRuns(store: Store, other: Store): Promise<voi
   assert.deepEqual(await idsOf(store), ['of r2'])
 }
 
+/** A fork that inherited the first two events; what it appends was recorded at 5. */
+async function forkOf(store: Store, original: string, run_id: string) {
+  const start = testRunStart(run_id)
+  const forked_from = { run_id: original, seq: 2, inherited: 2, changes: {} }
+  const data = { ...start.data, forked_from }
+  const { epoch } = await store.createRun({ ...start, data } as typeof start, testClaimant('me'))
+  return {
+    append: (seq: number, type: string, data: object) => {
+      const events = [{ run_id, seq, at: 5, type, data } as never]
+      return store.append([{ run_id, project: 'default', epoch, sync: 'normal', events }])
+    },
+  }
+}
+
 export async function tellsInheritedRowsApart(store: Store): Promise<void> {
   await store.keepTables([orders()])
   const original = await createLeasedRun(store, 'r1')
   await order(original, 'a')
-  const start = testRunStart('r2')
-  const forked_from = { run_id: 'r1', seq: 2, inherited: 2, changes: {} }
-  const lease = await store.createRun(
-    { ...start, data: { ...start.data, forked_from } } as typeof start,
-    testClaimant('me'),
-  )
-  const fork = { run_id: 'r2', project: 'default', epoch: lease.epoch, sync: 'normal' as const }
-  const event = (seq: number, type: string, data: object) => ({ run_id: 'r2', seq, at: 5, type, data }) as never
-  await store.append([
-    {
-      ...fork,
-      events: [
-        event(2, 'custom:order', { key: 'k', order: 'a', amount: 1 }),
-        event(3, 'custom:paid', { key: 'p', order: 'a' }),
-        event(4, 'custom:order', { key: 'l', order: 'b', amount: 2 }),
-      ],
-    },
-  ])
+  const fork = await forkOf(store, 'r1', 'r2')
+  await fork.append(2, 'custom:order', { key: 'k', order: 'a', amount: 1 })
+  await fork.append(3, 'custom:paid', { key: 'p', order: 'a' })
+  await fork.append(4, 'custom:order', { key: 'l', order: 'b', amount: 2 })
   const summary = (rows: Row[]) => rows.map(({ id, run_id, inherited, paid_at }) => [id, run_id, inherited, paid_at])
   assert.deepEqual(summary(await rowsOf(store)), [
     ['a', 'r1', 0, null],
@@ -316,6 +316,41 @@ export async function updatesRowsOfRun(store: Store): Promise<void> {
       ['open', end.at],
       ['large', null],
     ],
+  )
+}
+
+export async function updatesRowsOfProject(store: Store): Promise<void> {
+  const rows = (event: EventOf<PatternEventType>): RowChange[] =>
+    event.type === ('run:end' as string)
+      ? [{ table: 'orders', where: { paid_at: null }, scope: 'project', update: { paid_at: event.at } }]
+      : orderRows(event)
+  await store.keepTables([orders({ rows, events: ['custom:order', 'custom:paid', 'run:end'] })])
+  await order(await createLeasedRun(store, 'r1', 'elsewhere'), 'of another project')
+  const other = await createLeasedRun(store, 'r2')
+  await order(other, 'a')
+  const fork = await forkOf(store, 'r2', 'r3')
+  await fork.append(2, 'custom:order', { key: 'k', order: 'a', amount: 1 })
+  const end = await (await createLeasedRun(store, 'r4')).append('run:end', runEndData())
+  const paid = async (scope: object) =>
+    (await rowsOf(store, {}, { ...PROJECT, ...scope })).map(({ paid_at }) => paid_at)
+  assert.deepEqual(await paid({}), [end.at])
+  assert.deepEqual(await paid({ project: 'elsewhere' }), [null])
+  assert.deepEqual(await paid({ run_id: 'r3' }), [null])
+}
+
+export async function inheritsNoChangeOfOtherRuns(store: Store): Promise<void> {
+  await store.keepTables([orders()])
+  await order(await createLeasedRun(store, 'r1'), 'a', { amount: 1 })
+  const fork = await forkOf(store, 'r2', 'r3')
+  await fork.append(2, 'custom:paid', { key: 'p', order: 'a' })
+  assert.deepEqual(
+    (await rowsOf(store)).map(({ id, paid_at }) => [id, paid_at]),
+    [['a', null]],
+  )
+  await fork.append(3, 'custom:paid', { key: 'q', order: 'a' })
+  assert.deepEqual(
+    (await rowsOf(store)).map(({ id, paid_at }) => [id, paid_at]),
+    [['a', 5]],
   )
 }
 
