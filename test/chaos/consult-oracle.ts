@@ -1,5 +1,5 @@
 import type { Event } from '../../src/kernel/event.ts'
-import type { Row } from '../../src/kernel/table.ts'
+import type { Row, TableQuery } from '../../src/kernel/table.ts'
 import { consultTables } from '../../src/patterns/consult/tables.ts'
 import type { MemoryRun } from '../../src/store/memory-run.ts'
 import { MemoryTables } from '../../src/store/memory-tables.ts'
@@ -7,7 +7,7 @@ import type { Store, TableRow } from '../../src/store/store.ts'
 
 const PROJECTION = { pattern: 'consult', projection: consultTables }
 
-/** The differences between the tables of consultations in a store and the fold of the journal of its only run. */
+/** The differences between the tables of consultations in a store and the fold of the journal of its only run, and what that run left at work. */
 export async function tableProblems(store: Store, journal: readonly Event[]): Promise<string[]> {
   await store.keepTables([PROJECTION])
   const computed = new MemoryTables()
@@ -18,6 +18,12 @@ export async function tableProblems(store: Store, journal: readonly Event[]): Pr
     const kept = rowsFrom(await store.queryTable({ project: 'default' }, page))
     const expected = rowsFrom(computed.query({ project: 'default' }, page))
     if (kept !== expected) found.push(`${table} has ${kept} instead of ${expected}`)
+  }
+  const end = journal.findLast(({ type }) => type === 'run:end')
+  const atWork = { agent_collaborations: { active_run: end?.run_id }, collaboration_exchanges: { open: 1 } }
+  for (const [table, where] of end ? Object.entries(atWork) : []) {
+    const rows = await store.queryTable({ project: 'default' }, { table, where } as TableQuery)
+    if (rows.length > 0) found.push(`${table}: the run has ended, but ${rowsFrom(rows)} is at work`)
   }
   return found
 }

@@ -18,6 +18,8 @@ type Reply = (request: ModelRequest) => ModelReply
 interface ConsultCase {
   /** The run itself is the consultation. */
   run?: true
+  /** Of the asker. */
+  max_turns?: number
   replies?: Record<string, Reply>
 }
 
@@ -66,6 +68,13 @@ const CASES: Record<string, ConsultCase> = {
       ),
     },
   },
+  'background, not collected': {
+    max_turns: 1,
+    replies: {
+      lead: ({ session }) =>
+        session.turn === 1 ? { calls: [consultCall('What now?', { background: true })] } : { text: 'It is open.' },
+    },
+  },
   'background, several': {
     replies: {
       lead: turns(
@@ -110,7 +119,7 @@ function toCoderThenCritic({ messages }: ModelRequest): ModelReply {
 export const CONSULT_NAMES: readonly string[] = Object.keys(CASES)
 
 export function consultScenario(name: string): RunScenario {
-  const { run, replies = {} }: ConsultCase = CASES[name] ?? {}
+  const { run, max_turns, replies = {} }: ConsultCase = CASES[name] ?? {}
   const defaults: Record<string, Reply> = {
     lead: turns(() => [consultCall('What now?')]),
     orchestrator: () => routeTo('coder'),
@@ -136,7 +145,9 @@ export function consultScenario(name: string): RunScenario {
     respond: (request) => ({ calls: [], text: '', ...respond(request) }) as never,
     options: {
       embedder: false,
-      agents: ['lead', 'coder', 'critic'].map((each) => agent(each, { tools: CONSULT_TOOLS })),
+      agents: ['lead', 'coder', 'critic'].map((each) =>
+        agent(each, { tools: CONSULT_TOOLS, ...(each === 'lead' && max_turns ? { max_turns } : undefined) }),
+      ),
     },
   }
 }

@@ -31,6 +31,7 @@ describe('the undisturbed consultations', () => {
     ['rated', { calls: 5, output: /success_rating/ }],
     ['clarification', { calls: 6, output: /Go\./ }],
     ['background', { calls: 8, output: /Go\./ }],
+    ['background, not collected', { calls: 4, output: /It is open\./ }],
     ['background, several', { calls: 7, output: /Both\./ }],
     ['background, failing specialist', { calls: 8, output: /Wait\./ }],
     ['failing specialist', { calls: 7, output: /Wait\./ }],

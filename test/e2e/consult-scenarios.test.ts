@@ -1,11 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { ModelRequest, RunResult, TroupeOptions } from '../../src/index.ts'
 import { createTroupe } from '../../src/index.ts'
+import type { Reply } from '../support/consultation.ts'
 import { answerJson, asker, consultCall, consultResult, deliveredTo } from '../support/consultation.ts'
+import { createSqlStore } from '../support/sql-store.ts'
 import type { ModelReply } from '../support/test-troupe.ts'
 import { functionModel, lastMessageText } from '../support/test-troupe.ts'
 
@@ -13,8 +11,6 @@ import { functionModel, lastMessageText } from '../support/test-troupe.ts'
  * The end-to-end scenarios of the specification, with the shipped agents: an agent asks in the middle of its work, and what happened
  * is in the database for anyone who reads it with SQL.
  */
-
-type Reply = ModelReply | ((request: ModelRequest) => ModelReply | Promise<ModelReply>)
 
 interface Scene {
   /** Runs `task` with this agent. */
@@ -26,33 +22,20 @@ interface Scene {
 }
 
 async function createScene(replies: Record<string, Reply>, options: TroupeOptions = {}): Promise<Scene> {
-  const folder = mkdtempSync(join(tmpdir(), 'troupe-consult ü-'))
-  const store = join(folder, 'store.db')
+  const { path, sql } = createSqlStore(() => troupe.close())
   const model = functionModel((request) => {
     const reply = replies[request.session.agent]
     if (!reply) throw new Error(`no reply for ${request.session.agent}`)
     return typeof reply === 'function' ? reply(request) : reply
   })
-  const troupe = await createTroupe({ store, model, embedder: false, config: false, ...options })
-  onTestFinished(async () => {
-    await troupe.close()
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
-  })
+  const troupe = await createTroupe({ store: path, model, embedder: false, config: false, ...options })
   return {
     troupe,
     requests: model.requests,
     start: (agent) => troupe.run('task', { agent, instruction: 'Do your part of the shop.' }),
     async sql(query) {
       await troupe.close()
-      const database = new DatabaseSync(store, { readOnly: true })
-      try {
-        return database
-          .prepare(query)
-          .all()
-          .map((row) => ({ ...row }))
-      } finally {
-        database.close()
-      }
+      return sql(query)
     },
   }
 }
@@ -293,7 +276,7 @@ describe('the scenarios of the specification', () => {
       events.flatMap(({ type, data }) =>
         type === ('consult:routed' as string) ? (data as { rationale?: string }).rationale : [],
       )[1],
-    ).toBe('security_expert was chosen, but it is busy with 1 consultation; reviewer answers security_review, too.')
+    ).toBe('security_expert was chosen, but it works on a question already; reviewer answers security_review, too.')
     expect(await scene.sql(COLLABORATIONS)).toMatchObject([
       { specialist_agent: 'security_expert', status: 'resolved' },
       { specialist_agent: 'reviewer', status: 'resolved' },

@@ -61,6 +61,11 @@ export function consultResult(request: ModelRequest): ConsultOutput {
   return JSON.parse(lastMessageText(request)) as ConsultOutput
 }
 
+/** The call that collects the consultation of the last message. */
+export function collectCall(request: ModelRequest) {
+  return [{ name: 'consult_result', input: { collaboration_id: consultResult(request).collaboration_id } }]
+}
+
 /** The result in the answer of an asker. */
 export function deliveredTo(result: { output?: unknown }): ConsultOutput {
   return JSON.parse((result.output as { response: string }).response) as ConsultOutput

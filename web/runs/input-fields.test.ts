@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { consultInput } from '../../src/patterns/consult/input.ts'
+import { toJsonSchema } from '../../src/schema/schema.ts'
 import { fieldInMessage, inputFields, readInput } from './input-fields.ts'
 
 const schema = {
@@ -26,6 +28,15 @@ test('WB8 a field for each property, the main instruction first, then what is re
     'strict switch',
     'note line',
   ])
+})
+
+test('WB8 a consultation can be requested: the question first, then a choice of the urgency', () => {
+  const form = inputFields(toJsonSchema(consultInput))
+  expect(form[0]).toMatchObject({ name: 'question', kind: 'text', required: true })
+  expect(form.find(({ name }) => name === 'urgency')).toMatchObject({ kind: 'choice' })
+  expect(readInput(form, { question: 'Which fields?', urgency: 'high' })).toEqual({
+    input: { question: 'Which fields?', urgency: 'high' },
+  })
 })
 
 test('WB8 values have the types of the schema; empty optional fields are left out', () => {

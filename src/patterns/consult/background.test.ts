@@ -3,6 +3,7 @@ import type { Reply } from '../../../test/support/consultation.ts'
 import {
   answerJson,
   asker,
+  collectCall,
   consultCall,
   consultResult,
   createConsultTroupe,
@@ -13,9 +14,6 @@ import { lastMessageText } from '../../../test/support/test-troupe.ts'
 
 const QUESTION = 'How do we deploy the login, and is that safe?'
 const start = () => [consultCall(QUESTION, { background: true })]
-const collect = (request: Parameters<typeof consultResult>[0]) => [
-  { name: 'consult_result', input: { collaboration_id: consultResult(request).collaboration_id } },
-]
 
 describe('several specialists in the background', () => {
   const orchestrator: Reply = (request) =>
@@ -23,7 +21,7 @@ describe('several specialists in the background', () => {
   const replies = { orchestrator, answering: answerJson('In two steps.'), checking: answerJson('Rotate the keys.') }
 
   test('CS53 all are asked, and one answer is made of theirs when it is collected', async () => {
-    const asking = asker(start, collect)
+    const asking = asker(start, collectCall)
     const { troupe, task, model } = await createConsultTroupe({ ...replies, asking })
     const run = await task('asking', 'go')
     expect(deliveredTo(run)).toMatchObject({
@@ -51,7 +49,11 @@ describe('several specialists in the background', () => {
   })
 
   test('CS53 one that gives no answer is named, and sinks nobody else', async () => {
-    const { task } = await createConsultTroupe({ ...replies, asking: asker(start, collect), checking: { text: ' ' } })
+    const { task } = await createConsultTroupe({
+      ...replies,
+      asking: asker(start, collectCall),
+      checking: { text: ' ' },
+    })
     expect(deliveredTo(await task('asking', 'go'))).toMatchObject({
       ...{ status: 'resolved', consulted_agent: 'answering' },
       response: { answer: 'In two steps.', additional_context: 'No answer from checking.' },

@@ -9,8 +9,12 @@ import { readConsultation } from './earlier-consultation.ts'
 import type { ConsultContext } from './events.ts'
 import type { ConsultResultInput } from './input.ts'
 import type { ConsultOutput } from './output.ts'
+import { supersedeAttempts } from './retry.ts'
 import type { SpecialistAnswer } from './specialist-answer.ts'
 import { synthesizeAnswers } from './synthesize-answers.ts'
+
+/** The first one started the specialists in the background. */
+const SECOND_ATTEMPT = 2
 
 /** Gets the answer of a background consultation; waits for it unless `wait` is false. A failure is routed to another specialist. */
 export async function collectConsultation(
@@ -40,12 +44,15 @@ export async function collectConsultation(
   }
   return recordFailure(consultation, async () => {
     const outcome = await readOutcomes(consultation, results)
-    if (outcome.kind !== 'failed') return { ...(await deliverOutcome(consultation, outcome)), collected }
-    const { agent, problem } = outcome
+    if (outcome.kind !== 'failed') {
+      supersedeAttempts(context, SECOND_ATTEMPT)
+      return { ...(await deliverOutcome(consultation, outcome)), collected }
+    }
+    const { agent, problem, errors } = outcome
     consultation.excluded.push(...sessions.map((session) => session.agent))
-    // The result of the session is collected for good: resume asks the others.
-    const previous = { agent, reason: consultation.reason, problem, errors: [] }
-    return { ...(await consultSpecialists(consultation, { previous, firstAttempt: 2 })), collected }
+    // If others are asked, the result of the session is collected for good: resume asks the others.
+    const previous = { agent, reason: consultation.reason, problem, errors: [], collected: errors }
+    return { ...(await consultSpecialists(consultation, { previous, firstAttempt: SECOND_ATTEMPT })), collected }
   })
 }
 

@@ -20,6 +20,7 @@ const limits = z.strictObject({
   max_active_collaborations_per_specialist: z
     .int()
     .min(1)
+    .max(1000)
     .default(10)
     .describe(
       'Consultations that one specialist works on at once; more go to the other one of the scenario. Default: 10.',

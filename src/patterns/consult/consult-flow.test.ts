@@ -62,6 +62,22 @@ describe('specialists that do not answer', () => {
     expect(parked.gates[0]?.question).toContain('answering failed')
   })
 
+  test('CS20 of several specialists that were asked at once and gave no answer, none is asked again', async () => {
+    const orchestrator = ({ messages }: { messages: unknown }) => {
+      const [first, ...others] = ['answering', 'checking', 'guarding'].filter((name) =>
+        JSON.stringify(messages).includes(`- ${name}:`),
+      )
+      return routeTo(first ?? '', ...others.slice(0, 1))
+    }
+    const silent = { text: ' ' }
+    const replies = { orchestrator, answering: silent, checking: silent, guarding: answerJson('It has an id.') }
+    const { troupe, consultEvents } = await createConsultTroupe(replies)
+    const run = await troupe.run('consult', { question })
+    const routed = (await consultEvents(run.run_id)).filter(({ type }) => type === 'consult:routed')
+    expect(routed.map(({ data }) => data.agents ?? data.agent)).toEqual([['answering', 'checking'], 'guarding'])
+    expect(run.output).toMatchObject({ consulted_agent: 'guarding', response: { answer: 'It has an id.' } })
+  })
+
   test('CS23 a model that cannot be used fails the run at once, whoever should have used it', async () => {
     const outcome = async (replies: Parameters<typeof createConsultTroupe>[0], options = {}) => {
       const { troupe, model, consultEvents } = await createConsultTroupe(replies, options)

@@ -37,7 +37,7 @@ export async function recordFailure(
     return result
   } catch (thrown) {
     const error = toTroupeError(thrown)
-    if (isFatal(error) || error.code === 'cancelled' || error.code === 'timeout') throw thrown
+    if (isFatal(error) || error.code === 'cancelled') throw thrown
     context.supersede(['failed'])
     context.emit('error', 'consult:failed', { collaboration_id, error: error.toJSON() })
     throw thrown
@@ -92,10 +92,17 @@ async function endUnanswered(
   const unrouted = error ? [{ agent: 'orchestrator', problem: why, errors: [error] }] : []
   const [first, ...others] = outageErrors([...failures, ...unrouted])
   if (first) return deliverOutage(consultation, [first, ...others], error ? [...tried, why] : tried)
+  const [only] = failures.length === 1 ? outageErrors(failures.map(toUncollected)) : []
+  // Without keys to retry, the engine takes up the session and collects its result anew.
+  if (only) return { ...deliverOutage(consultation, [only], [...tried, why]), retry_keys: [] }
   return askPerson(consultation, {
     reason: failures.length === 0 ? 'no_specialist' : 'specialists_failed',
     root_cause: [...tried, why].join('; '),
   })
+}
+
+function toUncollected(failure: SpecialistFailure): SpecialistFailure {
+  return { ...failure, errors: failure.collected ?? failure.errors }
 }
 
 async function recordRoute(

@@ -3,6 +3,7 @@ import type { Reply } from '../../../test/support/consultation.ts'
 import {
   answerJson,
   asker,
+  collectCall,
   consultCall,
   consultResult,
   createConsultTroupe,
@@ -39,17 +40,7 @@ test('CS52 CS154 an answer in the background is paid and recorded once, however 
 })
 
 test('CS52 a clarification that was collected is told again', async () => {
-  const asking = asker(
-    () => [consultCall('What fields has it?', { background: true })],
-    (request) => {
-      const { collaboration_id } = consultResult(request)
-      return [{ name: 'consult_result', input: { collaboration_id } }]
-    },
-    (request) => {
-      const { collaboration_id } = consultResult(request)
-      return [{ name: 'consult_result', input: { collaboration_id } }]
-    },
-  )
+  const asking = asker(() => [consultCall('What fields has it?', { background: true })], collectCall, collectCall)
   const answering = { text: JSON.stringify({ clarification_needed: 'Which version?' }) }
   const { troupe, task } = await createConsultTroupe({ asking, answering })
   const again = deliveredTo(await task('asking', 'go'))

@@ -1,43 +1,25 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Reply } from '../../../test/support/consultation.ts'
 import {
   answerJson,
   asker,
+  CONSULT_TOOLS,
   consultAgents,
   consultCall,
   createConsultTroupe,
   routeTo,
 } from '../../../test/support/consultation.ts'
-import { lastMessageText } from '../../../test/support/test-troupe.ts'
-import type { TroupeOptions } from '../../index.ts'
+import { createSqlStore } from '../../../test/support/sql-store.ts'
+import { agent, lastMessageText } from '../../../test/support/test-troupe.ts'
+import type { Agent, TroupeOptions } from '../../index.ts'
 
-/* The rows of runs that did not end by themselves, read with plain SQL. */
+/* The rows of consultations that a run did not finish, read with plain SQL. */
 
 const QUESTION = 'Which fields are there?'
 
 async function createScene(replies: Record<string, Reply>, options: TroupeOptions = {}) {
-  const folder = mkdtempSync(join(tmpdir(), 'troupe-consult-rows ü-'))
-  const path = join(folder, 'store.db')
-  const scene = await createConsultTroupe(replies, { store: path, agents: consultAgents, ...options })
-  onTestFinished(async () => {
-    await scene.troupe.close()
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
-  })
-  const sql = (query: string): Record<string, unknown>[] => {
-    const database = new DatabaseSync(path, { readOnly: true })
-    try {
-      return database
-        .prepare(query)
-        .all()
-        .map((row) => ({ ...row }))
-    } finally {
-      database.close()
-    }
-  }
+  const { path, sql } = createSqlStore(() => scene.troupe.close())
+  const scene = await createConsultTroupe(replies, { store: path, ...options })
   return { ...scene, sql }
 }
 
@@ -81,6 +63,73 @@ test('CS158 so has one that waits for a person when its run is cancelled', async
   expect([status, sql(STATUS)]).toEqual(['waiting', [{ status: 'escalated', completed: 0, escalated: 1 }]])
   await troupe.cancel(run_id)
   expect(sql(STATUS)).toEqual([{ status: 'failed', completed: 1, escalated: 1 }])
+})
+
+test('CS158 a follow-up of a later run that is cancelled has failed; a reply that the specialist waits for has not', async () => {
+  const { answering: hang, asked } = hangingSpecialist()
+  const answering: Reply = (request) => {
+    if (request.session.turn === 1) return { text: '{"clarification_needed":"Of which table?"}' }
+    return typeof hang === 'function' ? hang(request) : hang
+  }
+  const { troupe, sql } = await createScene({ answering })
+  const { output, run_id } = await troupe.run('consult', { question: QUESTION })
+  const waiting = { status: 'in_progress', completed: 0, escalated: 0 }
+  expect(sql(STATUS)).toEqual([waiting])
+  const { collaboration_id } = output ?? {}
+  const handle = await troupe.stream('consult', { question: 'Of users.', collaboration_id })
+  await asked
+  expect(sql('SELECT run_id, status, active_run FROM agent_collaborations')).toEqual([
+    { run_id, status: 'in_progress', active_run: handle.run_id },
+  ])
+  await handle.cancel()
+  expect(sql(STATUS)).toEqual([{ status: 'failed', completed: 1, escalated: 0 }])
+  expect(sql('SELECT sum(open) AS open FROM collaboration_exchanges')).toEqual([{ open: 0 }])
+})
+
+/** The agents, with another one that asks. */
+const withAsker = (more: Partial<Agent>) => [
+  ...consultAgents.filter(({ name }) => name !== 'asking'),
+  agent('asking', { tools: CONSULT_TOOLS, ...more }),
+]
+
+test('CS158 CS160 what an asker does not collect has failed when its run ends, and a later run of it gets the answer', async () => {
+  let collaboration_id = ''
+  let isLater = false
+  const asking: Reply = ({ session }) => {
+    if (session.turn > 1) return { text: 'The fields are open.' }
+    const collect = { name: 'consult_result', input: { collaboration_id } }
+    return { calls: [isLater ? collect : consultCall(QUESTION, { background: true })] }
+  }
+  const { task, sql, model } = await createScene(
+    { asking, answering: answerJson('An id.') },
+    { agents: withAsker({ max_turns: 1 }) },
+  )
+  const run = await task('asking', 'go')
+  expect(run).toMatchObject({ status: 'completed', output: { stop_reason: 'max_turns' } })
+  expect(sql(STATUS)).toEqual([{ status: 'failed', completed: 1, escalated: 0 }])
+  isLater = true
+  collaboration_id = String(sql('SELECT id FROM agent_collaborations')[0]?.id)
+  const paid = model.requests.length
+  await task('asking', 'go')
+  expect(sql(STATUS)).toEqual([{ status: 'resolved', completed: 1, escalated: 0 }])
+  expect(model.requests.slice(paid).map(({ session }) => session.agent)).toEqual(['asking', 'asking'])
+})
+
+test('CS26 when the time of the asker is up, its consultation has failed, also if the run goes on without it', async () => {
+  const { answering } = hangingSpecialist()
+  const lead: Reply = ({ session }) =>
+    session.turn === 1 ? { calls: [{ name: 'task', input: { agent: 'asking', instruction: 'go' } }] } : { text: 'on' }
+  const agents = [...withAsker({ timeout_ms: 300 }), agent('lead', { tools: ['task'] })]
+  const { troupe, task, sql, consultEvents } = await createScene(
+    { asking: asker(() => [consultCall(QUESTION)]), answering, lead },
+    { agents },
+  )
+  const run = await task('lead', 'go')
+  expect(run.status).toBe('completed')
+  const failed = (await consultEvents(run.run_id)).find(({ type }) => type === 'consult:failed')
+  expect(failed?.data.error).toMatchObject({ code: 'timeout' })
+  expect(sql(STATUS)).toEqual([{ status: 'failed', completed: 1, escalated: 0 }])
+  expect(await troupe.replay(run.run_id)).toMatchObject({ same: true })
 })
 
 test('CS159 a fork has rows of its own: it answers what the cancelled run did not', async () => {

@@ -4,8 +4,8 @@ import {
   answerJson,
   asker,
   CONSULT_TOOLS,
+  collectCall,
   consultCall,
-  consultResult,
   createConsultTroupe,
   deliveredTo,
   routeTo,
@@ -146,14 +146,12 @@ describe('CS24 an outage during a consultation', () => {
     expect(deliveredTo(resumed)).toMatchObject({ status: 'resolved', response: { answer: 'from answering' } })
   })
 
-  const inBackground = asker(
-    () => [consultCall(question, { background: true })],
-    (request) => [{ name: 'consult_result', input: { collaboration_id: consultResult(request).collaboration_id } }],
-  )
+  const inBackground = asker(() => [consultCall(question, { background: true })], collectCall)
+
+  const others = { clarification_needed: null, additional_context: null, code_reference: null }
+  const complete = answerJson('from answering', { ...others, suggested_next_steps: [] })
 
   test('CS24 in the background, before the answer is collected: resume asks the same specialist, and routes nothing anew', async () => {
-    const others = { clarification_needed: null, additional_context: null, code_reference: null }
-    const complete = answerJson('from answering', { ...others, suggested_next_steps: [] })
     const outage = await createOutage({ asking: inBackground, answering: complete })
     outage.setDown([...SPECIALISTS, 'asking 2'])
     const failed = await outage.task('asking', 'go')
@@ -173,6 +171,21 @@ describe('CS24 an outage during a consultation', () => {
     const resumed = await outage.resume(failed.run_id)
     expect([resumed.status, outage.served]).toEqual(['completed', ['guarding', 'asking']])
     expect(deliveredTo(resumed)).toMatchObject({ status: 'resolved', consulted_agent: 'guarding' })
+    // Three decisions of the orchestrator and one answer: 10 tokens for each request, 5 for each response.
+    const [row] = await outage.troupe.query({ table: 'agent_collaborations' }).all()
+    expect(row).toMatchObject({ status: 'resolved', routing_tokens: 45, request_tokens: 10, response_tokens: 5 })
+  })
+
+  test('CS24 in the background, without another specialist: no person is asked, and resume asks the same one again', async () => {
+    const orchestrator: Reply = ({ messages }) =>
+      JSON.stringify(messages).includes('- answering:') ? routeTo('answering') : routeTo()
+    const outage = await createOutage({ asking: inBackground, orchestrator, answering: complete })
+    outage.setDown(['answering', 'asking 3'])
+    const failed = await outage.task('asking', 'go')
+    expect([failed.status, failed.gates]).toEqual(['failed', []])
+    const resumed = await outage.resume(failed.run_id)
+    expect([resumed.status, outage.served]).toEqual(['completed', ['answering', 'asking']])
+    expect(deliveredTo(resumed)).toMatchObject({ status: 'resolved', consulted_agent: 'answering' })
   })
 
   test('CS24 in the background, after the failure was delivered at the end of the asker: resume asks one of the others', async () => {

@@ -22,6 +22,8 @@ export interface SpecialistFailure {
   agent: string
   problem: string
   errors: readonly (ErrorRecord | null)[]
+  /** The errors of sessions in the background whose results were collected. */
+  collected?: readonly (ErrorRecord | null)[]
 }
 
 /** The errors of the specialists that were asked first, if all specialists failed for a reason outside the run; otherwise none. */
@@ -81,6 +83,12 @@ export function attemptsAfterRetry(
   })
   for (const attempt of attempts) supersedeEarlierRounds(context, attempt)
   return attempts
+}
+
+/** A specialist in the background answers after all: what was recorded about others does not follow from that. */
+export function supersedeAttempts(context: Pick<Context, 'supersede'>, firstAttempt: number): void {
+  const numbers = Array.from({ length: MAX_ATTEMPTS }, (_, index) => String(firstAttempt + index))
+  context.supersede(numbers.flatMap(attemptKeys))
 }
 
 /** The key of a step in this round of retries. */

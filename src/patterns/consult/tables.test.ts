@@ -210,7 +210,7 @@ test('CS154 tokens are added up by phase, over re-routing and exchanges, with th
   expect(Number(collaboration()?.cost_usd)).toBeCloseTo(0.022, 10)
 })
 
-test('CS155 the five indexes serve the queries by project, status, pair and consultation', async () => {
+test('CS155 indexes serve the queries by project, status, pair and consultation, and for what is at work', async () => {
   const plan = (query: string) => sql(`EXPLAIN QUERY PLAN ${query}`).map(({ detail }) => detail)
   const uses = (query: string, index: string) => expect(plan(query).join()).toContain(`INDEX ${index} (`)
   uses("SELECT * FROM agent_collaborations WHERE project_id = 'a'", 'idx_collaborations_project')
@@ -221,6 +221,9 @@ test('CS155 the five indexes serve the queries by project, status, pair and cons
   )
   uses("SELECT * FROM collaboration_exchanges WHERE collaboration_id = 'a'", 'idx_exchanges_collaboration')
   uses("SELECT * FROM collaboration_loops WHERE collaboration_id = 'a'", 'idx_loops_collaboration')
+  const ended = "UPDATE agent_collaborations SET status = 'failed' WHERE project_id = 'a' AND inherited = 0"
+  uses(`${ended} AND active_run IN ('r')`, 'idx_collaborations_active')
+  uses("SELECT * FROM collaboration_exchanges WHERE open IN (1) AND to_agent IN ('a')", 'idx_exchanges_open')
 })
 
 describe('a consultation of real agents', () => {

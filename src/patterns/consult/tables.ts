@@ -1,5 +1,6 @@
 import type { EventOf } from '../../kernel/event.ts'
 import { shortHash } from '../../kernel/hash.ts'
+import { isResumableFailure } from '../../kernel/resumable-failure.ts'
 import type { Row, RowChange } from '../../kernel/table.ts'
 import { defineProjection } from '../../kernel/table.ts'
 import type { ConsultEvent, ConsultEventOf } from './events.ts'
@@ -30,6 +31,8 @@ const collaborations = {
     request: 'json',
     urgency: 'text',
     status: 'text',
+    /** The run that works on it; `null` when it has ended, or when the asker has to reply. */
+    active_run: optionalText,
     /** The session of the specialist. */
     session_id: optionalText,
     /** `agent` and `session_id` of each specialist, if more than one was asked at once. */
@@ -53,6 +56,7 @@ const collaborations = {
     { name: 'idx_collaborations_project', columns: ['project_id'] },
     { name: 'idx_collaborations_status', columns: ['status'] },
     { name: 'idx_collaborations_agents', columns: ['requesting_agent', 'specialist_agent'] },
+    { name: 'idx_collaborations_active', columns: ['active_run', 'project_id'] },
   ],
 } as const
 
@@ -66,6 +70,8 @@ const exchanges = {
     to_agent: 'text',
     /** `question`, `response` or `clarification`. */
     message_type: 'text',
+    /** 1 for a question that a specialist works on. */
+    open: 'integer',
     message_content: 'json',
     context_provided: optionalJson,
     tokens_used: 'integer',
@@ -75,7 +81,10 @@ const exchanges = {
     created_at: 'integer',
   },
   primaryKey: 'id',
-  indexes: [{ name: 'idx_exchanges_collaboration', columns: ['collaboration_id'] }],
+  indexes: [
+    { name: 'idx_exchanges_collaboration', columns: ['collaboration_id'] },
+    { name: 'idx_exchanges_open', columns: ['open', 'to_agent'] },
+  ],
 } as const
 
 const outcomes = {
@@ -112,52 +121,59 @@ const loops = {
 
 /** The tables of consultations, readable with SQL: who asked whom, what was said, what came of it, and loops. */
 export const consultTables = defineProjection<ConsultEvent | EventOf<'run:end'>>({
-  version: 2,
+  version: 3,
   events: [...Object.keys(consultEvents).filter((type) => type !== 'consult:package'), 'run:end'],
   tables: [collaborations, exchanges, outcomes, loops],
-  rows: (event) => (event.type === 'run:end' ? endChanges(event) : consultRows(event)),
+  rows: (event, { run_id }) => (event.type === 'run:end' ? endChanges(event, run_id) : consultRows(event, run_id)),
 })
 
 const UNFINISHED = ['pending', 'routed', 'in_progress', 'responded', 'escalated'] satisfies ConsultationStatus[]
 
-/** The consultations of a cancelled run have failed: nobody will answer them. Those of a failed run go on when it is resumed. */
-function endChanges({ at, data }: EventOf<'run:end'>): RowChange[] {
-  if (data.status !== 'cancelled') return []
-  const update: Row = { status: 'failed' satisfies ConsultationStatus, completed_at: at }
-  return [{ table: collaborations.name, where: { status: UNFINISHED }, update }]
+/** What the run still worked on has failed: nobody will answer it. A run that failed for a reason outside of it goes on when it is resumed. */
+function endChanges({ at, data: { status, error } }: EventOf<'run:end'>, run_id: string): RowChange[] {
+  if (status === 'failed' && error && isResumableFailure(error)) return []
+  const table = collaborations.name
+  const update = ended('failed', at)
+  return [
+    { table, where: { active_run: run_id }, scope: 'project', update },
+    // Nobody will reply to the specialists of a cancelled run either.
+    ...(status === 'cancelled' ? [{ table, where: { status: UNFINISHED }, update }] : []),
+    { table: exchanges.name, where: { open: 1 }, update: { open: 0 } },
+  ]
 }
 
-function consultRows(event: ConsultEvent): RowChange[] {
+function ended(status: ConsultationStatus, at: number): Row {
+  return { status, completed_at: at, active_run: null }
+}
+
+function consultRows(event: ConsultEvent, run_id: string): RowChange[] {
   const id = event.data.collaboration_id
   const { at } = event
-  const setStatus = (status: ConsultationStatus, more: Row = {}): RowChange => ({
-    table: collaborations.name,
-    id,
-    update: { status, ...more },
-  })
+  const setRow = (update: Row): RowChange => ({ table: collaborations.name, id, update })
   switch (event.type) {
     case 'consult:request':
-      return [{ table: collaborations.name, insert: requestRow(event) }]
+      return [{ table: collaborations.name, insert: requestRow(event, run_id) }]
     case 'consult:routed':
-      return [routingChange(event)]
+      return [routingChange(event, run_id), closeQuestions(id)]
     case 'consult:exchange':
-      return exchangeChanges(event)
+      return exchangeChanges(event, run_id)
     case 'consult:response':
-      return [setStatus('responded')]
+      return [setRow({ status: 'responded' satisfies ConsultationStatus })]
     case 'consult:resolved':
-      return [setStatus('resolved', { completed_at: at }), outcomeChange(event)]
+      return [setRow(ended('resolved', at)), closeQuestions(id), outcomeChange(event)]
     case 'consult:rated': {
       const { success_rating, lessons_learned } = event.data
       return [{ table: outcomes.name, id, update: { success_rating, lessons_learned } }]
     }
     case 'consult:escalated': {
       const escalation_reason = `${event.data.reason}: ${event.data.root_cause}`
-      return [setStatus('escalated', { escalated: 1, escalation_reason })]
+      const status = 'escalated' satisfies ConsultationStatus
+      return [setRow({ status, active_run: run_id, escalated: 1, escalation_reason }), closeQuestions(id)]
     }
     case 'consult:failed':
-      return [setStatus('failed', { completed_at: at })]
+      return [setRow(ended('failed', at)), closeQuestions(id)]
     case 'consult:timeout':
-      return [setStatus('timeout', { completed_at: at })]
+      return [setRow(ended('timeout', at)), closeQuestions(id)]
     case 'consult:loop':
       return [{ table: loops.name, insert: loopRow(event) }]
     default:
@@ -165,7 +181,13 @@ function consultRows(event: ConsultEvent): RowChange[] {
   }
 }
 
-function requestRow({ at, data: { key: _key, ...request } }: ConsultEventOf<'consult:request'>): Row {
+/** The specialists of this consultation, or this one, work on it no longer. Questions belong to the run that asked. */
+function closeQuestions(collaboration_id: string, specialist?: string): RowChange {
+  const asked = specialist === undefined ? undefined : { to_agent: specialist }
+  return { table: exchanges.name, where: { collaboration_id, open: 1, ...asked }, update: { open: 0 } }
+}
+
+function requestRow({ at, data: { key: _key, ...request } }: ConsultEventOf<'consult:request'>, run_id: string): Row {
   return {
     id: request.collaboration_id,
     requesting_agent: request.requesting_agent,
@@ -174,6 +196,7 @@ function requestRow({ at, data: { key: _key, ...request } }: ConsultEventOf<'con
     request,
     urgency: request.urgency,
     status: 'pending' satisfies ConsultationStatus,
+    active_run: run_id,
     created_at: at,
     escalated: 0,
     exchanges: 0,
@@ -183,13 +206,16 @@ function requestRow({ at, data: { key: _key, ...request } }: ConsultEventOf<'con
   }
 }
 
-function routingChange({ at, data }: ConsultEventOf<'consult:routed'>): RowChange {
+function routingChange({ at, data }: ConsultEventOf<'consult:routed'>, run_id: string): RowChange {
   const { collaboration_id: id, agent, consultation_reason, session_id, sessions = null, tokens, cost_usd } = data
-  const update = { status: 'routed', specialist_agent: agent, consultation_reason, session_id, sessions, routed_at: at }
+  const update = {
+    ...{ status: 'routed', active_run: run_id, specialist_agent: agent, consultation_reason },
+    ...{ session_id, sessions, routed_at: at },
+  }
   return { table: collaborations.name, id, update, add: { routing_tokens: tokens, ...costSums(tokens, cost_usd) } }
 }
 
-function exchangeChanges({ at, data }: ConsultEventOf<'consult:exchange'>): RowChange[] {
+function exchangeChanges({ at, data }: ConsultEventOf<'consult:exchange'>, run_id: string): RowChange[] {
   const { collaboration_id: id, exchange_number, message_type, tokens, cost_usd } = data
   const { request = 0, routing = 0, response = 0, delivery = 0 } = tokens
   const byPhase = {
@@ -204,6 +230,7 @@ function exchangeChanges({ at, data }: ConsultEventOf<'consult:exchange'>): RowC
     from_agent: data.from_agent,
     to_agent: data.to_agent,
     message_type,
+    open: message_type === 'question',
     message_content: data.message_content,
     context_provided: data.context_provided,
     tokens_used,
@@ -211,8 +238,14 @@ function exchangeChanges({ at, data }: ConsultEventOf<'consult:exchange'>): RowC
     cost_usd,
     created_at: at,
   }
-  const update = message_type === 'question' ? { status: 'in_progress', asked_at: at } : { responded_at: at }
+  const updates = {
+    question: { status: 'in_progress', active_run: run_id, asked_at: at },
+    response: { responded_at: at },
+    clarification: { active_run: null, responded_at: at },
+  }
+  const update = updates[message_type]
   return [
+    ...(message_type === 'question' ? [] : [closeQuestions(id, data.from_agent)]),
     { table: exchanges.name, insert: row },
     {
       ...{ table: collaborations.name, id, update: { ...update, exchanges: exchange_number } },

@@ -21,9 +21,8 @@ export interface SpecialistRecord {
 
 /** The newest consultations say enough, and the rows become part of the journal. */
 const MAX_ROWS = 100
-/** A consultation of a process that died long ago keeps nobody busy. */
+/** A question of a process that died long ago keeps nobody busy. */
 const ACTIVE_WINDOW_MS = 3_600_000
-const ACTIVE = ['routed', 'in_progress']
 const ENDED = ['responded', 'resolved', 'escalated', 'failed', 'timeout']
 
 /** Reads current load and past success of each specialist from the tables of the project, in recorded steps. */
@@ -31,56 +30,57 @@ export async function readRecords(
   context: Pick<Context, 'query' | 'now'>,
   key: string,
 ): Promise<Map<string, SpecialistRecord>> {
-  const since = (await context.now(`${key}/now`)) - ACTIVE_WINDOW_MS
   const orderBy = { column: 'created_at', direction: 'desc' } as const
-  const columns = ['id', 'specialist_agent', 'consultation_reason', 'status', 'asked_at', 'responded_at']
+  const columns = ['id', 'specialist_agent', 'consultation_reason', 'status']
   const newest = { table: 'agent_collaborations', columns, orderBy, limit: MAX_ROWS }
-  const active = await context.query(`${key}/active`, {
-    ...newest,
-    where: { status: ACTIVE, created_at: { gte: since } },
+  const open = await context.query(`${key}/open`, {
+    ...(await openQuestions(context, key)),
+    ...{ columns: ['to_agent'], orderBy, limit: MAX_ROWS },
   })
   const ended = await context.query(`${key}/ended`, { ...newest, where: { status: ENDED } })
   const ratings = { table: 'collaboration_outcomes', columns: ['collaboration_id', 'success_rating'] }
   const outcomes = await context.query(`${key}/outcomes`, { ...newest, ...ratings })
-  return recordsFromRows([...active, ...ended], outcomes)
+  return recordsFromRows({ open, ended, outcomes })
 }
 
-/** A specialist that asked back waits for the asker: it is not at work. */
-function isUnanswered({ asked_at, responded_at }: Row): boolean {
-  return typeof responded_at !== 'number' || Number(asked_at) > responded_at
+/** The questions of the last hour that specialists work on. One that asked back waits for the asker: it is not at work. */
+async function openQuestions(context: Pick<Context, 'now'>, key: string) {
+  const since = (await context.now(`${key}/now`)) - ACTIVE_WINDOW_MS
+  return { table: 'collaboration_exchanges', where: { open: 1, created_at: { gte: since } } }
 }
 
-/** The consultations of the project that a specialist was asked and has not answered; more than `max` need not be counted. */
-export async function countActive(
+/** True if a specialist works on at least `max` questions of the project. */
+export async function isBusy(
   context: Pick<Context, 'query' | 'now'>,
   { agent, max, key }: { agent: string; max: number; key: string },
-): Promise<number> {
-  const since = (await context.now(`${key}/now`)) - ACTIVE_WINDOW_MS
-  const rows = await context.query(`${key}/active`, {
-    table: 'agent_collaborations',
-    columns: ['asked_at', 'responded_at'],
-    where: { specialist_agent: agent, status: ACTIVE, created_at: { gte: since } },
-    orderBy: { column: 'created_at', direction: 'desc' },
-    limit: Math.min(MAX_ROWS, 2 * max),
-  })
-  return rows.filter(isUnanswered).length
+): Promise<boolean> {
+  const { table, where } = await openQuestions(context, key)
+  // No more rows than decide it: they become part of the journal.
+  const query = { table, columns: ['collaboration_id'], where: { ...where, to_agent: agent }, limit: max }
+  return (await context.query(`${key}/open`, query)).length >= max
 }
 
-export function recordsFromRows(
-  collaborations: readonly Row[],
-  outcomes: readonly Row[],
-): Map<string, SpecialistRecord> {
+interface RecordedRows {
+  /** Questions that specialists work on. */
+  open: readonly Row[]
+  /** Consultations that have ended. */
+  ended: readonly Row[]
+  outcomes: readonly Row[]
+}
+
+export function recordsFromRows({ open, ended, outcomes }: RecordedRows): Map<string, SpecialistRecord> {
   const ratings = new Map(outcomes.map((row) => [row.collaboration_id, row.success_rating]))
   const records = new Map<string, SpecialistRecord>()
+  const recordOf = (specialist: string) => {
+    const record = records.get(specialist) ?? { active: 0, reasons: [] }
+    records.set(specialist, record)
+    return record
+  }
+  for (const { to_agent } of open) recordOf(String(to_agent)).active += 1
   const rated = new Map<ReasonRecord, number[]>()
-  for (const row of collaborations) {
-    const { id, specialist_agent, consultation_reason, status } = row
+  for (const { id, specialist_agent, consultation_reason, status } of ended) {
     if (typeof specialist_agent !== 'string') continue
-    const record = records.get(specialist_agent) ?? { active: 0, reasons: [] }
-    records.set(specialist_agent, record)
-    if (ACTIVE.includes(String(status)) && isUnanswered(row)) record.active += 1
-    if (!ENDED.includes(String(status))) continue
-    const entry = reasonRecord(record, String(consultation_reason ?? ''))
+    const entry = reasonRecord(recordOf(specialist_agent), String(consultation_reason ?? ''))
     entry.ended += 1
     if (status === 'resolved') entry.resolved += 1
     const rating = ratings.get(id)

@@ -32,9 +32,9 @@ async function route(model: Model, scene: Scene = {}): Promise<Selection> {
     async execute(given) {
       const query = async (_key: string, { table, where }: TableQuery) =>
         (rows[table] ?? []).filter(
-          ({ status, specialist_agent }) =>
-            (!where || [where.status].flat().includes(status as string)) &&
-            (where?.specialist_agent === undefined || where.specialist_agent === specialist_agent),
+          ({ status, to_agent }) =>
+            (where?.status === undefined || [where.status].flat().includes(status as string)) &&
+            (where?.to_agent === undefined || where.to_agent === to_agent),
         )
       const context: typeof given = Object.assign(Object.create(given), { query })
       const asked = { requesting_agent: 'lead', question: 'Is this login secure?', urgency: 'normal', ...request }
@@ -122,11 +122,11 @@ describe('the orchestrator', () => {
     await route(model, {
       rows: {
         agent_collaborations: [
-          row('1', 'security_expert', 'in_progress'),
           row('2', 'security_expert', 'resolved'),
           row('3', 'security_expert', 'timeout'),
           row('4', 'reviewer', 'resolved'),
         ],
+        collaboration_exchanges: [{ to_agent: 'security_expert' }],
         collaboration_outcomes: [{ collaboration_id: '2', success_rating: 4 }],
       },
     })
@@ -214,20 +214,14 @@ describe('the orchestrator', () => {
   })
 
   test('CS100 a busy specialist is asked all the same if the other one of the scenario is busy or excluded, too', async () => {
-    const busy = (specialist_agent: string, more = {}) => ({
-      ...{ id: specialist_agent, specialist_agent, status: 'in_progress', asked_at: 1, responded_at: null },
-      ...{ consultation_reason: 'security_review', ...more },
-    })
     const settings = { limits: { max_active_collaborations_per_specialist: 1 } }
-    const chosen = async (rows: Row[], more: Scene = {}) => {
-      const scene = { ...more, settings, rows: { agent_collaborations: rows } }
+    const chosen = async (busy: string[], more: Scene = {}) => {
+      const scene = { ...more, settings, rows: { collaboration_exchanges: busy.map((to_agent) => ({ to_agent })) } }
       return ((await route(answering(decision()), scene)) as SpecialistChoice).agent
     }
-    expect(await chosen([busy('security_expert')])).toBe('reviewer')
-    expect(await chosen([busy('security_expert'), busy('reviewer')])).toBe('security_expert')
-    expect(await chosen([busy('security_expert')], { excluded: ['reviewer'] })).toBe('security_expert')
-    // It asked back and waits for the asker.
-    expect(await chosen([busy('security_expert', { responded_at: 2 })])).toBe('security_expert')
+    expect(await chosen(['security_expert'])).toBe('reviewer')
+    expect(await chosen(['security_expert', 'reviewer'])).toBe('security_expert')
+    expect(await chosen(['security_expert'], { excluded: ['reviewer'] })).toBe('security_expert')
   })
 
   test('CS90 an excluded agent is never chosen, even if the orchestrator insists', async () => {

@@ -28,3 +28,30 @@ test('CS218 the panel lists consultations with their context; the report by pair
   expect(report?.blocks).toEqual([expect.objectContaining({ kind: 'matrix', values: [[2]] })])
   await troupe.close()
 })
+
+test('CS218 what a run did not finish has failed; a specialist that asked back waits for the asker', async () => {
+  const asked = Promise.withResolvers<void>()
+  let questions = 0
+  const { troupe } = await createConsultTroupe({
+    asking: asker(
+      () => [consultCall('Which version?')],
+      () => [consultCall('Which fields?')],
+    ),
+    answering: () => {
+      if (++questions === 1) return { text: '{"clarification_needed":"Of what?"}' }
+      asked.resolve()
+      return new Promise(() => {})
+    },
+  })
+  const handle = await troupe.stream('task', { agent: 'asking', instruction: 'go' })
+  await asked.promise
+  const states = async () => {
+    const { panels } = await troupe.panels(handle.run_id)
+    const [table] = panels.find(({ id }) => id === 'consultations')?.blocks ?? []
+    return table?.kind === 'table' ? table.rows.map(({ status }) => status) : []
+  }
+  expect(await states()).toEqual(['in_progress', 'in_progress'])
+  await handle.cancel()
+  expect(await states()).toEqual(['in_progress', 'failed'])
+  await troupe.close()
+})

@@ -1,4 +1,5 @@
 import type { Panel, PanelBlock } from '../../../kernel/panel.ts'
+import type { PanelScope } from '../../../kernel/pattern-view.ts'
 import { pluralize } from '../../../views/format-amount.ts'
 import { countMatrix } from '../count-matrix.ts'
 import type { ConsultEventOf } from '../events.ts'
@@ -6,8 +7,14 @@ import type { ConsultationView, ConsultationViews } from './consultations.ts'
 
 /* Consultations as a panel: who asked whom and why, what each cost, what the specialist was given, and loops. */
 
-export function consultationPanels({ byId, packages, loops }: ConsultationViews): readonly Panel[] {
-  const views = [...byId.values()]
+export function consultationPanels(
+  { byId, packages, loops, askedBack }: ConsultationViews,
+  { ended }: Pick<PanelScope, 'ended'>,
+): readonly Panel[] {
+  const views = [...byId.values()].map((view): ConsultationView => {
+    const isAtWork = STATES[view.status] !== 'completed' && !askedBack.has(view.collaboration_id)
+    return ended && isAtWork && view.status !== 'timeout' ? { ...view, status: 'failed' } : view
+  })
   if (views.length === 0) return []
   return [
     {

@@ -29,10 +29,12 @@ export interface ConsultationViews {
   /** The context that specialists were given, by `collaboration_id`. */
   packages: Map<string, ConsultEventOf<'consult:package'>['data'][]>
   loops: ConsultEventOf<'consult:loop'>[]
+  /** Those whose specialist asked back, and waits for the asker. */
+  askedBack: Set<string>
 }
 
 export function newConsultationViews(): ConsultationViews {
-  return { byId: new Map(), byKey: new Map(), replies: new Map(), packages: new Map(), loops: [] }
+  return { byId: new Map(), byKey: new Map(), replies: new Map(), packages: new Map(), loops: [], askedBack: new Set() }
 }
 
 /** The key of the step that asks, and the part of it that this key is of. */
@@ -55,6 +57,8 @@ export function reduceConsultation(views: ConsultationViews, event: ConsultEvent
   if (type === 'consult:exchange') {
     if (!views.byId.has(collaboration_id)) views.byId.set(collaboration_id, continuedView(data))
     const { clarification_needed, answer } = data.message_content
+    if (data.message_type === 'clarification') views.askedBack.add(collaboration_id)
+    else views.askedBack.delete(collaboration_id)
     if (data.message_type !== 'question')
       views.replies.set(data.key.replace(/-response$/, ''), String(clarification_needed ?? answer ?? ''))
   }
