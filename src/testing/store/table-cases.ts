@@ -331,11 +331,11 @@ export async function updatesRowsOfProject(store: Store): Promise<void> {
   const fork = await forkOf(store, 'r2', 'r3')
   await fork.append(2, 'custom:order', { key: 'k', order: 'a', amount: 1 })
   const end = await (await createLeasedRun(store, 'r4')).append('run:end', runEndData())
-  const paid = async (scope: object) =>
+  const readPayments = async (scope: object) =>
     (await rowsOf(store, {}, { ...PROJECT, ...scope })).map(({ paid_at }) => paid_at)
-  assert.deepEqual(await paid({}), [end.at])
-  assert.deepEqual(await paid({ project: 'elsewhere' }), [null])
-  assert.deepEqual(await paid({ run_id: 'r3' }), [null])
+  assert.deepEqual(await readPayments({}), [end.at])
+  assert.deepEqual(await readPayments({ project: 'elsewhere' }), [null])
+  assert.deepEqual(await readPayments({ run_id: 'r3' }), [null])
 }
 
 export async function inheritsNoChangeOfOtherRuns(store: Store): Promise<void> {

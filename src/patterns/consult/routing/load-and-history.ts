@@ -50,7 +50,7 @@ async function openQuestions(context: Pick<Context, 'now'>, key: string) {
 }
 
 /** True if a specialist works on at least `max` questions of the project. */
-export async function isBusy(
+export async function isSpecialistBusy(
   context: Pick<Context, 'query' | 'now'>,
   { agent, max, key }: { agent: string; max: number; key: string },
 ): Promise<boolean> {

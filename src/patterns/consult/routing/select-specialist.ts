@@ -5,7 +5,7 @@ import type { SessionResult } from '../../../kernel/session-result.ts'
 import { requireUsableSession } from '../configuration-error.ts'
 import type { ConsultConfig } from '../consult-config.ts'
 import { callOrchestrator } from '../orchestrator-call.ts'
-import { isBusy, readRecords } from './load-and-history.ts'
+import { isSpecialistBusy, readRecords } from './load-and-history.ts'
 import type { LocalMatch } from './local-match.ts'
 import { DEFAULT_MATCH_THRESHOLD, findKeywords, matchScenarios } from './local-match.ts'
 import type { SpecialistDecision } from './routing-decision.ts'
@@ -87,8 +87,8 @@ async function rerouteFromBusy(
   )
   if (agents.length > 1 || other === undefined) return choice
   const max = config.limits.max_active_collaborations_per_specialist
-  if (!(await isBusy(context, { agent, max, key: `${key}/load` }))) return choice
-  if (await isBusy(context, { agent: other, max, key: `${key}/other-load` })) return choice
+  if (!(await isSpecialistBusy(context, { agent, max, key: `${key}/load` }))) return choice
+  if (await isSpecialistBusy(context, { agent: other, max, key: `${key}/other-load` })) return choice
   const load = max === 1 ? 'a question' : `${max} questions`
   const rationale = `${agent} was chosen, but it works on ${load} already; ${other} answers ${reason}, too.`
   const rerouted = toChoice(selection, { agents: [other], reason, rationale, confidence }, 'fallback')
