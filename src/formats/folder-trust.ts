@@ -137,7 +137,7 @@ export async function readUsableRecord(record: string): Promise<TrustRecord['fol
 
 export function unusableRecordError(record: string, problem: string): TroupeError {
   return new TroupeError('invalid_input', `the record of trusted projects ${record} is not used: ${problem}`, {
-    hint: 'if it is yours and has what you trusted, run chmod 600 on it; otherwise delete it, so that each project asks again',
+    hint: 'if it is yours and has what you trusted, run `chmod 600` on it; otherwise delete it, so that each project asks again. --trust-project uses a project for one command',
     responsible: 'operator',
   })
 }

@@ -147,7 +147,12 @@ test('FT16 the first use of a clone asks once about everything; before the answe
   expect(sent).toContain('PLANTED AGENT')
   expect(sent).toContain('PLANTED TOOL')
   // Whatever the answer: the approval in the planted run is not the operator's.
-  const resumed = await clone.command('resume', clone.planted_run)
+  const withoutModel = await clone.command('resume', clone.planted_run)
+  expect([withoutModel.code, withoutModel.err]).toEqual([
+    2,
+    expect.stringContaining('another installation recorded the model'),
+  ])
+  const resumed = await clone.command('resume', clone.planted_run, '--model', 'compatible/recording')
   expect(resumed.code, resumed.err).toBe(3)
   expect(clone.has('by-planted-run')).toBe(false)
 

@@ -94,9 +94,7 @@ async function readTrust(
 async function checkTrustRecord({ recordProblem }: TrustChanges): Promise<void> {
   if (recordProblem === undefined) return
   const { trustRecordPath, unusableRecordError } = await import('../../formats/folder-trust.ts')
-  const { message, hint, responsible } = unusableRecordError(trustRecordPath(), recordProblem)
-  const more = 'Nothing was executed; --trust-project uses this project for one command.'
-  throw new TroupeError('invalid_input', message, { hint: `${hint}. ${more}`, responsible })
+  throw unusableRecordError(trustRecordPath(), recordProblem)
 }
 
 /** The reason why the operator has to be asked about a configuration; `undefined` if it is trusted. */
