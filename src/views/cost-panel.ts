@@ -8,6 +8,7 @@ import type { AccountSum } from './accounts.ts'
 import { accountsFrom } from './accounts.ts'
 import type { CostReport } from './cost-report.ts'
 import { costReportFrom } from './cost-report.ts'
+import { pluralize } from './format-amount.ts'
 
 /* The accounts of a run: what its timeline cannot tell, such as what is left of its limits, and requests that were lost or estimated. */
 
@@ -42,7 +43,7 @@ function totalFacts({ total, unpriced_models, inherited }: CostReport, limits: L
     ...(lost.calls > 0
       ? [
           {
-            label: `lost in ${lost.calls} requests, reserved`,
+            label: `lost in ${pluralize(lost.calls, 'request')}, reserved`,
             value: lost.tokens,
             unit: 'tokens' as const,
             tone: 'attention' as const,
@@ -52,7 +53,7 @@ function totalFacts({ total, unpriced_models, inherited }: CostReport, limits: L
     ...(estimated.calls > 0
       ? [
           {
-            label: `estimated in ${estimated.calls} requests`,
+            label: `estimated in ${pluralize(estimated.calls, 'request')}`,
             value: estimated.tokens,
             unit: 'tokens' as const,
             tone: 'attention' as const,

@@ -36,6 +36,11 @@ export function pluralize(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`
 }
 
+/** `Changes requested` for `changes_requested`. */
+export function formatIdentifier(identifier: string): string {
+  return (identifier.charAt(0).toUpperCase() + identifier.slice(1)).replaceAll('_', ' ')
+}
+
 /** `$1.20`, `$0.0123`; tiny amounts are never shown as zero. */
 export function formatUsd(usd: number): string {
   if (usd > 0 && usd < 0.00005) return '<$0.0001'

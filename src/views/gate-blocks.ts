@@ -5,6 +5,7 @@ import { textFrom } from '../kernel/model.ts'
 import type { PanelBlock, PanelFact } from '../kernel/panel.ts'
 import { fileChangeBlocks } from './detail/file-change.ts'
 import { isObject, valueBlocks } from './detail/value-blocks.ts'
+import { formatIdentifier, pluralize } from './format-amount.ts'
 import { HISTORY_TITLE, OUTCOMES_TITLE } from './gate-context.ts'
 import type { DiffPreview, PermissionCall } from './permission-call.ts'
 import { acceptsRule, permissionCallFrom } from './permission-call.ts'
@@ -25,13 +26,15 @@ export function gateBlocks(events: readonly Event[], gate: AskedGate): PanelBloc
   const asked = events.find((event) => isEvent(event, 'gate:open') && event.data.gate_id === gate.gate_id)
   const before = asked?.seq ?? Number.POSITIVE_INFINITY
   const session_id = gate.session_id ?? asked?.session_id
-  const own = events.filter((event) => event.session_id === session_id && event.seq <= before)
+  const session = events.filter((event) => event.session_id === session_id)
+  const own = session.filter(({ seq }) => seq <= before)
   const call = permissionCallFrom(gate)
+  const facts = [...askerFacts(own, gate), ...(call ? callFacts(call) : choiceFacts(gate))]
   return [
-    { kind: 'facts', facts: [...askerFacts(own, gate), ...(call ? callFacts(call) : [])] },
+    ...(facts.length === 0 ? [] : [{ kind: 'facts' as const, facts }]),
     ...(call ? callBlocks(events, call, { session_id: session_id ?? undefined, before }) : detailBlocks(gate)),
     ...claimBlocks(own, gate),
-    ...historyBlocks(own),
+    ...historyBlocks(session, { before, asker: isEvent(asked, 'gate:open') ? asked.data.key : '' }),
     ...(call ? [answerBlock(call)] : []),
   ]
 }
@@ -71,7 +74,10 @@ function callBlocks(
 }
 
 function previewBlocks({ path, diff, omitted_lines }: DiffPreview): PanelBlock[] {
-  const omitted = { label: 'diff', value: `${omitted_lines} more lines; the whole new text is in the input below` }
+  const omitted = {
+    label: 'diff',
+    value: `${pluralize(omitted_lines ?? 0, 'more line')}; the whole new text is in the input below`,
+  }
   return [
     { kind: 'diff', path, diff },
     ...(omitted_lines === undefined
@@ -80,20 +86,15 @@ function previewBlocks({ path, diff, omitted_lines }: DiffPreview): PanelBlock[]
   ]
 }
 
-function detailBlocks({ detail, choices = [] }: AskedGate): PanelBlock[] {
-  return [
-    ...valueBlocks(withoutAnswers(detail), 'About the question'),
-    ...(choices.length === 0
-      ? []
-      : [
-          {
-            kind: 'table' as const,
-            title: 'Choices',
-            columns: [{ key: 'choice', title: 'Choice' }],
-            rows: choices.map((choice) => ({ choice })),
-          },
-        ]),
-  ]
+function choiceFacts({ choices = [] }: AskedGate): PanelFact[] {
+  return choices.length === 0 ? [] : [{ label: 'choices', value: choices.join('; ') }]
+}
+
+function detailBlocks({ detail }: AskedGate): PanelBlock[] {
+  return valueBlocks(withoutAnswers(detail), 'About the question').map((block) => ({
+    ...block,
+    title: formatIdentifier(block.title ?? ''),
+  }))
 }
 
 /** The answers are the buttons. */
@@ -109,38 +110,44 @@ function claimBlocks(own: readonly Event[], { asked_by }: AskedGate): PanelBlock
   if (!isEvent(said, 'model:end')) return []
   const open = own.findLast((event) => isEvent(event, 'session:open'))
   const agent = isEvent(open, 'session:open') ? open.data.agent.name : (asked_by ?? 'agent')
-  return [{ kind: 'text', title: 'Last words', text: textFrom(said.data.message), claimed_by: agent }]
+  return [{ kind: 'text', title: 'Last message', text: textFrom(said.data.message), claimed_by: agent }]
 }
 
 const CALLS_SHOWN = 12
 
-/** The newest calls of the session, with denials. */
-function historyBlocks(own: readonly Event[]): PanelBlock[] {
-  const calls = new Map<string, { at: number; tool: string; target: string; state: string; error: string | null }>()
-  for (const event of own) {
-    if (isEvent(event, 'tool:pre')) {
+interface EarlierCall {
+  at: number
+  call: string
+  state: string
+  error: string
+}
+
+/** The newest calls of the session before the question, with denials; without the call that asks. */
+function historyBlocks(session: readonly Event[], { before, asker }: { before: number; asker: string }): PanelBlock[] {
+  const calls = new Map<string, EarlierCall>()
+  for (const event of session) {
+    if (isEvent(event, 'tool:pre') && event.seq <= before) {
       const { key, tool, subject = '', agent = '' } = event.data
-      calls.set(key, { at: event.at, tool, target: subject || agent, state: 'running', error: null })
+      calls.set(key, { at: event.at, call: `${tool} ${subject || agent}`.trim(), state: 'running', error: '' })
     }
     if (isEvent(event, 'tool:post')) Object.assign(calls.get(event.data.key) ?? {}, { state: 'completed' })
-    if (isEvent(event, 'tool:error')) {
+    if (isEvent(event, 'tool:error') && (event.seq <= before || calls.has(event.data.key))) {
       const { key, tool, error } = event.data
-      calls.set(key, { at: event.at, tool, target: '', ...calls.get(key), state: 'failed', error })
+      calls.set(key, { at: event.at, call: tool, ...calls.get(key), state: 'failed', error: `\n${error}` })
     }
   }
-  if (calls.size === 0) return []
+  const shown = [...calls].flatMap(([key, call]) => (asker.startsWith(key) ? [] : [call]))
+  if (shown.length === 0) return []
   return [
     {
       kind: 'table',
-      title: calls.size > CALLS_SHOWN ? `${HISTORY_TITLE}, ${CALLS_SHOWN} of ${calls.size} calls` : HISTORY_TITLE,
+      title: shown.length > CALLS_SHOWN ? `${HISTORY_TITLE}, ${CALLS_SHOWN} of ${shown.length} calls` : HISTORY_TITLE,
       columns: [
         { key: 'at', title: 'At', unit: 'time' },
-        { key: 'tool', title: 'Tool', unit: 'code' },
-        { key: 'target', title: 'Target', unit: 'code' },
+        { key: 'call', title: 'Call', unit: 'code' },
         { key: 'state', title: 'State', unit: 'state' },
-        { key: 'error', title: 'Error' },
       ],
-      rows: [...calls.values()].slice(-CALLS_SHOWN),
+      rows: shown.slice(-CALLS_SHOWN).map(({ at, call, state, error }) => ({ at, call: `${call}${error}`, state })),
     },
   ]
 }

@@ -87,8 +87,9 @@ function endText({ run, tables }: TimelineState): Pick<RunSummary['last_event'],
     const notice = tables.notices.findLast(({ text }) => text.startsWith('Cancelled'))
     return { text: notice?.text ?? 'Cancelled', tone: 'neutral' }
   }
-  const result = tables.sessions.findLast(({ parent }) => parent === null)?.result
-  return { text: result ?? 'Completed', tone: 'neutral' }
+  const results = tables.sessions.flatMap(({ parent, result }) => (parent === null && result !== null ? [result] : []))
+  // The answer of an agent that works for others, such as a judge, is JSON.
+  return { text: results.findLast((result) => !/^[[{]/.test(result)) ?? 'Completed', tone: 'neutral' }
 }
 
 /** The reason of a failure in one line: the message without its code, and without the JSON or the stack that a provider added. */
@@ -109,7 +110,7 @@ function stallText(state: TimelineState, { now, isRunning }: Pick<SummaryMoment,
   const silence = now - clock.now
   if (!isRunning && silence >= TAKEOVER_MS)
     return run.status === 'pending'
-      ? `Waits for a process since ${formatAge(silence)}`
+      ? `Waiting for a process for ${formatAge(silence)}`
       : `Interrupted ${formatAge(silence)} ago: no process executes it`
   const finding = tables.notices.findLast(isFinding)
   // Something else may have happened since: a finding is news until the next turn has ended.

@@ -108,7 +108,7 @@ describe('blocks', () => {
   test('WR7 a diff of more than 2,000 lines says how many are missing and offers them', () => {
     const lines = Array.from({ length: 2_500 }, (_, index) => `+line ${index}`)
     const html = render({ kind: 'diff', path: 'a.txt', diff: `@@ -0,0 +1,2500 @@\n${lines.join('\n')}` })
-    expect(html).toContain('501 more lines are not shown yet.')
+    expect(html).toContain('501 more lines not shown yet.')
     expect(html).toContain('Show the rest')
   })
 

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { useMemo, useState } from 'react'
 import { Button } from '../design/controls.tsx'
+import { formatCountOf } from '../design/format.ts'
 import { inertText } from '../design/inert-text.ts'
 import { StateIcon } from '../design/state.tsx'
 import type { DiffLine } from './diff-lines.ts'
@@ -34,7 +35,7 @@ export function DiffBlock({ path, diff }: { path: string; diff: string }): React
       </div>
       {!whole && (
         <div className="diff-rest" data-incomplete="">
-          <span>{(lines.length - shown.length).toLocaleString('en')} more lines are not shown yet.</span>
+          <span>{formatCountOf(lines.length - shown.length, 'more line')} not shown yet.</span>
           <Button onClick={() => setWhole(true)}>Show the rest</Button>
         </div>
       )}

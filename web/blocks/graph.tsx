@@ -2,6 +2,7 @@ import type { ReactNode } from 'react'
 import { useId, useMemo, useState } from 'react'
 import type { PanelEdge, PanelNode } from '../../src/kernel/panel.ts'
 import { Segments } from '../design/controls.tsx'
+import { formatCountOf } from '../design/format.ts'
 import { inertText } from '../design/inert-text.ts'
 import { toViewState } from '../design/state.tsx'
 import { useAgentIndex } from './agent-index.ts'
@@ -161,7 +162,8 @@ function edgeKey({ from, to, label }: PanelEdge): string {
 }
 
 function edgeText(edge: PanelEdge): string {
-  const times = edge.count === undefined ? '' : edge.count === 0 ? ', not taken' : `, ${edge.count} times`
+  const times =
+    edge.count === undefined ? '' : edge.count === 0 ? ', not taken' : `, ${formatCountOf(edge.count, 'time')}`
   return inertText(`${edge.from} to ${edge.to}${edge.label ? `: ${edge.label}` : ''}${times}`)
 }
 

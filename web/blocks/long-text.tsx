@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { useState } from 'react'
 import { Button } from '../design/controls.tsx'
+import { formatCountOf } from '../design/format.ts'
 import { inertText } from '../design/inert-text.ts'
 
 /** A text of many megabytes would freeze the page: more than this is shown on request. */
@@ -13,7 +14,7 @@ export function LongText({ text, limit = SHOWN_AT_FIRST }: { text: string; limit
     <>
       {inertText(text.slice(0, limit))}
       <span className="cut-text" data-incomplete="">
-        … {(text.length - limit).toLocaleString('en')} more characters{' '}
+        … {formatCountOf(text.length - limit, 'more character')}{' '}
       </span>
       <Button onClick={() => setWhole(true)}>Show all</Button>
     </>

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react'
 import { useState } from 'react'
 import type { PanelMessage } from '../../src/kernel/panel.ts'
 import { CopyButton } from '../design/controls.tsx'
+import { formatCountOf } from '../design/format.ts'
 import { inertText } from '../design/inert-text.ts'
 import { Markdown } from '../markdown/markdown.tsx'
 import { messageText } from './copy-text.ts'
@@ -28,7 +29,7 @@ function Message({ message, startsOpen }: { message: PanelMessage; startsOpen: b
         <button type="button" className="message-toggle" aria-expanded={open} onClick={() => setOpen(!open)}>
           <span className="message-role">{message.role}</span>
           {!open && <span className="message-excerpt">{inertText(firstWords(message))}</span>}
-          <span className="message-size number">{size.toLocaleString('en')} characters</span>
+          <span className="message-size number">{formatCountOf(size, 'character')}</span>
         </button>
         <CopyButton text={messageText(message)} label={`Copy the ${message.role} message`} />
       </div>

@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest'
 import {
+  capitalize,
   formatAge,
   formatBytes,
   formatCountOf,
   formatDayName,
   formatDuration,
+  formatIdentifier,
   formatShare,
   formatTokens,
   formatUsd,
@@ -38,6 +40,14 @@ test('WB4 tokens, dollars, shares and sizes', () => {
   expect([formatCountOf(1, 'run'), formatCountOf(1_284, 'run')]).toEqual(['1 run', '1,284 runs'])
   expect(formatShare(0.604)).toBe('60 %')
   expect([12, 1_234, 50_000_000].map(formatBytes)).toEqual(['12 B', '1.2 kB', '50 MB'])
+})
+
+test('WB4 nouns agree with their number, and identifiers are words', () => {
+  expect([formatCountOf(1, 'more line'), formatCountOf(1_200, 'more line')]).toEqual([
+    '1 more line',
+    '1,200 more lines',
+  ])
+  expect(capitalize(formatIdentifier('task_assignment'))).toBe('Task assignment')
 })
 
 test('WB4 days have names relative to today, across a change of the clock', () => {

@@ -75,6 +75,15 @@ export function formatCountOf(count: number, noun: string): string {
   return `${formatCount(count)} ${count === 1 ? noun : `${noun}s`}`
 }
 
+export function capitalize(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+/** `task assignment` for `task_assignment`. */
+export function formatIdentifier(identifier: string): string {
+  return identifier.replaceAll('_', ' ')
+}
+
 /** `912`, `84k`, `1.28M`. */
 export function formatTokens(tokens: number): string {
   if (tokens < 1000) return String(Math.round(tokens))

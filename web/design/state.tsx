@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { capitalize, formatIdentifier } from './format.ts'
 import { inertLine } from './inert-text.ts'
 
 /* States have a silhouette, a word and a colour, in this order of importance: none is told by colour alone. */
@@ -19,9 +20,17 @@ const SYNONYMS: Record<string, ViewState> = {
   ok: 'completed',
   done: 'completed',
   approved: 'completed',
+  resolved: 'completed',
+  merged: 'completed',
+  passed: 'completed',
   holds: 'completed',
   answered: 'completed',
+  routed: 'running',
+  in_progress: 'running',
+  responded: 'running',
+  escalated: 'waiting',
   lost: 'failed',
+  timeout: 'failed',
   error: 'failed',
   rejected: 'failed',
   blocked: 'stalled',
@@ -38,8 +47,7 @@ export function toViewState(word: string): ViewState {
 
 export function stateLabel(word: string): string {
   if (Object.hasOwn(LABELS, word)) return LABELS[word as ViewState]
-  const text = inertLine(word.replaceAll('_', ' '), 40)
-  return text.charAt(0).toUpperCase() + text.slice(1)
+  return capitalize(inertLine(formatIdentifier(word), 40))
 }
 
 /** The silhouette of a state. Without `label` it is decoration beside a word. */

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { formatIdentifier } from './format.ts'
 
 /* A tool category is a shape, never a colour; colour is left to the state. */
 
@@ -26,7 +27,7 @@ export function ToolMark({ category, status = 'ok' }: { category: string | null;
 }
 
 export function toolCategoryLabel(category: string | null): string {
-  return category === null ? 'other' : category.replaceAll('_', ' ')
+  return category === null ? 'other' : formatIdentifier(category)
 }
 
 const SHAPES: Record<ToolCategory, ReactNode> = {

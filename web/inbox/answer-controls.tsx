@@ -1,12 +1,9 @@
 import { useRef } from 'react'
 import { Button } from '../design/controls.tsx'
+import { capitalize } from '../design/format.ts'
 import { inertLine } from '../design/inert-text.ts'
 import { useNarrow } from '../shell/page-context.ts'
 import type { GateAnswers } from './gate-answers.ts'
-
-export function capitalize(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1)
-}
 
 interface AnswerFieldProps {
   answers: GateAnswers

@@ -1,12 +1,13 @@
 import type { RefObject } from 'react'
 import { useState } from 'react'
 import type { InboxItem } from '../../src/surfaces/http/contract.ts'
+import { capitalize } from '../design/format.ts'
 import { inertLine } from '../design/inert-text.ts'
 import { StateText } from '../design/state.tsx'
 import { useKeys } from '../shell/keys.ts'
 import { announce } from '../shell/live-region.tsx'
 import { hasScope, useConnection, usePage } from '../shell/page-context.ts'
-import { AnswerButtons, AnswerField, capitalize } from './answer-controls.tsx'
+import { AnswerButtons, AnswerField } from './answer-controls.tsx'
 import type { GateAnswers } from './gate-answers.ts'
 import { answersOf, answerWithText } from './gate-answers.ts'
 import { useDecisionLock } from './use-decision-lock.ts'
@@ -94,7 +95,7 @@ function DecisionHint(props: { answers: GateAnswers; problem: string | null; sen
   if (incomplete)
     return (
       <span role="alert">
-        <StateText state="waiting">A part of it is not shown yet. Show the rest above, then decide.</StateText>
+        <StateText state="waiting">Part of this question is still hidden. Show the rest above, then decide.</StateText>
       </span>
     )
   if (!connected) return <span>No connection. The question may have been answered meanwhile.</span>

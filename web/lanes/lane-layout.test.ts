@@ -157,6 +157,10 @@ test('WL10 the root session has no box; several sessions without a parent all ha
   expect(laneBandsFrom(storeOf(voteSample())).root).toBeNull()
 })
 
+test('WL29 without phases the axis has no strip for them', () => {
+  expect(build().header - modelOf(handoffSample(), BUILD_SAMPLE_NOW).header).toBe(20)
+})
+
 test('WL11 a bar ends with the work of its agent; waiting for a person, a task or sub-sessions is a band', () => {
   const bands = laneBandsFrom(storeOf(buildSample())).byLane
   expect(bands.get('architect')?.map(({ kind, text }) => [kind, text])).toEqual([

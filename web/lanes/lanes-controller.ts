@@ -8,7 +8,7 @@ import type { LaneLabel, LaneRow, LaneRows } from './lane-rows.ts'
 import { fullHeight, rowsBetween } from './lane-rows.ts'
 import type { CanvasName } from './lanes-canvas.ts'
 import { LanesCanvas } from './lanes-canvas.ts'
-import { HEADER, LanesModel } from './lanes-model.ts'
+import { LanesModel } from './lanes-model.ts'
 import { MinimapCanvas } from './paint-minimap.ts'
 import { watchTheme } from './palette.ts'
 import { isSameRef } from './selection-focus.ts'
@@ -30,6 +30,8 @@ export interface Chrome {
   collapsesGaps: boolean
   /** Labels in view, and ten more on either side. */
   labels: readonly LaneLabel[]
+  /** Height of the axis and the phases. */
+  header: number
   contentHeight: number
   /** Height for all lanes; lanes that are low for a while leave it as it is. The style sheet limits it. */
   areaHeight: number
@@ -77,6 +79,7 @@ export class LanesController {
       live: this.model.live,
       collapsesGaps: true,
       labels: [],
+      header: this.model.header,
       contentHeight: 0,
       areaHeight: 0,
       unseen: 0,
@@ -149,7 +152,7 @@ export class LanesController {
   revealLane(lane: string): void {
     const row = this.model.rows().byLane.get(lane)
     if (!row) return
-    const room = this.model.height - HEADER
+    const room = this.model.height - this.model.header
     if (row.y < this.model.top) this.scrollTo(row.y)
     else if (row.y + row.height > this.model.top + room) this.scrollTo(row.y + row.height - room)
   }
@@ -238,7 +241,7 @@ export class LanesController {
 
   #updateChrome(rows: LaneRows): void {
     const { model, chrome } = this
-    const to = model.top + model.height - HEADER
+    const to = model.top + model.height - model.header
     const [first, last] = [chrome.labels[0], chrome.labels.at(-1)]
     const covers =
       first !== undefined &&
@@ -258,8 +261,9 @@ export class LanesController {
       live: model.live,
       collapsesGaps: model.collapsesGaps,
       labels,
-      contentHeight: rows.height + HEADER,
-      areaHeight: HEADER + 1 + fullHeight(rows, model.level),
+      header: model.header,
+      contentHeight: rows.height + model.header,
+      areaHeight: model.header + 1 + fullHeight(rows, model.level),
       unseen: model.live ? seq - this.#seenSeq : 0,
     }
     const keys = Object.keys(next) as (keyof Chrome)[]

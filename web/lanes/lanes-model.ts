@@ -18,7 +18,9 @@ import { clampZoom, createTimeScale, fitRange, panBy, viewWith, zoomAt } from '.
  * 2. While the view follows now, now stands 16 px before the right edge.
  */
 
-export const HEADER = 46
+/** Height of the axis, and of the axis with phases below it. */
+const AXIS = 26
+const AXIS_WITH_PHASES = 46
 const LEFT = 10
 const AIR = 16
 /** A live run is not shown smaller than this while it is followed, in pixels per second. */
@@ -99,6 +101,11 @@ export class LanesModel {
     return this.store.run?.started_at ?? 0
   }
 
+  /** Height of the axis and, if there are any, the phases. */
+  get header(): number {
+    return this.store.rows('phases').length > 0 ? AXIS_WITH_PHASES : AXIS
+  }
+
   gapsAt(): GapsAt {
     if (!this.#collapsesGaps) return NO_GAPS
     return gapsFor(this.idle(), { expanded: this.#expanded, now: this.end })
@@ -126,7 +133,7 @@ export class LanesModel {
   frame(): Frame {
     const scale = this.scale()
     const { rows, bands } = this.#derive()
-    const to = this.top + this.#height - HEADER
+    const to = this.top + this.#height - this.header
     return {
       store: this.store,
       scale,
@@ -136,7 +143,7 @@ export class LanesModel {
       visible: rowsBetween(rows.rows, { from: this.top, to }),
       width: this.#width,
       height: this.#height,
-      header: HEADER,
+      header: this.header,
       top: this.top,
       now: this.end,
       live: this.live,

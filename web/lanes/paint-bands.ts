@@ -40,19 +40,19 @@ function paintGate(context: Context, frame: Frame, { box, palette, text, row, fo
   const centre = box.y + box.height / 2
   const left = Math.max(box.x, 0)
   const visible = Math.min(box.x + box.width, frame.width) - left
-  const x = open ? left + 11 : left + visible / 2
+  const x = open ? left + 14 : left + visible / 2
   context.save()
-  context.translate(visible < 18 ? left + visible / 2 : x, centre)
+  context.translate(visible < 24 ? left + visible / 2 : x, centre)
   const size = small ? 0.7 : 1.1
   context.scale(size, size)
   diamond(context, { colour: colours.waiting, hole: colours['waiting-tint'], answered: !open })
   context.restore()
   if (!open || small || visible < 60) return
-  const room = visible - 28
+  const room = visible - 32
   const words = text.cut(context, box.band.text, { room, bold: true })
   const label =
     words.length > 12 || words === box.band.text ? words : text.cut(context, 'Needs you', { room, bold: true })
-  text.draw(context, label, { x: left + 22, y: centre + 4, style: { colour: colours.waiting, bold: true } })
+  text.draw(context, label, { x: left + 26, y: centre + 4, style: { colour: colours.waiting, bold: true } })
 }
 
 /** The bar is cut at its lower edge while its agent waits for an answer. */

@@ -7,6 +7,8 @@ import type { Focus } from './selection-focus.ts'
 
 /* The ground: rules, ticks, gaps, parallel groups, session boxes, waiting lines, then the axis and the phases over them. */
 
+const AXIS = 22
+
 export function paintGround(context: Context, frame: Frame, brush: Brush & { focus: Focus }): void {
   const { colours } = brush.palette
   context.fillStyle = colours.bg
@@ -17,7 +19,7 @@ export function paintGround(context: Context, frame: Frame, brush: Brush & { foc
     strokeLine(
       context,
       [
-        [at, frame.header - 24],
+        [at, AXIS],
         [at, frame.height],
       ],
       { colour: colours.line, dash: [1, 3] },
@@ -139,8 +141,6 @@ function paintGapEdges(context: Context, frame: Frame, { palette }: Brush): void
     }
   }
 }
-
-const AXIS = 22
 
 function paintHeader(context: Context, frame: Frame, brush: Brush & { ticks: ReturnType<typeof axisTicks> }): void {
   const { colours } = brush.palette

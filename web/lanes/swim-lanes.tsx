@@ -76,6 +76,7 @@ export function SwimLanes(props: SwimLanesProps) {
     <section className="swim-lanes" aria-label="Swimlanes">
       <LanesToolbar {...{ controller, chrome }} extra={props.toolbar} />
       <div className="lanes-frame">
+        <i className="lanes-corner" style={{ top: chrome.header - 1 }} />
         <div
           ref={scroller}
           className="lanes-scroller"
@@ -87,7 +88,7 @@ export function SwimLanes(props: SwimLanesProps) {
         >
           <div className="lanes-content" style={{ height: chrome.contentHeight }}>
             <div className="lanes-window">
-              <div className="lanes-labels" aria-hidden="true">
+              <div className="lanes-labels" aria-hidden="true" style={{ marginTop: chrome.header }}>
                 <div ref={labels} className="lanes-label-list">
                   <LaneLabels {...{ moment, selection, onSelect }} labels={chrome.labels} level={chrome.level} />
                 </div>

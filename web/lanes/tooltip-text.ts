@@ -1,4 +1,4 @@
-import { formatDuration, formatTime } from '../design/format.ts'
+import { capitalize, formatDuration, formatTime } from '../design/format.ts'
 import { inertLine } from '../design/inert-text.ts'
 import type { Hit } from './hit-test.ts'
 import type { Frame } from './lane-frame.ts'
@@ -43,13 +43,9 @@ function linkText({ store, now }: Frame, id: string): TooltipText | null {
   if (!link) return null
   const name = (lane: string | null) =>
     lane === null ? 'the run' : inertLine(store.get('lanes', lane)?.label ?? lane, 40)
-  const kind = link.kind === 'delegation' ? 'Delegation' : link.kind === 'handoff' ? 'Handoff' : capital(link.kind)
+  const kind = capitalize(link.kind)
   const label = link.label === '' ? '' : `: ${inertLine(link.label, 200)}`
   return { title: `${kind}, ${name(link.from)} to ${name(link.to)}${label}`, note: when(link, now) }
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 function refText(frame: Frame, { ref, calls, lane }: Hit): TooltipText | null {

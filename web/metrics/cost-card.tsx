@@ -4,6 +4,7 @@ import type { CostPage } from '../../src/surfaces/http/contract.ts'
 import { Blocks } from '../blocks/block.tsx'
 import type { CostGrouping } from '../data/source.ts'
 import { Segments } from '../design/controls.tsx'
+import { capitalize } from '../design/format.ts'
 import { inertLine } from '../design/inert-text.ts'
 import { LoadingRows } from '../design/notice.tsx'
 import { StateText } from '../design/state.tsx'
@@ -81,12 +82,12 @@ export function costBlocks({ by, groups, total }: CostPage): PanelBlock[] {
     {
       kind: 'table',
       columns: [
-        { key: 'group', title: by, unit: 'text' },
-        { key: 'calls', title: 'requests', unit: 'count' },
-        { key: 'input', title: 'input', unit: 'tokens' },
-        { key: 'cached', title: 'cached', unit: 'tokens' },
-        { key: 'output', title: 'output', unit: 'tokens' },
-        { key: 'usd', title: 'cost', unit: 'usd' },
+        { key: 'group', title: capitalize(by), unit: 'text' },
+        { key: 'calls', title: 'Requests', unit: 'count' },
+        { key: 'input', title: 'Input', unit: 'tokens' },
+        { key: 'cached', title: 'Cached', unit: 'tokens' },
+        { key: 'output', title: 'Output', unit: 'tokens' },
+        { key: 'usd', title: 'Cost', unit: 'usd' },
       ],
       rows: groups.map(toRow),
       empty: 'No model was asked yet.',

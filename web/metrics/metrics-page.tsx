@@ -3,6 +3,7 @@ import type { PanelBlock, PanelColumn, PanelUnit, PanelValue } from '../../src/k
 import { Blocks } from '../blocks/block.tsx'
 import type { Report } from '../data/source.ts'
 import { Button } from '../design/controls.tsx'
+import { capitalize } from '../design/format.ts'
 import { inertLine } from '../design/inert-text.ts'
 import { ErrorState, LoadingRows } from '../design/notice.tsx'
 import { usePage } from '../shell/page-context.ts'
@@ -59,7 +60,7 @@ function ReportCard({ report }: { report: Report }) {
 /** A report as the blocks that draw it: the totals, then a table of the groups. */
 export function reportBlocks({ by, columns, groups, total, blocks = [] }: Report): PanelBlock[] {
   const shown: PanelColumn[] = [
-    { key: 'group', title: by.charAt(0).toUpperCase() + by.slice(1), unit: 'text' },
+    { key: 'group', title: capitalize(by), unit: 'text' },
     ...columns.map(({ name, title, unit }): PanelColumn => ({ key: name, title, unit: toUnit(unit) })),
   ]
   const rows = groups.map(({ group, figures }) => toRow(group, columns, figures))

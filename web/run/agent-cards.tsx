@@ -2,10 +2,19 @@ import type { ReactNode } from 'react'
 import { useEffect, useRef } from 'react'
 import type { TimelineLane } from '../../src/views/timeline/timeline.ts'
 import type { LaneMoment } from '../data/timeline-moment.ts'
-import { formatCount, formatCountOf, formatDuration, formatShare, formatTokens, formatUsd } from '../design/format.ts'
+import {
+  capitalize,
+  formatCount,
+  formatCountOf,
+  formatDuration,
+  formatShare,
+  formatTokens,
+  formatUsd,
+} from '../design/format.ts'
 import { inertLine } from '../design/inert-text.ts'
 import { Monogram } from '../design/monogram.tsx'
 import { StateText } from '../design/state.tsx'
+import { useNow } from '../shell/page-context.ts'
 import type { RunScope } from './run-context.ts'
 import { select } from './run-context.ts'
 import { useStoreVersion } from './watch-run.ts'
@@ -14,6 +23,7 @@ import { useStoreVersion } from './watch-run.ts'
 export function AgentCards({ scope }: { scope: RunScope }): ReactNode {
   const { store, place } = scope
   useStoreVersion(store)
+  const clock = useNow(1_000)
   const moment = store.at(place.seq)
   const selected = place.at?.kind === 'agent' ? place.at.id : null
   return (
@@ -27,7 +37,7 @@ export function AgentCards({ scope }: { scope: RunScope }): ReactNode {
             lane={lane}
             index={index}
             now={now}
-            at={place.seq === null && !moment.ended ? null : moment.at}
+            at={place.seq === null && !moment.ended ? clock : moment.at}
             selected={selected === lane.id}
             onSelect={() => select(place, selected === lane.id ? null : { kind: 'agent', id: lane.id })}
           />
@@ -41,8 +51,8 @@ interface AgentCardProps {
   lane: TimelineLane
   index: number
   now: LaneMoment
-  /** The time that is shown; `null` while it is now. */
-  at: number | null
+  /** The time that is shown. */
+  at: number
   selected: boolean
   onSelect(): void
 }
@@ -99,9 +109,9 @@ export function shortModel(model: string | null): string {
     .replace(/-\d{8}$/, '')
 }
 
-export function actionText(now: LaneMoment, at: number | null): string {
-  const text = inertLine(now.action, 120)
-  const words = text.charAt(0).toUpperCase() + text.slice(1)
+export function actionText(now: LaneMoment, at: number): string {
+  const words = capitalize(inertLine(now.action, 120))
   const waits = now.state === 'waiting' || now.state === 'stalled'
-  return waits && at !== null && now.since !== null ? `${words}, ${formatDuration(at - now.since)}` : words
+  const seconds = waits && now.since !== null ? Math.floor((at - now.since) / 1000) : 0
+  return seconds > 0 ? `${words}, ${formatDuration(seconds * 1000)}` : words
 }

@@ -188,7 +188,7 @@ function CancelDialog({ scope, commands, onClose }: ControlProps): ReactNode {
       onClose={onClose}
       onSubmit={() => commands.cancel(scope.runId)}
     >
-      <p>Agents at work are stopped. What they have written stays. It cannot be resumed, but forked.</p>
+      <p>Agents at work are stopped. What they have written stays. The run cannot be resumed, but it can be forked.</p>
     </ControlForm>
   )
 }

@@ -43,16 +43,18 @@ export function CostFigures({ scope, turns, projection }: FiguresProps): ReactNo
   )
 }
 
+const LIMIT_NAMES = { cost: 'Cost', tokens: 'Token', requests: 'Request' }
+
 /** When the limit is reached at this pace; without one, what the last minutes cost. */
 function PaceFigure({ projection, turns, known }: Omit<FiguresProps, 'scope'> & { known: number }): ReactNode {
   const { recent, recent_ms, limit } = projection
   if (limit)
     return (
       <Figure
-        title={`Limit of ${limit.name}`}
+        title={`${LIMIT_NAMES[limit.name]} limit of ${limit.name === 'cost' ? formatUsd(limit.limit) : formatTokens(limit.limit)}`}
         value={limit.left === 0 ? 'reached' : `in about ${formatDuration(roundedTime(limit.in_ms))}`}
       >
-        {limit.left === 0 ? 'nothing is left' : 'at this pace'}
+        {limit.left === 0 ? 'nothing left' : 'at this pace'}
       </Figure>
     )
   if (known === 0)

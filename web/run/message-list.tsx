@@ -3,7 +3,7 @@ import { useMemo, useRef, useState } from 'react'
 import type { TimelineMessage } from '../../src/views/timeline/timeline.ts'
 import { useVirtualRows } from '../blocks/virtual-rows.ts'
 import { Button, Chip } from '../design/controls.tsx'
-import { formatTime } from '../design/format.ts'
+import { formatIdentifier, formatTime } from '../design/format.ts'
 import { inertLine } from '../design/inert-text.ts'
 import { Monogram } from '../design/monogram.tsx'
 import { StateIcon } from '../design/state.tsx'
@@ -55,7 +55,7 @@ export function MessageList({ scope, filterOpen = false }: { scope: RunScope; fi
               count={count}
               onToggle={() => setFilter({ ...filter, types: toggled(filter.types, type) })}
             >
-              {inertLine(type, 40)}
+              {inertLine(formatIdentifier(type), 40)}
             </Chip>
           ))}
         </div>
@@ -113,7 +113,7 @@ function MessageRow({ scope, message }: { scope: RunScope; message: TimelineMess
           <span className="visually-hidden">to</span>
           <Party scope={scope} lane={message.to} unknown={isOwn && message.type === 'answer' ? 'run' : 'you'} />
         </span>
-        <span className="message-type clip">{inertLine(message.type, 40)}</span>
+        <span className="message-type clip">{inertLine(formatIdentifier(message.type), 40)}</span>
         <span className="message-text clip">
           {needsYou && <StateIcon state="waiting" />}
           {inertLine(message.text, 300)}

@@ -2,7 +2,14 @@ import type { ReactNode } from 'react'
 import type { Panel } from '../../src/kernel/panel.ts'
 import type { TimelineRun } from '../../src/views/timeline/timeline.ts'
 import { Tag } from '../design/controls.tsx'
-import { formatCount, formatDuration, formatMinute, formatTokens, formatUsd } from '../design/format.ts'
+import {
+  formatCount,
+  formatDuration,
+  formatIdentifier,
+  formatMinute,
+  formatTokens,
+  formatUsd,
+} from '../design/format.ts'
 import { inertLine } from '../design/inert-text.ts'
 import { StateChip, stateLabel } from '../design/state.tsx'
 import { Link } from '../shell/link.tsx'
@@ -57,7 +64,7 @@ export function stateText({ store, place }: Pick<RunScope, 'store' | 'place'>, r
   const questions = open === 0 ? '' : `, ${open} ${open === 1 ? 'question' : 'questions'} for you`
   if (!moment.ended) return `${run.status === 'waiting' && place.seq === null ? 'Waiting' : 'Running'}${questions}`
   const reason =
-    run.stop_reason === null || run.stop_reason === run.status ? '' : `, ${run.stop_reason.replaceAll('_', ' ')}`
+    run.stop_reason === null || run.stop_reason === run.status ? '' : `, ${formatIdentifier(run.stop_reason)}`
   return `${stateLabel(run.status)}${reason}`
 }
 
@@ -112,7 +119,7 @@ function Fact({ label, children }: { label: string; children: ReactNode }): Reac
   return (
     <div>
       <dt>{label}</dt>
-      <dd>{children}</dd>
+      {children !== '' && <dd>{children}</dd>}
     </div>
   )
 }

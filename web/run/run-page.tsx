@@ -39,12 +39,12 @@ export function RunPage({ source, runId, place }: RunPageProps): ReactNode {
   const { store, state, connected, panelsVersion } = useRunWatch(source, runId)
   useStoreVersion(store)
   const scope: RunScope = { source, store, runId, place, connected }
-  if (!store.run) return <BeforeFirstRow state={state} seq={store.seq} />
+  if (!store.run) return <BeforeFirstRow state={state} />
   return <OpenRun scope={scope} state={state} panelsVersion={panelsVersion} />
 }
 
 /** States without anything to show. */
-function BeforeFirstRow({ state, seq }: { state: RunState; seq: number }): ReactNode {
+function BeforeFirstRow({ state }: { state: RunState }): ReactNode {
   if (state.kind === 'gone' || (state.kind === 'error' && isNotFound(state.error)))
     return (
       <EmptyState title="There is no such run.">
@@ -58,7 +58,7 @@ function BeforeFirstRow({ state, seq }: { state: RunState; seq: number }): React
       </ErrorState>
     )
   if (state.kind === 'ready')
-    return <EmptyState title="No events yet">Event {seq}. It appears here as soon as it starts.</EmptyState>
+    return <EmptyState title="No events yet">Its agents appear here as soon as they start.</EmptyState>
   return <LoadingRows rows={10} />
 }
 

@@ -201,7 +201,7 @@ function NoRuns({ query, onClear }: { query: string; onClear: () => void }) {
     )
   return (
     <EmptyState title="No runs yet.">
-      Start one: <code>troupe run PATTERN "…"</code> It appears here at once.
+      Start one: <code>troupe run PATTERN "…"</code>. It appears here at once.
     </EmptyState>
   )
 }
@@ -238,7 +238,8 @@ function Footer({
       <span className="grow" />
       <span>
         {selected > 0 ? `${selected} selected, ` : ''}
-        {formatCountOf(Math.max(total, shown), 'run')}, {formatCount(shown)} shown
+        {formatCountOf(Math.max(total, shown), 'run')}
+        {shown < total && `, ${formatCount(shown)} shown`}
       </span>
     </footer>
   )

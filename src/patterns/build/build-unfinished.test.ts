@@ -71,7 +71,7 @@ test('BD14 BD40 a task of a rejected plan that was never merged is reported and 
     ['T2', 'failed'],
     ['T3', 'completed'],
   ])
-  expect(output.notes.join('\n')).toMatch(/T2 was not merged: src\/greet\.ts still conflict/)
+  expect(output.notes.join('\n')).toMatch(/T2 was not merged: src\/greet\.ts still conflicts after/)
   const statuses = (await build.events(result.run_id))
     .map(dataOf)
     .filter(({ message_type }) => message_type === 'status_update')

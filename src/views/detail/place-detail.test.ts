@@ -182,12 +182,15 @@ test('PN6 a question has the whole call, who asks and where that agent is from, 
   expect(blocks).toContainEqual({ kind: 'code', title: 'text', text: 'two\nlines' })
   expect(blocks).toContainEqual({
     kind: 'text',
-    title: 'Last words',
+    title: 'Last message',
     text: 'I need the second.',
     claimed_by: 'lead',
   })
   const before = blocks.find((block) => block.kind === 'table')
-  expect(before).toMatchObject({ title: 'Before this', rows: [{ tool: 'echo', state: 'failed' }] })
+  expect(before).toMatchObject({
+    title: 'Before this',
+    rows: [{ call: expect.stringMatching(/^echo.*\n/), state: 'failed' }],
+  })
   expect(JSON.stringify(before)).toContain('not now')
   await expect(troupe.gateBlocks('g_none')).rejects.toThrow()
   await troupe.close()

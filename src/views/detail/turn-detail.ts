@@ -3,6 +3,7 @@ import { isEvent } from '../../kernel/event.ts'
 import type { Usage } from '../../kernel/model.ts'
 import { textFrom, toolCallsFrom } from '../../kernel/model.ts'
 import type { PanelBlock, PanelFact } from '../../kernel/panel.ts'
+import { pluralize } from '../format-amount.ts'
 import { parentStepKey } from '../run-reducer.ts'
 import type { Detail, DetailSection } from './detail.ts'
 import type { DetailScope } from './detail-scope.ts'
@@ -139,7 +140,9 @@ function requestSections(scope: DetailScope, request: SentRequestView): DetailSe
   const notes = [
     verified ? 'as recorded: its hash matches' : 'its hash differs from the recorded one',
     ...(changed_by_hook ? ['changed by a hook'] : []),
-    ...(missing_messages > 0 ? [`${missing_messages} messages of the shared conversation come first`] : []),
+    ...(missing_messages > 0
+      ? [`preceded by ${pluralize(missing_messages, 'message')} of the shared conversation`]
+      : []),
   ]
   const shown = scope.redact(messages).map(scope.cache.panelMessage)
   const prompt = system === '' ? [] : [{ role: 'system' as const, parts: [{ kind: 'text' as const, text: system }] }]

@@ -1,5 +1,6 @@
 import type { AssistantMessage, FilePart, Message } from '../../kernel/model.ts'
 import type { PanelBlock, PanelFact, PanelMessage, PanelValue } from '../../kernel/panel.ts'
+import { formatIdentifier } from '../format-amount.ts'
 
 /* Values as blocks: short fields as facts, long texts as they are, lists of flat objects as tables, everything else as JSON. */
 
@@ -36,7 +37,7 @@ function listTable(title: string, value: unknown): PanelBlock | undefined {
   return {
     kind: 'table',
     title,
-    columns: names.map((name) => ({ key: name, title: name.replaceAll('_', ' ') })),
+    columns: names.map((name) => ({ key: name, title: formatIdentifier(name) })),
     rows: value.map((item) => Object.fromEntries(names.map((name) => [name, cellText(item[name]) ?? null]))),
   }
 }

@@ -76,7 +76,7 @@ function notStarted(
   { task_id, title, agent }: PlannedTask,
   { iteration, missing }: { iteration: number; missing: string[] },
 ): TaskEnd {
-  const summary = `not started: it depends on ${missing.join(', ')}, which was not completed`
+  const summary = `not started: it depends on ${missing.join(', ')}, which ${missing.length === 1 ? 'was' : 'were'} not completed`
   const conversation = startConversation(scope.context, `${task_id}-${iteration}`)
   const [architect, developer] = [identify(scope, scope.config.architect), identify(scope, agent, conversation.id)]
   const content: StatusUpdate = { state: 'not_started', depends_on: missing, summary }

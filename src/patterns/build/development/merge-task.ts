@@ -47,7 +47,8 @@ export async function mergeTask(scope: BuildScope, developed: DevelopedTask, ite
     context.emit(`${step}/conflict`, 'build:conflict', { iteration, task_id: task.task_id, merge_round, files })
     scope.merge_rounds++
     if (merge_round > MAX_MERGE_ROUNDS) {
-      const summary = `was not merged: ${files.join(', ')} still conflict after ${MAX_MERGE_ROUNDS} rounds`
+      const verb = files.length === 1 ? 'conflicts' : 'conflict'
+      const summary = `was not merged: ${files.join(', ')} still ${verb} after ${MAX_MERGE_ROUNDS} rounds`
       scope.notes.push(`${task.task_id} ${summary}`)
       sendStatus(scope, developed, { state: 'not_merged', files, summary })
       return false

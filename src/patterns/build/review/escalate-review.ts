@@ -1,3 +1,4 @@
+import { pluralize } from '../../../views/format-amount.ts'
 import type { BuildScope } from '../build-scope.ts'
 import type { BuildOutput } from '../output.ts'
 import { describeCheck } from '../verification/check.ts'
@@ -19,16 +20,17 @@ export async function escalateReview(
   const { context, config } = scope
   const { escalation_on_max: action } = config
   const key = `escalation/${iteration}`
+  const rounds = pluralize(iteration, 'round')
   if (action !== 'human_review') {
     context.emit(key, 'build:escalation', { iteration, action })
-    scope.notes.push(`after ${iteration} rounds without approval: ${action} (\`escalation_on_max\`)`)
+    scope.notes.push(`after ${rounds} without approval: ${action} (\`escalation_on_max\`)`)
     return action === 'abort'
       ? { action: 'end', status: 'not_approved', approved_by: null }
       : { action: 'end', status: 'completed', approved_by: 'force_approve' }
   }
   const { output, checks } = review
   const answer = await context.ask(key, {
-    question: `The review has not approved the work after ${iteration} rounds. Answer "approve", "abort", or describe what to change in one more round.`,
+    question: `The review has not approved the work after ${rounds}. Answer "approve", "abort", or describe what to change in one more round.`,
     detail: {
       verdict: output.verdict,
       summary: output.summary,

@@ -1,7 +1,9 @@
 import type { TimelineMark } from '../../../kernel/timeline-mark.ts'
 import { contentText } from '../../../views/content-text.ts'
-import { pluralize } from '../../../views/format-amount.ts'
+import { formatIdentifier, pluralize } from '../../../views/format-amount.ts'
 import { parentStepKey } from '../../../views/run-reducer.ts'
+import type { ReviewerInput } from '../contracts.ts'
+import { reviewerInput } from '../contracts.ts'
 import type { BuildEvent, Phase } from '../events.ts'
 import type { BuildEventOf, BuildProgress } from './build-progress.ts'
 import type { BuildRecord } from './session-file.ts'
@@ -65,7 +67,7 @@ function progressMark({ plan, merges }: BuildProgress): TimelineMark {
   const merged = new Set(merges.map(({ data }) => data.task_id)).size
   return {
     kind: 'progress',
-    text: `${merged} of ${count} tasks`,
+    text: `${merged} of ${pluralize(count, 'task')}`,
     share: count === 0 ? null : merged / count,
   }
 }
@@ -73,8 +75,8 @@ function progressMark({ plan, merges }: BuildProgress): TimelineMark {
 /** The session of a task, and the tasks that it waited for. */
 function taskMarks(progress: BuildProgress, { data }: BuildEventOf<'build:task_start'>): TimelineMark[] {
   const { task_id, session_key, iteration } = data
-  const task = progress.plan?.tasks.find((each) => each.task_id === task_id)
-  const title = task ? `${task_id} ${task.title}` : task_id
+  const task = findTask(progress, task_id)
+  const title = taskTitle(progress, task_id)
   const dependencies = (task?.dependencies ?? []).flatMap((dependency): TimelineMark[] => {
     const from_session = attemptSession(progress, dependency.task_id)
     if (from_session === undefined) return []
@@ -85,6 +87,15 @@ function taskMarks(progress: BuildProgress, { data }: BuildEventOf<'build:task_s
   return [{ kind: 'session', session: session_key, title, ...group }, ...dependencies]
 }
 
+function findTask({ plan }: BuildProgress, task_id: string) {
+  return plan?.tasks.find((each) => each.task_id === task_id)
+}
+
+/** `T1 Compute the changes`. */
+function taskTitle(progress: BuildProgress, task_id: string): string {
+  return `${task_id} ${findTask(progress, task_id)?.title ?? ''}`.trim()
+}
+
 function attemptSession({ attempts }: BuildProgress, task_id: string): string | undefined {
   return attempts.get(task_id)?.at(-1)?.session_key
 }
@@ -93,7 +104,7 @@ function attemptSession({ attempts }: BuildProgress, task_id: string): string | 
 function reviewMarks({ data }: BuildEventOf<'build:review'>): TimelineMark[] {
   const { verdict, findings, summary } = data.output
   const title = verdict === 'approved' && findings.length === 0 ? 'approved' : pluralize(findings.length, 'finding')
-  const result = summary === '' ? verdict : `${verdict}: ${summary}`
+  const result = summary === '' ? formatIdentifier(verdict) : `${formatIdentifier(verdict)}: ${summary}`
   const place = parentStepKey(data.key)
   return ['session', 'again'].map((name) => ({ kind: 'session', session: `${place}/${name}`, title, result }))
 }
@@ -111,7 +122,8 @@ function messageMark({ record, progress }: BuildMarksState, { data }: BuildEvent
   return {
     kind: 'message',
     type: message_type,
-    text: message_type === 'acknowledgment' ? 'starts' : messageText(content),
+    text:
+      message_type === 'acknowledgment' ? `Starts ${taskTitle(progress, related_task_id ?? '')}` : messageText(content),
     from: nameOf(from_agent),
     to: nameOf(to_agent),
     ...(from_session === undefined ? undefined : { from_session }),
@@ -122,9 +134,22 @@ function messageMark({ record, progress }: BuildMarksState, { data }: BuildEvent
 function messageText(content: unknown): string {
   const { task_description, verdict, findings } = (content ?? {}) as Record<string, unknown>
   if (typeof task_description === 'string') return task_description
-  if (typeof verdict === 'string' && Array.isArray(findings))
-    return `${verdict}, ${pluralize(findings.length, 'finding')}: ${contentText(content)}`
-  return contentText(content)
+  const request = reviewerInput.safeParse(content)
+  if (request.success) return reviewRequestText(request.data)
+  if (typeof verdict !== 'string' || !Array.isArray(findings)) return contentText(content)
+  const count = findings.length === 0 ? '' : `, ${pluralize(findings.length, 'finding')}`
+  return `${formatIdentifier(verdict)}${count}: ${contentText(content)}`
+}
+
+/** `Review 3 files for security; the tests must pass`. */
+function reviewRequestText({ review_scope: { files, focus_areas = [] }, criteria }: ReviewerInput): string {
+  const focus = focus_areas.length === 0 ? '' : ` for ${focus_areas.join(', ')}`
+  const required = [
+    ...(criteria.must_pass_tests ? ['the tests'] : []),
+    ...(criteria.must_pass_type_check ? ['the type check'] : []),
+  ]
+  const passes = required.length === 0 ? '' : `; ${required.join(' and ')} must pass`
+  return `Review ${pluralize(files.length, 'file')}${focus}${passes}`
 }
 
 function note(text: string): TimelineMark {

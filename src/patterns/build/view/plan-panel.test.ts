@@ -70,7 +70,7 @@ test('BD36 BD37 a build has its plan, review rounds with findings, checks, merge
   expect(block(blocks, 'steps', 'Tasks')?.steps[1]?.steps?.length).toBeGreaterThan(1)
   expect(block(blocks, 'facts', 'Review 1: 1 finding')?.facts).toContainEqual({
     label: 'verdict',
-    value: 'changes_requested',
+    value: 'changes requested',
     tone: 'bad',
   })
   const findings = blocks.flatMap((each) => (each.kind === 'table' ? each.rows : [])).filter((row) => 'finding' in row)
@@ -94,6 +94,10 @@ test('BD36 BD37 a build has its plan, review rounds with findings, checks, merge
   expect(sessions.some((title) => title.startsWith('T2 '))).toBe(true)
   expect(timeline.links.some(({ kind, label }) => kind === 'dependency' && label === 'needs T1')).toBe(true)
   expect(timeline.run[0]?.progress).toEqual({ text: '2 of 2 tasks', share: 1 })
+  const texts = (type: string) => timeline.messages.filter((each) => each.type === type).map(({ text }) => text)
+  expect(texts('review_request')[0]).toMatch(/^Review \d files?(; .* must pass)?$/)
+  expect(texts('review_result')).toEqual(['Changes requested, 1 finding: one problem', 'Approved: good'])
+  expect(texts('acknowledgment')[0]).toMatch(/^Starts T\d \S/)
   const lanes = new Map(timeline.lanes.map(({ id, agent }) => [id, agent]))
   const assignments = timeline.messages.filter(({ type }) => type === 'task_completion')
   expect(assignments.map(({ from }) => lanes.get(from ?? ''))).toEqual(assignments.map(() => 'developer'))

@@ -1,5 +1,6 @@
 import type { Panel, PanelBlock, PanelFact, PanelStep } from '../../../kernel/panel.ts'
 import type { PanelScope } from '../../../kernel/pattern-view.ts'
+import { pluralize } from '../../../views/format-amount.ts'
 import type { BuildProgress } from './build-progress.ts'
 import { isMerged, taskState, waitsFor } from './build-progress.ts'
 import { reviewBlocks } from './review-blocks.ts'
@@ -47,7 +48,7 @@ function buildFacts({ start, phase, end, plan_answer, escalations, merges, plan 
       value: `${start?.base_branch ?? 'detached HEAD'} ${start?.base.slice(0, 10) ?? ''}`,
       unit: 'code',
     },
-    ...(plan ? [{ label: 'merged', value: `${merged} of ${plan.tasks.length} tasks` }] : []),
+    ...(plan ? [{ label: 'merged', value: `${merged} of ${pluralize(plan.tasks.length, 'task')}` }] : []),
     ...(plan_answer === undefined ? [] : [{ label: 'plan', value: plan_answer }]),
     ...escalations.map(({ action, answer }) => ({
       label: 'escalation',

@@ -22,7 +22,7 @@ function roundBlocks({ at, data }: Review, next: Review | undefined): PanelBlock
       kind: 'facts',
       title,
       facts: [
-        { label: 'verdict', value: verdict, tone: verdict === 'approved' ? 'good' : 'bad' },
+        { label: 'verdict', value: verdict.replaceAll('_', ' '), tone: verdict === 'approved' ? 'good' : 'bad' },
         { label: 'at', value: at, unit: 'time' },
         { label: 'tests', value: verification.tests_passed ? 'passed' : 'not passed' },
         { label: 'type check', value: verification.type_check_passed ? 'passed' : 'not passed' },

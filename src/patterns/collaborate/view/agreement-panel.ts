@@ -56,6 +56,8 @@ function resultFact(agreement: AgreementView): PanelFact {
   return { label, value: winner, tone: isAgreed(agreement) ? 'good' : 'attention' }
 }
 
+const METHODS: Readonly<Record<string, string>> = { text: 'text', embeddings: 'embeddings', model: 'a model' }
+
 function consensusFacts({ consensus, metadata }: AgreementView, input: unknown): PanelFact[] {
   const { consensus_threshold } = (input ?? {}) as { consensus_threshold?: unknown }
   const facts: PanelFact[] = []
@@ -79,7 +81,7 @@ function consensusFacts({ consensus, metadata }: AgreementView, input: unknown):
         unit: 'share',
       })
     if (kappa !== undefined) facts.push({ label: 'kappa', value: Math.round(kappa * 100) / 100 })
-    facts.push({ label: 'compared by', value: method })
+    facts.push({ label: 'compared by', value: METHODS[method] ?? method })
     if (note !== undefined) facts.push({ label: 'note', value: note, tone: 'attention' })
   }
   if (metadata?.cost !== undefined) facts.push({ label: 'cost', value: metadata.cost, unit: 'usd' })

@@ -71,6 +71,7 @@ export function scoreBlocks({ best_of }: AgreementView): PanelBlock[] {
 /** A row for each vote, then each answer in the words of its agent. */
 export function contributionBlocks({ contributions }: AgreementView): PanelBlock[] {
   if (contributions.length === 0) return []
+  const isWeighted = contributions.some(({ weight = 1 }) => weight !== 1)
   return [
     {
       kind: 'table',
@@ -87,7 +88,7 @@ export function contributionBlocks({ contributions }: AgreementView): PanelBlock
         { key: 'concerns', title: 'Concerns' },
         { key: 'note', title: 'Note' },
       ],
-      rows: contributions.map(toRow),
+      rows: contributions.map((each) => toRow(each, isWeighted)),
     },
     ...contributions.flatMap(({ agent, response }): PanelBlock[] =>
       response.trim() === '' ? [] : [{ kind: 'text', title: agent, text: response, claimed_by: agent }],
@@ -95,7 +96,8 @@ export function contributionBlocks({ contributions }: AgreementView): PanelBlock
   ]
 }
 
-function toRow(contribution: ContributionView) {
+/** Without weights, a vote counts as its stated confidence. */
+function toRow(contribution: ContributionView, isWeighted: boolean) {
   const { agent, role, status, before, recommendation, confidence, weight = 1, concerns = [], subtask } = contribution
   const { error, notes = [], cached, questions = [] } = contribution
   const remarks = [
@@ -113,8 +115,8 @@ function toRow(contribution: ContributionView) {
     before: before?.recommendation ?? null,
     recommendation,
     confidence,
-    weight,
-    vote: confidence === null ? null : confidence * weight,
+    weight: isWeighted ? weight : null,
+    vote: isWeighted && confidence !== null ? confidence * weight : null,
     concerns: concerns.map(({ severity, concern }) => `${severity}: ${concern}`).join('; ') || null,
     note: remarks.join('; ') || null,
   }

@@ -17,7 +17,7 @@ test('CS218 the panel lists consultations with their context; the report by pair
   expect(table).toMatchObject({
     kind: 'table',
     rows: [
-      { asker: 'asking', specialist: 'answering', state: 'completed', urgency: 'high', exchanges: 1 },
+      { asker: 'asking', specialist: 'answering', status: 'resolved', urgency: 'high', exchanges: 1 },
       { asker: 'asking', specialist: 'answering', status: 'resolved' },
     ],
   })

@@ -31,17 +31,6 @@ export function consultationPanels(
   ]
 }
 
-const STATES: Readonly<Record<string, string>> = {
-  pending: 'pending',
-  routed: 'running',
-  in_progress: 'running',
-  responded: 'running',
-  resolved: 'completed',
-  escalated: 'waiting',
-  failed: 'failed',
-  timeout: 'failed',
-}
-
 function consultationTable(views: readonly ConsultationView[]): PanelBlock {
   return {
     kind: 'table',
@@ -51,8 +40,7 @@ function consultationTable(views: readonly ConsultationView[]): PanelBlock {
       { key: 'asker', title: 'Asked by', unit: 'agent' },
       { key: 'specialist', title: 'Specialist', unit: 'agent' },
       { key: 'reason', title: 'Reason' },
-      { key: 'state', title: 'State', unit: 'state' },
-      { key: 'status', title: 'Status' },
+      { key: 'status', title: 'Status', unit: 'state' },
       { key: 'urgency', title: 'Urgency' },
       { key: 'exchanges', title: 'Exchanges', unit: 'count' },
       { key: 'tokens', title: 'Tokens', unit: 'tokens' },
@@ -63,8 +51,7 @@ function consultationTable(views: readonly ConsultationView[]): PanelBlock {
       question: view.question,
       asker: view.requesting_agent,
       specialist: view.specialist_agent,
-      reason: view.consultation_reason,
-      state: STATES[view.status] ?? view.status,
+      reason: view.consultation_reason?.replaceAll('_', ' ') ?? null,
       status: view.status,
       urgency: view.urgency,
       exchanges: view.exchanges,
@@ -98,7 +85,7 @@ function loopBlocks(loops: ConsultationViews['loops'], byId: ConsultationViews['
       ],
       rows: loops.map(({ at, data: { loop_type, collaboration_id, resolution, notes, evidence } }) => ({
         at,
-        type: loop_type,
+        type: loop_type.replaceAll('_', ' '),
         asker: byId.get(collaboration_id)?.requesting_agent ?? null,
         resolution,
         notes: notes ?? JSON.stringify(evidence) ?? null,

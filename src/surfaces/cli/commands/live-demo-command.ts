@@ -19,7 +19,7 @@ export async function liveDemoCommand(cli: Cli<ServeOptions>): Promise<number> {
   const project = join(folder, 'project')
   try {
     const { hasGit } = await writeDemoProject(project)
-    const script = join(folder, 'script.json')
+    const script = join(folder, 'demo-model')
     await writeFile(script, JSON.stringify({ rules: RULES, otherwise: 'error' }))
     if (!options.json)
       for (const line of wrapText(LABEL, terminal.err.width)) terminal.note(terminal.err.paint('yellow', line))
@@ -31,7 +31,7 @@ export async function liveDemoCommand(cli: Cli<ServeOptions>): Promise<number> {
     const { serveCommand } = await import('./serve-command.ts')
     const demo = {
       ...{ ...options, model: `scripted:${script}`, store: join(folder, 'store'), workspace: project, tools: true },
-      ...{ allow: ['Write(src/**)', 'Write(docs/**)'], ask: ['Edit(package.json)'] },
+      ...{ allow: ['Write(src/**)', 'Edit(src/**)', 'Write(docs/**)'], ask: ['Edit(package.json)'] },
     }
     return await serveCommand({ terminal, options: demo, executes: true, usesProjectAgents: false }, (troupe) =>
       startRuns(troupe, hasGit),

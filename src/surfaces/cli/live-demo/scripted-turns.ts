@@ -10,6 +10,8 @@ export interface DemoTurn {
 export const call = (name: string, input: object) => ({ name, input })
 export const read = (file_path: string) => call('Read', { file_path })
 export const write = (file_path: string, content: string) => call('Write', { file_path, content })
+export const edit = (file_path: string, change: { old_string: string; new_string: string }) =>
+  call('Edit', { file_path, ...change })
 export const delegate = (agent: string, instruction: string) => call('task', { agent, instruction })
 
 /** One rule per turn of a session that began with these words. */
