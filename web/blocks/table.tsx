@@ -4,7 +4,7 @@ import type { PanelBlock, PanelColumn, PanelValue } from '../../src/kernel/panel
 import { inertText } from '../design/inert-text.ts'
 import type { SortOrder } from './sort-rows.ts'
 import { nextOrder, sortRows } from './sort-rows.ts'
-import { isNumeric, Value } from './value.tsx'
+import { isAmount, Value } from './value.tsx'
 import { useVirtualRows } from './virtual-rows.ts'
 
 type Table = Extract<PanelBlock, { kind: 'table' }>
@@ -85,7 +85,7 @@ function TableHead({ columns, order, onSort }: TableHeadProps): ReactNode {
         {columns.map(({ key, title, unit }) => {
           const direction = order?.key === key ? (order.descending ? 'descending' : 'ascending') : 'none'
           return (
-            <th key={key} scope="col" aria-sort={direction} className={isNumeric(unit) ? 'right' : undefined}>
+            <th key={key} scope="col" aria-sort={direction} className={isAmount(unit) ? 'right' : undefined}>
               <button type="button" className="sort" onClick={() => onSort(key)}>
                 {inertText(title)}
                 {direction !== 'none' && (
@@ -108,7 +108,7 @@ function TableRow({ row, columns }: { row: Row; columns: readonly PanelColumn[] 
       {columns.map(({ key, title, unit }) => (
         <td
           key={key}
-          className={isNumeric(unit) ? 'right' : undefined}
+          className={isAmount(unit) ? 'right' : undefined}
           data-title={inertText(title)}
           data-empty={(row[key] ?? null) === null || undefined}
         >

@@ -9,8 +9,12 @@ import { keyed } from './keyed.ts'
 
 const NUMERIC: ReadonlySet<PanelUnit> = new Set(['count', 'share', 'usd', 'ms', 'tokens', 'time'])
 
-/** Numbers stand at the right of a column. */
-export function isNumeric(unit: PanelUnit | undefined): boolean {
+/** Amounts stand at the right of a column; times, which have one length, do not. */
+export function isAmount(unit: PanelUnit | undefined): boolean {
+  return unit !== 'time' && isNumeric(unit)
+}
+
+function isNumeric(unit: PanelUnit | undefined): boolean {
   return unit !== undefined && NUMERIC.has(unit)
 }
 

@@ -1,4 +1,4 @@
-import type { TimelineGate, TimelineSession } from '../../src/views/timeline/timeline.ts'
+import type { TimelineGate, TimelineLink, TimelineSession } from '../../src/views/timeline/timeline.ts'
 import type { LaneColumns } from '../data/lane-columns.ts'
 import type { TimelineStore } from '../data/timeline-store.ts'
 
@@ -51,8 +51,15 @@ export function laneBandsFrom(store: TimelineStore): LaneBands {
       push(from, { kind: 'asks', id, from: started_at, to: ended_at ?? Infinity, text: label })
   }
   const children = Map.groupBy(sessions, ({ parent }) => parent)
+  const messages = Map.groupBy(
+    store.rows('links').filter(({ kind }) => kind === 'message'),
+    ({ to }) => to,
+  )
   for (const columns of store.lanes()) {
-    for (const band of waitBands(columns, children, byLane.get(columns.lane.id) ?? [])) push(columns.lane.id, band)
+    const { id } = columns.lane
+    const taken = byLane.get(id) ?? []
+    for (const band of waitBands(columns, children, taken)) push(id, band)
+    for (const band of waitsBetween(columns, messages.get(id) ?? [], taken)) push(id, band)
   }
   for (const bands of byLane.values()) bands.sort((a, b) => a.from - b.from)
   const roots = sessions.filter(({ parent }) => parent === null)
@@ -90,14 +97,38 @@ function waitBands(columns: LaneColumns, children: Children, taken: readonly Ban
   })
 }
 
+/** Times between two sessions of a lane in which it gets messages from others: it waits for them. */
+function waitsBetween(columns: LaneColumns, messages: readonly TimelineLink[], taken: readonly Band[]): Band[] {
+  const [first] = columns.sessions.rows
+  const last = columns.sessions.rows.at(-1)
+  if (!first || !last || messages.length === 0) return []
+  const whole = { ...first, id: '', ended_at: last.started_at }
+  const sessions = columns.sessions.rows.map(({ started_at, ended_at }): [number, number] => [
+    started_at,
+    ended_at ?? Infinity,
+  ])
+  return freeTimes(whole, columns, taken, sessions).flatMap(([from, to]): Band[] => {
+    const gets = messages.some(({ started_at }) => started_at >= from && started_at <= to)
+    return gets && to - from >= SHORTEST_WAIT
+      ? [{ kind: 'wait', id: `${columns.lane.id} ${from}`, from, to, text: 'waits for other agents' }]
+      : []
+  })
+}
+
 /** A short title names the session; a long one says less than its agent. */
 function shortName(session: TimelineSession | undefined): string {
   if (!session) return '1 task'
   return session.title !== '' && session.title.length <= 24 ? session.title : session.lane.replace('#', '-')
 }
 
-function freeTimes(session: TimelineSession, { turns }: LaneColumns, taken: readonly Band[]): [number, number][] {
-  const busy = taken.filter(({ kind }) => kind !== 'asks').map(({ from, to }): [number, number] => [from, to])
+function freeTimes(
+  session: TimelineSession,
+  { turns }: LaneColumns,
+  taken: readonly Band[],
+  sessions: readonly [number, number][] = [],
+): [number, number][] {
+  const bands = taken.filter(({ kind }) => kind !== 'asks').map(({ from, to }): [number, number] => [from, to])
+  const busy = [...bands, ...sessions]
   turns.rows.forEach((turn, index) => {
     if (turn.session === session.id) busy.push([turns.start[index] ?? 0, turns.workEnd[index] ?? Infinity])
   })

@@ -257,8 +257,9 @@ test('WL13 a young run is shown from its start to now, also when no tick came fo
 test('WL7 a short run is shown as turns, its levels keep the whole run in view, and zooming in shows calls', () => {
   const store = storeOf(buildSample())
   const levels = new LevelChoice()
-  const at = (scale: number, calls = 63, automatic = true) => levels.update({ scale, fitted: 30, calls, automatic })
-  expect([at(30), at(30, 8), at(30, 0)]).toEqual([3, 4, 3])
+  const at = (scale: number, calls = 63, automatic = true, lanes = 3) =>
+    levels.update({ scale, fitted: 30, calls, lanes, automatic })
+  expect([at(30), at(30, 8), at(30, 0), at(30, 8, true, 4)]).toEqual([3, 4, 3, 3])
   expect([at(20, 63, false), at(35, 63, false), at(45, 63, false)]).toEqual([3, 3, 4])
   expect([levels.choose(2, 30), at(30), at(25)]).toEqual([30, 2, 2])
   expect([at(28, 63, false), at(50, 63, false)]).toEqual([2, 4])

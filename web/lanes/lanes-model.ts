@@ -309,6 +309,7 @@ export class LanesModel {
       scale: (this.#view?.k ?? 0.001) * 1000,
       fitted: this.#fittedScale(),
       calls: this.store.rows('calls').length,
+      lanes: this.store.rows('lanes').length,
       automatic: this.#automatic,
     })
     const { version } = this.store

@@ -2,7 +2,7 @@ import type { TimelineLink } from '../../src/views/timeline/timeline.ts'
 import type { Frame } from './lane-frame.ts'
 import { laneMiddle, rowTop } from './lane-frame.ts'
 import type { LaneRow } from './lane-rows.ts'
-import { clearVertical, shareVerticals } from './link-routing.ts'
+import { clearVertical, isClear, shareVerticals } from './link-routing.ts'
 
 /* Links between lanes as orthogonal paths. */
 
@@ -135,8 +135,9 @@ function addMessage(frame: Frame, { link, from, to }: LinkRows, layout: LinkLayo
   const at = frame.scale.x(link.started_at)
   const x = clearVertical(frame, { x: at, rows: between(frame, from, to), low: at - 12, high: at + 12 })
   const down = to.y > from.y
-  const start = barEdge(frame, from, down ? 'bottom' : 'top')
-  const target = barEdge(frame, to, down ? 'top' : 'bottom') + (down ? -1 : 1)
+  const start = isClear(frame, from, x) ? laneMiddle(frame, from) : barEdge(frame, from, down ? 'bottom' : 'top')
+  const edge = isClear(frame, to, x) ? laneMiddle(frame, to) : barEdge(frame, to, down ? 'top' : 'bottom')
+  const target = edge + (down ? -1 : 1)
   layout.paths.push({
     link,
     kind: 'message',

@@ -27,7 +27,8 @@ export function clearVertical(frame: Frame, { x, rows, low, high }: Vertical): n
   return x
 }
 
-function isClear(frame: Frame, { columns }: LaneRow, x: number): boolean {
+/** Whether the lane has no bar at `x`. */
+export function isClear(frame: Frame, { columns }: LaneRow, x: number): boolean {
   const from = frame.scale.time(x - CLEAR)
   const to = frame.scale.time(x + CLEAR)
   const [first, end] = indexRange(columns.turns, from, to)

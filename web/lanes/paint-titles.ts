@@ -17,10 +17,11 @@ const FEWEST_CHARACTERS = 8
 export function paintTitles(context: Context, frame: Frame, brush: TitleBrush): void {
   if (brush.row.metrics.titleY === null) return
   const boxes = sessionBoxes(frame, brush.row)
+  const taken = bandBoxes(frame, brush.row).map(({ x, width }) => ({ from: x, to: x + width }))
   boxes.forEach((box, place) => {
     const session = brush.row.columns.sessions.rows[box.index]
     if (session)
-      paintTitle(context, frame, { ...brush, session, box, before: boxes[place - 1], after: boxes[place + 1] })
+      paintTitle(context, frame, { ...brush, session, box, before: boxes[place - 1], after: boxes[place + 1], taken })
   })
 }
 
@@ -30,6 +31,8 @@ interface TitleBox {
   /** The neighbours in the lane. */
   before: SessionBox | undefined
   after: SessionBox | undefined
+  /** Bands of the lane, and titles beside other boxes. */
+  taken: { from: number; to: number }[]
 }
 
 function paintTitle(context: Context, frame: Frame, brush: TitleBrush & TitleBox): void {
@@ -61,17 +64,17 @@ const BESIDE = 8
 function paintBeside(
   context: Context,
   frame: Frame,
-  { row, palette, text, box, before, after, title }: TitleBrush & TitleBox & { title: string },
+  { row, palette, text, box, before, after, taken, title }: TitleBrush & TitleBox & { title: string },
 ): boolean {
-  const shown = text.cut(context, title, { room: 160 })
+  const shown = text.cut(context, title, { room: 200 })
   const width = text.width(context, shown)
-  const bands = bandBoxes(frame, row)
   const isFree = (from: number) =>
     from >= Math.max(4, before ? before.x + before.width + 4 : 0) &&
     from + width <= Math.min(frame.width - 4, after ? after.x - 4 : Infinity) &&
-    bands.every((band) => band.x > from + width || band.x + band.width < from)
+    taken.every((span) => span.from > from + width + 4 || span.to < from - 4)
   const x = [box.x + box.width + BESIDE, box.x - BESIDE - width].find(isFree)
   if (x === undefined) return false
+  taken.push({ from: x, to: x + width })
   const style = { colour: palette.colours['text-2'], halo: palette.colours.bg }
   text.draw(context, shown, { x, y: laneMiddle(frame, row) + 4, style })
   return true

@@ -111,7 +111,7 @@ function reviewMarks({ data }: BuildEventOf<'build:review'>): TimelineMark[] {
 
 /** A message; an instance of an agent has the lane of its session. */
 function messageMark({ record, progress }: BuildMarksState, { data }: BuildEventOf<'build:message'>): TimelineMark {
-  const { from_agent, to_agent, message_type, content, related_task_id } = data
+  const { from_agent, to_agent, message_type, related_task_id } = data
   const sessionOf = (agent: typeof from_agent) => {
     if (agent.instance_id === undefined) return undefined
     const known = [...record.developers].findLast(([, { agent_id }]) => agent_id === agent.agent_id)?.[0]
@@ -122,8 +122,7 @@ function messageMark({ record, progress }: BuildMarksState, { data }: BuildEvent
   return {
     kind: 'message',
     type: message_type,
-    text:
-      message_type === 'acknowledgment' ? `Starts ${taskTitle(progress, related_task_id ?? '')}` : messageText(content),
+    text: messageText(progress, data),
     from: nameOf(from_agent),
     to: nameOf(to_agent),
     ...(from_session === undefined ? undefined : { from_session }),
@@ -131,7 +130,16 @@ function messageMark({ record, progress }: BuildMarksState, { data }: BuildEvent
   }
 }
 
-function messageText(content: unknown): string {
+function messageText(
+  progress: BuildProgress,
+  { message_type, content, related_task_id = '' }: BuildEventOf<'build:message'>['data'],
+): string {
+  if (message_type === 'acknowledgment') return `Starts ${taskTitle(progress, related_task_id)}`
+  const text = contentWords(content)
+  return message_type === 'status_update' ? `${taskTitle(progress, related_task_id)}: ${text}` : text
+}
+
+function contentWords(content: unknown): string {
   const { task_description, verdict, findings } = (content ?? {}) as Record<string, unknown>
   if (typeof task_description === 'string') return task_description
   const request = reviewerInput.safeParse(content)

@@ -6,17 +6,21 @@ import type { BuildEventOf, BuildProgress } from './build-progress.ts'
 type Review = BuildEventOf<'build:review'>
 
 /** Review rounds, newest first, with the findings of each and what became of them. */
-export function reviewBlocks({ reviews }: BuildProgress): PanelBlock[] {
+export function reviewBlocks({ reviews, checks }: BuildProgress): PanelBlock[] {
   return reviews
-    .map((review, index) => roundBlocks(review, reviews[index + 1]))
+    .map((review, index) => roundBlocks(review, reviews[index + 1], checks))
     .toReversed()
     .flat()
 }
 
-function roundBlocks({ at, data }: Review, next: Review | undefined): PanelBlock[] {
+function roundBlocks({ at, data }: Review, next: Review | undefined, checks: BuildProgress['checks']): PanelBlock[] {
   const { iteration, output, overruled, weakened_tests } = data
   const { verdict, findings, verification, summary } = output
-  const title = `Review ${iteration}: ${pluralize(findings.length, 'finding')}`
+  const title = `Review ${iteration}: ${findings.length === 0 ? 'no findings' : pluralize(findings.length, 'finding')}`
+  const outcome = (kind: 'test' | 'type_check', passed: boolean) => {
+    if (!checks.some((check) => check.kind === kind && check.iteration === iteration)) return 'none'
+    return passed ? 'passed' : 'not passed'
+  }
   return [
     {
       kind: 'facts',
@@ -24,8 +28,8 @@ function roundBlocks({ at, data }: Review, next: Review | undefined): PanelBlock
       facts: [
         { label: 'verdict', value: verdict.replaceAll('_', ' '), tone: verdict === 'approved' ? 'good' : 'bad' },
         { label: 'at', value: at, unit: 'time' },
-        { label: 'tests', value: verification.tests_passed ? 'passed' : 'not passed' },
-        { label: 'type check', value: verification.type_check_passed ? 'passed' : 'not passed' },
+        { label: 'tests', value: outcome('test', verification.tests_passed) },
+        { label: 'type check', value: outcome('type_check', verification.type_check_passed) },
         ...overruled.map((value) => ({ label: 'overruled by the checks', value, tone: 'attention' as const })),
         ...weakened_tests.map((value) => ({ label: 'weakened test', value, tone: 'bad' as const })),
       ],
