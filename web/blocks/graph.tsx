@@ -116,7 +116,7 @@ function Node({ placed: { node, x, y }, spoken, onFocus }: NodeProps): ReactNode
       </text>
       {node.note !== undefined && (
         <text x={NODE_WIDTH / 2} y={31} textAnchor="middle" className="graph-note">
-          {shorten(inertText(node.note), 32)}
+          {shorten(inertText(node.note), 28)}
         </text>
       )}
     </g>

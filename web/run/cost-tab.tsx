@@ -6,7 +6,7 @@ import { costChart, paidTurns } from '../../src/views/cost-over-time.ts'
 import type { CostProjection } from '../../src/views/cost-projection.ts'
 import { costProjection } from '../../src/views/cost-projection.ts'
 import { costRows, modelRows } from '../../src/views/cost-rows.ts'
-import type { TimelineTurn } from '../../src/views/timeline/timeline.ts'
+import type { TimelineLane, TimelineTurn } from '../../src/views/timeline/timeline.ts'
 import { Blocks } from '../blocks/block.tsx'
 import { TableBlock } from '../blocks/table.tsx'
 import { Segments } from '../design/controls.tsx'
@@ -14,6 +14,7 @@ import { formatShare, formatTime, formatTokens, formatUsd } from '../design/form
 import { inertLine } from '../design/inert-text.ts'
 import { Monogram } from '../design/monogram.tsx'
 import { EmptyState } from '../design/notice.tsx'
+import { shortModel } from './agent-cards.tsx'
 import { CostChartPicture } from './cost-chart.tsx'
 import { CostFigures, tokensOf } from './cost-figures.tsx'
 import type { RunScope } from './run-context.ts'
@@ -59,7 +60,7 @@ export function CostTab({
             <h2>By agent</h2>
             <span className="muted">tokens and cost</span>
           </header>
-          <TableBlock block={{ kind: 'table', columns: AGENT_COLUMNS, rows: costRows(turns, store.rows('lanes')) }} />
+          <TableBlock block={{ kind: 'table', columns: AGENT_COLUMNS, rows: agentRows(turns, store.rows('lanes')) }} />
         </section>
       </div>
       <div className="cost-side">
@@ -76,6 +77,10 @@ export function CostTab({
       </div>
     </div>
   )
+}
+
+function agentRows(turns: readonly TimelineTurn[], lanes: readonly TimelineLane[]) {
+  return costRows(turns, lanes).map((row) => ({ ...row, model: row.model.split(', ').map(shortModel).join(', ') }))
 }
 
 const AGENT_COLUMNS = [
@@ -161,7 +166,9 @@ function ByModel({ turns }: { turns: readonly TimelineTurn[] }): ReactNode {
         {modelRows(turns).map(({ model, usd, share, tokens }) => (
           <li key={model}>
             <div className="model-line">
-              <span className="clip">{inertLine(model, 60)}</span>
+              <span className="clip" title={inertLine(model, 200)}>
+                {inertLine(shortModel(model), 60)}
+              </span>
               <span>{formatUsd(usd)}</span>
             </div>
             <div className="share-track" aria-hidden="true">

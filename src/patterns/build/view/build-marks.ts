@@ -6,6 +6,7 @@ import type { ReviewerInput } from '../contracts.ts'
 import { reviewerInput } from '../contracts.ts'
 import type { BuildEvent, Phase } from '../events.ts'
 import type { BuildEventOf, BuildProgress } from './build-progress.ts'
+import { mergedTasks } from './build-progress.ts'
 import type { BuildRecord } from './session-file.ts'
 
 /* What the events of a build mean on a timeline. */
@@ -62,14 +63,10 @@ function phaseTitle({ phase, iteration }: { phase: Phase; iteration: number }): 
   return iteration > 1 && phase !== 'complete' ? `${PHASE_TITLES[phase]}, round ${iteration}` : PHASE_TITLES[phase]
 }
 
-function progressMark({ plan, merges }: BuildProgress): TimelineMark {
-  const count = plan?.tasks.length ?? 0
-  const merged = new Set(merges.map(({ data }) => data.task_id)).size
-  return {
-    kind: 'progress',
-    text: `${merged} of ${pluralize(count, 'task')}`,
-    share: count === 0 ? null : merged / count,
-  }
+function progressMark(progress: BuildProgress): TimelineMark {
+  const { merged, text } = mergedTasks(progress)
+  const count = progress.plan?.tasks.length ?? 0
+  return { kind: 'progress', text, share: count === 0 ? null : merged / count }
 }
 
 /** The session of a task, and the tasks that it waited for. */

@@ -115,6 +115,13 @@ export function isMerged({ merges }: BuildProgress, task_id: string, iteration: 
   return merges.some(({ data }) => data.task_id === task_id && data.iteration >= iteration)
 }
 
+/** The number of merged tasks, and `2 of 3 tasks`. */
+export function mergedTasks({ plan, merges }: BuildProgress): { merged: number; text: string } {
+  const count = plan?.tasks.length ?? 0
+  const merged = new Set(merges.map(({ data }) => data.task_id)).size
+  return { merged, text: `${merged} of ${count} task${count === 1 ? '' : 's'}` }
+}
+
 /** The state of a task: `pending`, `running`, `completed`, `partial`, `failed`, or `merged`. */
 export function taskState(progress: BuildProgress, task_id: string): string {
   const last = progress.attempts.get(task_id)?.at(-1)

@@ -1,8 +1,7 @@
 import type { Panel, PanelBlock, PanelFact, PanelStep } from '../../../kernel/panel.ts'
 import type { PanelScope } from '../../../kernel/pattern-view.ts'
-import { pluralize } from '../../../views/format-amount.ts'
 import type { BuildProgress } from './build-progress.ts'
-import { isMerged, taskState, waitsFor } from './build-progress.ts'
+import { isMerged, mergedTasks, taskState, waitsFor } from './build-progress.ts'
 import { reviewBlocks } from './review-blocks.ts'
 
 /* The plan of a build and what became of it: tasks, merges, checks and review rounds. */
@@ -29,8 +28,8 @@ export function planPanels({ progress }: { progress: BuildProgress }, { output }
   ]
 }
 
-function buildFacts({ start, phase, end, plan_answer, escalations, merges, plan }: BuildProgress): PanelFact[] {
-  const merged = new Set(merges.map(({ data }) => data.task_id)).size
+function buildFacts(progress: BuildProgress): PanelFact[] {
+  const { start, phase, end, plan_answer, escalations, plan } = progress
   return [
     ...(end
       ? [
@@ -48,7 +47,7 @@ function buildFacts({ start, phase, end, plan_answer, escalations, merges, plan 
       value: `${start?.base_branch ?? 'detached HEAD'} ${start?.base.slice(0, 10) ?? ''}`,
       unit: 'code',
     },
-    ...(plan ? [{ label: 'merged', value: `${merged} of ${pluralize(plan.tasks.length, 'task')}` }] : []),
+    ...(plan ? [{ label: 'merged', value: mergedTasks(progress).text }] : []),
     ...(plan_answer === undefined ? [] : [{ label: 'plan', value: plan_answer }]),
     ...escalations.map(({ action, answer }) => ({
       label: 'escalation',
