@@ -1,4 +1,5 @@
 import { TroupeError } from '../../errors.ts'
+import type { Event } from '../../kernel/event.ts'
 import type { Append, AppendOutcome, Sync } from '../../kernel/journal/journal.ts'
 import { appendFailure, leaseLostError, unknownRunError, validateAppend } from '../preconditions.ts'
 import type { ProjectionRows } from '../projection.ts'
@@ -24,7 +25,14 @@ import type { WalCheckpointer } from './wal-checkpointer.ts'
  */
 
 const MAX_CACHED_RUNS = 10_000
+/** The words of a run that are kept in memory, so that they are not stored again. */
+const MAX_KNOWN_WORDS = 5000
 const OK: AppendOutcome = Object.freeze({ ok: true })
+
+interface AppendedRun extends RunState {
+  /** Words that are in the store. */
+  words?: Set<string>
+}
 
 /** The encoded events of one append, or the error that encoding them gave. */
 type BatchOrError = readonly EncodedData[] | TroupeError
@@ -33,8 +41,8 @@ export class Appender {
   readonly #connection: SqliteConnection
   readonly #tables: Tables
   readonly #checkpoints: WalCheckpointer
-  readonly #cached = new Map<string, RunState>()
-  readonly #staged = new Map<string, RunState>()
+  readonly #cached = new Map<string, AppendedRun>()
+  readonly #staged = new Map<string, AppendedRun>()
 
   constructor(connection: SqliteConnection, tables: Tables, checkpoints: WalCheckpointer) {
     this.#connection = connection
@@ -82,6 +90,7 @@ export class Appender {
       return outcomes
     } catch (thrown) {
       events.rollback()
+      for (const run_id of this.#staged.keys()) this.#cached.delete(run_id)
       throw thrown
     } finally {
       this.#staged.clear()
@@ -122,12 +131,19 @@ export class Appender {
       return appendFailure(validateAppend(append, current, newestCommand) ?? leaseLostError(append, current ?? run))
     }
     const { firstId, hash } = this.#tables.events.insert(run, append.events, batch)
-    this.#staged.set(append.run_id, { ...run, head, projection, status: projection.status, hash })
+    const { words = new Set<string>() } = run
+    this.#staged.set(append.run_id, { ...run, head, projection, status: projection.status, hash, words })
     for (const [index, event] of append.events.entries())
       projectEvent(event, projectionRows(this.#tables, run, firstId + index))
-    this.#tables.words.add(run, append.events.flatMap(wordsOfEvent))
+    this.#addWords(run, words, append.events)
     this.#tables.patterns.apply(run, append.events)
     return OK
+  }
+
+  #addWords(run: RunState, known: Set<string>, events: readonly Event[]): void {
+    const words = events.flatMap(wordsOfEvent).filter((word) => !known.has(word))
+    this.#tables.words.add(run, words)
+    if (known.size < MAX_KNOWN_WORDS) for (const word of words) known.add(word)
   }
 
   /** Caches the state of a run that has just been leased, so that its first append need not read it. */
@@ -136,7 +152,7 @@ export class Appender {
   }
 
   /** The cached state if it has the head and epoch that the append expects, otherwise the state in the file. */
-  #stateFor({ run_id, epoch, events }: Append): RunState | undefined {
+  #stateFor({ run_id, epoch, events }: Append): AppendedRun | undefined {
     const known = this.#staged.get(run_id) ?? this.#cached.get(run_id)
     const first = events[0]
     if (known && first && known.epoch === epoch && known.head === first.seq - 1) return known
@@ -152,7 +168,7 @@ export class Appender {
     }
   }
 
-  #cache(run_id: string, state: RunState): void {
+  #cache(run_id: string, state: AppendedRun): void {
     if (state.projection.ended_at !== null) {
       this.#cached.delete(run_id)
       return

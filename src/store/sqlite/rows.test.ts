@@ -222,3 +222,17 @@ test('ST21 opening waits for a lock that another process holds while the schema 
   expect([busy < 0, schemaVersion(db)]).toEqual([true, newestSchema()])
   connection.close()
 })
+
+test('ST76 words of a transaction that was rolled back are stored by the next one', async () => {
+  const [first, second] = [await createLeasedRun(store, 'r1'), await createLeasedRun(store, 'r2')]
+  await first.append('session:open', sessionOpenData(1, { agent }), 's1')
+  side.exec(
+    `CREATE TRIGGER refuse BEFORE UPDATE ON runs WHEN old.run_id = 'r2' BEGIN SELECT RAISE(ABORT, 'refused'); END`,
+  )
+  const text = first.toAppend([first.nextEvent('session:end', sessionEndData('harbour'), 's1')])
+  const refused = second.toAppend([second.nextEvent('custom:note', { key: 'n' })])
+  expect(await store.append([text, refused])).toMatchObject([{ ok: false }, { ok: false }])
+  side.exec('DROP TRIGGER refuse')
+  expect(await store.append([text])).toEqual([{ ok: true }])
+  expect(await store.runs({ project: 'default', text: 'harbour' })).toMatchObject([{ run_id: 'r1' }])
+})
