@@ -64,6 +64,8 @@ export const teamEvents = {
     variables: z.record(z.string(), value).optional(),
     /** A group's agreed text, which is in no session. */
     agreed: z.string().optional(),
+    /** Errors of sub-teams and groups that failed as a whole, which are in no session. */
+    failed: z.array(z.strictObject({ member: z.string(), error: z.string() })).optional(),
   }),
   'team:group': z.strictObject({
     round,

@@ -87,6 +87,7 @@ function joinResults(all: readonly MemberResult[]): TurnResult {
     variables: new Map(succeeded.flatMap(({ variables }) => [...variables])),
     verdicts: unanimousVerdicts(all.filter(({ result }) => !result.failure)),
     problems: [...all.flatMap(memberProblems), ...variableConflicts(all)],
+    thrown: all.flatMap(({ result }) => result.thrown ?? []),
   }
   const failed = all.filter(({ result }) => result.failure)
   const failures = failed.flatMap(({ result }) => result.failure ?? [])

@@ -28,6 +28,8 @@ export interface TurnResult {
   suggestedNext: unknown
   problems: readonly string[]
   failure?: TurnFailure
+  /** Errors that no session has: of a sub-team or group that threw. */
+  thrown?: readonly { member: string; error: string }[]
   /** Set when the text was synthesized from the answers of several members. */
   synthesized?: true
 }
@@ -187,7 +189,8 @@ export function toFailedTurn(
   const failure = { stop_reason, error: error.toJSON(), retry_keys: error.retry_keys } as const
   const artifacts = writtenArtifacts(state, key)
   const message = toTeamMessage(state, { from: name, artifacts }, failure)
-  return { ...emptyTurnResult(), messages: [message], artifacts, failure }
+  const thrownErrors = [{ member: name, error: error.message }]
+  return { ...emptyTurnResult(), messages: [message], artifacts, failure, thrown: thrownErrors }
 }
 
 export function emptyTurnResult(): TurnResult {

@@ -40,6 +40,8 @@ export interface JournalTeams {
   readonly questions: Map<string, EventOf<'gate:open'>['data']>
   /** Agreed texts of groups, by the key of their round: recorded after sessions that have read them. */
   readonly agreed: ReadonlyMap<string, string>
+  /** Errors of sub-teams and groups that failed as a whole, by the key of their round: recorded after sessions that have read them. */
+  readonly failed: ReadonlyMap<string, TeamEventOf<'team:handoff'>['data']['failed']>
   /** The innermost team that a key belongs to; its state begins with the first use. */
   owner(key: string): RebuiltTeam | undefined
 }
@@ -55,11 +57,15 @@ export function rebuiltTeams(events: readonly Event[]): JournalTeams {
   const agreed = teamEvents.flatMap((event): [string, string][] =>
     event.type === 'team:handoff' && event.data.agreed !== undefined ? [[event.data.key, event.data.agreed]] : [],
   )
+  const failed = teamEvents.flatMap((event) =>
+    event.type === 'team:handoff' ? [[event.data.key, event.data.failed] as const] : [],
+  )
   const made = new Map<string, RebuiltTeam | undefined>()
   const teams: JournalTeams = {
     events,
     questions: new Map(),
     agreed: new Map(agreed),
+    failed: new Map(failed),
     owner: (key) => {
       const prefix = prefixes.find((each) => key.startsWith(each)) ?? ''
       if (!made.has(prefix)) made.set(prefix, prefix === '' ? runTeamOf(start) : subTeamOf(teams, prefix))

@@ -2,12 +2,16 @@ import { expect, test } from 'vitest'
 import type { TeamRun } from '../../../test/support/team-harness.ts'
 import {
   answerQuestion,
+  handoffsFrom,
   replyWithVerdicts,
   routerVerdicts,
   runSteeredTeam,
   runTeam,
 } from '../../../test/support/team-harness.ts'
+import type { Event } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
+import { detailFrom } from '../../views/detail/detail-from.ts'
+import { loadPatternViews } from '../../views/pattern-views.ts'
 
 /** Checks that the prompt of every turn is shown whole, and returns their number. */
 async function expectWholePrompts({ troupe, events, result }: TeamRun): Promise<number> {
@@ -107,4 +111,69 @@ test('PN1 TM79 a member of a group that is tried again has the prompt that it ha
   expect(ended.status).toBe('completed')
   const events = await failed.troupe.events(ended.run_id).all()
   await expectWholePrompts({ ...failed, events, result: ended })
+})
+
+test('PN1 TM79 the prompts are whole after a sub-team, a consensus group or a part of a group failed as a whole', async () => {
+  const down = Object.assign(new Error('the provider is down'), { status: 404 })
+  const inner = {
+    name: 'Inner',
+    agents: [{ name: 'drafter' }, { name: 'checker' }],
+    handoffs: chainOf(['drafter', 'checker']),
+    after_work_behavior: 'return_to_user',
+  }
+  const handler = (from_agent: string) => ({ from_agent, to_agent: 'handler', condition: 'error_detected' })
+  const desk = (to_agent: string) => ({
+    name: 'Desk',
+    agents: [...['lead', 'one', 'two', 'handler', 'closer'].map((name) => ({ name })), { name: 'law', team: inner }],
+    groups: [
+      { name: 'jury', kind: 'consensus', synthesis: 'merge', members: ['one', 'two'] },
+      { name: 'both', kind: 'parallel', members: ['one', 'law'] },
+    ],
+    handoffs: [
+      { from_agent: 'lead', to_agent },
+      ...['law', 'jury', 'both'].map(handler),
+      { from_agent: 'both', to_agent: 'handler' },
+      { from_agent: 'handler', to_agent: 'closer' },
+    ],
+    after_work_behavior: 'terminate',
+  })
+  const spoken = { lead: ['Go on.'], two: [down], handler: ['Handled.'], closer: ['Done.'], checker: [down] }
+  for (const [target, one, drafter] of [
+    ['law', 'One.', 'Draft.'],
+    ['law', 'One.', down],
+    ['jury', down, 'Draft.'],
+    ['both', 'One.', 'Draft.'],
+    ['both', down, 'Draft.'],
+  ] as const) {
+    const run = await runTeam(desk(target), { ...spoken, one: [one], drafter: [drafter] })
+    const route = run.route.filter((name) => name !== 'drafter' && name !== 'checker')
+    expect([target, run.result.status, route]).toEqual([target, 'completed', ['lead', target, 'handler', 'closer']])
+    expect(handoffsFrom(run.events).flatMap(({ failed = [] }) => failed).length).toBeGreaterThan(0)
+    expect(await expectWholePrompts(run)).toBeGreaterThanOrEqual(4)
+  }
+})
+
+test('PN1 TM79 a journal without the error of a failed sub-team says how many messages are missing', async () => {
+  const down = Object.assign(new Error('the provider is down'), { status: 404 })
+  const inner = { name: 'Inner', agents: [{ name: 'drafter' }], handoffs: [], after_work_behavior: 'return_to_user' }
+  const team = {
+    name: 'Outer',
+    agents: [{ name: 'lead' }, { name: 'law', team: inner }, { name: 'closer' }],
+    handoffs: [
+      { from_agent: 'lead', to_agent: 'law' },
+      { from_agent: 'law', to_agent: 'closer', condition: 'error_detected' },
+    ],
+    after_work_behavior: 'terminate',
+  }
+  const { troupe, events } = await runTeam(team, { lead: ['Go.'], drafter: [down], closer: ['Done.'] })
+  const older = JSON.parse(JSON.stringify(events), (key, value) => (key === 'failed' ? undefined : value)) as Event[]
+  expect(handoffsFrom(events)[1]?.failed).toEqual([{ member: 'law', error: expect.stringContaining('is down') }])
+  const begin = older.findLast((event) => isEvent(event, 'model:begin'))
+  const id = isEvent(begin, 'model:begin') ? begin.data.key.replace(/\/model$/, '') : ''
+  const views = await loadPatternViews(await troupe.patterns())
+  const request = detailFrom(older, { kind: 'turn', id }, { views })?.sections.find(({ title }) => title === 'Request')
+  expect(JSON.stringify(request)).toContain(
+    'preceded by 3 messages of the shared conversation that the journal does not have',
+  )
+  expect(request?.tone).toBe('bad')
 })

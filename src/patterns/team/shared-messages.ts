@@ -13,8 +13,7 @@ import { parseTurnOutput } from './turn-output.ts'
 
 /*
  * The shared conversation of a team from its journal, which does not store it: the messages of agents, groups, people and sub-teams, and
- * summaries. What the journal does not tell, such as the error of a sub-team that threw, is not rebuilt: the hash of the thread then shows
- * that this is not what was sent.
+ * summaries. What the journal does not tell is not rebuilt: the hash of the thread then shows that this is not what was sent.
  */
 
 /** The messages that a session of a team, or of one of its sub-teams, began with. */
@@ -24,7 +23,14 @@ export function sharedMessages(events: readonly Event[], open: EventOf<'session:
     if (event.seq >= open.seq) break
     addEvent(teams, event)
   }
-  return (teams.owner(open.data.key)?.conversation.messages ?? []).map(toUserMessage)
+  const owner = teams.owner(open.data.key)
+  // The handoff comes after the sessions that decide it, which have read the errors of the round.
+  if (owner && !isInTurn(open.data.key.slice(owner.prefix.length))) addFailedTurns(teams, owner, owner.round)
+  return (owner?.conversation.messages ?? []).map(toUserMessage)
+}
+
+function isInTurn(path: string): boolean {
+  return /^round\/\d+\/(agent|group)\b/.test(path)
 }
 
 function addEvent(teams: JournalTeams, event: Event): void {
@@ -46,6 +52,7 @@ function addTeamEvent(teams: JournalTeams, event: TeamEvent): void {
       addGroup(teams, owner, event)
       return
     case 'team:handoff':
+      addFailedTurns(teams, owner, event.data.round)
       owner.record.handoffs.push(event.data)
       return
     case 'team:steered': {
@@ -76,6 +83,28 @@ function addGroup(teams: JournalTeams, owner: RebuiltTeam, { data }: TeamEventOf
   const message = toTeamMessage({ round }, { from: group, text: agreed, artifacts: artifactsUnder(teams, key) })
   setMessage(owner, key, message)
   setResponse(owner, [message])
+}
+
+/** The messages of sub-teams and groups that failed as a whole in a round that is over. */
+function addFailedTurns(teams: JournalTeams, owner: RebuiltTeam, round: number): void {
+  const isParallel = owner.groups.has(round)
+  for (const each of teams.failed.get(`${owner.prefix}round/${round}`) ?? []) {
+    const turn = failedTurn(teams, owner, { ...each, round })
+    if (!owner.byKey.has(turn.key))
+      addTurnMessage(owner, { ...turn, round, member: isParallel ? each.member : undefined })
+  }
+}
+
+function failedTurn(
+  teams: JournalTeams,
+  owner: RebuiltTeam,
+  { member, error, round }: { member: string; error: string; round: number },
+): Pick<TurnMessage, 'key' | 'message'> {
+  const isGroup = owner.plan.team.groups?.some(({ name }) => name === member)
+  const step = owner.turns.get(round) === member ? (isGroup ? 'group' : 'team') : `group/member/${member}`
+  const key = `${owner.prefix}round/${round}/${step}`
+  const spoken = { from: member, artifacts: artifactsUnder(teams, key) }
+  return { key, message: toTeamMessage({ round }, spoken, { error: { message: error } }) }
 }
 
 function addSessionEnd(teams: JournalTeams, data: EventOf<'session:end'>['data']): void {

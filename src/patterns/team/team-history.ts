@@ -62,5 +62,6 @@ export function recordHandoff(
     ...(problems.length > 0 ? { problems } : undefined),
     ...(result && result.variables.size > 0 ? { variables: Object.fromEntries(result.variables) } : undefined),
     ...(result?.synthesized ? { agreed: result.text } : undefined),
+    ...(result?.thrown?.length ? { failed: [...result.thrown] } : undefined),
   })
 }

@@ -69,7 +69,11 @@ function copiedExampleFailure(name: string): TurnFailure {
   return { stop_reason: 'failed', error: error.toJSON() }
 }
 
-export function toTeamMessage({ round }: { round: number }, message: TeamMessage, failure?: TurnFailure): TeamMessage {
+export function toTeamMessage(
+  { round }: { round: number },
+  message: TeamMessage,
+  failure?: { error: Pick<ErrorRecord, 'message'> },
+): TeamMessage {
   const { from, text, artifacts, stop_reason } = message
   return {
     from,

@@ -137,12 +137,16 @@ export function errorFacts({ code, message, hint }: { code: string; message: str
 
 function requestSections(scope: DetailScope, request: SentRequestView): DetailSection[] {
   const { opening, system, messages, verified, missing_messages, changed_by_hook } = request
+  const isWhole = verified && missing_messages === 0
+  const match = isWhole ? 'as recorded: its hash matches' : 'the rest is as recorded: its hash matches'
   const notes = [
-    verified ? 'as recorded: its hash matches' : 'its hash differs from the recorded one',
-    ...(changed_by_hook ? ['changed by a hook'] : []),
     ...(missing_messages > 0
-      ? [`preceded by ${pluralize(missing_messages, 'message')} of the shared conversation`]
+      ? [
+          `preceded by ${pluralize(missing_messages, 'message')} of the shared conversation that the journal does not have`,
+        ]
       : []),
+    verified ? match : 'its hash differs from the recorded one',
+    ...(changed_by_hook ? ['changed by a hook'] : []),
   ]
   const shown = scope.redact(messages).map(scope.cache.panelMessage)
   const prompt = system === '' ? [] : [{ role: 'system' as const, parts: [{ kind: 'text' as const, text: system }] }]
@@ -150,7 +154,7 @@ function requestSections(scope: DetailScope, request: SentRequestView): DetailSe
     {
       title: 'Request',
       note: notes.join('; '),
-      ...(verified ? { tone: 'good' as const } : { tone: 'bad' as const }),
+      tone: isWhole ? 'good' : 'bad',
       blocks: [{ kind: 'messages', messages: [...prompt, ...shown] }],
     },
     ...toolSections(scope, opening.tools),
