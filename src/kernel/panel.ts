@@ -89,11 +89,20 @@ export interface PanelEdge {
   count?: number
 }
 
+/** What is missing of a text of which only the beginning was sent. */
+export interface PanelRest {
+  /** The number of the block among those of its question, from 0. */
+  block: number
+  /** How many characters are here, and how many there are. */
+  from: number
+  length: number
+}
+
 export type PanelBlock =
   | { kind: 'facts'; title?: string; facts: readonly PanelFact[] }
   /** `claimed_by` names the agent whose words these are: shown as a claim, not as a fact. */
   | { kind: 'text'; title?: string; text: string; claimed_by?: string }
-  | { kind: 'code'; title?: string; text: string; language?: string }
+  | { kind: 'code'; title?: string; text: string; language?: string; rest?: PanelRest }
   | {
       kind: 'table'
       title?: string
@@ -122,7 +131,7 @@ export type PanelBlock =
   /** The messages of a model request, in order, and its response. */
   | { kind: 'messages'; title?: string; messages: readonly PanelMessage[] }
   /** A changed file as a unified diff. */
-  | { kind: 'diff'; title?: string; path: string; diff: string }
+  | { kind: 'diff'; title?: string; path: string; diff: string; rest?: PanelRest }
   /** A value that has no better form. */
   | { kind: 'json'; title?: string; value: unknown }
 

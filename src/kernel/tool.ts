@@ -109,7 +109,7 @@ export interface ChangePreview {
   is_new?: true
   /** A unified diff, without the lines that name the files. Absent for a binary file and for one that is too long to compare. */
   diff?: string
-  /** Lines of the diff that were left out at its end. */
+  /** Lines that the tool left out at the end of the diff. */
   omitted_lines?: number
   /** Hash of the content that the diff is against, empty for a new file: an approval holds for this content only. */
   base?: string

@@ -97,7 +97,7 @@ export function checkMoment({ seq }: RunMoment): void {
   })
 }
 
-/** What a person needs to answer a question: read from the session that asks. Throws `unknown_gate`. */
+/** What a person needs to answer a question, whole: read from the session that asks. Throws `unknown_gate`. */
 export async function readGateBlocks({ parts, queries }: PageSource, gate_id: string): Promise<PanelBlock[]> {
   const gate = await queries.getGate(gate_id)
   const { run_id, session_id } = gate
@@ -106,7 +106,7 @@ export async function readGateBlocks({ parts, queries }: PageSource, gate_id: st
   // Redacted before the fields become facts, because secrets are found by the names of fields, too.
   const shown = redactor ? (redactJson(redactor, gate) as typeof gate) : gate
   const blocks = gateBlocks(events, shown)
-  return boundedValue(redactor ? (redactJson(redactor, blocks) as PanelBlock[]) : blocks)
+  return redactor ? (redactJson(redactor, blocks) as PanelBlock[]) : blocks
 }
 
 async function eventsUpTo(queries: PageSource['queries'], run_id: string, moment: RunMoment): Promise<Event[]> {

@@ -26,6 +26,8 @@ export interface OpenedPage extends AsyncDisposable {
   context: BrowserContext
   /** Errors of scripts and refusals of the content security policy. */
   problems: string[]
+  /** The addresses of all requests, from the first one on. */
+  requests: string[]
 }
 
 /** Opens an address in a profile of its own. */
@@ -35,10 +37,12 @@ export async function openPage(
   options: BrowserContextOptions = {},
 ): Promise<OpenedPage> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options })
+  const requests: string[] = []
+  context.on('request', (request) => requests.push(request.url()))
   const page = await context.newPage()
   const problems = collectProblems(page)
   await page.goto(address)
-  return { page, context, problems, [Symbol.asyncDispose]: () => context.close() }
+  return { page, context, problems, requests, [Symbol.asyncDispose]: () => context.close() }
 }
 
 /** Writes a picture of the page to the folder in `TROUPE_SCREENSHOTS`; without the variable, nothing. */

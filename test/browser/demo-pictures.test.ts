@@ -94,10 +94,22 @@ async function checkPatternPages(page: Page, address: string): Promise<void> {
         expect(await seriousIssues(page), `${tab}, ${colorScheme}, ${width} px`).toEqual([])
       }
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), tab).toBeLessThanOrEqual(0)
+      if (name === 'consultations') expect(await questionsInView(page), `${width} px`).toBe(true)
     }
-    // On a narrow page, the first column is the one in view.
-    if (name === 'consultations') expect(await page.locator('.table th').first().textContent()).toContain('Question')
   }
+}
+
+/** Whether each row of the consultations begins with its question, and all of it is inside the window. */
+function questionsInView(page: Page): Promise<boolean> {
+  return page.evaluate<boolean>(`(() => {
+    const cells = [...document.querySelectorAll('.table td[data-title="Question"]')]
+    const isInView = (cell) => {
+      cell.scrollIntoView({ block: 'center' })
+      const { left, right, width } = cell.getBoundingClientRect()
+      return cell.textContent !== '' && cell === cell.parentElement.cells[0] && left >= 0 && right <= innerWidth && width > 60
+    }
+    return cells.length > 0 && cells.every(isInView)
+  })()`)
 }
 
 async function saveInBothThemes(page: Page, name: string): Promise<void> {

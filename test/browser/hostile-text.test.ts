@@ -17,6 +17,8 @@ const PLANTED = [
   `user\u202egnp.exe \u2066hidden\u2069 \u200bzero`,
 ].join(' ')
 const LONG = 'x'.repeat(300_000)
+/** Elements that the page itself never has: they would load or run something. */
+const ACTIVE = 'img, svg[onload], script:not([src]), iframe, object, embed, a[href^="javascript" i]'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
@@ -53,14 +55,14 @@ test('WB20 planted text is shown, never executed, and nothing is asked of other 
   requireProgram('chromium')
   const instruction = `${PLANTED} ${LONG}`
   const tags = [`<img src=x onerror="document.title='run'">`, '<b>tag</b>']
-  await serve.api('POST', '/api/patterns/task/runs', { input: { agent: 'default', instruction }, tags })
+  const { run_id } = await serve.api<{ run_id: string }>('POST', '/api/patterns/task/runs', {
+    input: { agent: 'default', instruction },
+    tags,
+  })
   await expect.poll(async () => (await serve.api<unknown[]>('GET', '/api/inbox')).length, { timeout: 10_000 }).toBe(1)
   await using opened = await openPage(browser, serve.pageAddress)
-  const { page, problems } = opened
-  const foreign: string[] = []
-  page.on('request', (request) => {
-    if (!request.url().startsWith(serve.address)) foreign.push(request.url())
-  })
+  const { page, problems, requests } = opened
+  const foreign = () => requests.filter((url) => new URL(url).origin !== serve.address)
   const row = page.locator('.run-row').first()
   await row.waitFor()
   const shown = await row.textContent()
@@ -72,13 +74,40 @@ test('WB20 planted text is shown, never executed, and nothing is asked of other 
   expect(question).toContain('</script>')
   expect(question).toContain('␛]0;title␇')
   expect(question).toContain('user⟨U+202E⟩gnp.exe ⟨U+2066⟩hidden⟨U+2069⟩ ⟨U+200B⟩zero')
-  expect(await page.locator('img, svg[onload], script:not([src]), iframe, object, embed').count()).toBe(0)
-  expect(await page.locator('a[href^="javascript" i]').count()).toBe(0)
+  expect(await page.locator(ACTIVE).count()).toBe(0)
   expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+  await page.getByRole('button', { name: 'Show the rest' }).click()
   await page.locator('.decision-bar:not([data-locked])').waitFor()
   await page.getByRole('button', { name: 'Yes' }).click()
   await page.getByText('No open questions.').waitFor()
-  expect(await page.title()).not.toBe('run')
-  expect(foreign).toEqual([])
+  await expect
+    .poll(async () => (await serve.api<{ status: string }>('GET', `/api/runs/${run_id}`)).status, { timeout: 20_000 })
+    .toBe('completed')
+  const turn = await lastTurn(run_id)
+  for (const path of ['', `?at=turn:${encodeURIComponent(turn)}`, '/table', '/messages', '/cost', '/events']) {
+    await page.goto(`${serve.address}/runs/${run_id}${path}`)
+    await page.getByText('<img src=x onerror=').first().waitFor({ state: 'attached' })
+    expect([path, await page.locator(ACTIVE).count()]).toEqual([path, 0])
+    expect([path, await page.title()]).not.toEqual([path, 'run'])
+  }
+  expect(requests.length).toBeGreaterThan(10)
+  expect(foreign()).toEqual([])
   expect(problems).toEqual([])
+
+  // Controls: the policy of the page refuses such an image, and a request of a page without a policy is counted.
+  await page.evaluate(`document.body.append(Object.assign(new Image(), { src: 'https://planted.example/a.png' }))`)
+  await expect.poll(() => problems.join()).toMatch(/planted\.example.*Content Security Policy/)
+  await page.route('https://planted.example/**', (route) => route.abort())
+  await page.goto('data:text/html,<img src="https://planted.example/b.png">')
+  await expect.poll(foreign).toContain('https://planted.example/b.png')
 })
+
+/** The last turn of a run, by its key. */
+async function lastTurn(run_id: string): Promise<string> {
+  const { events } = await serve.api<{ events: { type: string; data: { key: string } }[] }>(
+    'GET',
+    `/api/runs/${run_id}/events?limit=1000`,
+  )
+  const begin = events.findLast(({ type }) => type === 'model:begin')
+  return begin?.data.key.replace(/\/model$/, '') ?? ''
+}

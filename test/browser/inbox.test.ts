@@ -10,16 +10,23 @@ import { useServe } from './serve-suite.ts'
 
 /* Questions in a real browser, against a real server. One browser and one server for the file. */
 
-const content = Array.from({ length: 2_400 }, (_, line) => `line ${line}`).join('\n')
+/** More lines than the page draws at first, and more characters than the server sends at once. */
+const content = Array.from({ length: 4_000 }, (_, line) => `line ${line} ${'x'.repeat(60)}`).join('\n')
 const script = {
   rules: [
     {
       when: { agent: 'default', turn: 1, says: 'very long file' },
       reply: { toolCalls: [{ name: 'Write', input: { file_path: 'long.txt', content } }] },
     },
+    {
+      when: { agent: 'default', turn: 1, says: 'long question' },
+      reply: { toolCalls: [{ name: 'ask_user', input: { question: `Go on? ${'word '.repeat(5_000)}the end` } }] },
+    },
     ...sampleScript.rules,
   ],
 }
+
+const CHANGED = { error: { code: 'question_changed', message: 'this answer is for another question' } }
 
 const suite = useServe({ script, args: ['--ask', 'Write'] })
 
@@ -96,14 +103,44 @@ test('WB37 a change that is not shown whole locks the answers, by button and by 
   const { page } = opened
   await page.getByText('Show the rest above, then decide.').waitFor()
   const allow = page.getByRole('button', { name: 'Allow' })
-  await page.keyboard.press('a')
-  expect(await allow.isDisabled()).toBe(true)
-  const more = page.getByRole('button', { name: /^Show (the rest|all)$/ })
-  while ((await more.count()) > 0) await more.first().click()
+  const lastLine = page.locator('.diff-add', { hasText: 'line 3999 ' })
+  const more = page.getByRole('button', { name: /^Show (the rest|more)$/ })
+  let clicks = 0
+  while ((await more.count()) > 0) {
+    expect([clicks, await lastLine.count()]).toEqual([clicks, clicks < 2 ? 0 : 1])
+    await page.keyboard.press('a')
+    expect(await allow.isDisabled()).toBe(true)
+    clicks += 1
+    await more.first().click()
+    await expect.poll(() => page.locator('.rest-notice button:disabled').count()).toBe(0)
+  }
+  // The lines that were not drawn and those that were not sent, in the diff and in the input.
+  expect(clicks).toBe(4)
+  expect(await page.locator('.diff-add').count()).toBe(4_000)
   await page.locator('.decision-bar:not([data-locked])').waitFor()
   expect(await runStatus(question)).toBe('waiting')
   await page.keyboard.press('a')
   await expect.poll(() => runStatus(question), { timeout: 10_000 }).toBe('completed')
+})
+
+test('WB37 a part that cannot be loaded keeps the answers locked, and a long question is not cut', async () => {
+  requireProgram('chromium')
+  const file = await startAsking('write a very long file, and break the connection')
+  await using opened = await openInbox(file)
+  const { page } = opened
+  await page.getByText('Show the rest above, then decide.').waitFor()
+  await page.getByRole('button', { name: 'Show the rest' }).first().click()
+  await page.route('**/blocks/**', (route) => route.fulfill({ status: 409, json: CHANGED }))
+  await page.getByRole('button', { name: 'Show more' }).first().click()
+  await page.getByText('this answer is for another question Try again.').waitFor()
+  expect(await page.getByRole('button', { name: 'Allow' }).isDisabled()).toBe(true)
+  const asked = await startAsking('a long question')
+  await page.goto(`${suite.serve.address}/inbox/${asked.gate_id}`)
+  await page.getByText('Show the rest above, then decide.').waitFor()
+  expect(await page.getByText('the end').count()).toBe(0)
+  await page.getByRole('button', { name: 'Show the rest' }).click()
+  await page.getByText('the end').waitFor()
+  await page.locator('.decision-bar:not([data-locked])').waitFor()
 })
 
 test('WB17 two tabs: an answer in one is told in the other, which survived a reload', async () => {

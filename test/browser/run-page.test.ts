@@ -197,7 +197,79 @@ test('WR21 WR28 keyboard only: the table opens with 5, its rows open and close, 
   await opened.context.grantPermissions(['clipboard-read', 'clipboard-write'])
   await page.keyboard.press('y')
   await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(page.url())
+  const note = page.locator('.status-note')
+  expect(await note.textContent()).toBe('Link copied')
+  expect(await page.getByRole('status').first().textContent()).toBe('Link copied')
+  await expect.poll(() => note.count(), { timeout: 5_000 }).toBe(0)
+  await page.evaluate(`navigator.clipboard.writeText = () => Promise.reject(new Error('denied'))`)
+  await detail.getByRole('button', { name: 'Copy link' }).click()
+  await page.locator('.status-note', { hasText: 'The browser refused to copy the link' }).waitFor()
   expect(problems).toEqual([])
+})
+
+test('WR36 the width of the detail is dragged and moved with keys, between 320 and 640 px', async () => {
+  requireProgram('chromium')
+  const run_id = await completedRun()
+  await using opened = await suite.open(`/runs/${run_id}?at=agent:default`)
+  const { page } = opened
+  const panel = page.getByRole('complementary', { name: 'Detail' })
+  const edge = page.getByRole('separator', { name: 'Width of the detail' })
+  await edge.waitFor()
+  const widths = async () => {
+    const [detail, lanes] = await Promise.all([panel.boundingBox(), page.locator('.lanes-window').boundingBox()])
+    return { detail: detail?.width ?? 0, right: (lanes?.x ?? 0) + (lanes?.width ?? 0), left: detail?.x ?? 0 }
+  }
+  const dragTo = async (x: number) => {
+    const box = await edge.boundingBox()
+    if (!box) throw new Error('the panel has no edge')
+    await page.mouse.move(box.x + 2, 500)
+    await page.mouse.down()
+    await page.mouse.move(x + 40, 420, { steps: 3 })
+    await page.mouse.move(x, 420, { steps: 3 })
+    await page.mouse.up()
+    await page.mouse.move(700, 300)
+  }
+  expect((await widths()).detail).toBe(396)
+  for (const [x, width] of [
+    [1440 - 500, 500],
+    [100, 640],
+    [1430, 320],
+  ] as const) {
+    await dragTo(x)
+    await expect.poll(async () => (await widths()).detail).toBe(width)
+    expect(await edge.getAttribute('aria-valuenow')).toBe(String(width))
+    const { right, left } = await widths()
+    expect(right).toBeLessThanOrEqual(left)
+  }
+  await edge.focus()
+  await page.keyboard.press('ArrowLeft')
+  await expect.poll(async () => (await widths()).detail).toBe(340)
+  await page.keyboard.press('ArrowRight')
+  await page.keyboard.press('ArrowRight')
+  await expect.poll(async () => (await widths()).detail).toBe(320)
+})
+
+test('WR8 where a table is a list of records, a choice sorts it', async () => {
+  requireProgram('chromium')
+  const run_id = await completedRun()
+  await using opened = await suite.open(`/runs/${run_id}/cost`, { viewport: { width: 400, height: 860 } })
+  const { page } = opened
+  const table = page.locator('.card', { hasText: 'By agent' }).locator('.table-frame')
+  const names = () => table.locator('tbody td:first-child .agent-label').allInnerTexts()
+  await table.waitFor()
+  expect(await table.locator('thead').isVisible()).toBe(false)
+  const choice = table.getByRole('combobox', { name: 'Sort by' })
+  const before = await names()
+  expect(before).toHaveLength(3)
+  await choice.selectOption({ index: 1 })
+  await expect.poll(names).toEqual(before.toSorted((one, other) => one.localeCompare(other, 'en', { numeric: true })))
+  await choice.selectOption({ index: 2 })
+  await expect.poll(names).toEqual(before.toSorted((one, other) => other.localeCompare(one, 'en', { numeric: true })))
+  await choice.selectOption({ index: 0 })
+  await expect.poll(names).toEqual(before)
+  await page.setViewportSize({ width: 1440, height: 860 })
+  await expect.poll(() => table.locator('thead').isVisible()).toBe(true)
+  expect(await choice.isVisible()).toBe(false)
 })
 
 test('WR22 axe finds no serious issue on the tabs of a run, in both themes and at 400 px, and nothing is wider than the page', async () => {

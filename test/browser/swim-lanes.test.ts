@@ -251,3 +251,105 @@ test('WL25 two fingers zoom at their middle, and the window of the minimap drags
   expect(to - from).toBeGreaterThan(0)
   expect(right).toBeGreaterThan(left)
 })
+
+test('WL30 the wheel scrolls lanes and pans across, Ctrl and wheel zoom at the pointer, and the page itself does neither', async () => {
+  await using opened = await openLanes('build')
+  const { page } = opened
+  const plot = await page.locator('.lanes-plot').boundingBox()
+  if (!plot) throw new Error('the page has no lanes')
+  const range = async () => {
+    const [from, to] = ((await handle(page)).range ?? [0, 0]) as [number, number]
+    return { from, to, span: to - from }
+  }
+  const changed = async (before: { from: number; span: number }) => {
+    await expect.poll(async () => JSON.stringify(await range())).not.toBe(JSON.stringify(before))
+    return settled(page, range)
+  }
+  // Without collapsed gaps, time is linear.
+  await page.keyboard.press('i')
+  await page.mouse.move(plot.x + 600, plot.y + 200)
+  await page.mouse.wheel(-40, 0)
+  const first = await changed(await range())
+  const msPerPixel = first.span / plot.width
+  await page.mouse.wheel(-100, 0)
+  const panned = await changed(first)
+  expect(panned.span).toBeCloseTo(first.span, -1)
+  expect((first.from - panned.from) / msPerPixel).toBeCloseTo(100, 0)
+  await page.keyboard.down('Shift')
+  await page.mouse.wheel(0, 50)
+  await page.keyboard.up('Shift')
+  const shifted = await changed(panned)
+  expect((shifted.from - panned.from) / msPerPixel).toBeCloseTo(50, 0)
+  const timeAtPointer = ({ from, span }: typeof first) => from + (span * 600) / plot.width
+  await page.keyboard.down('Control')
+  await page.mouse.wheel(0, -50)
+  const near = await changed(shifted)
+  expect(near.span / shifted.span).toBeCloseTo(Math.exp(-0.4), 2)
+  expect(Math.abs(timeAtPointer(near) - timeAtPointer(shifted))).toBeLessThan(msPerPixel)
+  await page.mouse.wheel(0, 50)
+  const far = await changed(near)
+  await page.keyboard.up('Control')
+  expect(far.span / near.span).toBeCloseTo(Math.exp(0.4), 2)
+  expect(await page.evaluate('[devicePixelRatio, visualViewport.scale, scrollX, scrollY].join()')).toBe('1,1,0,0')
+})
+
+test('WL30 with more lanes than fit, the wheel scrolls them and leaves the time alone', async () => {
+  await using opened = await openLanes('large')
+  const { page } = opened
+  const plot = await page.locator('.lanes-plot').boundingBox()
+  if (!plot) throw new Error('the page has no lanes')
+  const top = () => page.evaluate<number>("document.querySelector('.lanes-scroller').scrollTop")
+  await page.keyboard.press('3')
+  await page.mouse.move(plot.x + 400, plot.y + 150)
+  const { range } = await handle(page)
+  await page.mouse.wheel(0, 300)
+  await expect.poll(top).toBe(300)
+  expect((await handle(page)).range).toEqual(range)
+})
+
+/** The value once it is the same twice: zooming and panning end a frame or two after the wheel. */
+async function settled<Value>(page: Page, read: () => Promise<Value>): Promise<Value> {
+  for (let before = await read(); ; ) {
+    await page.evaluate('new Promise((resolve) => setTimeout(() => requestAnimationFrame(resolve), 250))')
+    const now = await read()
+    if (JSON.stringify(now) === JSON.stringify(before)) return now
+    before = now
+  }
+}
+
+test('WL31 while an earlier moment is shown, what came after it shows through at 35 %, in both themes', async () => {
+  await using opened = await openLanes('build')
+  const { page } = opened
+  const minimap = await page.locator('.minimap').boundingBox()
+  if (!minimap) throw new Error('the page has no minimap')
+  /** The overlay at a share of the width, between two lanes. */
+  const overlayAt = (share: number) =>
+    page.evaluate<number[]>(`(() => {
+      const canvas = document.querySelectorAll('.lanes-plot canvas')[3]
+      const data = canvas.getContext('2d').getImageData(Math.round(canvas.width * ${share}), canvas.height - 3, 1, 1).data
+      return [...data]
+    })()`)
+  const ground = () =>
+    page.evaluate<number[]>(`(() => {
+      const probe = document.body.appendChild(document.createElement('i'))
+      probe.style.color = 'var(--bg)'
+      const found = getComputedStyle(probe).color.match(/[\\d.]+/g).slice(0, 3).map(Number)
+      probe.remove()
+      return found
+    })()`)
+  expect(await overlayAt(0.2)).toEqual([0, 0, 0, 0])
+  expect(await overlayAt(0.8)).toEqual([0, 0, 0, 0])
+  await page.mouse.click(minimap.x + minimap.width / 2, minimap.y + minimap.height / 2)
+  await expect.poll(async () => (await handle(page)).replaySeq).not.toBeNull()
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await expect.poll(async () => (await overlayAt(0.95))[3]).toBe(Math.round(0.65 * 255))
+    expect(await overlayAt(0.05)).toEqual([0, 0, 0, 0])
+    const [red = 0, green = 0, blue = 0] = await ground()
+    const veil = await overlayAt(0.95)
+    for (const [index, value] of [red, green, blue].entries())
+      expect(Math.abs((veil[index] ?? 0) - value)).toBeLessThanOrEqual(1)
+  }
+  await page.getByRole('button', { name: 'Back to live' }).click()
+  await expect.poll(() => overlayAt(0.8)).toEqual([0, 0, 0, 0])
+})

@@ -53,7 +53,7 @@ function BlockBody({ block }: { block: PanelBlock }): ReactNode {
     case 'code':
       return (
         <pre className="code">
-          <LongText text={block.text} />
+          <LongText text={block.text} rest={block.rest} />
         </pre>
       )
     case 'table':
@@ -73,7 +73,7 @@ function BlockBody({ block }: { block: PanelBlock }): ReactNode {
     case 'messages':
       return <MessagesBlock messages={block.messages} />
     case 'diff':
-      return <DiffBlock path={block.path} diff={block.diff} />
+      return <DiffBlock path={block.path} diff={block.diff} rest={block.rest} />
     default:
       return <JsonTree value={'value' in block ? block.value : block} />
   }

@@ -1,26 +1,38 @@
 import type { ReactNode } from 'react'
 import { useMemo, useState } from 'react'
-import { Button } from '../design/controls.tsx'
+import type { PanelRest } from '../../src/kernel/panel.ts'
 import { formatCountOf } from '../design/format.ts'
 import { inertText } from '../design/inert-text.ts'
 import { StateIcon } from '../design/state.tsx'
 import type { DiffLine } from './diff-lines.ts'
 import { diffCounts, diffLines } from './diff-lines.ts'
 import { keyed } from './keyed.ts'
+import { RestNotice, useWholeText } from './whole-text.tsx'
 
 /** More lines than this are drawn on request: a decision needs the whole diff, but not at the price of a frozen page. */
 export const DIFF_LINES_AT_FIRST = 2_000
 
-export function DiffBlock({ path, diff }: { path: string; diff: string }): ReactNode {
-  const lines = useMemo(() => diffLines(path, diff), [path, diff])
-  const [whole, setWhole] = useState(lines.length <= DIFF_LINES_AT_FIRST)
+export function DiffBlock({
+  path,
+  diff,
+  rest,
+}: {
+  path: string
+  diff: string
+  rest?: PanelRest | undefined
+}): ReactNode {
+  const whole = useWholeText(diff, rest)
+  const lines = useMemo(() => diffLines(path, whole.text), [path, whole.text])
+  const [isDrawn, setIsDrawn] = useState(lines.length <= DIFF_LINES_AT_FIRST)
   const { added, removed } = diffCounts(lines)
-  const shown = whole ? lines : lines.slice(0, DIFF_LINES_AT_FIRST)
+  const shown = isDrawn ? lines : lines.slice(0, DIFF_LINES_AT_FIRST)
+  const atLeast = whole.missing > 0 ? 'at least ' : ''
   return (
     <figure className="diff">
       <figcaption className="diff-head">
         <code>{inertText(path)}</code>
         <span className="diff-counts">
+          {atLeast}
           <span className="diff-added">+{added}</span> <span className="diff-removed">−{removed}</span>
         </span>
       </figcaption>
@@ -33,10 +45,18 @@ export function DiffBlock({ path, diff }: { path: string; diff: string }): React
           </tbody>
         </table>
       </div>
-      {!whole && (
-        <div className="diff-rest" data-incomplete="">
-          <span>{formatCountOf(lines.length - shown.length, 'more line')} not shown yet.</span>
-          <Button onClick={() => setWhole(true)}>Show the rest</Button>
+      {(!isDrawn || whole.missing > 0) && (
+        <div className="diff-rest">
+          <RestNotice
+            left={
+              isDrawn
+                ? formatCountOf(whole.missing, 'more character')
+                : atLeast + formatCountOf(lines.length - shown.length, 'more line')
+            }
+            whole={whole}
+            isDrawn={isDrawn}
+            onDraw={() => setIsDrawn(true)}
+          />
         </div>
       )}
     </figure>

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { Button } from '../design/controls.tsx'
 import { inertText } from '../design/inert-text.ts'
 import { LongText } from './long-text.tsx'
+import { useIsDecision } from './whole-text.tsx'
 
 /** Entries of one object or list that are drawn at first. */
 const ENTRIES_AT_FIRST = 200
@@ -40,7 +41,8 @@ interface JsonBranchProps {
 }
 
 function JsonBranch({ name, entries, depth, isList }: JsonBranchProps): ReactNode {
-  const [open, setOpen] = useState(depth < OPEN_DEPTH)
+  const isDecision = useIsDecision()
+  const [open, setOpen] = useState(isDecision || depth < OPEN_DEPTH)
   const [limit, setLimit] = useState(ENTRIES_AT_FIRST)
   const size = `${entries.length} ${isList ? 'item' : 'field'}${entries.length === 1 ? '' : 's'}`
   return (
@@ -55,7 +57,9 @@ function JsonBranch({ name, entries, depth, isList }: JsonBranchProps): ReactNod
             <JsonNode key={key} name={key} value={item} depth={depth + 1} />
           ))}
           {entries.length > limit && (
-            <Button onClick={() => setLimit(limit + 1_000)}>Show {entries.length - limit} more</Button>
+            <span data-incomplete="">
+              <Button onClick={() => setLimit(limit + 1_000)}>Show {entries.length - limit} more</Button>
+            </span>
           )}
         </div>
       )}

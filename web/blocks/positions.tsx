@@ -15,9 +15,10 @@ interface Axis {
   place(confidence: number): number
 }
 
-export function PositionsBlock({ positions }: { positions: readonly PanelPosition[] }): ReactNode {
-  const axis = confidenceAxis(positions)
-  const shown = positions.flatMap(({ by }) => by)
+export function PositionsBlock({ positions: held }: { positions: readonly PanelPosition[] }): ReactNode {
+  const axis = confidenceAxis(held)
+  const shown = held.flatMap(({ by }) => by)
+  const positions = [...held, ...abandonedPositions(held)]
   return (
     <div className="positions">
       <p className="positions-legend" aria-hidden="true">
@@ -58,6 +59,15 @@ function confidenceAxis(positions: readonly PanelPosition[]): Axis {
     ticks: ticks.filter((tick) => tick >= lowest - 1e-9).toReversed(),
     place: (confidence) => (Math.max(0, confidence - lowest) / (1 - lowest)) * 100,
   }
+}
+
+/** First answers that nobody holds any more. */
+function abandonedPositions(positions: readonly PanelPosition[]): PanelPosition[] {
+  const labels = new Set(positions.map(({ label }) => label))
+  const first = positions.flatMap(({ by }) => by.flatMap(({ before }) => before?.position ?? []))
+  return [...new Set(first)]
+    .filter((label) => !labels.has(label))
+    .map((label) => ({ label, note: 'no votes left', tone: 'muted', by: [] }))
 }
 
 /** Those who held this position first and another one now. */

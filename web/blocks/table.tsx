@@ -6,6 +6,7 @@ import type { SortOrder } from './sort-rows.ts'
 import { nextOrder, sortRows } from './sort-rows.ts'
 import { isAmount, Value } from './value.tsx'
 import { useVirtualRows } from './virtual-rows.ts'
+import { useIsDecision } from './whole-text.tsx'
 
 type Table = Extract<PanelBlock, { kind: 'table' }>
 type Row = Readonly<Record<string, PanelValue>>
@@ -18,14 +19,18 @@ const FEW_COLUMNS = 3
 
 export function TableBlock({ block }: { block: Table }): ReactNode {
   const [order, setOrder] = useState<SortOrder | null>(null)
+  const isDecision = useIsDecision()
   const rows = useMemo(() => sortRows(block.rows, order), [block.rows, order])
   const columns = useMemo(() => columnsWithValues(block), [block])
   if (rows.length === 0) return <p className="empty">{inertText(block.empty ?? 'Nothing yet.')}</p>
   const head = <TableHead columns={columns} order={order} onSort={(key) => setOrder(nextOrder(order, key))} />
-  if (rows.length > LONG_TABLE) return <LongTable columns={columns} rows={rows} head={head} />
+  // Rows of one height cut long cells, which nobody may decide about.
+  if (rows.length > LONG_TABLE && !isDecision) return <LongTable columns={columns} rows={rows} head={head} />
+  const isWide = columns.length > FEW_COLUMNS
   return (
     <div className="scroll-x table-frame">
-      <table className={columns.length > FEW_COLUMNS ? 'table table-wide' : 'table'}>
+      {isWide && rows.length > 1 && <SortChoice columns={columns} order={order} onOrder={setOrder} />}
+      <table className={isWide ? 'table table-wide' : 'table'}>
         {head}
         <tbody>
           {rows.map((row, index) => (
@@ -99,6 +104,37 @@ function TableHead({ columns, order, onSort }: TableHeadProps): ReactNode {
         })}
       </tr>
     </thead>
+  )
+}
+
+interface SortChoiceProps {
+  columns: readonly PanelColumn[]
+  order: SortOrder | null
+  onOrder(order: SortOrder | null): void
+}
+
+/** For the list of records, which has no titles of columns. */
+function SortChoice({ columns, order, onOrder }: SortChoiceProps): ReactNode {
+  const orders = columns.flatMap(({ key, title }) =>
+    [false, true].map((descending) => ({ order: { key, descending }, title })),
+  )
+  const chosen = orders.findIndex((each) => each.order.key === order?.key && each.order.descending === order.descending)
+  return (
+    <label className="table-sort">
+      Sort by
+      <select
+        className="field"
+        value={chosen}
+        onChange={({ target }) => onOrder(orders[Number(target.value)]?.order ?? null)}
+      >
+        <option value={-1}>original order</option>
+        {orders.map(({ order: { key, descending }, title }, index) => (
+          <option key={`${key} ${descending}`} value={index}>
+            {inertText(title)}, {descending ? 'descending' : 'ascending'}
+          </option>
+        ))}
+      </select>
+    </label>
   )
 }
 

@@ -37,6 +37,7 @@ export function createExportSource(data: RunExport): ExportSource {
     run: (runId) => own(runId, () => runItem(data)),
     summaries: () => Promise.resolve([]),
     inbox: () => Promise.resolve([]),
+    questionPart: () => Promise.reject(notHere('this question')),
     watchTimeline(runId, listener) {
       listener.onState?.(connection)
       if (runId === data.run_id) listener.onSnapshot(data.seq, data.timeline)

@@ -17,6 +17,8 @@ export function createHttpSource(api: ApiClient): DataSource {
     run: (runId) => api.get<RunItem>(run(runId)),
     summaries: (ids) => api.get<RunSummary[]>(`/api/runs/summaries${queryOf({ ids: ids.join(',') })}`),
     inbox: () => api.get<InboxItem[]>('/api/inbox'),
+    questionPart: (gateId, { block, from, hash }) =>
+      api.get(`/api/gates/${encodeURIComponent(gateId)}/blocks/${block}${queryOf({ from, hash })}`),
     watchTimeline: (runId, listener) => watchTimeline(stream, runId, listener),
     watchChanges: (listener) => watchChanges(stream, listener),
     detail: (runId, { kind, id }, seq) => api.get(`${run(runId)}/detail${queryOf({ kind, id, seq })}`),

@@ -7,6 +7,7 @@ import type {
   InboxItem,
   PageSession,
   PanelPage,
+  QuestionPart,
   RunItem,
   RunPage,
   RunSummary,
@@ -84,6 +85,8 @@ export interface DataSource {
   run(runId: string): Promise<RunItem>
   summaries(runIds: readonly string[]): Promise<RunSummary[]>
   inbox(): Promise<InboxItem[]>
+  /** The rest of a long block of a question, from a character on. */
+  questionPart(gateId: string, place: { block: number; from: number; hash: string }): Promise<QuestionPart>
   /** Both return a function that stops it. */
   watchTimeline(runId: string, listener: TimelineListener): () => void
   watchChanges(listener: ChangeListener): () => void

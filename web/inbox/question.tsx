@@ -1,12 +1,16 @@
 import type { ReactNode, RefObject } from 'react'
+import { useCallback } from 'react'
 import type { InboxItem } from '../../src/surfaces/http/contract.ts'
 import { isGateContext } from '../../src/views/gate-context.ts'
 import { Blocks } from '../blocks/block.tsx'
+import { LongText } from '../blocks/long-text.tsx'
+import type { LoadPart } from '../blocks/whole-text.tsx'
+import { decisionContext } from '../blocks/whole-text.tsx'
 import { formatDuration, formatTime } from '../design/format.ts'
-import { inertLine, inertText } from '../design/inert-text.ts'
+import { inertLine } from '../design/inert-text.ts'
 import { StateIcon } from '../design/state.tsx'
 import { Link } from '../shell/link.tsx'
-import { useNow } from '../shell/page-context.ts'
+import { useNow, usePage } from '../shell/page-context.ts'
 import { runPlace } from '../shell/router.ts'
 
 /** A question with everything that is needed to decide. `notice` says what happened to it meanwhile. */
@@ -16,6 +20,7 @@ export function QuestionText(props: {
   content: RefObject<HTMLElement | null>
 }) {
   const { question, notice, content } = props
+  const load = usePartLoader(question)
   const { title, rest } = splitQuestion(question.question)
   const { run } = question
   const place = runPlace(run.run_id, { at: { kind: 'gate', id: question.gate_id } })
@@ -30,10 +35,21 @@ export function QuestionText(props: {
         {question.asked_by === undefined ? null : `, asked by ${inertLine(question.asked_by, 80)}`}.{' '}
         <WaitingTime since={question.opened_at} />
       </p>
-      {rest === '' ? null : <p className="question-rest">{rest}</p>}
-      <Blocks blocks={question.blocks.filter((block) => !isGateContext(block))} />
+      <decisionContext.Provider value={load} key={question.hash}>
+        {rest === '' ? null : (
+          <p className="question-rest">
+            <LongText text={rest} />
+          </p>
+        )}
+        <Blocks blocks={question.blocks.filter((block) => !isGateContext(block))} />
+      </decisionContext.Provider>
     </section>
   )
+}
+
+function usePartLoader({ gate_id, hash }: InboxItem): LoadPart {
+  const { source } = usePage()
+  return useCallback((place) => source.questionPart(gate_id, { ...place, hash }), [source, gate_id, hash])
 }
 
 /** The events before and what else is known, beside the question. */
@@ -65,7 +81,7 @@ export function splitQuestion(question: string): { title: string; rest: string }
   const end = text.search(/\n|[.?!]\s/)
   const cut = end === -1 || end > TITLE_LENGTH ? Math.min(text.length, TITLE_LENGTH) : end + 1
   const title = inertLine(text.slice(0, cut).trim(), TITLE_LENGTH)
-  return cut >= text.length ? { title, rest: '' } : { title, rest: inertText(text.slice(cut).trim(), 20_000) }
+  return cut >= text.length ? { title, rest: '' } : { title, rest: text.slice(cut).trim() }
 }
 
 export function QuestionNotice({ children, tone }: { children: ReactNode; tone: 'completed' | 'stalled' }) {

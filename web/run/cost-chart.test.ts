@@ -26,3 +26,21 @@ test('WR27 areas and bars of the cost differ without colour, have names, and a t
   const table = renderToStaticMarkup(createElement(TableBlock, { block }))
   for (const { total } of paid) expect(table).toContain(formatUsd(total))
 })
+
+test('WR35 the cost jumps where a response came, and is level between two of them', () => {
+  const html = renderToStaticMarkup(createElement(CostChartPicture, { chart, unit: 'usd', pace: null, limit: null }))
+  const lines = [...html.matchAll(/<path d="M([^"]+)" class="chart-line"/g)].map(([, points = '']) =>
+    points.split('L').map((point) => point.split(',').map(Number) as [number, number]),
+  )
+  expect(lines).toHaveLength(chart.series.length)
+  let jumps = 0
+  for (const points of lines)
+    for (const [index, [x, y]] of points.entries()) {
+      const [beforeX, beforeY] = points[index - 1] ?? [x, y]
+      expect(x === beforeX || y === beforeY).toBe(true)
+      if (y !== beforeY) jumps += 1
+    }
+  expect(jumps).toBeGreaterThanOrEqual(chart.series.length)
+  const areas = [...html.matchAll(/<path d="M([^"]+)Z" class="chart-area"/g)]
+  expect(areas).toHaveLength(chart.series.length)
+})

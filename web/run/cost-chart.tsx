@@ -144,9 +144,18 @@ function stackedAreas({ times, series }: Pick<CostChart, 'times' | 'series'>, x:
   return series.map(({ key, index, values }) => {
     const lower = [...base]
     for (const [place, value] of values.entries()) base[place] = (base[place] ?? 0) + value
-    const upper = times.map((time, place) => `${x(time).toFixed(1)},${y(base[place] ?? 0).toFixed(1)}`)
-    const below = times.map((time, place) => `${x(time).toFixed(1)},${y(lower[place] ?? 0).toFixed(1)}`)
+    const upper = stepPoints(times.map(x), base.map(y))
+    const below = stepPoints(times.map(x), lower.map(y))
     return { key, index, area: `M${upper.join('L')}L${below.reverse().join('L')}Z`, line: `M${upper.join('L')}` }
+  })
+}
+
+/** Cost jumps with a response and stays until the next one. */
+function stepPoints(xs: readonly number[], ys: readonly number[]): string[] {
+  const point = (x: number, y: number) => `${x.toFixed(1)},${y.toFixed(1)}`
+  return xs.flatMap((x, place) => {
+    const [before, after] = [ys[place - 1], ys[place] ?? 0]
+    return before === undefined || before === after ? [point(x, after)] : [point(x, before), point(x, after)]
   })
 }
 

@@ -15,7 +15,7 @@ import { Party } from './message-list.tsx'
 import { lanesOf, neighboursOf } from './neighbours.ts'
 import { PanelResizer } from './panel-resizer.tsx'
 import type { RunScope } from './run-context.ts'
-import { copyPlace, select } from './run-context.ts'
+import { copyLink, select } from './run-context.ts'
 import { useDetail } from './use-detail.ts'
 import { isNotFound } from './watch-run.ts'
 
@@ -79,14 +79,12 @@ function DetailError({ error }: { error: Error }): ReactNode {
 
 function DetailBar({ scope, at, kind }: { scope: RunScope; at: TimelineRef; kind: string }): ReactNode {
   const { previous, next } = neighboursOf(scope.store, at)
-  const [linked, setLinked] = useState(false)
-  const link = async () => setLinked(await copyPlace({ ...scope.place, at }))
   return (
     <div className="detail-bar">
       <span className="detail-kind clip">{inertLine(kind, 80)}</span>
       <IconButton icon="left" label="Previous" disabled={!previous} onClick={() => select(scope.place, previous)} />
       <IconButton icon="right" label="Next" disabled={!next} onClick={() => select(scope.place, next)} />
-      <IconButton icon={linked ? 'check' : 'link'} label="Copy link" onClick={() => void link()} />
+      <IconButton icon="link" label="Copy link" onClick={() => void copyLink({ ...scope.place, at })} />
       <IconButton icon="close" label="Close (Esc)" onClick={() => select(scope.place, null)} />
     </div>
   )

@@ -3,23 +3,44 @@ import type { TimelineRun, TimelineTurn } from '../../src/views/timeline/timelin
 import { formatDuration } from '../design/format.ts'
 import { useNow } from '../shell/page-context.ts'
 import type { RunScope } from './run-context.ts'
-import { useStoreVersion } from './watch-run.ts'
+import { isInterrupted } from './run-context.ts'
+import { useLoaded, useStoreVersion } from './watch-run.ts'
 
-/** Says that a run has begun while there is nothing else to see. */
-export function FirstWait({ scope: { store, place } }: { scope: RunScope }): ReactNode {
+/** How often the page asks whether a process executes the run: one that was killed left no event. */
+const CHECK_MS = 5_000
+
+/** Says what a run without any response waits for, while there is nothing else to see. */
+export function FirstWait({ scope }: { scope: RunScope }): ReactNode {
+  const { store, place, source } = scope
   useStoreVersion(store)
+  const { run } = store
+  // An export tells the past: nothing in it waits.
+  if (!run || place.seq !== null || source.commands === null || !isBeforeResponse(run, store.rows('turns'))) return null
+  return <WaitText scope={scope} run={run} />
+}
+
+function WaitText({ scope: { source, store, runId }, run }: { scope: RunScope; run: TimelineRun }): ReactNode {
   const now = useNow(1000)
-  const text = store.run && place.seq === null ? firstWaitText(store.run, store.rows('turns'), now) : null
-  return text === null ? null : <p className="first-wait muted">{text}</p>
+  const row = useLoaded(() => source.run(runId), [runId, run.status, Math.floor(now / CHECK_MS)])
+  const isKilled = run.status === 'running' && row.kind === 'ready' && !row.value.running
+  const interrupted = isKilled || isInterrupted(store)
+  return <p className="first-wait muted">{firstWaitText({ ...run, interrupted }, now)}</p>
+}
+
+export function isBeforeResponse(
+  { ended_seq, open_gates }: Pick<TimelineRun, 'ended_seq' | 'open_gates'>,
+  turns: readonly Pick<TimelineTurn, 'responded_seq'>[],
+): boolean {
+  return ended_seq === null && open_gates === 0 && turns.every(({ responded_seq }) => responded_seq === null)
 }
 
 export function firstWaitText(
-  run: Pick<TimelineRun, 'started_at' | 'ended_seq' | 'open_gates'>,
-  turns: readonly Pick<TimelineTurn, 'responded_seq'>[],
+  { started_at, status, interrupted }: Pick<TimelineRun, 'started_at' | 'status'> & { interrupted: boolean },
   now: number,
-): string | null {
-  if (run.ended_seq !== null || run.open_gates > 0 || turns.some(({ responded_seq }) => responded_seq !== null))
-    return null
-  const age = formatDuration(Math.max(0, Math.floor((now - run.started_at) / 1000) * 1000))
+): string {
+  const age = formatDuration(Math.max(0, Math.floor((now - started_at) / 1000) * 1000))
+  if (interrupted)
+    return `Started ${age} ago, interrupted before the first model response. It goes on when a process resumes it.`
+  if (status === 'pending') return `Submitted ${age} ago, waiting for a process that executes it.`
   return `Started ${age} ago, waiting for the first model response.`
 }

@@ -2,6 +2,7 @@ import type { TimelineRef } from '../../src/views/timeline/timeline.ts'
 import type { DataSource } from '../data/source.ts'
 import type { TimelineStore } from '../data/timeline-store.ts'
 import { copyToClipboard } from '../design/controls.tsx'
+import { showStatus } from '../shell/live-region.tsx'
 import type { RunPlace } from '../shell/router.ts'
 import { hrefOf, navigate } from '../shell/router.ts'
 
@@ -24,11 +25,17 @@ export function openTab(place: RunPlace, tab: string): void {
   navigate({ ...place, tab })
 }
 
-/** Whether the address of a place is on the clipboard now; that of an export is behind `#`. */
-export function copyPlace(place: RunPlace): Promise<boolean> {
+/** Copies the address of a place and says so; that of an export is behind `#`. */
+export async function copyLink(place: RunPlace): Promise<void> {
   const { origin, pathname } = window.location
   const href = hrefOf(place)
-  return copyToClipboard(href.startsWith('#') ? `${origin}${pathname}${href}` : `${origin}${href}`)
+  const isCopied = await copyToClipboard(href.startsWith('#') ? `${origin}${pathname}${href}` : `${origin}${href}`)
+  showStatus(isCopied ? 'Link copied' : 'The browser refused to copy the link')
+}
+
+/** Whether no process executes the run, as its journal tells. */
+export function isInterrupted(store: TimelineStore): boolean {
+  return store.rows('pauses').some(({ kind, ended_seq }) => kind === 'interrupted' && ended_seq === null)
 }
 
 export function isSame(a: TimelineRef | null, b: TimelineRef | null): boolean {

@@ -9,19 +9,17 @@ import type { ControlName } from './allowed-controls.ts'
 import { allowedControls } from './allowed-controls.ts'
 import { ControlDialog } from './control-dialogs.tsx'
 import type { RunScope } from './run-context.ts'
+import { isInterrupted } from './run-context.ts'
 
 /** The buttons that this run, this moment and this token allow. */
 export function RunControls({ scope, run }: { scope: RunScope; run: TimelineRun }): ReactNode {
   const { session } = usePage()
   const { commands } = scope.source
   const [open, setOpen] = useState<ControlName | null>(null)
-  const interrupted = scope.store
-    .rows('pauses')
-    .some((pause) => pause.kind === 'interrupted' && pause.ended_seq === null)
   const controls = allowedControls(run, {
     mayRun: commands !== null && hasScope(session, 'run'),
     replaying: scope.place.seq !== null,
-    interrupted,
+    interrupted: isInterrupted(scope.store),
   })
   useKeys('Run', [
     { keys: 'c', label: 'Cancel (asks first)', run: () => (controls.has('cancel') ? setOpen('cancel') : false) },

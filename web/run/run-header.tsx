@@ -57,12 +57,14 @@ function chipState({ store, place }: RunScope, run: TimelineRun): string {
   return run.status
 }
 
+const LIVE_WORDS: Readonly<Record<string, string>> = { pending: 'Pending', running: 'Running', waiting: 'Waiting' }
+
 /** `Running, 1 question for you`; why a run ended, if that is not what its state says. */
 export function stateText({ store, place }: Pick<RunScope, 'store' | 'place'>, run: TimelineRun): string {
   const moment = store.at(place.seq)
   const open = moment.open_gates
   const questions = open === 0 ? '' : `, ${open} ${open === 1 ? 'question' : 'questions'} for you`
-  if (!moment.ended) return `${run.status === 'waiting' && place.seq === null ? 'Waiting' : 'Running'}${questions}`
+  if (!moment.ended) return `${place.seq === null ? (LIVE_WORDS[run.status] ?? 'Running') : 'Running'}${questions}`
   const reason =
     run.stop_reason === null || run.stop_reason === run.status ? '' : `, ${formatIdentifier(run.stop_reason)}`
   return `${stateLabel(run.status)}${reason}`

@@ -10,7 +10,6 @@ import { MonogramContext, uniqueMonograms } from '../design/monogram.tsx'
 import { EmptyState, ErrorState, LoadingRows } from '../design/notice.tsx'
 import { useKeys } from '../shell/keys.ts'
 import { Link } from '../shell/link.tsx'
-import { announce } from '../shell/live-region.tsx'
 import { useNow, useOpenQuestions } from '../shell/page-context.ts'
 import type { RunPlace } from '../shell/router.ts'
 import { navigate } from '../shell/router.ts'
@@ -21,7 +20,7 @@ import { EventsTab } from './events-tab.tsx'
 import { MessageList } from './message-list.tsx'
 import { PanelTab } from './panel-tab.tsx'
 import type { RunScope } from './run-context.ts'
-import { copyPlace, openTab, select } from './run-context.ts'
+import { copyLink, openTab, select } from './run-context.ts'
 import { RunHeader } from './run-header.tsx'
 import { RunNotice } from './run-notice.tsx'
 import { TimelineTab } from './timeline-tab.tsx'
@@ -143,11 +142,7 @@ function useRunKeys({ store, place }: RunScope): void {
     { keys: 'd', label: 'Into the detail, and back', run: () => place.at !== null && moveIntoDetail() },
     { keys: '5', label: 'Table or lanes', run: () => openTab(place, place.tab === 'table' ? 'timeline' : 'table') },
     { keys: 'm', label: 'Messages', run: () => openTab(place, place.tab === 'messages' ? 'timeline' : 'messages') },
-    {
-      keys: 'y',
-      label: 'Copy the link of this place',
-      run: () => void copyPlace(place).then((copied) => copied && announce('Link copied')),
-    },
+    { keys: 'y', label: 'Copy the link of this place', run: () => void copyLink(place) },
     {
       keys: 'n',
       label: 'Next thing that needs a person',

@@ -5,7 +5,7 @@ import { shortModel } from './agent-cards.tsx'
 import { allowedControls } from './allowed-controls.ts'
 import { spreadRows } from './cost-labels.tsx'
 import { eventLine } from './event-line.ts'
-import { firstWaitText } from './first-wait.tsx'
+import { firstWaitText, isBeforeResponse } from './first-wait.tsx'
 import { ALL_MESSAGES, messageTypes, visibleMessages } from './message-filter.ts'
 import { wideBlocks } from './panel-tab.tsx'
 import { parseVariable } from './parse-variable.ts'
@@ -81,12 +81,17 @@ describe('messages', () => {
 })
 
 test('WR29 before its first response, a live run says since when it waits for it', () => {
-  const run = { started_at: 10_000, ended_seq: null, open_gates: 0 }
-  expect(firstWaitText(run, [{ responded_seq: null }], 13_400)).toBe(
-    'Started 3s ago, waiting for the first model response.',
+  const run = { started_at: 10_000, status: 'running', interrupted: false } as const
+  expect(firstWaitText(run, 13_400)).toBe('Started 3s ago, waiting for the first model response.')
+  expect(firstWaitText({ ...run, status: 'pending' }, 13_400)).toBe(
+    'Submitted 3s ago, waiting for a process that executes it.',
   )
-  expect(firstWaitText(run, [{ responded_seq: 5 }], 13_400)).toBeNull()
-  expect(firstWaitText({ ...run, ended_seq: 9 }, [], 13_400)).toBeNull()
+  for (const status of ['pending', 'running'] as const)
+    expect(firstWaitText({ ...run, status, interrupted: true }, 13_400)).toMatch(/^Started 3s ago, interrupted before/)
+  const open = { ended_seq: null, open_gates: 0 }
+  expect(isBeforeResponse(open, [{ responded_seq: null }])).toBe(true)
+  expect(isBeforeResponse(open, [{ responded_seq: 5 }])).toBe(false)
+  expect(isBeforeResponse({ ...open, ended_seq: 9 }, [])).toBe(false)
 })
 
 test('names of areas stand near their areas without overlapping, the first one lowest', () => {

@@ -8,6 +8,9 @@ let message = ''
 let waiting: string[] = []
 let lastAt = Number.NEGATIVE_INFINITY
 let timer: ReturnType<typeof setTimeout> | undefined
+const NOTE_MS = 2000
+let note = ''
+let noteTimer: ReturnType<typeof setTimeout> | undefined
 const listeners = new Set<() => void>()
 
 export function announce(text: string): void {
@@ -23,6 +26,18 @@ export function announceNow(text: string): void {
   for (const listener of listeners) listener()
 }
 
+/** Shows and tells for a moment what the reader has just done, where nothing else on the page changes. */
+export function showStatus(text: string): void {
+  clearTimeout(noteTimer)
+  note = text
+  announceNow(text)
+  noteTimer = setTimeout(() => {
+    note = ''
+    // The same text again is news again.
+    announceNow(message === text ? '' : message)
+  }, NOTE_MS)
+}
+
 function speak(): void {
   timer = undefined
   lastAt = performance.now()
@@ -31,17 +46,24 @@ function speak(): void {
   announceNow(text)
 }
 
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
 export function LiveRegion() {
-  const text = useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    () => message,
-  )
+  const text = useSyncExternalStore(subscribe, () => message)
+  const shown = useSyncExternalStore(subscribe, () => note)
   return (
-    <div className="visually-hidden" role="status" aria-live="polite">
-      {text}
-    </div>
+    <>
+      <div className="visually-hidden" role="status" aria-live="polite">
+        {text}
+      </div>
+      {shown === '' ? null : (
+        <div className="status-note" aria-hidden="true">
+          {shown}
+        </div>
+      )}
+    </>
   )
 }

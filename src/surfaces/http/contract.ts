@@ -39,9 +39,15 @@ export interface InboxItem extends Omit<GateRow, 'project'> {
   run: { run_id: string; title: string; pattern: string }
   /** Binds the answer to what was shown: the hash of question, choices and detail. */
   hash: string
-  /** Everything that is needed to decide: the whole call, a diff, where the agent is from, what happened before. */
+  /**
+   * Everything that is needed to decide: the whole call, a diff, where the agent is from, what happened before. A block with `rest` is only
+   * its beginning: nobody should approve before its rest was shown, too.
+   */
   blocks: PanelBlock[]
 }
+
+/** `GET /api/gates/:gate_id/blocks/:block?from=N&hash=H`: the rest of a long block, part by part. 409 `question_changed` for another hash. */
+export type { QuestionPart } from '../../views/question-parts.ts'
 
 /** `POST /api/gates/:gate_id/answer` → `{ run_id }`. 409 `gate_answered` if someone was faster, `question_changed` for another hash. */
 export interface AnswerBody {

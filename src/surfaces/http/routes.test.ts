@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { startTestServer, waitUntil } from '../../../test/support/http-harness.ts'
 import { agent, modelFromRules } from '../../../test/support/test-troupe.ts'
 import type { Event, RunRow } from '../../index.ts'
-import type { EventPage, InboxItem, RunItem, RunPage, RunSummary } from './contract.ts'
+import { defineTool } from '../../index.ts'
+import type { EventPage, InboxItem, QuestionPart, RunItem, RunPage, RunSummary } from './contract.ts'
 
 const question = modelFromRules(
   {
@@ -12,6 +13,14 @@ const question = modelFromRules(
   { when: { says: 'blue' }, reply: { text: 'Blue it is.' } },
   { reply: { text: 'Another colour.' } },
 )
+const planTool = defineTool({
+  name: 'plan',
+  description: 'Carries out a plan.',
+  input: { type: 'object' },
+  kind: 'act',
+  category: 'action',
+  execute: () => ({ success: true, output: 'done' }),
+})
 const asking = { agents: [agent('lead')], model: question }
 const task = { input: { agent: 'lead', instruction: 'Choose.' } }
 
@@ -170,6 +179,52 @@ describe('questions', () => {
     await untilStatus(server, run_id, 'completed')
     expect((await eventsOf(server, run_id, 'gate:answer'))[0]?.data).toMatchObject({ answer: 'blue', by: 'ada' })
     expect((await server.troupe.result(run_id)).output).toMatchObject({ response: 'Blue it is.' })
+  })
+
+  test('HS33 a long call is sent in parts, bound to the question, and nothing of it is left out', async () => {
+    const input = {
+      text: '😀'.repeat(300_000),
+      steps: Array.from({ length: 4_000 }, (_, step) => ({
+        step,
+        run: { command: `rm -r folder-${step}`, why: ['x'] },
+      })),
+    }
+    const model = modelFromRules({ when: { turn: 1 }, reply: { toolCalls: [{ name: 'plan', input }] } })
+    const lead = agent('lead', { tools: ['plan'], permissions: { ask: ['plan'] } })
+    const server = await startTestServer({ troupe: { agents: [lead], tools: [planTool], model } })
+    await untilStatus(server, await startRun(server), 'waiting')
+    const response = await server.call('/api/inbox')
+    expect(response.text.length).toBeLessThan(2_000_000)
+    const [item] = response.json as InboxItem[]
+    const whole = async (title: string) => {
+      const block = item?.blocks.find((each) => each.title === title)
+      if (block?.kind !== 'code' || !block.rest) throw new Error(`${title} has no rest`)
+      const parts = [block.text]
+      for (let from: number | null = block.rest.from; from !== null; ) {
+        const path = `/api/gates/${item?.gate_id}/blocks/${block.rest.block}?from=${from}&hash=${item?.hash}`
+        const part: QuestionPart = (await server.call(path)).json
+        parts.push(part.text)
+        from = part.next
+      }
+      expect(parts.every((part) => part.isWellFormed())).toBe(true)
+      expect(parts.join('')).toHaveLength(block.rest.length)
+      return parts.join('')
+    }
+    expect(await whole('text')).toBe(input.text)
+    expect(JSON.parse(await whole('steps'))).toEqual(input.steps)
+    const path = `/api/gates/${item?.gate_id}/blocks`
+    const hash = `hash=${item?.hash}`
+    for (const [query, status] of [
+      [`/2?from=0&hash=${'f'.repeat(64)}`, 409],
+      ['/2?from=0', 400],
+      [`/2?${hash}`, 400],
+      [`/2?from=-1&${hash}`, 400],
+      [`/2?from=900000000&${hash}`, 404],
+      [`/99?from=0&${hash}`, 404],
+      [`/x?from=0&${hash}`, 404],
+      [`/constructor?from=0&${hash}`, 404],
+    ] as const)
+      expect([query, (await server.call(`${path}${query}`)).status]).toEqual([query, status])
   })
 
   test('HS19 an answer is bound to the question that was shown, and the first one wins', async () => {

@@ -46,6 +46,10 @@ describe('projects', () => {
       expect(refused.text).toBe((await foreign.call(path.replace(run_id, 'r_000000000000'))).text)
       if (!path.endsWith('/timeline')) expect([path, (await own.call(path)).status]).toEqual([path, 200])
     }
+    const rest = (gate: string) => `/api/gates/${gate}/blocks/0?from=0&hash=x`
+    expect((await own.call(rest(gate_id))).status).toBe(409)
+    expect(await foreign.call(rest(gate_id))).toMatchObject({ status: 404 })
+    expect((await foreign.call(rest(gate_id))).text).toBe((await foreign.call(rest('g_000000000000'))).text)
     const writes = [
       ...['cancel', 'resume', 'steer'].map(
         (name) => [`/api/runs/${run_id}/${name}`, name === 'steer' ? { do: 'pause' } : {}] as const,

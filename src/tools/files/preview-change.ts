@@ -9,8 +9,6 @@ import { parseWorkspacePath } from './workspace-path.ts'
 
 /** Longer files are shown without a diff: comparing them takes too long. An approval is bound to their content all the same. */
 const MAX_COMPARED_BYTES = 1_000_000
-const MAX_DIFF_LINES = 500
-const MAX_DIFF_CHARACTERS = 50_000
 
 /** The diff that a change of a file would make now. */
 export async function previewChange(
@@ -28,21 +26,8 @@ export async function previewChange(
   })
 }
 
-function diffOf(before: Buffer, after: Buffer): Pick<ChangePreview, 'diff' | 'omitted_lines'> {
+function diffOf(before: Buffer, after: Buffer): Pick<ChangePreview, 'diff'> {
   if (before.length + after.length > MAX_COMPARED_BYTES) return {}
   const [old, text] = [decodeUtf8Strict(before), decodeUtf8Strict(after)]
-  return old === undefined || text === undefined ? {} : boundDiff(unifiedDiff(old, text))
-}
-
-function boundDiff(diff: string): Pick<ChangePreview, 'diff' | 'omitted_lines'> {
-  const lines = diff.split('\n')
-  const shown: string[] = []
-  let characters = 0
-  for (const line of lines) {
-    characters += line.length + 1
-    if (shown.length >= MAX_DIFF_LINES || characters > MAX_DIFF_CHARACTERS) break
-    shown.push(line)
-  }
-  const omitted_lines = lines.length - shown.length
-  return { diff: shown.join('\n'), ...(omitted_lines > 0 ? { omitted_lines } : undefined) }
+  return old === undefined || text === undefined ? {} : { diff: unifiedDiff(old, text) }
 }

@@ -47,7 +47,7 @@ export function boundedValue<Value>(value: Value, extents: Extents = new Map()):
       left -= Math.min(inner.length, max)
       return inner.length <= max
         ? inner
-        : `${cutText(inner, max)}\n[cut: ${max} of ${inner.length} characters are shown]`
+        : `${firstCharacters(inner, max)}\n[cut: ${max} of ${inner.length} characters are shown]`
     }
     if (typeof inner !== 'object' || inner === null) return inner
     if (level > MAX_DEPTH) return '[cut: nested too deeply]'
@@ -58,7 +58,7 @@ export function boundedValue<Value>(value: Value, extents: Extents = new Map()):
 }
 
 /** Does not split a surrogate pair. */
-function cutText(text: string, length: number): string {
+export function firstCharacters(text: string, length: number): string {
   const last = text.charCodeAt(length - 1)
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length)
 }

@@ -80,6 +80,11 @@ export const inbox = z.array(
   }),
 )
 
+export const questionText = z.strictObject({
+  text,
+  next: count.nullable().describe('Ask again with `from` of this; null after the last part.'),
+})
+
 export const artifactItem = z.strictObject({
   name: text,
   version: count,

@@ -1,10 +1,12 @@
 import type { GateRow, Troupe } from '../../../index.ts'
 import * as z from '../../../schema/zod.ts'
+import { boundedValue } from '../../../views/detail/bounded-value.ts'
+import { firstParts, questionPart } from '../../../views/question-parts.ts'
 import { refuse } from '../checks/refusal.ts'
 import type { InboxItem } from '../contract.ts'
-import { inbox, runId } from '../openapi/response-schemas.ts'
+import { inbox, questionText, runId } from '../openapi/response-schemas.ts'
 import { questionChanged, questionHash } from './question-hash.ts'
-import { defineRoute } from './route.ts'
+import { defineRoute, queryNumber } from './route.ts'
 
 const MAX_QUESTIONS = 200
 
@@ -25,13 +27,35 @@ const listQuestions = defineRoute({
 })
 
 async function inboxItemFrom(troupe: Troupe, gate: GateRow): Promise<InboxItem> {
-  const { project: _project, ...shown } = gate
+  const { project: _project, detail, ...shown } = gate
   const [{ run_id, title, pattern }, blocks] = await Promise.all([
     troupe.getRun(gate.run_id),
     troupe.gateBlocks(gate.gate_id),
   ])
-  return { ...shown, run: { run_id, title, pattern }, hash: questionHash(gate), blocks }
+  return {
+    ...shown,
+    ...(detail === undefined ? undefined : { detail: boundedValue(detail) }),
+    run: { run_id, title, pattern },
+    hash: questionHash(gate),
+    blocks: firstParts(blocks),
+  }
 }
+
+const readRest = defineRoute({
+  method: 'GET',
+  path: '/api/gates/:gate_id/blocks/:block',
+  summary: 'Read the rest of a long block of a question, part by part.',
+  tag: 'inbox',
+  scope: 'read',
+  query: z.strictObject({ from: queryNumber, hash: z.string().max(100) }),
+  response: { description: 'The text from the character `from` on (`QuestionPart`).', schema: questionText },
+  async handle({ params: { gate_id = '', block = '' }, query: { from, hash }, parts: { troupe } }) {
+    requireHash(await troupe.getGate(gate_id), hash)
+    const part = questionPart(await troupe.gateBlocks(gate_id), { block: Number(block), from })
+    if (!part) throw refuse(404, { code: 'not_found', message: 'the question has no such part' })
+    return part
+  },
+})
 
 const answerQuestion = defineRoute({
   method: 'POST',
@@ -44,13 +68,17 @@ const answerQuestion = defineRoute({
   async handle({ params: { gate_id = '' }, body: { answer, hash }, principal, parts: { troupe } }) {
     const gate = await troupe.getGate(gate_id)
     requireOpen(gate)
-    if (hash !== questionHash(gate))
-      throw questionChanged('read the question again: `hash` of the inbox names what was shown')
+    requireHash(gate, hash)
     const { run_id, result } = await troupe.answer(gate_id, answer ?? null, { by: principal.name, resume: false })
     result.catch(() => {})
     return { run_id }
   },
 })
+
+function requireHash(gate: GateRow, hash: string): void {
+  if (hash !== questionHash(gate))
+    throw questionChanged('read the question again: `hash` of the inbox names what was shown')
+}
 
 function requireOpen({ answered_at, pending_answer_by }: GateRow): void {
   if (answered_at === null && pending_answer_by === undefined) return
@@ -62,4 +90,4 @@ function requireOpen({ answered_at, pending_answer_by }: GateRow): void {
   })
 }
 
-export const inboxRoutes = [listQuestions, answerQuestion]
+export const inboxRoutes = [listQuestions, readRest, answerQuestion]
