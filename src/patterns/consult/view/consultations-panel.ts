@@ -12,7 +12,7 @@ export function consultationPanels(
   { ended }: Pick<PanelScope, 'ended'>,
 ): readonly Panel[] {
   const views = [...byId.values()].map((view): ConsultationView => {
-    const isAtWork = STATES[view.status] !== 'completed' && !askedBack.has(view.collaboration_id)
+    const isAtWork = view.status !== 'resolved' && !askedBack.has(view.collaboration_id)
     return ended && isAtWork && view.status !== 'timeout' ? { ...view, status: 'failed' } : view
   })
   if (views.length === 0) return []
