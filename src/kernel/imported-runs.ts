@@ -1,3 +1,4 @@
+import { TroupeError } from '../errors.ts'
 import type { EventOf } from './event.ts'
 import type { Limits } from './limits.ts'
 
@@ -31,4 +32,13 @@ function stricter(recorded: number | null | undefined, present: number | null): 
   // A forged value need not be a number.
   if (typeof recorded !== 'number' || Number.isNaN(recorded)) return present
   return present === null ? recorded : Math.min(recorded, present)
+}
+
+/** A forged journal must not choose a model: a script would be read from any file, and a local provider be reached on this machine. */
+export function importedModelError(name: string): TroupeError {
+  return new TroupeError(
+    'unknown_model',
+    `another installation recorded the model '${name}', which is none of the configured models`,
+    { responsible: 'operator', hint: `if you know it and want to use it, pass it yourself: --model ${name}` },
+  )
 }

@@ -75,6 +75,31 @@ test.each(Object.keys(MODELS).flatMap((part) => OWN.map((isOwn) => [part, isOwn]
   },
 )
 
+const CONTINUED: Record<string, (script: string) => NonNullable<Attack['forge']>> = {
+  model: (model) => changeSession(() => ({ model })),
+  performer: () => changeSession(({ agent: named }) => ({ agent: { ...named, performer: 'external' } })),
+}
+
+test.each(Object.keys(CONTINUED).flatMap((part) => OWN.map((isOwn) => [part, isOwn] as const)))(
+  'E33 E34 a session of another installation that a new run continues does not choose its %s (own store as a control: %s)',
+  async (part, isOwn) => {
+    const script = join(folder(), 'script.json')
+    writeFileSync(script, JSON.stringify({ rules: [{ reply: { text: 'by the attacker' } }] }))
+    const finish = { do: 'finish' as const, result: { stop: 'completed' as const, text: 'by the attacker' } }
+    const attack: Attack = {
+      options: { ...ASK, model: commands(), performers: { external: scriptedPerformer({ actions: [finish] }) } },
+      prepare: async (troupe) => (await start(troupe)).run_id,
+      forge: CONTINUED[part]?.(`scripted:${script}`) ?? ((events) => events),
+    }
+    const { troupe, run_id } = await openCopy(attack, isOwn)
+    const [session] = await troupe.sessions({ run_id }).all()
+    const result = await troupe.run('task', { instruction: 'go on', session_id: session?.session_id ?? '' })
+    const text = JSON.stringify(result)
+    expect(text.includes('by the attacker')).toBe(isOwn)
+    if (!isOwn) expect(text).toContain('another installation recorded')
+  },
+)
+
 test('E33 control: the operator may pass the recorded model', async () => {
   const script = join(folder(), 'script.json')
   writeFileSync(script, JSON.stringify({ rules: [{ reply: { text: 'read from the host' } }] }))
@@ -149,7 +174,9 @@ test.each(OWN)('E34 hooks judge a recorded call again (own store as a control: %
 test.each(OWN)(
   'E34 a recorded agent chooses no performer of this machine (own store as a control: %s)',
   async (isOwn) => {
-    const external = scriptedPerformer({ actions: [{ do: 'finish', result: { text: 'performed' } as never }] })
+    const external = scriptedPerformer({
+      actions: [{ do: 'finish', result: { stop: 'completed', text: 'performed' } }],
+    })
     const attack: Attack = {
       options: { ...ASK, model: commands(EVIL), performers: { external } },
       prepare: async (troupe) => (await start(troupe)).run_id,

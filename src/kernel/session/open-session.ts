@@ -5,6 +5,7 @@ import { attachmentParts } from '../attachment.ts'
 import type { Caller, Context, PerformRequest } from '../context.ts'
 import type { SessionOpen } from '../event.ts'
 import { isEvent } from '../event.ts'
+import { importedModelError } from '../imported-runs.ts'
 import type { Execution } from '../journal/execution.ts'
 import { settleOnce } from '../journal/step.ts'
 import type { UserMessage } from '../model.ts'
@@ -13,6 +14,7 @@ import type { DelegationRules, Pattern } from '../pattern.ts'
 import type { SessionHistory } from '../ports.ts'
 import type { SessionWorktree } from '../repository.ts'
 import type { Thread } from '../thread.ts'
+import { isConfiguredForModels } from './availability.ts'
 import type { Placement } from './delegation.ts'
 import { countSubSession, inheritedRules, placementFor, rightsOnResume, toolsFor } from './delegation.ts'
 import { prepareResumedTools, prepareTools } from './prepare-tools.ts'
@@ -249,9 +251,9 @@ async function reenterSession(
   return sessionFrom(history.fold, id, opening)
 }
 
-function resumableOpening({ session_id, fold, base }: SessionHistory, { ports }: Execution): SessionOpen {
+function resumableOpening({ session_id, fold, base }: SessionHistory, execution: Execution): SessionOpen {
   const last = fold.lastOpening
-  const isImported = base.seq <= (ports.imported?.head(base.run_id) ?? 0)
+  const isImported = last?.imported === true || base.seq <= (execution.ports.imported?.head(base.run_id) ?? 0)
   if (!last) {
     throw notResumableError(`the session ${session_id} has no session:open event`, 'delegate to a new session')
   }
@@ -265,6 +267,8 @@ function resumableOpening({ session_id, fold, base }: SessionHistory, { ports }:
   const { collect_with: _collectWith, queue: _queue, ...resumable } = opening
   if (!isImported) return resumable
   rejectImportedFolder(resumable)
+  for (const model of [resumable.model, resumable.agent.model])
+    if (model !== undefined && !isConfiguredForModels(execution, model)) throw importedModelError(model)
   return { ...resumable, imported: true }
 }
 

@@ -1,6 +1,6 @@
 import { errorFromRecord, TroupeError } from '../../errors.ts'
 import type { Agent } from '../../kernel/agent.ts'
-import type { Event, StopReason } from '../../kernel/event.ts'
+import type { Event, SessionOpen, StopReason } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
 import type { Execution } from '../../kernel/journal/execution.ts'
 import { isFatal } from '../../kernel/journal/fatal-error.ts'
@@ -28,12 +28,15 @@ import { unknownPerformerError } from './unknown-performer.ts'
  */
 
 /** The performer that the agent names; `undefined` for the model loop. */
-export function findPerformer({ ports, journalIndex }: Execution, agent: Agent): Performer | undefined {
+export function findPerformer(
+  { ports, journalIndex }: Execution,
+  { agent, imported }: SessionOpen,
+): Performer | undefined {
   const name = agent.performer
   if (name === undefined) return undefined
   // A forged journal must not hand its instructions to a program with rights of its own.
   const here = ports.roster.has(agent.name) ? ports.roster.get(agent.name).performer : undefined
-  if (journalIndex.isImportedRun && here !== name) throw foreignPerformerError(name, agent)
+  if ((imported || journalIndex.isImportedRun) && here !== name) throw foreignPerformerError(name, agent)
   const performer = ports.performers?.get(name)
   if (performer) return performer
   throw unknownPerformerError(name, ports.performers)
