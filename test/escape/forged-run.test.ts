@@ -1,12 +1,15 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
 import type { Event, TroupeOptions } from '../../src/index.ts'
-import { isEvent } from '../../src/index.ts'
+import { definePattern, isEvent } from '../../src/index.ts'
 import type { EventOf } from '../../src/kernel/event.ts'
 import { DEFAULT_LIMITS } from '../../src/kernel/limits.ts'
 import { scriptedPerformer } from '../../src/testing/scripted-performer.ts'
 import { countEachTest } from '../support/attempt-count.ts'
+import { requireSandbox } from '../support/require-program.ts'
 import { agent, functionModel } from '../support/test-troupe.ts'
 import type { Attack } from './foreign-copy.ts'
 import { ASK, commands, done, EVIL, OWN, openCopy, start, useForeignCopies } from './foreign-copy.ts'
@@ -215,6 +218,56 @@ test.each(['allow', 'always'].flatMap((answer) => OWN.map((isOwn) => [answer, is
     ])
     await (await troupe.answer(result.gates[0]?.gate_id ?? '', 'allow')).result
     expect(done).toEqual([EVIL])
+  },
+)
+
+test.each(OWN)(
+  'E34 the result of a background session is not delivered by the pattern that a journal names (own store as a control: %s)',
+  async (isOwn) => {
+    const background = { name: 'task', input: { agent: 'helper', instruction: 'look', background: true } }
+    const model = functionModel(({ session }) => {
+      if (session.agent !== 'worker') return { text: `by ${session.agent}` }
+      if (session.turn === 1) return { calls: [background] }
+      return session.turn === 2 ? { calls: [{ name: 'ask_user', input: { question: 'Shall I?' } }] } : { text: 'done' }
+    })
+    const attack: Attack = {
+      options: { ...ASK, agents: [agent('worker'), agent('helper'), agent('powerful')], model },
+      prepare: async (troupe) => (await start(troupe)).run_id,
+      forge: changeSession(({ background: isBackground }) =>
+        isBackground ? { collect_with: { tool: 'task', input: { agent: 'powerful', instruction: 'evil' } } } : {},
+      ),
+    }
+    const { troupe, run_id, result } = await answerHere(attack, isOwn)
+    expect(result.status).toBe('completed')
+    const agents = (await troupe.sessions({ run_id }).all()).map((session) => session.agent)
+    expect(agents).toContain('helper')
+    expect(agents.includes('powerful')).toBe(isOwn)
+  },
+)
+
+test.each(OWN)(
+  'E34 checks that a pattern would run are not run for a recorded run (own store as a control: %s)',
+  async (isOwn) => {
+    requireSandbox()
+    const workspace = realpathSync(mkdtempSync(join(tmpdir(), 'troupe-checked-')))
+    onTestFinished(() => rmSync(workspace, { recursive: true, force: true }))
+    const checks = definePattern({
+      ...{ name: 'checks', version: 1, description: 'runs a check', category: 'action' },
+      ...{ input: z.strictObject({}), output: z.unknown() },
+      async execute(context) {
+        await context.ask('go', { question: 'Shall I?' })
+        const check = { workspace, command: 'touch ran', timeout_ms: 10_000, max_output_chars: 100 }
+        const output = await context.step('check', async (signal) => context.commands?.run(check, signal))
+        return { success: true as const, output }
+      },
+    })
+    const attack: Attack = {
+      options: { agents: [agent('worker')], patterns: [checks], workspace: { workspace }, model: commands() },
+      prepare: async (troupe) => (await troupe.run('checks', {})).run_id,
+    }
+    const { result } = await answerHere(attack, isOwn)
+    expect(existsSync(join(workspace, 'ran'))).toBe(isOwn)
+    expect(JSON.stringify(result).includes('which is not opened')).toBe(!isOwn)
   },
 )
 
