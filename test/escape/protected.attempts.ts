@@ -42,6 +42,7 @@ export const HOST_CONFIG_FILES = [
   '.forgejo/workflows/ci.yml',
   '.gitlab-ci.yml',
   '.circleci/config.yml',
+  '.cargo/config.toml',
   'Jenkinsfile',
 ]
 

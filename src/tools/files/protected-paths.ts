@@ -57,6 +57,8 @@ const PARTLY_PROTECTED: Readonly<Record<string, RegExp>> = {
   '.github':
     /^(agents|workflows|actions|hooks|prompts|instructions|chatmodes|copilot-instructions\.md|copilot-setup-steps\.yml)$/,
   '.gitea': /^workflows$/,
+  // Names the programs that cargo runs, which an editor calls whenever it opens the folder.
+  '.cargo': /^config(\.toml)?$/,
   '.forgejo': /^workflows$/,
   // Of a nested project. In the root all of `.troupe` is inaccessible anyway.
   '.troupe': /^agents$/,
