@@ -1,16 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { openSqlite } from '../../src/store/sqlite.ts'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
 import { runChild } from './child-process.ts'
-import type { CollaborationOutcome } from './collaborate-oracle.ts'
-import { collaborationOutcome, collaborationProblems } from './collaborate-oracle.ts'
+import { collaborationProblems } from './collaborate-oracle.ts'
 import { COLLABORATION_NAMES, collaborationScenario } from './collaborate-scenarios.ts'
 import { finishRun } from './finish-run.ts'
-import { openRealTroupe, realFaultHooks, runToEnd } from './real-process.ts'
+import type { UndisturbedRun } from './undisturbed-run.ts'
+import { runUndisturbed, withFolder } from './undisturbed-run.ts'
 
 /*
  * Collaborations in real processes on SQLite, killed with SIGKILL at boundaries chosen by CHAOS_KILL_SEED; this process
@@ -21,32 +17,6 @@ const CHILD = fileURLToPath(new URL('./sigkill-child.ts', import.meta.url))
 const KILLS = process.env.CHAOS_KILLS === 'all' ? 45 : 8
 const SEED = Number(process.env.CHAOS_KILL_SEED ?? Date.now() % 1_000_000)
 const TIMEOUT_MS = 600_000
-
-async function withFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
-  const folder = mkdtempSync(join(tmpdir(), 'troupe-collaborate-'))
-  try {
-    return await use(folder)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
-
-interface UndisturbedRun {
-  passed: number
-  expected: CollaborationOutcome
-}
-
-/** Executes a collaboration without faults in this process. */
-function runUndisturbed(name: string): Promise<UndisturbedRun> {
-  return withFolder(async (folder) => {
-    const scenario = collaborationScenario(name)
-    const hooks = realFaultHooks(folder, () => {})
-    const troupe = await openRealTroupe(await openSqlite(join(folder, 'troupe.db')), hooks, scenario)
-    await runToEnd(troupe, scenario.start)
-    await troupe.close()
-    return { passed: hooks.passed, expected: collaborationOutcome(await finishRun(folder, scenario)) }
-  })
-}
 
 test(
   'CO59 after SIGKILL at random boundaries, collaborations on SQLite resume in another process with the same result',
@@ -61,7 +31,7 @@ test(
     const found: string[] = []
     let killed = 0
     for (const name of names) {
-      const { passed, expected } = undisturbed.get(name) ?? (await runUndisturbed(name))
+      const { passed, expected } = undisturbed.get(name) ?? (await runUndisturbed(collaborationScenario(name)))
       undisturbed.set(name, { passed, expected })
       const boundary = 1 + Math.floor(random() * passed)
       await withFolder(async (folder) => {

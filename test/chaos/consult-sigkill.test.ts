@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
@@ -7,12 +5,12 @@ import { expect, test } from 'vitest'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
 import { runChild } from './child-process.ts'
-import type { CollaborationOutcome } from './collaborate-oracle.ts'
-import { collaborationOutcome, collaborationProblems } from './collaborate-oracle.ts'
+import { collaborationProblems } from './collaborate-oracle.ts'
 import { tableProblems } from './consult-oracle.ts'
 import { CONSULT_NAMES, consultScenario } from './consult-scenarios.ts'
 import { finishRun } from './finish-run.ts'
-import { openRealTroupe, realFaultHooks, runToEnd } from './real-process.ts'
+import type { UndisturbedRun } from './undisturbed-run.ts'
+import { runUndisturbed, withFolder } from './undisturbed-run.ts'
 
 /*
  * Consultations in real processes on SQLite, killed with SIGKILL at boundaries chosen by CHAOS_KILL_SEED: the asker's process is gone while
@@ -23,31 +21,6 @@ const CHILD = fileURLToPath(new URL('./sigkill-child.ts', import.meta.url))
 const KILLS = process.env.TROUPE_STRESS === '1' ? 40 : 4
 const SEED = Number(process.env.CHAOS_KILL_SEED ?? Date.now() % 1_000_000)
 const TIMEOUT_MS = 600_000
-
-async function withFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
-  const folder = mkdtempSync(join(tmpdir(), 'troupe-consult-'))
-  try {
-    return await use(folder)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
-
-interface UndisturbedRun {
-  passed: number
-  expected: CollaborationOutcome
-}
-
-function runUndisturbed(name: string): Promise<UndisturbedRun> {
-  return withFolder(async (folder) => {
-    const scenario = consultScenario(name)
-    const hooks = realFaultHooks(folder, () => {})
-    const troupe = await openRealTroupe(await openSqlite(join(folder, 'troupe.db')), hooks, scenario)
-    await runToEnd(troupe, scenario.start)
-    await troupe.close()
-    return { passed: hooks.passed, expected: collaborationOutcome(await finishRun(folder, scenario)) }
-  })
-}
 
 /** Differences between the tables and the journal: as the processes left them, and computed again. */
 async function storedProblems(folder: string, outcome: Awaited<ReturnType<typeof finishRun>>): Promise<string[]> {
@@ -75,7 +48,7 @@ test(
     let killed = 0
     for (let kill = 0; kill < KILLS; kill++) {
       const name = CONSULT_NAMES[(start + kill * 3) % CONSULT_NAMES.length] ?? ''
-      const { passed, expected } = undisturbed.get(name) ?? (await runUndisturbed(name))
+      const { passed, expected } = undisturbed.get(name) ?? (await runUndisturbed(consultScenario(name)))
       undisturbed.set(name, { passed, expected })
       const boundary = 1 + Math.floor(random() * passed)
       await withFolder(async (folder) => {

@@ -1,5 +1,6 @@
 import { createTroupe } from '../../src/index.ts'
-import { answerJson, asker, consultAgents, consultCall, consultResult, routeTo } from '../support/consultation.ts'
+import { answerJson, asker, consultCall, routeTo } from '../support/consult-replies.ts'
+import { collectCall, consultAgents } from '../support/consultation.ts'
 import { functionModel, lastMessageText } from '../support/test-troupe.ts'
 
 /*
@@ -14,7 +15,7 @@ const asking = {
   queue: asker(() => URGENCIES.map((urgency) => consultCall(`What does ${name} need (${urgency})?`, { urgency }))),
   background: asker(
     () => [consultCall('Which fields are there?', { urgency: 'critical', background: true })],
-    (request) => [{ name: 'consult_result', input: { collaboration_id: consultResult(request).collaboration_id } }],
+    collectCall,
   ),
 }
 

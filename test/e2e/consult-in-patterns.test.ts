@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { answerJson, asker, CONSULT_TOOLS, consultCall, createConsultTroupe } from '../support/consultation.ts'
+import { answerJson, asker, consultCall } from '../support/consult-replies.ts'
+import { CONSULT_TOOLS, createConsultTroupe } from '../support/consultation.ts'
 import { agent } from '../support/test-troupe.ts'
 
 const ask = asker(() => [consultCall('Which fields has the user?')])

@@ -10,7 +10,8 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { RunResult } from '../../src/index.ts'
 import { createTroupe } from '../../src/index.ts'
-import { answerJson, consultAgents } from '../support/consultation.ts'
+import { answerJson } from '../support/consult-replies.ts'
+import { consultAgents } from '../support/consultation.ts'
 import { functionModel, lastMessageText } from '../support/test-troupe.ts'
 
 /* Consultations in real processes on one SQLite file, read with plain SQL. */

@@ -8,8 +8,9 @@ import { MemoryStore } from '../../src/store/memory.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
 import { countEachTest } from '../support/attempt-count.ts'
-import type { Reply } from '../support/consultation.ts'
-import { answerJson, asker, consultCall, createConsultTroupe } from '../support/consultation.ts'
+import type { Reply } from '../support/consult-replies.ts'
+import { answerJson, asker, consultCall } from '../support/consult-replies.ts'
+import { createConsultTroupe } from '../support/consultation.ts'
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../support/test-troupe.ts'
 
 beforeEach(countEachTest('store'))

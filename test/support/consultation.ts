@@ -1,7 +1,8 @@
 import type { Model, ModelChunk, TroupeOptions } from '../../src/index.ts'
 import type { ModelRequest } from '../../src/kernel/model.ts'
 import type { ConsultOutput } from '../../src/patterns/consult/output.ts'
-import type { ModelReply } from './test-troupe.ts'
+import type { Reply } from './consult-replies.ts'
+import { routeTo } from './consult-replies.ts'
 import { agent, createTestTroupe, functionModel, lastMessageText } from './test-troupe.ts'
 
 export const CONSULT_TOOLS = ['consult', 'consult_result', 'rate_consultation']
@@ -10,25 +11,6 @@ export const CONSULT_TOOLS = ['consult', 'consult_result', 'rate_consultation']
 export const consultAgents = ['asking', 'answering', 'guarding', 'checking'].map((name) =>
   agent(name, { tools: CONSULT_TOOLS, description: `${name} of the test` }),
 )
-
-export type Reply = ModelReply | ((request: ModelRequest) => ModelReply | Promise<ModelReply>)
-
-/** The orchestrator's decision. */
-export function routeTo(...agents: string[]): ModelReply {
-  return {
-    text: JSON.stringify({ needed: 'x', agents, reason: 'data question', rationale: 'It knows.', confidence: 0.9 }),
-  }
-}
-
-/** A call of `consult`. */
-export function consultCall(question: string, more: Record<string, unknown> = {}) {
-  return { name: 'consult', input: { question, ...more } }
-}
-
-/** An answer of a specialist. */
-export function answerJson(answer: string, more: Record<string, unknown> = {}): ModelReply {
-  return { text: JSON.stringify({ answer, confidence: 0.9, ...more }) }
-}
 
 /** A troupe whose agents reply by name; the orchestrator routes to the backend developer by default. */
 export async function createConsultTroupe(replies: Record<string, Reply>, options: TroupeOptions = {}) {
@@ -46,14 +28,6 @@ export async function createConsultTroupe(replies: Record<string, Reply>, option
     return events.filter(({ type }) => type.startsWith('consult:'))
   }
   return { ...created, model, consultEvents }
-}
-
-/** An asker that makes these calls, one turn each, and answers with the last result. */
-export function asker(...turns: ((request: ModelRequest) => { name: string; input: unknown }[])[]): Reply {
-  return (request) => {
-    const turn = turns[request.session.turn - 1]
-    return turn ? { calls: turn(request) } : { text: lastMessageText(request) }
-  }
 }
 
 /** The result of a consultation in the last message of a request. */

@@ -1,15 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { Reply } from '../../../test/support/consultation.ts'
-import {
-  answerJson,
-  asker,
-  collectCall,
-  consultCall,
-  consultResult,
-  createConsultTroupe,
-  deliveredTo,
-  routeTo,
-} from '../../../test/support/consultation.ts'
+import type { Reply } from '../../../test/support/consult-replies.ts'
+import { answerJson, asker, consultCall, routeTo } from '../../../test/support/consult-replies.ts'
+import { collectCall, consultResult, createConsultTroupe, deliveredTo } from '../../../test/support/consultation.ts'
 import { lastMessageText } from '../../../test/support/test-troupe.ts'
 
 const QUESTION = 'How do we deploy the login, and is that safe?'

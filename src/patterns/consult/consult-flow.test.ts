@@ -1,15 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { answerJson, asker, consultCall, routeTo } from '../../../test/support/consult-replies.ts'
 import {
-  answerJson,
-  asker,
   CONSULT_TOOLS,
-  consultCall,
   consultResult,
   createConsultTroupe,
   createSlowModel,
   deliveredTo,
-  routeTo,
 } from '../../../test/support/consultation.ts'
 import { agent, lastMessageText, taskCall } from '../../../test/support/test-troupe.ts'
 import { TroupeError } from '../../errors.ts'

@@ -1,14 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Reply } from '../../../test/support/consultation.ts'
-import {
-  answerJson,
-  asker,
-  collectCall,
-  consultCall,
-  consultResult,
-  createConsultTroupe,
-  deliveredTo,
-} from '../../../test/support/consultation.ts'
+import type { Reply } from '../../../test/support/consult-replies.ts'
+import { answerJson, asker, consultCall } from '../../../test/support/consult-replies.ts'
+import { collectCall, consultResult, createConsultTroupe, deliveredTo } from '../../../test/support/consultation.ts'
 import { verifyJournal } from '../../audit/verify-journal.ts'
 
 /* The tables stay exact when an answer is collected again, a consultation goes on, or many wait at once. */

@@ -1,13 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import {
-  answerJson,
-  asker,
-  consultCall,
-  consultResult,
-  createConsultTroupe,
-  deliveredTo,
-  routeTo,
-} from '../../../test/support/consultation.ts'
+import { answerJson, asker, consultCall, routeTo } from '../../../test/support/consult-replies.ts'
+import { consultResult, createConsultTroupe, deliveredTo } from '../../../test/support/consultation.ts'
 
 const question = 'What fields has the User model?'
 const ask = asker(() => [consultCall(question)])

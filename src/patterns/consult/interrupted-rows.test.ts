@@ -1,17 +1,11 @@
 import { expect, test } from 'vitest'
-import type { Reply } from '../../../test/support/consultation.ts'
-import {
-  answerJson,
-  asker,
-  CONSULT_TOOLS,
-  consultAgents,
-  consultCall,
-  createConsultTroupe,
-  routeTo,
-} from '../../../test/support/consultation.ts'
+import type { Reply } from '../../../test/support/consult-replies.ts'
+import { answerJson, asker, consultCall, routeTo } from '../../../test/support/consult-replies.ts'
+import { CONSULT_TOOLS, consultAgents, createConsultTroupe } from '../../../test/support/consultation.ts'
 import { createSqlStore } from '../../../test/support/sql-store.ts'
 import { agent, lastMessageText } from '../../../test/support/test-troupe.ts'
 import type { Agent, TroupeOptions } from '../../index.ts'
+import { verifyJournal } from '../../index.ts'
 
 /* The rows of consultations that a run did not finish, read with plain SQL. */
 
@@ -130,6 +124,7 @@ test('CS26 when the time of the asker is up, its consultation has failed, also i
   expect(failed?.data.error).toMatchObject({ code: 'timeout' })
   expect(sql(STATUS)).toEqual([{ status: 'failed', completed: 1, escalated: 0 }])
   expect(await troupe.replay(run.run_id)).toMatchObject({ same: true })
+  expect(verifyJournal(await troupe.events(run.run_id).all())).toEqual([])
 })
 
 test('CS159 a fork has rows of its own: it answers what the cancelled run did not', async () => {

@@ -1,15 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { Reply } from '../../../test/support/consultation.ts'
-import {
-  answerJson,
-  asker,
-  CONSULT_TOOLS,
-  collectCall,
-  consultCall,
-  createConsultTroupe,
-  deliveredTo,
-  routeTo,
-} from '../../../test/support/consultation.ts'
+import type { Reply } from '../../../test/support/consult-replies.ts'
+import { answerJson, asker, consultCall, routeTo } from '../../../test/support/consult-replies.ts'
+import { CONSULT_TOOLS, collectCall, createConsultTroupe, deliveredTo } from '../../../test/support/consultation.ts'
 import { agent } from '../../../test/support/test-troupe.ts'
 import type { ModelRequest, TroupeOptions } from '../../index.ts'
 import { verifyJournal } from '../../index.ts'

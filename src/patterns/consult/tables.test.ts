@@ -3,13 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import {
-  answerJson,
-  asker,
-  consultCall,
-  consultResult,
-  createConsultTroupe,
-} from '../../../test/support/consultation.ts'
+import { answerJson, asker, consultCall } from '../../../test/support/consult-replies.ts'
+import { consultResult, createConsultTroupe } from '../../../test/support/consultation.ts'
 import { parseValue } from '../../schema/schema.ts'
 import { openSqlite } from '../../store/sqlite.ts'
 import type { Store } from '../../store/store.ts'

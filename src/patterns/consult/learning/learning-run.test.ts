@@ -2,13 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import {
-  answerJson,
-  asker,
-  consultCall,
-  consultResult,
-  createConsultTroupe,
-} from '../../../../test/support/consultation.ts'
+import { answerJson, asker, consultCall } from '../../../../test/support/consult-replies.ts'
+import { consultResult, createConsultTroupe } from '../../../../test/support/consultation.ts'
 import { lastMessageText } from '../../../../test/support/test-troupe.ts'
 
 const QUESTION = 'Should the pagination of search results start with zero?'

@@ -1,14 +1,12 @@
 import { expect, test } from 'vitest'
-import type { Reply } from '../../../../test/support/consultation.ts'
+import type { Reply } from '../../../../test/support/consult-replies.ts'
+import { answerJson, asker, consultCall, routeTo } from '../../../../test/support/consult-replies.ts'
 import {
-  answerJson,
-  asker,
   CONSULT_TOOLS,
+  collectCall,
   consultAgents,
-  consultCall,
   consultResult,
   createConsultTroupe,
-  routeTo,
 } from '../../../../test/support/consultation.ts'
 import { agent } from '../../../../test/support/test-troupe.ts'
 
@@ -84,10 +82,7 @@ test.each<[string, Record<string, Reply>, string]>([
   [
     'a consultation in the background',
     {
-      lead: asker(
-        () => [consultCall('Which fields are there?', { background: true })],
-        (request) => [{ name: 'consult_result', input: { collaboration_id: consultResult(request).collaboration_id } }],
-      ),
+      lead: asker(() => [consultCall('Which fields are there?', { background: true })], collectCall),
     },
     'answering → lead → answering',
   ],

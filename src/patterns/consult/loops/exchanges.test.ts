@@ -1,14 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Reply } from '../../../../test/support/consultation.ts'
-import {
-  answerJson,
-  asker,
-  consultCall,
-  consultResult,
-  createConsultTroupe,
-  deliveredTo,
-  routeTo,
-} from '../../../../test/support/consultation.ts'
+import type { Reply } from '../../../../test/support/consult-replies.ts'
+import { answerJson, asker, consultCall, routeTo } from '../../../../test/support/consult-replies.ts'
+import { consultResult, createConsultTroupe, deliveredTo } from '../../../../test/support/consultation.ts'
 
 const QUESTION = 'What fields has the user model?'
 const askBack = (clarification_needed: string) => ({ text: JSON.stringify({ clarification_needed }) })

@@ -1,14 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import type { Reply } from '../../../../test/support/consultation.ts'
+import type { Reply } from '../../../../test/support/consult-replies.ts'
+import { answerJson, asker, consultCall, routeTo } from '../../../../test/support/consult-replies.ts'
 import {
-  answerJson,
-  asker,
   consultAgents,
-  consultCall,
   consultResult,
   createConsultTroupe,
   deliveredTo,
-  routeTo,
 } from '../../../../test/support/consultation.ts'
 import { wordEmbedder } from '../../../testing/word-embedder.ts'
 

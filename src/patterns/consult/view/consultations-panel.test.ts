@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { answerJson, asker, consultCall, createConsultTroupe } from '../../../../test/support/consultation.ts'
+import { answerJson, asker, consultCall } from '../../../../test/support/consult-replies.ts'
+import { createConsultTroupe } from '../../../../test/support/consultation.ts'
 
 test('CS218 the panel lists consultations with their context; the report by pair has the heat map of the project', async () => {
   const { task, troupe } = await createConsultTroupe({

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { answerJson, asker, consultCall, createConsultTroupe } from '../../../../test/support/consultation.ts'
+import { answerJson, asker, consultCall } from '../../../../test/support/consult-replies.ts'
+import { createConsultTroupe } from '../../../../test/support/consultation.ts'
 import type { ConsultEvent } from '../events.ts'
 import type { ConsultationViews } from './consultations.ts'
 import { newConsultationViews, reduceConsultation } from './consultations.ts'
