@@ -8,6 +8,11 @@ export const consultationStatuses = [
 ] as const
 export type ConsultationStatus = (typeof consultationStatuses)[number]
 
+/** Before the end; an escalated one waits for a person. */
+export const unfinishedStatuses: readonly ConsultationStatus[] = [
+  ...(['pending', 'routed', 'in_progress', 'responded', 'escalated'] as const),
+]
+
 export const codeSnippet = z.strictObject({ path: z.string().optional(), text: z.string() })
 
 /** The context that the asking agent gives with its question. */

@@ -6,6 +6,7 @@ import { defineProjection } from '../../kernel/table.ts'
 import type { ConsultEvent, ConsultEventOf } from './events.ts'
 import { consultEvents } from './events.ts'
 import type { ConsultationStatus } from './request.ts'
+import { unfinishedStatuses } from './request.ts'
 
 const optionalText = { type: 'text', null: true } as const
 const optionalTime = { type: 'integer', null: true } as const
@@ -127,8 +128,6 @@ export const consultTables = defineProjection<ConsultEvent | EventOf<'run:end'>>
   rows: (event, { run_id }) => (event.type === 'run:end' ? endChanges(event, run_id) : consultRows(event, run_id)),
 })
 
-const UNFINISHED = ['pending', 'routed', 'in_progress', 'responded', 'escalated'] satisfies ConsultationStatus[]
-
 /** What the run still worked on has failed: nobody will answer it. A run that failed for a reason outside of it goes on when it is resumed. */
 function endChanges({ at, data: { status, error } }: EventOf<'run:end'>, run_id: string): RowChange[] {
   if (status === 'failed' && error && isResumableFailure(error)) return []
@@ -137,7 +136,7 @@ function endChanges({ at, data: { status, error } }: EventOf<'run:end'>, run_id:
   return [
     { table, where: { active_run: run_id }, scope: 'project', update },
     // Nobody will reply to the specialists of a cancelled run either.
-    ...(status === 'cancelled' ? [{ table, where: { status: UNFINISHED }, update }] : []),
+    ...(status === 'cancelled' ? [{ table, where: { status: unfinishedStatuses }, update }] : []),
     { table: exchanges.name, where: { open: 1 }, update: { open: 0 } },
   ]
 }

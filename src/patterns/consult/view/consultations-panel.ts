@@ -3,6 +3,7 @@ import type { PanelScope } from '../../../kernel/pattern-view.ts'
 import { pluralize } from '../../../views/format-amount.ts'
 import { countMatrix } from '../count-matrix.ts'
 import type { ConsultEventOf } from '../events.ts'
+import { unfinishedStatuses } from '../request.ts'
 import type { ConsultationView, ConsultationViews } from './consultations.ts'
 
 /* Consultations as a panel: who asked whom and why, what each cost, what the specialist was given, and loops. */
@@ -12,8 +13,8 @@ export function consultationPanels(
   { ended }: Pick<PanelScope, 'ended'>,
 ): readonly Panel[] {
   const views = [...byId.values()].map((view): ConsultationView => {
-    const isAtWork = view.status !== 'resolved' && !askedBack.has(view.collaboration_id)
-    return ended && isAtWork && view.status !== 'timeout' ? { ...view, status: 'failed' } : view
+    const isAtWork = unfinishedStatuses.includes(view.status) && !askedBack.has(view.collaboration_id)
+    return ended && isAtWork ? { ...view, status: 'failed' } : view
   })
   if (views.length === 0) return []
   return [
