@@ -112,8 +112,11 @@ async function approveAll(folder: string, calls: { name: string; input: object }
   })
   let result = await task('writer', 'go')
   const shown: string[] = []
-  for (let answers = 0; result.gates[0] && answers < 9; answers++) {
-    const { gate_id, question, detail } = result.gates[0]
+  for (let answers = 0; answers < 9; answers++) {
+    // In the order of the calls: the questions of parallel calls come in any order.
+    const [next] = result.gates.toSorted((a, b) => a.key.localeCompare(b.key))
+    if (!next) break
+    const { gate_id, question, detail } = next
     const { change } = detail as { change: { diff: string } }
     shown.push(`${question}\n${change.diff}`)
     result = await (await troupe.answer(gate_id, 'allow')).result
