@@ -114,6 +114,23 @@ test('WB34 forced colours keep the edges of controls and the selection; with red
   expect(await seriousIssues(page)).toEqual([])
 })
 
+test('WR29 a run without a response says what it waits for, and that nobody executes it any more', async () => {
+  requireProgram('chromium')
+  const run_id = await suite.startTask('Think for long, then say so')
+  await using opened = await suite.open(`/runs/${run_id}`)
+  const { page } = opened
+  await page.getByText(/^Started \S+ ago, waiting for the first model response\.$/).waitFor()
+  // A process that was killed leaves no event: only the row of the run tells that its lease has ended.
+  await page.route(`**/api/runs/${run_id}`, async (route) => {
+    const response = await route.fetch()
+    await route.fulfill({ response, json: { ...((await response.json()) as object), running: false } })
+  })
+  await page.getByText(/^Started .* ago, interrupted before the first model response\./).waitFor({ timeout: 15_000 })
+  await suite.serve.api('POST', `/api/runs/${run_id}/cancel`, {})
+  await page.locator('.run-title-row .state-chip', { hasText: 'Cancelled' }).waitFor()
+  expect(await page.locator('.first-wait').count()).toBe(0)
+})
+
 test('WB35 full-text search and tags find a run, and each filter has an address', async () => {
   requireProgram('chromium')
   const run_id = await suite.startTask('Find the narwhal in the logs', ['sea'])
