@@ -168,16 +168,31 @@ describe('CS24 an outage during a consultation', () => {
     expect(row).toMatchObject({ status: 'resolved', routing_tokens: 45, request_tokens: 10, response_tokens: 5 })
   })
 
+  /** Nobody but the first specialist can answer. */
+  const onlyAnswering: Reply = ({ messages }) =>
+    JSON.stringify(messages).includes('- answering:') ? routeTo('answering') : routeTo()
+
   test('CS24 in the background, without another specialist: no person is asked, and resume asks the same one again', async () => {
-    const orchestrator: Reply = ({ messages }) =>
-      JSON.stringify(messages).includes('- answering:') ? routeTo('answering') : routeTo()
-    const outage = await createOutage({ asking: inBackground, orchestrator, answering: complete })
+    const outage = await createOutage({ asking: inBackground, orchestrator: onlyAnswering, answering: complete })
     outage.setDown(['answering', 'asking 3'])
     const failed = await outage.task('asking', 'go')
     expect([failed.status, failed.gates]).toEqual(['failed', []])
     const resumed = await outage.resume(failed.run_id)
     expect([resumed.status, outage.served]).toEqual(['completed', ['answering', 'asking']])
     expect(deliveredTo(resumed)).toMatchObject({ status: 'resolved', consulted_agent: 'answering' })
+  })
+
+  test('CS24 in the background, without another specialist, delivered at the end of the asker: it goes on with the failure', async () => {
+    const asking = asker(() => [consultCall(question, { background: true })])
+    const outage = await createOutage({ asking, orchestrator: onlyAnswering })
+    outage.setDown(['answering', 'asking 3'])
+    const failed = await outage.task('asking', 'go')
+    expect([failed.status, failed.gates]).toEqual(['failed', []])
+    const resumed = await outage.resume(failed.run_id)
+    expect([resumed.status, outage.served]).toEqual(['completed', ['asking']])
+    expect(JSON.stringify(resumed.output)).toContain(
+      'no specialist answered: answering failed: the account has no credit',
+    )
   })
 
   test('CS24 in the background, after the failure was delivered at the end of the asker: resume asks one of the others', async () => {
