@@ -72,9 +72,11 @@ function checkSegment(
   { journalIndex, report }: CheckScope,
 ): void {
   const { segment, base, key } = opening
-  const expected = earlier ? earlier.segment + 1 : Math.max(segment, 1)
+  // A session that ran out of time is opened again when its run is resumed.
+  const isRepeated = earlier?.key === key && journalIndex.wasReopened(key)
+  const expected = earlier ? earlier.segment + Number(!isRepeated) : Math.max(segment, 1)
   if (segment !== expected) report('segment', `session ${id} has segment ${segment}, expected ${expected}`)
-  if (earlier && !journalIndex.outcome(earlier.key))
+  if (earlier && !isRepeated && !journalIndex.outcome(earlier.key))
     report('segment', `session ${id} is opened while its last segment is open`)
   if (segment > 1 !== (base !== undefined)) report('segment', `segment ${segment} of session ${id} has a wrong base`)
   if (journalIndex.opening(key)) report('begun_twice', `the session at ${key} is opened twice`)

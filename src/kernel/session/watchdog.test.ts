@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { chunkModel, eventData, textChunks, toolCallChunks } from '../../../test/support/manual-doubles.ts'
 import { agent, createTestTroupe } from '../../../test/support/test-troupe.ts'
+import { verifyJournal } from '../../audit/verify-journal.ts'
 import { simulatedWorld } from '../../testing/simulated-world.ts'
 import type { ModelChunk } from '../model.ts'
 import { defineTool } from '../tool.ts'
@@ -66,6 +67,27 @@ describe('timeout_ms of an agent', () => {
     const { session_id } = timedOut.output as { session_id: string }
     const again = await world.runUntil(troupe.run('task', { session_id, instruction: 'continue' }))
     expect(again).toMatchObject({ status: 'completed', output: { response: 'rested', turn_count: 2 } })
+  })
+
+  test('U14 a run that failed so is resumed with new time, repeats no model request, and its journal is whole', async () => {
+    const world = simulatedWorld(1)
+    let nap = 5000
+    const model = chunkModel(({ session }) =>
+      session.turn === 1 ? toolCallChunks({ name: 'nap', input: { ms: 1 } }) : textChunks('rested'),
+    )
+    const { troupe, task } = await createTestTroupe({
+      model,
+      engine: { world },
+      agents: [agent('slow', { timeout_ms: 3000 })],
+      tools: [napTool((_, signal) => world.sleep(nap, signal))],
+    })
+    const { run_id, error } = await world.runUntil(task('slow', 'go'))
+    expect(error?.code).toBe('timeout')
+    nap = 2500
+    const resumed = await world.runUntil(troupe.resume(run_id).then(({ result }) => result))
+    expect(resumed).toMatchObject({ status: 'completed', output: { response: 'rested' } })
+    expect(model.requests).toHaveLength(2)
+    expect(verifyJournal(await troupe.events(run_id).all())).toEqual([])
   })
 
   test('U14 time at a gate does not count, even while other agents work', async () => {
