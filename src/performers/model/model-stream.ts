@@ -38,6 +38,7 @@ class StreamReading implements TransportObserver {
   readonly #options: StreamOptions
   readonly #controller = new AbortController()
   readonly #done = Promise.withResolvers<void>()
+  readonly #onAbort = () => this.#stop(this.#options.signal.reason)
   readonly #startedAt: number
   #lastChunkAt: number
   #isStopped = false
@@ -49,7 +50,7 @@ class StreamReading implements TransportObserver {
     this.#startedAt = world.monotonic()
     this.#lastChunkAt = this.#startedAt
     this.#cancelTimer = world.after(idle_timeout_ms, () => this.#checkIdle())
-    signal.addEventListener('abort', this, { once: true })
+    signal.addEventListener('abort', this.#onAbort, { once: true })
   }
 
   /** Resolves with the end of the stream. */
@@ -65,12 +66,7 @@ class StreamReading implements TransportObserver {
 
   close(): void {
     this.#cancelTimer()
-    this.#options.signal.removeEventListener('abort', this)
-  }
-
-  /** Called on abort. */
-  handleEvent(): void {
-    this.#stop(this.#options.signal.reason)
+    this.#options.signal.removeEventListener('abort', this.#onAbort)
   }
 
   willReportSend(): void {
