@@ -2,12 +2,15 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { answerJson, asker, consultCall } from '../../../test/support/consult-replies.ts'
 import { consultResult, createConsultTroupe } from '../../../test/support/consultation.ts'
 import { parseValue } from '../../schema/schema.ts'
+import { createStatements, updateStatement } from '../../store/sqlite/pattern-table-sql.ts'
 import { openSqlite } from '../../store/sqlite.ts'
 import type { Store } from '../../store/store.ts'
+import { changesFrom } from '../../store/tables/row-changes.ts'
 import type { RunWriter } from '../../testing/store/store-harness.ts'
 import { createLeasedRun } from '../../testing/store/store-harness.ts'
 import type { ConsultEventOf } from './events.ts'
@@ -216,9 +219,27 @@ test('CS155 indexes serve the queries by project, status, pair and consultation,
   )
   uses("SELECT * FROM collaboration_exchanges WHERE collaboration_id = 'a'", 'idx_exchanges_collaboration')
   uses("SELECT * FROM collaboration_loops WHERE collaboration_id = 'a'", 'idx_loops_collaboration')
-  const ended = "UPDATE agent_collaborations SET status = 'failed' WHERE project_id = 'a' AND inherited = 0"
-  uses(`${ended} AND active_run IN ('r')`, 'idx_collaborations_active')
   uses("SELECT * FROM collaboration_exchanges WHERE open IN (1) AND to_agent IN ('a')", 'idx_exchanges_open')
+})
+
+test('CS155 ST66 no event of a consultation, and no end of a run, reads all rows of the project', () => {
+  const database = new DatabaseSync(':memory:')
+  for (const statement of createStatements(consultTables)) database.exec(statement)
+  const plan = (type: string, data: object) => {
+    const event = { run_id: 'r', seq: 9, at: 1, type, data: { key: 'k', collaboration_id: 'c', ...data } }
+    const result = changesFrom(consultTables, event as never, 'default')
+    const updates = 'changes' in result ? result.changes.filter((change) => change.kind === 'update') : []
+    return updates.map((update) => {
+      const { sql: statement } = updateStatement(update, { run_id: 'r', project: 'default' } as never)
+      return database.prepare(`EXPLAIN QUERY PLAN ${statement}`).all()[0]?.detail
+    })
+  }
+  const byId = 'SEARCH changed USING INDEX sqlite_autoindex_agent_collaborations_1 (id=?)'
+  const open = 'SEARCH changed USING INDEX idx_exchanges_open (open=?)'
+  expect(plan('consult:timeout', {})).toEqual([byId, open])
+  const active = 'SEARCH changed USING INDEX idx_collaborations_active (active_run=?)'
+  expect(plan('run:end', { status: 'completed', error: null })).toEqual([active, open])
+  database.close()
 })
 
 describe('a consultation of real agents', () => {

@@ -57,7 +57,7 @@ const collaborations = {
     { name: 'idx_collaborations_project', columns: ['project_id'] },
     { name: 'idx_collaborations_status', columns: ['status'] },
     { name: 'idx_collaborations_agents', columns: ['requesting_agent', 'specialist_agent'] },
-    { name: 'idx_collaborations_active', columns: ['active_run', 'project_id'] },
+    { name: 'idx_collaborations_active', columns: ['active_run'] },
   ],
 } as const
 
