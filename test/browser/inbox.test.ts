@@ -112,11 +112,12 @@ test('WB37 a change that is not shown whole locks the answers, by button and by 
     expect(await allow.isDisabled()).toBe(true)
     clicks += 1
     await more.first().click()
-    await expect.poll(() => page.locator('.rest-notice button:disabled').count()).toBe(0)
+    await expect.poll(() => page.locator('.rest-notice button:disabled').count(), { timeout: 30_000 }).toBe(0)
   }
   // The lines that were not drawn and those that were not sent, in the diff and in the input.
   expect(clicks).toBe(4)
   expect(await page.locator('.diff-add').count()).toBe(4_000)
+  expect(await page.evaluate('document.documentElement.scrollHeight - innerHeight')).toBe(0)
   await page.locator('.decision-bar:not([data-locked])').waitFor()
   expect(await runStatus(question)).toBe('waiting')
   await page.keyboard.press('a')
