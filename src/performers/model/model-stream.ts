@@ -28,7 +28,7 @@ export async function readModelStream(model: Model, request: ModelRequest, optio
   const reading = new StreamReading(options)
   try {
     reading.start(model, request)
-    await reading.done
+    await reading.end
   } finally {
     reading.close()
   }
@@ -37,7 +37,7 @@ export async function readModelStream(model: Model, request: ModelRequest, optio
 class StreamReading implements TransportObserver {
   readonly #options: StreamOptions
   readonly #controller = new AbortController()
-  readonly #done = Promise.withResolvers<void>()
+  readonly #end = Promise.withResolvers<void>()
   readonly #onAbort = () => this.#stop(this.#options.signal.reason)
   readonly #startedAt: number
   #lastChunkAt: number
@@ -54,14 +54,14 @@ class StreamReading implements TransportObserver {
   }
 
   /** Resolves with the end of the stream. */
-  get done(): Promise<void> {
-    return this.#done.promise
+  get end(): Promise<void> {
+    return this.#end.promise
   }
 
   start(model: Model, request: ModelRequest): void {
     const reading = this.#readChunks(model, request)
     this.#options.tracker.assumeSent()
-    reading.then(this.#done.resolve, this.#done.reject)
+    reading.then(this.#end.resolve, this.#end.reject)
   }
 
   close(): void {
@@ -85,7 +85,7 @@ class StreamReading implements TransportObserver {
     if (this.#isStopped || onPartialChunk(chars) !== 'stop') return
     this.#isStopped = true
     this.#controller.abort()
-    this.#done.resolve()
+    this.#end.resolve()
   }
 
   async #readChunks(model: Model, request: ModelRequest): Promise<void> {
@@ -101,7 +101,7 @@ class StreamReading implements TransportObserver {
   #stop(reason: unknown): void {
     this.#isStopped = true
     this.#controller.abort(reason)
-    this.#done.reject(reason)
+    this.#end.reject(reason)
   }
 
   #checkIdle(): void {
