@@ -76,6 +76,32 @@ test('WB32 a run that is deleted while it is watched stays as it was, with a not
   expect(await page.locator('.agent-card').count()).toBe(1)
 })
 
+test('WR37 while the pages of the pattern load, none is said to be missing; the page of costs has the accounts', async () => {
+  requireProgram('chromium')
+  const run_id = await suite.startTask('Summarise it, with a page that does not exist')
+  await ended(run_id)
+  await using opened = await suite.open('/runs')
+  const { page } = opened
+  // Signed in: a page that is left before that has no session.
+  await page.locator('.run-row').first().waitFor()
+  const answered = Promise.withResolvers<void>()
+  await page.route('**/panels*', async (route) => {
+    await answered.promise
+    await route.continue()
+  })
+  const missing = page.getByText('This run has no such page.')
+  try {
+    await page.goto(`${suite.serve.address}/runs/${run_id}/nothing`)
+    await page.locator('.run-work .loading-row').first().waitFor()
+    expect(await missing.count()).toBe(0)
+  } finally {
+    answered.resolve()
+  }
+  await missing.waitFor()
+  await page.locator('.run-tabs').getByRole('link', { name: 'Cost' }).click()
+  await page.getByRole('heading', { name: 'Accounts' }).waitFor()
+})
+
 test('WB33 long titles, tags and names are cut or wrapped: no page is wider than the window', async () => {
   requireProgram('chromium')
   const word = 'Donaudampfschifffahrtsgesellschaftskapitänspatent'.repeat(6)

@@ -90,15 +90,15 @@ describe('blocks', () => {
     const text = render({ kind: 'positions', positions })
       .replace(/<[^>]*>/g, ' ')
       .replace(/\s+/g, ' ')
-    expect(text).toContain('90 % sure; such votes were right in 60 %; first answer: code, 40 % sure')
-    expect(text).toContain('ux, then: link')
+    expect(text).toContain('90 % sure; votes this sure were right 60 % of the time; first answer: code, 40 % sure')
+    expect(text).toContain('ux, later: link')
     expect(text).toContain('no stated confidence')
     const left = [{ label: 'link', by: [{ agent: 'ux', stated: 0.9, before: { position: 'code', stated: 0.4 } }] }]
     const abandoned = render({ kind: 'positions', positions: left })
       .replace(/<[^>]*>/g, ' ')
       .replace(/\s+/g, ' ')
     expect(abandoned).toContain('code no votes left')
-    expect(abandoned).toContain('ux, then: link')
+    expect(abandoned).toContain('ux, later: link')
     const points = [{ stated: 0.85, right: 0.6, cases: 40, low: 0.45, high: 0.74 }]
     expect(render({ kind: 'calibration', points })).toContain(
       '<li>stated 85 %: right in 60 % of 40 votes (95 % interval 45 % to 74 %)</li>',

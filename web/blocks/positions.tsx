@@ -120,7 +120,7 @@ function Position({ position, axis, moved }: PositionProps): ReactNode {
         {keyed(moved, ({ agent }) => agent).map(({ key, item: { agent, stated, to } }) => (
           <li key={key} className="standpoint">
             <Mark agent={agent} at={axis.place(stated ?? axis.lowest)} className="mark-before">
-              {inertText(agent)}, then: {inertLine(to, 60)}
+              {inertText(agent)}, later: {inertLine(to, 60)}
             </Mark>
           </li>
         ))}
@@ -145,7 +145,7 @@ function Standpoint({
   const [right, first] = others.map((value) => (value === undefined ? undefined : axis.place(value)))
   const spoken = [
     stated === null ? 'no stated confidence' : `${formatShare(stated)} sure`,
-    ...(calibrated === undefined ? [] : [`such votes were right in ${formatShare(calibrated)}`]),
+    ...(calibrated === undefined ? [] : [`votes this sure were right ${formatShare(calibrated)} of the time`]),
     ...(before ? [`first answer: ${inertLine(before.position ?? 'none', 60)}, ${shareText(before.stated)}`] : []),
   ]
   return (

@@ -51,15 +51,12 @@ export function laneBandsFrom(store: TimelineStore): LaneBands {
       push(from, { kind: 'asks', id, from: started_at, to: ended_at ?? Infinity, text: label })
   }
   const children = Map.groupBy(sessions, ({ parent }) => parent)
-  const messages = Map.groupBy(
-    store.rows('links').filter(({ kind }) => kind === 'message'),
-    ({ to }) => to,
-  )
+  const toFirst = store.rows('links').filter(({ kind, to }) => kind === 'message' && to === firstLane)
   for (const columns of store.lanes()) {
     const { id } = columns.lane
     const taken = byLane.get(id) ?? []
     for (const band of waitBands(columns, children, taken)) push(id, band)
-    for (const band of waitsBetween(columns, messages.get(id) ?? [], taken)) push(id, band)
+    if (id === firstLane) for (const band of waitsBetween(columns, toFirst, taken)) push(id, band)
   }
   for (const bands of byLane.values()) bands.sort((a, b) => a.from - b.from)
   const roots = sessions.filter(({ parent }) => parent === null)
@@ -97,7 +94,7 @@ function waitBands(columns: LaneColumns, children: Children, taken: readonly Ban
   })
 }
 
-/** Times between two sessions of a lane in which it gets messages from others: it waits for them. */
+/** Times between two sessions of the agent that leads the run in which it gets messages from others: it waits for them. */
 function waitsBetween(columns: LaneColumns, messages: readonly TimelineLink[], taken: readonly Band[]): Band[] {
   const [first] = columns.sessions.rows
   const last = columns.sessions.rows.at(-1)

@@ -94,7 +94,7 @@ function DetailBody({ scope, detail }: { scope: RunScope; detail: Detail }): Rea
   return (
     <>
       <div className="detail-head">
-        <h2 className="detail-title">{inertText(detail.title, 300)}</h2>
+        {detail.title !== '' && <h2 className="detail-title">{inertText(detail.title, 300)}</h2>}
         {(detail.from !== null || detail.to !== null) && (
           <div className="detail-parties">
             <DetailParty scope={scope} name={detail.from} />

@@ -75,7 +75,7 @@ function OpenRun({ scope, state, panelsVersion }: { scope: RunScope; state: RunS
     <AgentIndexContext value={agentIndex}>
       <MonogramContext value={monograms}>
         <div className={`run-page${place.at ? ' with-detail' : ''}`}>
-          <RunHeader scope={scope} panels={panels} now={now} />
+          <RunHeader scope={scope} panels={panels ?? []} now={now} />
           <RunNotice scope={scope} state={state} />
           <div className="run-body">
             <div className="run-work">
@@ -89,13 +89,15 @@ function OpenRun({ scope, state, panelsVersion }: { scope: RunScope; state: RunS
   )
 }
 
-function CurrentTab({ scope, panels, now }: { scope: RunScope; panels: readonly Panel[]; now: number }): ReactNode {
+function CurrentTab(props: { scope: RunScope; panels: readonly Panel[] | null; now: number }): ReactNode {
+  const { scope, panels, now } = props
   const { tab } = scope.place
   if (tab === 'timeline' || tab === 'table') return <TimelineTab scope={scope} />
   if (tab === 'messages') return <MessageList scope={scope} filterOpen />
-  if (tab === 'cost') return <CostTab scope={scope} now={now} accounts={panels.find(({ id }) => id === 'cost')} />
+  if (tab === 'cost') return <CostTab scope={scope} now={now} accounts={panels?.find(({ id }) => id === 'cost')} />
   if (tab === 'events') return <EventsTab scope={scope} />
   if (tab === 'artifacts') return <ArtifactsTab scope={scope} />
+  if (panels === null) return <LoadingRows rows={8} />
   const panel = panels.find(({ id }) => id === tab)
   if (panel) return <PanelTab panel={panel} />
   return (
@@ -105,13 +107,14 @@ function CurrentTab({ scope, panels, now }: { scope: RunScope; panels: readonly 
   )
 }
 
-/** Pages that this file draws itself. */
-const OWN_TABS = new Set(['timeline', 'table', 'messages', 'cost', 'events', 'artifacts'])
+/** Pages that no pattern can replace; that of costs draws the panel `cost` itself. */
+const OWN_TABS = new Set(['timeline', 'table', 'messages', 'events', 'artifacts'])
 
-/** The pages of the pattern, at the event that is shown. */
-function usePanels({ source, runId, place }: RunScope, version: number): readonly Panel[] {
+/** The pages of the pattern, at the event that is shown; `null` until they are loaded. */
+function usePanels({ source, runId, place }: RunScope, version: number): readonly Panel[] | null {
   const loaded = useLoadedInTurn(() => source.panels(runId, place.seq ?? undefined), [runId, place.seq, version])
-  if (loaded.kind !== 'ready') return []
+  if (loaded.kind === 'loading') return null
+  if (loaded.kind === 'error') return []
   return loaded.value.panels.filter(({ id }) => !OWN_TABS.has(id))
 }
 
