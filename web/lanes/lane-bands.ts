@@ -100,11 +100,10 @@ function waitsBetween(columns: LaneColumns, messages: readonly TimelineLink[], t
   const last = columns.sessions.rows.at(-1)
   if (!first || !last || messages.length === 0) return []
   const whole = { ...first, id: '', ended_at: last.started_at }
-  const sessions = columns.sessions.rows.map(({ started_at, ended_at }): [number, number] => [
-    started_at,
-    ended_at ?? Infinity,
-  ])
-  return freeTimes(whole, columns, taken, sessions).flatMap(([from, to]): Band[] => {
+  const sessions = columns.sessions.rows.map(({ started_at, ended_at }) => {
+    return { kind: 'wait' as const, from: started_at, to: ended_at ?? Infinity }
+  })
+  return freeTimes(whole, columns, [...taken, ...sessions]).flatMap(([from, to]): Band[] => {
     const gets = messages.some(({ started_at }) => started_at >= from && started_at <= to)
     return gets && to - from >= SHORTEST_WAIT
       ? [{ kind: 'wait', id: `${columns.lane.id} ${from}`, from, to, text: 'waits for other agents' }]
@@ -121,11 +120,9 @@ function shortName(session: TimelineSession | undefined): string {
 function freeTimes(
   session: TimelineSession,
   { turns }: LaneColumns,
-  taken: readonly Band[],
-  sessions: readonly [number, number][] = [],
+  taken: readonly Pick<Band, 'kind' | 'from' | 'to'>[],
 ): [number, number][] {
-  const bands = taken.filter(({ kind }) => kind !== 'asks').map(({ from, to }): [number, number] => [from, to])
-  const busy = [...bands, ...sessions]
+  const busy = taken.filter(({ kind }) => kind !== 'asks').map(({ from, to }): [number, number] => [from, to])
   turns.rows.forEach((turn, index) => {
     if (turn.session === session.id) busy.push([turns.start[index] ?? 0, turns.workEnd[index] ?? Infinity])
   })

@@ -8,6 +8,7 @@ import {
   voteSample,
 } from '../../test/support/more-sample-timelines.ts'
 import { BUILD_SAMPLE_NOW, buildSample } from '../../test/support/sample-timelines.ts'
+import { timelineOf } from '../../test/support/timeline-builder.ts'
 import { createTimelineStore } from '../data/timeline-store.ts'
 import { callMarks } from './call-marks.ts'
 import { gapsFor, idlenessOf, idleUntil } from './idle-gaps.ts'
@@ -178,6 +179,19 @@ test('WL11 a bar ends with the work of its agent; waiting for a person, a task o
   const row = frame.rows.byLane.get('developer-2')
   const last = row ? turnBars(frame, row).at(-1) : undefined
   expect(last?.to).toBe(BUILD_SAMPLE_NOW - 130_000)
+})
+
+test('WL11 the agent that leads waits between its sessions while it gets messages', () => {
+  const start = Date.UTC(2026, 10, 16, 9, 0, 0)
+  const session = (id: string, agent: string, from: number, to: number) => ({ id, agent, from, to, title: id })
+  const timeline = timelineOf({
+    ...{ title: 'Build', pattern: 'sample', start, end: 100, turns: [] },
+    agents: ['lead', 'coder'].map((name) => ({ name, model: 'm' })),
+    sessions: [session('plan', 'lead', 0, 10), session('work', 'coder', 20, 60), session('report', 'lead', 80, 100)],
+    links: [{ kind: 'message', from: 'work', to: 'plan', fromAgent: 'coder', toAgent: 'lead', at: 60, label: '' }],
+  })
+  const bands = laneBandsFrom(storeOf(timeline)).byLane.get('lead')
+  expect(bands).toMatchObject([{ kind: 'wait', from: start + 10_000, to: start + 80_000 }])
 })
 
 test('WL12 a parallel group has one trunk and a pill; each ended child has a line straight up to its parent', () => {
