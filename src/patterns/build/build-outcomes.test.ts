@@ -242,7 +242,7 @@ test('BD13 after max_iterations: human_review asks, force_approve completes and 
   const waiting = await build.run({})
   expect(waiting.status).toBe('waiting')
   const [gate] = await build.troupe.gates().all()
-  expect(gate?.question).toContain('has not approved the work after 1 rounds')
+  expect(gate?.question).toContain('has not approved the work after 1 round.')
   const accepted = await (await build.troupe.answer(gate?.gate_id ?? '', 'approve')).result
   expect(accepted).toMatchObject({ status: 'completed', output: { status: 'completed', approved_by: 'person' } })
   const forced = await build.run({ escalation_on_max: 'force_approve' })
