@@ -42,7 +42,10 @@ export interface Projection<Event = EventOf<PatternEventType>> {
   /** Increase it when `tables` or `rows` change: the tables are then computed again from the journals. */
   version: number
   tables: readonly TableDefinition[]
-  /** The event types that `rows` is called with: those declared in `events` of the pattern, and `run:end`. Other events cost nothing. */
+  /**
+   * The event types that `rows` is called with: those declared in `events` of the pattern, and `run:end` of runs that have one of them. Other events
+   * cost nothing.
+   */
   events: readonly string[]
   /** Pure: the same event always gives the same changes. */
   rows(event: Event, run: ProjectedRun): readonly RowChange[]

@@ -1,12 +1,12 @@
 import { TroupeError, unknownNameError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
-import type { ColumnValue, Row, TableDefinition } from '../kernel/table.ts'
+import type { ColumnValue, Projection, Row, TableDefinition } from '../kernel/table.ts'
 import type { MemoryRun } from './memory-run.ts'
 import type { RowPosition, TablePage, TableRow, TableScope } from './store.ts'
 import type { CheckedCondition } from './tables/checked-query.ts'
 import { checkQuery } from './tables/checked-query.ts'
 import type { PatternProjection } from './tables/declaration.ts'
-import { checkProjections, declarationJson, declaredColumns, STORE_COLUMNS } from './tables/declaration.ts'
+import { checkProjections, declarationJson, ownEvents, storedColumns } from './tables/declaration.ts'
 import type { EncodedChange } from './tables/row-changes.ts'
 import { changesFrom } from './tables/row-changes.ts'
 
@@ -103,7 +103,7 @@ export class MemoryTables {
 
   #project(event: Event, { identity, events }: MemoryRun, interested: readonly PatternProjection[]): void {
     for (const { pattern, projection } of interested) {
-      if (!projection.events.includes(event.type)) continue
+      if (!projection.events.includes(event.type) || !isConcerned(projection, event, events)) continue
       const result = changesFrom(projection, event, identity.project)
       if ('problem' in result) {
         if (!this.#problems.has(pattern)) this.#problems.set(pattern, result.problem)
@@ -146,6 +146,13 @@ export class MemoryTables {
   }
 }
 
+/** False for the end of a run without an event of the pattern. */
+function isConcerned(projection: Projection, { type }: Event, events: readonly Event[]): boolean {
+  if (type !== 'run:end') return true
+  const own = ownEvents(projection)
+  return events.some((event) => own.includes(event.type))
+}
+
 /** The primary key that the conditions ask for, if there is one. */
 function keyIn(conditions: readonly CheckedCondition[], { primaryKey }: TableDefinition): ColumnValue {
   const [condition] = conditions
@@ -175,7 +182,7 @@ function compareValues(a: string | number, b: string | number): number {
 
 function toRow(table: TableDefinition, { values }: MemoryRow): Row {
   return Object.fromEntries(
-    [...declaredColumns(table), ...STORE_COLUMNS].map(({ name, type }) => {
+    storedColumns(table).map(({ name, type }) => {
       const value = values.get(name) ?? null
       return [name, type === 'json' && value !== null ? JSON.parse(String(value)) : value]
     }),

@@ -108,6 +108,7 @@ class SqliteStore implements port.Store {
     this.#keeper = new TableKeeper(connection, tables)
     connection.onForeignCommit = () => {
       tables.events.forgetRows()
+      tables.patterns.forgetRuns()
       tables.patterns.readCatalogue()
     }
   }
@@ -135,8 +136,9 @@ class SqliteStore implements port.Store {
     const first = validateRunStart(start)
     const unhashed = encodeEvent(first)
     const encoded = hasPendingHash(unhashed) ? await hashBlobs(unhashed) : unhashed
-    const run = await this.#writes.writeBatched(({ runs, events, words }) => {
+    const run = await this.#writes.writeBatched(({ runs, events, words, patterns }) => {
       const inserted = runs.insert(first, claimant)
+      patterns.noteCreated(first.run_id)
       words.add(inserted, wordsOfEvent(first))
       const { hash } = events.insert(inserted, [first], [encoded])
       return { ...inserted, hash }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createLeasedRun, expectRejection } from '../../testing/store/store-harness.ts'
+import { createLeasedRun, expectRejection, runEndData, takeOverRun } from '../../testing/store/store-harness.ts'
 import { openSqlite } from '../sqlite.ts'
 import type { PatternProjection } from '../tables/declaration.ts'
 import { STORE_TABLE_NAMES } from '../tables/declaration.ts'
@@ -192,4 +192,25 @@ test('ST75 after a process is killed, the rows are those of the events in the fi
     expect(rows).toEqual(readFromOtherProcess(keys))
     expect((rows as unknown[]).length).toBeGreaterThan(0)
   }
+})
+
+test('ST86 the end of a run is projected that got an event of the pattern from another process', async () => {
+  const { projection } = votes
+  const weighUp = { table: 'review_votes', where: { weight: 0.5 }, update: { weight: 1 } }
+  const counted: PatternProjection = {
+    ...votes,
+    projection: {
+      ...projection,
+      events: ['custom:vote', 'run:end'],
+      rows: (event, run) => (event.type === ('run:end' as string) ? [weighUp] : projection.rows(event, run)),
+    },
+  }
+  const [store, other] = [await openSqlite(path), await openSqlite(path)]
+  for (const each of [store, other]) await each.keepTables([counted])
+  await createLeasedRun(store, 'r1')
+  await (await takeOverRun(other, 'r1', 'other')).append('custom:vote', { key: 'a', agent: 'ada' })
+  await (await takeOverRun(store, 'r1', 'me')).append('run:end', runEndData())
+  expect(readFromOtherProcess('SELECT agent, weight FROM review_votes')).toEqual([{ agent: 'ada', weight: 1 }])
+  await store.close()
+  await other.close()
 })

@@ -4,8 +4,8 @@ import { isEvent } from '../../kernel/event.ts'
 import type { Row, TableDefinition } from '../../kernel/table.ts'
 import type { RowPosition, TablePage, TableRow, TableScope } from '../store.ts'
 import { checkQuery } from '../tables/checked-query.ts'
-import type { PatternProjection } from '../tables/declaration.ts'
-import { declarationJson, storedColumns } from '../tables/declaration.ts'
+import type { Declaration, PatternProjection } from '../tables/declaration.ts'
+import { declarationJson, ownEvents, storedColumns } from '../tables/declaration.ts'
 import type { EncodedChange } from '../tables/row-changes.ts'
 import { changesFrom } from '../tables/row-changes.ts'
 import type { EventTable, RunKey } from './event-table.ts'
@@ -43,13 +43,19 @@ export class PatternTables {
   #declarations = ''
   /** The projections to apply, and the patterns to mark as stale, by event type. */
   readonly #appliedTo = new Map<string, PatternProjection[]>()
-  readonly #staleFor = new Map<string, string[]>()
+  readonly #staleFor = new Map<string, CatalogueEntry[]>()
   readonly #statements = new Map<string, StatementSync>()
   readonly #inheritedCounts = new Map<string, number>()
+  /** Runs that were created here and have no event of a pattern with tables. */
+  readonly #plainRuns = new Set<string>()
+  readonly #hasEvents
 
   constructor(db: Database, events: EventTable) {
     this.#db = db
     this.#events = events
+    this.#hasEvents = db.prepare(
+      'SELECT 1 FROM events WHERE run = ? AND type IN (SELECT value FROM json_each(?)) LIMIT 1',
+    )
     this.catalogue = new ProjectionCatalogue(db)
   }
 
@@ -83,7 +89,7 @@ export class PatternTables {
       const isApplied = known && declarationJson(known.projection) === entry.json
       for (const type of entry.declaration.events) {
         if (isApplied) this.#appliedTo.set(type, [...(this.#appliedTo.get(type) ?? []), known])
-        else this.#staleFor.set(type, [...(this.#staleFor.get(type) ?? []), entry.pattern])
+        else this.#staleFor.set(type, [...(this.#staleFor.get(type) ?? []), entry])
       }
     }
   }
@@ -93,13 +99,24 @@ export class PatternTables {
     if (this.#entries.length === 0) return
     for (const event of events) {
       const applied = this.#appliedTo.get(event.type)
-      if (applied) for (const each of applied) this.project(each, run, event)
       const stale = this.#staleFor.get(event.type)
-      if (stale) for (const pattern of stale) this.catalogue.markStale(pattern)
+      if (!applied && !stale) continue
+      for (const each of applied ?? []) this.project(each, run, event)
+      for (const { pattern, declaration } of stale ?? [])
+        if (this.#concerns(declaration, run, event)) this.catalogue.markStale(pattern)
+      this.#plainRuns.delete(run.run_id)
     }
   }
 
+  /** False for the end of a run without an event of the pattern. */
+  #concerns(declaration: Declaration, run: RunKey, { type }: Event): boolean {
+    if (type !== 'run:end') return true
+    if (this.#plainRuns.has(run.run_id)) return false
+    return this.#hasEvents.get(run.id, JSON.stringify(ownEvents(declaration))) !== undefined
+  }
+
   project({ pattern, projection }: PatternProjection, run: RunKey, event: Event): void {
+    if (!this.#concerns(projection, run, event)) return
     const result = changesFrom(projection, event, run.project)
     if ('problem' in result) {
       this.catalogue.setProblem(pattern, result.problem)
@@ -108,6 +125,17 @@ export class PatternTables {
     if (result.changes.length === 0) return
     const inherited = Number(event.seq <= this.#inheritedCount(run))
     for (const change of result.changes) this.#change(change, run, inherited)
+  }
+
+  /** Takes note of a run that is created: its end need not be looked up if no pattern with tables has an event in it. */
+  noteCreated(run_id: string): void {
+    if (this.#plainRuns.size >= MAX_CACHED_RUNS) this.#plainRuns.clear()
+    this.#plainRuns.add(run_id)
+  }
+
+  /** Another process may have appended to the runs that were created here. */
+  forgetRuns(): void {
+    this.#plainRuns.clear()
   }
 
   /** Drops the tables of a declaration and creates those of another, both inside a transaction. */

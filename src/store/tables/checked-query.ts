@@ -1,7 +1,7 @@
 import { TroupeError, unknownNameError } from '../../errors.ts'
 import type { ColumnCondition, ColumnValue, Row, TableDefinition, TableQuery } from '../../kernel/table.ts'
 import type { TableColumn } from './declaration.ts'
-import { storedColumns } from './declaration.ts'
+import { columnsOf } from './declaration.ts'
 import { storableText } from './storable-text.ts'
 
 const DEFAULT_LIMIT = 100
@@ -27,7 +27,7 @@ export interface CheckedQuery {
 /** Throws `invalid_input` for unknown columns, values of another type, and more than can be read at once. */
 export function checkQuery(table: TableDefinition, query: TableQuery): CheckedQuery {
   const { where = {}, orderBy, limit = DEFAULT_LIMIT } = query
-  const columns = new Map(storedColumns(table).map((column) => [column.name, column]))
+  const columns = columnsOf(table)
   // One more than a page holds shows whether there is a next page.
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_LIMIT + 1)
     throw queryError(`\`limit\` is ${String(limit)}, not a whole number from 1 to ${MAX_LIMIT}`)

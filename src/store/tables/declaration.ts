@@ -57,8 +57,25 @@ export function declaredColumns({ columns }: TableDefinition): TableColumn[] {
 }
 
 /** The columns of a table as the database has them. */
-export function storedColumns(table: TableDefinition): TableColumn[] {
-  return [...declaredColumns(table), ...STORE_COLUMNS]
+export function storedColumns(table: TableDefinition): readonly TableColumn[] {
+  return [...columnsOf(table).values()]
+}
+
+/** By the columns of the definition, which do not change: projections use them with every event. */
+const knownColumns = new WeakMap<object, ReadonlyMap<string, TableColumn>>()
+
+/** The columns of a table as the database has them, by name; the declared ones first. */
+export function columnsOf(table: TableDefinition): ReadonlyMap<string, TableColumn> {
+  const known = knownColumns.get(table.columns)
+  if (known) return known
+  const columns = new Map([...declaredColumns(table), ...STORE_COLUMNS].map((column) => [column.name, column]))
+  knownColumns.set(table.columns, columns)
+  return columns
+}
+
+/** The events of the pattern itself: the end of a run without one of them concerns no row. */
+export function ownEvents({ events }: Declaration): string[] {
+  return events.filter((type) => type !== 'run:end')
 }
 
 /** The data of a declaration in a fixed form, for comparing and storing it. */

@@ -4,7 +4,7 @@ import type { ColumnValue, Projection, Row, TableDefinition } from '../../kernel
 import type { CheckedCondition } from './checked-query.ts'
 import { checkQuery } from './checked-query.ts'
 import type { TableColumn } from './declaration.ts'
-import { declaredColumns } from './declaration.ts'
+import { columnsOf, declaredColumns, STORE_COLUMNS } from './declaration.ts'
 import { storableText } from './storable-text.ts'
 
 /** A checked change with values as databases store them. */
@@ -51,42 +51,48 @@ export function changesFrom(
 function encodeChange(projection: Projection, change: ReturnType<Projection['rows']>[number]): EncodedChange {
   const table = projection.tables.find(({ name }) => name === change.table)
   if (!table) throw rowError(`no table '${change.table}' is declared`)
-  const columns = declaredColumns(table)
   if ('insert' in change) {
-    checkKeys(table, columns, change.insert)
+    for (const name of Object.keys(change.insert)) requireDeclared(table, name)
     const values = new Map(
-      columns.map((column) => [column.name, encodeValue(table, column, change.insert[column.name])]),
+      declaredColumns(table).map((column) => [column.name, encodeValue(table, column, change.insert[column.name])]),
     )
     return { kind: 'insert', table, id: String(values.get(table.primaryKey)), values }
   }
-  const { update = {}, add = {} }: { update?: Row; add?: Readonly<Record<string, number>> } = change
-  checkKeys(table, columns, { ...update, ...add })
   if ('id' in change && typeof change.id !== 'string')
     throw rowError(`\`id\` of an update of '${table.name}' is not a string`)
-  const changed = columns.filter(({ name }) => update[name] !== undefined)
-  if (changed.some(({ name }) => name === table.primaryKey))
-    throw rowError(`an update of '${table.name}' changes its primary key`)
-  const values = new Map(changed.map((column) => [column.name, encodeValue(table, column, update[column.name])]))
+  const { update = {}, add = {} }: { update?: Row; add?: Readonly<Record<string, number>> } = change
+  const values = encodeUpdate(table, update)
+  if (values.has(table.primaryKey)) throw rowError(`an update of '${table.name}' changes its primary key`)
   const { where, scope = 'run' } =
     'where' in change ? change : { where: { [table.primaryKey]: change.id }, scope: 'project' as const }
   const { conditions } = checkQuery(table, { table: table.name, where, limit: 1 })
-  return { kind: 'update', table, conditions, scope, values, added: encodeSums(table, columns, add) }
+  return { kind: 'update', table, conditions, scope, values, added: encodeSums(table, add) }
 }
 
-function encodeSums(
-  table: TableDefinition,
-  columns: readonly TableColumn[],
-  add: Readonly<Record<string, number>>,
-): Map<string, number> {
-  const summed = columns.filter(({ name }) => add[name] !== undefined)
-  const unsuitable = summed.find(({ type, nullable }) => nullable || (type !== 'integer' && type !== 'real'))
-  if (unsuitable) throw rowError(`\`add\` to '${unsuitable.name}' of '${table.name}', which is no number without null`)
-  return new Map(summed.map((column) => [column.name, Number(encodeValue(table, column, add[column.name]))]))
+function encodeUpdate(table: TableDefinition, update: Row): Map<string, ColumnValue> {
+  const values = new Map<string, ColumnValue>()
+  for (const [name, value] of Object.entries(update)) {
+    const column = requireDeclared(table, name)
+    if (value !== undefined) values.set(name, encodeValue(table, column, value))
+  }
+  return values
 }
 
-function checkKeys({ name }: TableDefinition, columns: readonly TableColumn[], row: Row): void {
-  const unknown = Object.keys(row).find((key) => !columns.some((column) => column.name === key))
-  if (unknown !== undefined) throw rowError(`the table '${name}' has no column '${unknown}'`)
+function encodeSums(table: TableDefinition, add: Readonly<Record<string, number>>): Map<string, number> {
+  const sums = new Map<string, number>()
+  for (const [name, value] of Object.entries(add)) {
+    const column = requireDeclared(table, name)
+    if (column.nullable || (column.type !== 'integer' && column.type !== 'real'))
+      throw rowError(`\`add\` to '${name}' of '${table.name}', which is no number without null`)
+    if (value !== undefined) sums.set(name, Number(encodeValue(table, column, value)))
+  }
+  return sums
+}
+
+function requireDeclared(table: TableDefinition, name: string): TableColumn {
+  const column = columnsOf(table).get(name)
+  if (!column || STORE_COLUMNS.includes(column)) throw rowError(`the table '${table.name}' has no column '${name}'`)
+  return column
 }
 
 function encodeValue(table: TableDefinition, { name, type, nullable }: TableColumn, value: unknown): ColumnValue {
