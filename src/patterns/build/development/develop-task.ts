@@ -109,15 +109,16 @@ async function attemptTask(scope: BuildScope, attempt: Attempt) {
   const instance = `${task.task_id}-${iteration}`
   const [architect, developer] = [identify(scope, config.architect), identify(scope, agent, instance)]
   const input = checkContract(developerInput, toDeveloperInput(task, attempt, build.style_guide))
-  conversation.send({ from: architect, to: developer, type: 'task_assignment', content: input, task_id: task.task_id })
   const session_key = context.journalKey(`${key}/session`)
   const facts = { iteration, attempt: attempt.attempt, agent }
+  // Before the assignment, which is shown on the way to this session.
   context.emit(`${key}/start`, 'build:task_start', {
     ...facts,
     task_id: task.task_id,
     session_key,
     branch: worktree.branch,
   })
+  conversation.send({ from: architect, to: developer, type: 'task_assignment', content: input, task_id: task.task_id })
   conversation.send({
     from: developer,
     to: architect,

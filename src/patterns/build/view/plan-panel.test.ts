@@ -101,4 +101,10 @@ test('BD36 BD37 a build has its plan, review rounds with findings, checks, merge
   const lanes = new Map(timeline.lanes.map(({ id, agent }) => [id, agent]))
   const assignments = timeline.messages.filter(({ type }) => type === 'task_completion')
   expect(assignments.map(({ from }) => lanes.get(from ?? ''))).toEqual(assignments.map(() => 'developer'))
+  const starts = events.filter(({ type }) => type === ('build:task_start' as string)).map(({ seq }) => seq)
+  const assigned = events.flatMap(({ seq, data }) =>
+    'message_type' in data && data.message_type === 'task_assignment' ? seq : [],
+  )
+  // The assignment is shown on the way to the session that the event before it names.
+  expect(assigned).toEqual(starts.map((seq) => seq + 1))
 })
