@@ -138,8 +138,8 @@ export class MemoryTables {
       !rows.has(keyOf(row.values.get(table.primaryKey) ?? null))
     const own = rows.get(keyOf(keyIn(conditions, table)))
     for (const row of own ? [own] : rows.values()) {
-      const isInReach = row.values.get('run_id') === stored.run_id || isOriginal(row)
-      if (!isInReach || !conditions.every((each) => isMet(each, row))) continue
+      if (!conditions.every((each) => isMet(each, row))) continue
+      if (row.values.get('run_id') !== stored.run_id && !isOriginal(row)) continue
       for (const [name, value] of values) row.values.set(name, value)
       for (const [name, value] of added) row.values.set(name, Number(row.values.get(name)) + value)
     }

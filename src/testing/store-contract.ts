@@ -171,6 +171,10 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
     test('ST72 what a fork inherits changes no row of another run again', withStore(table.inheritsNoChangeOfOtherRuns))
     test('ST86 a change with conditions updates rows of its run only', withStore(table.updatesRowsOfRun))
     test(
+      'ST66 ST86 the end of a run is projected that began before the tables',
+      withStore(table.projectsEndsOfEarlierRuns),
+    )
+    test(
       'ST86 with the scope `project` it updates rows of other runs, but no copies of forks',
       withStore(table.updatesRowsOfProject),
     )

@@ -25,8 +25,9 @@ import type { WalCheckpointer } from './wal-checkpointer.ts'
  */
 
 const MAX_CACHED_RUNS = 10_000
-/** The words of a run that are kept in memory, so that they are not stored again. */
-const MAX_KNOWN_WORDS = 5000
+/** The words of a run that are kept in memory, so that they are not stored again. Longer words would be slices that keep their whole text. */
+const MAX_KNOWN_WORDS = 200
+const MAX_KNOWN_LENGTH = 12
 const OK: AppendOutcome = Object.freeze({ ok: true })
 
 interface AppendedRun extends RunState {
@@ -143,7 +144,7 @@ export class Appender {
   #addWords(run: RunState, known: Set<string>, events: readonly Event[]): void {
     const words = events.flatMap(wordsOfEvent).filter((word) => !known.has(word))
     this.#tables.words.add(run, words)
-    if (known.size < MAX_KNOWN_WORDS) for (const word of words) known.add(word)
+    for (const word of words) if (known.size < MAX_KNOWN_WORDS && word.length <= MAX_KNOWN_LENGTH) known.add(word)
   }
 
   /** Caches the state of a run that has just been leased, so that its first append need not read it. */

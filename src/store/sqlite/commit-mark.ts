@@ -31,7 +31,7 @@ type StoredMark = Partial<{
 
 /** Where the second line begins, so that each can be overwritten alone. */
 const UNSYNCED_OFFSET = 2048
-/** Between two writes of the second line: a lost log lacks every commit since the last checkpoint, so that naming one of them is enough. */
+/** The second line is written at most this often: a write costs as much as a tenth of a small commit. */
 const UNSYNCED_MS = 20
 
 export function markPath(path: string): string {
@@ -45,6 +45,9 @@ export class MarkFile {
   #fd: number | undefined
   #log: string | undefined
   #unsyncedAt = Number.NEGATIVE_INFINITY
+  /** The last commit that was not synced and is not named yet. */
+  #unnamed: CommitMark | undefined
+  #timer: NodeJS.Timeout | undefined
 
   constructor(path: string) {
     this.#file = path
@@ -68,14 +71,19 @@ export class MarkFile {
    * had failed.
    */
   write(mark: CommitMark, isSynced: boolean): void {
-    if (isSynced) {
-      this.#put({ ...mark, log: this.#log }, 0)
-      return
-    }
-    const now = performance.now()
-    if (now - this.#unsyncedAt < UNSYNCED_MS) return
-    this.#unsyncedAt = now
-    this.#put({ ...mark, boot: bootId() }, UNSYNCED_OFFSET)
+    this.#unnamed = isSynced ? undefined : mark
+    if (isSynced) this.#put({ ...mark, log: this.#log }, 0)
+    else if (performance.now() - this.#unsyncedAt >= UNSYNCED_MS) this.#nameUnsynced()
+    else this.#timer ??= setTimeout(() => this.#nameUnsynced(), UNSYNCED_MS).unref()
+  }
+
+  #nameUnsynced(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (!this.#unnamed) return
+    this.#unsyncedAt = performance.now()
+    this.#put({ ...this.#unnamed, boot: bootId() }, UNSYNCED_OFFSET)
+    this.#unnamed = undefined
   }
 
   /** Call it once this process has the log open: it is then the same until the file is closed. Keeps the commit that the mark names. */
@@ -98,6 +106,7 @@ export class MarkFile {
 
   /** Call it before what the mark names is deleted. It is synced: after a power failure an older mark would name what is gone. */
   clear(): void {
+    this.#unnamed = undefined
     if (this.#fd === undefined || fstatSync(this.#fd).size === 0) return
     writeSync(this.#fd, '{}\n', UNSYNCED_OFFSET)
     writeSync(this.#fd, `${JSON.stringify({ log: this.#log })}\n`, 0)
@@ -111,6 +120,8 @@ export class MarkFile {
   }
 
   close(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
     if (this.#fd !== undefined) closeSync(this.#fd)
     this.#fd = undefined
   }

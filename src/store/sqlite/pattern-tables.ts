@@ -46,7 +46,7 @@ export class PatternTables {
   readonly #staleFor = new Map<string, CatalogueEntry[]>()
   readonly #statements = new Map<string, StatementSync>()
   readonly #inheritedCounts = new Map<string, number>()
-  /** Runs that were created here and have no event of a pattern with tables. */
+  /** Runs that were created here and have no event of these projections. */
   readonly #plainRuns = new Set<string>()
   readonly #hasEvents
 
@@ -68,6 +68,7 @@ export class PatternTables {
   setKnown(projections: readonly PatternProjection[]): void {
     for (const each of projections) this.#known.set(each.pattern, each)
     this.#declarations = ''
+    this.#plainRuns.clear()
     this.readCatalogue()
   }
 
@@ -81,6 +82,7 @@ export class PatternTables {
     const declarations = this.#entries.map(({ pattern, json }) => `${pattern} ${json}`).join('\n')
     if (declarations === this.#declarations) return
     this.#declarations = declarations
+    this.#plainRuns.clear()
     this.#appliedTo.clear()
     this.#staleFor.clear()
     this.#statements.clear()

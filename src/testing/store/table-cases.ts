@@ -319,6 +319,25 @@ export async function updatesRowsOfRun(store: Store): Promise<void> {
   )
 }
 
+export async function projectsEndsOfEarlierRuns(store: Store): Promise<void> {
+  const rows = (event: EventOf<PatternEventType>): RowChange[] =>
+    event.type === ('run:end' as string)
+      ? [{ table: 'orders', where: { paid_at: null }, update: { paid_at: event.at } }]
+      : orderRows(event)
+  const [ended, running] = [await createLeasedRun(store, 'r1'), await createLeasedRun(store, 'r2')]
+  for (const writer of [ended, running]) await order(writer, writer.run_id)
+  const first = await ended.append('run:end', runEndData())
+  await store.keepTables([orders({ rows, events: ['custom:order', 'custom:paid', 'run:end'] })])
+  const second = await running.append('run:end', runEndData())
+  assert.deepEqual(
+    (await rowsOf(store)).map(({ id, paid_at }) => [id, paid_at]),
+    [
+      ['r1', first.at],
+      ['r2', second.at],
+    ],
+  )
+}
+
 export async function updatesRowsOfProject(store: Store): Promise<void> {
   const rows = (event: EventOf<PatternEventType>): RowChange[] =>
     event.type === ('run:end' as string)
