@@ -52,7 +52,8 @@ describe('serve executes', () => {
   test('HS24 a question of a run that the command line started is answered over HTTP, and the run ends', async () => {
     const cli = await createCliFixture()
     const model = await cli.script('s.json', questionScript(['red', 'blue']))
-    const asked = await cli.troupe(
+    const asked = await cli.troupeWith(
+      environment(cli),
       'run',
       'task',
       '--no-tools',

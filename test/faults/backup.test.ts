@@ -26,6 +26,6 @@ test('ST81 a backup during a run has what was committed, and the run can be resu
   const again = await fixture.troupe('backup', 'copy.db')
   expect([again.code, again.err.replace(/\s+/g, ' ')]).toEqual([2, expect.stringContaining('it exists already')])
   expect(await fixture.troupe('doctor', '--store', 'copy.db', '--run', run_id)).toMatchObject({ code: 0 })
-  const resumed = await fixture.troupe('resume', run_id, '--store', 'copy.db', ...options)
+  const resumed = await fixture.troupe('resume', run_id, '--store', 'copy.db', '--model', model, ...options)
   expect(resumed).toEqual({ code: 0, signal: null, err: expect.any(String), out: expect.stringContaining('all done') })
 })

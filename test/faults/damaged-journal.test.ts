@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createCliFixture } from '../e2e/cli-fixture.ts'
 
@@ -25,6 +26,8 @@ test.each([
   const db = new DatabaseSync(join(fixture.folder, '.troupe', 'troupe.db'))
   const events = () => db.prepare('SELECT seq, type, data FROM events ORDER BY seq').all()
   await expect.poll(() => events().filter(({ type }) => type === 'model:begin').length, { timeout: 15_000 }).toBe(2)
+  // The mark beside the store names the last commit a little later.
+  await sleep(200)
   run.kill('SIGKILL')
   await run.done
   const act = Number(events().find(({ type }) => type === 'tool:post')?.seq)
