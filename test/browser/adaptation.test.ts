@@ -68,7 +68,8 @@ test('WB38 at 200 % no page is wider than the window, and every control can be b
 })
 
 /** The contrast between the edge of a control and the ground of the page. */
-function edgeContrast(page: Page): Promise<number> {
+async function edgeContrast(page: Page): Promise<number> {
+  await page.locator('main .field, main .button, main .chip').first().waitFor()
   return page.evaluate<number>(`(() => {
     const luminance = (colour) => {
       const parts = colour.match(/[\\d.]+/g).slice(0, 3).map((part) => Number(part) / 255)
