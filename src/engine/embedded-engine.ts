@@ -160,8 +160,8 @@ export class EmbeddedEngine implements Engine {
     )
   }
 
-  /** Throws before the run is leased, unless another process executes it, which is `run_busy`, or it is to be cancelled. */
-  async #requireExecutable(run_id: string): Promise<void> {
+  /** Rejects before the run is leased, unless another process executes it, which is `run_busy`, or it is to be cancelled. */
+  async check(run_id: string): Promise<void> {
     const { store } = this.#options
     const row = await store.run(run_id)
     if (!row || (row.owner !== null && !isOwnerDead(row.owner)) || (await hasCancelCommand(store, run_id))) return
@@ -316,7 +316,7 @@ export class EmbeddedEngine implements Engine {
   /** Leases the run, including from an owner on this machine whose process is dead: its lease need not expire first. */
   async #acquireLease(run_id: string): Promise<HeldLease> {
     const { store, world } = this.#options
-    await this.#requireExecutable(run_id)
+    await this.check(run_id)
     const claimant = { owner: this.#owner, ttl_ms: LEASE_MS }
     const requested_at = world.now()
     try {

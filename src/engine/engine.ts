@@ -71,6 +71,8 @@ export interface Engine {
    * if the run cannot be executed.
    */
   execute(run_id: string, reopen?: ReopenOptions): Promise<EndedRun | undefined>
+  /** Rejects as `execute` would, if this process could not execute the run. Without it, commands are stored unchecked. */
+  check?(run_id: string): Promise<void>
   /** Ids of the runs that this engine executes or has queued. */
   readonly active: readonly string[]
   /** Returns the function that unsubscribes. A listener that throws does not affect runs. */

@@ -29,12 +29,12 @@ export function requireExecutable(events: readonly Event[], head: number, ports:
   assertSameWorkspace(start.workspace, ports.workspace)
   requireNeeds(events[0]?.run_id ?? '', needsReportFrom(events, ports.host.provided))
   const pattern = requirePattern(ports.patterns, start.pattern)
-  const allowed = importedHeadOf(events, ports) > 0 ? withOperatorModels(ports, start) : ports
-  return { ports: withRunModel(withRecordedAgents(applyForkToPorts(allowed, start), events), events, start), pattern }
+  const known = importedHeadOf(events, ports) > 0 ? withOperatorModels(ports, start) : withRecordedAgents(ports, events)
+  return { ports: withRunModel(applyForkToPorts(known, start), events, start), pattern }
 }
 
 /** The seq of the last event that another installation recorded. */
-export function importedHeadOf([start]: readonly Event[], { imported }: Ports): number {
+export function importedHeadOf([start]: readonly Event[], { imported }: Pick<Ports, 'imported'>): number {
   return isEvent(start, 'run:start') ? importedHead(imported, start) : 0
 }
 
@@ -49,14 +49,14 @@ function withRunModel(ports: Ports, events: readonly Event[], { model }: RunStar
 
 /**
  * An agent file that was added while the run was executed is not among its needs: without the file, its open sessions continue with the
- * agent that they recorded.
+ * agent that they recorded. Not with one of another installation: whether its performer and servers are started is decided by the roster.
  */
 function withRecordedAgents(ports: Ports, events: readonly Event[]): Ports {
   const recorded = new Map<string, Agent>()
   for (const event of events) {
     if (!isEvent(event, 'session:open')) continue
-    const { agent } = event.data
-    const isFromFile = agent.origin?.by === 'user' && agent.origin.path !== undefined
+    const { agent, imported } = event.data
+    const isFromFile = !imported && agent.origin?.by === 'user' && agent.origin.path !== undefined
     if (isFromFile && !ports.roster.has(agent.name)) recorded.set(agent.name, agent)
   }
   return recorded.size === 0 ? ports : { ...ports, roster: withFallbackAgents(ports.roster, recorded) }

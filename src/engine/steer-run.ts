@@ -17,6 +17,8 @@ export interface SteerDeps {
   store: Store
   patterns: ReadonlyMap<string, Pattern>
   now(): number
+  /** Called before the action is stored as the answer to a question. */
+  beforeAnswer?: (() => Promise<void>) | undefined
 }
 
 /**
@@ -24,7 +26,7 @@ export interface SteerDeps {
  * otherwise the run applies the action between two turns.
  */
 export async function steerRun(
-  { store, patterns, now }: SteerDeps,
+  { store, patterns, now, beforeAnswer }: SteerDeps,
   run_id: string,
   { action, by, mayAnswer = () => true }: SteeringRequest,
 ): Promise<{ answered_gate?: string }> {
@@ -42,6 +44,7 @@ export async function steerRun(
   const gates = (await store.openGates({ run_id })).filter(
     (gate) => acceptsAction(gate.detail, parsed) && mayAnswer(gate),
   )
+  if (gates.length > 0) await beforeAnswer?.()
   const answered_gate = await answerOpenGate(store, gates, { action: parsed, by, time: now() })
   if (answered_gate !== undefined) return { answered_gate }
   await store.enqueueCommand(run_id, { kind: 'steer', action: parsed, by }, now())

@@ -1,4 +1,5 @@
 import type { EndedRun, ReopenOptions } from '../engine/engine.ts'
+import { importedHeadOf } from '../engine/executable-run.ts'
 import { checkGateAnswer } from '../engine/gate-answer.ts'
 import type { ReplayReport } from '../engine/replay-run.ts'
 import { streamRun } from '../engine/run-stream.ts'
@@ -78,6 +79,12 @@ async function runStartFrom(
   }
 }
 
+export async function isImportedRun({ parts }: RunController, run_id: string): Promise<boolean> {
+  const { store, project, ports } = parts
+  await requireRun(store, project, run_id)
+  return importedHeadOf(await store.events(run_id, { to: 1 }), ports) > 0
+}
+
 export async function resumeRun(
   controller: RunController,
   run_id: string,
@@ -137,6 +144,7 @@ export async function answerGate(
   const { store, project, world } = controller.parts
   const gate = await requireGate(store, project, gate_id)
   checkGateAnswer(gate, answer)
+  if (resume) await checkContinues(controller.parts, gate.run_id)
   await store.enqueueCommand(gate.run_id, { kind: 'answer', gate_id, answer, by }, world.now())
   return resume ? continueRun(controller, gate.run_id) : idleHandle(controller, gate.run_id)
 }
@@ -149,7 +157,8 @@ export async function sendSteering(
   const { store, project, ports, engine, world } = controller.parts
   await requireRun(store, project, run_id)
   const { steerRun } = await import('../engine/steer-run.ts')
-  const deps = { store, patterns: ports.patterns, now: () => world.now() }
+  const beforeAnswer = resume ? () => checkContinues(controller.parts, run_id) : undefined
+  const deps = { store, patterns: ports.patterns, now: () => world.now(), beforeAnswer }
   const answered = await steerRun(deps, run_id, { action, by, mayAnswer })
   const continues = (answered.answered_gate !== undefined && resume) || engine.active.includes(run_id)
   return { ...(continues ? continueRun(controller, run_id) : idleHandle(controller, run_id)), ...answered }
@@ -200,6 +209,13 @@ function continueRun(controller: RunController, run_id: string): RunHandle {
   const handle = createHandle(controller, run_id, work)
   const result = handle.result.then((read) => (problem ? { ...read, not_continued: problem.toJSON() } : read))
   return { ...handle, result }
+}
+
+/** Rejects if the run could not be executed with the answer: it would be stored, and could not be given again. */
+async function checkContinues({ engine }: RunParts, run_id: string): Promise<void> {
+  await engine.check?.(run_id).catch((thrown: unknown) => {
+    if (toTroupeError(thrown).code !== 'needs_missing') throw thrown
+  })
 }
 
 /** Ignores `run_busy`: the process that executes the run will read the command. */

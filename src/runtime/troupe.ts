@@ -87,6 +87,8 @@ export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]
    * which started it provides. With `missing` parts, `resume` and `fork` reject with `needs_missing`.
    */
   checkNeeds(run_id: string): Promise<NeedsReport>
+  /** True if another installation recorded the run, or the one that it was forked from: take no team, model or limits from it. */
+  isImported(run_id: string): Promise<boolean>
   /** True if a live process holds the lease of the run; a process on another machine counts as alive. */
   isRunning(run: RunRow): boolean
   /**
@@ -208,6 +210,7 @@ export async function createTroupe<const Patterns extends readonly Pattern[] = r
       runs.get().then(({ sendSteering, controller }) => sendSteering(controller, { run_id, action }, how)),
     result: (run_id) => reads.readResult(reader, run_id),
     checkNeeds: (run_id) => reads.readNeeds(reader, run_id),
+    isImported: (run_id) => runs.get().then(({ isImportedRun, controller }) => isImportedRun(controller, run_id)),
     isRunning,
     watch: (run_id, watchOptions) => reads.watchRun(reader, run_id, watchOptions),
     onChange: (listener) => reads.onStoreChange(reader, listener),

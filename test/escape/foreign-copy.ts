@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, onTestFinished, vi } from 'vitest'
 import type { Event, Troupe, TroupeOptions } from '../../src/index.ts'
-import { createTroupe } from '../../src/index.ts'
+import { createTroupe, isEvent } from '../../src/index.ts'
+import type { EventOf } from '../../src/kernel/event.ts'
 import { recordOwnStore } from '../../src/runtime/store-origin.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { createShellTool } from '../support/shell-tool.ts'
@@ -54,6 +55,22 @@ export interface Attack {
   /** Changes the journal of that run. */
   forge?(events: Event[]): Event[]
 }
+
+export const changeStart = (change: object) => (events: Event[]) =>
+  events.map((event) => (isEvent(event, 'run:start') ? { ...event, data: { ...event.data, ...change } } : event))
+
+export const changeSession = (change: (data: EventOf<'session:open'>['data']) => object) => (events: Event[]) =>
+  events.map((event) =>
+    isEvent(event, 'session:open') ? ({ ...event, data: { ...event.data, ...change(event.data) } } as Event) : event,
+  )
+
+/** Without what it needs, a process with another model may continue the run. */
+export const withoutNeeds = (events: Event[]) =>
+  events.map((event) => {
+    if (!isEvent(event, 'run:start') && !isEvent(event, 'run:attempt')) return event
+    const { needs: _needs, ...data } = event.data
+    return { ...event, data } as Event
+  })
 
 /** Opens a copy of the attacker's store in an installation of its own. */
 export async function openCopy({ options, prepare, forge }: Attack, isOwn: boolean, here: TroupeOptions = {}) {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import type { Event, TroupeOptions } from '../../src/index.ts'
-import { definePattern, isEvent } from '../../src/index.ts'
+import { createTroupe, definePattern, isEvent } from '../../src/index.ts'
 import type { EventOf } from '../../src/kernel/event.ts'
 import { DEFAULT_LIMITS } from '../../src/kernel/limits.ts'
 import { scriptedPerformer } from '../../src/testing/scripted-performer.ts'
@@ -12,7 +12,19 @@ import { countEachTest } from '../support/attempt-count.ts'
 import { requireSandbox } from '../support/require-program.ts'
 import { agent, functionModel } from '../support/test-troupe.ts'
 import type { Attack } from './foreign-copy.ts'
-import { ASK, commands, done, EVIL, OWN, openCopy, start, useForeignCopies } from './foreign-copy.ts'
+import {
+  ASK,
+  changeSession,
+  changeStart,
+  commands,
+  done,
+  EVIL,
+  OWN,
+  openCopy,
+  start,
+  useForeignCopies,
+  withoutNeeds,
+} from './foreign-copy.ts'
 
 beforeEach(countEachTest('store'))
 
@@ -27,14 +39,6 @@ const askThen = (command: string) =>
     return turn === 2 ? { calls: [{ name: 'Bash', input: { command } }] } : { text: 'done' }
   })
 
-const changeStart = (change: object) => (events: Event[]) =>
-  events.map((event) => (isEvent(event, 'run:start') ? { ...event, data: { ...event.data, ...change } } : event))
-
-const changeSession = (change: (data: EventOf<'session:open'>['data']) => object) => (events: Event[]) =>
-  events.map((event) =>
-    isEvent(event, 'session:open') ? ({ ...event, data: { ...event.data, ...change(event.data) } } as Event) : event,
-  )
-
 /** The answer to a question of the run, once it waits here. */
 async function answerHere(attack: Attack, isOwn: boolean, here: TroupeOptions = {}, answer = 'yes') {
   const { troupe, run_id } = await openCopy(attack, isOwn, here)
@@ -42,14 +46,6 @@ async function answerHere(attack: Attack, isOwn: boolean, here: TroupeOptions = 
   const result = await (await troupe.answer(gate?.gate_id ?? '', answer)).result
   return { troupe, run_id, result }
 }
-
-/** Without what it needs, a process with another model may continue the run. */
-const withoutNeeds = (events: Event[]) =>
-  events.map((event) => {
-    if (!isEvent(event, 'run:start') && !isEvent(event, 'run:attempt')) return event
-    const { needs: _needs, ...data } = event.data
-    return { ...event, data } as Event
-  })
 
 const MODELS: Record<string, (model: string) => NonNullable<Attack['forge']>> = {
   'the run': (model) => changeStart({ model }),
@@ -115,6 +111,36 @@ test('E33 control: the operator may pass the recorded model', async () => {
   const { result } = await answerHere(attack, false, { model })
   expect(result).toMatchObject({ error: null, output: { response: 'read from the host' } })
 })
+
+test.each(['answer', 'steer'] as const)(
+  'E38 `%s` that cannot be used here stores nothing: it can be repeated',
+  async (how) => {
+    const script = join(folder(), 'script.json')
+    writeFileSync(script, JSON.stringify({ rules: [{ reply: { text: 'done' } }] }))
+    const model = `scripted:${script}`
+    const team = { name: 'Pair', agents: [{ name: 'worker' }], after_work_behavior: 'return_to_user' as const }
+    const attack: Attack = {
+      options: { ...ASK, model: functionModel(() => ({ text: 'Shall I?' })) },
+      prepare: async (troupe) => (await troupe.run('team', { team, message: 'go' })).run_id,
+      forge: (events) => changeStart({ model })(withoutNeeds(events)),
+    }
+    const reply = { do: 'say' as const, text: 'yes' }
+    const give = async ({ troupe, run_id }: Awaited<ReturnType<typeof openCopy>>) => {
+      const [gate] = await troupe.gates({ run_id }).all()
+      return how === 'steer' ? troupe.steer(run_id, reply) : troupe.answer(gate?.gate_id ?? '', reply)
+    }
+    const copy = await openCopy(attack, false)
+    await expect(give(copy)).rejects.toMatchObject({ code: 'unknown_model' })
+    expect(await copy.troupe.gates({ run_id: copy.run_id }).all()).toHaveLength(1)
+    await copy.troupe.close()
+    const again = await createTroupe({ ...attack.options, model, store: join(folder(), 'copy.db'), config: false })
+    onTestFinished(() => again.close())
+    const { status } = await (await give({ troupe: again, run_id: copy.run_id })).result
+    expect(status).toBe('waiting')
+    const events = await again.events(copy.run_id).all()
+    expect(events.filter((event) => isEvent(event, 'gate:answer'))).toHaveLength(1)
+  },
+)
 
 test.each(['ollama/llama3', 'compatible:http://127.0.0.1:9/v1', 'general,lmstudio/x'])(
   'E33 the recorded model %s reaches no provider that nobody set up',

@@ -174,6 +174,7 @@ function beginSession(
     ...(hasOwnBound(scope) ? { bound: 'own' as const } : undefined),
     ...(cache_key === undefined ? undefined : { cache_key }),
     ...(thread ? { thread: { length: thread.messages.length, hash: thread.hash } } : undefined),
+    ...(execution.journalIndex.isImportedRun ? { imported: true as const } : undefined),
   }
   execution.journal.append('session:open', opening, id)
   return newSession(id, opening, thread)
@@ -253,7 +254,8 @@ async function reenterSession(
 
 function resumableOpening({ session_id, fold, base }: SessionHistory, execution: Execution): SessionOpen {
   const last = fold.lastOpening
-  const isImported = last?.imported === true || base.seq <= (execution.ports.imported?.head(base.run_id) ?? 0)
+  // Whatever was added to it here: its agent, tools and model are those of the recorded run.
+  const isImportedRun = execution.journalIndex.isImportedRun || (execution.ports.imported?.head(base.run_id) ?? 0) > 0
   if (!last) {
     throw notResumableError(`the session ${session_id} has no session:open event`, 'delegate to a new session')
   }
@@ -265,7 +267,7 @@ function resumableOpening({ session_id, fold, base }: SessionHistory, execution:
   }
   const { base: _base, cache_key: _cacheKey, background: _background, output: _output, ...opening } = last
   const { collect_with: _collectWith, queue: _queue, ...resumable } = opening
-  if (!isImported) return resumable
+  if (!resumable.imported && !isImportedRun) return resumable
   rejectImportedFolder(resumable)
   for (const model of [resumable.model, resumable.agent.model])
     if (model !== undefined && !isConfiguredForModels(execution, model)) throw importedModelError(model)

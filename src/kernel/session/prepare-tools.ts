@@ -16,15 +16,19 @@ interface PrepareScope {
 }
 
 /** Starts what the agent's tools need. Returns `undefined` when all is ready, so that sessions open without waiting. */
-export function prepareTools({ execution, signal }: PrepareScope, agent: Agent): Promise<void> | undefined {
-  if (!mayStartServers(execution, agent)) return undefined
+export function prepareTools(
+  { execution, signal }: PrepareScope,
+  agent: Agent,
+  isImported = execution.journalIndex.isImportedRun,
+): Promise<void> | undefined {
+  if (isImported && !hasServersOfRoster(execution, agent)) return undefined
   const preparing = execution.ports.prepareTools?.(agent)
   return preparing && execution.load(() => withAbort(preparing, signal))
 }
 
 /** A forged journal must not start programs: of a run that was recorded elsewhere, only servers of agents that are here, too, are started. */
-function mayStartServers({ journalIndex, ports }: Execution, agent: Agent): boolean {
-  if (!agent.mcp_servers || !journalIndex.isImportedRun) return true
+function hasServersOfRoster({ ports }: Execution, agent: Agent): boolean {
+  if (!agent.mcp_servers) return true
   const known = ports.roster.has(agent.name) ? ports.roster.get(agent.name).mcp_servers : undefined
   return canonicalJson(known ?? null) === canonicalJson(agent.mcp_servers)
 }
@@ -34,11 +38,10 @@ function mayStartServers({ journalIndex, ports }: Execution, agent: Agent): bool
  * inherited from them: those callers need not be part of this run.
  */
 export function prepareResumedTools(scope: PrepareScope, opening: SessionOpen): Promise<void> | undefined {
-  const { ports } = scope.execution
+  const { ports, journalIndex } = scope.execution
   const isMissing = (name: string) => ports.serverToolNames.isServerTool(name) && !ports.tools.get(name)
   const hasMissingTools = () => ports.prepareTools !== undefined && opening.tools.some(isMissing)
-  const { mcp_servers: _servers, ...withoutServers } = opening.agent
-  const preparing = prepareTools(scope, opening.imported ? withoutServers : opening.agent)
+  const preparing = prepareTools(scope, opening.agent, opening.imported ?? journalIndex.isImportedRun)
   if (!preparing && !hasMissingTools()) return undefined
   const callers = opening.path.toReversed().filter((name) => ports.roster.has(name))
   return (async () => {

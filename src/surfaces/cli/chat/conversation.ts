@@ -1,4 +1,4 @@
-import { toTroupeError } from '../../../errors.ts'
+import { TroupeError, toTroupeError } from '../../../errors.ts'
 import type {
   Attachment,
   Delta,
@@ -28,13 +28,11 @@ import { TEAM_PATTERN } from '../team-pattern.ts'
  */
 
 export interface ConversationContext {
-  /** Team, variables, model and limits of runs started from here. */
+  /** Team, variables, model and limits of runs started from here. Model and limits of a resumed run hold where none are given. */
   team: Team
   variables: Record<string, VariableValue>
   model: string | undefined
   limits: Partial<Limits>
-  /** Limits of the resumed run; `limits` override them. */
-  inheritedLimits?: Limits
   onEvent(chatEvent: ChatEvent): void
   onDelta(delta: Delta): void
   /** Any event, including those without a chat event: the active agents may have changed. */
@@ -58,6 +56,7 @@ export class Conversation {
   #following: Promise<void> = Promise.resolve()
   #earlierMessages: Transcript['messages'] = []
   #pendingCatchUp: Promise<void> | undefined
+  #resumed: ResumedRun | undefined
 
   constructor(troupe: Troupe, context: ConversationContext) {
     this.troupe = troupe
@@ -98,14 +97,24 @@ export class Conversation {
   }
 
   async start(message: string, files: { attachments?: Attachment[] } = {}): Promise<void> {
-    const { team, variables, model, inheritedLimits } = this.context
-    const limits = { ...inheritedLimits, ...this.context.limits }
+    const { team, variables, ...options } = await this.#nextRun()
     if (this.run_id !== undefined) this.#resetRun()
     const before = messagesToCarry(this.#earlierMessages, files.attachments ?? [])
     const input = { team, message, ...files, variables, ...(before.length > 0 ? { before } : undefined) }
-    const handle = await this.troupe.stream(TEAM_PATTERN, input, { limits, ...(model ? { model } : undefined) })
+    const handle = await this.troupe.stream(TEAM_PATTERN, input, options)
     this.run_id = handle.run_id
     this.#follow(handle)
+  }
+
+  /** What the next run is started with. A run of another installation chooses none of it: as a run of this one, it would have all rights. */
+  async #nextRun() {
+    const { team, variables, model, limits } = this.context
+    const resumed = this.#resumed
+    const isForeign = resumed !== undefined && (await this.troupe.isImported(resumed.run_id))
+    if (isForeign && team === resumed.team) throw foreignTeamError(resumed.run_id)
+    const inherited = isForeign ? undefined : resumed
+    const chosen = model ?? inherited?.model
+    return { team, variables, limits: { ...inherited?.limits, ...limits }, ...(chosen ? { model: chosen } : undefined) }
   }
 
   /** Starts over without earlier messages; the run is kept. */
@@ -175,7 +184,7 @@ export class Conversation {
       await this.retry()
       if (hasNewLimits) await this.whenIdle()
     } else this.result = await this.troupe.result(row.run_id)
-    inheritOptions(this.context, past)
+    this.#resumed = { run_id: row.run_id, team: this.context.team, ...recordedOptions(past) }
     return row.status === 'failed' ? [...pastChatEvents, ...this.#endEvents()] : pastChatEvents
   }
 
@@ -265,10 +274,25 @@ export class Conversation {
   }
 }
 
-/** The next run uses the model and limits of this one, unless others are given. */
-function inheritOptions(context: ConversationContext, past: readonly Event[]): void {
+/** What a resumed run recorded. */
+interface ResumedRun {
+  run_id: string
+  team: Team
+  model?: string
+  limits?: Limits
+}
+
+function recordedOptions(past: readonly Event[]): Pick<ResumedRun, 'model' | 'limits'> {
+  const options: Pick<ResumedRun, 'model' | 'limits'> = {}
   for (const { type, data } of past) {
-    if (type === 'run:start') context.model ??= data.model
-    if (type === 'run:start' || type === 'run:reopen') context.inheritedLimits = data.limits
+    if (type === 'run:start' && data.model !== undefined) options.model = data.model
+    if (type === 'run:start' || type === 'run:reopen') options.limits = data.limits
   }
+  return options
+}
+
+function foreignTeamError(run_id: string): TroupeError {
+  return new TroupeError('denied', `another installation recorded ${run_id}: its team starts no run here`, {
+    hint: 'start one with a team of yours: troupe chat TEAM.yaml, troupe chat --agent NAME, or here with /new if you named one',
+  })
 }
