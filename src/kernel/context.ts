@@ -104,6 +104,8 @@ export interface EarlierWork {
   begun: boolean
   /** How often `resume` retried one of them. */
   retries: number
+  /** How often `resume` retried one of them, or a step that they are part of. */
+  resumes: number
 }
 
 export type SettledResult<T> = { ok: true; value: T } | { ok: false; error: TroupeError }

@@ -1,5 +1,5 @@
 import type { ErrorRecord } from '../errors.ts'
-import type { EventOf, Event as JournalEvent, PatternEventType, SessionEnd } from './event.ts'
+import type { EventOf, Event as JournalEvent, PatternEventType, RunEnd, SessionEnd } from './event.ts'
 import type { Message } from './model.ts'
 import type { Panel, PanelBlock, PanelFact } from './panel.ts'
 import type { PatternSessionFile } from './pattern-session-file.ts'
@@ -69,8 +69,8 @@ export interface PanelScope {
   input?: unknown
   /** The output of the run, if it is a run of this pattern; `null` while it has none. */
   output: unknown
-  /** The run has ended, so that nothing is pending any more. */
-  ended: boolean
+  /** How the run ended; absent while it goes on. */
+  end?: Pick<RunEnd, 'status' | 'error'> | undefined
   sessions: SessionLookup
 }
 

@@ -82,11 +82,10 @@ export function patternPanels(view: RunView): Panel[] {
   const main = mainPattern(view)
   const others = view.patterns.filter((each) => each !== main)
   const sessions = sessionLookup(view)
-  const ended = view.end !== undefined
   return [...(main ? [main] : []), ...others].flatMap((each) => {
     const own = each === main ? { input: view.start?.input, output: view.end?.output ?? null } : { output: null }
     try {
-      return each.view.panels?.(each.state, { ...own, ended, sessions }) ?? []
+      return each.view.panels?.(each.state, { ...own, end: view.end, sessions }) ?? []
     } catch {
       // Written by another version of the pattern: the rest of the run must stay visible.
       return []

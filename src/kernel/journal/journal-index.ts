@@ -111,10 +111,11 @@ export class JournalIndex {
     return this.#reopened.has(key)
   }
 
-  /** How often `run:reopen` named one of these keys, or a key below one of them. */
-  reopenCount(keys: readonly string[]): number {
-    const isBelow = (step: string) => keys.some((key) => step === key || step.startsWith(`${key}/`))
-    return this.#reopenings.filter((steps) => steps.some(isBelow)).length
+  /** How often `run:reopen` named one of these keys, or a key below one of them; with `above` also one that they are below. */
+  reopenCount(keys: readonly string[], { above = false }: { above?: boolean } = {}): number {
+    const isPart = (step: string, whole: string) => step === whole || step.startsWith(`${whole}/`)
+    const isNamed = (step: string) => keys.some((key) => isPart(step, key) || (above && isPart(key, step)))
+    return this.#reopenings.filter((steps) => steps.some(isNamed)).length
   }
 
   /** True when the run was reopened after it had ended. */

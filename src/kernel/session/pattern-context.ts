@@ -124,6 +124,7 @@ function sessionContext(scope: PatternScope): SessionContext {
       return {
         begun: steps.some((step) => journalIndex.opening(step) !== undefined),
         retries: journalIndex.reopenCount(steps),
+        resumes: journalIndex.reopenCount(steps, { above: true }),
       }
     },
     supersede: (keys) => {

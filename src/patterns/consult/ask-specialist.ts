@@ -12,7 +12,7 @@ import { buildContextPackage } from './context-package/build-context-package.ts'
 import { formatContextPackage } from './context-package/package-prompt.ts'
 import { findSimilar } from './learning/find-similar.ts'
 import type { SpecialistFailure } from './retry.ts'
-import { keyAfterRetry } from './retry.ts'
+import { keyAfterRetry, roundKeys } from './retry.ts'
 import type { SpecialistChoice } from './routing/select-specialist.ts'
 import { queueRank } from './routing/urgency.ts'
 import type { SpecialistAnswer } from './specialist-answer.ts'
@@ -98,6 +98,32 @@ export function recordQuestion(consultation: Consultation, question: SpecialistQ
   })
 }
 
+type RetriedQuestion = Pick<SpecialistQuestion, 'agent' | 'exchange_number'>
+
+/** Records that `resume` goes on with a question, if it does: its specialist is at work again. */
+export function recordRetry(
+  consultation: Consultation,
+  question: RetriedQuestion,
+  /** The step that waits for the specialist. */
+  key: string,
+): void {
+  const { context } = consultation
+  const { retries, resumes, begun } = context.earlierWork([key])
+  const keys = roundKeys(`${key}-retried`, resumes)
+  // It may have been interrupted with its asker, as by the `timeout_ms` of that; a replay cannot tell.
+  context.supersede(retries === 0 ? keys : keys.slice(0, -1))
+  if (retries === 0 && !(begun && resumes > 0)) return
+  emitRetry(consultation, question, keys.at(-1) ?? key)
+}
+
+export function emitRetry(
+  { context, request: { collaboration_id } }: Consultation,
+  { agent, exchange_number }: RetriedQuestion,
+  key: string,
+): void {
+  context.emit(key, 'consult:retried', { collaboration_id, agent, exchange_number })
+}
+
 /** Runs the specialist's session; a request that cannot be performed counts as a failure of the specialist. */
 export async function askSpecialist(
   consultation: Consultation,
@@ -143,11 +169,17 @@ export async function readOutcome(
       cost_usd: spend.usd,
     })
   }
-  if (stop_reason === 'timeout') return { kind: 'timeout', agent, partial: text }
-  if (stop_reason === 'budget' || stop_reason === 'cancelled' || (error && isConfigurationError(error)))
+  const isStopped = error !== null && (isConfigurationError(error) || isAboveSpecialist(context, error))
+  if (stop_reason === 'budget' || stop_reason === 'cancelled' || isStopped)
     return { kind: 'stopped', agent, session, errors: error ? [error] : [] }
+  if (stop_reason === 'timeout') return { kind: 'timeout', agent, partial: text }
   if (status !== 'completed' || reply === '') {
     return { kind: 'failed', agent, problem: error?.message ?? 'it gave no answer', errors: [error] }
   }
   return { kind: clarification_needed === undefined ? 'answer' : 'clarification', agent, answer }
+}
+
+/** True if the time of the asker was up, or of a session above it, and not that of the specialist. */
+function isAboveSpecialist({ journalKey }: Consultation['context'], { code, step }: ErrorRecord): boolean {
+  return code === 'timeout' && step !== undefined && journalKey('specialist').startsWith(`${step}/`)
 }

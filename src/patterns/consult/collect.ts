@@ -1,7 +1,7 @@
 import type { PatternResult } from '../../kernel/pattern.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
 import type { SpecialistOutcome } from './ask-specialist.ts'
-import { readOutcome } from './ask-specialist.ts'
+import { readOutcome, recordRetry } from './ask-specialist.ts'
 import type { ConsultConfig } from './consult-config.ts'
 import { consultSpecialists, deliverOutcome, recordFailure } from './consult-specialists.ts'
 import type { EarlierConsultation } from './earlier-consultation.ts'
@@ -9,7 +9,7 @@ import { readConsultation } from './earlier-consultation.ts'
 import type { ConsultContext } from './events.ts'
 import type { ConsultResultInput } from './input.ts'
 import type { ConsultOutput } from './output.ts'
-import { supersedeAttempts } from './retry.ts'
+import { collectKey, supersedeAttempts } from './retry.ts'
 import type { SpecialistAnswer } from './specialist-answer.ts'
 import { synthesizeAnswers } from './synthesize-answers.ts'
 
@@ -37,8 +37,10 @@ export async function collectConsultation(
   const earlier = collectedReply(consultation)
   if (earlier) return { success: true, output: { ...pending, ...earlier }, collected }
   const results: SessionResult[] = []
-  for (const [index, { session_id }] of sessions.entries()) {
-    const result = await context.collect(numbered('session', index), session_id, { wait, scope: 'project' })
+  for (const [index, { agent, session_id }] of sessions.entries()) {
+    const key = collectKey('session', index)
+    recordRetry(consultation, { agent, exchange_number: Math.max(1, consultation.exchange_number) }, key)
+    const result = await context.collect(key, session_id, { wait, scope: 'project' })
     if (!result) return { success: true, output: pending }
     results.push(result)
   }
@@ -66,9 +68,9 @@ async function readOutcomes(
   for (const [index, session] of results.entries()) {
     const { agent, usage } = session
     // The session ran under the call that started it.
-    const { usd } = await context.priceUsage(numbered('cost', index), usage, context.roster.get(agent).model)
+    const { usd } = await context.priceUsage(collectKey('cost', index), usage, context.roster.get(agent).model)
     const question = {
-      ...{ choice: { reason }, agent, key: numbered('collected', index) },
+      ...{ choice: { reason }, agent, key: collectKey('collected', index) },
       exchange_number: Math.max(1, exchange_number),
       spend: { ...usage, usd },
     }
@@ -76,10 +78,6 @@ async function readOutcomes(
   }
   const [first] = outcomes
   return outcomes.length === 1 && first ? first : synthesizeAnswers(consultation, outcomes)
-}
-
-function numbered(key: string, index: number): string {
-  return index === 0 ? key : `${key}-${index}`
 }
 
 /** The reply, if it was collected before: what is delivered and paid for is recorded once, and a rating stays. */

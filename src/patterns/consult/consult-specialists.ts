@@ -6,7 +6,7 @@ import { ANSWER_FORM } from './answer-form.ts'
 import { answerInCycle } from './answer-in-cycle.ts'
 import { askPerson } from './ask-person.ts'
 import type { SpecialistOutcome } from './ask-specialist.ts'
-import { askSpecialist, prepareQuestion, recordQuestion } from './ask-specialist.ts'
+import { askSpecialist, emitRetry, prepareQuestion, recordQuestion, recordRetry } from './ask-specialist.ts'
 import type { Consultation } from './consultation.ts'
 import {
   deliverAnswer,
@@ -19,7 +19,16 @@ import {
 import { checkForCycle } from './loops/check-for-cycle.ts'
 import type { ConsultationAnswer } from './output.ts'
 import type { Attempt, SpecialistFailure } from './retry.ts'
-import { attemptsAfterRetry, keyAfterRetry, outageErrors, roundKey, specialistKey, specialistKeys } from './retry.ts'
+import {
+  attemptsAfterRetry,
+  failureKey,
+  failureKeys,
+  keyAfterRetry,
+  outageErrors,
+  roundKey,
+  specialistKey,
+  specialistKeys,
+} from './retry.ts'
 import type { SpecialistChoice } from './routing/select-specialist.ts'
 import { selectSpecialist } from './routing/select-specialist.ts'
 import { startInBackground } from './start-in-background.ts'
@@ -33,13 +42,17 @@ export async function recordFailure(
   try {
     const result = await work()
     // Resume may have retried what failed before.
-    context.supersede(result.success ? ['error', 'failed'] : ['error'])
+    context.supersede(
+      result.success
+        ? [...failureKeys(context, 'error'), ...failureKeys(context, 'failed')]
+        : failureKeys(context, 'error'),
+    )
     return result
   } catch (thrown) {
     const error = toTroupeError(thrown)
     if (isFatal(error) || error.code === 'cancelled') throw thrown
-    context.supersede(['failed'])
-    context.emit('error', 'consult:failed', { collaboration_id, error: error.toJSON() })
+    context.supersede(failureKeys(context, 'failed'))
+    context.emit(failureKey(context, 'error'), 'consult:failed', { collaboration_id, error: error.toJSON() })
     throw thrown
   }
 }
@@ -152,10 +165,13 @@ async function askChosen(
     const key = keys[index] ?? ''
     const { question, request } = await prepareQuestion(consultation, { choice, agent, key, exchange_number: 1 })
     recordQuestion(consultation, question, consultation.request.question)
+    recordRetry(consultation, question, key)
     let outcome = await askSpecialist(consultation, question, request)
     for (let each = 1; each <= round && outcome.kind === 'failed' && outageErrors([outcome]).length > 0; each++) {
       const goOn = { ...request, instruction: GO_ON, resume: context.sessionId(key, agent) }
-      outcome = await askSpecialist(consultation, { ...question, key: roundKey(key, each) }, goOn)
+      const again = { ...question, key: roundKey(key, each) }
+      emitRetry(consultation, again, `${again.key}-retried`)
+      outcome = await askSpecialist(consultation, again, goOn)
     }
     return outcome
   }

@@ -5,7 +5,7 @@ import { judgeExchanges } from '../../judgement/loop/exchange-loop.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
 import { askPerson } from './ask-person.ts'
 import type { SpecialistOutcome } from './ask-specialist.ts'
-import { askSpecialist, recordQuestion } from './ask-specialist.ts'
+import { askSpecialist, recordQuestion, recordRetry } from './ask-specialist.ts'
 import type { ConsultConfig } from './consult-config.ts'
 import { consultSpecialists, deliverOutcome, recordFailure } from './consult-specialists.ts'
 import { formatFollowUp } from './context-package/package-prompt.ts'
@@ -48,6 +48,7 @@ export async function continueConsultation(
       exchange_number: consultation.exchange_number + 1,
     }
     recordQuestion(consultation, question, text)
+    recordRetry(consultation, question, CONTINUED_KEY)
     const outcome = await askSpecialist(consultation, question, {
       instruction: formatFollowUp(consultation.request.requesting_agent, text),
       resume: session_id,

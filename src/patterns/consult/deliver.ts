@@ -5,7 +5,7 @@ import type { SessionResult } from '../../kernel/session-result.ts'
 import type { Consultation } from './consultation.ts'
 import { storeConsultation } from './learning/store-consultation.ts'
 import type { ConsultationAnswer, ConsultOutput, KnowledgeOrigin } from './output.ts'
-import { otherSteps } from './retry.ts'
+import { failureKey, otherSteps } from './retry.ts'
 import { deadlineFor } from './routing/urgency.ts'
 import type { SpecialistAnswer } from './specialist-answer.ts'
 
@@ -119,7 +119,7 @@ export function deliverFailure(
     response: text === '' ? null : { answer: text },
     suggested_next_steps: [],
   }
-  if (error) context.emit('failed', 'consult:failed', { collaboration_id, agent, error })
+  if (error) context.emit(failureKey(context, 'failed'), 'consult:failed', { collaboration_id, agent, error })
   const retry_keys = otherSteps(errors)
   return { success: false, output, error: message, stop_reason, retry_keys, ...(error ? { detail: error } : undefined) }
 }
@@ -136,7 +136,7 @@ export function deliverOutage(
     ...{ collaboration_id, status: 'failed', consulted_agent: null, response: null },
     suggested_next_steps: [],
   }
-  context.emit('failed', 'consult:failed', { collaboration_id, error })
+  context.emit(failureKey(context, 'failed'), 'consult:failed', { collaboration_id, error })
   return {
     ...{ success: false, output, error: error.message, detail: error },
     stop_reason: stopReasonFrom(first),

@@ -64,6 +64,8 @@ export const consultEvents = {
     tokens: phaseTokens,
     cost_usd: z.number().nullable(),
   }),
+  /** `resume` goes on with a question to this specialist that had failed (`in_progress`). */
+  'consult:retried': z.strictObject({ ...collaboration, agent: z.string(), exchange_number: z.int().min(1) }),
   /** The answer (`responded`). */
   'consult:response': z.strictObject({ ...collaboration, ...consultationAnswer.shape }),
   /** The answer was delivered to the asker (`resolved`). */

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import type { Reply } from '../../../test/support/consult-replies.ts'
 import { answerJson, asker, consultCall, routeTo } from '../../../test/support/consult-replies.ts'
-import { CONSULT_TOOLS, consultAgents, createConsultTroupe } from '../../../test/support/consultation.ts'
+import { CONSULT_TOOLS, collectCall, consultAgents, createConsultTroupe } from '../../../test/support/consultation.ts'
 import { createSqlStore } from '../../../test/support/sql-store.ts'
+import type { ModelReply } from '../../../test/support/test-troupe.ts'
 import { agent, lastMessageText } from '../../../test/support/test-troupe.ts'
 import type { Agent, TroupeOptions } from '../../index.ts'
 import { verifyJournal } from '../../index.ts'
@@ -109,11 +110,13 @@ test('CS158 CS160 what an asker does not collect has failed when its run ends, a
   expect(model.requests.slice(paid).map(({ session }) => session.agent)).toEqual(['asking', 'asking'])
 })
 
+/** An agent that goes on when the time of the asker is up. */
+const lead: Reply = ({ session }) =>
+  session.turn === 1 ? { calls: [{ name: 'task', input: { agent: 'asking', instruction: 'go' } }] } : { text: 'on' }
+const agents = [...withAsker({ timeout_ms: 300 }), agent('lead', { tools: ['task'] })]
+
 test('CS26 when the time of the asker is up, its consultation has failed, also if the run goes on without it', async () => {
   const { answering } = hangingSpecialist()
-  const lead: Reply = ({ session }) =>
-    session.turn === 1 ? { calls: [{ name: 'task', input: { agent: 'asking', instruction: 'go' } }] } : { text: 'on' }
-  const agents = [...withAsker({ timeout_ms: 300 }), agent('lead', { tools: ['task'] })]
   const { troupe, task, sql, consultEvents } = await createScene(
     { asking: asker(() => [consultCall(QUESTION)]), answering, lead },
     { agents },
@@ -125,6 +128,130 @@ test('CS26 when the time of the asker is up, its consultation has failed, also i
   expect(sql(STATUS)).toEqual([{ status: 'failed', completed: 1, escalated: 0 }])
   expect(await troupe.replay(run.run_id)).toMatchObject({ same: true })
   expect(verifyJournal(await troupe.events(run.run_id).all())).toEqual([])
+})
+
+test('CS26 so has one in the background, when the time is up while the end of the asker waits for it', async () => {
+  const { answering } = hangingSpecialist()
+  const asking = asker(() => [consultCall(QUESTION, { background: true })])
+  const { task, sql, consultEvents } = await createScene({ asking, answering, lead }, { agents })
+  const { status, run_id } = await task('lead', 'go')
+  expect(status).toBe('completed')
+  const last = (await consultEvents(run_id)).at(-1)
+  const message = expect.stringContaining('asking did not finish within 300 ms')
+  expect(last).toMatchObject({ type: 'consult:failed', data: { error: { code: 'timeout', message } } })
+  expect(sql(STATUS)).toEqual([{ status: 'failed', completed: 1, escalated: 0 }])
+})
+
+const noCredit = () => Object.assign(new Error('the account has no credit'), { status: 402 })
+const OPEN = "SELECT open FROM collaboration_exchanges WHERE message_type = 'question'"
+const WORK =
+  'SELECT status, active_run IS NOT NULL AS active, completed_at IS NOT NULL AS completed FROM agent_collaborations'
+const FAILED = { status: 'failed', active: 0, completed: 1 }
+const AT_WORK = { status: 'in_progress', active: 1, completed: 0 }
+
+/** Only the first specialist can answer. */
+const onlyAnswering: Reply = ({ messages }) =>
+  JSON.stringify(messages).includes('- answering:') ? routeTo('answering') : routeTo()
+
+/** A specialist that fails while it is down, and then works until it may answer. */
+function failingSpecialist(fail: () => Promise<ModelReply>) {
+  const state = { isDown: true }
+  const [asked, mayAnswer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const answering: Reply = async () => {
+    if (state.isDown) return fail()
+    asked.resolve()
+    await mayAnswer.promise
+    return answerJson('An id.')
+  }
+  return { state, answering, asked: asked.promise, mayAnswer }
+}
+
+test.each(['at once', 'in the background', 'after the time of the asker'])(
+  'CS161 a specialist that resume asks again is at work, and has failed each time that it fails: %s',
+  async (how) => {
+    const isLate = how === 'after the time of the asker'
+    const specialist = failingSpecialist(() => {
+      if (!isLate) throw noCredit()
+      return new Promise(() => {})
+    })
+    const background = how === 'in the background'
+    const asks = asker(() => [consultCall(QUESTION, { background })], ...(background ? [collectCall] : []))
+    const asking: Reply = (request) => {
+      const isLast = request.session.turn === (background ? 3 : 2)
+      if (specialist.state.isDown && isLast) throw noCredit()
+      return typeof asks === 'function' ? asks(request) : asks
+    }
+    const { troupe, task, sql, consultEvents } = await createScene(
+      { asking, answering: specialist.answering, orchestrator: onlyAnswering },
+      { agents: withAsker(isLate ? { timeout_ms: 300 } : {}) },
+    )
+    const { run_id } = await task('asking', 'go')
+    expect([sql(WORK), sql(OPEN)]).toEqual([[FAILED], [{ open: 0 }]])
+    await (await troupe.resume(run_id)).result
+    expect([sql(WORK), sql(OPEN)]).toEqual([[FAILED], [{ open: 0 }]])
+    specialist.state.isDown = false
+    const handle = await troupe.resume(run_id)
+    await specialist.asked
+    await expect.poll(() => sql(WORK)).toEqual([AT_WORK])
+    expect(sql(OPEN)).toEqual([{ open: 1 }])
+    specialist.mayAnswer.resolve()
+    expect((await handle.result).status).toBe('completed')
+    expect([sql(WORK), sql(OPEN)]).toEqual([[{ ...FAILED, status: 'resolved' }], [{ open: 0 }]])
+    const types = (await consultEvents(run_id)).map(({ type }) => type)
+    expect(types.filter((type) => type === 'consult:failed' || type === 'consult:retried')).toEqual([
+      ...['consult:failed', 'consult:retried', 'consult:failed', 'consult:retried'],
+    ])
+    expect(verifyJournal(await troupe.events(run_id).all())).toEqual([])
+  },
+)
+
+test('CS158 CS218 the panel and the table say the same about an asker that was down while its specialist worked', async () => {
+  const asking: Reply = ({ session }) => {
+    if (session.turn === 1) return { calls: [consultCall(QUESTION, { background: true })] }
+    throw noCredit()
+  }
+  const { troupe, task, sql } = await createScene({ asking, answering: answerJson('An id.') })
+  const { run_id } = await task('asking', 'go')
+  expect(sql(STATUS)).toEqual([{ status: 'in_progress', completed: 0, escalated: 0 }])
+  const { panels } = await troupe.panels(run_id)
+  const [table] = panels.find(({ id }) => id === 'consultations')?.blocks ?? []
+  expect(table).toMatchObject({ kind: 'table', rows: [{ status: 'in_progress' }] })
+})
+
+test('CS161 a question that a later run collects is not open any more', async () => {
+  let collaboration_id = ''
+  const asking: Reply = ({ session }) => {
+    const collect = { name: 'consult_result', input: { collaboration_id } }
+    if (session.turn === 1)
+      return { calls: [collaboration_id === '' ? consultCall(QUESTION, { background: true }) : collect] }
+    if (collaboration_id === '') throw noCredit()
+    return { text: 'ok' }
+  }
+  const { task, sql } = await createScene({ asking, answering: answerJson('An id.') })
+  await task('asking', 'go')
+  expect(sql(OPEN)).toEqual([{ open: 1 }])
+  collaboration_id = String(sql('SELECT id FROM agent_collaborations')[0]?.id)
+  await task('asking', 'go')
+  expect([sql(STATUS), sql(OPEN)]).toEqual([[{ status: 'resolved', completed: 1, escalated: 0 }], [{ open: 0 }]])
+})
+
+test('CS162 CS156 an answer for which the asker did not wait is no failure of the specialist', async () => {
+  const prompts: string[] = []
+  const orchestrator: Reply = (request) => {
+    prompts.push(JSON.stringify(request.messages))
+    return routeTo('answering')
+  }
+  const asking: Reply = () => ({ calls: [consultCall(QUESTION, { background: true })] })
+  const { task, troupe, sql } = await createScene(
+    { asking, answering: answerJson('An id.'), orchestrator },
+    { agents: withAsker({ max_turns: 1 }) },
+  )
+  await task('asking', 'go')
+  expect(sql('SELECT status, abandoned FROM agent_collaborations')).toEqual([{ status: 'failed', abandoned: 1 }])
+  const [report] = await troupe.reports({ pattern: 'consult' })
+  expect(report?.total.figures).toMatchObject({ consultations: 1, success_rate: null })
+  await troupe.run('consult', { question: 'Who waters the plants?' })
+  expect(prompts[1]).not.toContain('0 of 1 resolved')
 })
 
 test('CS159 a fork has rows of its own: it answers what the cancelled run did not', async () => {

@@ -2,13 +2,14 @@ import type { PanelBlock } from '../../kernel/panel.ts'
 import type { PatternReport, ReportGroup } from '../../kernel/report.ts'
 import type { Row } from '../../kernel/table.ts'
 import { countMatrix } from './count-matrix.ts'
+import { settledStatuses } from './request.ts'
 
 const COLLABORATIONS = 'agent_collaborations'
 const OUTCOMES = 'collaboration_outcomes'
 const LOOPS = 'collaboration_loops'
 
 const PHASES = ['request_tokens', 'routing_tokens', 'response_tokens', 'delivery_tokens'] as const
-const ENDED = new Set<unknown>(['resolved', 'escalated', 'failed', 'timeout'])
+const SETTLED = new Set<unknown>(settledStatuses)
 
 /** The seven metrics of consultations, and their tokens by phase: per pair of agents, scenario, or day. */
 export const consultReport: PatternReport = {
@@ -69,7 +70,7 @@ function groupName(row: Row, by: string): string {
 }
 
 function summarize(group: string, members: readonly Row[], { outcomes, looped }: Facts): ReportGroup {
-  const ended = members.filter(({ status }) => ENDED.has(status))
+  const ended = members.filter(({ status, abandoned }) => SETTLED.has(status) && abandoned !== 1)
   // The answer of a person, or advice about a loop, resolves a consultation, too, but it is not the success of a specialist.
   const successful = ended.filter(
     ({ id, status }) => status === 'resolved' && outcomes.get(id)?.outcome_type === 'successful',

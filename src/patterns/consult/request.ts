@@ -1,17 +1,17 @@
 import * as z from '../../schema/zod.ts'
 import { urgencies } from './routing/urgency.ts'
 
-/** The states of a consultation: `pending` to `resolved`, or one of the last three. */
-export const consultationStatuses = [
-  ...(['pending', 'routed', 'in_progress', 'responded', 'resolved'] as const),
-  ...(['escalated', 'failed', 'timeout'] as const),
-] as const
+/** A specialist is chosen, at work, or has answered. */
+const openStatuses = ['pending', 'routed', 'in_progress', 'responded'] as const
+
+/** The specialist's part is over: it answered, or a person was asked, it failed, or it missed the deadline. */
+export const settledStatuses = ['resolved', 'escalated', 'failed', 'timeout'] as const
+
+export const consultationStatuses = [...openStatuses, ...settledStatuses] as const
 export type ConsultationStatus = (typeof consultationStatuses)[number]
 
 /** Before the end; an escalated one waits for a person. */
-export const unfinishedStatuses: readonly ConsultationStatus[] = [
-  ...(['pending', 'routed', 'in_progress', 'responded', 'escalated'] as const),
-]
+export const unfinishedStatuses: readonly ConsultationStatus[] = [...openStatuses, 'escalated']
 
 export const codeSnippet = z.strictObject({ path: z.string().optional(), text: z.string() })
 

@@ -45,9 +45,34 @@ type RetryContext = Pick<Context, 'earlierWork' | 'supersede'>
 /** The key of what is recorded about these requests; another one each time that resume retries them. */
 export function keyAfterRetry(context: RetryContext, key: string, requests: readonly string[]): string {
   const { retries } = context.earlierWork(requests)
-  if (retries === 0) return key
-  context.supersede(Array.from({ length: retries }, (_, round) => roundKey(key, round)))
-  return roundKey(key, retries)
+  return lastKey(context, roundKeys(key, retries))
+}
+
+/** The steps of a call that `resume` can retry: those of `consult`, and those that collect sessions in the background. */
+const CALL_STEPS = [
+  ...['specialist', 'route', 'synthesis', 'cycle-answer'],
+  ...Array.from({ length: MAX_SPECIALISTS }, (_, index) => collectKey('session', index)),
+]
+
+/** The key of a step about one of the sessions that are collected. */
+export function collectKey(step: string, index: number): string {
+  return index === 0 ? step : `${step}-${index}`
+}
+
+/** The keys under which the failure of a call is recorded: that of this round is the last. */
+export function failureKeys(context: Pick<Context, 'earlierWork'>, key: 'failed' | 'error'): string[] {
+  return roundKeys(key, context.earlierWork(CALL_STEPS).resumes)
+}
+
+/** The key of a failure in this round. It is recorded each time: in between, the specialists were at work. */
+export function failureKey(context: RetryContext, key: 'failed' | 'error'): string {
+  return lastKey(context, failureKeys(context, key))
+}
+
+/** The key of this round, which replaces those of earlier ones. */
+function lastKey(context: RetryContext, keys: readonly string[]): string {
+  context.supersede(keys.slice(0, -1))
+  return keys.at(-1) ?? ''
 }
 
 /** The keys of the requests to the specialists of one attempt. */
@@ -91,6 +116,11 @@ export function supersedeAttempts(context: Pick<Context, 'supersede'>, firstAtte
   context.supersede(numbers.flatMap(attemptKeys))
 }
 
+/** The keys of a step in all rounds up to this one. */
+export function roundKeys(key: string, round: number): string[] {
+  return Array.from({ length: round + 1 }, (_, each) => roundKey(key, each))
+}
+
 /** The key of a step in this round of retries. */
 export function roundKey(key: number | string, round: number): string {
   return round === 0 ? String(key) : `${key}-retry-${round}`
@@ -103,7 +133,7 @@ function supersedeEarlierRounds(context: RetryContext, { number, round }: Attemp
 }
 
 function attemptKeys(attempt: string): string[] {
-  const ends = ['', '-asked-at', '-similar', '-context', '-package', '-question', '-response', '-spend']
+  const ends = ['', '-asked-at', '-similar', '-context', '-package', '-question', '-retried', '-response', '-spend']
   return [
     ...[`routed/${attempt}`, `cycle/${attempt}`, `route/${attempt}`, `route/${attempt}-spend`],
     ...specialistKeys(attempt).flatMap((key) => ends.map((end) => key + end)),

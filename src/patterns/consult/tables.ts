@@ -1,12 +1,12 @@
 import type { EventOf } from '../../kernel/event.ts'
 import { shortHash } from '../../kernel/hash.ts'
-import { isResumableFailure } from '../../kernel/resumable-failure.ts'
 import type { Row, RowChange } from '../../kernel/table.ts'
 import { defineProjection } from '../../kernel/table.ts'
 import type { ConsultEvent, ConsultEventOf } from './events.ts'
 import { consultEvents } from './events.ts'
 import type { ConsultationStatus } from './request.ts'
 import { unfinishedStatuses } from './request.ts'
+import { failedAtEnd } from './run-end.ts'
 
 const optionalText = { type: 'text', null: true } as const
 const optionalTime = { type: 'integer', null: true } as const
@@ -44,6 +44,8 @@ const collaborations = {
     asked_at: optionalTime,
     responded_at: optionalTime,
     completed_at: optionalTime,
+    /** 1 if the asker, or its run, ended before the answer came: the specialist did not fail. */
+    abandoned: 'integer',
     escalated: 'integer',
     escalation_reason: optionalText,
     exchanges: 'integer',
@@ -73,6 +75,8 @@ const exchanges = {
     message_type: 'text',
     /** 1 for a question that a specialist works on. */
     open: 'integer',
+    /** When the specialist was asked the last time: again when the run is resumed. */
+    asked_at: optionalTime,
     message_content: 'json',
     context_provided: optionalJson,
     tokens_used: 'integer',
@@ -122,27 +126,32 @@ const loops = {
 
 /** The tables of consultations, readable with SQL: who asked whom, what was said, what came of it, and loops. */
 export const consultTables = defineProjection<ConsultEvent | EventOf<'run:end'>>({
-  version: 3,
+  version: 4,
   events: [...Object.keys(consultEvents).filter((type) => type !== 'consult:package'), 'run:end'],
   tables: [collaborations, exchanges, outcomes, loops],
   rows: (event, { run_id }) => (event.type === 'run:end' ? endChanges(event, run_id) : consultRows(event, run_id)),
 })
 
-/** What the run still worked on has failed: nobody will answer it. A run that failed for a reason outside of it goes on when it is resumed. */
-function endChanges({ at, data: { status, error } }: EventOf<'run:end'>, run_id: string): RowChange[] {
-  if (status === 'failed' && error && isResumableFailure(error)) return []
+/** What the run still worked on has failed: nobody will answer it. */
+function endChanges({ at, data }: EventOf<'run:end'>, run_id: string): RowChange[] {
+  const { atWork, askedBack } = failedAtEnd(data)
   const table = collaborations.name
-  const update = ended('failed', at)
+  const update = { ...ended('failed', at), abandoned: 1 }
   return [
-    { table, where: { active_run: run_id }, scope: 'project', update },
-    // Nobody will reply to the specialists of a cancelled run either.
-    ...(status === 'cancelled' ? [{ table, where: { status: unfinishedStatuses }, update }] : []),
-    { table: exchanges.name, where: { open: 1 }, update: { open: 0 } },
+    ...(atWork ? [{ table, where: { active_run: run_id }, scope: 'project' as const, update }] : []),
+    // Another run may work on one of them.
+    ...(askedBack ? [{ table, where: { status: unfinishedStatuses, active_run: null }, update }] : []),
+    ...(atWork ? [{ table: exchanges.name, where: { open: 1 }, update: { open: 0 } }] : []),
   ]
 }
 
 function ended(status: ConsultationStatus, at: number): Row {
-  return { status, completed_at: at, active_run: null }
+  return { status, completed_at: at, active_run: null, abandoned: 0 }
+}
+
+/** The run works on it: also on one that had ended before. */
+function atWork(status: ConsultationStatus, run_id: string): Row {
+  return { status, completed_at: null, active_run: run_id, abandoned: 0 }
 }
 
 function consultRows(event: ConsultEvent, run_id: string): RowChange[] {
@@ -156,6 +165,8 @@ function consultRows(event: ConsultEvent, run_id: string): RowChange[] {
       return [routingChange(event, run_id), closeQuestions(id)]
     case 'consult:exchange':
       return exchangeChanges(event, run_id)
+    case 'consult:retried':
+      return retryChanges(event, run_id)
     case 'consult:response':
       return [setRow({ status: 'responded' satisfies ConsultationStatus })]
     case 'consult:resolved':
@@ -166,11 +177,11 @@ function consultRows(event: ConsultEvent, run_id: string): RowChange[] {
     }
     case 'consult:escalated': {
       const escalation_reason = `${event.data.reason}: ${event.data.root_cause}`
-      const status = 'escalated' satisfies ConsultationStatus
-      return [setRow({ status, active_run: run_id, escalated: 1, escalation_reason }), closeQuestions(id)]
+      return [setRow({ ...atWork('escalated', run_id), escalated: 1, escalation_reason }), closeQuestions(id)]
     }
     case 'consult:failed':
-      return [setRow(ended('failed', at)), closeQuestions(id)]
+      // The deadline of a specialist is a `consult:timeout`: this was the time of the asker.
+      return [setRow({ ...ended('failed', at), abandoned: event.data.error.code === 'timeout' }), closeQuestions(id)]
     case 'consult:timeout':
       return [setRow(ended('timeout', at)), closeQuestions(id)]
     case 'consult:loop':
@@ -180,10 +191,20 @@ function consultRows(event: ConsultEvent, run_id: string): RowChange[] {
   }
 }
 
-/** The specialists of this consultation, or this one, work on it no longer. Questions belong to the run that asked. */
+/** The specialists of this consultation, or this one, work on it no longer, whichever run asked. */
 function closeQuestions(collaboration_id: string, specialist?: string): RowChange {
   const asked = specialist === undefined ? undefined : { to_agent: specialist }
-  return { table: exchanges.name, where: { collaboration_id, open: 1, ...asked }, update: { open: 0 } }
+  const where = { collaboration_id, open: 1, ...asked }
+  return { table: exchanges.name, where, scope: 'project', update: { open: 0 } }
+}
+
+function retryChanges({ at, data }: ConsultEventOf<'consult:retried'>, run_id: string): RowChange[] {
+  const { collaboration_id, agent, exchange_number } = data
+  const where = { collaboration_id, exchange_number, to_agent: agent, message_type: 'question' }
+  return [
+    { table: exchanges.name, where, scope: 'project', update: { open: 1, asked_at: at } },
+    { table: collaborations.name, id: collaboration_id, update: { ...atWork('in_progress', run_id), asked_at: at } },
+  ]
 }
 
 function requestRow({ at, data: { key: _key, ...request } }: ConsultEventOf<'consult:request'>, run_id: string): Row {
@@ -197,6 +218,7 @@ function requestRow({ at, data: { key: _key, ...request } }: ConsultEventOf<'con
     status: 'pending' satisfies ConsultationStatus,
     active_run: run_id,
     created_at: at,
+    abandoned: 0,
     escalated: 0,
     exchanges: 0,
     ...{ request_tokens: 0, routing_tokens: 0, response_tokens: 0, delivery_tokens: 0 },
@@ -208,7 +230,7 @@ function requestRow({ at, data: { key: _key, ...request } }: ConsultEventOf<'con
 function routingChange({ at, data }: ConsultEventOf<'consult:routed'>, run_id: string): RowChange {
   const { collaboration_id: id, agent, consultation_reason, session_id, sessions = null, tokens, cost_usd } = data
   const update = {
-    ...{ status: 'routed', active_run: run_id, specialist_agent: agent, consultation_reason },
+    ...{ ...atWork('routed', run_id), specialist_agent: agent, consultation_reason },
     ...{ session_id, sessions, routed_at: at },
   }
   return { table: collaborations.name, id, update, add: { routing_tokens: tokens, ...costSums(tokens, cost_usd) } }
@@ -229,7 +251,7 @@ function exchangeChanges({ at, data }: ConsultEventOf<'consult:exchange'>, run_i
     from_agent: data.from_agent,
     to_agent: data.to_agent,
     message_type,
-    open: message_type === 'question',
+    ...(message_type === 'question' ? { open: 1, asked_at: at } : { open: 0 }),
     message_content: data.message_content,
     context_provided: data.context_provided,
     tokens_used,
@@ -238,7 +260,7 @@ function exchangeChanges({ at, data }: ConsultEventOf<'consult:exchange'>, run_i
     created_at: at,
   }
   const updates = {
-    question: { status: 'in_progress', active_run: run_id, asked_at: at },
+    question: { ...atWork('in_progress', run_id), asked_at: at },
     response: { responded_at: at },
     clarification: { active_run: null, responded_at: at },
   }

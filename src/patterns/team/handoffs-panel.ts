@@ -15,7 +15,7 @@ type Handoff = TeamEventOf<'team:handoff'>
 
 const END = 'end'
 
-export function handoffPanels(team: TeamView, { input, output, ended }: PanelScope): readonly Panel[] {
+export function handoffPanels(team: TeamView, { input, output, end }: PanelScope): readonly Panel[] {
   if (team.turns.size === 0 && team.handoffEvents.length === 0) return []
   const badge = team.handoffEvents.length === 0 ? undefined : { badge: String(team.handoffEvents.length) }
   return [
@@ -25,7 +25,7 @@ export function handoffPanels(team: TeamView, { input, output, ended }: PanelSco
       ...badge,
       blocks: [
         { kind: 'facts', facts: teamFacts(team) },
-        graphBlock(team, graphOf(input), ended),
+        graphBlock(team, graphOf(input), end !== undefined),
         handoffTable(team),
         ...variableBlocks(team, input),
         ...explanationBlocks(team),

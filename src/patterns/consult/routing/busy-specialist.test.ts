@@ -40,6 +40,8 @@ async function createScene() {
     },
     followUp: (id: string, specialist: string) => exchange(id, 'question', specialist, 0),
     reply: (id: string, specialist: string, type: Message) => exchange(id, type, specialist, 0),
+    retry: (id: string, agent: string) =>
+      append('consult:retried', { collaboration_id: id, agent, exchange_number: 1 }, 0),
     fail: (id: string) => append('consult:failed', { collaboration_id: id, error: { code: 'timeout' } }, 0),
     end: () => append('run:end', runEndData(), 0),
     isBusy: (agent: string, max: number) => isSpecialistBusy(context, { agent, max, key: 'load' }),
@@ -64,6 +66,15 @@ test('CS100 the hour begins with the last question of a consultation', async () 
   expect(await scene.isBusy('coder', 1)).toBe(false)
   await scene.followUp('old', 'coder')
   expect(await scene.isBusy('coder', 1)).toBe(true)
+})
+
+test('CS100 CS161 a specialist that resume asks again works, also on a question of more than an hour ago', async () => {
+  const scene = await createScene()
+  await scene.ask('old', ['coder'], 2)
+  await scene.fail('old')
+  expect(await scene.isBusy('coder', 1)).toBe(false)
+  await scene.retry('old', 'coder')
+  expect([await scene.isBusy('coder', 1), await scene.active('coder')]).toEqual([true, 1])
 })
 
 test('CS100 each of several specialists works on the question until it has answered', async () => {

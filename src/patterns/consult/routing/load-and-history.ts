@@ -1,11 +1,12 @@
 import type { Context } from '../../../kernel/context.ts'
 import type { Row } from '../../../kernel/table.ts'
+import { settledStatuses } from '../request.ts'
 import type { Scenario } from './scenarios.ts'
 
 /** What came of the consultations of one specialist for one reason. */
 export interface ReasonRecord {
   reason: string
-  /** Ended consultations: resolved, escalated, failed or timed out. */
+  /** Consultations that were resolved, escalated, failed or timed out, without those whose asker did not wait for the answer. */
   ended: number
   resolved: number
   /** Average of the ratings 1 to 5 that askers gave; `null` without ratings. */
@@ -23,7 +24,6 @@ export interface SpecialistRecord {
 const MAX_ROWS = 100
 /** A question of a process that died long ago keeps nobody busy. */
 const ACTIVE_WINDOW_MS = 3_600_000
-const ENDED = ['responded', 'resolved', 'escalated', 'failed', 'timeout']
 
 /** Reads current load and past success of each specialist from the tables of the project, in recorded steps. */
 export async function readRecords(
@@ -37,7 +37,7 @@ export async function readRecords(
     ...(await openQuestions(context, key)),
     ...{ columns: ['to_agent'], orderBy, limit: MAX_ROWS },
   })
-  const ended = await context.query(`${key}/ended`, { ...newest, where: { status: ENDED } })
+  const ended = await context.query(`${key}/ended`, { ...newest, where: { status: settledStatuses, abandoned: 0 } })
   const ratings = { table: 'collaboration_outcomes', columns: ['collaboration_id', 'success_rating'] }
   const outcomes = await context.query(`${key}/outcomes`, { ...newest, ...ratings })
   return recordsFromRows({ open, ended, outcomes })
@@ -46,7 +46,7 @@ export async function readRecords(
 /** The questions of the last hour that specialists work on. One that asked back waits for the asker: it is not at work. */
 async function openQuestions(context: Pick<Context, 'now'>, key: string) {
   const since = (await context.now(`${key}/now`)) - ACTIVE_WINDOW_MS
-  return { table: 'collaboration_exchanges', where: { open: 1, created_at: { gte: since } } }
+  return { table: 'collaboration_exchanges', where: { open: 1, asked_at: { gte: since } } }
 }
 
 /** True if a specialist works on at least `max` questions of the project. */

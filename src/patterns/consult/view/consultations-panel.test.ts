@@ -30,7 +30,7 @@ test('CS218 the panel lists consultations with their context; the report by pair
   await troupe.close()
 })
 
-test('CS218 what a run did not finish has failed; a specialist that asked back waits for the asker', async () => {
+test('CS218 what a cancelled run did not finish has failed, also if the specialist asked back', async () => {
   const asked = Promise.withResolvers<void>()
   let questions = 0
   const { troupe } = await createConsultTroupe({
@@ -53,6 +53,6 @@ test('CS218 what a run did not finish has failed; a specialist that asked back w
   }
   expect(await states()).toEqual(['in_progress', 'in_progress'])
   await handle.cancel()
-  expect(await states()).toEqual(['in_progress', 'failed'])
+  expect(await states()).toEqual(['failed', 'failed'])
   await troupe.close()
 })

@@ -4,17 +4,19 @@ import { pluralize } from '../../../views/format-amount.ts'
 import { countMatrix } from '../count-matrix.ts'
 import type { ConsultEventOf } from '../events.ts'
 import { unfinishedStatuses } from '../request.ts'
+import { failedAtEnd } from '../run-end.ts'
 import type { ConsultationView, ConsultationViews } from './consultations.ts'
 
 /* Consultations as a panel: who asked whom and why, what each cost, what the specialist was given, and loops. */
 
 export function consultationPanels(
   { byId, packages, loops, askedBack }: ConsultationViews,
-  { ended }: Pick<PanelScope, 'ended'>,
+  { end }: Pick<PanelScope, 'end'>,
 ): readonly Panel[] {
+  const failed = end ? failedAtEnd(end) : { atWork: false, askedBack: false }
   const views = [...byId.values()].map((view): ConsultationView => {
-    const isAtWork = unfinishedStatuses.includes(view.status) && !askedBack.has(view.collaboration_id)
-    return ended && isAtWork ? { ...view, status: 'failed' } : view
+    const hasFailed = askedBack.has(view.collaboration_id) ? failed.askedBack : failed.atWork
+    return hasFailed && unfinishedStatuses.includes(view.status) ? { ...view, status: 'failed' } : view
   })
   if (views.length === 0) return []
   return [

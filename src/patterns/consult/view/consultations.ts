@@ -100,6 +100,8 @@ function changes(view: ConsultationView, { type, data }: ConsultEvent): Partial<
       const spent = tokens === 0 ? undefined : addCost(view, tokens, data.cost_usd)
       return { status: 'in_progress', exchanges: data.exchange_number, ...spent }
     }
+    case 'consult:retried':
+      return { status: 'in_progress' }
     case 'consult:response':
       return { status: 'responded', answer: data.response.answer, specialist_agent: data.consulted_agent }
     case 'consult:resolved':
