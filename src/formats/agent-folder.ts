@@ -8,7 +8,7 @@ import type { FileProblem } from './file-problem.ts'
 import { lineWarning } from './file-problem.ts'
 import { MAX_TEXT_FILE_BYTES, readTextFile } from './file-text.ts'
 import { listFilesBelow, SKIPPED_FOLDERS } from './file-tree.ts'
-import { isInFolder } from './folder-trust.ts'
+import { isInFolder } from './is-in-folder.ts'
 import type { RosterFile } from './roster-file.ts'
 import { parseRosterFile } from './roster-file.ts'
 

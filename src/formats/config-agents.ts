@@ -5,7 +5,7 @@ import type { ConfigFile } from './config-file.ts'
 import { readConfigData } from './config-file.ts'
 import { listFilesBelow } from './file-tree.ts'
 import type { FileHashes } from './folder-trust.ts'
-import { isInFolder } from './folder-trust.ts'
+import { isInFolder } from './is-in-folder.ts'
 
 /*
  * The agent files that a configuration names in `agents`. They are part of what the operator trusts, so that they have to be known without

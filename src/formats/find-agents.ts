@@ -8,7 +8,7 @@ import { resolveNameConflicts } from './agent-name-conflicts.ts'
 import { BUILT_IN_COLLECTION, builtInAgentsFolder } from './built-in-agents.ts'
 import type { FileProblem } from './file-problem.ts'
 import { lineWarning } from './file-problem.ts'
-import { isInFolder } from './folder-trust.ts'
+import { isInFolder } from './is-in-folder.ts'
 
 export interface FindAgentsOptions extends AgentFileOptions {
   /** Project folder. */

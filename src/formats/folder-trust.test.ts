@@ -62,6 +62,35 @@ test('FT2 the hashes cover what code requires without an extension and scripts t
   ])
 })
 
+test('FT2 the hashes cover programs that code names without ./ or an extension, and not the data that it writes', async () => {
+  const folder = createFolder({
+    'troupe.config.ts': [
+      "// The server isn't part of the configuration",
+      "export default { mcp: { servers: { x: { command: 'bin/server', args: ['my server.mjs', 'server.conf'] } } } }",
+      `const shell = "bin/start --port 1", own = \`\${import.meta.dirname}/lib/own\`, text = "it's odd.sh"`,
+      "import tools from './tools.ts'",
+      "import { all } from 'package'",
+    ].join('\n'),
+    'tools.ts': "export const names = ['lib/worker', 'lib', 'lib/none', 'lib/run.log', 'ledger', '..bin/x']",
+    ...Object.fromEntries(['bin/server', 'server.conf', 'my server.mjs', "it's odd.sh"].map((name) => [name, ''])),
+    ...Object.fromEntries(
+      ['bin/start', 'bin/unused', 'lib/own', '..bin/x', 'package'].map((name) => [name, '#!/bin/sh\n']),
+    ),
+    ...Object.fromEntries(['lib/worker', 'lib/run.log', 'ledger'].map((name) => [name, ''])),
+  })
+  chmodSync(join(folder, 'lib/worker'), 0o755)
+  const covered = ['..bin/x', 'bin/server', 'bin/start', "it's odd.sh", 'lib/own', 'lib/worker', 'my server.mjs']
+  expect(await coveredBy(folder, 'troupe.config.ts')).toEqual([
+    ...[...covered, 'server.conf', 'tools.ts', 'troupe.config.ts'],
+  ])
+})
+
+test('FT2 a string that names a file outside the folder, or a device, is not followed', async () => {
+  const code = "export default { args: ['/etc/passwd', '/dev/zero', 'a/../../../etc/passwd', '.', '/', ''] }"
+  const folder = createFolder({ 'troupe.config.ts': code, 'a/b': '' })
+  expect(await coveredBy(folder, 'troupe.config.ts')).toEqual(['troupe.config.ts'])
+})
+
 test('FT2 the hashes cover `#imports` and names of the package itself, with the package.json that resolves them', async () => {
   const manifest = {
     name: 'my-app',

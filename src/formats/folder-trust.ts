@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { Stats } from 'node:fs'
 import { chmod, mkdir, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
-import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { dirname, join, relative, resolve, sep } from 'node:path'
 import { TroupeError } from '../errors.ts'
+import { namedPrograms } from './named-programs.ts'
 import { packageImportFiles } from './package-imports.ts'
+import { stringLiterals } from './string-literals.ts'
 import { saveTrustedCopies } from './trusted-copies.ts'
 import { userConfigFolder } from './user-home.ts'
 
@@ -35,7 +37,7 @@ export function trustRecordPath(): string {
   return join(userConfigFolder(), 'trust')
 }
 
-/** Hashes files. Relative paths and names of scripts in code, such as `'./tools.ts'`, and `#imports` are followed; packages are not. */
+/** Hashes files. Files that code names in a string, such as `'./tools'` or `'bin/server'`, and `#imports` are followed; packages are not. */
 export async function hashFiles(folder: string, paths: readonly string[]): Promise<FileHashes> {
   const hashes: Record<string, string> = {}
   const queue = paths.map((path) => resolve(folder, path))
@@ -78,15 +80,16 @@ const CODE_FILE = /\.[cm]?[jt]sx?$/
 const WRITTEN_FILE = /\.(?:db|sqlite3?|jsonl|ndjson|log)$/i
 
 /**
- * The paths of files that code may load: every string that looks like a relative path or like the name of a script. Over-approximates on
- * purpose. Node resolves imports of a symlink from its target, and `require` adds extensions.
+ * The paths of files that code may load or start: every string that looks like a relative path, or that names a program below the folder.
+ * Over-approximates on purpose. Node resolves imports of a symlink from its target, and `require` adds extensions.
  */
 async function namedFiles(folder: string, path: string, code: string): Promise<string[]> {
-  const bases = new Set([dirname(path), dirname(await realpath(path)), folder])
-  const names = [...code.matchAll(NAMED_FILE)].map(([, , name = '']) => name)
-  const relativeFiles = [...bases].flatMap((base) => names.flatMap(modulePaths).map((name) => resolve(base, name)))
-  const packageFiles = await Promise.all([...bases].map((base) => packageImportFiles(base, code)))
-  return [...relativeFiles, ...packageFiles.flat()]
+  const bases = [...new Set([dirname(path), dirname(await realpath(path)), folder])]
+  const modules = [...stringLiterals(code)].filter((literal) => RELATIVE_PATH.test(literal)).flatMap(modulePaths)
+  const relativeFiles = bases.flatMap((base) => modules.map((name) => resolve(base, name)))
+  const programs = await Promise.all(bases.map((base) => namedPrograms(base, code)))
+  const packageFiles = await Promise.all(bases.map((base) => packageImportFiles(base, code)))
+  return [...relativeFiles, ...programs.flat(), ...packageFiles.flat()]
 }
 
 /** The files that Node may load for a path. */
@@ -94,7 +97,7 @@ export function modulePaths(name: string): string[] {
   return /\.\w+$/.test(name) ? [name] : REQUIRED_ENDINGS.map((ending) => name + ending)
 }
 
-const NAMED_FILE = /(['"`])(\.{1,2}\/[^'"`\n$]{1,500}|[\w@][\w@./-]{0,300}\.(?:[cm]?[jt]sx?|py|rb|pl|sh))\1/g
+const RELATIVE_PATH = /^\.{1,2}\//
 const REQUIRED_ENDINGS = ['', '.js', '.ts', '.cjs', '.json', '/index.js', '/index.ts', '/index.json']
 
 /** `undefined` if the folder is trusted with this content. */
@@ -172,10 +175,4 @@ function tooManyFiles(folder: string): TroupeError {
     hint: 'move code that is not part of the configuration into a package',
     responsible: 'operator',
   })
-}
-
-/** True for a path that is the folder or in it. */
-export function isInFolder(folder: string, path: string): boolean {
-  const inner = relative(folder, path)
-  return inner === '' || (!inner.startsWith('..') && !isAbsolute(inner))
 }

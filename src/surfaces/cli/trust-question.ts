@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { existsSync, realpathSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
 import type { FileHashes, TrustChanges } from '../../formats/folder-trust.ts'
 import { unifiedDiff } from '../../judgement/diff/unified-diff.ts'
 import type { Terminal } from './terminal.ts'
@@ -25,7 +25,7 @@ export async function askForTrust(terminal: Terminal, question: TrustQuestion): 
   if (changes.wasTrusted) await showChanges(terminal, question)
   else for (const name of changes.added) noteWrapped(terminal, `  ${visibleLine(name)}`)
   if (foreignStore !== undefined) noteWrapped(terminal, `  ${visibleLine(foreignStore)}  ${FOREIGN_STORE}`)
-  if (importsPackages(question)) noteWrapped(terminal, `  node_modules  ${PACKAGES}`)
+  for (const path of packageFolders(question)) noteWrapped(terminal, `  ${visibleLine(path)}  ${PACKAGES}`)
   noteWrapped(
     terminal,
     'A configuration can run code on this machine, start servers and allow tool calls without asking; an agent file instructs agents, gives them tools and can replace a built-in agent.',
@@ -39,9 +39,23 @@ export async function askForTrust(terminal: Terminal, question: TrustQuestion): 
   return confirm('Trust it? [y/N] ')
 }
 
-/** A repository can contain `node_modules`: a harmless import would then execute what its author put there. */
-function importsPackages({ folder, files }: TrustQuestion): boolean {
-  return Object.keys(files).some((name) => /\.[cm]?[jt]s$/.test(name)) && existsSync(join(folder, 'node_modules'))
+/**
+ * The folders that Node looks for packages in: beside each file of code and in all folders above. A repository can contain `node_modules`: a
+ * harmless import would then execute what its author put there.
+ */
+export function packageFolders({ folder, files }: Pick<TrustQuestion, 'folder' | 'files'>): string[] {
+  const places = new Set<string>()
+  for (const name of Object.keys(files).filter((each) => /\.[cm]?[jt]sx?$/.test(each)))
+    for (let place = realFolder(resolve(folder, name)); !places.has(place); place = dirname(place)) places.add(place)
+  return [...places]
+    .map((place) => join(place, 'node_modules'))
+    .filter((path) => existsSync(path))
+    .map((path) => relative(realpathSync(folder), path))
+}
+
+/** Node resolves imports of a symlink from its target. */
+function realFolder(path: string): string {
+  return dirname(existsSync(path) ? realpathSync(path) : path)
 }
 
 const PACKAGES = '(packages that these files import are executed with them, and are neither shown nor checked)'
