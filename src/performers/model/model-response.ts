@@ -1,6 +1,7 @@
 import { TroupeError, toTroupeError } from '../../errors.ts'
 import type { Event, EventOf } from '../../kernel/event.ts'
 import type { Execution } from '../../kernel/journal/execution.ts'
+import { isNestedDeeper, MAX_ARGUMENT_DEPTH } from '../../kernel/json-depth.ts'
 import type {
   AssistantMessage,
   ModelChunk,
@@ -34,6 +35,20 @@ interface Charged {
   /** `null` if the price is not known. */
   usd: number | null
 }
+
+/** Arguments that nothing else could read are recorded as their text, like those that are not JSON. */
+function tooDeepArguments({ input, invalid }: ToolCallChunk): Pick<ToolCallChunk, 'input' | 'invalid'> | undefined {
+  if (invalid !== undefined || !isNestedDeeper(input, MAX_ARGUMENT_DEPTH)) return undefined
+  const problem = `the arguments are nested more than ${MAX_ARGUMENT_DEPTH} levels deep`
+  try {
+    return { input: JSON.stringify(input), invalid: problem }
+  } catch {
+    // Even its JSON overflows the stack.
+    return { input: '', invalid: problem }
+  }
+}
+
+type ToolCallChunk = Extract<ModelChunk, { type: 'tool-call' }>
 
 export type ModelBegin = EventOf<'model:begin'>['data']
 
@@ -87,7 +102,7 @@ export class ModelResponseBuilder {
         return this.#appendText({ ...chunk, text: chunk.text.slice(0, rest).toWellFormed() })
       }
       case 'tool-call':
-        this.#content.push({ ...chunk, id: this.#uniqueId(chunk.id) })
+        this.#content.push({ ...chunk, ...tooDeepArguments(chunk), id: this.#uniqueId(chunk.id) })
         return undefined
       case 'finish':
         this.#finish = chunk

@@ -40,7 +40,7 @@ const TOOL_HOOK_TIMEOUT_MS = 120_000
 
 export async function resolveToolCall(scope: ToolCallScope, call: ToolCallPart): Promise<ResolvedToolCall> {
   const tool = findTool(scope, call.name)
-  if (call.invalid !== undefined) throw invalidInputError(tool.name, `the arguments are not JSON: ${call.invalid}`)
+  if (call.invalid !== undefined) throw invalidInputError(tool.name, call.invalid)
   // Results are quoted with escaped marks; a file that has them can only be edited with the original text.
   const input = unescapeTemplateMarksIn(call.input, (mark) => wasShown(scope.session.messages, mark))
   const checked = validateValue(tool.input, input)

@@ -246,6 +246,13 @@ describe('invalid arguments', () => {
     expect(results[0]?.text).toContain('unexpected end')
   })
 
+  test.each([257, 5_000, 50_000])('U3 arguments that are nested %i levels deep go back too', async (depth) => {
+    let n: unknown = 3
+    for (let level = 1; level < depth; level++) n = [n]
+    const { results } = await runToolCalls(toolCallChunks({ name: 'look', input: { n } }), { tools: [look] })
+    expect(results[0]?.text).toContain('nested more than 256 levels deep')
+  })
+
   test('U3 invalid arguments in two turns in a row end the session; between valid calls they do not', async () => {
     const failingModel = chunkModel(chunksByTurn(invalid, invalid, textChunks('never')))
     const one = await createTestTroupe({ model: failingModel, agents: [worker], tools: [look] })
