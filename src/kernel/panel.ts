@@ -7,7 +7,7 @@ export type PanelTone = 'neutral' | 'good' | 'bad' | 'attention' | 'muted'
 
 export type PanelValue = string | number | boolean | null
 
-/** How a value is shown: `share` is from 0 to 1, `ms` a duration, `time` milliseconds since 1970, `agent` the name of an agent. */
+/** How a value is shown: `share` is from 0 to 1, `ms` a duration, `time` milliseconds since 1970, `agent` the name of an agent; `code` is exact. */
 export type PanelUnit = 'text' | 'code' | 'count' | 'share' | 'usd' | 'ms' | 'tokens' | 'time' | 'state' | 'agent'
 
 export interface PanelFact {
@@ -98,42 +98,49 @@ export interface PanelRest {
   length: number
 }
 
-export type PanelBlock =
-  | { kind: 'facts'; title?: string; facts: readonly PanelFact[] }
+/** What every block has. */
+export interface PanelBlockHead {
+  title?: string
+  /** Explains a question and is not part of what is decided. Never taken from a title, which may be the name of a field that a model chose. */
+  context?: true
+}
+
+export type PanelBlock = PanelBlockHead & PanelContent
+
+type PanelContent =
+  | { kind: 'facts'; facts: readonly PanelFact[] }
   /** `claimed_by` names the agent whose words these are: shown as a claim, not as a fact. */
-  | { kind: 'text'; title?: string; text: string; claimed_by?: string }
-  | { kind: 'code'; title?: string; text: string; language?: string; rest?: PanelRest }
+  | { kind: 'text'; text: string; claimed_by?: string }
+  | { kind: 'code'; text: string; language?: string; rest?: PanelRest }
   | {
       kind: 'table'
-      title?: string
       columns: readonly PanelColumn[]
       rows: readonly Readonly<Record<string, PanelValue>>[]
       empty?: string
     }
-  | { kind: 'steps'; title?: string; steps: readonly PanelStep[] }
+  | { kind: 'steps'; steps: readonly PanelStep[] }
   /** Shares of a whole, such as the votes for each position. */
-  | { kind: 'shares'; title?: string; unit?: PanelUnit; shares: readonly PanelShare[] }
+  | { kind: 'shares'; unit?: PanelUnit; shares: readonly PanelShare[] }
   /** A plot of who holds which position, and how sure they are. */
-  | { kind: 'positions'; title?: string; positions: readonly PanelPosition[] }
+  | { kind: 'positions'; positions: readonly PanelPosition[] }
   /** Stated confidence against how often it was right. */
-  | { kind: 'calibration'; title?: string; points: readonly PanelCalibrationPoint[]; text?: string }
+  | { kind: 'calibration'; points: readonly PanelCalibrationPoint[]; text?: string }
   /** A directed graph, such as the handoffs of a team. */
-  | { kind: 'graph'; title?: string; nodes: readonly PanelNode[]; edges: readonly PanelEdge[] }
+  | { kind: 'graph'; nodes: readonly PanelNode[]; edges: readonly PanelEdge[] }
   /** A heat map: one value for each row and column. */
   | {
       kind: 'matrix'
-      title?: string
       unit?: PanelUnit
       rows: readonly string[]
       columns: readonly string[]
       values: readonly (readonly (number | null)[])[]
     }
   /** The messages of a model request, in order, and its response. */
-  | { kind: 'messages'; title?: string; messages: readonly PanelMessage[] }
+  | { kind: 'messages'; messages: readonly PanelMessage[] }
   /** A changed file as a unified diff. */
-  | { kind: 'diff'; title?: string; path: string; diff: string; rest?: PanelRest }
+  | { kind: 'diff'; path: string; diff: string; rest?: PanelRest }
   /** A value that has no better form. */
-  | { kind: 'json'; title?: string; value: unknown }
+  | { kind: 'json'; value: unknown }
 
 export interface PanelMessage {
   role: 'system' | 'user' | 'assistant' | 'tool'

@@ -1,3 +1,4 @@
+import { unifiedDiff } from '../judgement/diff/unified-diff.ts'
 import type { Event } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { Gate } from '../kernel/gate.ts'
@@ -6,9 +7,8 @@ import type { PanelBlock, PanelFact } from '../kernel/panel.ts'
 import { fileChangeBlocks } from './detail/file-change.ts'
 import { isObject, valueBlocks } from './detail/value-blocks.ts'
 import { formatIdentifier, pluralize } from './format-amount.ts'
-import { HISTORY_TITLE, OUTCOMES_TITLE } from './gate-context.ts'
 import type { DiffPreview, PermissionCall } from './permission-call.ts'
-import { acceptsRule, permissionCallFrom } from './permission-call.ts'
+import { acceptsRule, isShownByDiff, permissionCallFrom } from './permission-call.ts'
 import { originText } from './timeline/lane-rows.ts'
 
 /*
@@ -63,17 +63,33 @@ function callFacts({ tool, subject, reason, fingerprint }: PermissionCall): Pane
   ]
 }
 
-/** The change as a diff, then every argument. */
+/** The change as a diff, then every argument that it does not show. */
 function callBlocks(
   events: readonly Event[],
-  { tool, input, change }: PermissionCall,
+  call: PermissionCall,
   place: { session_id: string | undefined; before: number },
 ): PanelBlock[] {
+  const { tool, input, change } = call
   const changes = change ? previewBlocks(change) : fileChangeBlocks(events, input, place)
-  return [...changes, ...valueBlocks(input, `Input of ${tool}`)]
+  if (!isObject(input)) return [...changes, ...valueBlocks(input, `Input of ${tool}`)]
+  const isWhole = changes.some((block) => hasText(block, input.content))
+  const rest = Object.entries(input).filter(
+    ([field]) => !isShownByDiff(call, field) && !(isWhole && field === 'content'),
+  )
+  return [...changes, ...valueBlocks(Object.fromEntries(rest), `Input of ${tool}`)]
 }
 
-function previewBlocks({ path, diff, omitted_lines }: DiffPreview): PanelBlock[] {
+/** Whether a block is a text itself, or the diff of a new file with it. */
+function hasText(block: PanelBlock, text: unknown): boolean {
+  if (typeof text !== 'string' || text === '') return false
+  return block.kind === 'diff' ? block.diff === unifiedDiff('', text) : block.kind === 'code' && block.text === text
+}
+
+function previewBlocks({ path, diff, is_new, omitted_lines }: DiffPreview): PanelBlock[] {
+  if (diff === '') {
+    const value = is_new ? 'creates the file, empty' : 'none: the file has this text already'
+    return [{ kind: 'facts', facts: [{ label: 'change', value }] }]
+  }
   const omitted = {
     label: 'diff',
     value: `${pluralize(omitted_lines ?? 0, 'more line')}; the whole new text is in the input below`,
@@ -141,7 +157,8 @@ function historyBlocks(session: readonly Event[], { before, asker }: { before: n
   return [
     {
       kind: 'table',
-      title: shown.length > CALLS_SHOWN ? `${HISTORY_TITLE}, ${CALLS_SHOWN} of ${shown.length} calls` : HISTORY_TITLE,
+      title: shown.length > CALLS_SHOWN ? `Before this, ${CALLS_SHOWN} of ${shown.length} calls` : 'Before this',
+      context: true,
       columns: [
         { key: 'at', title: 'At', unit: 'time' },
         { key: 'call', title: 'Call', unit: 'code' },
@@ -155,7 +172,8 @@ function historyBlocks(session: readonly Event[], { before, asker }: { before: n
 function answerBlock(call: PermissionCall): PanelBlock {
   return {
     kind: 'facts',
-    title: OUTCOMES_TITLE,
+    title: 'What happens next',
+    context: true,
     facts: [
       { label: 'allow', value: 'this exact call, once' },
       { label: 'always', value: 'identical calls in this run, too' },

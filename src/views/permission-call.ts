@@ -50,6 +50,24 @@ function isDiffPreview(change: unknown): change is DiffPreview {
   return typeof path === 'string' && typeof diff === 'string'
 }
 
+/** Fields whose text a diff of the tool has: of a new text every line, of a replaced part both. */
+const SHOWN_BY_DIFF: ReadonlySet<string> = new Set(['content', 'old_string', 'new_string'])
+
+/** Whether the diff of the call shows what a field of its input has. A diff that was cut or redacted does not. */
+export function isShownByDiff({ change }: PermissionCall, field: string): boolean {
+  return change !== undefined && change.omitted_lines === undefined && !isRedacted(change) && SHOWN_BY_DIFF.has(field)
+}
+
+/** Whether the field is shown whole because the diff, which would show it, has a part left out. */
+export function isHiddenInDiff({ change }: PermissionCall, field: string): boolean {
+  return change !== undefined && isRedacted(change) && SHOWN_BY_DIFF.has(field)
+}
+
+/** A text that looks like a secret is left out of a diff: whoever chose the text could hide code in it. */
+function isRedacted({ diff }: DiffPreview): boolean {
+  return diff.includes('[redacted')
+}
+
 /** A rule is not offered where a deny rule might match the call. */
 export function acceptsRule({ answers }: PermissionCall): boolean {
   return answers.length === 0 || answers.some((answer) => answer.endsWith('(pattern)'))

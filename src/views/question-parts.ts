@@ -36,7 +36,8 @@ function firstPart(block: PanelBlock, index: number, max: number): PanelBlock {
   const rest = { block: index, from: text.length, length: whole.length }
   const missing = text.length < whole.length ? { rest } : undefined
   if (block.kind === 'diff') return { ...block, diff: text, ...missing }
-  const named = block.title === undefined ? undefined : { title: block.title }
+  const { title, context } = block
+  const named = { ...(title === undefined ? undefined : { title }), ...(context && { context }) }
   return { kind: 'code', ...named, text, ...missing }
 }
 

@@ -12,12 +12,14 @@ import { useServe } from './serve-suite.ts'
 
 /** More lines than the page draws at first, and more characters than the server sends at once. */
 const content = Array.from({ length: 4_000 }, (_, line) => `line ${line} ${'x'.repeat(60)}`).join('\n')
+const writeRule = (says: string, file_path: string) => ({
+  when: { agent: 'default', turn: 1, says },
+  reply: { toolCalls: [{ name: 'Write', input: { file_path, content } }] },
+})
 const script = {
   rules: [
-    {
-      when: { agent: 'default', turn: 1, says: 'very long file' },
-      reply: { toolCalls: [{ name: 'Write', input: { file_path: 'long.txt', content } }] },
-    },
+    writeRule('very long file', 'long.txt'),
+    writeRule('unwanted long file', 'unwanted.txt'),
     {
       when: { agent: 'default', turn: 1, says: 'long question' },
       reply: { toolCalls: [{ name: 'ask_user', input: { question: `Go on? ${'word '.repeat(5_000)}the end` } }] },
@@ -114,8 +116,8 @@ test('WB37 a change that is not shown whole locks the answers, by button and by 
     await more.first().click()
     await expect.poll(() => page.locator('.rest-notice button:disabled').count(), { timeout: 30_000 }).toBe(0)
   }
-  // The lines that were not drawn and those that were not sent, in the diff and in the input.
-  expect(clicks).toBe(4)
+  // The lines that were not drawn and those that were not sent, of the diff; the input does not repeat them.
+  expect(clicks).toBe(2)
   expect(await page.locator('.diff-add').count()).toBe(4_000)
   expect(await page.evaluate('document.documentElement.scrollHeight - innerHeight')).toBe(0)
   await page.locator('.decision-bar:not([data-locked])').waitFor()
@@ -124,9 +126,30 @@ test('WB37 a change that is not shown whole locks the answers, by button and by 
   await expect.poll(() => runStatus(question), { timeout: 10_000 }).toBe('completed')
 })
 
+test('WB40 a call can be denied at once, also before it is shown whole; a double click denies one question', async () => {
+  requireProgram('chromium')
+  const long = await startAsking('an unwanted long file')
+  await using opened = await openInbox(long)
+  const { page } = opened
+  await page.getByText('Show the rest above, then decide. Deny works at once.').waitFor()
+  expect(await page.getByRole('button', { name: 'Allow' }).isDisabled()).toBe(true)
+  expect(await page.getByRole('button', { name: 'Deny' }).isEnabled()).toBe(true)
+  await page.keyboard.press('d')
+  await expect.poll(() => runStatus(long), { timeout: 10_000 }).toBe('completed')
+  const [first, second] = [await startAsking('an unwanted long file, 1'), await startAsking('an unwanted long file, 2')]
+  await page.goto(`${suite.serve.address}/inbox/${first.gate_id}`)
+  await page.getByRole('button', { name: 'Deny' }).dblclick()
+  await expect.poll(() => runStatus(first), { timeout: 10_000 }).toBe('completed')
+  expect(await runStatus(second)).toBe('waiting')
+  await page.goto(`${suite.serve.address}/inbox/${second.gate_id}`)
+  await page.getByRole('button', { name: 'Deny' }).waitFor()
+  await page.keyboard.press('d')
+  await expect.poll(() => runStatus(second), { timeout: 10_000 }).toBe('completed')
+})
+
 test('WB37 a part that cannot be loaded keeps the answers locked, and a long question is not cut', async () => {
   requireProgram('chromium')
-  const file = await startAsking('write a very long file, and break the connection')
+  const file = await startAsking('an unwanted long file, and a broken connection')
   await using opened = await openInbox(file)
   const { page } = opened
   await page.getByText('Show the rest above, then decide.').waitFor()

@@ -8,6 +8,22 @@ import { visibleRange } from './virtual-rows.ts'
 
 const render = (...blocks: PanelBlock[]) => renderToStaticMarkup(createElement(Blocks, { blocks }))
 
+test('WB4 numbers of the unit `code` are exact, and counts are grouped', () => {
+  const facts = [0.0004, 1.00049, 1999999.9996, 12345678, 1e21, true].map((value) => ({
+    label: 'exact',
+    value,
+    unit: 'code' as const,
+  }))
+  const shown = render(
+    { kind: 'facts', facts: [...facts, { label: 'count', value: 12_345 }] },
+    { kind: 'table', columns: [{ key: 'a', title: 'a', unit: 'code' }], rows: [{ a: 0.0004 }, { a: 1_234_567 }] },
+  )
+  const texts = [...shown.matchAll(/class="value[^>]*>([^<]*)</g)].map(([, text]) => text)
+  expect(texts).toEqual([
+    ...['0.0004', '1.00049', '1999999.9996', '12345678', '1e+21', 'true', '12,345', '0.0004', '1234567'],
+  ])
+})
+
 const PLANTED = '<img src=x onerror=alert(1)></script><script>alert(2)</script>\u202eevil\u001b[31m'
 
 /** The planted text in every place of every kind of block. */

@@ -21,6 +21,7 @@ function isNumeric(unit: PanelUnit | undefined): boolean {
 /** The value as text, for tooltips, tables that are copied, and screen readers. */
 export function valueText(value: PanelValue, unit: PanelUnit = 'text'): string {
   if (value === null) return '–'
+  if (unit === 'code') return inertText(String(value))
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (typeof value === 'string') return inertText(value)
   if (unit === 'share') return formatShare(value)

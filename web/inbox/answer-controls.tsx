@@ -43,7 +43,10 @@ function fieldLabel({ textIsReason, offered }: GateAnswers, narrow: boolean): st
 
 interface AnswerButtonsProps {
   answers: GateAnswers
-  blocked: boolean
+  /** Nothing can be answered at all. */
+  disabled: boolean
+  /** A refusal can be given, nothing else. */
+  locked: boolean
   /** Restarts the sweep that shows the lock; `null` without one. */
   sweep: number | null
   onPress: (answer: string) => void
@@ -51,21 +54,22 @@ interface AnswerButtonsProps {
   onSend: (() => void) | null
 }
 
-export function AnswerButtons({ answers, blocked, sweep, onPress, onSend }: AnswerButtonsProps) {
-  const { positive, negative, offered } = answers
+export function AnswerButtons({ answers, disabled, locked, sweep, onPress, onSend }: AnswerButtonsProps) {
+  const { positive, negative, refusal, offered } = answers
   const others = offered.filter((each) => each !== positive && each !== negative)
   const sweepBar = sweep === null ? null : <i key={sweep} className="lock-sweep" />
   const button = (answer: string, kind: 'normal' | 'primary', hotkey?: string) => (
     <Button
       key={answer}
       kind={kind}
-      disabled={blocked}
+      disabled={disabled || (locked && answer !== refusal)}
       className="decision-button"
       {...(hotkey === undefined ? undefined : { hotkey })}
-      onClick={() => onPress(answer)}
+      // The second click of a double click would answer the next question.
+      onClick={({ detail }) => (detail > 1 ? undefined : onPress(answer))}
     >
       {capitalize(inertLine(answer, 80))}
-      {sweepBar}
+      {answer === refusal ? null : sweepBar}
     </Button>
   )
   return (
@@ -76,7 +80,7 @@ export function AnswerButtons({ answers, blocked, sweep, onPress, onSend }: Answ
         <Button
           kind="primary"
           className="decision-button"
-          disabled={blocked || onSend === null}
+          disabled={disabled || locked || onSend === null}
           onClick={() => onSend?.()}
         >
           Send answer

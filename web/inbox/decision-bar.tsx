@@ -20,19 +20,19 @@ interface DecisionBarProps {
   onAnswer: (answer: string) => Promise<string | null>
 }
 
-/** The answers to a question. They act only 500 ms after the page last moved, and only for a token that may approve. */
+/** The answers to a question. Those that allow something act only 500 ms after the page last moved, a refusal at once; all only for a token that may approve. */
 export function DecisionBar({ question, content, position, onAnswer }: DecisionBarProps) {
   const { session, source } = usePage()
   const answers = answersOf(question)
-  const { positive, negative } = answers
+  const { positive, negative, refusal } = answers
   const lock = useDecisionLock(content, question.gate_id + question.hash)
   const [text, setText] = useState('')
   const [sending, setSending] = useState(false)
   const [problem, setProblem] = useState<string | null>(null)
   const mayApprove = source.commands !== null && hasScope(session, 'approve')
-  const blocked = lock.locked || sending || !mayApprove
+  const disabled = sending || !mayApprove
   const send = async (answer: string) => {
-    if (blocked || answer === '') return
+    if (disabled || answer === '') return
     setSending(true)
     setProblem(null)
     const refused = await onAnswer(answer)
@@ -40,8 +40,12 @@ export function DecisionBar({ question, content, position, onAnswer }: DecisionB
     setProblem(refused)
     if (refused === null) announce(`Answered: ${inertLine(answer, 60)}`)
   }
-  const press = (answer: string) => void send(answerWithText(answer, text, answers))
-  const sendText = () => void send(text.trim())
+  const press = (answer: string) => {
+    if (!lock.locked || answer === refusal) void send(answerWithText(answer, text, answers))
+  }
+  const sendText = () => {
+    if (!lock.locked) void send(text.trim())
+  }
   const keys = [
     ['a', positive],
     ['d', negative],
@@ -49,7 +53,7 @@ export function DecisionBar({ question, content, position, onAnswer }: DecisionB
   useKeys(
     'Inbox',
     keys.flatMap(([key, answer]) =>
-      answer === null ? [] : [{ keys: key, label: capitalize(answer), run: () => press(answer) }],
+      answer === null ? [] : [{ keys: key, label: capitalize(answer), run: ({ repeat }) => repeat || press(answer) }],
     ),
   )
   if (!mayApprove) return <ReadOnlyBar position={position} />
@@ -58,7 +62,8 @@ export function DecisionBar({ question, content, position, onAnswer }: DecisionB
       {answers.freeText ? <AnswerField answers={answers} text={text} onChange={setText} onSend={sendText} /> : null}
       <AnswerButtons
         answers={answers}
-        blocked={blocked}
+        disabled={disabled}
+        locked={lock.locked}
         sweep={lock.locked && !lock.incomplete && !sending ? lock.turn : null}
         onPress={press}
         onSend={answers.freeText && !answers.textIsReason && text.trim() !== '' ? sendText : null}
@@ -92,14 +97,18 @@ function DecisionHint(props: { answers: GateAnswers; problem: string | null; sen
       </span>
     )
   if (sending) return <span>Sending…</span>
+  const { textIsReason, positive, refusal } = answers
+  const atOnce = refusal === null ? '' : `${capitalize(refusal)} works at once. `
   if (incomplete)
     return (
       <span role="alert">
-        <StateText state="waiting">Part of this question is still hidden. Show the rest above, then decide.</StateText>
+        <StateText state="waiting">
+          {`Part of this question is still hidden. Show the rest above, then decide. ${atOnce}`}
+        </StateText>
       </span>
     )
   if (!connected) return <span>No connection. The question may have been answered meanwhile.</span>
-  const { textIsReason, positive } = answers
   const scope = textIsReason && positive !== null ? `${capitalize(positive)} covers this exact call once. ` : ''
-  return <span>{scope}Buttons unlock 0.5 s after the page last moved.</span>
+  const unlock = refusal === null ? 'Buttons unlock' : 'The other buttons unlock'
+  return <span>{`${scope}${atOnce}${unlock} 0.5 s after the page last moved.`}</span>
 }

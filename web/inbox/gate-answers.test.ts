@@ -5,7 +5,7 @@ test('WB9 a permission: words are buttons, a text is the reason of a refusal and
   const answers = answersOf({
     detail: { permission: 'Bash(ls)', answers: ['allow', 'always', 'deny', 'Bash(pattern)'] },
   })
-  expect(answers).toMatchObject({ offered: ['allow', 'always', 'deny'], positive: 'allow', negative: 'deny' })
+  expect(answers).toMatchObject({ offered: ['allow', 'always', 'deny'], positive: 'allow', refusal: 'deny' })
   expect(answerWithText('deny', ' Bash(*) ', answers)).toBe('deny: Bash(*)')
   expect(answerWithText('allow', 'Bash(*)', answers)).toBe('allow')
 })
@@ -19,12 +19,18 @@ test('WB9 choices are the only answers', () => {
   })
 })
 
+test('WB40 a "no" among choices may do anything, so that it is no refusal', () => {
+  expect(answersOf({ choices: ['yes', 'no'] })).toMatchObject({ negative: 'no', refusal: null })
+  expect(answersOf({ detail: { answers: ['approve', 'decline'] } })).toMatchObject({ refusal: 'decline' })
+})
+
 test('WB9 a question without answers takes text', () => {
   for (const detail of [undefined, null, 'text', { answers: 'no list' }])
     expect(answersOf({ detail })).toEqual({
       offered: [],
       positive: null,
       negative: null,
+      refusal: null,
       freeText: true,
       textIsReason: false,
     })

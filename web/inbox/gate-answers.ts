@@ -12,6 +12,8 @@ export interface GateAnswers {
   positive: string | null
   /** The one that refuses; the key `d`. */
   negative: string | null
+  /** The negative one if it certainly allows nothing. Of `choices`, which a model may have written, nobody knows what a "no" does. */
+  refusal: string | null
   /** Whether any text is an answer. */
   freeText: boolean
   /** Whether a text goes along with a refusal: a permission is never given by a text. */
@@ -26,10 +28,12 @@ export function answersOf({ choices, detail }: Pick<InboxItem, 'choices' | 'deta
   const fields = typeof detail === 'object' && detail !== null ? (detail as Record<string, unknown>) : {}
   const suggested = Array.isArray(fields.answers) ? fields.answers.filter((each) => typeof each === 'string') : []
   const offered = choices ?? suggested.filter((each) => WORD.test(each))
+  const negative = offered.find((each) => NEGATIVE.test(each)) ?? null
   return {
     offered,
     positive: offered.find((each) => POSITIVE.test(each)) ?? null,
-    negative: offered.find((each) => NEGATIVE.test(each)) ?? null,
+    negative,
+    refusal: choices === undefined ? negative : null,
     freeText: choices === undefined,
     textIsReason: typeof fields.permission === 'string',
   }

@@ -1,7 +1,6 @@
 import type { ReactNode, RefObject } from 'react'
 import { useCallback } from 'react'
 import type { InboxItem } from '../../src/surfaces/http/contract.ts'
-import { isGateContext } from '../../src/views/gate-context.ts'
 import { Blocks } from '../blocks/block.tsx'
 import { LongText } from '../blocks/long-text.tsx'
 import type { LoadPart } from '../blocks/whole-text.tsx'
@@ -41,7 +40,7 @@ export function QuestionText(props: {
             <LongText text={rest} />
           </p>
         )}
-        <Blocks blocks={question.blocks.filter((block) => !isGateContext(block))} />
+        <Blocks blocks={question.blocks.filter(({ context }) => !context)} />
       </decisionContext.Provider>
     </section>
   )
@@ -54,7 +53,7 @@ function usePartLoader({ gate_id, hash }: InboxItem): LoadPart {
 
 /** The events before and what else is known, beside the question. */
 export function QuestionContext({ question }: { question: InboxItem }) {
-  const blocks = question.blocks.filter(isGateContext)
+  const blocks = question.blocks.filter(({ context }) => context)
   if (blocks.length === 0) return null
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable with the keyboard.

@@ -1,8 +1,12 @@
+import { isNestedDeeper } from '../../kernel/json-depth.ts'
 import type { AssistantMessage, FilePart, Message } from '../../kernel/model.ts'
 import type { PanelBlock, PanelFact, PanelMessage, PanelValue } from '../../kernel/panel.ts'
 import { formatIdentifier } from '../format-amount.ts'
 
-/* Values as blocks: short fields as facts, long texts as they are, lists of flat objects as tables, everything else as JSON. */
+/*
+ * Values as blocks: short fields as facts, long texts as they are, lists of flat objects as tables, everything else as JSON. Figures have the
+ * unit `code`: they are shown as they are, not rounded.
+ */
 
 const SHORT_TEXT = 160
 
@@ -11,7 +15,7 @@ export function valueBlocks(value: unknown, title?: string): PanelBlock[] {
   const named = title === undefined ? undefined : { title }
   if (value === undefined || value === null) return []
   if (typeof value === 'string') return value === '' ? [] : [{ kind: 'code', ...named, text: value }]
-  if (!isObject(value)) return [{ kind: 'json', ...named, value }]
+  if (!isObject(value)) return [jsonBlock(value, named)]
   const entries = Object.entries(value).filter(([, field]) => field !== undefined)
   const facts = entries.flatMap(([label, field]) => toFact(label, field))
   const rest = entries.filter(([label, field]) => toFact(label, field).length === 0)
@@ -23,7 +27,16 @@ export function valueBlocks(value: unknown, title?: string): PanelBlock[] {
 
 function fieldBlock(title: string, value: unknown): PanelBlock {
   if (typeof value === 'string') return { kind: 'code', title, text: value }
-  return listTable(title, value) ?? { kind: 'json', title, value }
+  return listTable(title, value) ?? jsonBlock(value, { title })
+}
+
+/** Levels of a tree that a page can still show beside each other. */
+const MAX_TREE_DEPTH = 64
+
+/** A tree, or the text of one that is too deep. */
+function jsonBlock(value: unknown, named: { title: string } | undefined): PanelBlock {
+  if (!isNestedDeeper(value, MAX_TREE_DEPTH)) return { kind: 'json', ...named, value }
+  return { kind: 'code', ...named, text: JSON.stringify(value), language: 'json' }
 }
 
 const MAX_COLUMNS = 12
@@ -37,9 +50,17 @@ function listTable(title: string, value: unknown): PanelBlock | undefined {
   return {
     kind: 'table',
     title,
-    columns: names.map((name) => ({ key: name, title: formatIdentifier(name) })),
+    columns: names.map((name) => ({
+      key: name,
+      title: formatIdentifier(name),
+      ...(value.every((item) => isWords(item[name])) ? undefined : { unit: 'code' as const }),
+    })),
     rows: value.map((item) => Object.fromEntries(names.map((name) => [name, cellText(item[name]) ?? null]))),
   }
+}
+
+function isWords(value: unknown): boolean {
+  return typeof value !== 'number' && typeof value !== 'boolean'
 }
 
 function isEmpty(value: unknown): boolean {
@@ -67,8 +88,8 @@ function flatText(item: Record<string, unknown>): string | undefined {
 function toFact(label: string, value: unknown): PanelFact[] {
   if (typeof value === 'string')
     return value.length <= SHORT_TEXT && !value.includes('\n') ? [{ label, value, unit: 'code' }] : []
-  if (typeof value === 'number' || typeof value === 'boolean' || value === null) return [{ label, value }]
-  return []
+  if (value === null) return [{ label, value: 'null', unit: 'code' }]
+  return typeof value === 'number' || typeof value === 'boolean' ? [{ label, value, unit: 'code' }] : []
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {

@@ -1,5 +1,5 @@
 import type { DiffPreview, PermissionCall } from '../../../views/permission-call.ts'
-import { acceptsRule } from '../../../views/permission-call.ts'
+import { acceptsRule, isHiddenInDiff, isShownByDiff } from '../../../views/permission-call.ts'
 import { displayWidth, toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import type { TerminalStyle } from './styled-line.ts'
 
@@ -31,8 +31,6 @@ export function permissionLines(question: string, call: PermissionCall, style: T
   ]
 }
 
-/** Texts that a whole diff shows. */
-const SHOWN_BY_DIFF = new Set(['content', 'old_string', 'new_string'])
 const DIFF_HEAD_LINES = 60
 const DIFF_TAIL_LINES = 20
 
@@ -47,17 +45,14 @@ function diffPreviewLines({ diff, is_new, omitted_lines }: DiffPreview, style: T
 }
 
 /** The other input fields, which the approval covers too. The subject of an MCP call already contains all of them. */
-function inputLines({ tool, subject, input, change }: PermissionCall, style: TerminalStyle) {
+function inputLines(call: PermissionCall, style: TerminalStyle) {
+  const { tool, subject, input } = call
   if (typeof input !== 'object' || input === null || tool.startsWith('mcp__')) return []
-  // A text that looks like a secret is left out of a diff: whoever chose the text could hide code in it.
-  const isRedacted = change?.diff.includes('[redacted') === true
-  const isWhole = change !== undefined && change.omitted_lines === undefined && !isRedacted
   return Object.entries(input).flatMap(([key, value]) => {
-    if (isWhole && SHOWN_BY_DIFF.has(key)) return []
+    if (isShownByDiff(call, key)) return []
     const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
     if (text === subject) return []
-    const isNewText = isRedacted && SHOWN_BY_DIFF.has(key)
-    const room = isNewText
+    const room = isHiddenInDiff(call, key)
       ? ([DIFF_HEAD_LINES, DIFF_TAIL_LINES] as const)
       : ([FIELD_HEAD_LINES, FIELD_TAIL_LINES] as const)
     return [...wrapText(`  ${toTerminalLine(key)}:`, style.width, 4), ...blockLines(text, style, room)]
