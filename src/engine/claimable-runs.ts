@@ -1,5 +1,5 @@
 import { isEvent } from '../kernel/event.ts'
-import type { RunRow, Store } from '../store/store.ts'
+import type { GateRow, RunRow, Store } from '../store/store.ts'
 import { isOwnerDead } from './lease-owner.ts'
 
 const RUNS_PER_PAGE = 100
@@ -28,10 +28,14 @@ export async function needsExecution(store: Store, { run_id, status }: RunRow): 
 export async function hasUnreadCommand(store: Store, run_id: string): Promise<boolean> {
   for (const { id, body } of await store.commands(run_id, 0)) {
     if (body.kind === 'cancel') return true
-    if (body.kind === 'answer' && (await store.gate(body.gate_id))?.answered_at === null) return true
+    if (body.kind === 'answer' && isOpenGateOf(run_id, await store.gate(body.gate_id))) return true
     if (body.kind === 'steer' && id > (await lastSteeringCommand(store, run_id))) return true
   }
   return false
+}
+
+function isOpenGateOf(run_id: string, gate: GateRow | undefined): boolean {
+  return gate?.run_id === run_id && gate.answered_at === null
 }
 
 async function lastSteeringCommand(store: Store, run_id: string): Promise<number> {

@@ -275,22 +275,27 @@ export class RunAttempt {
       if (command.id <= this.#seenCommand) continue
       const gate = command.body.kind === 'answer' ? await this.#deps.store.gate(command.body.gate_id) : undefined
       if (this.#isDone) return
-      await this.#applyCommand(execution, command, gate)
+      if (!this.#isPlanted(command)) await this.#applyCommand(execution, command, gate)
       this.#seenCommand = command.id
     }
   }
 
-  /** An answer that was in the store when it came here may be forged, like a recorded one. */
-  #isImportedAnswer({ id, body }: Command): boolean {
-    return body.kind === 'answer' && this.#importedHead > 0 && id <= (this.#deps.ports.imported?.command ?? 0)
+  /** A command that was in the store when it came here may be forged, like what is recorded. */
+  #isImported({ id }: Command): boolean {
+    return id <= (this.#deps.ports.imported?.command ?? 0)
+  }
+
+  /** A run that was created here has no command from before: whoever wrote it has guessed the row of the run. */
+  #isPlanted(command: Command): boolean {
+    return this.#isImported(command) && this.#deps.ports.imported?.head(this.run_id) === 0
   }
 
   async #applyCommand(execution: Execution, command: Command, gate: GateRow | undefined): Promise<void> {
     const { id, body } = command
     if (body.kind === 'answer') {
       const { answer, by } = body
-      const imported = this.#isImportedAnswer(command) ? { imported: true as const } : undefined
-      if (gate) await execution.answerGate(gate, { answer, by, ...imported })
+      const imported = this.#isImported(command) ? { imported: true as const } : undefined
+      if (gate?.run_id === this.run_id) await execution.answerGate(gate, { answer, by, ...imported })
       return
     }
     if (body.kind === 'steer') {

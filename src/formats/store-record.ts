@@ -10,12 +10,18 @@ import { userConfigFolder } from './user-home.ts'
  * as missing; one that cannot be written means to be asked again.
  */
 
+/** Pairs, since a run of a forged store can have any id, also `__proto__`. */
+export interface ImportedHeads {
+  command: number
+  heads: (readonly [run_id: string, head: number])[]
+}
+
 export interface StoreRecord {
   path: string
   /** Inode and time of creation. */
   file: string
-  /** For a store that was made elsewhere: the last command and the head of each run, by project. Absent for an own store. */
-  imported?: Record<string, { command: number; heads: Record<string, number> }>
+  /** For a store that was made elsewhere: the last command and the head of each run. Absent for an own store. */
+  imported?: ImportedHeads
 }
 
 /** True if this installation has created the store. */
@@ -46,13 +52,15 @@ export async function readStoreRecord(path: string): Promise<StoreRecord | undef
     const { uid, mode } = await stat(file)
     if (process.getuid && (uid !== process.getuid() || (mode & 0o022) !== 0)) return undefined
     const record = JSON.parse(await readFile(file, 'utf8')) as StoreRecord
+    // Earlier versions recorded heads in another form.
+    if (record.imported && !Array.isArray(record.imported.heads)) return undefined
     return record.file === (await fileIdentity(path)) ? record : undefined
   } catch {
     return undefined
   }
 }
 
-export async function writeStoreRecord(path: string, imported?: StoreRecord['imported']): Promise<void> {
+export async function writeStoreRecord(path: string, imported?: ImportedHeads): Promise<void> {
   try {
     const record: StoreRecord = {
       path: await realpath(path),

@@ -32,6 +32,8 @@ export interface ExecutionDeps {
 export async function composeExecution({ options, runtime, registry, host }: ExecutionDeps): Promise<ExecutionParts> {
   const { world, store, policy, agents, mcp, toolbox, checkedPorts } = runtime
   const { patterns, tools: patternTools, aliases, agentTools, projections } = registry
+  // First: nothing of a planted store is to take part in what follows.
+  const imported = await importedRunsPort(options, store, runtime)
   await store.keepTables(projections)
   const embedder = await runtime.embedder.get()
   const ports = {
@@ -54,7 +56,7 @@ export async function composeExecution({ options, runtime, registry, host }: Exe
     ...worktreePorts(options, runtime),
     strict: options.engine?.strict ?? false,
     ...sessionPorts(store),
-    ...(await importedRunsPort(options, store, runtime)),
+    ...imported,
   }
   return { patterns, ports, engine: createEngine(options, { store, world, ports }) }
 }

@@ -25,11 +25,11 @@ export async function openStore(options: TroupeOptions, now: () => number): Prom
 export async function importedRunsPort(
   { store: given = DEFAULT_STORE }: TroupeOptions,
   store: Store,
-  scope: { project: string; limits: Limits },
+  { limits }: { limits: Limits },
 ): Promise<Pick<Ports, 'imported'>> {
   if (typeof given !== 'string' || given === 'memory') return {}
   const { findImportedRuns } = await import('./store-origin.ts')
-  const imported = await findImportedRuns(store, { path: databasePath(given), ...scope })
+  const imported = await findImportedRuns(store, { path: databasePath(given), limits })
   return imported ? { imported } : {}
 }
 

@@ -24,6 +24,7 @@ import { ChainCheck } from './sqlite/event-chain.ts'
 import { encodeCommand, encodedBytes, encodeEvent, hashBlobs, hasPendingHash } from './sqlite/event-data.ts'
 import type { FileSystemType } from './sqlite/file-system.ts'
 import { prepareStoreFile } from './sqlite/file-system.ts'
+import { readForeignHeads } from './sqlite/foreign-content.ts'
 import { checkIntegrity } from './sqlite/integrity-check.ts'
 import { migrate, requireNewestSchema, schemaVersion } from './sqlite/migrate.ts'
 import { acceptLoss, closeConnection, openConnection, openReadOnly } from './sqlite/open-connection.ts'
@@ -371,6 +372,10 @@ class SqliteStore implements port.Store {
 
   acceptLoss(): Promise<void> {
     return acceptLoss(this.location, { durability: 'normal', busy_ms: BUSY_MS })
+  }
+
+  foreignHeads(): Promise<port.StoreHeads> {
+    return this.#connection.retry(() => readForeignHeads(this.#connection))
   }
 
   backUp(file: string): Promise<void> {

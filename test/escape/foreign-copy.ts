@@ -1,6 +1,7 @@
 import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, onTestFinished, vi } from 'vitest'
 import type { Event, Troupe, TroupeOptions } from '../../src/index.ts'
 import { createTroupe, isEvent } from '../../src/index.ts'
@@ -37,6 +38,17 @@ export const commands = (...all: string[]) =>
       : { calls: [{ name: 'Bash', input: { command } }] }
   })
 
+/** The person's yes, as a stranger's journal has it. */
+export const withAnswer = (events: Event[]) => {
+  const gate = events.findLast((event) => isEvent(event, 'gate:open'))
+  const { key, gate_id } = (gate as EventOf<'gate:open'>).data
+  const kept = events.filter((event) => event.type !== 'run:park')
+  return [
+    ...kept,
+    { ...(gate as Event), type: 'gate:answer', data: { key, gate_id, answer: 'allow', by: 'user' } } as Event,
+  ]
+}
+
 let folder = ''
 
 export function useForeignCopies(): () => string {
@@ -54,6 +66,8 @@ export interface Attack {
   prepare(troupe: Troupe): Promise<string>
   /** Changes the journal of that run. */
   forge?(events: Event[]): Event[]
+  /** Changes the rows of the store. */
+  plant?(db: DatabaseSync): void
 }
 
 export const changeStart = (change: object) => (events: Event[]) =>
@@ -73,7 +87,7 @@ export const withoutNeeds = (events: Event[]) =>
   })
 
 /** Opens a copy of the attacker's store in an installation of its own. */
-export async function openCopy({ options, prepare, forge }: Attack, isOwn: boolean, here: TroupeOptions = {}) {
+export async function openCopy({ options, prepare, forge, plant }: Attack, isOwn: boolean, here: TroupeOptions = {}) {
   vi.stubEnv('HOME', join(folder, 'attacker'))
   onTestFinished(() => void vi.unstubAllEnvs())
   const theirs = await createTroupe({ ...options, store: join(folder, 'theirs.db'), config: false })
@@ -84,10 +98,17 @@ export async function openCopy({ options, prepare, forge }: Attack, isOwn: boole
   const copy = join(folder, 'copy.db')
   if (forge) await writeForgedRun(copy, run_id, forge)
   else await copyFile(join(folder, 'theirs.db'), copy)
+  if (plant) changeRows(copy, plant)
   if (isOwn) await recordOwnStore(copy)
   const troupe = await createTroupe({ ...options, ...here, store: copy, config: false })
   onTestFinished(() => troupe.close())
   return { troupe, run_id }
+}
+
+function changeRows(file: string, change: (db: DatabaseSync) => void): void {
+  const db = new DatabaseSync(file)
+  change(db)
+  db.close()
 }
 
 /** Writes the changed journal as the store of Troupe would: its checksums are right. */
@@ -98,6 +119,6 @@ async function writeForgedRun(copy: string, run_id: string, forge: (events: Even
   const [first, ...rest] = events.map((event, index) => ({ ...event, seq: index + 1 }) as Event)
   const forged = await openSqlite(copy)
   const { project, epoch } = await forged.createRun(first as Event, { owner: 'forger', ttl_ms: 1000 })
-  await forged.append([{ run_id, project, epoch, events: rest, sync: 'full', release: true }])
+  await forged.append([{ run_id: (first as Event).run_id, project, epoch, events: rest, sync: 'full', release: true }])
   await forged.close()
 }

@@ -23,6 +23,7 @@ import {
   openCopy,
   start,
   useForeignCopies,
+  withAnswer,
   withoutNeeds,
 } from './foreign-copy.ts'
 
@@ -296,17 +297,6 @@ test.each(OWN)(
     expect(JSON.stringify(result).includes('which is not opened')).toBe(!isOwn)
   },
 )
-
-/** The person's yes, as a stranger's journal has it. */
-const withAnswer = (events: Event[]) => {
-  const gate = events.findLast((event) => isEvent(event, 'gate:open'))
-  const { key, gate_id } = (gate as EventOf<'gate:open'>).data
-  const kept = events.filter((event) => event.type !== 'run:park')
-  return [
-    ...kept,
-    { ...(gate as Event), type: 'gate:answer', data: { key, gate_id, answer: 'allow', by: 'user' } } as Event,
-  ]
-}
 
 test.each(OWN)(
   'E35 a fork, and a fork of it, make no recorded approval valid (own store as a control: %s)',

@@ -3,7 +3,8 @@ import type { Database } from './node-sqlite.ts'
 
 /*
  * Invariants
- * 1. A blob is identified by its project and the hash of its content (content addressing), and never changes.
+ * 1. A blob is identified by its project and the hash of its content (content addressing), and never changes. One with another content than its
+ *    hash names, damaged or planted, is repaired when the value is stored again.
  * 2. The cache holds blobs of committed transactions only. It is dropped when another connection has committed, which may have
  *    deleted blobs: an event never refers to a blob that does not exist.
  */
@@ -12,7 +13,11 @@ const MAX_CACHED_HASHES = 10_000
 
 function statements(db: Database) {
   return {
-    insert: db.prepare('INSERT INTO blobs (project, hash, content) VALUES (?, ?, ?) ON CONFLICT DO NOTHING'),
+    // Prevents a planted blob: one with this hash and another content would be read in place of the value.
+    insert: db.prepare(
+      `INSERT INTO blobs (project, hash, content) VALUES (?, ?, ?)
+       ON CONFLICT DO UPDATE SET content = excluded.content WHERE content IS NOT excluded.content`,
+    ),
     content: db.prepare('SELECT content FROM blobs WHERE project = ? AND hash = ?'),
   }
 }

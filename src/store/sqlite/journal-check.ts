@@ -32,6 +32,11 @@ export function* checkJournals(db: Database, run_id: string | undefined): Iterab
   if (run_id === undefined) yield* blobs.unusedProblems()
 }
 
+/** Blobs whose content is not what their hash names. */
+export function changedBlobs(db: Database): Iterable<StoreProblem> {
+  return new BlobCheck(db).unusedProblems()
+}
+
 interface CheckedRun {
   db: Database
   id: number
@@ -108,7 +113,7 @@ class BlobCheck {
     }
   }
 
-  /** Blobs with changed content that no event or command uses. */
+  /** Blobs with changed content that were not checked yet: no event or command uses them. */
   *unusedProblems(): Iterable<StoreProblem> {
     for (const { project, hash, content } of this.#db.prepare('SELECT project, hash, content FROM blobs').iterate()) {
       if (this.#checked.has(blobKey(String(project), String(hash)))) continue

@@ -111,6 +111,6 @@ function conditionSql(condition: CheckedCondition, values: SQLInputValue[]): str
   return listed.length < condition.oneOf.length ? `(${isListed} OR ${column} IS NULL)` : isListed
 }
 
-function quote(name: string): string {
+export function quote(name: string): string {
   return `"${name}"`
 }

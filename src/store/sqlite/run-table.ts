@@ -41,7 +41,7 @@ const WITH_TAGS = `AND NOT EXISTS (
 const WITH_WORD = ' AND EXISTS (SELECT 1 FROM run_words WHERE run = runs.id AND word >= ? AND word < ?)'
 const LAST_CHARACTER = '\u{10ffff}'
 const NEWEST_FIRST = 'ORDER BY id DESC LIMIT ?'
-const ALL_STATUSES: readonly Status[] = ['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled']
+export const ALL_STATUSES: readonly Status[] = ['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled']
 
 function statements(db: Database) {
   return {
