@@ -32,6 +32,7 @@ import { RunDeletion } from './sqlite/run-deletion.ts'
 import { TableKeeper } from './sqlite/table-keeper.ts'
 import type { Tables } from './sqlite/tables.ts'
 import { openTables } from './sqlite/tables.ts'
+import { vectorBytes } from './sqlite/vector-table.ts'
 import { verifySchema } from './sqlite/verify-schema.ts'
 import type { CheckpointLimits } from './sqlite/wal-checkpointer.ts'
 import { DEFAULT_CHECKPOINT_LIMITS, WalCheckpointer } from './sqlite/wal-checkpointer.ts'
@@ -60,8 +61,6 @@ export interface SqliteOptions {
 const BUSY_MS = 5000
 const EVENTS_PER_PAGE = 500
 const RUNS_PER_PAGE = 50
-/** About what a vector occupies besides its numbers. */
-const VECTOR_ROW_BYTES = 512
 
 /** Opens a store in a file, and creates the file and its folder if needed. Many processes may open it. */
 export async function openSqlite(path: string, options: SqliteOptions = {}): Promise<port.Store> {
@@ -141,8 +140,7 @@ class SqliteStore implements port.Store {
       const inserted = runs.insert(first, claimant)
       patterns.noteCreated(first.run_id)
       words.add(inserted, wordsOfEvent(first))
-      const { hash } = events.insert(inserted, [first], [encoded])
-      return { ...inserted, hash }
+      return { ...inserted, hash: events.insert(inserted, [first], [encoded]).hash }
     })
     this.#connection.markCommit({ run_id: run.run_id, seq: run.head, hash: run.hash }, 'normal')
     this.#checkpoints.recordWrite(encodedBytes([encoded]))
@@ -319,8 +317,7 @@ class SqliteStore implements port.Store {
     rows: readonly port.VectorRow[],
     removed: readonly string[] = [],
   ): Promise<void> {
-    const bytes = rows.reduce((sum, { vector }) => sum + vector.byteLength + VECTOR_ROW_BYTES, 0)
-    return this.#write('normal', ({ vectors }) => vectors.change(collection, { rows, removed }), bytes)
+    return this.#write('normal', ({ vectors }) => vectors.change(collection, { rows, removed }), vectorBytes(rows))
   }
 
   vectors(collection: port.VectorCollection, ids?: readonly string[]): Promise<port.VectorRow[]> {
@@ -379,8 +376,7 @@ class SqliteStore implements port.Store {
   }
 
   backUp(file: string): Promise<void> {
-    const { db, path } = this.#connection
-    return backUp({ db, path, retry: (work) => this.#connection.retry(work) }, resolve(file))
+    return backUp(this.#connection, resolve(file))
   }
 
   async close(): Promise<void> {

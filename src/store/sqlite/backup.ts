@@ -3,22 +3,18 @@ import { TroupeError } from '../../errors.ts'
 import type { SqliteConnection } from './connection.ts'
 
 /** Copies the store, with what is still in its write-ahead log, to a new file that only this user can read. Other processes may go on writing. */
-export async function backUp({ db, path, retry }: BackupSource, file: string): Promise<void> {
+export async function backUp(connection: SqliteConnection, file: string): Promise<void> {
   createPrivateFile(file)
   try {
-    await retry(() => db.prepare('VACUUM INTO ?').run(file))
+    await connection.retry(() => connection.db.prepare('VACUUM INTO ?').run(file))
     syncFile(file)
   } catch (thrown) {
     rmSync(file, { force: true })
-    throw new TroupeError('store_failed', `cannot copy ${path} to ${file}: ${(thrown as Error).message}`, {
+    throw new TroupeError('store_failed', `cannot copy ${connection.path} to ${file}: ${(thrown as Error).message}`, {
       hint: 'check the space on that disk, and the store with: troupe doctor',
       cause: thrown,
     })
   }
-}
-
-export interface BackupSource extends Pick<SqliteConnection, 'db' | 'path'> {
-  retry(work: () => unknown): Promise<unknown>
 }
 
 function createPrivateFile(file: string): void {

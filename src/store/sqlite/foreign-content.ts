@@ -42,7 +42,8 @@ const CONDITIONS: Readonly<Record<string, string>> = {
 export function readForeignHeads({ db, path }: SqliteConnection): StoreHeads {
   db.exec('BEGIN')
   try {
-    for (const problem of contentProblems(db, path)) throw corruptError(path, `was not written by Troupe: ${problem}`)
+    for (const problem of contentProblems(db, path))
+      throw corruptError(path, `has content that Troupe did not write: ${problem}`)
     return { command: newestCommand(db), heads: readHeads(db) }
   } finally {
     if (db.isTransaction) db.exec('ROLLBACK')
@@ -56,7 +57,7 @@ function* contentProblems(db: Database, path: string): Iterable<string> {
   const ofPatterns = tables.map(({ name }) => [name, 'run_id IN (SELECT run_id FROM runs)'] as const)
   for (const [table, condition] of [...Object.entries(CONDITIONS), ...ofPatterns]) {
     if (db.prepare(`SELECT 1 FROM ${quote(table)} WHERE (${condition}) IS NOT TRUE LIMIT 1`).get())
-      yield `the table '${table}' has a row that no run here could have`
+      yield `the table '${table}' has an invalid row`
   }
   for (const { message } of changedBlobs(db)) yield message
 }
