@@ -7,7 +7,18 @@ import type { Troupe } from '../../src/index.ts'
 import { definePattern } from '../../src/index.ts'
 import { countEachTest } from '../support/attempt-count.ts'
 import type { Attack } from './foreign-copy.ts'
-import { ASK, commands, done, EVIL, OWN, openCopy, start, useForeignCopies, withAnswer } from './foreign-copy.ts'
+import {
+  ASK,
+  changeSession,
+  commands,
+  done,
+  EVIL,
+  OWN,
+  openCopy,
+  start,
+  useForeignCopies,
+  withAnswer,
+} from './foreign-copy.ts'
 
 beforeEach(countEachTest('store'))
 
@@ -175,10 +186,7 @@ test.each(OWN)(
     const attack: Attack = {
       options: { ...ASK, model: commands() },
       prepare: async (troupe) => (await start(troupe)).run_id,
-      forge: (events) =>
-        events.map((event) =>
-          event.type === 'session:open' ? { ...event, data: { ...event.data, model: `scripted:${script}` } } : event,
-        ) as typeof events,
+      forge: changeSession(() => ({ model: `scripted:${script}` })),
       plant: (db) => db.exec("UPDATE runs SET project = 'other'; UPDATE blobs SET project = 'other'"),
     }
     const { troupe, run_id } = await openCopy(attack, isOwn)
