@@ -52,7 +52,10 @@ test('WB12 keyboard only: filter, move, start a run, cancel it after a question,
   await page.locator('.run-row').first().waitFor()
   const { keyboard } = page
   await keyboard.press('?')
-  await page.getByRole('dialog', { name: 'Keys' }).getByText('Next run').waitFor()
+  const help = page.getByRole('dialog', { name: 'Keys' })
+  await help.getByText('Next run').waitFor()
+  // The filter of the list has the key of the search.
+  expect(await help.locator('dt', { hasText: '/' }).count()).toBe(1)
   await keyboard.press('Escape')
   await keyboard.press('/')
   await keyboard.type('tag:portal')

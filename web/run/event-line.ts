@@ -33,7 +33,7 @@ function summaryOf(fields: Record<string, unknown>): string {
   const add = (key: string, value: unknown) => {
     if (length > LONGEST || value === null || value === undefined) return
     const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
-    const part = `${key} ${text.slice(0, LONGEST)}`
+    const part = `${key}: ${text.slice(0, LONGEST)}`
     length += part.length
     parts.push(part)
   }
@@ -44,5 +44,5 @@ function summaryOf(fields: Record<string, unknown>): string {
       for (const [name, content] of Object.entries(value)) add(name, content)
     else add(key, value)
   }
-  return parts.join('  ').slice(0, LONGEST * 2)
+  return parts.join(' · ').slice(0, LONGEST * 2)
 }

@@ -108,9 +108,9 @@ describe('events', () => {
       seq: 7,
       at: 1000,
       type: 'hologram:projected',
-      summary: 'depth 3  deep {"a":[1]}',
+      summary: 'depth: 3 · deep: {"a":[1]}',
     })
-    expect(eventLine('nonsense', 4)).toEqual({ seq: 4, at: null, type: 'event', summary: 'value nonsense' })
+    expect(eventLine('nonsense', 4)).toEqual({ seq: 4, at: null, type: 'event', summary: 'value: nonsense' })
     expect(eventLine({ type: 'x', data: { text: 'y'.repeat(1_000_000) } }, 1).summary.length).toBeLessThan(500)
   })
 })

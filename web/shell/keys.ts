@@ -43,11 +43,17 @@ export function useKeys(title: string, bindings: readonly KeyBinding[], layer: K
   }, [])
 }
 
-/** All keys that work now, by section. */
+/** All keys that work now, by section; those of the frame that the page uses for something else do not. */
 export function activeKeys(): Omit<KeySection, 'layer'>[] {
   const byTitle = new Map<string, KeyBinding[]>()
-  for (const { current } of sections)
-    byTitle.set(current.title, [...(byTitle.get(current.title) ?? []), ...current.bindings])
+  const all = sections.map(({ current }) => current)
+  const ofPage = new Set(
+    all.flatMap(({ layer, bindings }) => (layer === 'page' ? bindings : [])).map(({ keys }) => keys),
+  )
+  for (const { title, layer, bindings } of all) {
+    const active = bindings.filter(({ keys }) => layer === 'page' || !ofPage.has(keys))
+    byTitle.set(title, [...(byTitle.get(title) ?? []), ...active])
+  }
   return [...byTitle].map(([title, bindings]) => ({ title, bindings }))
 }
 
