@@ -163,10 +163,10 @@ const { positionals } = parseArgs({ allowPositionals: true })
 const [folder] = positionals
 if (folder === undefined) throw new Error('usage: npm run bench:loops -- FOLDER (with labels.jsonl and traces/)')
 const runs = loadRuns(folder)
-const [odd = [], even = []] = [0, 1].map((half) => runs.filter((_, index) => index % 2 === half))
+const [even = [], odd = []] = [0, 1].map((half) => runs.filter((_, index) => index % 2 === half))
 const heldOut = [
-  { name: 'Held out: every second run', train: odd, test: even },
-  { name: 'Held out: the other runs', train: even, test: odd },
+  { name: 'Held out: every second run', train: even, test: odd },
+  { name: 'Held out: the other runs', train: odd, test: even },
 ].map((half) => {
   const thresholds = tune(half.train)
   return { ...half, thresholds, tuned: score(half.test, repeatedWork(thresholds)) }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { Event } from '../kernel/event.ts'
 import type { Gate } from '../kernel/gate.ts'
 import type { PanelBlock } from '../kernel/panel.ts'
 import { gateBlocks } from './gate-blocks.ts'
@@ -81,4 +82,18 @@ test('PN10 a value that is nested too deeply is its JSON, with every part', () =
   if (first?.kind !== 'code' || !first.rest) throw new Error('not in parts')
   const { block, from } = first.rest
   expect(JSON.parse(`${first.text}${questionPart(blocks, { block, from })?.text}`)).toEqual(deep)
+})
+
+test('PN6 the calls before are all but the one that asks, also if the key of that begins with theirs', () => {
+  const gate = { gate_id: 'g', question: 'Go on?', detail: {} }
+  const call = (index: number) => ({
+    ...{ seq: index, type: 'tool:pre' },
+    data: { key: `a/turn/1/tool/${index}`, tool: `tool${index}`, kind: 'act', input: {} },
+  })
+  const asked = { seq: 11, type: 'gate:open', data: { ...gate, key: 'a/turn/1/tool/10/permission' } }
+  const events = [call(1), call(2), call(10), asked].map((event) => ({ run_id: 'r', at: 1, session_id: 's', ...event }))
+  const history = gateBlocks(events as unknown as Event[], { ...gate, session_id: 's' } as never).find(
+    ({ kind }) => kind === 'table',
+  )
+  expect(history).toMatchObject({ rows: [{ call: 'tool1' }, { call: 'tool2' }] })
 })

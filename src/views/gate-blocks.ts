@@ -152,7 +152,8 @@ function historyBlocks(session: readonly Event[], { before, asker }: { before: n
       calls.set(key, { at: event.at, call: tool, ...calls.get(key), state: 'failed', error: `\n${error}` })
     }
   }
-  const shown = [...calls].flatMap(([key, call]) => (asker.startsWith(key) ? [] : [call]))
+  const isAsking = (key: string) => asker === key || asker.startsWith(`${key}/`)
+  const shown = [...calls].flatMap(([key, call]) => (isAsking(key) ? [] : [call]))
   if (shown.length === 0) return []
   return [
     {

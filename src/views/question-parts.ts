@@ -2,8 +2,8 @@ import type { PanelBlock } from '../kernel/panel.ts'
 import { boundedValue, firstCharacters } from './detail/bounded-value.ts'
 
 /*
- * The blocks of a question in parts: the beginning of each long one, then the rest on request. Nothing is cut for good, because an approval covers
- * all of it. A block that is too long and is no text becomes its JSON.
+ * The blocks of a question in parts: the beginning of each long one, then the rest on request. Every part can be read, because an approval covers all
+ * of it. A block that is too long and is no text becomes its JSON.
  */
 
 const MAX_PART = 200_000

@@ -47,6 +47,19 @@ test('TL8 a run that failed tells why in words, without the code, the JSON or th
   }
 })
 
+test('TL8 a run that completed tells its answer: a Markdown link is one, JSON is none', () => {
+  for (const [text, words] of [
+    ['[The report](https://example.com) is done.', '[The report](https://example.com) is done.'],
+    ['{"confidence":0.9}', 'Completed'],
+    ['[{"verdict":"pass"}]', 'Completed'],
+  ] as const) {
+    const { add, summary } = runningRun(1)
+    add(2 * MINUTE, 'session:end', { key: 'a', status: 'completed', stop_reason: 'end', text, error: null })
+    add(2 * MINUTE, 'run:end', { status: 'completed', stop_reason: 'end', output: null, error: null })
+    expect(summary(3, false).last_event.text).toBe(words)
+  }
+})
+
 test('TL8 a thumbnail has at most 40 bars for a lane, from 0 to 1 and in order', () => {
   const [lane] = runningRun(5000).summary(0, true).lanes
   expect(lane?.bars.length).toBeLessThanOrEqual(40)

@@ -89,7 +89,10 @@ function endText({ run, tables }: TimelineState): Pick<RunSummary['last_event'],
   }
   const results = tables.sessions.flatMap(({ parent, result }) => (parent === null && result !== null ? [result] : []))
   // The answer of an agent that works for others, such as a judge, is JSON.
-  return { text: results.findLast((result) => !/^[[{]/.test(result)) ?? 'Completed', tone: 'neutral' }
+  return {
+    text: results.findLast((result) => !/^(?:\{\s*["}]|\[\s*["{[])/.test(result)) ?? 'Completed',
+    tone: 'neutral',
+  }
 }
 
 /** The reason of a failure in one line: the message without its code, and without the JSON or the stack that a provider added. */
