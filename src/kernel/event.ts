@@ -132,7 +132,7 @@ export interface SessionOpen {
   count_downtime?: true
   /** Set if the pattern that opened it bounds its sessions itself: it does not count against `limits.breadth`. */
   bound?: 'own'
-  /** Continues a session that another installation recorded: the tools that its agent lists are no permission. */
+  /** Opened in a run that another installation recorded, continues a session of one, or was opened by such a session: what it says grants nothing. */
   imported?: true
 }
 

@@ -324,6 +324,22 @@ test.each(OWN)(
 )
 
 test.each(OWN)(
+  'E39 a fork of a run whose row claims fewer events makes no recorded approval valid (own store as a control: %s)',
+  async (isOwn) => {
+    const attack: Attack = {
+      options: { ...ASK, model: commands(EVIL) },
+      prepare: async (troupe) => (await start(troupe)).run_id,
+      forge: withAnswer,
+      plant: (db) => db.exec('UPDATE runs SET head = 1'),
+    }
+    const { troupe, run_id } = await openCopy(attack, isOwn)
+    const { length } = await troupe.events(run_id).all()
+    await (await troupe.fork(run_id, length)).result
+    expect(done).toEqual(isOwn ? [EVIL] : [])
+  },
+)
+
+test.each(OWN)(
   'E35 a fork has the stricter of the recorded and the present limits (own store as a control: %s)',
   async (isOwn) => {
     const attack: Attack = {

@@ -174,7 +174,7 @@ function beginSession(
     ...(hasOwnBound(scope) ? { bound: 'own' as const } : undefined),
     ...(cache_key === undefined ? undefined : { cache_key }),
     ...(thread ? { thread: { length: thread.messages.length, hash: thread.hash } } : undefined),
-    ...(execution.journalIndex.isImportedRun ? { imported: true as const } : undefined),
+    ...(execution.journalIndex.isImportedRun || caller?.opening.imported ? { imported: true as const } : undefined),
   }
   execution.journal.append('session:open', opening, id)
   return newSession(id, opening, thread)
