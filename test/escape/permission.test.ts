@@ -129,11 +129,14 @@ test('PM22 a run resumes only in its own workspace and under its initial rules',
   const parked = await started.task('doer', 'go')
   await started.troupe.close()
   const otherWorkspace = await runCalls(calls, { folder: createFolder(), store, agents: [asks] })
-  const rejected = (await otherWorkspace.troupe.answer(parked.gates[0]?.gate_id ?? '', 'yes')).result
-  await expect(rejected).rejects.toMatchObject({ code: 'invalid_input', message: expect.stringContaining(folder) })
+  const gate = parked.gates[0]?.gate_id ?? ''
+  await expect(otherWorkspace.troupe.answer(gate, 'yes')).rejects.toMatchObject({
+    code: 'invalid_input',
+    message: expect.stringContaining(folder),
+  })
   await otherWorkspace.troupe.close()
   const resumed = await runCalls(calls, { folder, store, agents: [asks], permissions: {} })
-  expect((await (await resumed.troupe.resume(parked.run_id)).result).status).toBe('completed')
+  expect((await (await resumed.troupe.answer(gate, 'yes')).result).status).toBe('completed')
   expect(existsSync(join(folder, '.env'))).toBe(false)
   await resumed.troupe.close()
 })
