@@ -67,7 +67,7 @@ export function messageDetail(scope: DetailScope, id: string): Detail | undefine
   const explanation = event && explanationOf(scope, event)
   return {
     ref: { kind: 'message', id },
-    kind: `Message, ${row.type}`,
+    kind: `Message, ${row.type.replaceAll('_', ' ')}`,
     title: row.text,
     from: laneLabel(timeline, row.from),
     to: laneLabel(timeline, row.to),
@@ -128,7 +128,6 @@ export function voteDetail(scope: DetailScope, id: string): Detail | undefined {
   if (!row?.vote) return undefined
   const { won, text } = row.vote
   const events = segmentEvents(scope, row)
-  const answer = endOf(events)?.data.text ?? ''
   const agent = laneLabel(timeline, row.lane)
   const others = timeline.sessions.filter(({ vote, group }) => vote && group === row.group)
   return {
@@ -143,20 +142,7 @@ export function voteDetail(scope: DetailScope, id: string): Detail | undefined {
       { label: 'result', value: won === null ? 'not decided' : won ? 'won' : 'dissent', tone: won ? 'good' : 'muted' },
     ],
     sections: [
-      ...(answer === ''
-        ? []
-        : [
-            {
-              title: 'Answer',
-              blocks: [
-                {
-                  kind: 'text' as const,
-                  text: scope.redact(answer),
-                  ...(agent === null ? undefined : { claimed_by: agent }),
-                },
-              ],
-            },
-          ]),
+      ...wordSections(scope, endOf(events), agent),
       {
         title: 'All votes',
         blocks: [

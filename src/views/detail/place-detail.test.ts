@@ -134,6 +134,12 @@ test('PN5 a handoff has its explanation, and a vote whether it won', async () =>
   expect(completions.filter(({ text }) => text.startsWith('{'))).toEqual([])
   const vote = await troupe.detail(run_id, { kind: 'vote', id: lost?.id ?? '' })
   expect(vote.facts).toContainEqual({ label: 'result', value: 'dissent', tone: 'muted' })
+  const answer = vote.sections.find(({ title }) => title === 'Answer')
+  const fields = answer?.blocks.flatMap((block) => (block.kind === 'facts' ? block.facts : []))
+  expect(fields?.map(({ label, value }) => [label, value])).toContainEqual(['recommendation', 'wait'])
+  const [words] = completions
+  const message = await troupe.detail(run_id, { kind: 'message', id: words?.id ?? '' })
+  expect(message.kind).toBe('Message, task completion')
   await troupe.close()
 })
 
