@@ -41,8 +41,12 @@ export function useServe(settings: ServeSettings): ServeSuite {
     get serve() {
       return started().serve
     },
-    open: (path = '', options = {}) =>
-      openPage(started().browser, started().serve.pageAddress.replace('/#', `${path}#`), options),
+    open: async (path = '', options = {}) => {
+      const opened = await openPage(started().browser, started().serve.pageAddress.replace('/#', `${path}#`), options)
+      // Going elsewhere before the token is exchanged for a session would leave the page signed out.
+      await expect.poll(() => opened.page.evaluate(`localStorage.getItem('troupe:csrf')`)).not.toBeNull()
+      return opened
+    },
     startTask: async (instruction, tags = []) => {
       const body = { input: { agent: 'default', instruction }, tags }
       return (await started().serve.api<{ run_id: string }>('POST', '/api/patterns/task/runs', body)).run_id
