@@ -98,7 +98,7 @@ export interface PanelRest {
   length: number
 }
 
-/** What every block has. */
+/** Fields of every block. */
 export interface PanelBlockHead {
   title?: string
   /** Explains a question and is not part of what is decided. Never taken from a title, which may be the name of a field that a model chose. */

@@ -254,7 +254,7 @@ async function reenterSession(
 
 function resumableOpening({ session_id, fold, base }: SessionHistory, execution: Execution): SessionOpen {
   const last = fold.lastOpening
-  // Whatever was added to it here: its agent, tools and model are those of the recorded run.
+  // Events that were added to it here do not make it an own one: its agent, tools and model are those of the recorded run.
   const isImportedRun = execution.journalIndex.isImportedRun || (execution.ports.imported?.head(base.run_id) ?? 0) > 0
   if (!last) {
     throw notResumableError(`the session ${session_id} has no session:open event`, 'delegate to a new session')

@@ -5,7 +5,7 @@ import { openSqlite } from '../../store/sqlite.ts'
 import { createLeasedRun, runEndData } from '../../testing/store/store-harness.ts'
 import { consultTables } from './tables.ts'
 
-/* Who works on a consultation, event by event, read with plain SQL. */
+/* The run that works on a consultation, after each event, read with plain SQL. */
 
 const request = {
   ...{ request_type: 'agent_consultation', requesting_agent: 'asking', question: 'Q?', context: {} },

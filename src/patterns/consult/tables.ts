@@ -132,7 +132,7 @@ export const consultTables = defineProjection<ConsultEvent | EventOf<'run:end'>>
   rows: (event, { run_id }) => (event.type === 'run:end' ? endChanges(event, run_id) : consultRows(event, run_id)),
 })
 
-/** What the run still worked on has failed: nobody will answer it. */
+/** Consultations that the run still worked on have failed: nobody will answer them. */
 function endChanges({ at, data }: EventOf<'run:end'>, run_id: string): RowChange[] {
   const { atWork, askedBack } = failedAtEnd(data)
   const table = collaborations.name

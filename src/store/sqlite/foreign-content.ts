@@ -24,7 +24,7 @@ const isText = (column: string) => `(typeof(${column}) = 'text' AND instr(${colu
 const isEvent = (column: string, condition = '') =>
   `EXISTS (SELECT 1 FROM events WHERE events.id = ${column} ${condition})`
 
-/** What each row of a table satisfies if Troupe has written it. */
+/** Conditions that each row of a table satisfies if Troupe has written it. */
 const CONDITIONS: Readonly<Record<string, string>> = {
   runs: `${isRowId('id')} AND ${isRowId('head')} AND ${isText('run_id')} AND ${isText('project')} AND status IN (${STATUSES})`,
   events: `${isRowId('id')} AND ${isRowId('seq')}`,

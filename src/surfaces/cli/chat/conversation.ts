@@ -106,7 +106,7 @@ export class Conversation {
     this.#follow(handle)
   }
 
-  /** What the next run is started with. A run of another installation chooses none of it: as a run of this one, it would have all rights. */
+  /** Options of the next run. A run of another installation chooses none of them: as a run of this one, the next would have all rights. */
   async #nextRun() {
     const { team, variables, model, limits } = this.context
     const resumed = this.#resumed
