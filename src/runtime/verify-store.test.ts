@@ -182,10 +182,10 @@ describe('verify', () => {
       'row',
       /rows of runs that do not exist/,
     ],
-    ['missing words', `DELETE FROM run_words WHERE word = 'post'`, 'words', /1 are missing/],
+    ['missing words', `UPDATE run_words SET words = replace(words, ' post', '')`, 'words', /1 are missing/],
     [
       'foreign words',
-      `INSERT INTO run_words SELECT id, 'planted' FROM runs WHERE status = 'waiting'`,
+      `INSERT INTO run_words SELECT id, head + 1, ' planted' FROM runs WHERE status = 'waiting'`,
       'words',
       /1 are not in its journal/,
     ],

@@ -139,7 +139,7 @@ class SqliteStore implements port.Store {
     const run = await this.#writes.writeBatched(({ runs, events, words, patterns }) => {
       const inserted = runs.insert(first, claimant)
       patterns.noteCreated(first.run_id)
-      words.add(inserted, wordsOfEvent(first))
+      words.add(inserted, first.seq, wordsOfEvent(first))
       return { ...inserted, hash: events.insert(inserted, [first], [encoded]).hash }
     })
     this.#connection.markCommit({ run_id: run.run_id, seq: run.head, hash: run.hash }, 'normal')

@@ -157,7 +157,7 @@ const INVALID: Record<string, string> = {
   'an answer of a later event': 'UPDATE gates SET answered_event = 999',
   'the question of another event': 'UPDATE gates SET opened_event = 1',
   'a session of a later event': 'UPDATE sessions SET opened_event = 999',
-  'words of a later run': "INSERT INTO run_words (run, word) VALUES (2, 'planted')",
+  'words of a later run': "INSERT INTO run_words VALUES (2, 1, ' planted')",
   'the last command id': "INSERT INTO commands (id, run, at, body) VALUES (9007199254740991, 1, 1, '{}')",
   'an answer to two questions': `INSERT INTO commands (run, at, gate_id, body) SELECT 1, 1, gate_id, '{"gate_id":"g_other"}' FROM gates`,
   'an index that lacks a run': `PRAGMA writable_schema = ON; CREATE TABLE spare (project TEXT); CREATE INDEX other ON spare (project);

@@ -143,7 +143,7 @@ export class Appender {
 
   #addWords(run: RunState, known: Set<string>, events: readonly Event[]): void {
     const words = events.flatMap(wordsOfEvent).filter((word) => !known.has(word))
-    this.#tables.words.add(run, words)
+    this.#tables.words.add(run, run.head + 1, words)
     for (const word of words) if (known.size < MAX_KNOWN_WORDS && word.length <= MAX_KNOWN_LENGTH) known.add(word)
   }
 

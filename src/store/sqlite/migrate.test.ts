@@ -41,7 +41,7 @@ test('ST28 a file with an older schema is migrated with all its content', async 
   await migrate(connection, [...MIGRATIONS, second])
   expect(schemaVersion(connection.db)).toBe(newestSchema() + 1)
   expect(connection.db.prepare('SELECT head, colour FROM runs').get()).toMatchObject({ head: 2, colour: null })
-  await expectRejection(migrate(connection), 'store_newer', /schema 6.*supports schemas 2 to 5 .*update troupe/)
+  await expectRejection(migrate(connection), 'store_newer', /schema 7.*supports schemas 2 to 6 .*update troupe/)
   connection.close()
 })
 
@@ -66,6 +66,23 @@ test('ST28 a file with schema 1 is rejected as too old and not changed', async (
   db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = 1; CREATE TABLE words (id, word)`)
   db.close()
   const before = readFileSync(path)
-  await expectRejection(openSqlite(path), 'store_older', /has schema 1; .*supports schemas 2 to 5 .*--store/)
+  await expectRejection(openSqlite(path), 'store_older', /has schema 1; .*supports schemas 2 to 6 .*--store/)
   expect(readFileSync(path)).toEqual(before)
+})
+
+test('ST28 runs of a file with one row per word are found by their words after the migration', async () => {
+  const connection = await openConnection(path, options)
+  await migrate(connection, MIGRATIONS.slice(0, -1))
+  const limits = { calls: null }
+  const data = JSON.stringify({ format: 2, project: 'default', pattern: 'task', version: 1, input: {}, limits })
+  connection.db.exec(`
+    INSERT INTO runs (run_id, project, pattern, title, status, created_at, head, epoch, usage)
+      VALUES ('r_old', 'default', 'task', '', 'pending', 1, 1, 0, '{}');
+    INSERT INTO events (run, seq, at, type, data) VALUES (1, 1, 1, 'run:start', '${data}');
+    INSERT INTO run_words VALUES (1, 'cookie'), (1, 'login'), (1, 'r'), (1, 'old'), (1, 'task')`)
+  connection.close()
+  const store = await openSqlite(path)
+  const find = async (text: string) => (await store.runs({ project: 'default', text })).map(({ run_id }) => run_id)
+  expect([await find('login cook'), await find('ookie'), await find('cookies')]).toEqual([['r_old'], [], []])
+  await store.close()
 })

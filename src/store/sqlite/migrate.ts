@@ -4,12 +4,19 @@ import { jsonEventsSchema } from './migrations/0002-json-events.ts'
 import { projectionsSchema } from './migrations/0003-projections.ts'
 import { runWordsSchema } from './migrations/0004-run-words.ts'
 import { eventHashesSchema } from './migrations/0005-event-hashes.ts'
+import { wordRowsSchema } from './migrations/0006-word-rows.ts'
 import type { Database } from './node-sqlite.ts'
 
 /** The oldest schema that can be opened. Files of earlier development versions are rejected. */
 const OLDEST_SCHEMA = 2
 /** The first migration creates the oldest schema in an empty file; each of the others brings a schema to the next one. */
-export const MIGRATIONS: readonly string[] = [jsonEventsSchema, projectionsSchema, runWordsSchema, eventHashesSchema]
+export const MIGRATIONS: readonly string[] = [
+  jsonEventsSchema,
+  projectionsSchema,
+  runWordsSchema,
+  eventHashesSchema,
+  wordRowsSchema,
+]
 
 export function newestSchema(migrations: readonly string[] = MIGRATIONS): number {
   return OLDEST_SCHEMA + migrations.length - 1

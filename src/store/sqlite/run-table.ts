@@ -37,9 +37,8 @@ const SELECT_RUNS = `SELECT ${COLUMNS} FROM runs WHERE project = ? AND pattern =
   AND status IN (SELECT value FROM json_each(?)) AND id < ?`
 const WITH_TAGS = `AND NOT EXISTS (
   SELECT value FROM json_each(?) EXCEPT SELECT value FROM json_each(ifnull(runs.tags, '[]')))`
-/** One lookup per run, by the beginning of the word. */
-const WITH_WORD = ' AND EXISTS (SELECT 1 FROM run_words WHERE run = runs.id AND word >= ? AND word < ?)'
-const LAST_CHARACTER = '\u{10ffff}'
+/** Words begin after a space, so that they are found by their beginning. */
+const WITH_WORD = " AND EXISTS (SELECT 1 FROM run_words WHERE run = runs.id AND instr(words, ' ' || ?))"
 const NEWEST_FIRST = 'ORDER BY id DESC LIMIT ?'
 export const ALL_STATUSES: readonly Status[] = ['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled']
 
@@ -188,7 +187,7 @@ export class RunTable {
     const where = [project, pattern ?? null, JSON.stringify(status), beforeId]
     if (tags.length > 0) where.push(JSON.stringify(tags))
     const found = words
-      ? this.#search(words.length, tags.length > 0).all(...where, ...words.flatMap(wordRange), limit)
+      ? this.#search(words.length, tags.length > 0).all(...where, ...words, limit)
       : this.#listing(status, tags).all(...where, limit)
     const records = found as unknown as RunRecord[]
     return records.map((record) => toRow(record, now))
@@ -228,11 +227,6 @@ export class RunTable {
       this.#sql.recent.all().map((row) => String(row.run_id)),
     )
   }
-}
-
-/** The words with this beginning, as a range. */
-function wordRange(beginning: string): [from: string, to: string] {
-  return [beginning, beginning + LAST_CHARACTER]
 }
 
 /** Shortens the stored usage: `parseUsage` fills missing fields from `NO_SPEND`. */

@@ -1,15 +1,23 @@
 import type { RunKey } from './event-table.ts'
 import type { Database } from './node-sqlite.ts'
 
-/** The words by which runs are found. */
+/** The words by which runs are found: a row for each append that adds some. */
 export class WordTable {
   readonly #add
 
   constructor(db: Database) {
-    this.#add = db.prepare('INSERT OR IGNORE INTO run_words (run, word) SELECT ?, value FROM json_each(?)')
+    this.#add = db.prepare(
+      'INSERT INTO run_words (run, seq, words) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET words = excluded.words',
+    )
   }
 
-  add({ id }: Pick<RunKey, 'id'>, words: readonly string[]): void {
-    if (words.length > 0) this.#add.run(id, JSON.stringify(words))
+  /** Adds the words of events that are appended from `seq` on. */
+  add({ id }: Pick<RunKey, 'id'>, seq: number, words: readonly string[]): void {
+    if (words.length > 0) this.#add.run(id, seq, ` ${words.join(' ')}`)
   }
+}
+
+/** The words of a row. */
+export function wordsOfRow(words: unknown): string[] {
+  return String(words).slice(1).split(' ')
 }
