@@ -8,7 +8,7 @@ import { findFigure, runRounds } from './rounds.ts'
 
 function measureCommits(folder: string, sync: 'NORMAL' | 'FULL', count: number): number {
   const db = new DatabaseSync(join(folder, `floor-${randomBytes(4).toString('hex')}.db`))
-  db.exec(`PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = ${sync}`)
+  db.exec(`PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA synchronous = ${sync}`)
   db.exec('CREATE TABLE events (id INTEGER PRIMARY KEY, run INTEGER, seq INTEGER, data TEXT)')
   const insert = db.prepare('INSERT INTO events (run, seq, data) VALUES (1, ?, ?)')
   const data = randomBytes(256).toString('hex')

@@ -47,7 +47,7 @@ export interface MissingValue {
   size: number
 }
 
-const BLOB_PAGE_BYTES = 2 * 8192
+const BLOB_PAGE_BYTES = 2 * 4096
 const NO_BLOBS: readonly Blob[] = []
 
 /** Throws `too_large`, or `invalid_input` for data that cannot be stored. */

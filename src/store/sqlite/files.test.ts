@@ -89,14 +89,15 @@ describe('ST23 files that cannot be opened', () => {
   test('ST23 a store whose first page is overwritten is damaged', async () => {
     await createFilledStore()
     const bytes = readFileSync(path)
-    writeFileSync(path, bytes.fill(0x5a, 100, 8192))
+    writeFileSync(path, bytes.fill(0x5a, 100, 4096))
     await expectUnchanged('store_corrupt', /damaged/)
   })
 
   test('ST23 damage further inside is reported by checkIntegrity and by the read that meets it', async () => {
     await createFilledStore(400)
     const bytes = readFileSync(path)
-    writeFileSync(path, bytes.fill(0x5a, bytes.length - 3 * 8192))
+    const start = Math.floor(bytes.length / 4096 / 2) * 4096
+    writeFileSync(path, bytes.fill(0x5a, start, start + 3 * 4096))
     const store = await openSqlite(path)
     expect((await store.checkIntegrity()).length).toBeGreaterThan(0)
     await expectRejection(store.events('r1'), 'store_corrupt')

@@ -24,7 +24,7 @@ test('ST28 a new file has the newest schema and the application id', async () =>
   await (await openSqlite(path)).close()
   const { db } = await openConnection(path, options)
   expect([applicationId(db), schemaVersion(db)]).toEqual([APPLICATION_ID, newestSchema()])
-  expect(db.prepare('PRAGMA page_size').get()?.page_size).toBe(8192)
+  expect(db.prepare('PRAGMA page_size').get()?.page_size).toBe(4096)
   db.close()
   const header = readFileSync(path)
   expect(header.readUInt32BE(68)).toBe(APPLICATION_ID)

@@ -34,7 +34,7 @@ function openWritable(path: string, options: SqliteConnectionOptions): Promise<S
   return retryWhileBusy(path, options.busy_ms, () => {
     const db = openDatabase(path)
     try {
-      db.exec('PRAGMA page_size = 8192')
+      db.exec('PRAGMA page_size = 4096')
       // Before WAL mode, so that the id is in the file itself and not in a log that may be lost.
       if (applicationId(db) === 0) db.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
       db.exec('PRAGMA synchronous = NORMAL; PRAGMA fullfsync = ON')

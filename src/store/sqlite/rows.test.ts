@@ -49,7 +49,7 @@ function modelEnd(text: string): EventDataOf<'model:end'> {
 async function countPages(work: () => Promise<unknown>): Promise<number> {
   const before = statSync(`${path}-wal`).size
   await work()
-  return (statSync(`${path}-wal`).size - before) / (8192 + 24)
+  return (statSync(`${path}-wal`).size - before) / (4096 + 24)
 }
 
 const queryOne = (sql: string) => side.prepare(sql).get() as Record<string, number>

@@ -13,9 +13,8 @@ import type { SqliteConnection } from './connection.ts'
  * 4. The worker does not keep the process alive, and its failure fails no write.
  */
 
-const PAGE_BYTES = 8192
-/** Pages that a commit writes in addition to its data: run, event, index. */
-const PAGES_PER_COMMIT = 4
+/** Pages that a commit writes in addition to its data: run, session, event, their indexes. */
+const PAGES_PER_COMMIT = 6
 const CLOSE_MS = 5000
 
 export interface CheckpointLimits {
@@ -31,15 +30,16 @@ export interface CheckpointLimits {
 
 const MB = 1024 * 1024
 export const DEFAULT_CHECKPOINT_LIMITS: CheckpointLimits = {
-  begin_bytes: 4 * MB,
-  restart_bytes: 8 * MB,
-  wait_bytes: 20 * MB,
+  begin_bytes: 8 * MB,
+  restart_bytes: 16 * MB,
+  wait_bytes: 24 * MB,
   wait_ms: 2000,
 }
 
 export class WalCheckpointer {
   readonly #connection: SqliteConnection
   readonly #limits: CheckpointLimits
+  readonly #pageBytes: number
   readonly #counters = new Int32Array(new SharedArrayBuffer(12))
   #worker: Worker | undefined
   #exited: Promise<void> = Promise.resolve()
@@ -54,6 +54,7 @@ export class WalCheckpointer {
   constructor(connection: SqliteConnection, limits: CheckpointLimits) {
     this.#connection = connection
     this.#limits = limits
+    this.#pageBytes = Number(connection.db.prepare('PRAGMA page_size').get()?.page_size)
     this.#waitThreshold = limits.wait_bytes
   }
 
@@ -64,7 +65,7 @@ export class WalCheckpointer {
 
   /** Counts a commit of about this many bytes. */
   recordWrite(bytes: number): void {
-    this.#written += bytes + PAGES_PER_COMMIT * PAGE_BYTES
+    this.#written += bytes + PAGES_PER_COMMIT * this.#pageBytes
     if (this.#written - this.#atRequest <= this.#limits.begin_bytes) return
     this.#update()
     this.#request()
@@ -95,7 +96,7 @@ export class WalCheckpointer {
     const completed = Atomics.load(this.#counters, 1)
     if (completed === this.#completed) return this.#written
     this.#completed = completed
-    const remaining = Atomics.load(this.#counters, 2) * PAGE_BYTES
+    const remaining = Atomics.load(this.#counters, 2) * this.#pageBytes
     this.#written = remaining + (this.#written - this.#atRequest)
     this.#atRequest = remaining
     if (remaining === 0) this.#waitThreshold = this.#limits.wait_bytes
@@ -116,7 +117,7 @@ export class WalCheckpointer {
     const job: CheckpointJob = {
       path: this.#connection.path,
       counters: this.#counters,
-      restart_frames: Math.floor(this.#limits.restart_bytes / PAGE_BYTES),
+      restart_frames: Math.floor(this.#limits.restart_bytes / this.#pageBytes),
     }
     try {
       const file = moduleUrl.endsWith('.ts') ? './checkpoint-worker.ts' : './checkpoint-worker.js'

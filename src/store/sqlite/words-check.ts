@@ -18,8 +18,8 @@ export function* checkWords(db: Database, tables: Tables, run_id: string | undef
     const id = String(run.run_id)
     const expected = new Set(tables.events.ofRuns([id], EVENTS_WITH_WORDS).flatMap(wordsOfEvent))
     const found = new Set(stored.all(Number(run.id)).flatMap(({ words }) => wordsOfRow(words)))
-    const foreign = found.difference(expected).size
-    const missing = expected.difference(found).size
+    const missing = [...expected].filter((word) => !found.has(word)).length
+    const foreign = [...found].filter((word) => !expected.has(word)).length
     if (missing + foreign > 0)
       yield {
         rule: 'words',

@@ -1,0 +1,56 @@
+import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
+
+/*
+ * Keeps the blocks of the write-ahead log allocated ahead of its content. A sync of a file that grows also waits for the journal of the file
+ * system, and takes twice as long or more (ext4, XFS).
+ * 1. Space is added behind the end of the file, inside a transaction: the write lock keeps other processes from appending there meanwhile.
+ * 2. It consists of zeros, which no reader takes for content: SQLite reads a log up to the first frame without a valid checksum. A hole
+ *    (`ftruncate`) would not help, since its blocks are allocated when they are written.
+ * 3. The log at most doubles each time, so that a process that writes little adds little.
+ * 4. Whatever fails here, the transaction goes on: SQLite extends the log by itself.
+ */
+
+const MIN_BYTES = 256 * 1024
+/** The most that one transaction adds, and syncs. */
+const MAX_ADDED_BYTES = 1024 * 1024
+/** Checkpoints restart the log before it is this long. */
+const MAX_BYTES = 16 * 1024 * 1024
+const TAIL_BYTES = 64
+
+export class LogSpace {
+  readonly #path: string
+  #fd: number | undefined
+  /** The length of the file at the last look. */
+  #length: number | undefined
+
+  constructor(path: string) {
+    this.#path = `${path}-wal`
+  }
+
+  /** Adds space if the log has grown since the last call. Call it in each transaction that is synced. */
+  reserve(): void {
+    try {
+      this.#fd ??= openSync(this.#path, 'r+')
+      const { size } = fstatSync(this.#fd)
+      const hasGrown = this.#length !== undefined && size > this.#length
+      this.#length = size
+      if (!hasGrown || size < MIN_BYTES || size >= MAX_BYTES || endsWithSpace(this.#fd, size)) return
+      const space = Buffer.alloc(Math.min(size, MAX_ADDED_BYTES))
+      this.#length += writeSync(this.#fd, space, 0, space.length, size)
+    } catch {
+      // No log yet, or no space on the disk.
+    }
+  }
+
+  close(): void {
+    if (this.#fd !== undefined) closeSync(this.#fd)
+    this.#fd = undefined
+  }
+}
+
+/** Whether another process has added space. A page that ends with zeros looks the same, and delays the next addition. */
+function endsWithSpace(fd: number, size: number): boolean {
+  const tail = Buffer.alloc(TAIL_BYTES)
+  readSync(fd, tail, 0, TAIL_BYTES, size - TAIL_BYTES)
+  return tail.every((byte) => byte === 0)
+}
