@@ -4,7 +4,7 @@ import { sdkContender } from './ai-sdk.ts'
 import { bareLoop } from './bare-loop.ts'
 import type { Bench, Line } from './bench.ts'
 import { assertEqual, atMost } from './bench.ts'
-import { benchAgent, WIDE_LIMITS } from './bench-engine.ts'
+import { benchAgent } from './bench-engine.ts'
 import { BARE, conversationLines, GENERATE, MEMORY, SQLITE, sequentialContender } from './conversation-rounds.ts'
 import { INSTRUCTION, planModel, planTool, RESPONSE, SINGLE_TURN } from './plan.ts'
 import type { Contender } from './rounds.ts'
@@ -26,7 +26,7 @@ function runContender(name: string, { store: createStore, count, ...storage }: R
     async round() {
       const store = createStore()
       const model = planModel(SINGLE_TURN)
-      const troupe = await createTroupe({ store, model, agents: [benchAgent([])], limits: WIDE_LIMITS, ...storage })
+      const troupe = await createTroupe({ store, model, agents: [benchAgent([])], ...storage })
       const ms = await measureMs(async () => {
         for (let index = 0; index < count; index++) {
           const { output } = await troupe.run('task', { agent: 'worker', instruction: INSTRUCTION })

@@ -18,24 +18,44 @@ export function isCopiedExample(text: string, examples: readonly string[]): bool
   // Longer texts say more than any example.
   if (text.length > 4 * Math.max(...examples.map(({ length }) => length))) return false
   const words = wordsFrom(text)
-  if (isOnlyExamples(words, examples)) return true
-  return examples.some((example) => {
-    const expected = wordsFrom(example)
-    if (words.join(' ') === expected.join(' ')) return true
-    const known = new Set(expected)
-    const shared = words.filter((word) => known.has(word))
+  const joined = words.join(' ')
+  const parsed = examples.map(parseExample)
+  if (isOnlyExamples(joined, parsed)) return true
+  return parsed.some((example) => {
+    if (joined === example.joined) return true
+    const shared = words.filter((word) => example.words.has(word))
     const isNear = words.length >= MIN_WORDS && shared.length >= MIN_SHARE * words.length
     return isNear && shared.some((word) => !COMMON.has(word) && !/^\d+$/.test(word))
   })
 }
 
+interface ParsedExample {
+  /** All words, with a space between them. */
+  joined: string
+  words: ReadonlySet<string>
+  isShort: boolean
+}
+
+/** Examples are the constants of a few prompts, compared with every answer. */
+const MAX_PARSED_EXAMPLES = 100
+const parsedExamples = new Map<string, ParsedExample>()
+
+function parseExample(example: string): ParsedExample {
+  const known = parsedExamples.get(example)
+  if (known) return known
+  const words = wordsFrom(example)
+  const parsed = { joined: words.join(' '), words: new Set(words), isShort: words.length < MIN_WORDS }
+  if (parsedExamples.size >= MAX_PARSED_EXAMPLES) parsedExamples.clear()
+  parsedExamples.set(example, parsed)
+  return parsed
+}
+
 /** Whether nothing is left of a text without the examples in it but words of the form, such as "for example" and "minor". */
-function isOnlyExamples(words: readonly string[], examples: readonly string[]): boolean {
-  const whole = ` ${words.join(' ')} `
+function isOnlyExamples(text: string, examples: readonly ParsedExample[]): boolean {
+  const whole = ` ${text} `
   const rest = examples
-    .map((example) => wordsFrom(example))
-    .filter((expected) => expected.length >= MIN_WORDS)
-    .reduce((left, expected) => left.replaceAll(` ${expected.join(' ')} `, '  '), whole)
+    .filter(({ isShort }) => !isShort)
+    .reduce((left, { joined }) => left.replaceAll(` ${joined} `, '  '), whole)
   return rest !== whole && rest.split(' ').every((word) => word === '' || COMMON.has(word) || FORM.has(word))
 }
 

@@ -23,7 +23,21 @@ export interface ParsedStatement {
   words: readonly Word[]
 }
 
+/** Votes are compared with each other again and again, and many agents recommend the same. */
+const MAX_KNOWN_STATEMENTS = 500
+const MAX_KNOWN_LENGTH = 400
+const knownStatements = new Map<string, ParsedStatement>()
+
 export function parseStatement(text: string): ParsedStatement {
+  const known = knownStatements.get(text)
+  if (known) return known
+  const parsed = parseWords(text)
+  if (knownStatements.size >= MAX_KNOWN_STATEMENTS) knownStatements.clear()
+  if (text.length <= MAX_KNOWN_LENGTH) knownStatements.set(text, parsed)
+  return parsed
+}
+
+function parseWords(text: string): ParsedStatement {
   const words = tokenize(text)
   // A text of punctuation alone must not equal the empty text.
   const normalized = stripFiller(words).map(formatWord).join(' ') || text.normalize('NFKC').trim().toLowerCase()
