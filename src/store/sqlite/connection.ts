@@ -109,10 +109,10 @@ export class SqliteConnection {
   /** Returns false if the log is left to another process that has the file open. */
   close(): boolean {
     if (!this.db.isOpen) return true
+    this.#logSpace.close()
     const isComplete = this.writeProblem !== undefined || this.#turnOffLog()
     this.db.close()
     this.#mark.close()
-    this.#logSpace.close()
     this.onClose?.()
     return isComplete
   }

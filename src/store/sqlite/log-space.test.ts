@@ -1,4 +1,13 @@
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import {
+  appendFileSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -77,6 +86,18 @@ test('ST87 processes that write in turn add space once, and lose nothing', async
   expect(await readCopy(['r0', 'r1', 'r2'])).toEqual(writers.map(({ head }) => head))
   expect(logBytes()).toBeLessThan(2 * contentBytes() + MB)
   for (const store of stores) await store.close()
+})
+
+test('ST87 a link in place of the log is not followed', () => {
+  const victim = join(folder, 'victim')
+  writeFileSync(victim, 'x'.repeat(MB))
+  symlinkSync(victim, `${path}-wal`)
+  const space = new LogSpace(path)
+  space.reserve()
+  appendFileSync(victim, 'x')
+  space.reserve()
+  space.close()
+  expect(statSync(victim).size).toBe(MB + 1)
 })
 
 test('ST87 a log that is missing or cannot be opened fails nothing', () => {

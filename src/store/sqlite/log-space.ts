@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from 'node:fs'
 
 /*
  * Keeps the blocks of the write-ahead log allocated ahead of its content. A sync of a file that grows also waits for the journal of the file
@@ -16,6 +16,8 @@ const MAX_ADDED_BYTES = 1024 * 1024
 /** Checkpoints restart the log before it is this long. */
 const MAX_BYTES = 16 * 1024 * 1024
 const TAIL_BYTES = 64
+/** A link in place of the log would let a repository choose the file that is extended (symlink attack). */
+const OPEN_FLAGS = constants.O_RDWR | (constants.O_NOFOLLOW ?? 0)
 
 export class LogSpace {
   readonly #path: string
@@ -30,7 +32,7 @@ export class LogSpace {
   /** Adds space if the log has grown since the last call. Call it in each transaction that is synced. */
   reserve(): void {
     try {
-      this.#fd ??= openSync(this.#path, 'r+')
+      this.#fd ??= openSync(this.#path, OPEN_FLAGS)
       const { size } = fstatSync(this.#fd)
       const hasGrown = this.#length !== undefined && size > this.#length
       this.#length = size
