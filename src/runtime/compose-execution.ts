@@ -17,7 +17,7 @@ import type { PatternRegistry } from './pattern-registry.ts'
 import type { ExecutionParts, RuntimeParts } from './runtime-parts.ts'
 import { lazyKnowledge } from './troupe-knowledge.ts'
 import type { TroupeOptions } from './troupe-options.ts'
-import { worktreePorts } from './worktree-ports.ts'
+import type { WorktreePorts } from './worktree-ports.ts'
 
 /** Bounds memory. A run that waits for a model needs little else; `limits.concurrency` bounds its model requests. */
 const DEFAULT_CONCURRENCY = 1000
@@ -53,12 +53,21 @@ export async function composeExecution({ options, runtime, registry, host }: Exe
     ...(toolbox ? { workspace: toolbox.workspace.realPath } : undefined),
     ...profilePort(toolbox),
     ...environmentPort(toolbox),
-    ...worktreePorts(options, runtime),
+    ...(await worktreePortsOf(options, runtime)),
     strict: options.engine?.strict ?? false,
     ...sessionPorts(store),
     ...imported,
   }
   return { patterns, ports, engine: createEngine(options, { store, world, ports }) }
+}
+
+/** Imported with a workspace only, whose tools it needs: without one they would be a quarter of what a first run loads. */
+async function worktreePortsOf(
+  options: TroupeOptions,
+  { toolbox, checkedPorts }: Pick<RuntimeParts, 'toolbox' | 'checkedPorts'>,
+): Promise<WorktreePorts> {
+  if (!toolbox) return {}
+  return (await import('./worktree-ports.ts')).worktreePorts(options, { toolbox, checkedPorts })
 }
 
 /** Read again for every use: the profile file may have been edited. */

@@ -1,21 +1,23 @@
 import type { Ports } from '../kernel/ports.ts'
 import type { Repository } from '../kernel/repository.ts'
 import { createCommandRunner } from '../tools/shell/run-command.ts'
+import type { Toolbox } from '../tools/tools.ts'
 import { wallClock } from '../tools/tools.ts'
 import { FOLDER_TOOLS } from './environment-port.ts'
 import type { FolderToolboxes } from './folder-toolboxes.ts'
 import { createFolderToolboxes } from './folder-toolboxes.ts'
 import { openRepository } from './open-repository.ts'
-import type { RuntimeParts } from './runtime-parts.ts'
+import type { CheckedPorts } from './runtime-parts.ts'
 import { enabledTools } from './tool-ports.ts'
 import type { TroupeOptions } from './troupe-options.ts'
+
+export type WorktreePorts = Pick<Ports, 'repository' | 'toolIn' | 'commands'>
 
 /** The repository of the workspace, and the tools of sessions that work in one of its worktrees. */
 export function worktreePorts(
   options: TroupeOptions,
-  { toolbox, checkedPorts }: Pick<RuntimeParts, 'toolbox' | 'checkedPorts'>,
-): Pick<Ports, 'repository' | 'toolIn' | 'commands'> {
-  if (!toolbox) return {}
+  { toolbox, checkedPorts }: { toolbox: Toolbox; checkedPorts: CheckedPorts },
+): WorktreePorts {
   const toolboxes = createFolderToolboxes(toolbox)
   // A tool of the program with the same name is not replaced.
   const own = enabledTools(options, toolbox).filter((tool) => checkedPorts.tools.get(tool.name) === tool)

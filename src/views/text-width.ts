@@ -12,12 +12,18 @@ const CONTROL_CHARACTERS = /(?![\n\t])\p{Cc}/gu
 /** Prevents bidirectional spoofing: these marks could display text in another order. */
 const BIDI_CONTROLS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
-const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+let segmenter: Intl.Segmenter | undefined
+
+/** Created when it is first needed: it loads the data of its language, which takes longer than importing all views. */
+function graphemesOf(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+  return segmenter.segment(text)
+}
 
 export function displayWidth(text: string): number {
   if (ASCII.test(text)) return text.length
   let width = 0
-  for (const { segment } of graphemes.segment(text)) width += characterWidth(segment)
+  for (const { segment } of graphemesOf(text)) width += characterWidth(segment)
   return width
 }
 
@@ -32,7 +38,7 @@ export function truncateToWidth(text: string, width: number): string {
   if (width < 1) return ''
   let kept = ''
   let used = 0
-  for (const { segment } of graphemes.segment(text)) {
+  for (const { segment } of graphemesOf(text)) {
     const next = used + characterWidth(segment)
     if (next > width - 1) break
     kept += segment
@@ -108,7 +114,7 @@ function splitWord(word: string, width: number): string[] {
   if (displayWidth(word) <= width) return [word]
   const parts: string[] = []
   let part = ''
-  for (const { segment } of graphemes.segment(word)) {
+  for (const { segment } of graphemesOf(word)) {
     if (displayWidth(part + segment) > width) {
       parts.push(part)
       part = ''

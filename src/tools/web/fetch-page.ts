@@ -1,6 +1,4 @@
 import type { IncomingMessage } from 'node:http'
-import { request as httpRequest } from 'node:http'
-import { request as httpsRequest } from 'node:https'
 import type { Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { normalizeHost } from '../../judgement/permission/domain-rule.ts'
@@ -139,9 +137,11 @@ async function sendRequest(
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const { address, family, port } = await resolveEndpoint(network, url)
+  // Imported late: as a module, `node:http` loads all of undici, which every start of the command line would pay for.
+  const { request: openRequest } = await (url.protocol === 'https:' ? import('node:https') : import('node:http'))
   signal.throwIfAborted()
   return new Promise((resolve, reject) => {
-    const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(
+    const request = openRequest(
       {
         // Prevents DNS rebinding: connect to the vetted address. The name is only used for TLS and the Host header.
         host: address,
