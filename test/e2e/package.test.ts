@@ -1,0 +1,176 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { rolldown } from 'rolldown'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { InstalledPackage } from '../support/installed-package.ts'
+import { installPackage } from '../support/installed-package.ts'
+
+/* The package as it is published: bundled, packed, and unpacked into an empty project. */
+
+const LONG = 120_000
+const START = fileURLToPath(new URL('../../bench/start-process.mjs', import.meta.url))
+
+let installed: InstalledPackage
+beforeAll(async () => {
+  installed = await installPackage()
+}, LONG)
+afterAll(() => rm(installed.folder, { recursive: true, force: true, maxRetries: 5 }))
+
+async function countModules(store: string): Promise<{ create_modules: number; modules: number }> {
+  const args = [START, pathToFileURL(installed.file('dist/index.js')).href, store, 'count']
+  const { stdout } = await promisify(execFile)(process.execPath, args)
+  return JSON.parse(stdout)
+}
+
+describe('start of a process', () => {
+  test.each(['memory', 'count.db'])('P45 the first run loads few modules with the store %s', async (name) => {
+    const { create_modules, modules } = await countModules(name === 'memory' ? name : join(installed.folder, name))
+    expect(create_modules).toBeLessThanOrEqual(30)
+    expect(modules).toBeLessThanOrEqual(60)
+    // Guards against a vacuous test: modules are counted.
+    expect(modules).toBeGreaterThan(10)
+  })
+
+  test('P45 the workers and the process that watches commands load neither the first run nor zod', async () => {
+    const loaded = await installed.program<string[]>(`
+      import { registerHooks } from 'node:module'
+      const urls = []
+      registerHooks({ load(url, context, nextLoad) { urls.push(url); return nextLoad(url, context) } })
+      for (const name of ['runtime/node-version', 'tools/sandbox/command-watchdog'])
+        await import('./node_modules/troupe/dist/' + name + '.js')
+      console.log(JSON.stringify(urls))`)
+    const names = loaded.map((url) => url.split('/dist/')[1])
+    expect(names).toContain('tools/sandbox/command-watchdog.js')
+    for (const chunk of ['create', 'first-run', 'patterns', 'zod']) expect(names).not.toContain(`chunks/${chunk}.js`)
+    for (const worker of ['knowledge/embedding-worker', 'store/sqlite/checkpoint-worker']) {
+      const code = await readFile(installed.file(`dist/${worker}.js`), 'utf8')
+      expect(code).not.toMatch(/chunks\/(?:index|create|first-run|patterns|zod)\.js/)
+    }
+  })
+})
+
+describe('in an empty project', () => {
+  test('P46 both entry points work, with the same classes, the built-in agents and the prices', async () => {
+    const report = await installed.program<{ agents: string[] }>(`
+      import { createTroupe, loadPrices, TroupeError } from 'troupe'
+      import { loadScript, scriptedModel } from 'troupe/testing'
+      const model = scriptedModel({ rules: [{ reply: { text: 'Packed.' } }] })
+      const troupe = await createTroupe({ store: 'memory', model })
+      const { output, usage } = await troupe.run('task', { instruction: 'hi' })
+      const usd = (await loadPrices()).cost('anthropic/claude-haiku-4-5', { ...usage, reasoning: 0, input: 1_000_000 }, Date.now())
+      const error = await loadScript('no-such-file.json').catch((thrown) => thrown)
+      const agents = troupe.agents.map(({ name }) => name)
+      await troupe.close()
+      console.log(JSON.stringify({ response: output.response, agents, isPriced: usd > 0, isOwnError: error instanceof TroupeError }))`)
+    expect(report).toMatchObject({ response: 'Packed.', isPriced: true, isOwnError: true })
+    expect(report.agents).toContain('architect')
+  })
+
+  test(
+    'P46 the threads of the embedding model and of checkpoints start',
+    async () => {
+      const report = await installed.program<{ threads: string[]; errors: string[] }>(`
+        import { randomBytes } from 'node:crypto'
+        const threads = []
+        const errors = []
+        process.on('worker', (worker) => {
+          threads.push(worker.threadName)
+          worker.on('error', ({ message }) => errors.push(message))
+        })
+        const { createTroupe } = await import('troupe')
+        const texts = ['Offer the customer a refund', 'Give people their money back', 'Ask legal about the details']
+        let next = 0
+        async function* stream({ messages }) {
+          const recommendation = texts[next++ % texts.length]
+          const answer = { response: recommendation, recommendation, confidence: 0.9, concerns: [], questions: [] }
+          const isVote = JSON.stringify(messages).includes('Decide.')
+          yield { type: 'text', text: isVote ? JSON.stringify(answer) : randomBytes(90_000).toString('base64') }
+          yield { type: 'finish', stop: 'end', usage: { input: 1, output: 1, cache_read: 0, cache_write: 0, reasoning: 0 } }
+        }
+        const troupe = await createTroupe({ store: 'threads.db', model: { name: 'double', stream } })
+        const agents = ['a', 'b', 'c'].map((name) => ({ name, role: 'voter' }))
+        const { error } = await troupe.run('collaborate', { task: 'Decide.', agents, synthesis: 'vote' })
+        // More than the log may have before a thread copies it.
+        for (let count = 0; count < 150; count++) await troupe.run('task', { instruction: 'Write.' })
+        await troupe.close()
+        console.log(JSON.stringify({ threads: threads.sort(), errors, error }))`)
+      expect(report).toEqual({ threads: ['troupe-checkpoint', 'troupe-embedder'], errors: [], error: null })
+    },
+    LONG,
+  )
+
+  test('P32 a program that imports the package can be bundled into one file', async () => {
+    const entry = join(installed.folder, 'entry.mjs')
+    await writeFile(
+      entry,
+      `import { createTroupe, loadPrices } from 'troupe'
+      import { scriptedModel } from 'troupe/testing'
+      const model = scriptedModel({ rules: [{ reply: { text: 'Bundled.' } }] })
+      const troupe = await createTroupe({ store: 'bundled.db', model })
+      const { output } = await troupe.run('task', { instruction: 'hi' })
+      await loadPrices()
+      await troupe.close()
+      console.log(JSON.stringify(output.agent + ': ' + output.response))`,
+    )
+    const build = await rolldown({ input: entry, platform: 'node', onLog: () => {} })
+    const { output } = await build.generate({ format: 'esm', codeSplitting: false })
+    expect(await installed.program(output[0].code)).toBe('default: Bundled.')
+  })
+
+  test('P46 the process that watches sandboxed commands starts', async () => {
+    const report = await installed.program(`
+      const { CommandWatchdog } = await import('./node_modules/troupe/dist/tools/sandbox/command-watchdog.js')
+      const watchdog = new CommandWatchdog(process.cwd(), process.env.PATH)
+      await watchdog.start()
+      console.log(JSON.stringify({ isRunning: watchdog.child?.exitCode === null }))
+      watchdog.close()`)
+    expect(report).toEqual({ isRunning: true })
+  })
+
+  test('P46 the command runs the demo, and a task with the tools of a configuration file that imports the package', async () => {
+    expect(await installed.troupe('--version')).toBe('0.1.0\n')
+    expect(await installed.troupe('demo')).toContain('SQLite')
+    const rules = [
+      { when: { turn: 1 }, reply: { toolCalls: [{ name: 'measure', input: {} }] } },
+      { reply: { text: 'Measured.' } },
+    ]
+    await writeFile(join(installed.folder, 'script.json'), JSON.stringify({ rules }))
+    const config = `
+      import { appendFileSync } from 'node:fs'
+      import { defineConfig, defineTool } from 'troupe'
+      const measure = defineTool({
+        name: 'measure', description: 'Measures.', kind: 'read', category: 'perception', input: { type: 'object' },
+        execute: async () => { appendFileSync('measured', 'once'); return { success: true, output: 'done' } },
+      })
+      export default defineConfig({ model: 'scripted:script.json', tools: [measure] })`
+    await writeFile(join(installed.folder, 'troupe.config.ts'), config)
+    const out = await installed.troupe(
+      'run',
+      'task',
+      '--trust-project',
+      '--no-tools',
+      '--agent',
+      'default',
+      'measure it',
+    )
+    expect(out).toContain('Measured.')
+    expect(await readFile(join(installed.folder, 'measured'), 'utf8')).toBe('once')
+  })
+
+  test('P46 the command serves the page', async () => {
+    const { folder, env, file } = installed
+    const args = [file('dist/surfaces/cli/main.js'), 'serve', '--port', '0', '--json', '--no-tools', '--trust-project']
+    const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'ignore'] })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    const [chunk] = await once(child.stdout, 'data')
+    const { address, token } = JSON.parse(String(chunk)) as { address: string; token: string }
+    const get = (path: string) => fetch(new URL(path, address), { headers: { authorization: `Bearer ${token}` } })
+    expect(await (await get('/')).text()).toContain('app.js')
+    for (const path of ['/app.js', '/app.css']) expect((await get(path)).status).toBe(200)
+    expect((await get('/api/runs')).status).toBe(200)
+  })
+})
