@@ -44,6 +44,8 @@ export const allowedPatternMentions: readonly AllowedMention[] = [
     folder: 'collaborate',
     reason: 'names that agent files of other products give to tools',
   },
+  { path: 'src/formats/tool-aliases.ts', folder: 'team', reason: 'names of tools in agent files' },
+  { path: 'src/formats/tool-aliases.ts', folder: 'build', reason: 'names of tools in agent files' },
   { path: 'src/formats/tool-aliases.ts', folder: 'consult', reason: 'names of tools in agent files' },
   {
     path: 'src/formats/tool-aliases.ts',
