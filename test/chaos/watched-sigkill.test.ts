@@ -31,7 +31,7 @@ async function readReport(watcher: LineProcess): Promise<unknown> {
   return JSON.parse(await watcher.nextLine())
 }
 
-test.each(['task', 'hierarchical coordinator', 'team'])(
+test.each(['task', 'hierarchical coordinator', 'team', 'consult tool call', 'consult background'])(
   'X12 two processes that watch a run (%s) see every event once and in order, through SIGKILL and resume',
   async (name) => {
     const folder = mkdtempSync(join(tmpdir(), 'troupe-chaos-'))
