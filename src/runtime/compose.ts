@@ -30,7 +30,7 @@ import {
   rateLimiterPort,
   summaryModelPort,
 } from './model-ports.ts'
-import { checkStoreAddress, openStore } from './open-store.ts'
+import { checkStore, openStore } from './open-store.ts'
 import type { PatternRegistry } from './pattern-registry.ts'
 import { performerPort } from './performer-port.ts'
 import { readTeamFiles } from './read-team-files.ts'
@@ -44,7 +44,7 @@ import type { TroupeOptions } from './troupe-options.ts'
  */
 export async function compose(given: TroupeOptions, folder?: string): Promise<RuntimeParts> {
   checkOptionNames(given)
-  checkStoreAddress(given)
+  checkStore(given)
   const world = given.engine?.world ?? realWorld()
   const ownAgents = await loadAgents(given, folder)
   const agents = await withBuiltInAgents(ownAgents)

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { chunkModel, patternFrom, textChunks } from '../../test/support/manual-doubles.ts'
 import { agent } from '../../test/support/test-troupe.ts'
 import { defineTool } from '../kernel/tool.ts'
+import { MemoryStore } from '../store/memory.ts'
 import { createTroupe } from './troupe.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
@@ -24,6 +25,28 @@ test('P10 a store address of an unknown kind is rejected, creates no folder, and
     process.chdir(before)
     await rm(folder, { recursive: true, force: true })
   }
+})
+
+test('P47 a store that is none is rejected, and what it lacks is named', async () => {
+  const { close: _close, ...incomplete } = Object.fromEntries(
+    Object.getOwnPropertyNames(MemoryStore.prototype).map((name) => [name, () => {}]),
+  )
+  const wrong: [unknown, string][] = [
+    [{}, '`store` is no store: it lacks append, createRun, lease, renew, release, run and 32 more'],
+    [Promise.resolve(new MemoryStore()), '`store` is no store: it lacks append'],
+    [{ ...incomplete, location: 'here', changes: {} }, '`store` is no store: it lacks close'],
+    [null, '`store` is null, and no store'],
+    [5, '`store` is a number, and no store'],
+  ]
+  for (const [store, message] of wrong) {
+    await expect(createTroupe({ store } as never)).rejects.toMatchObject({
+      code: 'invalid_input',
+      message: expect.stringContaining(message),
+      hint: expect.stringContaining('not a promise of one'),
+    })
+  }
+  const troupe = await createTroupe({ store: new MemoryStore() })
+  await troupe.close()
 })
 
 const toolNamed = (name: string) =>
