@@ -83,6 +83,21 @@ describe('import boundaries', () => {
     expect(found).toEqual(['import-boundary: kernel may not import store (src/store/sqlite.ts)'])
   })
 
+  test('a file of the runtime for surfaces needs its entry, with a reason; a stale entry is rejected', () => {
+    const sources = [
+      { path: 'src/surfaces/cli/main.ts', source: importFrom('../../runtime/ports.ts') },
+      { path: 'src/runtime/ports.ts', source: empty },
+    ]
+    const check = (runtimeFiles: Record<string, string>) =>
+      architectureViolations(sources, { runtimeFiles }).map(({ message }) => message)
+    expect(check({ ports: 'a reason' })).toEqual([])
+    expect(check({})).toEqual([expect.stringContaining('not the runtime (src/runtime/ports.ts)')])
+    expect(check({ ports: ' ' })).toEqual([expect.stringContaining('not the runtime (src/runtime/ports.ts)')])
+    expect(check({ ports: 'a reason', gone: 'a reason' })).toEqual([
+      'no surface imports src/runtime/gone.ts; remove it from the list',
+    ])
+  })
+
   test('an unknown folder and a missing file are rejected', () => {
     expect(violationsIn(['misc/thing.ts', empty])).toEqual(['layout: is in no known folder of src'])
     expect(violationsIn(['kernel/step.ts', importFrom('./gone.ts')])[0]).toContain('which is not in src')
