@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { allowedErrorTexts } from './architecture/error-texts.ts'
+import { allowedRuntimeFiles } from './architecture/import-boundaries.ts'
 import { allowedPatternMentions } from './architecture/pattern-mentions.ts'
 import { architectureViolations } from './architecture/rules.ts'
 import { sizeReport } from './architecture/size.ts'
@@ -12,6 +13,7 @@ const violations = architectureViolations(files, {
   wideInterfaces: allowedWideInterfaces,
   errorTexts: allowedErrorTexts,
   patternMentions: allowedPatternMentions,
+  runtimeFiles: allowedRuntimeFiles,
 })
 
 test('src follows the import boundaries, the layout and the house rules', () => {

@@ -4,6 +4,7 @@ import { TroupeError } from '../errors.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { AgentFileOptions } from './agent-file.ts'
 import { parseAgentFile } from './agent-file.ts'
+import { BUILT_IN_COLLECTION, hasReservedName, RESERVED_NAME_HINT } from './built-in-agents.ts'
 import type { FileProblem } from './file-problem.ts'
 import { lineWarning } from './file-problem.ts'
 import { MAX_TEXT_FILE_BYTES, readTextFile } from './file-text.ts'
@@ -36,12 +37,16 @@ export async function readAgentFolder(folder: string, options: AgentFolderOption
   const found: LoadedAgents = { agents: [], problems: [] }
   const { files, problems } = await listAgentFiles(folder)
   for (const path of files) {
-    const collection = [options.collection, ...subfolderParts(folder, path)].filter(Boolean).join('/')
+    const collection = collectionOf(folder, path, options)
     try {
       if (options.within !== undefined) await requireInside(options.within, path)
       const file = await readAgentsInFile(path, options)
       found.problems.push(...file.problems.map((problem) => ({ ...problem, path })))
       for (const { agent, problems } of file.agents) {
+        if (hasReservedName(agent)) {
+          found.problems.push(reservedNameProblem(agent, path))
+          continue
+        }
         if (collection !== '' && agent.origin?.by === 'user') agent.origin.collection = collection
         found.agents.push(agent)
         found.problems.push(...problems.map((problem) => ({ ...problem, path, agent: agent.name })))
@@ -54,6 +59,17 @@ export async function readAgentFolder(folder: string, options: AgentFolderOption
   }
   found.problems.push(...problems)
   return found
+}
+
+/** The built-in collection is none of a subfolder: its agents would hide built-in ones under their qualified names. */
+function collectionOf(folder: string, path: string, { collection }: AgentFolderOptions): string {
+  const joined = [collection, ...subfolderParts(folder, path)].filter(Boolean).join('/')
+  return collection === undefined && joined === BUILT_IN_COLLECTION ? '' : joined
+}
+
+function reservedNameProblem({ name }: Agent, path: string): FileProblem {
+  const message = `the agent is not used: the name '${name}' is reserved for a built-in one`
+  return { level: 'error', path, line: 1, message, hint: RESERVED_NAME_HINT }
 }
 
 async function requireInside(folder: string, path: string): Promise<void> {

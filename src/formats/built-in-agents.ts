@@ -10,6 +10,14 @@ import type { Agent } from '../kernel/agent.ts'
 
 export const BUILT_IN_COLLECTION = 'troupe'
 
+export const RESERVED_NAME_HINT = `choose a name that does not begin with \`${BUILT_IN_COLLECTION}:\`, under which a built-in agent stays available`
+
+/** True for an agent that would hide a built-in one under its qualified name. */
+export function hasReservedName({ name, origin }: Agent): boolean {
+  const isBuiltIn = origin?.by === 'user' && origin.collection === BUILT_IN_COLLECTION
+  return !isBuiltIn && name.startsWith(`${BUILT_IN_COLLECTION}:`)
+}
+
 /** The folder of the agents that come with Troupe. */
 export function builtInAgentsFolder(): string {
   return fileURLToPath(new URL('../../agents', import.meta.url))

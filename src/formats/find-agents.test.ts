@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createRoster } from '../kernel/roster.ts'
 import { withBuiltInAgents } from './built-in-agents.ts'
@@ -98,6 +98,28 @@ describe('the agent search path', () => {
     const own = agents.filter(({ name }) => name === 'architect')
     const names = (await withBuiltInAgents(own)).flatMap(({ name, on_request }) => (on_request ? [] : [name]))
     expect(names).toEqual(['architect', 'troupe:architect', 'default', 'implementer', 'researcher', 'reviewer'])
+  })
+
+  test('P12 a file defines no agent with the qualified name of a built-in one, in whatever way', async () => {
+    await put('project/.troupe/agents/own.md', 'troupe:architect')
+    await put('project/.troupe/agents/fine.md', 'fine')
+    await writeFile(
+      join(project(), '.troupe/agents/crew.yaml'),
+      'agents:\n  troupe:reviewer:\n    role: r\n    goal: g\n    backstory: b\n  scout:\n    role: r\n    goal: g\n',
+    )
+    await put('project/.troupe/agents/architect.md', 'architect')
+    await put('project/.troupe/agents/troupe/architect.md', 'architect')
+    const { agents, problems } = await find()
+    expect(agents.map(({ name }) => name).toSorted()).toEqual(['architect', 'fine', 'scout'])
+    const errors = problems
+      .filter(({ level }) => level === 'error')
+      .map(({ path, message }) => [basename(path), message])
+    expect(errors.toSorted()).toEqual([
+      ['crew.yaml', "the agent is not used: the name 'troupe:reviewer' is reserved for a built-in one"],
+      ['own.md', "the agent is not used: the name 'troupe:architect' is reserved for a built-in one"],
+    ])
+    const roster = createRoster(await withBuiltInAgents(agents))
+    expect(roster.get('troupe:architect').temperature).toBe(0.7)
   })
 
   test('A14 folders of the default search path may be missing; named folders and packages may not', async () => {

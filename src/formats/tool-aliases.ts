@@ -6,7 +6,7 @@ export const BUILT_IN_TOOLS: readonly string[] = [
   ...['TaskCreate', 'TaskGet', 'TaskUpdate', 'TaskList'],
   ...['WebFetch', 'WebSearch', 'EnterPlanMode', 'ExitPlanMode'],
   ...['task', 'task_result', 'collaborate', 'ask_user', 'ArtifactWrite', 'ArtifactRead'],
-  ...['consult', 'consult_result', 'rate_consultation'],
+  ...['consult', 'consult_result', 'rate_consultation', 'team', 'build'],
 ]
 
 /** The tool that `Agent(a, b)` in a tool list restricts to some agents. */

@@ -172,6 +172,11 @@ export interface PatternResult extends ToolResult {
   plan_mode?: boolean
 }
 
+/** The patterns whose tools agents can have. */
+export function toolPatterns(patterns: readonly Pattern[]): Pattern[] {
+  return patterns.flatMap((pattern) => pattern.tool ?? (pattern.only === 'run' ? [] : pattern))
+}
+
 export type PatternTool = ToolMetadata & { kind: 'pattern'; pattern: Pattern }
 
 export function patternTool(pattern: Pattern): PatternTool {

@@ -1,8 +1,14 @@
 import { resolve } from 'node:path'
 import { realWorld } from '../engine/real-world.ts'
 import { TroupeError } from '../errors.ts'
-import { BUILT_IN_COLLECTION, withBuiltInAgents } from '../formats/built-in-agents.ts'
+import {
+  BUILT_IN_COLLECTION,
+  hasReservedName,
+  RESERVED_NAME_HINT,
+  withBuiltInAgents,
+} from '../formats/built-in-agents.ts'
 import type { FindAgentsOptions } from '../formats/find-agents.ts'
+import { programToolNames } from '../formats/program-tools.ts'
 import { userHome } from '../formats/user-home.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Limits } from '../kernel/limits.ts'
@@ -24,7 +30,7 @@ import {
   rateLimiterPort,
   summaryModelPort,
 } from './model-ports.ts'
-import { checkStoreAddress, openStore } from './open-store.ts'
+import { checkStore, openStore } from './open-store.ts'
 import type { PatternRegistry } from './pattern-registry.ts'
 import { performerPort } from './performer-port.ts'
 import { readTeamFiles } from './read-team-files.ts'
@@ -38,7 +44,7 @@ import type { TroupeOptions } from './troupe-options.ts'
  */
 export async function compose(given: TroupeOptions, folder?: string): Promise<RuntimeParts> {
   checkOptionNames(given)
-  checkStoreAddress(given)
+  checkStore(given)
   const world = given.engine?.world ?? realWorld()
   const ownAgents = await loadAgents(given, folder)
   const agents = await withBuiltInAgents(ownAgents)
@@ -147,10 +153,17 @@ async function limitsFrom({ limits }: TroupeOptions, registry: PatternRegistry |
 function rejectBuiltInNames(own: readonly Agent[], agents: readonly Agent[]): void {
   const names = new Set(agents.map(({ name }) => name))
   const taken = own.find(({ name, origin }) => !origin && names.has(`${BUILT_IN_COLLECTION}:${name}`))
-  if (!taken) return
-  throw new TroupeError('invalid_input', `\`agents\`: the name '${taken.name}' is that of a built-in agent`, {
-    hint: 'choose another name; an agent file may replace a built-in agent',
-  })
+  if (taken) {
+    throw new TroupeError('invalid_input', `\`agents\`: the name '${taken.name}' is that of a built-in agent`, {
+      hint: 'choose another name; an agent file may replace a built-in agent',
+    })
+  }
+  const reserved = own.find(hasReservedName)
+  if (reserved) {
+    throw new TroupeError('invalid_input', `\`agents\`: the name '${reserved.name}' is reserved for a built-in agent`, {
+      hint: RESERVED_NAME_HINT,
+    })
+  }
 }
 
 async function rosterFrom(
@@ -173,11 +186,13 @@ async function rosterFrom(
 }
 
 /** Where to look for agent files; `undefined` if the program has none. */
-function agentSearch({ agents = [], trust }: TroupeOptions, folder: string | undefined): FindAgentsOptions | undefined {
+function agentSearch(options: TroupeOptions, folder: string | undefined): FindAgentsOptions | undefined {
+  const { agents = [], trust } = options
   const dirs = agents.filter((agent) => typeof agent === 'string')
   if (dirs.length === 0 && folder === undefined && trust !== 'project' && trust !== 'recorded') return undefined
+  const tools = programToolNames(options)
   const search = dirs.length > 0 ? { dirs } : { home: userHome() }
-  return { project: folder ?? process.cwd(), builtIn: false, projectAgents: trust !== 'nothing', ...search }
+  return { project: folder ?? process.cwd(), builtIn: false, projectAgents: trust !== 'nothing', tools, ...search }
 }
 
 /** The agents of the options, and those in agent files. An agent of the options hides one in a file. */

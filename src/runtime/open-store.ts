@@ -33,9 +33,72 @@ export async function importedRunsPort(
   return imported ? { imported } : {}
 }
 
+type RequiredName<T> = { [Name in keyof T]-?: undefined extends T[Name] ? never : Name }[keyof T]
+type StoreMember = RequiredName<Store>
+
+const STORE_MEMBERS = {
+  append: 'function',
+  createRun: 'function',
+  lease: 'function',
+  renew: 'function',
+  release: 'function',
+  run: 'function',
+  runs: 'function',
+  countRuns: 'function',
+  claimableRuns: 'function',
+  events: 'function',
+  eventsOfRuns: 'function',
+  session: 'function',
+  sessions: 'function',
+  segments: 'function',
+  sessionEvents: 'function',
+  claimSession: 'function',
+  gate: 'function',
+  openGates: 'function',
+  enqueueCommand: 'function',
+  commands: 'function',
+  commandsSince: 'function',
+  newestCommand: 'function',
+  artifact: 'function',
+  artifacts: 'function',
+  takeTokens: 'function',
+  putVectors: 'function',
+  vectors: 'function',
+  deleteVectors: 'function',
+  keepTables: 'function',
+  queryTable: 'function',
+  linkedRuns: 'function',
+  sizeOfRuns: 'function',
+  deleteRuns: 'function',
+  compact: 'function',
+  location: 'string',
+  changes: 'object',
+  checkIntegrity: 'function',
+  close: 'function',
+} satisfies Readonly<Record<StoreMember, 'function' | 'object' | 'string'>>
+
+/** Missing members that an error names; the rest is counted. */
+const MAX_NAMED = 6
+
+/** Throws for something that is no store: otherwise the first run, or `close`, would fail with a `TypeError`. */
+export function checkStore({ store }: TroupeOptions): void {
+  if (typeof store === 'string') checkStoreAddress(store)
+  if (store === undefined || typeof store === 'string') return
+  const members: Readonly<Record<string, unknown>> = Object(store)
+  const missing = Object.entries(STORE_MEMBERS).flatMap(([name, type]) => (typeof members[name] === type ? [] : name))
+  if (missing.length === 0) return
+  const more = missing.length > MAX_NAMED ? ` and ${missing.length - MAX_NAMED} more` : ''
+  const problem =
+    typeof store === 'object' && store !== null
+      ? `is no store: it lacks ${missing.slice(0, MAX_NAMED).join(', ')}${more}`
+      : `is ${store === null ? 'null' : `a ${typeof store}`}, and no store`
+  throw new TroupeError('invalid_input', `\`store\` ${problem}`, {
+    hint: 'pass a folder, a database file ending in .db or .sqlite, `memory`, or an object with all methods of `Store`, not a promise of one',
+  })
+}
+
 /** Throws for an address such as `postgres://…` or `:memory:`, which would otherwise become the name of a folder. */
-export function checkStoreAddress({ store }: TroupeOptions): void {
-  if (typeof store !== 'string') return
+function checkStoreAddress(store: string): void {
   // A single letter before the colon is a drive of Windows.
   const [scheme] = /^(?:[a-z][a-z0-9+.-]+:(?:\/\/)?|:|$)/i.exec(store) ?? []
   if (scheme === undefined) return

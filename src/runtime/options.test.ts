@@ -1,11 +1,12 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { patternFrom } from '../../test/support/manual-doubles.ts'
+import { chunkModel, patternFrom, textChunks } from '../../test/support/manual-doubles.ts'
 import { agent } from '../../test/support/test-troupe.ts'
 import { defineTool } from '../kernel/tool.ts'
+import { MemoryStore } from '../store/memory.ts'
 import { createTroupe } from './troupe.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
@@ -26,6 +27,28 @@ test('P10 a store address of an unknown kind is rejected, creates no folder, and
   }
 })
 
+test('P47 a store that is none is rejected, and what it lacks is named', async () => {
+  const { close: _close, ...incomplete } = Object.fromEntries(
+    Object.getOwnPropertyNames(MemoryStore.prototype).map((name) => [name, () => {}]),
+  )
+  const wrong: [unknown, string][] = [
+    [{}, '`store` is no store: it lacks append, createRun, lease, renew, release, run and 32 more'],
+    [Promise.resolve(new MemoryStore()), '`store` is no store: it lacks append'],
+    [{ ...incomplete, location: 'here', changes: {} }, '`store` is no store: it lacks close'],
+    [null, '`store` is null, and no store'],
+    [5, '`store` is a number, and no store'],
+  ]
+  for (const [store, message] of wrong) {
+    await expect(createTroupe({ store } as never)).rejects.toMatchObject({
+      code: 'invalid_input',
+      message: expect.stringContaining(message),
+      hint: expect.stringContaining('not a promise of one'),
+    })
+  }
+  const troupe = await createTroupe({ store: new MemoryStore() })
+  await troupe.close()
+})
+
 const toolNamed = (name: string) =>
   defineTool({
     name,
@@ -36,6 +59,16 @@ const toolNamed = (name: string) =>
     execute: () => ({ success: true }),
   })
 const patternNamed = (name: string) => patternFrom(name, async () => 'done', { events: {} })
+
+/** A model that answers at once, and the tools that each request offers. */
+function modelThatNotesTools() {
+  const offered: string[][] = []
+  const model = chunkModel(({ tools = [] }) => {
+    offered.push(tools.map(({ name }) => name))
+    return textChunks('done')
+  })
+  return { model, offered }
+}
 
 test.each<[string, TroupeOptions, string]>([
   ['two tools of one name', { tools: [toolNamed('look'), toolNamed('look')] }, "`tools`: the name 'look'"],
@@ -59,6 +92,8 @@ test.each<[string, TroupeOptions, string]>([
     "`patterns`: 'team' and 'a' declare the event 'team:start'",
   ],
   ['an agent named like a built-in one', { agents: [agent('reviewer')] }, "`agents`: the name 'reviewer'"],
+  ['an agent with the qualified name of a built-in one', { agents: [agent('troupe:architect')] }, 'reserved'],
+  ['an agent with the prefix of built-in ones', { agents: [agent('troupe:mine')] }, "`agents`: the name 'troupe:mine'"],
   ['two agents of one name', { agents: [agent('scout'), agent('scout')] }, 'scout'],
   [
     'a pattern named like a tool',
@@ -79,6 +114,37 @@ test('P12 a tool may replace a workspace tool that is disabled', async () => {
     await troupe.close()
   } finally {
     await rm(workspace, { recursive: true, force: true })
+  }
+})
+
+test('P12 a tool has the name of a built-in one for which there is no workspace, and agents that list it get it', async () => {
+  const { model, offered } = modelThatNotesTools()
+  const troupe = await createTroupe({ store: 'memory', model, tools: ['Read', 'Grep'].map(toolNamed) })
+  await troupe.run('task', { agent: 'security_expert', instruction: 'go' })
+  expect(offered[0]).toEqual(expect.arrayContaining(['Read', 'Grep']))
+  await troupe.close()
+})
+
+test('A30 an agent file gets the tools and patterns of the program that it names, also under an alias of a built-in tool', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'troupe-agents-'))
+  try {
+    const write = (name: string, head: string) =>
+      writeFile(join(folder, `${name}.md`), `---\nname: ${name}\ndescription: x\n${head}\n---\nGo.\n`)
+    await write('listing', 'tools: look, delegate, read_file, review, fetch')
+    await write('excluding', 'exclude_tools: search, Grep')
+    const { model, offered } = modelThatNotesTools()
+    const troupe = await createTroupe({
+      ...{ store: 'memory', model, agents: [folder] },
+      tools: ['look', 'delegate', 'read_file', 'search'].map(toolNamed),
+      patterns: [patternFrom('review', async () => 'done', { aliases: ['fetch'] })],
+    })
+    for (const name of ['listing', 'excluding']) await troupe.run('task', { agent: name, instruction: 'go' })
+    await troupe.close()
+    expect(offered[0]?.toSorted()).toEqual(['delegate', 'look', 'read_file', 'review'])
+    expect(offered[1]).toEqual(expect.arrayContaining(['look', 'read_file']))
+    expect(offered[1]).not.toContain('search')
+  } finally {
+    await rm(folder, { recursive: true, force: true })
   }
 })
 

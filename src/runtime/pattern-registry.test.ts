@@ -3,9 +3,19 @@ import { z } from 'zod'
 import { eventData } from '../../test/support/manual-doubles.ts'
 import type { ModelReply } from '../../test/support/test-troupe.ts'
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../../test/support/test-troupe.ts'
+import { BUILT_IN_TOOLS } from '../formats/tool-aliases.ts'
 import type { DelegationRules, Pattern } from '../kernel/pattern.ts'
 import { definePattern } from '../kernel/pattern.ts'
+import { loadPatternRegistry } from './pattern-registry.ts'
 import type { TroupeOptions } from './troupe-options.ts'
+
+test('A10 the tool of every built-in pattern can be named in agent files', async () => {
+  const team = { name: 'pair', agents: [{ name: 'a' }] }
+  const { tools } = await loadPatternRegistry({ team: { teams: [team] } })
+  const names = [...tools.values()].map(({ pattern }) => pattern.name)
+  expect(names).toEqual(expect.arrayContaining(['task', 'team', 'build']))
+  expect(names.filter((name) => !BUILT_IN_TOOLS.includes(name))).toEqual([])
+})
 
 /** A user's pattern that asks one agent; it knows nothing of the built-in ones. */
 function poll(more: Partial<Pattern> = {}): Pattern {

@@ -1,7 +1,7 @@
 import { TroupeError } from '../errors.ts'
 import type { Limits } from '../kernel/limits.ts'
 import type { Pattern, PatternTool } from '../kernel/pattern.ts'
-import { patternTool } from '../kernel/pattern.ts'
+import { patternTool, toolPatterns } from '../kernel/pattern.ts'
 import { compileSchema } from '../schema/schema.ts'
 import type { PatternProjection } from '../store/tables/declaration.ts'
 import { checkProjections } from '../store/tables/declaration.ts'
@@ -40,7 +40,7 @@ export async function loadPatternRegistry(options: TroupeOptions): Promise<Patte
   const projections = all.flatMap(({ name, projection }) => (projection ? { pattern: name, projection } : []))
   checkProjections(projections)
   for (const pattern of all) requireDeclaredEvents(pattern)
-  const callable = all.flatMap((pattern) => pattern.tool ?? (pattern.only === 'run' ? [] : pattern))
+  const callable = toolPatterns(all)
   return {
     patterns: all.filter(({ only }) => only !== 'tool'),
     tools: new Map(callable.flatMap((pattern) => patternNames(pattern).map((name) => [name, patternTool(pattern)]))),

@@ -73,10 +73,13 @@ describe('context', () => {
   test('MD2 tools and hooks of a sub-session get the tags and the context of the run', async () => {
     const { seen, options } = delegatingTeam()
     const hooked: unknown[] = []
+    const guarded: unknown[] = []
     const hooks: Hooks[] = [
       {
         beforeTool: ({ agent: name, run }) => void hooked.push([name, run]),
         addContext: ({ agent: name, run }) => void hooked.push([name, run]),
+        beforeModel: ({ agent: name, run }) => void guarded.push(['beforeModel', name, run]),
+        beforeAnswer: ({ agent: name, run }) => void guarded.push(['beforeAnswer', name, run]),
       },
     ]
     const { troupe } = await createTestTroupe({ ...options, hooks })
@@ -84,6 +87,14 @@ describe('context', () => {
     expect(seen).toEqual([metadata])
     expect(hooked).toHaveLength(6)
     expect(hooked.every((call) => JSON.stringify(call).includes('c_42'))).toBe(true)
+    expect(guarded).toEqual([
+      ['beforeModel', 'lead', metadata],
+      ['beforeModel', 'worker', metadata],
+      ['beforeModel', 'worker', metadata],
+      ['beforeAnswer', 'worker', metadata],
+      ['beforeModel', 'lead', metadata],
+      ['beforeAnswer', 'lead', metadata],
+    ])
     expect(() => Object.assign(seen[0]?.context.plan as object, { seats: 4 })).toThrow(TypeError)
   })
 

@@ -1,8 +1,10 @@
 import { expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import { functionModel } from '../../test/support/test-troupe.ts'
-import type { RunResult, Troupe } from '../index.ts'
+import type { BuildOutput, ConsultOutput, RunResult, TeamOutput, Troupe } from '../index.ts'
 import { createTroupe, definePattern } from '../index.ts'
+import type { BUILT_IN_PATTERNS } from './built-in-patterns.ts'
+import type { TypesOf } from './typed-run.ts'
 
 const summarize = definePattern({
   name: 'summarize',
@@ -87,6 +89,32 @@ test('TY1 input and output of built-in patterns are typed', async () => {
   expect(voted.output?.vote?.strategy).toBe('weighted')
   // @ts-expect-error The answer is in `result`.
   expect(voted.output?.response).toBeUndefined()
+})
+
+type BuiltInName = keyof typeof BUILT_IN_PATTERNS
+/** The built-in patterns whose input or output the compiler does not know. */
+type UntypedName = {
+  [Name in BuiltInName]: unknown extends TypesOf<[], Name>['input'] | TypesOf<[], Name>['output'] ? Name : never
+}[BuiltInName]
+
+test('TY1 the compiler knows the input and the output of every built-in pattern', async () => {
+  expectTypeOf<UntypedName>().toBeNever()
+  const team = { name: 'T', agents: [{ name: 'a' }] }
+  await using troupe = await newTroupe()
+  // @ts-expect-error `request` is missing, and there is no `nope`.
+  await expect(troupe.run('build', { nope: 1 })).rejects.toThrow('request is missing')
+  // @ts-expect-error `question` is missing.
+  await expect(troupe.run('consult', { agent: 'default' })).rejects.toThrow('question is missing')
+  // @ts-expect-error `message` is missing.
+  await expect(troupe.run('team', { team })).rejects.toThrow('message')
+  const runs = {
+    build: () => troupe.run('build', { request: 'Write it.' }),
+    consult: () => troupe.run('consult', { question: 'Why?' }),
+    team: () => troupe.run('team', { team, message: 'Go.' }),
+  }
+  expectTypeOf(runs.build).returns.resolves.toEqualTypeOf<RunResult<BuildOutput>>()
+  expectTypeOf(runs.consult).returns.resolves.toEqualTypeOf<RunResult<ConsultOutput>>()
+  expectTypeOf(runs.team).returns.resolves.toEqualTypeOf<RunResult<TeamOutput>>()
 })
 
 test('TY1 any other name takes and gives unknown', async () => {

@@ -87,18 +87,36 @@ describe('watching a run', () => {
         reads.push(run_id)
         return readCommands(run_id, after)
       }
+      let queries = 0
+      const readCommandsSince = mine.commandsSince.bind(mine)
+      mine.commandsSince = (after) => {
+        queries += 1
+        return readCommandsSince(after)
+      }
       const model = chunkModel(() => new Promise(() => {}))
       const { troupe } = await createTestTroupe({ store: mine, model, agents: [worker] })
       const { troupe: other } = await createTestTroupe({ store: theirs, model: greeting() })
-      const handles = await Promise.all([troupe.stream('task', go), troupe.stream('task', go)])
+      const handles = await Promise.all([
+        troupe.stream('task', go),
+        troupe.stream('task', go),
+        troupe.stream('task', go),
+      ])
       for (const { run_id } of handles) {
         for await (const { type } of troupe.watch(run_id)) if (type === 'model:begin') break
       }
       const before = reads.length
+      queries = 0
+      let changes = 0
+      mine.changes.subscribe(({ kind }) => {
+        if (kind !== 'events') changes += 1
+      })
       await other.cancel(handles[0].run_id, 'not needed')
       expect((await handles[0].result).status).toBe('cancelled')
       expect(reads.length).toBe(before)
-      await troupe.cancel(handles[1].run_id)
+      // One query for each change, not one for each of the three runs.
+      expect(queries).toBeGreaterThanOrEqual(1)
+      expect(queries).toBeLessThanOrEqual(changes)
+      for (const { run_id } of handles.slice(1)) await troupe.cancel(run_id)
       await Promise.all([troupe.close(), other.close()])
     })
   })

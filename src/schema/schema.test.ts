@@ -5,8 +5,10 @@ import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import { chunkModel, chunksByTurn, textChunks, toolCallChunks } from '../../test/support/manual-doubles.ts'
 import { agent, createTestTroupe, lastMessageText } from '../../test/support/test-troupe.ts'
+import { definePattern } from '../kernel/pattern.ts'
 import type { Tool, ToolCategory } from '../kernel/tool.ts'
 import { defineTool } from '../kernel/tool.ts'
+import { createTroupe } from '../runtime/troupe.ts'
 import { compileSchema, formatIssues } from './schema.ts'
 import type { JsonSchema, Schema, SchemaInput, SchemaOutput } from './standard-schema.ts'
 
@@ -103,6 +105,46 @@ describe('schemas of tools', () => {
         return found('', 1)
       },
     })
+  })
+})
+
+describe('schemas of patterns', () => {
+  test('SC1 a pattern with schemas of valibot is typed, shown to the model and validated, its output too', async () => {
+    const forecast = definePattern({
+      name: 'forecast',
+      version: 1,
+      description: 'forecasts the weather',
+      category: 'planning',
+      input: toStandardJsonSchema(v.object({ city: v.string(), days: v.optional(v.number(), 3) })),
+      output: toStandardJsonSchema(v.object({ text: v.string() })),
+      execute: async (_context, { city, days }) => ({
+        success: true,
+        output: { text: city === 'Rome' ? `${city} ${days}` : days },
+      }),
+    })
+    const model = chunkModel(
+      chunksByTurn(
+        toolCallChunks({ name: 'forecast', input: { city: 7 } }),
+        toolCallChunks({ name: 'forecast', input: { city: 'Rome' } }),
+        textChunks('done'),
+      ),
+    )
+    await using troupe = await createTroupe({
+      ...{ store: 'memory', model, agents: [agent('worker')] },
+      patterns: [forecast],
+    })
+    const result = await troupe.run('forecast', { city: 'Rome' })
+    expectTypeOf(result.output).toEqualTypeOf<{ text: string } | null>()
+    expect(result.output).toEqual({ text: 'Rome 3' })
+    // @ts-expect-error `city` is text.
+    await expect(troupe.run('forecast', { city: 7 })).rejects.toThrow(/city/)
+    const invalid = await troupe.run('forecast', { city: 'Oslo' })
+    expect(invalid).toMatchObject({ status: 'failed', error: { code: 'invalid_output' } })
+    await troupe.run('task', { agent: 'worker', instruction: 'go' })
+    const shown = model.requests[0]?.tools.find(({ name }) => name === 'forecast')?.input
+    expect(shown).toMatchObject({ type: 'object', properties: { city: { type: 'string' } }, required: ['city'] })
+    expect(model.requests[1] && lastMessageText(model.requests[1])).toMatch(/invalid arguments for forecast: city/)
+    expect(model.requests[2] && lastMessageText(model.requests[2])).toContain('Rome 3')
   })
 })
 

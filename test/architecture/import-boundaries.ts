@@ -30,20 +30,53 @@ const allowedImports: Record<string, readonly string[]> = {
   surfaces: ['errors', 'schema', 'judgement', 'formats', 'views', 'runtime', 'index'],
 }
 
-/** The rest of the runtime holds the store and the engine: surfaces use them through the public API. */
-const runtimeFilesForSurfaces = ['node-version', 'built-in-patterns', 'tool-ports']
+/**
+ * The files of the runtime that surfaces import, each with the reason why what they take from it is no part of the public API. The rest of the
+ * runtime holds the store and the engine: surfaces use them through the public API.
+ */
+export const allowedRuntimeFiles: Readonly<Record<string, string>> = {
+  'node-version':
+    'the command line checks Node before it loads the public API, which an older Node cannot run; `createTroupe` does the same for programs',
+  'built-in-patterns':
+    'commands and flags are made from the patterns before a store is opened; programs have `troupe.patterns()`',
+  'tool-ports':
+    'the machine of the person at the terminal, without a troupe: its sandbox, its programs, worktrees that runs left; `createTroupe({ workspace })` does the same for programs',
+}
 
-export function importBoundaryViolations(files: readonly SourceFile[]): Violation[] {
+export function importBoundaryViolations(
+  files: readonly SourceFile[],
+  allowed: Readonly<Record<string, string>> = {},
+): Violation[] {
   const production = files.filter((file) => !isTestFile(file.path))
   const unplaced = production
     .filter((file) => !(zoneFrom(file.path) in allowedImports))
     .map((file) => ({ rule: 'layout', path: file.path, line: 1, message: 'is in no known folder of src' }))
   const known = new Set(files.map((file) => file.path))
-  const forbidden = production.flatMap(importsIn).flatMap((edge) => {
-    const message = findProblem(edge, known)
+  const edges = production.flatMap(importsIn)
+  const forbidden = edges.flatMap((edge) => {
+    const message = findProblem(edge, known) ?? runtimeProblem(edge, allowed)
     return message ? [{ rule: 'import-boundary', path: edge.from, line: edge.line, message }] : []
   })
-  return [...unplaced, ...forbidden]
+  const stale = Object.keys(allowed)
+    .filter((name) => !edges.some((edge) => runtimeFileForSurface(edge) === name))
+    .map((name) => {
+      const message = `no surface imports src/runtime/${name}.ts; remove it from the list`
+      return { rule: 'import-boundary', path: 'test/architecture/import-boundaries.ts', line: 1, message }
+    })
+  return [...unplaced, ...forbidden, ...stale]
+}
+
+/** The file of the runtime that a surface imports. */
+function runtimeFileForSurface({ from, target }: Import): string | undefined {
+  return zoneFrom(from) === 'surfaces' && target !== undefined && zoneFrom(target) === 'runtime'
+    ? partFrom(target)
+    : undefined
+}
+
+function runtimeProblem(edge: Import, allowed: Readonly<Record<string, string>>): string | undefined {
+  const name = runtimeFileForSurface(edge)
+  if (name === undefined || allowed[name]?.trim()) return undefined
+  return `surfaces use the public API, not the runtime (${edge.target}); a file that they need beside it is listed with a reason`
 }
 
 function findProblem(edge: Import, known: ReadonlySet<string>): string | undefined {
@@ -60,9 +93,6 @@ function findProblem(edge: Import, known: ReadonlySet<string>): string | undefin
   if (importer === imported) return findProblemWithinZone(importer, edge, target)
   if (isChatOfTeam(from, target)) return undefined
   if (!allowedImports[importer]?.includes(imported)) return `${importer} may not import ${imported} (${target})`
-  if (importer === 'surfaces' && imported === 'runtime' && !runtimeFilesForSurfaces.includes(partFrom(target))) {
-    return `surfaces use the public API, not the runtime (${target})`
-  }
   return undefined
 }
 

@@ -44,6 +44,8 @@ export const allowedPatternMentions: readonly AllowedMention[] = [
     folder: 'collaborate',
     reason: 'names that agent files of other products give to tools',
   },
+  { path: 'src/formats/tool-aliases.ts', folder: 'team', reason: 'names of tools in agent files' },
+  { path: 'src/formats/tool-aliases.ts', folder: 'build', reason: 'names of tools in agent files' },
   { path: 'src/formats/tool-aliases.ts', folder: 'consult', reason: 'names of tools in agent files' },
   {
     path: 'src/formats/tool-aliases.ts',
@@ -80,6 +82,7 @@ export const allowedPatternMentions: readonly AllowedMention[] = [
   { path: 'src/surfaces/cli/commands/live-demo-command.ts', folder: 'team', reason: 'the demo runs it' },
   { path: 'src/surfaces/cli/commands/live-demo-command.ts', folder: 'build', reason: 'the demo runs it' },
   { path: 'src/surfaces/cli/live-demo/scripted-turns.ts', folder: 'task', reason: 'the demo runs it' },
+  { path: 'src/surfaces/cli/live-demo/consult-demo.ts', folder: 'consult', reason: 'the demo runs it' },
   { path: 'src/surfaces/cli/model-checks.ts', folder: 'task', reason: '`doctor` runs it to reach a model' },
   {
     path: 'src/patterns/team/group-turn.ts',
@@ -106,6 +109,7 @@ export function patternMentionViolations(
     .flatMap((file) => patterns.flatMap((pattern) => mentionsIn(file, pattern)))
   const stale = allowed.filter((entry) => !mentions.some((mention) => covers(entry, mention)))
   return [
+    ...registrationViolations(production, patterns),
     ...mentions
       .filter((mention) => !isAllowed(mention))
       .map(({ path, line, folder, what }) => ({
@@ -130,6 +134,30 @@ function covers(entry: AllowedMention, { path, folder }: Mention): boolean {
   return entry.folder === folder && (path === entry.path || path.startsWith(`${entry.path}/`))
 }
 
+/** A pattern whose name is not found in its folder would be mentioned anywhere without being reported. */
+function registrationViolations(files: readonly SourceFile[], patterns: readonly DefinedPattern[]): Violation[] {
+  const registration = files.find(({ path }) => path === REGISTRATION)
+  if (!registration) return []
+  const problem = (message: string, line = 1) => ({ rule: 'pattern-mention', path: REGISTRATION, line, message })
+  const registered = registeredPatterns(registration)
+  if (registered.length === 0) return [problem('registers no pattern in BUILT_IN_PATTERNS')]
+  return registered
+    .filter(({ name, folder }) => !patterns.some((pattern) => pattern.folder === folder && pattern.names.has(name)))
+    .map(({ name, folder, line }) =>
+      problem(`registers '${name}', but no definePattern in patterns/${folder} has this name`, line),
+    )
+}
+
+/** The keys of `BUILT_IN_PATTERNS`, each with the folder that it imports. */
+function registeredPatterns(file: SourceFile): { name: string; folder: string; line: number }[] {
+  const entries = objectsByName(file).get('BUILT_IN_PATTERNS') ?? []
+  return entries.map(({ key, start, end }) => ({
+    name: identifierName(key) ?? '',
+    folder: /\/patterns\/([^/]+)\//.exec(file.source.slice(start, end))?.[1] ?? '',
+    line: lineNumberAt(file.source, start),
+  }))
+}
+
 /** The patterns of each folder, with the names, aliases and event types that its files declare. */
 function definedPatterns(files: readonly SourceFile[]): DefinedPattern[] {
   const byFolder = new Map<string, { names: Set<string>; events: Set<string> }>()
@@ -138,9 +166,10 @@ function definedPatterns(files: readonly SourceFile[]): DefinedPattern[] {
     if (folder === undefined) continue
     const found = byFolder.get(folder) ?? { names: new Set(), events: new Set() }
     byFolder.set(folder, found)
+    const objects = objectsByName(file)
     walkTree(parseSource(file), (node) => {
       if (node.type === 'CallExpression' && identifierName(node.callee) === 'definePattern')
-        for (const name of declaredNames((node.arguments as Node[])[0])) found.names.add(name)
+        for (const name of declaredNames((node.arguments as Node[])[0], objects)) found.names.add(name)
       const key = node.type === 'Property' ? identifierName(node.key) : undefined
       if (key !== undefined && file.path.endsWith('/events.ts') && /^[a-z][\w-]*(:[\w-]+)+$/.test(key))
         found.events.add(key)
@@ -149,16 +178,37 @@ function definedPatterns(files: readonly SourceFile[]): DefinedPattern[] {
   return [...byFolder].map(([folder, found]) => ({ folder, ...found }))
 }
 
-/** `name` and `aliases` of a definition. */
-function declaredNames(definition: Node | undefined): string[] {
+/** The properties of the objects that variables of a file are declared with. */
+function objectsByName(file: SourceFile): Map<string, Node[]> {
+  const objects = new Map<string, Node[]>()
+  walkTree(parseSource(file), (node) => {
+    const name = node.type === 'VariableDeclarator' ? identifierName(node.id) : undefined
+    const value = withoutTypes(node.init)
+    if (name !== undefined && isNode(value) && value.type === 'ObjectExpression')
+      objects.set(name, value.properties as Node[])
+  })
+  return objects
+}
+
+/** `name` and `aliases` of a definition, and of the objects that it spreads. */
+function declaredNames(definition: Node | undefined, objects: ReadonlyMap<string, Node[]>): string[] {
   const properties = (definition?.properties as Node[] | undefined) ?? []
-  return properties.flatMap((property) => {
+  const all = properties.flatMap((property) =>
+    property.type === 'SpreadElement' ? (objects.get(identifierName(property.argument) ?? '') ?? []) : property,
+  )
+  return all.flatMap((property) => {
     const field = identifierName(property.key)
-    const value = property.value
+    const value = withoutTypes(property.value)
     if (field === 'name') return identifierName(value) ?? []
     if (field !== 'aliases' || !isNode(value)) return []
     return ((value.elements as Node[] | undefined) ?? []).flatMap((element) => identifierName(element) ?? [])
   })
+}
+
+/** `x` in `x as const` and `x satisfies T`. */
+function withoutTypes(value: unknown): unknown {
+  const isTyped = isNode(value) && (value.type === 'TSAsExpression' || value.type === 'TSSatisfiesExpression')
+  return isTyped ? withoutTypes(value.expression) : value
 }
 
 function mentionsIn(file: SourceFile, { folder, names, events }: DefinedPattern): Mention[] {

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import type { SourceFile } from '../support/source-file.ts'
+import { readSources } from '../support/source-file.ts'
 import { errorTextViolations } from './error-texts.ts'
 import type { AllowedMention } from './pattern-mentions.ts'
-import { patternMentionViolations } from './pattern-mentions.ts'
+import { allowedPatternMentions, patternMentionViolations } from './pattern-mentions.ts'
 import { architectureViolations } from './rules.ts'
 import { sizeReport } from './size.ts'
+import { describeViolation } from './violation.ts'
 import { wideInterfaceViolations } from './wide-interfaces.ts'
 
 function violationsIn(...files: [path: string, source: string][]): string[] {
@@ -79,6 +81,21 @@ describe('import boundaries', () => {
   ])('%s counts as an import', (source) => {
     const found = violationsIn(['kernel/step.ts', `${source}\n`], ['store/sqlite.ts', empty])
     expect(found).toEqual(['import-boundary: kernel may not import store (src/store/sqlite.ts)'])
+  })
+
+  test('a file of the runtime for surfaces needs its entry, with a reason; a stale entry is rejected', () => {
+    const sources = [
+      { path: 'src/surfaces/cli/main.ts', source: importFrom('../../runtime/ports.ts') },
+      { path: 'src/runtime/ports.ts', source: empty },
+    ]
+    const check = (runtimeFiles: Record<string, string>) =>
+      architectureViolations(sources, { runtimeFiles }).map(({ message }) => message)
+    expect(check({ ports: 'a reason' })).toEqual([])
+    expect(check({})).toEqual([expect.stringContaining('not the runtime (src/runtime/ports.ts)')])
+    expect(check({ ports: ' ' })).toEqual([expect.stringContaining('not the runtime (src/runtime/ports.ts)')])
+    expect(check({ ports: 'a reason', gone: 'a reason' })).toEqual([
+      'no surface imports src/runtime/gone.ts; remove it from the list',
+    ])
   })
 
   test('an unknown folder and a missing file are rejected', () => {
@@ -459,6 +476,8 @@ describe('pattern mentions', () => {
     path: 'src/patterns/review/events.ts',
     source: `export const reviewEvents = { 'review:vote': 1 }\n`,
   }
+  const load = `async () => (await import('../patterns/review/review.ts')).review`
+  const registration = (entries: string) => `export const BUILT_IN_PATTERNS = { ${entries} } as const\n`
   const check = (path: string, source: string, allowed: readonly AllowedMention[] = []) =>
     patternMentionViolations([review, events, { path: `src/${path}`, source }], allowed).map(({ message }) => message)
 
@@ -471,7 +490,7 @@ describe('pattern mentions', () => {
   ])('%s is rejected outside the folder of the pattern', (source, what) => {
     expect(check('engine/a.ts', source)).toEqual([`mentions the pattern in patterns/review: ${what}`])
     expect(check('patterns/review/a.ts', source)).toEqual([])
-    expect(check('runtime/built-in-patterns.ts', source)).toEqual([])
+    expect(check('runtime/built-in-patterns.ts', `${source}${registration(`review: ${load}`)}`)).toEqual([])
     expect(check('engine/a.test.ts', source)).toEqual([])
   })
 
@@ -481,5 +500,22 @@ describe('pattern mentions', () => {
     expect(check('engine/a.ts', `export const name = 'reviews'\n`, allowed)).toEqual([
       'src/engine no longer mentions patterns/review; remove it from the list',
     ])
+  })
+
+  test("a name that the definition spreads is found: 'consult' outside its folder is rejected", () => {
+    const planted = { path: 'src/engine/planted.ts', source: `export const name = 'consult'\n` }
+    const found = patternMentionViolations([...readSources('src', '.ts'), planted], allowedPatternMentions)
+    expect(found.map(describeViolation)).toEqual([
+      "src/engine/planted.ts:1 [pattern-mention] mentions the pattern in patterns/consult: 'consult'",
+    ])
+  })
+
+  test('a registered name that is found in no definition of its folder is rejected', () => {
+    const messagesFor = (entries: string) => check('runtime/built-in-patterns.ts', registration(entries))
+    expect(messagesFor(`review: ${load}`)).toEqual([])
+    expect(messagesFor(`reviews: ${load}`)).toEqual([
+      "registers 'reviews', but no definePattern in patterns/review has this name",
+    ])
+    expect(messagesFor('')).toEqual(['registers no pattern in BUILT_IN_PATTERNS'])
   })
 })

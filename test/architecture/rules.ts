@@ -22,7 +22,6 @@ const rules = [
   duplicateExportViolations,
   exportViolations,
   heavyImportViolations,
-  importBoundaryViolations,
   nameViolations,
   parameterViolations,
   participleViolations,
@@ -30,19 +29,21 @@ const rules = [
   typeNameViolations,
 ]
 
-/** Interfaces that may be wide, errors that name no option, and files that may mention a pattern, each with the reason. */
+/** Interfaces that may be wide, errors that name no option, files that may mention a pattern, and files of the runtime for surfaces, each with the reason. */
 export type Exceptions = {
   wideInterfaces?: Readonly<Record<string, string>>
   errorTexts?: Readonly<Record<string, string>>
   patternMentions?: readonly AllowedMention[]
+  runtimeFiles?: Readonly<Record<string, string>>
 }
 
 export function architectureViolations(
   files: readonly SourceFile[],
-  { wideInterfaces = {}, errorTexts = {}, patternMentions = [] }: Exceptions = {},
+  { wideInterfaces = {}, errorTexts = {}, patternMentions = [], runtimeFiles = {} }: Exceptions = {},
 ): Violation[] {
   return [
     ...rules.flatMap((rule) => rule(files)),
+    ...importBoundaryViolations(files, runtimeFiles),
     ...wideInterfaceViolations(files, wideInterfaces),
     ...errorTextViolations(files, errorTexts),
     ...patternMentionViolations(files, patternMentions),

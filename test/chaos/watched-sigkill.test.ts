@@ -1,12 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
+import { writeSampleRepository } from '../support/build-sample.ts'
 import type { LineProcess } from '../watch/child-lines.ts'
 import { startLineProcess } from '../watch/child-lines.ts'
+import type { KillPoint } from './build-scenario.ts'
 import { runChild } from './child-process.ts'
 import { namedScenario } from './named-scenario.ts'
 import { RUN_ID, startEvent } from './reference-run.ts'
@@ -17,6 +19,7 @@ import { RUN_ID, startEvent } from './reference-run.ts'
  */
 
 const SIGKILL_CHILD = fileURLToPath(new URL('./sigkill-child.ts', import.meta.url))
+const BUILD_CHILD = fileURLToPath(new URL('./build-child.ts', import.meta.url))
 const WATCH_CHILD = fileURLToPath(new URL('../watch/watch-child.ts', import.meta.url))
 const SEED = Number(process.env.CHAOS_KILL_SEED ?? Date.now() % 1_000_000)
 const KILLS = 4
@@ -27,18 +30,24 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
 })
 
+function startWatchers(folder: string, run_id: string): LineProcess[] {
+  const watchers = [1, 2].map(() => startLineProcess(WATCH_CHILD, folder, run_id, '1'))
+  onTestFinished(() => watchers.forEach(({ child }) => void child.kill()))
+  return watchers
+}
+
 async function readReport(watcher: LineProcess): Promise<unknown> {
   return JSON.parse(await watcher.nextLine())
 }
 
-test.each(['task', 'hierarchical coordinator', 'team'])(
+test.each(['task', 'hierarchical coordinator', 'team', 'consult tool call', 'consult background'])(
   'X12 two processes that watch a run (%s) see every event once and in order, through SIGKILL and resume',
   async (name) => {
     const folder = mkdtempSync(join(tmpdir(), 'troupe-chaos-'))
     folders.push(folder)
     const store = await openSqlite(join(folder, 'troupe.db'))
     await store.createRun((namedScenario(name)?.start ?? startEvent)(Date.now()))
-    const watchers = [1, 2].map(() => startLineProcess(WATCH_CHILD, folder, RUN_ID, '1'))
+    const watchers = startWatchers(folder, RUN_ID)
     for (const watcher of watchers) expect(await watcher.nextLine()).toBe('watching')
     const random = seededRandom(SEED)
     const killed: number[] = []
@@ -61,6 +70,41 @@ test.each(['task', 'hierarchical coordinator', 'team'])(
         watchers: 1,
       })
     }
+    await store.close()
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'X12 two processes that watch a build see every event once and in order, through SIGKILL and resume',
+  async () => {
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), 'troupe-chaos-build-')))
+    folders.push(folder)
+    mkdirSync(join(folder, 'project'))
+    writeSampleRepository(join(folder, 'project'))
+    const points: KillPoint[] = [
+      { at: 'plans/1/session', type: 'session:open', when: 'after' },
+      { at: 'tasks/1/T1/1/commit', when: 'before' },
+      { at: 'review/1/session', type: 'session:open', when: 'after' },
+    ]
+    const killAt = async (point: KillPoint) => {
+      const { signal, output } = await runChild(BUILD_CHILD, folder, JSON.stringify(point))
+      expect(signal, `at ${JSON.stringify(point)}: ${output}`).toBe('SIGKILL')
+    }
+    // The child process chooses the id of the run.
+    const [first, ...others] = points
+    if (first) await killAt(first)
+    const store = await openSqlite(join(folder, 'troupe.db'))
+    const [run] = await store.runs({ project: 'default' })
+    const run_id = run?.run_id ?? ''
+    const watchers = startWatchers(folder, run_id)
+    for (const watcher of watchers) expect(await watcher.nextLine()).toBe('watching')
+    for (const point of others) await killAt(point)
+    expect(await runChild(BUILD_CHILD, folder)).toMatchObject({ code: 0 })
+    const journal = await store.events(run_id)
+    expect(journal.filter(({ type }) => type === 'run:attempt')).toHaveLength(points.length + 1)
+    for (const watcher of watchers)
+      expect(await readReport(watcher)).toMatchObject({ seqs: [journal.length], watchers: 1 })
     await store.close()
   },
   TIMEOUT_MS,

@@ -1,15 +1,20 @@
 import type { Pattern } from '../../kernel/pattern.ts'
 import { definePattern } from '../../kernel/pattern.ts'
+import type * as z from '../../schema/zod.ts'
 import type { BuildConfig } from './build-config.ts'
 import { buildSettings, DEFAULT_BUILD_CONFIG, parseBuildConfig } from './build-config.ts'
 import { buildEvents } from './events.ts'
 import { buildInput, buildRequestInput } from './input.ts'
+import type { BuildOutput } from './output.ts'
 import { buildOutput } from './output.ts'
+
+/** The pattern with its types for programs. */
+type BuildPattern = Pattern<'build', { input: z.input<typeof buildInput>; output: BuildOutput }>
 
 const importExecution = () => import('./run-build.ts')
 
 /** Architect, developers and reviewer change a git repository; the result is a branch. */
-export function createBuildPattern(config: BuildConfig): Pattern<'build'> {
+export function createBuildPattern(config: BuildConfig): BuildPattern {
   return definePattern({
     name: 'build',
     version: 1,

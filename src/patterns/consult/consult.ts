@@ -22,8 +22,9 @@ import { consultOutput } from './output.ts'
 import { checkScenarioAgents } from './routing/scenarios.ts'
 import { consultTables } from './tables.ts'
 
-/** The pattern with its types for programs. */
+/** The patterns with their types for programs. */
 type ConsultPattern = Pattern<'consult', { input: z.input<typeof consultInput>; output: ConsultOutput }>
+type ResultPattern = Pattern<'consult_result', { input: z.input<typeof consultResultInput>; output: ConsultOutput }>
 type RatePattern = Pattern<
   'rate_consultation',
   { input: z.input<typeof rateConsultationInput>; output: z.output<typeof rateConsultationOutput> }
@@ -85,7 +86,7 @@ export function createConsultPattern(config: ConsultConfig): ConsultPattern {
 export const consult = createConsultPattern(DEFAULT_CONSULT_CONFIG)
 
 /** Gets the answer of a background consultation. */
-function createConsultResult(config: ConsultConfig): Pattern<'consult_result'> {
+function createConsultResult(config: ConsultConfig): ResultPattern {
   return definePattern({
     ...common,
     name: 'consult_result',

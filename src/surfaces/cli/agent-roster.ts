@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import type { LoadedAgents } from '../../formats/agent-folder.ts'
 import type { FindAgentsOptions } from '../../formats/find-agents.ts'
+import { programToolNames } from '../../formats/program-tools.ts'
 import { userHome } from '../../formats/user-home.ts'
 import type { Agent } from '../../index.ts'
 import { wrapText } from '../../views/text-width.ts'
@@ -84,7 +85,8 @@ function configuredAgents({ config }: Cli): Agent[] {
 export function agentSearchOptions(cli: Cli): FindAgentsOptions {
   const folder = agentsFolder(cli)
   const dirs = [...configuredFolders(cli), ...(folder === undefined ? [] : [folder])]
-  return { project: projectFolder(cli), home: userHome(), builtIn: false, ...(dirs.length > 0 && { dirs }) }
+  const tools = programToolNames(cli.config?.options ?? {})
+  return { project: projectFolder(cli), home: userHome(), builtIn: false, tools, ...(dirs.length > 0 && { dirs }) }
 }
 
 /** Agent folders outside the project; the workspace protects those inside by name. */
@@ -107,7 +109,7 @@ export async function loadAllAgents(cli: Cli): Promise<LoadedAgents> {
 export async function loadListedAgents(cli: Cli, dir: string | undefined): Promise<LoadedAgents> {
   if (dir === undefined) return loadWithBuiltIn(cli, agentSearchOptions(cli))
   const { findAgents } = await import('../../formats/find-agents.ts')
-  return findAgents({ project: projectFolder(cli), dirs: [dir] })
+  return findAgents({ ...agentSearchOptions(cli), dirs: [dir] })
 }
 
 async function loadWithBuiltIn(cli: Cli, { dirs, ...search }: FindAgentsOptions): Promise<LoadedAgents> {
