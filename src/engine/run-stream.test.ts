@@ -76,6 +76,11 @@ async function watchFixture() {
     commit: () => run.append('custom:x', { key: 'x' } as never),
     commitElsewhere: () => other.append('custom:x', { key: 'x' } as never),
     end: () => run.append('run:end', runEndData()),
+    createAgain: () => createLeasedRun(store, 'r'),
+    async delete() {
+      await store.release(run)
+      await store.deleteRuns(['r'])
+    },
     /** Commits as another process does: watchers are not told what has changed. */
     async commitInOtherProcess(type: 'custom:x' | 'run:end' = 'custom:x', count = 1) {
       muted = true
@@ -203,6 +208,15 @@ describe('streaming a run', () => {
     expect((await items).length).toBe(201)
   })
 
+  test('P46 the stream of a run that was deleted while its work still lasts rejects', async () => {
+    const run = await watchFixture()
+    const items = collect(run.stream())
+    await flushEventLoop()
+    await run.delete()
+    await expect(items).rejects.toMatchObject({ code: 'unknown_run' })
+    expect(run.subscriptions()).toEqual([0, 0])
+  })
+
   test('P4 a reader that leaves the loop is unsubscribed', async () => {
     const run = await watchFixture()
     for await (const item of run.stream()) {
@@ -282,6 +296,19 @@ describe('watching a run', () => {
     await run.commitInOtherProcess('run:end')
     for (const seq of await Promise.all(seqs)) expect(seq).toEqual([1, 2, 3, 4, 5])
     expect(run.reads.length).toBeLessThan(before + 5)
+  })
+
+  test('P46 a watcher of a deleted run gets nothing of a new run with its id', async () => {
+    const run = await watchFixture()
+    const watcher = await run.watch()
+    expect((await watcher.next()).value?.seq).toBe(1)
+    const waiting = watcher.next()
+    await run.delete()
+    await run.createAgain()
+    await expect(waiting).rejects.toMatchObject({ code: 'unknown_run' })
+    const again = await run.watch()
+    expect((await again.next()).value?.seq).toBe(1)
+    await again.return()
   })
 
   test('P15 watchers at more positions than the buffer has pages get every event', async () => {

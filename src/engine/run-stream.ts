@@ -2,7 +2,7 @@ import type { Event } from '../kernel/event.ts'
 import type { Delta } from '../kernel/ports.ts'
 import type { RunRow } from '../store/store.ts'
 import type { Engine, StreamItem } from './engine.ts'
-import type { RunTails } from './run-tail.ts'
+import type { RunTail, RunTails } from './run-tail.ts'
 
 /*
  * Watching a run. There is no back-pressure on the run: a watcher has a cursor into the journal and reads at its own pace;
@@ -32,7 +32,7 @@ export async function* watchEvents(
   let hasEnded = row.ended_at !== null && cursor >= row.head
   try {
     while (!isOver()) {
-      const events = await tail.eventsAfter(cursor)
+      const events = await readEvents(tail, cursor, () => hasEnded)
       for (const event of events) {
         if (isOver()) return
         cursor = event.seq
@@ -73,6 +73,7 @@ export async function* streamRun(
   const deltas = new DeltaQueue()
   let unsubscribe: (() => void) | undefined
   let cursor = 0
+  const readNext = () => readEvents(tail, cursor, () => isDone && cursor > 0 && cursor >= tail.head)
   try {
     // Before the first delta: its place in the stream is after the events committed by then.
     const head = await readHead(run_id)
@@ -84,7 +85,7 @@ export async function* streamRun(
     })
     for (;;) {
       const isLast = isDone || tails.isClosed
-      for (let events = await tail.eventsAfter(cursor); events.length > 0; events = await tail.eventsAfter(cursor)) {
+      for (let events = await readNext(); events.length > 0; events = await readNext()) {
         for (const event of events) {
           yield* deltas.takeBefore(event.seq)
           cursor = event.seq
@@ -98,6 +99,16 @@ export async function* streamRun(
   } finally {
     unsubscribe?.()
     leave()
+  }
+}
+
+/** Reads on. Who has had all events of a run that was deleted since, perhaps by that reader, gets none instead of an error. */
+async function readEvents(tail: RunTail, cursor: number, isComplete: () => boolean): Promise<readonly Event[]> {
+  try {
+    return await tail.eventsAfter(cursor)
+  } catch (thrown) {
+    if (tail.isDeleted && isComplete()) return []
+    throw thrown
   }
 }
 

@@ -1,6 +1,7 @@
+import { TroupeError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
 import type { Change } from '../store/changes.ts'
-import type { Store } from '../store/store.ts'
+import type { EventRange, Store } from '../store/store.ts'
 
 /*
  * The newest and the most recently read events of a run, shared by all its watchers in this process.
@@ -9,6 +10,7 @@ import type { Store } from '../store/store.ts'
  *    position share one read. A slow watcher reads the pages that it needs again, at its own pace.
  * 3. A page holds the events of the journal from the start of the page on, without gaps.
  * 4. No wake-up is lost: a read that began before a change does not count as having seen it.
+ * 5. After the run was deleted, here or in another process, every read rejects with `unknown_run`, even if a new run has its id.
  */
 
 const PAGE_SIZE = 256
@@ -31,6 +33,8 @@ export class RunTail {
   readonly run_id: string
   /** The newest seq that is known here. */
   head = 0
+  /** Once it is true, it stays true. */
+  isDeleted = false
   readonly #store: Store
   /** By page number, the most recently used last. */
   readonly #pages = new Map<number, Page>()
@@ -56,6 +60,7 @@ export class RunTail {
 
   /** Events after a seq: some, in order; none if there are none yet. */
   async eventsAfter(seq: number): Promise<readonly Event[]> {
+    if (this.isDeleted) throw deletedRunError(this.run_id)
     const page = Math.floor(seq / PAGE_SIZE)
     const cached = this.#cachedAfter(page, seq)
     const isCurrent = seq >= this.head && this.#pages.get(page)?.version === this.#version
@@ -74,6 +79,13 @@ export class RunTail {
       const kept = this.#pages.get(page)?.events
       if (kept && page * PAGE_SIZE + kept.length === event.seq - 1) kept.push(event)
     }
+    this.#wake()
+  }
+
+  /** Makes every watcher end. */
+  markDeleted(): void {
+    this.isDeleted = true
+    this.#pages.clear()
     this.#wake()
   }
 
@@ -118,12 +130,23 @@ export class RunTail {
     const start = page * PAGE_SIZE
     const events = this.#pages.get(page)?.events ?? []
     const after = start + events.length
-    const loaded = await this.#store.events(this.run_id, { after, to: start + PAGE_SIZE })
+    const loaded = await this.#loadEvents({ after, to: start + PAGE_SIZE })
     for (const event of loaded) if (event.seq === start + events.length + 1) events.push(event)
     // Without events, the page may lie beyond the end of the journal.
     if (events.length > 0) this.head = Math.max(this.head, start + events.length)
     this.#keep(page, { events, version })
     return events
+  }
+
+  /** Who watches has found the run before: if it is unknown now, it was deleted, for example by another process. */
+  async #loadEvents(range: EventRange): Promise<Event[]> {
+    try {
+      return await this.#store.events(this.run_id, range)
+    } catch (thrown) {
+      if (!(thrown instanceof TroupeError) || thrown.code !== 'unknown_run') throw thrown
+      this.markDeleted()
+      throw deletedRunError(this.run_id)
+    }
   }
 
   #keep(page: number, kept: Page): void {
@@ -134,6 +157,12 @@ export class RunTail {
       this.#pages.delete(oldest)
     }
   }
+}
+
+function deletedRunError(run_id: string): TroupeError {
+  return new TroupeError('unknown_run', `run ${run_id} was deleted while it was watched`, {
+    hint: 'nothing of it is left; the runs that exist: troupe runs',
+  })
 }
 
 /** The tails of all runs that are watched in this process. */
@@ -150,7 +179,8 @@ export class RunTails {
   /** Starts watching: `wake` is called after each change of the run, or of the store by another process. */
   open(run_id: string, wake: () => void): { tail: RunTail; leave(): void } {
     this.#unsubscribe ??= this.#store.changes.subscribe((change) => this.#onChange(change))
-    const tail = this.#tails.get(run_id) ?? new RunTail(this.#store, run_id)
+    const known = this.#tails.get(run_id)
+    const tail = known && !known.isDeleted ? known : new RunTail(this.#store, run_id)
     this.#tails.set(run_id, tail)
     const remove = tail.addWatcher(wake)
     return {
@@ -179,6 +209,7 @@ export class RunTails {
 
   #onChange(change: Change): void {
     if (change.kind === 'events') this.#tails.get(change.run_id)?.add(change.events)
+    if (change.kind === 'deletion') for (const run_id of change.run_ids) this.#tails.get(run_id)?.markDeleted()
     if (change.kind === 'external') for (const tail of this.#tails.values()) tail.refresh()
   }
 }

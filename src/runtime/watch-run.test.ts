@@ -2,8 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { chunkModel, textChunks } from '../../test/support/manual-doubles.ts'
+import { chunkModel, textChunks, toolCallChunks } from '../../test/support/manual-doubles.ts'
 import { agent, createTestTroupe } from '../../test/support/test-troupe.ts'
+import type { Troupe } from '../index.ts'
 import type { Event } from '../kernel/event.ts'
 import { MemoryStore } from '../store/memory.ts'
 import { openSqlite } from '../store/sqlite.ts'
@@ -119,5 +120,70 @@ describe('watching a run', () => {
       for (const { run_id } of handles.slice(1)) await troupe.cancel(run_id)
       await Promise.all([troupe.close(), other.close()])
     })
+  })
+})
+
+describe('watching a run that is deleted', () => {
+  const asking = () => chunkModel(() => toolCallChunks({ name: 'ask_user', input: { question: 'Which one?' } }))
+
+  /** Watches a run that waits for a person until it is deleted, and streams it then. */
+  async function errorsOfReaders(troupe: Troupe, deleting: Troupe): Promise<unknown[]> {
+    const handle = await troupe.stream('task', go)
+    expect((await handle.result).status).toBe('waiting')
+    const parked = Promise.withResolvers<void>()
+    const watch = async () => {
+      for await (const { type } of troupe.watch(handle.run_id)) if (type === 'run:park') parked.resolve()
+    }
+    const stream = async () => {
+      for await (const _item of handle);
+    }
+    const errorOf = (reading: Promise<void>) =>
+      reading.then(
+        () => 'none',
+        (error: Error) => String(error).replace(handle.run_id, 'ID'),
+      )
+    const watching = errorOf(watch())
+    await parked.promise
+    await deleting.deleteRuns([handle.run_id])
+    return [await watching, await errorOf(stream())]
+  }
+
+  test('P46 a watcher and a stream end with `unknown_run`, whether this process or another one deletes the run', async () => {
+    await withTwoStores(async ([mine, theirs]) => {
+      const options = { model: asking(), agents: [worker] }
+      const { troupe } = await createTestTroupe({ ...options, store: mine })
+      const { troupe: other } = await createTestTroupe({ ...options, store: theirs })
+      const { troupe: inMemory } = await createTestTroupe({ ...options, store: new MemoryStore() })
+      const seen = [
+        await errorsOfReaders(troupe, troupe),
+        await errorsOfReaders(troupe, other),
+        await errorsOfReaders(inMemory, inMemory),
+      ]
+      const error = expect.stringContaining('run ID was deleted while it was watched')
+      expect(seen).toEqual([
+        [error, error],
+        [error, error],
+        [error, error],
+      ])
+      await Promise.all([troupe.close(), other.close()])
+    })
+  })
+
+  test('P46 who deletes a run after its end, while reading it, ends without an error', async () => {
+    const { troupe } = await createTestTroupe({ store: new MemoryStore(), model: greeting(), agents: [worker] })
+    const handle = await troupe.stream('task', go)
+    let last = ''
+    for await (const item of handle) {
+      if (!('event' in item) || item.event.type !== 'run:end') continue
+      await handle.result
+      await troupe.deleteRuns([handle.run_id])
+      last = item.event.type
+    }
+    const { run_id } = await troupe.run('task', go)
+    for await (const { type } of troupe.watch(run_id)) {
+      if (type === 'run:end') await troupe.deleteRuns([run_id])
+      last = type
+    }
+    expect(last).toBe('run:end')
   })
 })

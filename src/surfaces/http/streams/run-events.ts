@@ -1,3 +1,4 @@
+import { TroupeError } from '../../../errors.ts'
 import type { Event, Troupe } from '../../../index.ts'
 import type { StoreWatcher } from './store-watcher.ts'
 
@@ -17,33 +18,30 @@ export async function* followEvents(
   run_id: string,
   { after, signal }: ReadOptions,
 ): AsyncGenerator<Event, 'gone' | 'left'> {
-  const gone = new AbortController()
-  const ended = AbortSignal.any([signal, gone.signal])
   let cursor = after
   let wake: (() => void) | undefined
   const stop = watcher.watchRun(run_id, (row) => {
-    if (!row) gone.abort()
-    wake?.()
+    if (!row || row.head > cursor) wake?.()
   })
-  ended.addEventListener('abort', () => wake?.(), { once: true })
+  signal.addEventListener('abort', () => wake?.(), { once: true })
   try {
-    while (!ended.aborted) {
-      for await (const event of troupe.watch(run_id, { after: cursor, signal: ended })) {
+    while (!signal.aborted) {
+      for await (const event of troupe.watch(run_id, { after: cursor, signal })) {
         cursor = event.seq
         yield event
       }
-      if (ended.aborted) break
+      if (signal.aborted) break
       const woken = new Promise<void>((resolve) => {
         wake = resolve
       })
       // After the wait has begun: a change in between must not be missed.
       const row = await watcher.readRun(run_id)
-      if (!row) gone.abort()
-      else if (row.head <= cursor) await woken
+      if (!row) return 'gone'
+      if (row.head <= cursor) await woken
     }
-    return signal.aborted ? 'left' : 'gone'
+    return 'left'
   } catch (thrown) {
-    if ((await watcher.readRun(run_id)) === undefined) return 'gone'
+    if (thrown instanceof TroupeError && thrown.code === 'unknown_run') return 'gone'
     throw thrown
   } finally {
     stop()
