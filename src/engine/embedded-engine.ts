@@ -1,4 +1,5 @@
 import { TroupeError, toTroupeError } from '../errors.ts'
+import { frozenCopy } from '../kernel/copy-json.ts'
 import type { Event } from '../kernel/event.ts'
 import type { Ports } from '../kernel/ports.ts'
 import type { Command, RunRow } from '../store/store.ts'
@@ -350,8 +351,11 @@ export class EmbeddedEngine implements Engine {
   }
 
   #onCommitted(events: readonly Event[]): void {
+    const observers = this.#ports.hooks.filter(({ onEvent }) => onEvent)
     for (const event of events) {
-      for (const hooks of this.#ports.hooks) if (hooks.onEvent) this.#callListener(() => hooks.onEvent?.(event))
+      // Frozen: the event is still in use, for the conversation and, in memory, as the journal.
+      const shown = observers.length > 0 ? frozenCopy(event) : event
+      for (const hooks of observers) this.#callListener(() => hooks.onEvent?.(shown))
       if (this.#listeners.size > 0) this.#notify({ event })
     }
   }

@@ -179,6 +179,19 @@ describe('streaming a run', () => {
     expect(await items).toEqual([1, 2])
   })
 
+  test('P47 what a reader does to a text delta changes nothing for other readers', async () => {
+    const run = await watchFixture()
+    const [careless, other] = [run.stream(), collect(run.stream())]
+    expect(textOrSeq((await careless.next()).value as StreamItem)).toBe(1)
+    await flushEventLoop()
+    run.writeText('a')
+    const { value } = await careless.next()
+    Object.assign((value as { delta: Delta }).delta, { text: 'changed' })
+    run.done.resolve()
+    expect(await other).toEqual([1, 'a'])
+    await careless.return()
+  })
+
   test('P5 a reader that falls behind loses text deltas and reads the events from the store', async () => {
     const run = await watchFixture()
     const stream = run.stream()

@@ -80,7 +80,7 @@ export async function* streamRun(
     tail.head = Math.max(tail.head, head)
     unsubscribe = engine.subscribe((item) => {
       if (!('delta' in item) || item.delta.run_id !== run_id) return
-      deltas.push(item.delta, tail.head)
+      deltas.push({ ...item.delta }, tail.head)
       wakeUp.ring()
     })
     for (;;) {

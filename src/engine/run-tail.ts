@@ -1,4 +1,5 @@
 import { TroupeError } from '../errors.ts'
+import { frozenCopy } from '../kernel/copy-json.ts'
 import type { Event } from '../kernel/event.ts'
 import type { Change } from '../store/changes.ts'
 import type { EventRange, Store } from '../store/store.ts'
@@ -10,7 +11,8 @@ import type { EventRange, Store } from '../store/store.ts'
  *    position share one read. A slow watcher reads the pages that it needs again, at its own pace.
  * 3. A page holds the events of the journal from the start of the page on, without gaps.
  * 4. No wake-up is lost: a read that began before a change does not count as having seen it.
- * 5. After the run was deleted, here or in another process, every read rejects with `unknown_run`, even if a new run has its id.
+ * 5. Events are frozen copies, made once for all watchers: none can change the journal, or what others see.
+ * 6. After the run was deleted, here or in another process, every read rejects with `unknown_run`, even if a new run has its id.
  */
 
 const PAGE_SIZE = 256
@@ -77,7 +79,7 @@ export class RunTail {
       const page = Math.floor((event.seq - 1) / PAGE_SIZE)
       if ((event.seq - 1) % PAGE_SIZE === 0) this.#keep(page, { events: [], version: this.#version })
       const kept = this.#pages.get(page)?.events
-      if (kept && page * PAGE_SIZE + kept.length === event.seq - 1) kept.push(event)
+      if (kept && page * PAGE_SIZE + kept.length === event.seq - 1) kept.push(frozenCopy(event))
     }
     this.#wake()
   }
@@ -131,7 +133,7 @@ export class RunTail {
     const events = this.#pages.get(page)?.events ?? []
     const after = start + events.length
     const loaded = await this.#loadEvents({ after, to: start + PAGE_SIZE })
-    for (const event of loaded) if (event.seq === start + events.length + 1) events.push(event)
+    for (const event of loaded) if (event.seq === start + events.length + 1) events.push(frozenCopy(event))
     // Without events, the page may lie beyond the end of the journal.
     if (events.length > 0) this.head = Math.max(this.head, start + events.length)
     this.#keep(page, { events, version })

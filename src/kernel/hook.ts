@@ -85,7 +85,7 @@ export type AnswerVerdict = { deny: string } | { text: string } | undefined
 /**
  * Hooks of a program. Verdicts are recorded as steps, so a resumed or replayed run does not ask again. A hook that throws or
  * does not return within two minutes denies (`beforeTool`) or ends the session with `hook_failed` (`beforeModel`,
- * `beforeAnswer`). `onEvent` runs after the commit, at least once per event.
+ * `beforeAnswer`). `onEvent` runs after the commit, at least once per event, which is frozen.
  */
 export interface Hooks {
   /** Recorded with each run, so that only a process with a hook of this name continues it. Default: its hook points count. */

@@ -1,4 +1,5 @@
 import { TroupeError } from '../errors.ts'
+import { copyJson } from '../kernel/copy-json.ts'
 import { canonicalJson, shortHash } from '../kernel/hash.ts'
 
 /** One page of a list. */
@@ -44,7 +45,10 @@ export function pagedQuery<T>(definition: PagedQueryDefinition<T>, options: Page
     const found = await definition.read(position, limit + 1)
     const items = found.slice(0, limit)
     const last = items.at(-1)
-    return { items, next: found.length > limit && last ? toCursor(scope, definition.positionOf(last)) : null }
+    return {
+      items: copyJson(items),
+      next: found.length > limit && last ? toCursor(scope, definition.positionOf(last)) : null,
+    }
   }
   async function* iterate(): AsyncGenerator<T, void> {
     const limit = checkLimit(options.limit ?? MAX_LIMIT)

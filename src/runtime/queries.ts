@@ -1,5 +1,6 @@
 import type { ErrorRecord } from '../errors.ts'
 import { TroupeError, unknownNameError } from '../errors.ts'
+import { copyJson } from '../kernel/copy-json.ts'
 import type { Event, Status } from '../kernel/event.ts'
 import type { Row, TableQuery } from '../kernel/table.ts'
 import { unknownSessionError } from '../store/preconditions.ts'
@@ -109,10 +110,10 @@ export function createQueries(store: Store, project: string, prepareTables: () =
     artifacts: (run_id, query) => artifactQuery(scope, run_id, query),
     accounts: (query) => readAccounts(scope, query),
     query: (query) => tableQuery(scope, query, prepareTables),
-    getRun: (run_id) => requireRun(store, project, run_id),
-    getSession: (session_id) => requireSession(scope, session_id),
-    getGate: (gate_id) => requireGate(store, project, gate_id),
-    getArtifact: (run_id, name, version) => requireArtifact(scope, run_id, { name, version }),
+    getRun: async (run_id) => copyJson(await requireRun(store, project, run_id)),
+    getSession: async (session_id) => copyJson(await requireSession(scope, session_id)),
+    getGate: async (gate_id) => copyJson(await requireGate(store, project, gate_id)),
+    getArtifact: async (run_id, name, version) => copyJson(await requireArtifact(scope, run_id, { name, version })),
     storeStatus: () => ({ location: store.location, loss: store.loss?.toJSON() ?? null }),
     verify: async (run_id) => (await import('./verify-store.ts')).verifyStore(store, project, run_id),
     acceptLoss: async () => store.acceptLoss?.(),

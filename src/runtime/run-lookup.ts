@@ -1,6 +1,7 @@
 import type { EndedRun } from '../engine/engine.ts'
 import { isIncomplete } from '../engine/reopen-run.ts'
 import { TroupeError } from '../errors.ts'
+import { copyJson } from '../kernel/copy-json.ts'
 import type { Event, RunEnd } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { Spend } from '../kernel/spend.ts'
@@ -22,18 +23,19 @@ export async function readRunResult(
     run_id,
     status: row.status,
     stop_reason: row.stop_reason,
-    output: end?.output ?? null,
+    output: copyJson(end?.output ?? null),
     error: end?.error ?? null,
     usage: toResultUsage(row.usage),
     duration_ms: (row.ended_at ?? world.now()) - row.created_at,
-    gates: row.open_gates === 0 ? [] : await store.openGates({ run_id }),
+    gates: row.open_gates === 0 ? [] : copyJson(await store.openGates({ run_id })),
     ...incompleteField(end),
   }
 }
 
 /** The result of a run that has just ended here, without a read. */
 export function endedRunResult({ end, created_at, usage }: EndedRun): RunResult {
-  const { status, stop_reason, output, error } = end.data
+  const { status, stop_reason, error } = end.data
+  const output = copyJson(end.data.output)
   const duration_ms = end.at - created_at
   const result = { run_id: end.run_id, status, stop_reason, output, error, usage: toResultUsage(usage), duration_ms }
   return { ...result, gates: [], ...incompleteField(end.data) }
