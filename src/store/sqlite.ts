@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { TroupeError } from '../errors.ts'
+import type { AccountEvent } from '../kernel/account-event.ts'
 import type { Event, EventType, Status } from '../kernel/event.ts'
 import type { Append, AppendOutcome, Sync } from '../kernel/journal/journal.ts'
 import { ChangeFeed } from './changes.ts'
@@ -60,7 +61,6 @@ export interface SqliteOptions {
 
 const BUSY_MS = 5000
 const EVENTS_PER_PAGE = 500
-const RUNS_PER_PAGE = 50
 
 /** Opens a store in a file, and creates the file and its folder if needed. Many processes may open it. */
 export async function openSqlite(path: string, options: SqliteOptions = {}): Promise<port.Store> {
@@ -205,14 +205,12 @@ class SqliteStore implements port.Store {
     return result
   }
 
-  async eventsOfRuns(run_ids: readonly string[], types: readonly EventType[]): Promise<Event[]> {
-    const result: Event[] = []
-    for (let start = 0; start < run_ids.length; start += RUNS_PER_PAGE) {
-      const page = run_ids.slice(start, start + RUNS_PER_PAGE)
-      result.push(...(await this.#read(({ events }) => events.ofRuns(page, types))))
-      await nextTick()
-    }
-    return result
+  eventsOfRuns(run_ids: readonly string[], types: readonly EventType[]): Promise<Event[]> {
+    return this.#read(({ events }) => events.ofRuns(run_ids, types))
+  }
+
+  accountEvents(page: port.AccountPage): Promise<AccountEvent[]> {
+    return this.#read(({ accounts }) => accounts.read(page))
   }
 
   session(session_id: string): Promise<port.SessionRow | undefined> {

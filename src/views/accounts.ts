@@ -1,5 +1,5 @@
-import type { Event, EventOf, EventType, ReservedBudget, SessionOpen } from '../kernel/event.ts'
-import { isEvent } from '../kernel/event.ts'
+import type { AccountBegin, AccountEvent, AccountOutcome, AccountSession } from '../kernel/account-event.ts'
+import type { Event, ReservedBudget } from '../kernel/event.ts'
 import type { Usage } from '../kernel/model.ts'
 import { addUsage, NO_USAGE } from '../kernel/model.ts'
 import type { PriceBook } from '../kernel/price.ts'
@@ -70,21 +70,8 @@ export type AccountKey = 'run' | 'pattern' | 'session' | 'parent' | 'agent' | 'm
 const UNKNOWN_NAME = 'unknown'
 const NO_RESERVATION: ReservedBudget = { calls: 1, tokens: 0, usd: 0 }
 
-type BeginEvent = EventOf<'model:begin'>
-type SettledEvent = EventOf<'model:end'> | EventOf<'model:error'> | EventOf<'model:lost'>
-
-/** The types of events that accounts are computed from. */
-export const ACCOUNT_EVENTS = [
-  'run:start',
-  'session:open',
-  'model:begin',
-  'model:end',
-  'model:error',
-  'model:lost',
-] as const satisfies readonly EventType[]
-
 /** The model requests of one run, from its journal; concatenate the rows of several runs. */
-export function accountsFrom(events: readonly Event[], prices: PriceBook): AccountRow[] {
+export function accountsFrom(events: readonly (Event | AccountEvent)[], prices: PriceBook): AccountRow[] {
   const ledger = newAccountLedger(prices)
   const rows = events.flatMap((event) => reduceAccounts(ledger, event) ?? [])
   for (const begin of ledger.open.values()) rows.push(toAccountRow(ledger, begin))
@@ -94,9 +81,9 @@ export function accountsFrom(events: readonly Event[], prices: PriceBook): Accou
 /** The state of accounting while the events of a run come in. */
 export interface AccountLedger {
   readonly prices: PriceBook
-  readonly sessions: Map<string, SessionOpen>
+  readonly sessions: Map<string, AccountSession['data']>
   /** Requests in flight. */
-  readonly open: Map<string, BeginEvent>
+  readonly open: Map<string, AccountBegin>
   pattern: string
   /** Events up to this `seq` were copied by a fork. */
   inherited: number
@@ -107,31 +94,41 @@ export function newAccountLedger(prices: PriceBook): AccountLedger {
 }
 
 /** Adds an event; returns the row of the request that it settled, if it did. */
-export function reduceAccounts(ledger: AccountLedger, event: Event): AccountRow | undefined {
-  if (isEvent(event, 'session:open')) ledger.sessions.set(event.session_id ?? '', event.data)
-  else if (isEvent(event, 'model:begin')) ledger.open.set(attemptKey(event), event)
-  else if (isEvent(event, 'run:start') && event.seq === 1) {
-    ledger.pattern = event.data.pattern
-    ledger.inherited = event.data.forked_from?.inherited ?? 0
-  } else if (isSettled(event)) {
-    const row = toAccountRow(ledger, ledger.open.get(attemptKey(event)), event)
-    ledger.open.delete(attemptKey(event))
-    return row
+export function reduceAccounts(ledger: AccountLedger, given: Event | AccountEvent): AccountRow | undefined {
+  // Events of other types fall through.
+  const event = given as AccountEvent
+  switch (event.type) {
+    case 'run:start':
+      if (event.seq > 1) return undefined
+      ledger.pattern = event.data.pattern
+      ledger.inherited = event.data.forked_from?.inherited ?? 0
+      return undefined
+    case 'session:open':
+      ledger.sessions.set(event.session_id ?? '', event.data)
+      return undefined
+    case 'model:begin':
+      ledger.open.set(attemptKey(event), event)
+      return undefined
+    case 'model:end':
+    case 'model:error':
+    case 'model:lost': {
+      const key = attemptKey(event)
+      const row = toAccountRow(ledger, ledger.open.get(key), event)
+      ledger.open.delete(key)
+      return row
+    }
+    default:
+      return undefined
   }
-  return undefined
 }
 
-function attemptKey({ data }: BeginEvent | SettledEvent): string {
+function attemptKey({ data }: AccountBegin | AccountOutcome): string {
   return `${data.attempt}\n${data.key}`
 }
 
-function isSettled(event: Event): event is SettledEvent {
-  return isEvent(event, 'model:end') || isEvent(event, 'model:error') || isEvent(event, 'model:lost')
-}
-
-function toAccountRow(ledger: AccountLedger, begin: BeginEvent | undefined, settled?: SettledEvent): AccountRow {
+function toAccountRow(ledger: AccountLedger, begin: AccountBegin | undefined, settled?: AccountOutcome): AccountRow {
   // At least one of the two is defined.
-  const event = (begin ?? settled) as BeginEvent | SettledEvent
+  const event = (begin ?? settled) as AccountBegin | AccountOutcome
   const session = ledger.sessions.get(event.session_id ?? '')
   const used = settled && settled.type !== 'model:lost' ? settled.data : undefined
   const reserved = settled?.type === 'model:lost' ? settled.data.reserved : (begin?.data.reserved ?? NO_RESERVATION)
@@ -159,7 +156,7 @@ function toAccountRow(ledger: AccountLedger, begin: BeginEvent | undefined, sett
   }
 }
 
-function requestStatus(settled: SettledEvent | undefined): ModelRequestStatus {
+function requestStatus(settled: AccountOutcome | undefined): ModelRequestStatus {
   if (!settled) return 'open'
   return settled.type === 'model:end' ? 'ended' : settled.type === 'model:error' ? 'failed' : 'lost'
 }
@@ -170,7 +167,7 @@ type PricedUsage = Pick<AccountRow, 'model' | 'at' | 'usage' | 'reserved'>
 function rowCost(
   prices: PriceBook,
   facts: PricedUsage,
-  used: { estimated?: true; usd: number | null } | undefined,
+  used: { estimated?: true | undefined; usd: number | null } | undefined,
 ): number | null {
   if (used && !used.estimated) return usageCost(prices, facts)
   return used && used.usd !== null ? used.usd : reservedCost(prices, facts)
@@ -199,6 +196,11 @@ const GROUP_BY: Readonly<Record<AccountKey, (row: AccountRow) => string>> = {
 
 /** Totals by group, in order of first appearance. */
 export function sumAccountsBy(rows: readonly AccountRow[], key: AccountKey): AccountSum[] {
+  return [...groupAccounts(rows, key)].map(([group, members]) => sumAccounts(members, group))
+}
+
+/** The rows of each group, in order of first appearance. */
+export function groupAccounts(rows: readonly AccountRow[], key: AccountKey): Map<string, AccountRow[]> {
   const groups = new Map<string, AccountRow[]>()
   for (const row of rows) {
     const group = GROUP_BY[key](row)
@@ -206,7 +208,7 @@ export function sumAccountsBy(rows: readonly AccountRow[], key: AccountKey): Acc
     if (known) known.push(row)
     else groups.set(group, [row])
   }
-  return [...groups].map(([group, members]) => sumAccounts(members, group))
+  return groups
 }
 
 /** Totals of all rows. */

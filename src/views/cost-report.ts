@@ -1,5 +1,5 @@
 import type { AccountKey, AccountRow, AccountSum } from './accounts.ts'
-import { sumAccounts, sumAccountsBy } from './accounts.ts'
+import { groupAccounts, sumAccounts } from './accounts.ts'
 
 /** The costs of one or many runs, without the requests that a fork inherited and another run paid for. */
 export interface CostReport {
@@ -8,8 +8,8 @@ export interface CostReport {
   unpriced_models: string[]
   /** The number of inherited requests. */
   inherited: number
-  /** Runs newest first, days in order; other groups by cost, then by tokens, descending. */
-  groupsBy(key: AccountKey): AccountSum[]
+  /** Runs newest first, days in order; other groups by cost, then by tokens, descending. At most `limit`, and `more` that are left out. */
+  groupsBy(key: AccountKey, limit?: number): { groups: AccountSum[]; more: number }
 }
 
 export function costReportFrom(accounts: readonly AccountRow[]): CostReport {
@@ -19,8 +19,17 @@ export function costReportFrom(accounts: readonly AccountRow[]): CostReport {
     total: sumAccounts(rows, 'total'),
     unpriced_models: [...new Set(unpriced.map(({ model }) => model))],
     inherited: accounts.length - rows.length,
-    groupsBy: (key) => sortGroups(sumAccountsBy(rows, key), key),
+    groupsBy: (key, limit) => firstGroups(rows, key, limit),
   }
+}
+
+function firstGroups(rows: readonly AccountRow[], key: AccountKey, limit = Number.POSITIVE_INFINITY) {
+  const all = [...groupAccounts(rows, key)]
+  // There may be thousands of runs, whose order does not depend on their sums.
+  const candidates = key === 'run' ? all.slice(0, limit) : all
+  const sums = candidates.map(([group, members]) => sumAccounts(members, group))
+  const groups = sortGroups(sums, key).slice(0, limit)
+  return { groups, more: all.length - groups.length }
 }
 
 function sortGroups(groups: AccountSum[], key: AccountKey): AccountSum[] {

@@ -127,6 +127,22 @@ describe('troupe cost', () => {
     expect(all.out).not.toContain('more (--all)')
   })
 
+  test('AC10 --json has the groups that the table has and the number of the others, with --all every group', async () => {
+    const cli = await createCliFixture()
+    const { runs } = await createRuns(cli)
+    await using troupe = await openCostTroupe(cli)
+    for (let n = 0; n < 22; n++)
+      runs.push((await troupe.run('task', { agent: 'helper', instruction: `go ${n}` })).run_id)
+    const costs = async (...args: string[]) => JSON.parse((await cli.troupe('cost', '--json', ...args)).out)
+    const shown = await costs()
+    const idsOf = ({ groups }: { groups: { group: string }[] }) => groups.map(({ group }) => group)
+    expect(idsOf(shown)).toEqual(runs.toReversed().slice(0, 20))
+    expect(shown).toMatchObject({ more: runs.length - 20, total: { calls: runs.length + 1 } })
+    const all = await costs('--all')
+    expect(idsOf(all)).toEqual(runs.toReversed())
+    expect(all).toMatchObject({ more: 0, total: shown.total })
+  })
+
   test('AC9 an invalid --since, --by or --prices is rejected with a hint', async () => {
     const cli = await createCliFixture()
     await cli.write('bad.json', { updated: 'x', prices: [{ model: 'a/b' }] })
@@ -146,7 +162,7 @@ describe('troupe cost', () => {
     const { runs } = await createRuns(cli)
     const { out } = await cli.troupe('cost', runs[0] ?? '', '--json', '--by', 'agent', '--prices', 'prices.json')
     const record = JSON.parse(out)
-    expect(Object.keys(record)).toEqual(['by', 'since', 'groups', 'total', 'unpriced_models', 'inherited'])
+    expect(Object.keys(record)).toEqual(['by', 'since', 'groups', 'more', 'total', 'unpriced_models', 'inherited'])
     expect(record).toMatchObject({
       by: 'agent',
       since: null,

@@ -32,10 +32,11 @@ export function costCommand(cli: Cli<CostOptions>, runId: string | undefined): P
     const rows: AccountRow[] = []
     for await (const row of troupe.accounts({ prices, since: fromTime, ...scope })) rows.push(row)
     const { groupsBy, ...facts } = costReportFrom(rows)
-    if (cli.options.json) printJson(cli, { by: groupKey, since: since ?? null, groups: groupsBy(groupKey), ...facts })
+    const limit = cli.options.all ? undefined : MAX_GROUPS
+    if (cli.options.json) printJson(cli, { by: groupKey, since: since ?? null, ...groupsBy(groupKey, limit), ...facts })
     else {
       const keys = by === undefined && runId === undefined ? OVERVIEW : [groupKey]
-      printCosts(cli, new Map(keys.map((key) => [key, groupsBy(key)])), facts)
+      printCosts(cli, new Map(keys.map((key) => [key, groupsBy(key, limit)])), facts)
     }
     return EXIT.done
   })
@@ -43,19 +44,18 @@ export function costCommand(cli: Cli<CostOptions>, runId: string | undefined): P
 
 function printCosts(
   { terminal, options }: Cli<CostOptions>,
-  tables: ReadonlyMap<AccountKey, AccountSum[]>,
+  tables: ReadonlyMap<AccountKey, { groups: AccountSum[]; more: number }>,
   facts: Omit<CostReport, 'groupsBy'>,
 ): void {
   if (facts.total.calls + facts.total.lost.calls + facts.total.open.calls === 0)
     terminal.note(`no model requests${options.since === undefined ? '' : ` since ${options.since}`}`)
   else {
     const [last] = [...tables.keys()].slice(-1)
-    for (const [key, groups] of tables) {
-      const shown = options.all ? groups : groups.slice(0, MAX_GROUPS)
-      const rows = key === last && groups.length > 1 ? [...shown, facts.total] : shown
-      for (const line of costTable(rows, { groupKey: key, hasTotal: rows.length > shown.length }, terminal.out))
+    for (const [key, { groups, more }] of tables) {
+      const rows = key === last && groups.length > 1 ? [...groups, facts.total] : groups
+      for (const line of costTable(rows, { groupKey: key, hasTotal: rows.length > groups.length }, terminal.out))
         terminal.print(line)
-      if (shown.length < groups.length) terminal.print(`… and ${groups.length - shown.length} more (--all)`)
+      if (more > 0) terminal.print(`… and ${more} more (--all)`)
       if (key !== last) terminal.print('')
     }
   }

@@ -43,7 +43,7 @@ const getCost = defineRoute({
     for await (const row of troupe.accounts({ prices, ...scope })) rows.push(row)
     const { groupsBy, total, unpriced_models } = costReportFrom(rows)
     const key = by ?? (run_id === undefined ? 'pattern' : 'agent')
-    return { by: key, groups: groupsBy(key), total, unpriced_models }
+    return { by: key, groups: groupsBy(key).groups, total, unpriced_models }
   },
 })
 
