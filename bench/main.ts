@@ -17,6 +17,7 @@ import { formatPeers } from './peers.ts'
 import { describeMachine, formatLine } from './print.ts'
 import { promptCache } from './prompt-cache.ts'
 import { providerOverhead } from './provider-overhead.ts'
+import { queries } from './queries.ts'
 import { resume } from './resume.ts'
 import { search } from './search.ts'
 import { start } from './start.ts'
@@ -44,6 +45,7 @@ const BENCHES: readonly Bench[] = [
   disk,
   importTime,
   start,
+  queries,
   providerOverhead,
   promptCache,
   search,
