@@ -48,6 +48,7 @@ const STORE_MEMBERS = {
   claimableRuns: 'function',
   events: 'function',
   eventsOfRuns: 'function',
+  accountEvents: 'function',
   session: 'function',
   sessions: 'function',
   segments: 'function',
