@@ -179,7 +179,7 @@ describe('streaming a run', () => {
     expect(await items).toEqual([1, 2])
   })
 
-  test('P47 what a reader does to a text delta changes nothing for other readers', async () => {
+  test('P49 what a reader does to a text delta changes nothing for other readers', async () => {
     const run = await watchFixture()
     const [careless, other] = [run.stream(), collect(run.stream())]
     expect(textOrSeq((await careless.next()).value as StreamItem)).toBe(1)
@@ -221,7 +221,7 @@ describe('streaming a run', () => {
     expect((await items).length).toBe(201)
   })
 
-  test('P46 the stream of a run that was deleted while its work still lasts rejects', async () => {
+  test('P48 the stream of a run that was deleted while its work still lasts rejects', async () => {
     const run = await watchFixture()
     const items = collect(run.stream())
     await flushEventLoop()
@@ -311,7 +311,7 @@ describe('watching a run', () => {
     expect(run.reads.length).toBeLessThan(before + 5)
   })
 
-  test('P46 a watcher of a deleted run gets nothing of a new run with its id', async () => {
+  test('P48 a watcher of a deleted run gets nothing of a new run with its id', async () => {
     const run = await watchFixture()
     const watcher = await run.watch()
     expect((await watcher.next()).value?.seq).toBe(1)

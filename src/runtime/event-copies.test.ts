@@ -31,7 +31,7 @@ function vandalize(event: Event): unknown[] {
 const journalOf = async (troupe: Troupe, run_id: string) => JSON.stringify(await troupe.events(run_id).all())
 
 describe('events in the hands of readers', () => {
-  test('P47 a hook, a stream and a watcher cannot change events: writing throws, and others see them as they were', async () => {
+  test('P49 a hook, a stream and a watcher cannot change events: writing throws, and others see them as they were', async () => {
     const errors: unknown[] = []
     const onEvent = (event: Event) => void errors.push(...vandalize(event))
     const { troupe } = await createTestTroupe({ model: greeting(), agents: [worker], hooks: [{ onEvent }] })
@@ -49,7 +49,7 @@ describe('events in the hands of readers', () => {
     await troupe.close()
   })
 
-  test('P47 a list, a row and a result belong to who has asked for them', async () => {
+  test('P49 a list, a row and a result belong to who has asked for them', async () => {
     const model = chunkModel(({ session }) =>
       session.agent === 'worker'
         ? textChunks('hello')

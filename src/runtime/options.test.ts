@@ -32,7 +32,7 @@ test('P47 a store that is none is rejected, and what it lacks is named', async (
     Object.getOwnPropertyNames(MemoryStore.prototype).map((name) => [name, () => {}]),
   )
   const wrong: [unknown, string][] = [
-    [{}, '`store` is no store: it lacks append, createRun, lease, renew, release, run and 32 more'],
+    [{}, '`store` is no store: it lacks append, createRun, lease, renew, release, run and 33 more'],
     [Promise.resolve(new MemoryStore()), '`store` is no store: it lacks append'],
     [{ ...incomplete, location: 'here', changes: {} }, '`store` is no store: it lacks close'],
     [null, '`store` is null, and no store'],

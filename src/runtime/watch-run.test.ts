@@ -148,7 +148,7 @@ describe('watching a run that is deleted', () => {
     return [await watching, await errorOf(stream())]
   }
 
-  test('P46 a watcher and a stream end with `unknown_run`, whether this process or another one deletes the run', async () => {
+  test('P48 a watcher and a stream end with `unknown_run`, whether this process or another one deletes the run', async () => {
     await withTwoStores(async ([mine, theirs]) => {
       const options = { model: asking(), agents: [worker] }
       const { troupe } = await createTestTroupe({ ...options, store: mine })
@@ -169,7 +169,7 @@ describe('watching a run that is deleted', () => {
     })
   })
 
-  test('P46 who deletes a run after its end, while reading it, ends without an error', async () => {
+  test('P48 who deletes a run after its end, while reading it, ends without an error', async () => {
     const { troupe } = await createTestTroupe({ store: new MemoryStore(), model: greeting(), agents: [worker] })
     const handle = await troupe.stream('task', go)
     let last = ''
