@@ -38,7 +38,7 @@ const GROUPS = {
     'runtime/run-reader',
     'runtime/troupe-knowledge',
   ],
-  // Needed by the first run, and without it: by the process that watches commands, agent files, and checks of options.
+  // Needed by the first run, but also without a run: by the watchdog of commands, by agent files, and to check options.
   paths: ['judgement/permission/glob-matcher', 'tools/files/protected-paths'],
   permission: ['judgement/permission/permission-policy', 'judgement/permission/rule-lint'],
   limits: ['kernel/run-input'],
@@ -74,7 +74,8 @@ function originalUrls(): Plugin {
         // As it was, so that it still notices when somebody bundles the package in turn.
         if (module === fileName) return 'import.meta.url'
         const path = JSON.stringify(relative(dirname(fileName), module))
-        return `new URL(${path}, import.meta.url).href`
+        // Not the form by which bundlers recognise files to copy: this one is not where it was.
+        return `new URL(${path}, String(import.meta.url)).href`
       }),
   }
 }

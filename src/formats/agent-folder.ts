@@ -61,7 +61,7 @@ export async function readAgentFolder(folder: string, options: AgentFolderOption
   return found
 }
 
-/** The built-in collection is none of a subfolder: its agents would hide built-in ones under their qualified names. */
+/** A subfolder cannot be the built-in collection: its agents would hide built-in ones under their qualified names. */
 function collectionOf(folder: string, path: string, { collection }: AgentFolderOptions): string {
   const joined = [collection, ...subfolderParts(folder, path)].filter(Boolean).join('/')
   return collection === undefined && joined === BUILT_IN_COLLECTION ? '' : joined

@@ -54,3 +54,26 @@ test('PM35 of two tool lists only the common tools are granted, with a warning',
   expect(agent?.tools).toEqual(['Read'])
   expect(problems).toEqual([expect.stringContaining('second tool list')])
 })
+
+test.each([
+  'disallowedTools: shell, write_file',
+  'permission: {shell: deny, write_file: deny}',
+  'permissions: {deny: [shell, write_file]}',
+  'permissions: {ask: [shell, write_file]}',
+  'tools: {shell: false, write_file: false}',
+])('A30 a name that is an alias and a tool of the program restricts both: %s', async (head) => {
+  const parsed = await parseAgentFile(file(head), 'a.md', { tools: ['shell', 'write_file'] })
+  const { exclude_tools = [], permissions = {} } = parsed?.agent ?? {}
+  const restricted = [...exclude_tools, ...(permissions.deny ?? []), ...(permissions.ask ?? [])]
+  expect(restricted.toSorted()).toEqual(['Bash', 'Write', 'shell', 'write_file'])
+})
+
+test('A30 a denied agent is denied too if a tool of the program is called Agent', async () => {
+  const parsed = await parseAgentFile(file('disallowedTools: Agent(reviewer)'), 'a.md', { tools: ['Agent'] })
+  expect(parsed?.agent.permissions?.deny?.toSorted()).toEqual(['Agent(reviewer)', 'task(reviewer)'])
+})
+
+test('A30 a granted name is the tool of the program only', async () => {
+  const parsed = await parseAgentFile(file('tools: shell, write_file'), 'a.md', { tools: ['shell', 'write_file'] })
+  expect(parsed?.agent.tools).toEqual(['shell', 'write_file'])
+})

@@ -13,6 +13,7 @@ import type { YamlEntry } from './yaml-entries.ts'
  * 1. An invalid tool list grants no tools; falling back to the caller's tools would escalate privileges.
  * 2. An agent with invalid exclusions or rules is rejected, for the same reason.
  * 3. An unknown name grants nothing and is reported.
+ * 4. A name that is both a tool of the program and another name of a built-in one grants the first, and forbids or asks for both.
  */
 
 export function applyTools(draft: AgentDraft, entry: YamlEntry): string | undefined {
@@ -42,7 +43,7 @@ export function applyTools(draft: AgentDraft, entry: YamlEntry): string | undefi
 /** OpenCode switches tools on and off by name. With only `false` switches, all other tools stay. */
 function readToolSwitches({ agent, toolContext }: AgentDraft, switches: Record<string, boolean>): ToolList | undefined {
   const namesSwitched = (state: boolean) => Object.keys(switches).filter((name) => switches[name] === state)
-  const disabled = parseToolList(namesSwitched(false), toolContext)
+  const disabled = parseToolList(namesSwitched(false), { ...toolContext, restricts: true })
   const enabled = parseToolList(namesSwitched(true), toolContext)
   if (!enabled || !disabled) return undefined
   excludeTools(agent, [...disabled.tools, ...disabled.unknown])
@@ -63,7 +64,7 @@ function toToolSwitches(value: unknown): Record<string, boolean> | undefined {
 export function applyExcludedTools(draft: AgentDraft, { key, value, line }: YamlEntry): string | undefined {
   const { agent } = draft
   if (value === null || value === '') return `'${key}' is empty and ignored`
-  const list = parseToolList(value, draft.toolContext)
+  const list = parseToolList(value, { ...draft.toolContext, restricts: true })
   if (!list || list.invalidCount > 0) return rejectAgent(draft, key)
   if (list.all) agent.tools = []
   checkDraftRules(draft, line, [...list.rules, ...list.unknown])
@@ -95,7 +96,8 @@ function applyPatternRule(draft: AgentDraft, { key, value, line }: YamlEntry, pa
 }
 
 function applyRules(draft: AgentDraft, entry: YamlEntry, kind: keyof AgentPermissions): void {
-  const list = parseToolList(entry.value ?? [], draft.toolContext)
+  const restricts = kind === 'allow' ? undefined : { restricts: true as const }
+  const list = parseToolList(entry.value ?? [], { ...draft.toolContext, ...restricts })
   if (!list || list.invalidCount > 0) rejectAgent(draft, entry.key)
   warnUnknownTools(draft, list, entry)
   const denied = kind === 'deny' ? list.unknown : []

@@ -4,9 +4,12 @@ import type { Tool } from '../kernel/tool.ts'
 
 /** The names that agent files may use for the tools and patterns of a program. */
 export function programToolNames(program: { tools?: readonly Tool[]; patterns?: readonly Pattern[] }): string[] {
-  const { tools = [], patterns = [] } = program
-  const ofPatterns = toolPatterns(patterns).flatMap(({ name, aliases = [] }) => [name, ...aliases])
-  const names: unknown[] = [...tools.map(({ name }) => name), ...ofPatterns]
-  // They are checked later, and a configuration is not type-checked.
+  const ofPatterns = toolPatterns(objectsIn(program.patterns)).flatMap(({ name, aliases }) => [name, aliases])
+  const names: unknown[] = [...objectsIn(program.tools).map(({ name }) => name), ...ofPatterns.flat()]
   return names.filter((name) => typeof name === 'string')
+}
+
+/** They are checked later: a configuration is not type-checked, and may hold anything here. */
+function objectsIn<T extends object>(list: readonly T[] | undefined): T[] {
+  return Array.isArray(list) ? list.filter((item) => typeof item === 'object' && item !== null) : []
 }

@@ -71,11 +71,20 @@ const TOOLS_BY_ALIAS = new Map(
 const EDITOR_SET_NAMES = 'agent browser edit execute new read runcommands runnotebooks runtasks search todo vscode web'
 const EDITOR_TOOL_SETS = new Set(EDITOR_SET_NAMES.split(' '))
 
+interface ToolNameOptions {
+  dialect: Dialect
+  known: readonly string[]
+  restricts?: true | undefined
+}
+
 /** Maps a tool name of a file to Troupe's tools; `undefined` when it is unknown. MCP tools keep their names. */
-export function resolveToolNames(
-  name: string,
-  { dialect, known }: { dialect: Dialect; known: readonly string[] },
-): readonly string[] | undefined {
+export function resolveToolNames(name: string, options: ToolNameOptions): readonly string[] | undefined {
+  const meant = findToolNames(name, options)
+  const builtIn = options.restricts && findToolNames(name, { ...options, known: [] })
+  return meant && builtIn ? [...new Set([...meant, ...builtIn])] : meant
+}
+
+function findToolNames(name: string, { dialect, known }: ToolNameOptions): readonly string[] | undefined {
   if (known.includes(name) || BUILT_IN_TOOLS.includes(name)) return [name]
   if (/^mcp__[\w.*-]+$/.test(name)) return [name]
   const normalized = normalizeToolName(name)

@@ -23,6 +23,8 @@ export interface ToolNameContext {
   dialect: Dialect
   /** Tools in addition to the built-in ones. */
   known: readonly string[]
+  /** Set for a list that takes tools away: a name then also means what it would mean without `known` (fail closed). */
+  restricts?: true
 }
 
 const RULE = /^([^()\s][^()]*)\(([\s\S]*)\)$/
@@ -56,8 +58,10 @@ function addItem(list: ToolList, text: string, context: ToolNameContext): void {
   }
   list.tools.push(...tools)
   if (pattern.trim() === '' || pattern.trim() === '*') list.unrestricted.push(...tools)
-  else if (tools.includes(DELEGATION_TOOL)) list.agents = [...(list.agents ?? []), ...parseNames(pattern)]
-  else list.rules.push(...tools.map((tool) => `${tool}(${pattern})`))
+  else {
+    if (tools.includes(DELEGATION_TOOL)) list.agents = [...(list.agents ?? []), ...parseNames(pattern)]
+    list.rules.push(...tools.filter((tool) => tool !== DELEGATION_TOOL).map((tool) => `${tool}(${pattern})`))
+  }
 }
 
 /** Splits comma-separated names and removes brackets and quotes left over from an invalid list. */

@@ -4,7 +4,7 @@ import { runTitle } from '../kernel/run-title.ts'
 
 /*
  * The words by which a run is found: letters and digits in lower case. Scripts that write without spaces have one word per character.
- * A search finds words by their beginning, so that one lookup per run and word is enough, however long the texts are.
+ * A search finds words by their beginning. It reads the words of each run, not its journal.
  */
 
 const MAX_WORD_LENGTH = 40
@@ -28,7 +28,7 @@ export function wordsFrom(text: string): string[] {
     : start.normalize('NFKC').toLowerCase().match(WORD)
   const words = new Set<string>()
   for (const word of found ?? []) {
-    words.add(word.slice(0, MAX_WORD_LENGTH))
+    words.add(word.slice(0, MAX_WORD_LENGTH).toWellFormed())
     if (words.size === MAX_WORDS) break
   }
   return [...words]

@@ -27,7 +27,7 @@ import type { FileSystemType } from './sqlite/file-system.ts'
 import { prepareStoreFile } from './sqlite/file-system.ts'
 import { readForeignHeads } from './sqlite/foreign-content.ts'
 import { checkIntegrity } from './sqlite/integrity-check.ts'
-import { migrate, requireNewestSchema, schemaVersion } from './sqlite/migrate.ts'
+import { checkSchemaVersion, migrate, newestSchema, requireNewestSchema, schemaVersion } from './sqlite/migrate.ts'
 import { acceptLoss, closeConnection, openConnection, openReadOnly } from './sqlite/open-connection.ts'
 import { RunDeletion } from './sqlite/run-deletion.ts'
 import { TableKeeper } from './sqlite/table-keeper.ts'
@@ -107,6 +107,7 @@ class SqliteStore implements port.Store {
     this.#deletion = new RunDeletion(connection, tables)
     this.#keeper = new TableKeeper(connection, tables)
     connection.onForeignCommit = () => {
+      checkSchemaVersion(connection.path, schemaVersion(connection.db), newestSchema())
       tables.events.forgetRows()
       tables.patterns.forgetRuns()
       tables.patterns.readCatalogue()

@@ -110,6 +110,7 @@ export class SqliteConnection {
   close(): boolean {
     if (!this.db.isOpen) return true
     this.#logSpace.close()
+    this.#identity.close()
     const isComplete = this.writeProblem !== undefined || this.#turnOffLog()
     this.db.close()
     this.#mark.close()
@@ -166,8 +167,8 @@ export class SqliteConnection {
   #noticeForeignCommit(): void {
     const version = this.#dataVersion.get()?.data_version
     if (version === this.#lastDataVersion) return
-    this.#lastDataVersion = version
     this.onForeignCommit?.()
+    this.#lastDataVersion = version
   }
 
   #rollback(): void {

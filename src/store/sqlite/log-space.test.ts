@@ -88,6 +88,23 @@ test('ST87 processes that write in turn add space once, and lose nothing', async
   for (const store of stores) await store.close()
 })
 
+test.each([
+  ['200 KB', 200 * 1024, 0],
+  ['300 KB', 300 * 1024, 300 * 1024],
+  ['3 MB', 3 * MB, MB],
+  ['15.5 MB', 15.5 * MB, MB],
+  ['16 MB', 16 * MB, 0],
+])('ST87 a log that has grown to %s gets as much space as the limits say', (_name, bytes, added) => {
+  writeFileSync(`${path}-wal`, 'x')
+  const space = new LogSpace(path)
+  space.reserve()
+  writeFileSync(`${path}-wal`, Buffer.alloc(bytes, 'x'))
+  space.reserve()
+  space.reserve()
+  expect(logBytes()).toBe(bytes + added)
+  space.close()
+})
+
 test('ST87 a link in place of the log is not followed', () => {
   const victim = join(folder, 'victim')
   writeFileSync(victim, 'x'.repeat(MB))

@@ -6,6 +6,7 @@ export class WordTable {
   readonly #add
 
   constructor(db: Database) {
+    // Only a damaged store has a row with this `seq`: no append may fail for the words of a search.
     this.#add = db.prepare(
       'INSERT INTO run_words (run, seq, words) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET words = excluded.words',
     )

@@ -1,0 +1,61 @@
+import { copyFileSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createLeasedRun, expectRejection, testRunStart } from '../../testing/store/store-harness.ts'
+import { openSqlite } from '../sqlite.ts'
+import { openDatabase } from './node-sqlite.ts'
+
+let folder = ''
+let path = ''
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'troupe-identity-'))
+  path = join(folder, 'store.db')
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+function replace(file: string): void {
+  copyFileSync(file, `${file}.copy`)
+  renameSync(`${file}.copy`, file)
+}
+
+test.each([
+  ['removed', () => rmSync(`${path}-wal`)],
+  ['replaced', () => replace(`${path}-wal`)],
+  ['moved and replaced', () => (renameSync(`${path}-wal`, `${path}-old`), copyFileSync(`${path}-old`, `${path}-wal`))],
+])('ST80 the first synced write after the log was %s rejects', async (_how, harm) => {
+  const store = await openSqlite(path)
+  const writer = await createLeasedRun(store, 'r1')
+  const append = () => writer.tryAppend([writer.nextEvent('custom:note', { key: 'k' })], { sync: 'full' })
+  expect(await append()).toEqual({ ok: true })
+  harm()
+  expect(await append()).toMatchObject({
+    ok: false,
+    error: { code: 'store_failed', message: expect.stringContaining('was removed or replaced') },
+  })
+  await store.close()
+})
+
+test('ST80 the first synced write after the database was replaced rejects; control: a copy beside it changes nothing', async () => {
+  const store = await openSqlite(path)
+  const writer = await createLeasedRun(store, 'r1')
+  const append = () => writer.tryAppend([writer.nextEvent('custom:note', { key: 'k' })], { sync: 'full' })
+  copyFileSync(path, join(folder, 'beside.db'))
+  expect(await append()).toEqual({ ok: true })
+  replace(path)
+  expect(await append()).toMatchObject({ ok: false, error: { code: 'store_failed' } })
+  await store.close()
+})
+
+test('ST28 a process whose store was migrated by a newer version meanwhile writes nothing more, and says why', async () => {
+  const store = await openSqlite(path)
+  await createLeasedRun(store, 'r1')
+  const newer = openDatabase(path)
+  newer.exec('PRAGMA user_version = 99')
+  for (let attempt = 0; attempt < 2; attempt++)
+    await expectRejection(store.createRun(testRunStart('r2')), 'store_newer', /has schema 99; .*update troupe/)
+  newer.exec('PRAGMA user_version = 6')
+  await store.createRun(testRunStart('r2'))
+  newer.close()
+  await store.close()
+})
