@@ -22,7 +22,7 @@ function replace(file: string): void {
 test.each([
   ['removed', () => rmSync(`${path}-wal`)],
   ['replaced', () => replace(`${path}-wal`)],
-  ['moved and replaced', () => (renameSync(`${path}-wal`, `${path}-old`), copyFileSync(`${path}-old`, `${path}-wal`))],
+  ['moved', () => renameSync(`${path}-wal`, `${path}-old`)],
 ])('ST80 the first synced write after the log was %s rejects', async (_how, harm) => {
   const store = await openSqlite(path)
   const writer = await createLeasedRun(store, 'r1')
