@@ -140,7 +140,7 @@ export class RunTail {
     return events
   }
 
-  /** Who watches has found the run before: if it is unknown now, it was deleted, for example by another process. */
+  /** A run that is unknown now was deleted, for example by another process: it was found when watching began. */
   async #loadEvents(range: EventRange): Promise<Event[]> {
     try {
       return await this.#store.events(this.run_id, range)

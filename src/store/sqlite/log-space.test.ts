@@ -44,7 +44,7 @@ async function appendSynced(writer: RunWriter, count: number): Promise<void> {
   }
 }
 
-/** What a process finds that opens the files as they are now, as after a crash. */
+/** The number of events of each run for a process that opens the files as they are now, as after a crash. */
 async function readCopy(run_ids: readonly string[]): Promise<number[]> {
   const copy = join(folder, 'copy.db')
   for (const suffix of ['', '-wal', '-mark']) copyFileSync(path + suffix, copy + suffix)
