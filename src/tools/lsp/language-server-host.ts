@@ -30,6 +30,7 @@ export class LanguageServerHost {
   readonly unavailable: () => string | undefined
   private readonly options: LanguageServerHostOptions
   private current: Promise<LanguageServer> | undefined
+  private stopped = new AbortController()
   private modifiedTimes = new Map<string, number>()
   private idleTimer: NodeJS.Timeout | undefined
 
@@ -43,10 +44,11 @@ export class LanguageServerHost {
     clearTimeout(this.idleTimer)
     this.idleTimer = setTimeout(() => this.stop(), IDLE_MS)
     this.idleTimer.unref()
+    const { current } = this
     const running =
-      this.current &&
+      current &&
       (await withAbort(
-        this.current.catch(() => undefined),
+        current.catch(() => undefined),
         signal,
       ))
     const changes = await this.fileChanges(signal)
@@ -54,21 +56,23 @@ export class LanguageServerHost {
       if (changes.length > 0) running.notify('workspace/didChangeWatchedFiles', { changes })
       return running
     }
-    this.current = this.start()
+    // Another call may have started a server meanwhile.
+    if (this.current === current) this.current = undefined
+    this.current ??= this.start()
     // An abort ends only this wait; the start continues for later callers.
     return withAbort(this.current, signal)
   }
 
+  /** Also ends a server that is still starting. */
   stop(): void {
     clearTimeout(this.idleTimer)
-    void this.current?.then(
-      (server) => server.stop(),
-      () => {},
-    )
+    this.stopped.abort()
     this.current = undefined
   }
 
   private async start(): Promise<LanguageServer> {
+    this.stopped = new AbortController()
+    const { signal } = this.stopped
     const { workspace, sandbox, sleep, command, limits = DEFAULT_LANGUAGE_SERVER_LIMITS } = this.options
     const server = command ?? findTypescriptServer(workspace)
     if (!command && sandbox.kind === 'none') throw noSandboxError()
@@ -82,6 +86,8 @@ export class LanguageServerHost {
     child.unref()
     for (const pipe of [child.stdin, child.stdout, child.stderr]) (pipe as Socket | null)?.unref()
     const client = new LanguageServer(serverProcess, limits, sleep)
+    signal.addEventListener('abort', () => client.stop())
+    if (signal.aborted) client.stop()
     await client.initialize(workspace.realPath)
     return client
   }

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import type { ToolWorkspace } from '../../../test/escape/tool-workspace.ts'
 import { createToolWorkspace, toolCallContext } from '../../../test/escape/tool-workspace.ts'
+import { isAlive } from '../../../test/support/mcp-test-server.ts'
 import { openSandbox } from '../sandbox/open-sandbox.ts'
 import type { LanguageServerCommand } from './find-language-server.ts'
 import { findTypescriptServer } from './find-language-server.ts'
@@ -147,7 +148,7 @@ describe('LSP with misbehaving servers', () => {
     expect(await results('oversized')).toEqual([1, 2].map(() => expect.stringContaining('invalid Content-Length')))
   })
 
-  test('TO81 an aborted call does not wait for the server to start', async () => {
+  test('TO81 an aborted call does not wait for the server to start, and no server stays behind', async () => {
     using fixture = createToolWorkspace({ sandbox: 'none' })
     fixture.writeFile('a.ts', 'export const a = 1\n')
     const { workspace } = fixture.toolbox
@@ -155,16 +156,22 @@ describe('LSP with misbehaving servers', () => {
     // No timeout ever expires: only the abort ends the wait.
     const sleep = (_: number, signal: AbortSignal) =>
       new Promise<void>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
-    const command: LanguageServerCommand = [process.execPath, '-e', scripts.hangs ?? '']
+    const pids = join(fixture.workspace, 'pids')
+    const script = `require('fs').appendFileSync(${JSON.stringify(pids)}, process.pid + '\\n'); ${scripts.hangs}`
+    const command: LanguageServerCommand = [process.execPath, '-e', script]
     const servers = new LanguageServerHost({ workspace, sandbox, sleep, command })
     const abort = new AbortController()
     const waits = [servers.ready(abort.signal), servers.ready(abort.signal)]
+    const started = () => (existsSync(pids) ? readFileSync(pids, 'utf8').trim().split('\n').map(Number) : [])
+    await expect.poll(started).toHaveLength(1)
     abort.abort(new Error('aborted by the test'))
     const outcomes = await Promise.allSettled(waits)
     expect(outcomes).toMatchObject(
       [1, 2].map(() => ({ status: 'rejected', reason: { message: 'aborted by the test' } })),
     )
     servers.stop()
+    for (const pid of started()) await expect.poll(() => isAlive(pid)).toBe(false)
+    expect(started()).toHaveLength(1)
   })
 
   test('TO68 a package.json that is a pipe, a device or a folder neither blocks nor exhausts memory', () => {
