@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { expectLinearTime } from '../../test/support/linear-time.ts'
 import { parseAgentFile } from './agent-file.ts'
 import { loadAgents } from './find-agents.ts'
 import { BUILT_IN_TOOLS } from './tool-aliases.ts'
@@ -126,24 +127,24 @@ describe('hostile text', () => {
     }
   })
 
-  test.each<[string, string]>([
-    ['unclosed quotes', 'a: "b\n'.repeat(900)],
-    ['unclosed brackets', 'a: [[[\n'.repeat(900)],
-    ['nested maps', Array.from({ length: 300 }, (_, depth) => `${' '.repeat(depth)}k: "`).join('\n')],
-    ['deep brackets', `a: ${'['.repeat(30_000)}`],
-    ['colons', `description: ${': '.repeat(30_000)}`],
-    ['backslashes', `description: "${'\\'.repeat(60_001)}`],
-    ['commas and parentheses', `tools: ${'(,'.repeat(30_000)}`],
-    ['dashes', `${'-'.repeat(60_000)}: x`],
-  ])(
-    'A15 %s are parsed in bounded time (no ReDoS)',
-    async (_, head) => {
-      const text = `---\nname: a\n${head}\n---\nx`
-      const result = await parseAgentFile(text, 'a.md').catch((error: unknown) => error)
-      expect(result === undefined || result instanceof Error || typeof result === 'object').toBe(true)
-    },
-    5000,
-  )
+  const maps = (depth: number) => Array.from({ length: depth }, (_, indent) => `${' '.repeat(indent)}k: "`).join('\n')
+  test.each<[string, number, (length: number) => string]>([
+    ['unclosed quotes', 900, (length) => 'a: "b\n'.repeat(length)],
+    ['unclosed brackets', 900, (length) => 'a: [[[\n'.repeat(length)],
+    // The text itself grows with the square of the depth.
+    ['nested maps', 300 ** 2, (length) => maps(Math.sqrt(length))],
+    ['deep brackets', 30_000, (length) => `a: ${'['.repeat(length)}`],
+    ['colons', 30_000, (length) => `description: ${': '.repeat(length)}`],
+    ['backslashes', 60_000, (length) => `description: "${'\\'.repeat(length + 1)}`],
+    ['commas and parentheses', 30_000, (length) => `tools: ${'(,'.repeat(length)}`],
+    ['dashes', 60_000, (length) => `${'-'.repeat(length)}: x`],
+  ])('A15 %s are parsed in linear time (no ReDoS)', async (_, longest, head) => {
+    const parse = (length: number) =>
+      parseAgentFile(`---\nname: a\n${head(length)}\n---\nx`, 'a.md').catch((error: unknown) => error)
+    const result = await parse(longest)
+    expect(result === undefined || result instanceof Error || typeof result === 'object').toBe(true)
+    await expectLinearTime(parse, longest)
+  })
 
   test('A15 overlong frontmatter is rejected for an agent and ignored otherwise', async () => {
     const long = 'x: y\n'.repeat(2000)

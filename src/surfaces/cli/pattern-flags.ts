@@ -191,8 +191,9 @@ export function normalizeFlags(argv: readonly string[]): string[] {
   const end = argv.indexOf('--')
   return argv.map((word, index) => {
     if (end >= 0 && index >= end) return word
-    const [, name, rest = ''] = /^--([a-z]+(?:_[a-z]+)+)(=.*)?$/s.exec(word) ?? []
-    return name === undefined ? word : `--${name.replaceAll('_', '-')}${rest}`
+    const [name = ''] = word.split('=', 1)
+    const isSchemaSpelling = /^--[a-z][a-z_]*[a-z]$/.test(name) && !name.includes('__')
+    return isSchemaSpelling ? name.replaceAll('_', '-') + word.slice(name.length) : word
   })
 }
 

@@ -82,11 +82,11 @@ describe('Read', () => {
     const path = inWorkspace('huge.txt')
     writeFileSync(path, 'a line of text\n'.repeat(40_000))
     execFileSync('truncate', ['-s', '3G', path])
-    const start = performance.now()
+    const before = bytesRead()
     const { text } = await fixture.call('Read', { file_path: 'huge.txt', offset: 100, limit: 2 })
     expect(text).toContain('   100\ta line of text')
     expect(text).toContain('lines 100 to 101 of a longer file; continue with offset 102')
-    expect(performance.now() - start).toBeLessThan(5000)
+    expect(bytesRead() - before).toBeLessThan(100e6)
     expect((await fixture.call('Write', { file_path: 'huge.txt', content: '' })).text).toContain(
       'the maximum is 16777216',
     )
@@ -252,3 +252,8 @@ describe('Write and Edit', () => {
     expect(execFileSync('find', [fixture.workspace, '-name', '*.troupe-new'], { encoding: 'utf8' })).toBe('')
   })
 })
+
+/** Of this process, since its start; 0 where the system does not say. */
+function bytesRead(): number {
+  return existsSync('/proc/self/io') ? Number(/^rchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]) : 0
+}
