@@ -175,11 +175,9 @@ describe('isolation', () => {
     expect(accepted.text).toBe('99001\n')
   })
 
-  test('SB26 commands run in a workspace with 300 repositories, and all of them are protected', {
-    timeout: 60_000,
-  }, async () => {
+  test('SB26 commands run in a workspace with 20 repositories, and all of them are protected', async () => {
     using fixture = createToolWorkspace()
-    for (let index = 0; index < 300; index++)
+    for (let index = 0; index < 20; index++)
       fixture.writeFile(`projects/repository-${index}/.git/HEAD`, 'ref: refs/heads/main\n')
     const command = 'for folder in projects/*; do echo evil > $folder/.git/config; done 2>/dev/null; echo fine'
     expect(await fixture.call('Bash', { command })).toMatchObject({ success: true, output: 'fine\n' })
