@@ -1,26 +1,31 @@
-import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
-import { PlainLineReporter } from './test/support/plain-line-reporter.ts'
+import { LONG_TESTS, sharedOptions } from './test/vitest-options.ts'
 
-const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+/** These change the working folder or the handlers of the process. */
+const ISOLATED = [
+  'src/engine/replay-patterns.test.ts',
+  'src/kernel/session/hooks.test.ts',
+  'src/runtime/options.test.ts',
+  'src/surfaces/cli/commands/{agents,export,knowledge,team}-command.test.ts',
+]
 
+/** `npm test`: the unit and contract suites, and one test of each kind that starts a process. `test/long/vitest.config.ts` has the others. */
 export default defineConfig({
-  resolve: {
-    alias: [
-      { find: /^troupe$/, replacement: at('./src/index.ts') },
-      { find: /^troupe\/testing$/, replacement: at('./src/testing/index.ts') },
-    ],
-  },
+  ...sharedOptions,
   test: {
-    setupFiles: ['test/support/fixed-seed.ts'],
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'web/**/*.test.ts'],
-    exclude: ['test/fixtures/**', 'node_modules/**', 'dist/**'],
-    pool: 'forks',
-    // One worker per core: the default leaves one core idle, which is half of a small machine.
-    maxWorkers: '100%',
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
-    teardownTimeout: 5_000,
-    reporters: ['default', new PlainLineReporter()],
+    ...sharedOptions.test,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'shared',
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'web/**/*.test.ts'],
+          exclude: [...LONG_TESTS, ...ISOLATED],
+          // A worker loads a module once for all its files. A file must therefore restore what it changes in the process.
+          isolate: false,
+        },
+      },
+      { extends: true, test: { name: 'isolated', include: ISOLATED } },
+    ],
   },
 })

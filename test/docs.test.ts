@@ -38,7 +38,7 @@ test('every code block has a checked language, parses, and uses existing command
 /** Commands with commands of their own. */
 const COMMAND_GROUPS: ReadonlySet<string> = new Set(['run', 'knowledge', 'team'])
 
-test('every documented command and option exists in the command line', { timeout: 60_000 }, async () => {
+test('every documented command and option exists in the command line', async () => {
   const run = promisify(execFile)
   const optionsByCommand = new Map<string, Set<string>>()
   for (const words of troupeCommands(blocks)) {
@@ -61,7 +61,7 @@ test('every documented command and option exists in the command line', { timeout
   expect(problems).toEqual([])
 })
 
-test('every TypeScript block type-checks', { timeout: 60_000 }, async () => {
+test('every TypeScript block type-checks', async () => {
   const typed = blocks.filter(({ language }) => language === 'ts')
   expect(typed.length === 0 ? [] : await typeProblems(workspace.folder, typed)).toEqual([])
 })

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { needsNewerNode } from './docs/block-rules.ts'
+import { timeLimit } from './support/time-limit.ts'
 
 // Team files are tested in test/e2e/team-examples.test.ts.
 const examples = readdirSync('examples').filter((name) => name !== 'teams')
@@ -18,7 +19,7 @@ test.each(examples)('P33 the oldest supported Node can read the example %s', (na
 test.each(examples)('the example %s runs offline and its assertions hold', async (name) => {
   const offline = new URL('docs/offline-troupe.ts', import.meta.url).href
   const run = promisify(execFile)(process.execPath, ['--import', offline, `examples/${name}/main.ts`], {
-    timeout: 20_000,
+    timeout: timeLimit(60_000),
   })
   await expect(run).resolves.toMatchObject({ stdout: expect.stringMatching(/\S/) })
 })

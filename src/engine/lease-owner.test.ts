@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { isOwnerDead, leaseOwnerId } from './lease-owner.ts'
 
 const [host = '', pid = '', start = '', scope = ''] = leaseOwnerId('n').split('|')
@@ -40,7 +40,7 @@ describe('the owner of a lease', () => {
     const parent = spawn('sh', ['-c', 'sleep 0.3 & echo $!; exec sleep 60'])
     const [chunk] = (await once(parent.stdout, 'data')) as [Buffer]
     const zombie = Number(chunk.toString())
-    await vi.waitFor(() => expect(readFileSync(`/proc/${zombie}/stat`, 'utf8')).toContain(') Z'))
+    await expect.poll(() => readFileSync(`/proc/${zombie}/stat`, 'utf8')).toContain(') Z')
     expect(isOwnerDead([host, zombie, '-', scope, 'n'].join('|'))).toBe(true)
     parent.kill('SIGKILL')
   })

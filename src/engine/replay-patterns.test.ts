@@ -158,7 +158,7 @@ async function randomRun(plan: readonly number[], crash: number): Promise<{ stor
   return { store, run }
 }
 
-test('CA12 any run replays to the same journal, wherever it crashed', { timeout: 60_000 }, async () => {
+test('CA12 any run replays to the same journal, wherever it crashed', async () => {
   const plan = fc.array(fc.nat(6), { minLength: 3, maxLength: 12 })
   await fc.assert(
     fc.asyncProperty(plan, fc.integer({ min: 1, max: 60 }), async (dice, crash) => {

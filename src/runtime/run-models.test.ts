@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { agent, createTroupeWithStore, functionModel, storeOf } from '../../test/support/test-troupe.ts'
 import type { Model, Troupe, TroupeOptions } from '../index.ts'
 import { isEvent } from '../index.ts'
@@ -98,5 +98,5 @@ test('ND2 a process without the default model of a run leaves it alone: resume, 
   expect((await answerNext(bare)).not_continued).toMatchObject({ code: 'needs_missing', alternatives: ['a'] })
   expect(await bare.claim()).toBeUndefined()
   expect(await first.events(run_id).all()).toEqual(before)
-  await vi.waitFor(async () => expect(await (await first.claim())?.result).toMatchObject({ run_id, status: 'waiting' }))
+  await expect.poll(async () => await (await first.claim())?.result).toMatchObject({ run_id, status: 'waiting' })
 })

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { submitOnlyEngine } from '../../test/support/submit-only-engine.ts'
 import { agent, createTroupeWithStore, functionModel, storeOf, taskCall } from '../../test/support/test-troupe.ts'
@@ -159,11 +159,8 @@ test('ND1 where runs are only submitted, the needs are those of the process that
     engine: { create: submitOnlyEngine },
   })
   const result = submitting.run('task', { agent: 'coder', instruction: 'pay' })
-  const [submitted] = await vi.waitFor(async () => {
-    const runs = await submitting.runs().all()
-    expect(runs).toHaveLength(1)
-    return runs
-  })
+  await expect.poll(() => submitting.runs().all()).toHaveLength(1)
+  const [submitted] = await submitting.runs().all()
   const parked = await (await program.claim())?.result
   expect(parked).toMatchObject({ run_id: submitted?.run_id, status: 'waiting' })
   expect((await result).status).toBe('waiting')

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { chromium } from 'playwright-core'
 import { findProgram } from '../../src/tools/search/ripgrep.ts'
+import { timeLimit } from '../support/time-limit.ts'
 
 /* Chromium of the machine, without a window and with a new profile for each context. */
 
@@ -37,6 +38,7 @@ export async function openPage(
   options: BrowserContextOptions = {},
 ): Promise<OpenedPage> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options })
+  context.setDefaultTimeout(timeLimit(60_000))
   const requests: string[] = []
   context.on('request', (request) => requests.push(request.url()))
   const page = await context.newPage()

@@ -30,8 +30,8 @@ test('the demo is watched, answered with a key and finished; nothing fails to lo
     page.on('response', (response) => {
       if (response.status() >= 400) failed.push(`${response.status()} ${response.url()}`)
     })
-    await page.getByText('asks: May implementer call Edit(package.json)?').waitFor({ timeout: 60_000 })
-    await page.getByText('asks: Approve this plan?').waitFor({ timeout: 60_000 })
+    await page.getByText('asks: May implementer call Edit(package.json)?').waitFor()
+    await page.getByText('asks: Approve this plan?').waitFor()
     await page.keyboard.press('g')
     await page.keyboard.press('i')
     await page.getByRole('heading', { name: 'Approve this plan?' }).waitFor()
@@ -42,11 +42,11 @@ test('the demo is watched, answered with a key and finished; nothing fails to lo
       await page.keyboard.press('a')
       return (await page.title()) === 'Inbox · Troupe' || (await page.getByText('No open questions').count()) > 0
     }
-    await expect.poll(isAnswered, { timeout: 40_000, interval: 300 }).toBe(true)
+    await expect.poll(isAnswered, { interval: 300 }).toBe(true)
     await page.keyboard.press('g')
     await page.keyboard.press('r')
     const row = page.locator('.run-row', { hasText: TITLE })
-    await row.locator('.column-state').getByText('Completed').waitFor({ timeout: 60_000 })
+    await row.locator('.column-state').getByText('Completed').waitFor()
     await row.click()
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: TITLE }).waitFor()
@@ -79,7 +79,7 @@ async function checkPatternPages(page: Page, address: string): Promise<void> {
     await page.goto(`${address}/runs`)
     const row = page.locator('.run-row', { hasText: title })
     // A picture of a build shows it with its review.
-    if (process.env.TROUPE_SCREENSHOTS) await row.getByText('Completed').waitFor({ timeout: 90_000 })
+    if (process.env.TROUPE_SCREENSHOTS) await row.getByText('Completed').waitFor()
     await row.click()
     await page.keyboard.press('Enter')
     if (name === 'build-plan') await saveInBothThemes(page, 'build')

@@ -59,7 +59,7 @@ test('WB20 planted text is shown, never executed, and nothing is asked of other 
     input: { agent: 'default', instruction },
     tags,
   })
-  await expect.poll(async () => (await serve.api<unknown[]>('GET', '/api/inbox')).length, { timeout: 10_000 }).toBe(1)
+  await expect.poll(async () => (await serve.api<unknown[]>('GET', '/api/inbox')).length).toBe(1)
   await using opened = await openPage(browser, serve.pageAddress)
   const { page, problems, requests } = opened
   const foreign = () => requests.filter((url) => new URL(url).origin !== serve.address)
@@ -81,7 +81,7 @@ test('WB20 planted text is shown, never executed, and nothing is asked of other 
   await page.getByRole('button', { name: 'Yes' }).click()
   await page.getByText('No open questions.').waitFor()
   await expect
-    .poll(async () => (await serve.api<{ status: string }>('GET', `/api/runs/${run_id}`)).status, { timeout: 20_000 })
+    .poll(async () => (await serve.api<{ status: string }>('GET', `/api/runs/${run_id}`)).status)
     .toBe('completed')
   const turn = await lastTurn(run_id)
   for (const path of ['', `?at=turn:${encodeURIComponent(turn)}`, '/table', '/messages', '/cost', '/events']) {

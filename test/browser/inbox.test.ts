@@ -44,7 +44,7 @@ const questions = () => suite.serve.api<Question[]>('GET', '/api/inbox')
 async function startAsking(instruction: string): Promise<Question> {
   const run_id = await suite.startTask(instruction)
   return expect
-    .poll(async () => (await questions()).find(({ run }) => run.run_id === run_id), { timeout: 10_000 })
+    .poll(async () => (await questions()).find(({ run }) => run.run_id === run_id))
     .toBeDefined()
     .then(async () => (await questions()).find(({ run }) => run.run_id === run_id) as Question)
 }
@@ -77,7 +77,7 @@ test('WB15 a question is answered on the page with a key, after the lock, and th
   expect(await runStatus(question)).toBe('waiting')
   await page.keyboard.press('a')
   await page.getByText('No open questions.').waitFor()
-  await expect.poll(() => runStatus(question), { timeout: 10_000 }).toBe('completed')
+  await expect.poll(() => runStatus(question)).toBe('completed')
   await expect.poll(() => page.title()).toBe('Inbox · Troupe')
   expect(problems).toEqual([])
 })
@@ -95,7 +95,7 @@ test('WB16 the buttons lock again when the page changes its size', async () => {
   await page.clock.resume()
   await page.locator('.decision-bar:not([data-locked])').waitFor()
   await page.getByRole('button', { name: 'NATS' }).click()
-  await expect.poll(() => runStatus(question), { timeout: 10_000 }).toBe('completed')
+  await expect.poll(() => runStatus(question)).toBe('completed')
 })
 
 test('WB37 a change that is not shown whole locks the answers, by button and by key, until the rest is shown', async () => {
@@ -114,7 +114,7 @@ test('WB37 a change that is not shown whole locks the answers, by button and by 
     expect(await allow.isDisabled()).toBe(true)
     clicks += 1
     await more.first().click()
-    await expect.poll(() => page.locator('.rest-notice button:disabled').count(), { timeout: 30_000 }).toBe(0)
+    await expect.poll(() => page.locator('.rest-notice button:disabled').count()).toBe(0)
   }
   // The lines that were not drawn and those that were not sent, of the diff; the input does not repeat them.
   expect(clicks).toBe(2)
@@ -123,7 +123,7 @@ test('WB37 a change that is not shown whole locks the answers, by button and by 
   await page.locator('.decision-bar:not([data-locked])').waitFor()
   expect(await runStatus(question)).toBe('waiting')
   await page.keyboard.press('a')
-  await expect.poll(() => runStatus(question), { timeout: 10_000 }).toBe('completed')
+  await expect.poll(() => runStatus(question)).toBe('completed')
 })
 
 test('WB40 a call can be denied at once, also before it is shown whole; a double click denies one question', async () => {
@@ -135,16 +135,16 @@ test('WB40 a call can be denied at once, also before it is shown whole; a double
   expect(await page.getByRole('button', { name: 'Allow' }).isDisabled()).toBe(true)
   expect(await page.getByRole('button', { name: 'Deny' }).isEnabled()).toBe(true)
   await page.keyboard.press('d')
-  await expect.poll(() => runStatus(long), { timeout: 10_000 }).toBe('completed')
+  await expect.poll(() => runStatus(long)).toBe('completed')
   const [first, second] = [await startAsking('an unwanted long file, 1'), await startAsking('an unwanted long file, 2')]
   await page.goto(`${suite.serve.address}/inbox/${first.gate_id}`)
   await page.getByRole('button', { name: 'Deny' }).dblclick()
-  await expect.poll(() => runStatus(first), { timeout: 10_000 }).toBe('completed')
+  await expect.poll(() => runStatus(first)).toBe('completed')
   expect(await runStatus(second)).toBe('waiting')
   await page.goto(`${suite.serve.address}/inbox/${second.gate_id}`)
   await page.getByRole('button', { name: 'Deny' }).waitFor()
   await page.keyboard.press('d')
-  await expect.poll(() => runStatus(second), { timeout: 10_000 }).toBe('completed')
+  await expect.poll(() => runStatus(second)).toBe('completed')
 })
 
 test('WB37 a part that cannot be loaded keeps the answers locked, and a long question is not cut', async () => {
@@ -182,7 +182,7 @@ test('WB17 two tabs: an answer in one is told in the other, which survived a rel
   await page.getByRole('button', { name: 'Postgres' }).click()
   await other.getByText('This question was answered elsewhere.').waitFor()
   expect(await other.locator('.decision-bar').count()).toBe(0)
-  await expect.poll(() => runStatus(question), { timeout: 10_000 }).toBe('completed')
+  await expect.poll(() => runStatus(question)).toBe('completed')
   expect(problems).toEqual([])
 })
 
@@ -206,7 +206,7 @@ test('WB18 an answer to a question that has changed is refused; the page says so
   expect(await runStatus(question)).toBe('waiting')
   await page.locator('.decision-bar:not([data-locked])').waitFor()
   await page.getByRole('button', { name: 'NATS' }).click()
-  await expect.poll(() => runStatus(question), { timeout: 10_000 }).toBe('completed')
+  await expect.poll(() => runStatus(question)).toBe('completed')
 })
 
 async function pressKeys(page: Page, ...keys: readonly string[]): Promise<void> {
@@ -225,7 +225,7 @@ test('WB36 keyboard only, from the list through lanes, detail, tabs and replay t
   expect(await focusStop(page)).toMatchObject({ name: expect.stringMatching(/with the keyboard/), visible: true })
   await pressKeys(page, 'Enter')
   await page.getByRole('heading', { level: 1, name: /with the keyboard/ }).waitFor()
-  await expect.poll(() => spoken.textContent(), { timeout: 10_000 }).toMatch(/with the keyboard: Needs you/)
+  await expect.poll(() => spoken.textContent()).toMatch(/with the keyboard: Needs you/)
 
   // Every stop of the page shows the focus, and Tab leaves each of them.
   await checkStops(page, [
@@ -277,8 +277,8 @@ test('WB36 keyboard only, from the list through lanes, detail, tabs and replay t
   await page.locator('.decision-bar:not([data-locked])').waitFor()
   await focusOn(page, 'button Allow')
   await pressKeys(page, 'Enter')
-  await expect.poll(() => runStatus(question), { timeout: 10_000 }).toBe('completed')
-  await expect.poll(() => spoken.textContent(), { timeout: 10_000 }).toContain('Answered: allow')
+  await expect.poll(() => runStatus(question)).toBe('completed')
+  await expect.poll(() => spoken.textContent()).toContain('Answered: allow')
   await pressKeys(page, 'g', 'r')
   await page.waitForURL('**/runs')
   expect(problems).toEqual([])
@@ -302,7 +302,7 @@ async function replayWithKeys(page: Page): Promise<void> {
   await pressKeys(page, 'Space')
   await page.getByRole('button', { name: 'Pause the replay' }).waitFor()
   await pressKeys(page, ...Array(6).fill('>'))
-  await expect.poll(() => showing('\\d+').count(), { timeout: 20_000 }).toBe(0)
+  await expect.poll(() => showing('\\d+').count()).toBe(0)
   expect(await focusStop(page)).toMatchObject({ name: expect.stringMatching(/^button Replay/), visible: true })
 }
 

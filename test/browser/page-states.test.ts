@@ -20,9 +20,7 @@ const LIST = /\/api\/runs\?/
 
 const ended = (run_id: string) =>
   expect
-    .poll(async () => (await suite.serve.api<{ status: string }>('GET', `/api/runs/${run_id}`)).status, {
-      timeout: 60_000,
-    })
+    .poll(async () => (await suite.serve.api<{ status: string }>('GET', `/api/runs/${run_id}`)).status)
     .toMatch(/completed|failed/)
 
 test('WB30 without runs, without a match and without questions, the page says what to do', async () => {
@@ -72,7 +70,7 @@ test('WB32 a run that is deleted while it is watched stays as it was, with a not
   const main = fileURLToPath(new URL('../../src/surfaces/cli/main.ts', import.meta.url))
   const args = [main, 'delete', run_id, '--yes', '--store', join(suite.serve.folder, 'store')]
   await promisify(execFile)(process.execPath, args, { env: { PATH: process.env.PATH, HOME: suite.serve.folder } })
-  await page.getByText('This run was deleted while you watched.').waitFor({ timeout: 60_000 })
+  await page.getByText('This run was deleted while you watched.').waitFor()
   expect(await page.locator('.agent-card').count()).toBe(1)
 })
 
@@ -151,7 +149,7 @@ test('WR29 a run without a response says what it waits for, and that nobody exec
     const response = await route.fetch()
     await route.fulfill({ response, json: { ...((await response.json()) as object), running: false } })
   })
-  await page.getByText(/^Started .* ago, interrupted before the first model response\./).waitFor({ timeout: 15_000 })
+  await page.getByText(/^Started .* ago, interrupted before the first model response\./).waitFor()
   await suite.serve.api('POST', `/api/runs/${run_id}/cancel`, {})
   await page.locator('.run-title-row .state-chip', { hasText: 'Cancelled' }).waitFor()
   expect(await page.locator('.first-wait').count()).toBe(0)
@@ -167,7 +165,7 @@ test('WB35 full-text search and tags find a run, and each filter has an address'
   await page.keyboard.press('/')
   await page.keyboard.type('tag:sea narwhal')
   await page.waitForURL(/q=tag.*narwhal/)
-  await expect.poll(() => page.locator('.run-row').count(), { timeout: 20_000 }).toBe(1)
+  await expect.poll(() => page.locator('.run-row').count()).toBe(1)
   await page.reload()
   await page.locator('.run-row', { hasText: 'narwhal' }).waitFor()
 })

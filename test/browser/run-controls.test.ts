@@ -74,7 +74,7 @@ test('WR33 a run is cancelled from its page with the keyboard, after a question'
   await dialog.getByRole('button', { name: 'Cancel the run' }).click()
   await chip(page, 'Cancelled').waitFor()
   expect(await status(run_id)).toBe('cancelled')
-  await expect.poll(() => page.locator('.run-controls', { hasText: 'Cancel' }).count(), { timeout: 15_000 }).toBe(0)
+  await expect.poll(() => page.locator('.run-controls', { hasText: 'Cancel' }).count()).toBe(0)
   expect(problems).toEqual([])
 })
 
@@ -86,7 +86,7 @@ test('WR33 a run that failed is resumed from its page, and one that ended is for
   const { page } = opened
   await page.getByRole('button', { name: 'Resume' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click()
-  await expect.poll(() => journal(failed), { timeout: 30_000 }).toContain('"run:reopen"')
+  await expect.poll(() => journal(failed)).toContain('"run:reopen"')
   const done = await suite.startTask('Summarise it')
   await suite.reaches(done, 'completed')
   await page.goto(`${suite.serve.address}/runs/${done}?seq=3`)
@@ -111,7 +111,7 @@ test('WR33 a team is told something, a variable is set, and the next agent is ch
     await dialog.getByRole('button', { name: kind }).click()
     await fill(page)
     await dialog.getByRole('button', { name: action, exact: true }).click()
-    await expect.poll(() => dialog.count(), { timeout: 15_000 }).toBe(0)
+    await expect.poll(() => dialog.count()).toBe(0)
   }
   await steer('Message', (at) => at.getByRole('textbox').last().fill('Keep it short, please.'), 'Send')
   const fillVariable = async (at: Page) => {
@@ -120,7 +120,7 @@ test('WR33 a team is told something, a variable is set, and the next agent is ch
   }
   await steer('Variable', fillVariable, 'Set')
   await steer('Next agent', (at) => at.getByLabel(/^Agent that acts next/).fill('publisher'), 'Override')
-  await chip(page, 'Completed').waitFor({ timeout: 60_000 })
+  await chip(page, 'Completed').waitFor()
   const events = await journal(run_id)
   expect(events).toContain('Keep it short, please.')
   expect(events).toContain('It is out.')

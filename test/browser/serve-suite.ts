@@ -53,9 +53,7 @@ export function useServe(settings: ServeSettings): ServeSuite {
     },
     reaches: (run_id, status) =>
       expect
-        .poll(async () => (await started().serve.api<{ status: string }>('GET', `/api/runs/${run_id}`)).status, {
-          timeout: 60_000,
-        })
+        .poll(async () => (await started().serve.api<{ status: string }>('GET', `/api/runs/${run_id}`)).status)
         .toBe(status),
   }
 }

@@ -155,7 +155,7 @@ describe('random latencies', () => {
       }),
       { numRuns: 60 },
     )
-  }, 60_000)
+  })
 
   test('B4 the usage of the run, its sessions and its journal equals the usage that the model reported', async () => {
     const undisturbed = budgetCases.map(({ kill_at: _ignored, ...budgetCase }) => budgetCase)
@@ -173,5 +173,5 @@ describe('random latencies', () => {
       }),
       { numRuns: 40 },
     )
-  }, 60_000)
+  })
 })

@@ -5,11 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { afterAll, expect, test, vi } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { verifyJournal } from '../../src/audit/verify-journal.ts'
 import { createTroupe } from '../../src/index.ts'
 import type { PerformerAction, PerformerScript } from '../../src/testing/scripted-performer.ts'
 import { scriptedPerformer } from '../../src/testing/scripted-performer.ts'
+import { isAlive } from '../support/mcp-test-server.ts'
 import { agent } from '../support/test-troupe.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'troupe-performer-'))
@@ -54,7 +55,7 @@ async function resumeHere(store: string, run_id: string, script: PerformerScript
 test('PF8 when the host is killed, its agent ends, and another process continues the session of the agent', async () => {
   const store = join(folder, 'resumable')
   const { run_id, agentPid } = await killHost(store, { actions: [{ do: 'save', session: 'ext-7' }, ...begin] })
-  await vi.waitFor(() => expect(() => process.kill(agentPid, 0)).toThrow('ESRCH'), { timeout: 10_000 })
+  await expect.poll(() => isAlive(agentPid)).toBe(false)
   const actions: PerformerAction[] = [{ do: 'finish', result: { stop: 'completed', text: 'Continued.' } }]
   const { result, events, replay, turns } = await resumeHere(store, run_id, { actions })
   expect(result).toMatchObject({ status: 'completed', usage: { calls: 1, input: 100, output: 10 } })

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { repositoryRoot } from '../support/source-file.ts'
+import { timeLimit } from '../support/time-limit.ts'
 import type { CodeBlock } from './markdown.ts'
 
 export type ProcessResult = { status: number | null; output: string }
@@ -23,7 +24,7 @@ export async function runBlock(folder: string, block: CodeBlock): Promise<Proces
   const offline = pathToFileURL(join(repositoryRoot, 'test/docs/offline-troupe.ts')).href
   const env = { PATH: process.env.PATH ?? '', HOME: folder, NO_COLOR: '1' }
   const cwd = mkdtempSync(join(folder, 'run-'))
-  return await runProcess(process.execPath, ['--import', offline, file], { cwd, env, timeout: 15_000 })
+  return await runProcess(process.execPath, ['--import', offline, file], { cwd, env, timeout: timeLimit(60_000) })
 }
 
 /** Type-checks all blocks in one compiler run and returns only errors in the blocks themselves. */

@@ -92,7 +92,7 @@ describe('programs', () => {
     expect(online.status).toBe(1)
   })
 
-  test('a type error is reported at the line of the page', { timeout: 60_000 }, async () => {
+  test('a type error is reported at the line of the page', async () => {
     const wrong = { ...block('ts', `const ok = 1\nexport const x: string = ok\n`), path: 'docs/b.md', line: 10 }
     const right = block('ts', `import { z } from 'zod'\nexport const n: number = z.number().parse(1)\n`)
     const found = await typeProblems(workspace.folder, [wrong, right])

@@ -16,9 +16,7 @@ interface CleanUp {
   kept: unknown[]
 }
 
-test('BD35 GT31 what a killed build has left is named and removed; a build at work is left alone', {
-  timeout: 180_000,
-}, async () => {
+test('BD35 GT31 what a killed build has left is named and removed; a build at work is left alone', async () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'troupe left ü-')))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const project = join(folder, 'project')

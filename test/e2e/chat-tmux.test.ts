@@ -52,7 +52,7 @@ describe('chat in a terminal', () => {
     await terminal.waitFor(/press Ctrl-C again to quit; \/help/)
     await terminal.key('C-c')
     await terminal.waitFor(/^exit 130$/m)
-  }, 60_000)
+  })
 
   test('CH7 Ctrl-C twice quits while an agent runs, keeps the run and prints how to resume it', async () => {
     const cli = await createCliFixture()
@@ -73,7 +73,7 @@ describe('chat in a terminal', () => {
     const runs = JSON.parse((await cli.troupe('runs', '--json')).out)
     expect(runs).toMatchObject([{ pattern: 'team', is_running: false }])
     expect(['pending', 'waiting']).toContain(runs[0].status)
-  }, 60_000)
+  })
 
   test('CH7 a third Ctrl-C does not wait for requests in flight', async () => {
     const cli = await createCliFixture()
@@ -91,5 +91,5 @@ describe('chat in a terminal', () => {
     await terminal.key('C-c')
     const screen = await terminal.waitFor(/^exit 130$/m)
     expect(screen.join('\n')).toMatch(/resume with: troupe chat --resume r_/)
-  }, 60_000)
+  })
 })

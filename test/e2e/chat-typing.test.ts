@@ -44,7 +44,7 @@ describe('chat input', () => {
     await typeLine(terminal, '/quit')
     await terminal.waitFor(/^exit 0$/m)
     expect(await readMessages(cli)).toEqual(['Please review:\n\n/quit is what users type\n\tthird line'])
-  }, 60_000)
+  })
 
   test('CH16 a line that ends with a backslash continues on the next line', async () => {
     const cli = await createCliFixture()
@@ -62,7 +62,7 @@ describe('chat input', () => {
       ...['chat', 'one.yaml', '--model', 'scripted:s.json', '--no-tools'],
     )
     expect((await readMessages(cli))[0]).toBe('third\nfourth')
-  }, 60_000)
+  })
 
   test('CH17 after Ctrl-Z and fg the typed input is preserved and the chat continues', async () => {
     const cli = await createCliFixture()
@@ -85,7 +85,7 @@ describe('chat input', () => {
     await terminal.waitFor(/^helper: Got it\./m)
     await typeLine(terminal, '/quit')
     await terminal.waitFor(/^exit 0$/m)
-  }, 60_000)
+  })
 
   test('CH18 NO_COLOR keeps the prompt and the live block', async () => {
     const cli = await createCliFixture()
@@ -101,7 +101,7 @@ describe('chat input', () => {
     await terminal.waitFor(/^helper: Done\.$/m)
     await typeLine(terminal, '/quit')
     await terminal.waitFor(/^exit 0$/m)
-  }, 60_000)
+  })
 
   test('CH18 without cursor control a line shows which agent has the turn', async () => {
     const cli = await createCliFixture()
@@ -121,7 +121,7 @@ describe('chat input', () => {
     expect(shown.join('\n')).not.toContain('›')
     await typeLine(terminal, '/quit')
     await terminal.waitFor(/^exit$/m)
-  }, 60_000)
+  })
 
   test('CH11 a line that exactly fills its row is erased completely', async () => {
     const cli = await createCliFixture()
@@ -131,5 +131,5 @@ describe('chat input', () => {
     await typeLine(terminal, full)
     const shown = await terminal.waitFor(/^helper: Got it\./m)
     expect(shown.filter((text) => text.startsWith('› w'))).toEqual([])
-  }, 60_000)
+  })
 })

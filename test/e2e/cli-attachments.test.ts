@@ -40,7 +40,7 @@ test('L60 --attach sends files with the message, and show prints their names, ty
   expect(shown.out + json.out + events.out).not.toContain(PIXEL)
   const missing = await cli.troupe(...run, '--attach', 'no.png')
   expect(missing).toMatchObject({ code: 2, err: expect.stringContaining('the attachment no.png cannot be read') })
-}, 60_000)
+})
 
 test('L60 run team and team say take --attach, and show names the files of both', async () => {
   const cli = await createCliFixture()
@@ -72,7 +72,7 @@ test('L60 run team and team say take --attach, and show names the files of both'
   expect(shown.out + json.out).not.toContain(PIXEL)
   const missing = await cli.troupe('team', 'say', id, 'x', '--attach', 'no.png', ...options)
   expect(missing).toMatchObject({ code: 2, err: expect.stringContaining('the attachment no.png cannot be read') })
-}, 60_000)
+})
 
 test('CH28 /attach sends files with the next message and reply, also after the run has ended and in another process', async () => {
   const cli = await createCliFixture()
@@ -111,7 +111,7 @@ test('CH28 /attach sends files with the next message and reply, also after the r
   expect(carried.map(({ name }: { name: string }) => name)).toEqual(['a pixel.png', 'note.md'])
   const json = await chat(['/attach note.md', 'And now?'], '--resume', id, '--json')
   expect(json.out).not.toContain(Buffer.from('The colour is turquoise.').toString('base64'))
-}, 60_000)
+})
 
 test.each([
   ['task', ['first']],

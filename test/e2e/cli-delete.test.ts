@@ -27,7 +27,7 @@ test('L80 delete needs --yes without a terminal, deletes the runs, and names unk
   expect([runs.includes(first), runs.includes(second)]).toEqual([false, true])
   expect(await cli.troupe('delete', 'r_nope', '--yes')).toMatchObject({ code: 2 })
   expect((await cli.troupe('doctor')).out).toMatch(/store/)
-}, 90_000)
+})
 
 test('L81 prune shows with --dry-run what it would delete, and deletes with --yes', async () => {
   const { cli, run } = await createRuns()
@@ -43,4 +43,4 @@ test('L81 prune shows with --dry-run what it would delete, and deletes with --ye
   expect(await cli.troupe('prune', '--older-than', 'soon')).toMatchObject({ code: 2 })
   expect(await cli.troupe('prune', '--older-than', '0h', '--yes')).toMatchObject({ code: 0 })
   expect((await cli.troupe('runs', '--json')).out).not.toContain(id)
-}, 90_000)
+})

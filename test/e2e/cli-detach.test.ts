@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { CliFixture } from './cli-fixture.ts'
 import { createCliFixture, questionScript } from './cli-fixture.ts'
 
@@ -48,7 +48,7 @@ describe('run --detach', () => {
     expect(written.err).toContain(`cancel it with: troupe cancel ${run_id}`)
     // The run is not in the group that the terminal signals.
     expect(parent.pid).toBeGreaterThan(1)
-    await vi.waitFor(() => expect(liveProcesses(parent.pid ?? 0)).toEqual([]))
+    await expect.poll(() => liveProcesses(parent.pid ?? 0)).toEqual([])
     const watched = await cli.troupe('watch', run_id)
     expect(watched).toMatchObject({ code: 0, out: 'Done in the background.\n' })
     const log = join('.troupe', 'logs', `${run_id}.log`)

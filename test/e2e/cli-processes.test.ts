@@ -12,26 +12,6 @@ async function startRun(cli: CliFixture, model: string): Promise<{ run: CliProce
 }
 
 describe('several processes', () => {
-  test('L11 a killed run resumes without repeating completed work, and lost requests are noted', async () => {
-    const cli = await createCliFixture()
-    const { run, id } = await startRun(cli, await cli.script('s.json', delegationScript({ builder: LONG })))
-    await run.waitFor(/researcher {2}✓ done/)
-    run.kill('SIGKILL')
-    await run.done
-    const broken = await cli.troupe('show', id)
-    expect(broken.out).toMatch(/interrupted/)
-    expect(broken.out).toMatch(/troupe resume/)
-    await cli.script('s.json', delegationScript())
-    const resumed = await cli.troupe('resume', id)
-    expect(resumed).toMatchObject({ code: 0, out: 'All is done.\n' })
-    expect(resumed.err).not.toMatch(/researcher {2}starts/)
-    const shown = await cli.troupe('show', id)
-    expect(shown.out).toMatch(/1 model request lost in a crash/)
-    expect(shown.out).toMatch(/├─ ✓ researcher {2}1 call/)
-    const again = await cli.troupe('resume', id.slice(0, 8))
-    expect(again).toMatchObject({ code: 0, out: 'All is done.\n' })
-  })
-
   test('L10 L12 L14 a second process gets run_busy, can watch the run, and can cancel it', async () => {
     const cli = await createCliFixture()
     const { run, id } = await startRun(cli, await cli.script('s.json', delegationScript({ builder: LONG })))

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { chown, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { recordTrust } from '../../src/formats/folder-trust.ts'
 import { hashAgentFiles } from '../../src/formats/project-trust.ts'
 import type { CliFixture } from './cli-fixture.ts'
@@ -88,7 +88,7 @@ test('CF11 a program parks a run; the command line answers and continues it with
   expect([answered.code, answered.out]).toEqual([0, 'Settled.\n'])
   // Loaded once by each process; `pay` made once, `erase` prevented by the hook.
   expect(await project.ledger()).toEqual(['loaded', 'loaded', 'pay'])
-}, 60_000)
+})
 
 test('L8 `show` prints that a tool returned a wrong shape, and which', async () => {
   const config = CONFIG.replace('return { success: true, output: name }', "return 'paid' as never").replace(
@@ -102,7 +102,7 @@ test('L8 `show` prints that a tool returned a wrong shape, and which', async () 
   expect(out.replaceAll(/\s+/g, ' ')).toContain(
     'tool_failed: pay did not return {success, output, error}, but a string',
   )
-}, 60_000)
+})
 
 const WORKER = `
 import { createTroupe } from ${JSON.stringify(INDEX)}
@@ -123,19 +123,19 @@ test('WK1 WK2 a program that works continues what the command line answers, and 
     onTestFinished(() => void child.kill('SIGKILL'))
     const output = { text: '' }
     child.stdout.on('data', (text: Buffer) => (output.text += text))
-    await vi.waitFor(() => expect(output.text).toContain('working'), { timeout: 15_000 })
+    await expect.poll(() => output.text).toContain('working')
     return { child, output, closed: new Promise((resolve) => child.on('close', resolve)) }
   }
   const { child, output, closed } = await startWorker()
   const answered = await project.command('answer', gate, 'allow', '--no-wait', '--trust-project')
   expect(answered.code).toBe(0)
   const status = async () => (await project.command('runs', '--json', '--trust-project')).out
-  await vi.waitFor(async () => expect(await status()).toContain('"completed"'), { timeout: 20_000, interval: 200 })
+  await expect.poll(status, { interval: 200 }).toContain('"completed"')
   child.kill('SIGTERM')
   await closed
   expect(output.text).toContain('stopped')
   expect((await project.ledger()).filter((line) => line !== 'loaded')).toEqual(['pay'])
-}, 90_000)
+})
 
 test('FT1 without a terminal, an untrusted file is not executed: runs are refused, and reading goes on without it', async () => {
   const project = await createProject(FILES)
@@ -160,7 +160,7 @@ test('FT1 without a terminal, an untrusted file is not executed: runs are refuse
   expect([help.code, help.err]).toEqual([0, ''])
   expect(await project.ledger()).toEqual([])
   await expect(stat(join(project.folder, '.troupe'))).rejects.toThrow('ENOENT')
-}, 60_000)
+})
 
 test('FT4 `--trust-project` holds for one command, records nothing, and is repeated in hints', async () => {
   const project = await createProject(FILES)
@@ -169,7 +169,7 @@ test('FT4 `--trust-project` holds for one command, records nothing, and is repea
   expect([started.code, started.err]).toEqual([3, expect.stringContaining('troupe --trust-project answer g_')])
   expect((await project.command(...run)).code).toBe(2)
   await expect(stat(join(project.env.HOME ?? '', '.config/troupe/trust'))).rejects.toThrow('ENOENT')
-}, 60_000)
+})
 
 /** At the end of the screen: an answered question of the command before may still be there. */
 const QUESTION = /Trust it\? \[y\/N\]\s*$/
@@ -203,7 +203,7 @@ test('FT2 FT3 on a terminal the command asks once, and again after a file it imp
   await typeLine(terminal, `clear; ${run}`)
   const changed = await terminal.waitFor(QUESTION)
   expect(changed.join('\n')).toMatch(/has changed since you trusted it:\n {2}changed {2}ledger\.ts\n/)
-}, 60_000)
+})
 
 test('FT5 an agent cannot change the file nor what it imports, and cannot create one', async () => {
   const write = (name: string) => ({ name: 'Write', input: { file_path: name, content: 'stolen' } })
@@ -218,7 +218,7 @@ test('FT5 an agent cannot change the file nor what it imports, and cannot create
   expect(await project.read('notes.txt')).toBe('stolen')
   for (const name of ['sub/troupe.config.json', ...user])
     await expect(stat(join(project.folder, name))).rejects.toThrow('ENOENT')
-}, 60_000)
+})
 
 test('A18 CF14 the configuration that `troupe init` writes is valid and trusted, also in a package as `npm init` makes it', async () => {
   const project = await createProject({ 'package.json': '{"type": "commonjs"}' })
@@ -228,7 +228,7 @@ test('A18 CF14 the configuration that `troupe init` writes is valid and trusted,
   expect([code, err]).toEqual([0, expect.not.stringContaining('trust')])
   expect(err).not.toContain('warning')
   expect(await project.command('runs')).toMatchObject({ code: 0, err: '' })
-}, 60_000)
+})
 
 test('CF3 a program outside the folder does not execute its file, and warns', async () => {
   const project = await createProject({ 'repo/troupe.config.ts': 'throw new Error("executed")', 'main.ts': PROGRAM })
@@ -236,7 +236,7 @@ test('CF3 a program outside the folder does not execute its file, and warns', as
   expect(err.replaceAll(/\s+/g, ' ')).toMatch(/repo\/troupe\.config\.ts is not read, because this program is not in/)
   expect(err).not.toContain('executed')
   expect(out).toContain('"status":"failed"')
-}, 60_000)
+})
 
 test("FT11 a program outside the folder uses its file with `trust: 'project'`, and nothing of it with 'nothing'", async () => {
   const program = (trust: string) => PROGRAM.replace('createTroupe()', `createTroupe({ trust: '${trust}' })`)
@@ -246,7 +246,7 @@ test("FT11 a program outside the folder uses its file with `trust: 'project'`, a
   expect((await run('main.ts')).err).toContain('executed')
   const { err } = await run('other.ts')
   expect(err).not.toMatch(/executed|is not read/)
-}, 60_000)
+})
 
 test("FT11 with `trust: 'project'` a program uses the agent files of the working folder, also without a configuration", async () => {
   const agents = (options: string) => PROGRAM.replace('createTroupe()', `createTroupe(${options})`)
@@ -263,7 +263,7 @@ test("FT11 with `trust: 'project'` a program uses the agent files of the working
   expect(await run('recorded.ts')).not.toContain('"planted"')
   await recordTrust(join(project.env.HOME ?? '', '.config/troupe/trust'), repo, await hashAgentFiles(repo))
   expect(await run('recorded.ts')).toContain('"planted"')
-}, 60_000)
+})
 
 // Only root may give a file to another user.
 test.skipIf(process.getuid?.() !== 0)(
@@ -322,7 +322,7 @@ test('CF8 CF14 a YAML file names the modules of tools and hooks; they and the fi
     2,
     expect.stringContaining('./parts.ts exports no patterns'),
   ])
-}, 60_000)
+})
 
 test('CF7 the user’s file is overridden by that of the project, and that by flags', async () => {
   const project = await createProject({
@@ -338,7 +338,7 @@ test('CF7 the user’s file is overridden by that of the project, and that by fl
   expect((await project.command(...run, '--limit', 'calls=2')).code).toBe(1)
   const shown = await project.command('runs', '--json', '--store', 'data')
   expect(shown.out).toContain('project')
-}, 60_000)
+})
 
 test('CF13 `doctor` says which file is used, whether it is trusted and what is wrong with it', async () => {
   const project = await createProject({ 'ledger.ts': LEDGER })
@@ -354,7 +354,7 @@ test('CF13 `doctor` says which file is used, whether it is trusted and what is w
   expect(await configLines('--trust-project')).toEqual(['ok: troupe.config.ts, used because of --trust-project'])
   await project.write('troupe.config.ts', 'export default { modle: 1 }')
   expect(await configLines('--trust-project')).toEqual([expect.stringMatching(/^error: .*unknown key 'modle'/)])
-}, 60_000)
+})
 
 test('FT7 with an empty HOME, files of the project do not pass for those of the user', async () => {
   const project = await createProject({
@@ -364,7 +364,7 @@ test('FT7 with an empty HOME, files of the project do not pass for those of the 
   const read = await project.troupeWith({ env: { HOME: '' } }, 'runs')
   expect([read.code, read.err]).toEqual([0, expect.stringContaining('troupe.config.ts is not trusted')])
   expect(await project.ledger()).toEqual([])
-}, 60_000)
+})
 
 test('FT6 `init` replaces no record of trust that cannot be used, and writes no file', async () => {
   const project = await createProject({ 'home/.config/troupe/trust': '{"folders":{' })
@@ -373,10 +373,10 @@ test('FT6 `init` replaces no record of trust that cannot be used, and writes no 
   expect([refused.code, err]).toEqual([2, expect.stringMatching(/trust is not used: .*delete it/)])
   expect(await readFile(join(project.env.HOME ?? '', '.config/troupe/trust'), 'utf8')).toBe('{"folders":{')
   await expect(stat(join(project.folder, 'troupe.config.ts'))).rejects.toThrow('ENOENT')
-}, 60_000)
+})
 
 test('FT7 when the record of trust cannot be written, `init` says so and goes on', async () => {
   const project = await createProject({ 'home/.config': 'no folder' })
   const written = await project.command('init')
   expect([written.code, written.err.replaceAll(/\s+/g, ' ')]).toEqual([0, expect.stringContaining('asks again')])
-}, 60_000)
+})

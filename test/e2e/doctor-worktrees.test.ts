@@ -41,4 +41,4 @@ test('GT31 `troupe doctor` names worktrees that a run left behind, and how to co
     `${path} of run run_1 (not in this store) was left behind: 0 commits, 1 file not committed`,
   )
   expect(check?.hint).toBe(`to remove it: git worktree remove --force '${path}' && git branch -D ${branch}`)
-}, 60_000)
+})

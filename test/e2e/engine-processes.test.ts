@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { verifyJournal } from '../../src/audit/verify-journal.ts'
 import type { Event, Troupe } from '../../src/index.ts'
 import { createTroupe } from '../../src/index.ts'
@@ -50,7 +50,7 @@ function owners(events: readonly Event[]): number[] {
 
 test('E16 E17 a process that only submits gets the result of a run that another process claims', async () => {
   const result = troupe.run('task', { agent: 'lead', instruction: 'work' })
-  await vi.waitFor(async () => expect(await troupe.runs().all()).toMatchObject([{ status: 'pending', owner: null }]))
+  await expect.poll(() => troupe.runs().all()).toMatchObject([{ status: 'pending', owner: null }])
   const worker = await startWorker()
   expect(await result).toMatchObject({ status: 'completed', output: { response: `done by ${worker.pid}` } })
   expect(owners(await troupe.events((await result).run_id).all())).toEqual([worker.pid])
@@ -81,9 +81,9 @@ test('E17 an answer given by a process that only submits makes a worker claim th
 test('E17 a run whose worker was killed is claimed by the next one', async () => {
   const first = await startWorker()
   const handle = await troupe.stream('task', { agent: 'lead', instruction: 'hang once' })
-  await vi.waitFor(async () =>
-    expect((await troupe.events(handle.run_id).all()).map(({ type }) => type)).toContain('model:begin'),
-  )
+  await expect
+    .poll(async () => (await troupe.events(handle.run_id).all()).map(({ type }) => type))
+    .toContain('model:begin')
   await killWorker(first)
   const second = await startWorker({ SECOND: '1' })
   const result = await handle.result

@@ -68,7 +68,7 @@ test('PT9 `show` and `watch` show the events of a pattern that this process does
   expect(votes.map(({ agent }) => agent)).toEqual(['editor', 'lawyer', 'engineer'])
   const record = await troupe('show', id, '--json', ...store)
   expect(JSON.parse(record.out)).toMatchObject({ pattern: 'review', status: 'completed' })
-}, 120_000)
+})
 
 test('CF12 in a folder whose configuration has `patterns`, the command line runs and resumes them and shows their views', async () => {
   const { folder, write } = await createCliFixture()
@@ -95,4 +95,4 @@ test('CF12 in a folder whose configuration has `patterns`, the command line runs
   }
   const watched = await troupe('watch', id, '--from-start')
   expect(watched.output).toMatch(/editor {2}objects {2}Too strong a claim\./)
-}, 120_000)
+})

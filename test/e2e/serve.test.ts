@@ -5,55 +5,21 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { InboxItem, RunItem } from '../../src/surfaces/http/contract.ts'
-import type { TestRequest } from '../support/http-harness.ts'
-import { sendRequest, waitUntil } from '../support/http-harness.ts'
-import type { CliFixture, CliProcess } from './cli-fixture.ts'
+
+import { waitUntil } from '../support/http-harness.ts'
 import { createCliFixture, delegationScript, questionScript, singleAnswerScript } from './cli-fixture.ts'
+import { firstQuestion, serveEnvironment, startServe, untilStatus } from './serve-fixture.ts'
 
 /* The command `serve` in real processes, beside other real processes of the same project. */
 
 const LONG = 60_000
-
-interface ServeProcess {
-  child: CliProcess
-  address: string
-  token: string
-  pid: number
-  send(path: string, request?: TestRequest): ReturnType<typeof sendRequest>
-  get<T>(path: string): Promise<T>
-  post(path: string, body: unknown): ReturnType<typeof sendRequest>
-}
-
-const environment = (cli: CliFixture) => ({ env: { HOME: cli.folder } })
-
-async function startServe(cli: CliFixture, ...argv: string[]): Promise<ServeProcess> {
-  const child = cli.startWith(environment(cli), 'serve', '--port', '0', '--json', '--no-tools', ...argv)
-  const [text] = await child.waitFor(/\{"address".*\}/)
-  const { address, token, pid } = JSON.parse(text) as { address: string; token: string; pid: number }
-  const port = Number(new URL(address).port)
-  const headers = { authorization: `Bearer ${token}`, 'x-troupe-request': '1' }
-  const send = (path: string, request: TestRequest = {}) => sendRequest({ port, path }, { headers, ...request })
-  return {
-    ...{ child, address, token, pid, send },
-    get: async (path) => (await send(path)).json,
-    post: (path, body) => send(path, { method: 'POST', body }),
-  }
-}
-
-const untilStatus = ({ get }: ServeProcess, run_id: string, status: string) =>
-  waitUntil(async () => (await get<RunItem>(`/api/runs/${run_id}`)).status === status, status)
-
-async function firstQuestion({ get }: ServeProcess): Promise<InboxItem> {
-  return waitUntil(async () => (await get<InboxItem[]>('/api/inbox'))[0], 'a question')
-}
 
 describe('serve executes', () => {
   test('HS24 a question of a run that the command line started is answered over HTTP, and the run ends', async () => {
     const cli = await createCliFixture()
     const model = await cli.script('s.json', questionScript(['red', 'blue']))
     const asked = await cli.troupeWith(
-      environment(cli),
+      serveEnvironment(cli),
       'run',
       'task',
       '--no-tools',
@@ -75,23 +41,11 @@ describe('serve executes', () => {
     expect((await cli.troupe('show', run_id)).out).toContain('Blue it is.')
   })
 
-  test('HS24 a run submitted over HTTP is answered by the command line and goes on in the server', async () => {
-    const cli = await createCliFixture()
-    const model = await cli.script('s.json', questionScript())
-    const serve = await startServe(cli, '--model', model)
-    const started = await serve.post('/api/patterns/task/runs', { input: { agent: 'default', instruction: 'paint' } })
-    const { run_id } = started.json as { run_id: string }
-    const { gate_id } = await firstQuestion(serve)
-    await untilStatus(serve, run_id, 'waiting')
-    expect((await cli.troupe('answer', gate_id, 'blue', '--no-wait')).code).toBe(0)
-    await untilStatus(serve, run_id, 'completed')
-  })
-
   test('HS24 a run whose process was killed goes on in the server', async () => {
     const cli = await createCliFixture()
     const model = await cli.script('s.json', delegationScript({ builder: LONG }))
     const argv = ['run', 'task', '--no-tools', '--agent', 'default', 'do it', '--model', model]
-    const run = cli.startWith(environment(cli), ...argv)
+    const run = cli.startWith(serveEnvironment(cli), ...argv)
     const [, run_id = ''] = await run.waitFor(/run (r_[0-9a-f]{12}) started/)
     await run.waitFor(/researcher {2}✓ done/)
     run.kill('SIGKILL')
@@ -171,7 +125,7 @@ describe('serve starts and stops', () => {
     await new Promise<void>((resolve) => void occupied.listen(0, '127.0.0.1', resolve))
     onTestFinished(() => void occupied.close())
     const { port } = occupied.address() as AddressInfo
-    const failed = await cli.troupeWith(environment(cli), 'serve', '--no-tools', '--port', String(port))
+    const failed = await cli.troupeWith(serveEnvironment(cli), 'serve', '--no-tools', '--port', String(port))
     expect(failed).toMatchObject({ code: 2, out: '' })
     const text = failed.err.replaceAll(/\s+/g, ' ')
     expect(text).toContain(`port ${port} is in use`)
@@ -180,7 +134,7 @@ describe('serve starts and stops', () => {
     const usual = createServer().on('error', () => {})
     await new Promise<void>((resolve) => void usual.once('error', () => resolve()).listen(4747, '127.0.0.1', resolve))
     onTestFinished(() => void usual.close())
-    const other = cli.startWith(environment(cli), 'serve', '--no-tools')
+    const other = cli.startWith(serveEnvironment(cli), 'serve', '--no-tools')
     const [, address = ''] = await other.waitFor(/(http:\/\/127\.0\.0\.1:\d+)\/#token=[\w-]{43}\n/)
     expect(address).not.toContain(':4747')
     await other.waitFor(/port 4747 is in\s+use/)
@@ -203,7 +157,7 @@ describe('serve starts and stops', () => {
     const { user_version } = database.prepare('PRAGMA user_version').get() as { user_version: number }
     database.exec(`PRAGMA user_version = ${user_version + 1}`)
     database.close()
-    const failed = await cli.troupeWith(environment(cli), 'serve', '--no-tools', '--port', '0')
+    const failed = await cli.troupeWith(serveEnvironment(cli), 'serve', '--no-tools', '--port', '0')
     expect(failed).toMatchObject({ code: 1, out: '' })
     expect(failed.err.replaceAll(/\s+/g, ' ')).toMatch(/has schema \d+; this version .* hint: update troupe/)
     expect(failed.err).not.toMatch(/\n\s+at /)
@@ -211,11 +165,11 @@ describe('serve starts and stops', () => {
 
   test('HS28 HS1 wrong options are reported with exit code 2', async () => {
     const cli = await createCliFixture()
-    const open = await cli.troupeWith(environment(cli), 'serve', '--host', '0.0.0.0')
+    const open = await cli.troupeWith(serveEnvironment(cli), 'serve', '--host', '0.0.0.0')
     expect(open).toMatchObject({ code: 2, out: '' })
     expect(open.err).toMatch(/--tls-cert/)
-    expect((await cli.troupeWith(environment(cli), 'serve', '--token-scopes', 'all')).code).toBe(2)
-    expect((await cli.troupeWith(environment(cli), 'serve', 'extra')).code).toBe(2)
+    expect((await cli.troupeWith(serveEnvironment(cli), 'serve', '--token-scopes', 'all')).code).toBe(2)
+    expect((await cli.troupeWith(serveEnvironment(cli), 'serve', 'extra')).code).toBe(2)
   })
 
   test('HS30 --open opens the page without the token among the arguments, and says when it cannot', async () => {

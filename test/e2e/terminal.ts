@@ -6,12 +6,13 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { onTestFinished } from 'vitest'
 import { requireProgram } from '../support/require-program.ts'
+import { timeLimit } from '../support/time-limit.ts'
 import type { CliFixture } from './cli-fixture.ts'
 
 /* A real terminal (tmux): sends keys and reads the screen. */
 
 const MAIN = fileURLToPath(new URL('../../src/surfaces/cli/main.ts', import.meta.url))
-const DEADLINE_MS = 15_000
+const DEADLINE_MS = timeLimit(60_000)
 const POLL_INTERVAL_MS = 40
 const run = promisify(execFile)
 

@@ -128,7 +128,7 @@ function expectHonest({ output }: RunResult, kind: WrongAnswer, allWrong: boolea
 }
 
 describe('chat', () => {
-  test.each(Object.keys(WRONG_ANSWERS) as WrongAnswer[])('U34 %s', { timeout: 60_000 }, async (kind) => {
+  test.each(Object.keys(WRONG_ANSWERS) as WrongAnswer[])('U34 %s', async (kind) => {
     const server = await startWrongServer(WRONG_ANSWERS[kind])
     onTestFinished(server.close)
     const cli = await createCliFixture()

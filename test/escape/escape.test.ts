@@ -29,8 +29,6 @@ import { archiveAttempts, writeAttempts } from './write.attempts.ts'
  * repeated without the sandbox as a control and must succeed there: an attempt that fails anyway proves nothing.
  */
 
-const limit = { timeout: 60_000 }
-
 beforeAll(() => {
   process.env.TROUPE_TEST_HOST_VALUE = SECRET
 })
@@ -42,49 +40,29 @@ afterAll(() => {
   delete process.env.TROUPE_TEST_HOST_VALUE
 })
 
-test('SB1 commands can write only to the workspace', limit, expectNoEscape('files', writeAttempts))
-test('SB2 unpacking a hostile archive writes nothing outside', limit, expectNoEscape('files', archiveAttempts))
-test(
-  'SB3 commands cannot plant git hooks or config that run outside the sandbox',
-  limit,
-  expectNoEscape('git', gitAttempts),
-)
+test('SB1 commands can write only to the workspace', expectNoEscape('files', writeAttempts))
+test('SB2 unpacking a hostile archive writes nothing outside', expectNoEscape('files', archiveAttempts))
+test('SB3 commands cannot plant git hooks or config that run outside the sandbox', expectNoEscape('git', gitAttempts))
 test(
   'SB33 commands cannot create repositories or rebase states that run programs on the host',
-  limit,
   expectNoEscape('git', nestedGitAttempts),
 )
-test(
-  'SB4 commands can read the workspace and system programs, and nothing else',
-  limit,
-  expectNoEscape('files', readAttempts),
-)
-test(
-  'SB5 no environment variable of the host leaks to a command',
-  limit,
-  expectNoEscape('environment', environmentAttempts),
-)
-test('SB6 commands reach no network and no unix socket of the host', limit, expectNoEscape('network', networkAttempts))
+test('SB4 commands can read the workspace and system programs, and nothing else', expectNoEscape('files', readAttempts))
+test('SB5 no environment variable of the host leaks to a command', expectNoEscape('environment', environmentAttempts))
+test('SB6 commands reach no network and no unix socket of the host', expectNoEscape('network', networkAttempts))
 test(
   'SB7 commands see no process of the host, and none of their processes survives the call',
-  limit,
   expectNoEscape('processes', processAttempts),
 )
-test('SB8 commands cannot change the machine through the kernel', limit, expectNoEscape('kernel', kernelAttempts))
+test('SB8 commands cannot change the machine through the kernel', expectNoEscape('kernel', kernelAttempts))
 test(
   'SB9 fork bombs and other resource exhaustion are stopped by limits',
-  limit,
   expectNoEscape('memory', resourceExhaustionAttempts),
 )
 
-test(
-  'SB18 commands cannot change or create agent configuration',
-  limit,
-  expectNoEscape('agent files', protectedPathAttempts),
-)
+test('SB18 commands cannot change or create agent configuration', expectNoEscape('agent files', protectedPathAttempts))
 test(
   'SB37 commands cannot change or create configuration that programs of the host execute',
-  limit,
   expectNoEscape('files', hostConfigAttempts),
 )
 test('SB37 new configuration is renamed and reported, not deleted', async () => {
@@ -95,14 +73,9 @@ test('SB37 new configuration is renamed and reported, not deleted', async () => 
   expect(renamed).toMatch(/^\.vscode\.replaced-/)
   expect(readIfExists(join(fixture.workspace, 'a', renamed, 'tasks.json'))).toBe('task\n')
 })
-test(
-  'SB19 commands of a read-only agent cannot write to the workspace',
-  limit,
-  expectNoEscape('files', readOnlyAttempts),
-)
+test('SB19 commands of a read-only agent cannot write to the workspace', expectNoEscape('files', readOnlyAttempts))
 test(
   'SB23 arguments and environment of a server take effect only inside the sandbox',
-  limit,
   expectNoEscape('servers', mcpServerAttempts),
 )
 test('SB20 .github stays usable for other files, and empty folders that Troupe created are removed', async () => {
@@ -138,7 +111,7 @@ test('the suite has at least 160 sandbox escape attempts, most of them with a co
   expect(withControl).toBeGreaterThanOrEqual(140)
 })
 
-test('TO59 file tools cannot write agent configuration or git programs, in any spelling', limit, async (context) => {
+test('TO59 file tools cannot write agent configuration or git programs, in any spelling', async (context) => {
   using fixture = createToolWorkspace({ protect: ['definitions', 'store'] })
   fixture.writeFile(
     '.git/config',
@@ -188,7 +161,7 @@ test('TO60 the target of a protected symlink is protected too', async () => {
   }
 })
 
-test('TO42 no path gives a file tool access outside the workspace', limit, async (context) => {
+test('TO42 no path gives a file tool access outside the workspace', async (context) => {
   recordAttempts(context, 'files', { attempts: fileToolAttempts.length })
   for (const attempt of fileToolAttempts) await attempt()
   expect(fileToolAttempts.length).toBeGreaterThanOrEqual(30)

@@ -165,7 +165,7 @@ test('FT16 the first use of a clone asks once about everything; before the answe
   // It was trusted, perhaps for rules that forbid: no run without it.
   await terminal.waitFor(/no longer trusted(.|\n)*exit 2/)
   expect(model.requests).toHaveLength(before)
-}, 90_000)
+})
 
 test('FT16 control: in the installation of its author, the approval in the planted run holds', async () => {
   requireSandbox()
@@ -177,7 +177,7 @@ test('FT16 control: in the installation of its author, the approval in the plant
   const resumed = await cli.troupeWith({ env: { ...env, HOME: join(cli.folder, 'author') } }, 'resume', run_id)
   expect(resumed.code, resumed.err).toBe(0)
   expect(existsSync(join(cli.folder, 'by-planted-run'))).toBe(true)
-}, 30_000)
+})
 
 test('FT2 FT6 deny rules of a trusted project are not lost by a no when its record or its configuration cannot be used', async () => {
   const clone = await createClone()
@@ -210,7 +210,7 @@ test('FT2 FT6 deny rules of a trusted project are not lost by a no when its reco
   await terminal.key('Enter')
   await terminal.waitFor(/no longer trusted(.|\n)*exit 2/)
   expect([clone.model.requests.length, clone.has('ran')]).toEqual([before, false])
-}, 60_000)
+})
 
 test('FT16 in a subfolder with agents of its own, a no is about the whole project: asked once, and the store stays that of the project', async () => {
   const clone = await createClone()
@@ -227,7 +227,7 @@ test('FT16 in a subfolder with agents of its own, a no is about the whole projec
   expect(clone.has('sub/.troupe')).toBe(false)
   const listed = await clone.command('runs', '--json')
   expect(listed.out).toContain('Say hello.')
-}, 60_000)
+})
 
 test('FT16 in CI, without a terminal, nothing of a clone is used; control: with --trust-project', async () => {
   const clone = await createClone()
@@ -239,7 +239,7 @@ test('FT16 in CI, without a terminal, nothing of a clone is used; control: with 
   expect(['executed', 'ran'].filter(clone.has)).toEqual(['executed', 'ran'])
   expect(clone.model.requests.join()).toMatch(TRACES)
   expect(existsSync(join(clone.env.HOME, '.config/troupe/trust')), 'nothing is recorded').toBe(false)
-}, 60_000)
+})
 
 test("FT16 a program in a clone uses nothing of it; control: with `trust: 'project'`", async () => {
   const clone = await createClone()

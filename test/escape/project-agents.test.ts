@@ -110,7 +110,7 @@ test('FT10 on a terminal the command asks once; an added agent file asks again',
   await typeLine(terminal, `clear; ${run}`)
   const again = await terminal.waitFor(QUESTION)
   expect(again.join('\n')).toMatch(/has changed since you trusted it:\n {2}new {2}\.claude\/agents\/other\.md\n/)
-}, 60_000)
+})
 
 test('FT3 the question about changed content shows a diff, file by file, in which nothing is hidden', async () => {
   const clone = await createClone()
@@ -139,7 +139,7 @@ test('FT3 the question about changed content shows a diff, file by file, in whic
   await typeLine(terminal, 'n')
   await terminal.waitFor(/exit 0/)
   expect((await clone.instructions()).text).not.toContain('evil.example')
-}, 60_000)
+})
 
 async function createTrustedClone(): Promise<Clone> {
   const clone = await createClone()
@@ -170,13 +170,13 @@ test('FT13 in an open chat, changed and added agent files of the project take no
   const events = await chatWithChangedAgents(await createTrustedClone(), '.claude/agents')
   expect(events).toContain('PLANTED')
   expect(events).not.toMatch(/CHANGED|ADDED/)
-}, 30_000)
+})
 
 test('FT13 control: with --trust-project they do', async () => {
   expect(await chatWithChangedAgents(await createTrustedClone(), '.claude/agents', '--trust-project')).toContain(
     'CHANGED',
   )
-}, 30_000)
+})
 
 /** A project whose configuration names an agent folder, trusted with its content. */
 async function createCloneWithConfig(): Promise<Clone> {
@@ -203,17 +203,17 @@ test('FT15 a changed or an added file in an agent folder of the configuration ma
   expect((await clone.command(...RUN)).code).toBe(0)
   await clone.write('crew/added.md', PLANTED.replace('reviewer', 'added'))
   expect((await clone.command(...RUN)).code).toBe(2)
-}, 60_000)
+})
 
 test('FT15 in an open chat, changed files of an agent folder that the configuration names take no effect', async () => {
   const events = await chatWithChangedAgents(await createCloneWithConfig(), 'crew')
   expect(events).toContain('PLANTED')
   expect(events).not.toMatch(/CHANGED|ADDED/)
-}, 30_000)
+})
 
 test('FT15 control: with --trust-project they do', async () => {
   expect(await chatWithChangedAgents(await createCloneWithConfig(), 'crew', '--trust-project')).toContain('CHANGED')
-}, 30_000)
+})
 
 test('FT15 on a terminal the question shows the diff of an agent file that the configuration names', async () => {
   const clone = await createCloneWithConfig()
@@ -227,7 +227,7 @@ test('FT15 on a terminal the question shows the diff of an agent file that the c
   await typeLine(terminal, 'y')
   await terminal.waitFor(/exit 0/)
   expect((await clone.instructions()).text).toContain('send the build')
-}, 60_000)
+})
 
 test('A26 a link to a file outside the project is no agent, nor is a file without frontmatter', async () => {
   const clone = await createClone()

@@ -42,9 +42,7 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-test('L94 no command prints control sequences or bidirectional marks of a model', {
-  timeout: 60_000,
-}, async (context) => {
+test('L94 no command prints control sequences or bidirectional marks of a model', async (context) => {
   recordAttempts(context, 'terminal', { attempts: HOSTILE_TEXTS.length, controls: HOSTILE_TEXTS.length })
   for (const command of terminalCommands(run_id, gate_id)) {
     const { out, err } = await runCommand([...command, '--store', join(folder, 'runs.db')])

@@ -15,7 +15,7 @@ test('ST81 a backup during a run has what was committed, and the run can be resu
   const options = ['--workspace', 'work', '--allow', 'Write(*)']
   const run = fixture.start('run', 'task', 'go', '--model', model, ...options)
   const [, run_id = ''] = await run.waitFor(/run (r_\w+) started/)
-  await expect.poll(() => fixture.read('work/note.txt').catch(() => ''), { timeout: 15_000 }).toBe('x')
+  await expect.poll(() => fixture.read('work/note.txt').catch(() => '')).toBe('x')
   await run.waitFor(/Write/)
   const copied = await fixture.troupe('backup', 'copy.db')
   expect([copied.code, copied.err.replace(/\s+/g, ' ')]).toEqual([0, expect.stringContaining('copied to copy.db')])

@@ -25,7 +25,7 @@ test.each([
   const [, run_id = ''] = await run.waitFor(/run (r_\w+) started/)
   const db = new DatabaseSync(join(fixture.folder, '.troupe', 'troupe.db'))
   const events = () => db.prepare('SELECT seq, type, data FROM events ORDER BY seq').all()
-  await expect.poll(() => events().filter(({ type }) => type === 'model:begin').length, { timeout: 15_000 }).toBe(2)
+  await expect.poll(() => events().filter(({ type }) => type === 'model:begin').length).toBe(2)
   // The mark beside the store names the last commit a little later.
   await sleep(200)
   run.kill('SIGKILL')

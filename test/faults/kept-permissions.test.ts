@@ -2,9 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createCliFixture } from '../e2e/cli-fixture.ts'
 import { startWireDouble } from './wire-double.ts'
 
-test('PM50 a run that failed and is resumed without --allow writes what --allow permitted at its start, and nothing else', {
-  timeout: 120_000,
-}, async () => {
+test('PM50 a run that failed and is resumed without --allow writes what --allow permitted at its start, and nothing else', async () => {
   const fixture = await createCliFixture()
   const wire = await startWireDouble(() => ({ status: 401 }))
   onTestFinished(() => wire.close())

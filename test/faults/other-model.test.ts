@@ -8,16 +8,14 @@ import { startTestServer } from '../support/http-harness.ts'
 import { agent, functionModel } from '../support/test-troupe.ts'
 import { startWireDouble } from './wire-double.ts'
 
-test('ND2 L90 a run is not resumed without its model or tools, and not silently with another default model', {
-  timeout: 120_000,
-}, async () => {
+test('ND2 L90 a run is not resumed without its model or tools, and not silently with another default model', async () => {
   const fixture = await createCliFixture()
   const wire = await startWireDouble(() => ({ delayMs: 60_000 }))
   onTestFinished(() => wire.close())
   const openai = { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: wire.url }
   const run = fixture.startWith({ env: openai }, 'run', 'task', 'go', '--workspace', '.')
   const [, run_id = ''] = await run.waitFor(/run (r_\w+) started/)
-  await expect.poll(() => wire.requests.length, { timeout: 15_000 }).toBe(1)
+  await expect.poll(() => wire.requests.length).toBe(1)
   run.kill('SIGKILL')
   await run.done
   const events = async () => (await fixture.troupe('show', run_id, '--events', '--json')).out

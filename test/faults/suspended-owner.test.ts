@@ -38,7 +38,7 @@ test.each(['hook', 'execute'])(
       out += chunk.toString()
     })
     try {
-      await expect.poll(() => out, { timeout: 15_000 }).toContain(`paused ${place}`)
+      await expect.poll(() => out).toContain(`paused ${place}`)
       first.kill('SIGSTOP')
       const run_id = expireLease()
       const second = spawnSync(process.execPath, [CHILD, folder, 'nowhere', run_id], { encoding: 'utf8' })

@@ -54,7 +54,7 @@ async function startCommand() {
   const options = ['--workspace', 'work', '--allow', 'Bash(*)']
   const run = fixture.startWith({ env }, 'run', 'task', 'go', '--model', model, ...options)
   const [, run_id = ''] = await run.waitFor(/run (r_\w+) started/)
-  await expect.poll(() => snapshot(workspace).length, { timeout: 15_000 }).toBeGreaterThan(before.length)
+  await expect.poll(() => snapshot(workspace).length).toBeGreaterThan(before.length)
   const resume = () => fixture.troupeWith({ env }, 'resume', run_id, ...options)
   return { home, workspace, before, run, resume }
 }
@@ -73,10 +73,10 @@ test('SB34 after a kill of Troupe and its watchdog, the next start leaves the wo
 
 test('SB34 after a closed terminal (SIGHUP), the workspace is as it was without another start', async () => {
   const { workspace, before, run, resume } = await startCommand()
-  await expect.poll(() => processesWith(`sleep\0${SECONDS}`).length, { timeout: 15_000 }).toBeGreaterThan(0)
+  await expect.poll(() => processesWith(`sleep\0${SECONDS}`).length).toBeGreaterThan(0)
   run.kill('SIGHUP')
   await run.done
-  await expect.poll(() => snapshot(workspace), { timeout: 15_000 }).toEqual(before)
+  await expect.poll(() => snapshot(workspace)).toEqual(before)
   expect(await resume()).toMatchObject({ code: 0, out: expect.stringContaining('done') })
   expect(snapshot(workspace)).toEqual(before)
 })

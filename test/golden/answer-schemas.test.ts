@@ -59,27 +59,23 @@ function lastUserText({ messages }: WireRequest): string {
 }
 
 // The first request of a build takes git and a worktree.
-describe.each(Object.keys(scenarios).filter((kind) => !FROM_USER.includes(kind)))(
-  'the request %s',
-  { timeout: 60_000 },
-  (kind) => {
-    test('has a strict schema, if it asks for structured output', async () => {
-      const { response_format } = (await recordRequest(kind)) as { response_format?: ResponseFormat }
-      if (!response_format) return
-      expect(looseParts(response_format.json_schema.schema)).toEqual([])
-      expect(response_format.json_schema.strict).toBe(true)
-    })
+describe.each(Object.keys(scenarios).filter((kind) => !FROM_USER.includes(kind)))('the request %s', (kind) => {
+  test('has a strict schema, if it asks for structured output', async () => {
+    const { response_format } = (await recordRequest(kind)) as { response_format?: ResponseFormat }
+    if (!response_format) return
+    expect(looseParts(response_format.json_schema.schema)).toEqual([])
+    expect(response_format.json_schema.strict).toBe(true)
+  })
 
-    test('has an example that is valid JSON and matches the schema, if it has one', async () => {
-      const request = await recordRequest(kind)
-      const [, example] = /for example:\n(.*)/i.exec(lastUserText(request)) ?? []
-      if (example === undefined) return
-      const { json_schema } = request.response_format as ResponseFormat
-      const schema = WITHOUT_CHOICES.includes(kind) ? withoutChoices(json_schema.schema) : json_schema.schema
-      expect(compileSchema(schema).validate(JSON.parse(example))).toMatchObject({ ok: true })
-    })
-  },
-)
+  test('has an example that is valid JSON and matches the schema, if it has one', async () => {
+    const request = await recordRequest(kind)
+    const [, example] = /for example:\n(.*)/i.exec(lastUserText(request)) ?? []
+    if (example === undefined) return
+    const { json_schema } = request.response_format as ResponseFormat
+    const schema = WITHOUT_CHOICES.includes(kind) ? withoutChoices(json_schema.schema) : json_schema.schema
+    expect(compileSchema(schema).validate(JSON.parse(example))).toMatchObject({ ok: true })
+  })
+})
 
 /** The example names no choice: models that copy it would choose it. */
 function withoutChoices(schema: SchemaNode): JsonSchema {

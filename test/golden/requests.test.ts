@@ -10,16 +10,12 @@ import { formatWireRequest } from './wire-recorder.ts'
 const folder = new URL('requests/', import.meta.url)
 const isUpdate = process.env.UPDATE_GOLDEN === '1'
 
-test.each(Object.keys(scenarios))(
-  'the request %s goes over the wire as committed',
-  { timeout: 60_000 },
-  async (kind) => {
-    const file = new URL(`${kind}.txt`, folder)
-    const text = normalizeBuild(normalizeWorkspace(formatWireRequest(await recordRequest(kind))))
-    if (isUpdate) writeFileSync(file, text)
-    expect(text).toBe(readFileSync(file, 'utf8'))
-  },
-)
+test.each(Object.keys(scenarios))('the request %s goes over the wire as committed', async (kind) => {
+  const file = new URL(`${kind}.txt`, folder)
+  const text = normalizeBuild(normalizeWorkspace(formatWireRequest(await recordRequest(kind))))
+  if (isUpdate) writeFileSync(file, text)
+  expect(text).toBe(readFileSync(file, 'utf8'))
+})
 
 test('every committed request has its scenario', () => {
   expect(readdirSync(folder).sort()).toEqual(

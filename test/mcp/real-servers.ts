@@ -165,7 +165,7 @@ async function checkEverything(server: RealServer): Promise<void> {
   expect(await server.call('echo', { message: 'after the cancellation' })).toMatchObject({ success: true })
 }
 
-describe('real MCP servers', { timeout: 180_000 }, () => {
+describe('real MCP servers', () => {
   test('everything over stdio: calls, images, progress, cancellation, crash', async () => {
     const entry = inSandbox('mcp-server-everything', 'stdio')
     const server = await startServer('everything (stdio)', entry)

@@ -15,6 +15,7 @@ import { startHttpServer } from '../../src/surfaces/http/http-server.ts'
 import { errorBody } from '../../src/surfaces/http/openapi/response-schemas.ts'
 import { apiRoutes } from '../../src/surfaces/http/routes/api-routes.ts'
 import { agent, modelFromRules } from './test-troupe.ts'
+import { timeLimit } from './time-limit.ts'
 
 /* A real HTTP server in this process, on a free port of 127.0.0.1, with a real SQLite store in a folder of its own. */
 
@@ -189,7 +190,7 @@ function withoutUndefined(headers: OutgoingHttpHeaders): OutgoingHttpHeaders {
 
 /** Polls until the value is there: for what another process, or the worker of this one, does. */
 export async function waitUntil<T>(read: () => Promise<T | undefined | false>, what = 'condition'): Promise<T> {
-  for (const end = Date.now() + 15_000; Date.now() < end; ) {
+  for (const end = Date.now() + timeLimit(60_000); Date.now() < end; ) {
     const value = await read()
     if (value) return value
     await new Promise((resolve) => setTimeout(resolve, 20))

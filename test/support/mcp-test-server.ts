@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import type { StdioServerConfig } from '../../src/index.ts'
+import { timeLimit } from './time-limit.ts'
 
 const SERVER_FILE = fileURLToPath(new URL('../fixtures/mcp/test-server.mjs', import.meta.url))
 
@@ -63,7 +64,7 @@ export function isAlive(pid: number): boolean {
 }
 
 /** Polls a condition; for effects of another process. */
-export async function waitUntil(condition: () => boolean, timeout_ms = 15_000): Promise<void> {
+export async function waitUntil(condition: () => boolean, timeout_ms = timeLimit(60_000)): Promise<void> {
   for (let waited = 0; !condition(); waited += 10) {
     if (waited > timeout_ms) throw new Error(`timed out waiting for ${condition}`)
     await delay(10)

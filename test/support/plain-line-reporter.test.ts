@@ -30,6 +30,16 @@ test('failed tests, throwing hooks and skipped tests are counted', () => {
   expect(lastLineOfRun('mixed')).toEqual({ last: '1 passed, 2 failed, 2 skipped', status: 1 })
 })
 
+test('the files that took longest are named, the slowest first', () => {
+  const { lines } = runFixtures(['green', 'mixed'])
+  const slowest = lines
+    .slice(lines.indexOf('the slowest files:') + 1, -1)
+    .map((line) => /^ *([\d.]+) s {2}(.+)$/.exec(line))
+  expect(slowest.map((found) => found?.[2]).sort()).toEqual(['green.case.ts', 'mixed.case.ts'])
+  const seconds = slowest.map((found) => Number(found?.[1]))
+  expect(seconds).toEqual(seconds.toSorted((a, b) => b - a))
+})
+
 test('a run without test files fails', () => {
   const { last, status } = lastLineOfRun('no-such-file')
   expect(status).toBe(1)

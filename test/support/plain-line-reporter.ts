@@ -42,7 +42,19 @@ export function skippedLines(modules: ReadonlyArray<TestModule>): string[] {
   )
 }
 
-/** Says at the beginning and at the end what the machine lacks, how many attempts to escape were made and which tests were skipped; the last line is the tally. */
+const SLOWEST = 10
+
+/** The files that took longest, so that a test that became slow is seen. */
+export function slowestLines(modules: ReadonlyArray<TestModule>): string[] {
+  const times = modules.map((module) => {
+    const { collectDuration, duration } = module.diagnostic()
+    return { file: module.relativeModuleId, seconds: (collectDuration + duration) / 1000 }
+  })
+  const slowest = times.sort((a, b) => b.seconds - a.seconds).slice(0, SLOWEST)
+  return ['the slowest files:', ...slowest.map(({ file, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${file}`)]
+}
+
+/** Says at the beginning and at the end what the machine lacks, how many attempts to escape were made, which tests were skipped and which files took longest; the last line is the tally. */
 export class PlainLineReporter implements Reporter {
   #problems: readonly string[] = []
 
@@ -52,7 +64,8 @@ export class PlainLineReporter implements Reporter {
   }
 
   onTestRunEnd(modules: ReadonlyArray<TestModule>, errors: ReadonlyArray<unknown>, reason: TestRunEndReason): void {
-    for (const line of [...attemptLines(modules), ...skippedLines(modules)]) process.stdout.write(`${line}\n`)
+    for (const line of [...attemptLines(modules), ...skippedLines(modules), ...slowestLines(modules)])
+      process.stdout.write(`${line}\n`)
     this.#printProblems()
     process.stdout.write(`${plainLine(tally({ modules, unhandledErrors: errors.length, reason }))}\n`)
   }

@@ -6,7 +6,6 @@ import { createSampleRepository, createTestBuild, json, planTask, solve } from '
 import { agent } from '../../../test/support/test-troupe.ts'
 import { TroupeError } from '../../errors.ts'
 
-const TIMEOUT = { timeout: 180_000 }
 const APPROVED = json({ verdict: 'approved', summary: 'good', findings: [] })
 
 /** One task, for the function that the request names. */
@@ -26,38 +25,34 @@ function expectNothingLeft(repository: SampleRepository, ...results: (string | n
   expect(readdirSync(join(process.env.XDG_STATE_HOME ?? '', 'troupe/worktrees'))).toEqual([])
 }
 
-test(
-  'BD32 a cancelled build removes its worktrees and branches, also if nobody was executing it',
-  TIMEOUT,
-  async () => {
-    const repository = createSampleRepository()
-    const before = repository.fingerprint()
-    const atWork = Promise.withResolvers<void>()
-    const build = await createTestBuild(repository, {
-      architect,
-      developer: (call) => {
-        if (call.turn < 3) return solve(call)
-        atWork.resolve()
-        return new Promise(() => {})
-      },
-      reviewer: () => APPROVED,
-    })
-    const working = await build.troupe.stream('build' as string, { request: 'write slug' })
-    await atWork.promise
-    expect(branchesOf(repository)).toHaveLength(3)
-    expect(await working.cancel('enough')).toMatchObject({ status: 'cancelled' })
-    expectNothingLeft(repository)
-    expect(await build.troupe.replay(working.run_id)).toMatchObject({ same: true, differences: [] })
-    const waiting = await build.run({ request: 'write slug', approve_plan: true })
-    expect(waiting.status).toBe('waiting')
-    expect(branchesOf(repository)).toHaveLength(2)
-    expect(await build.troupe.cancel(waiting.run_id)).toMatchObject({ status: 'cancelled' })
-    expectNothingLeft(repository)
-    expect(repository.fingerprint()).toBe(before)
-  },
-)
+test('BD32 a cancelled build removes its worktrees and branches, also if nobody was executing it', async () => {
+  const repository = createSampleRepository()
+  const before = repository.fingerprint()
+  const atWork = Promise.withResolvers<void>()
+  const build = await createTestBuild(repository, {
+    architect,
+    developer: (call) => {
+      if (call.turn < 3) return solve(call)
+      atWork.resolve()
+      return new Promise(() => {})
+    },
+    reviewer: () => APPROVED,
+  })
+  const working = await build.troupe.stream('build' as string, { request: 'write slug' })
+  await atWork.promise
+  expect(branchesOf(repository)).toHaveLength(3)
+  expect(await working.cancel('enough')).toMatchObject({ status: 'cancelled' })
+  expectNothingLeft(repository)
+  expect(await build.troupe.replay(working.run_id)).toMatchObject({ same: true, differences: [] })
+  const waiting = await build.run({ request: 'write slug', approve_plan: true })
+  expect(waiting.status).toBe('waiting')
+  expect(branchesOf(repository)).toHaveLength(2)
+  expect(await build.troupe.cancel(waiting.run_id)).toMatchObject({ status: 'cancelled' })
+  expectNothingLeft(repository)
+  expect(repository.fingerprint()).toBe(before)
+})
 
-test('BD33 two builds at once in one repository complete, each with its own branch', TIMEOUT, async () => {
+test('BD33 two builds at once in one repository complete, each with its own branch', async () => {
   const repository = createSampleRepository()
   const build = await createTestBuild(repository, { architect, developer: solve, reviewer: () => APPROVED })
   const requests = ['write slug', 'write total']
@@ -70,33 +65,29 @@ test('BD33 two builds at once in one repository complete, each with its own bran
   expectNothingLeft(repository, ...outputs.map(({ branch }) => branch))
 })
 
-test(
-  'BD33 two builds of one run, as tool calls of one turn, do not remove the worktrees of each other',
-  TIMEOUT,
-  async () => {
-    const repository = createSampleRepository()
-    const call = (request: string) => ({ name: 'build', input: { request } })
-    const build = await createTestBuild(
-      repository,
-      {
-        lead: ({ turn, last }) =>
-          turn === 1 ? { calls: [call('write slug'), call('write total')] } : { text: `lead saw: ${last}` },
-        architect,
-        developer: solve,
-        reviewer: () => APPROVED,
-      },
-      { agents: [agent('lead', { tools: ['build'] })], permissions: {} },
-    )
-    const result = await build.troupe.run('task', { agent: 'lead', instruction: 'Write slug and total' })
-    const { response } = result.output as { response: string }
-    expect(response.match(/"status":"completed","report"/g)).toHaveLength(2)
-    const branches = new Set(response.match(/troupe\/result\/[\w.-]+/g))
-    expect(branches.size).toBe(2)
-    expectNothingLeft(repository, ...branches)
-  },
-)
+test('BD33 two builds of one run, as tool calls of one turn, do not remove the worktrees of each other', async () => {
+  const repository = createSampleRepository()
+  const call = (request: string) => ({ name: 'build', input: { request } })
+  const build = await createTestBuild(
+    repository,
+    {
+      lead: ({ turn, last }) =>
+        turn === 1 ? { calls: [call('write slug'), call('write total')] } : { text: `lead saw: ${last}` },
+      architect,
+      developer: solve,
+      reviewer: () => APPROVED,
+    },
+    { agents: [agent('lead', { tools: ['build'] })], permissions: {} },
+  )
+  const result = await build.troupe.run('task', { agent: 'lead', instruction: 'Write slug and total' })
+  const { response } = result.output as { response: string }
+  expect(response.match(/"status":"completed","report"/g)).toHaveLength(2)
+  const branches = new Set(response.match(/troupe\/result\/[\w.-]+/g))
+  expect(branches.size).toBe(2)
+  expectNothingLeft(repository, ...branches)
+})
 
-test('BD34 after a planning session that failed, the run can be resumed and completes', TIMEOUT, async () => {
+test('BD34 after a planning session that failed, the run can be resumed and completes', async () => {
   const repository = createSampleRepository()
   let isDown = true
   const build = await createTestBuild(repository, {
@@ -117,42 +108,38 @@ test('BD34 after a planning session that failed, the run can be resumed and comp
   expect(plans.map(({ data }) => (data as unknown as { plan: { tasks: object[] } }).plan.tasks.length)).toEqual([1])
 })
 
-test(
-  'BD38 an outage during the work or the review ends no task: the run fails, and resume completes it',
-  TIMEOUT,
-  async () => {
-    const repository = createSampleRepository()
-    const down = new Set(['developer', 'reviewer', 'architect 2'])
-    let architectRequests = 0
-    let developed = 0
-    const check = (name: string) => {
-      if (down.has(name)) throw new TroupeError('model_auth', 'the key was rejected', { hint: 'set another key' })
-    }
-    const build = await createTestBuild(repository, {
-      architect: (call) => {
-        architectRequests += 1
-        check(`architect ${architectRequests}`)
-        return architect(call)
-      },
-      developer: (call) => {
-        check('developer')
-        if (call.turn === 1) developed += 1
-        return solve(call)
-      },
-      reviewer: () => {
-        check('reviewer')
-        return APPROVED
-      },
-    })
-    let result = await build.run({ request: 'write slug' })
-    for (const name of ['developer', 'reviewer']) {
-      expect(result).toMatchObject({ status: 'failed', error: { code: 'model_auth' } })
-      down.delete(name)
-      down.delete('architect 2')
-      result = await (await build.troupe.resume(result.run_id)).result
-    }
-    expect(result).toMatchObject({ status: 'completed', output: { status: 'completed' } })
-    expect(developed).toBe(1)
-    expectNothingLeft(repository, build.output(result).branch)
-  },
-)
+test('BD38 an outage during the work or the review ends no task: the run fails, and resume completes it', async () => {
+  const repository = createSampleRepository()
+  const down = new Set(['developer', 'reviewer', 'architect 2'])
+  let architectRequests = 0
+  let developed = 0
+  const check = (name: string) => {
+    if (down.has(name)) throw new TroupeError('model_auth', 'the key was rejected', { hint: 'set another key' })
+  }
+  const build = await createTestBuild(repository, {
+    architect: (call) => {
+      architectRequests += 1
+      check(`architect ${architectRequests}`)
+      return architect(call)
+    },
+    developer: (call) => {
+      check('developer')
+      if (call.turn === 1) developed += 1
+      return solve(call)
+    },
+    reviewer: () => {
+      check('reviewer')
+      return APPROVED
+    },
+  })
+  let result = await build.run({ request: 'write slug' })
+  for (const name of ['developer', 'reviewer']) {
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'model_auth' } })
+    down.delete(name)
+    down.delete('architect 2')
+    result = await (await build.troupe.resume(result.run_id)).result
+  }
+  expect(result).toMatchObject({ status: 'completed', output: { status: 'completed' } })
+  expect(developed).toBe(1)
+  expectNothingLeft(repository, build.output(result).branch)
+})

@@ -22,9 +22,7 @@ const architect: BuildScript[string] = ({ instruction }) => {
   return json(instruction.includes('did not complete') ? { decision: 'abort', reason: 'no time left' } : PLAN)
 }
 
-test('BD11 when developer_timeout_ms ends a developer, its partial work is kept and reported to the architect', {
-  timeout: 120_000,
-}, async () => {
+test('BD11 when developer_timeout_ms ends a developer, its partial work is kept and reported to the architect', async () => {
   const reports: string[] = []
   const build = await createTestBuild(
     createSampleRepository(),
@@ -68,9 +66,7 @@ test('BD11 when developer_timeout_ms ends a developer, its partial work is kept 
   })
 })
 
-test('BD17 a check that hangs is killed, optional ones are then skipped and named, and a flood or a terminal does no harm', {
-  timeout: 120_000,
-}, async () => {
+test('BD17 a check that hangs is killed, optional ones are then skipped and named, and a flood or a terminal does no harm', async () => {
   const build = await createTestBuild(
     createSampleRepository(),
     { architect, developer: solve, reviewer },
@@ -99,9 +95,7 @@ test('BD17 a check that hangs is killed, optional ones are then skipped and name
   expect(output.notes.join('\n')).toMatch(/late \(echo late\): skipped.*`reviewer_timeout_ms` is 5000/)
 })
 
-test('BD17 a required check that hangs is killed: the work is not approved, and where it hung before, the result says so', {
-  timeout: 120_000,
-}, async () => {
+test('BD17 a required check that hangs is killed: the work is not approved, and where it hung before, the result says so', async () => {
   const hangsIn = async (command: string) => {
     const repository = createSampleRepository()
     const checks = { test: command }
@@ -134,9 +128,7 @@ test('BD17 a required check that hangs is killed: the work is not approved, and 
   )
 })
 
-test('BD26 BD40 a reviewer that exceeds reviewer_timeout_ms is asked again, which a message says, and the next round has no work for developers', {
-  timeout: 120_000,
-}, async () => {
+test('BD26 BD40 a reviewer that exceeds reviewer_timeout_ms is asked again, which a message says, and the next round has no work for developers', async () => {
   let reviews = 0
   let developed = 0
   const build = await createTestBuild(
@@ -172,9 +164,7 @@ test('BD26 BD40 a reviewer that exceeds reviewer_timeout_ms is asked again, whic
   expect(output.notes).toContain('no test command was found: nothing shows that the work runs')
 })
 
-test('BD10 a plan as JSON replaces the one of the architect; one with problems is asked about again', {
-  timeout: 120_000,
-}, async () => {
+test('BD10 a plan as JSON replaces the one of the architect; one with problems is asked about again', async () => {
   const build = await createTestBuild(
     createSampleRepository(),
     { architect, developer: solve, reviewer },

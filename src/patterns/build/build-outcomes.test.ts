@@ -37,9 +37,7 @@ function branches(repository: ReturnType<typeof createSampleRepository>): string
   return repository.git('branch', '--format=%(refname:short)').trim()
 }
 
-test('BD8 a request that needs no change ends with its reason, and a plan without tasks is refused after one correction', {
-  timeout: 120_000,
-}, async () => {
+test('BD8 a request that needs no change ends with its reason, and a plan without tasks is refused after one correction', async () => {
   const repository = createSampleRepository()
   const script = {
     architect: architectWith([{ tasks: [], no_change_reason: 'greet exists already' }]),
@@ -69,7 +67,7 @@ test('BD8 a request that needs no change ends with its reason, and a plan withou
   expect(branches(repository)).toBe('main')
 })
 
-test('BD9 a plan with a cycle or a scope that escapes is corrected once', { timeout: 120_000 }, async () => {
+test('BD9 a plan with a cycle or a scope that escapes is corrected once', async () => {
   const repository = createSampleRepository()
   const cycle = {
     ...PLAN,
@@ -97,9 +95,7 @@ test('BD9 a plan with a cycle or a scope that escapes is corrected once', { time
   expect(prompts[1]).toContain("T2: scope '../x' leaves the repository")
 })
 
-test('BD10 with approve_plan a person approves, declines or edits the plan', {
-  timeout: 180_000,
-}, async () => {
+test('BD10 with approve_plan a person approves, declines or edits the plan', async () => {
   const repository = createSampleRepository()
   const build = await createTestBuild(
     repository,
@@ -129,9 +125,7 @@ test('BD10 with approve_plan a person approves, declines or edits the plan', {
   expect(declined).toMatchObject({ status: 'failed', output: { status: 'declined', branch: null } })
 })
 
-test('BD11 BD40 a developer that fails is reported to the architect, whose decision is recorded; an abort removes everything', {
-  timeout: 120_000,
-}, async () => {
+test('BD11 BD40 a developer that fails is reported to the architect, whose decision is recorded; an abort removes everything', async () => {
   const repository = createSampleRepository()
   const developer: BuildScript[string] = ({ turn }) =>
     turn === 1
@@ -196,9 +190,7 @@ test('BD11 BD40 a developer that fails is reported to the architect, whose decis
   expect(branches(repository)).toBe('main')
 })
 
-test('BD12 a task that is reassigned goes on from the partial work, with the earlier attempt in its input', {
-  timeout: 120_000,
-}, async () => {
+test('BD12 a task that is reassigned goes on from the partial work, with the earlier attempt in its input', async () => {
   const repository = createSampleRepository()
   const prompts: string[] = []
   const build = await createTestBuild(
@@ -228,9 +220,7 @@ test('BD12 a task that is reassigned goes on from the partial work, with the ear
   expect(prompts[0]).toContain('use replaceAll')
 })
 
-test('BD13 after max_iterations: human_review asks, force_approve completes and says so', {
-  timeout: 180_000,
-}, async () => {
+test('BD13 after max_iterations: human_review asks, force_approve completes and says so', async () => {
   const repository = createSampleRepository()
   const finding = { severity: 'major', category: 'style', file: 'src/slug.ts', description: 'ugly' }
   const script = {
@@ -253,7 +243,7 @@ test('BD13 after max_iterations: human_review asks, force_approve completes and 
   })
 })
 
-test('BD14 rejected work goes back to planning', { timeout: 120_000 }, async () => {
+test('BD14 rejected work goes back to planning', async () => {
   const repository = createSampleRepository()
   let reviews = 0
   const second = { ...PLAN, tasks: [planTask('T2', ['src/total.ts'])] }
@@ -275,9 +265,7 @@ test('BD14 rejected work goes back to planning', { timeout: 120_000 }, async () 
   })
 })
 
-test('BD15 a folder without a repository or without commits is refused before anything is paid', {
-  timeout: 60_000,
-}, async () => {
+test('BD15 a folder without a repository or without commits is refused before anything is paid', async () => {
   const repository = createSampleRepository()
   repository.git('update-ref', '-d', 'HEAD')
   const build = await createTestBuild(

@@ -9,9 +9,7 @@ const PLAN = {
   tasks: [planTask('T1', ['src/slug.ts'])],
 }
 
-test('BD21 an agent whose file lists build starts one with the default depth, and the run replays offline', {
-  timeout: 180_000,
-}, async () => {
+test('BD21 an agent whose file lists build starts one with the default depth, and the run replays offline', async () => {
   const repository = createSampleRepository()
   const build = await createTestBuild(
     repository,

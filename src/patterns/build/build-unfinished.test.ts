@@ -22,9 +22,7 @@ const leaveConflict: BuildScript[string] = (call) => {
 }
 const PARALLEL = { build: { checks: { test: '' }, overlapping_scopes: 'parallel' as const } }
 
-test('BD41 an approval does not complete a build with an unfinished task: the next round works on it', {
-  timeout: 120_000,
-}, async () => {
+test('BD41 an approval does not complete a build with an unfinished task: the next round works on it', async () => {
   const repository = createSampleRepository()
   const architect: BuildScript[string] = ({ instruction }) =>
     instruction.includes('final report')
@@ -41,9 +39,7 @@ test('BD41 an approval does not complete a build with an unfinished task: the ne
   expect(repository.git('show', `${output.branch}:src/greet.ts`)).toBe(greet("'T2, ' + name"))
 })
 
-test('BD14 BD40 a task of a rejected plan that was never merged is reported and does not hold up the next plan', {
-  timeout: 120_000,
-}, async () => {
+test('BD14 BD40 a task of a rejected plan that was never merged is reported and does not hold up the next plan', async () => {
   const plans = [
     plan(planTask('T1', ['src/greet.ts']), planTask('T2', ['src/greet.ts'])),
     plan(planTask('T3', ['src/total.ts'])),

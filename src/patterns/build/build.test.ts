@@ -25,9 +25,7 @@ const APPROVED = { verdict: 'approved', summary: 'good', findings: [] }
 const architect: BuildScript[string] = ({ instruction }) =>
   instruction.includes('final report') ? { text: 'All functions are written.' } : json(PLAN)
 
-test('BD1 BD2 developers in parallel, one review round that asks for changes, and a branch on which the tests pass', {
-  timeout: 120_000,
-}, async () => {
+test('BD1 BD2 developers in parallel, one review round that asks for changes, and a branch on which the tests pass', async () => {
   const repository = createSampleRepository()
   const before = repository.fingerprint()
   let arrived = 0
@@ -101,9 +99,7 @@ test('BD1 BD2 developers in parallel, one review round that asks for changes, an
   expect(repository.git('show', 'HEAD:src/slug.ts')).toBe(SOLUTIONS['src/slug.ts'])
 })
 
-test('BD3 BD39 BD40 the phases, the plan and the messages of a build are events, with sequence, correlation and reply links; the reviewer is told its focus areas and checks', {
-  timeout: 120_000,
-}, async () => {
+test('BD3 BD39 BD40 the phases, the plan and the messages of a build are events, with sequence, correlation and reply links; the reviewer is told its focus areas and checks', async () => {
   const repository = createSampleRepository()
   const prompts: string[] = []
   const reviewer: BuildScript[string] = ({ instruction }) => {
@@ -154,7 +150,7 @@ test('BD3 BD39 BD40 the phases, the plan and the messages of a build are events,
   expect(prompts).toHaveLength(1)
 })
 
-test('BD4 a reviewer that claims passing tests is overruled by the run', { timeout: 120_000 }, async () => {
+test('BD4 a reviewer that claims passing tests is overruled by the run', async () => {
   const repository = createSampleRepository()
   const build = await createTestBuild(
     repository,
@@ -180,9 +176,7 @@ test('BD4 a reviewer that claims passing tests is overruled by the run', { timeo
   expect(repository.git('branch', '--format=%(refname:short)').trim()).toBe('main')
 })
 
-test('BD5 a developer that writes outside its scope is stopped by its tools, and what a command writes there is undone and reported', {
-  timeout: 120_000,
-}, async () => {
+test('BD5 a developer that writes outside its scope is stopped by its tools, and what a command writes there is undone and reported', async () => {
   const repository = createSampleRepository()
   const results: string[] = []
   const build = await createTestBuild(repository, {
@@ -227,9 +221,7 @@ test('BD5 a developer that writes outside its scope is stopped by its tools, and
   expect(output.notes.join('\n')).toMatch(/developer \(T1\) changed files outside its scope/)
 })
 
-test('BD6 two developers who change the same line end in a merge round with both sides', {
-  timeout: 120_000,
-}, async () => {
+test('BD6 two developers who change the same line end in a merge round with both sides', async () => {
   const repository = createSampleRepository()
   const tasks = [planTask('T1', ['src/greet.ts']), planTask('T2', ['src/greet.ts'])]
   const prompts: string[] = []
@@ -261,9 +253,7 @@ test('BD6 two developers who change the same line end in a merge round with both
   expect(repository.git('show', `${output.branch}:src/greet.ts`)).toBe(greet("'Hello, ' + name + '!' + '' + ''"))
 })
 
-test('BD7 a developer that deletes or weakens tests is caught by the comparison with the baseline', {
-  timeout: 120_000,
-}, async () => {
+test('BD7 a developer that deletes or weakens tests is caught by the comparison with the baseline', async () => {
   const repository = createSampleRepository()
   const tasks = [planTask('T1', ['src/slug.ts', 'test/**'])]
   const cheat = ({ turn }: ScriptedCall) => {

@@ -152,7 +152,7 @@ describe('a team inside a task that stops and goes on', () => {
     expect(toolResult(model)).toContain('A sad poem.')
   })
 
-  test('TM65 a run that is killed anywhere repeats no finished turn of the team', { timeout: 60_000 }, async () => {
+  test('TM65 a run that is killed anywhere repeats no finished turn of the team', async () => {
     const full = await runLead(leadModel())
     for (let limit = 1; limit < full.events.length; limit += 2) {
       const { store, revive } = crashingStore(limit)

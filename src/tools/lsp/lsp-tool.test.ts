@@ -59,7 +59,7 @@ describe('LSP on a real project, in the sandbox', () => {
     return project
   }
 
-  test('TO26 LSP returns definitions, references, hover texts and symbols', { timeout: 60_000 }, async () => {
+  test('TO26 LSP returns definitions, references, hover texts and symbols', async () => {
     const position = { file_path: 'src/tools/files/check-protected.ts', line: 1, symbol: 'accessDeniedError' }
     const definition = await query({ operation: 'definition', ...position })
     expect(definition.text).toMatch(/^src\/tools\/tool-errors\.ts:4:17$/)
@@ -71,7 +71,7 @@ describe('LSP on a real project, in the sandbox', () => {
     expect((await query({ operation: 'symbols', query: 'unknownName' })).text).toContain('src/errors.ts')
   })
 
-  test('TO27 diagnostics reflect changes of the file and of its dependencies', { timeout: 60_000 }, async () => {
+  test('TO27 diagnostics reflect changes of the file and of its dependencies', async () => {
     const file_path = 'src/tools/files/workspace-path.ts'
     expect((await query({ operation: 'diagnostics', file_path })).text).toBe('[no diagnostics]')
     const errors = readFileSync(join(fixture.workspace, 'src/tools/tool-errors.ts'), 'utf8')
@@ -134,9 +134,7 @@ describe('LSP with misbehaving servers', () => {
     return [first, second]
   }
 
-  test('TO29 a server that hangs, exits or violates the protocol is an error, and is restarted', {
-    timeout: 30_000,
-  }, async () => {
+  test('TO29 a server that hangs, exits or violates the protocol is an error, and is restarted', async () => {
     const results = (name: string) => callTwice([process.execPath, '-e', scripts[name] ?? ''])
     expect(await results('hangs')).toEqual(
       [1, 2].map(() => expect.stringContaining('no response to initialize within 1500')),

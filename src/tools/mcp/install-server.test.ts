@@ -34,7 +34,7 @@ test('MC52 the package of an npx entry is installed once, outside of the project
   await second.mcp.prepare(TEST_AGENT)
   expect(await second.call('mcp__tiny__echo', { text: 'again' })).toMatchObject({ output: 'again' })
   expect(registry.requests).toHaveLength(fetched)
-}, 60_000)
+})
 
 test('MC52 a package that cannot be installed is reported with the reason and what to check; nothing is left', async () => {
   requireSandbox()
@@ -48,7 +48,7 @@ test('MC52 a package that cannot be installed is reported with the reason and wh
     /npm could not install no-such-server from 127.*404[\s\S]*check the name and version/,
   )
   expect(readdirSync(join(cache, 'troupe', 'mcp-servers'))).toEqual([])
-}, 60_000)
+})
 
 test('MC53 an error says which path or network the sandbox keeps from a server, and what to set', async () => {
   requireSandbox()

@@ -19,7 +19,7 @@ function createRepository() {
   return { fixture, git }
 }
 
-test('SB33 ordinary use of nested repositories is left alone', { timeout: 30_000 }, async () => {
+test('SB33 ordinary use of nested repositories is left alone', async () => {
   const { fixture } = createRepository()
   const commands = [
     'git init -q sub && git -C sub commit -q --allow-empty -m x && git add sub',
@@ -35,7 +35,7 @@ test('SB33 ordinary use of nested repositories is left alone', { timeout: 30_000
   fixture[Symbol.dispose]()
 })
 
-test('SB33 a rebase that stops at a conflict is continued by the next command', { timeout: 30_000 }, async () => {
+test('SB33 a rebase that stops at a conflict is continued by the next command', async () => {
   const { fixture, git } = createRepository()
   git('checkout', '-q', '-b', 'other')
   writeFileSync(join(fixture.workspace, 'file'), 'theirs\n')
@@ -53,7 +53,7 @@ test('SB33 a rebase that stops at a conflict is continued by the next command', 
   fixture[Symbol.dispose]()
 })
 
-test('SB33 exec commands that a person planned stay in the todo list', { timeout: 30_000 }, async () => {
+test('SB33 exec commands that a person planned stay in the todo list', async () => {
   const { fixture } = createRepository()
   fixture.writeFile('.git/rebase-merge/git-rebase-todo', 'exec npm test\n')
   const { text } = await fixture.call('Bash', { command: 'true' })
@@ -63,9 +63,7 @@ test('SB33 exec commands that a person planned stay in the todo list', { timeout
   fixture[Symbol.dispose]()
 })
 
-test('SB33 an unsafe config is renamed and reported, and the repository stays usable', {
-  timeout: 30_000,
-}, async () => {
+test('SB33 an unsafe config is renamed and reported, and the repository stays usable', async () => {
   const { fixture } = createRepository()
   const { text } = await fixture.call('Bash', {
     command: 'git init -q sub; git -C sub config core.fsmonitor evil; git -C sub config diff.external evil',
@@ -80,7 +78,7 @@ test('SB33 an unsafe config is renamed and reported, and the repository stays us
   fixture[Symbol.dispose]()
 })
 
-test('SB33 a repository that appears where an older gitlink points is checked', { timeout: 30_000 }, async () => {
+test('SB33 a repository that appears where an older gitlink points is checked', async () => {
   const { fixture, git } = createRepository()
   const commit = git('rev-parse', 'HEAD').trim()
   const link = `git update-index --add --cacheinfo 160000,${commit},node_modules/deep/package`

@@ -6,14 +6,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test, vi } from 'vitest'
 import { createToolWorkspace } from '../../../test/escape/tool-workspace.ts'
+import { timeLimit } from '../../../test/support/time-limit.ts'
 import { GitGuard } from './git-guard.ts'
 import type { CommandRecord } from './interrupted-commands.ts'
 import { createMarker, recoverCommands } from './interrupted-commands.ts'
 import type { ProcessIdentity } from './process-identity.ts'
 import { identifyProcess } from './process-identity.ts'
 
-const TIMEOUT = { timeout: 60_000 }
-const WAIT = { timeout: 30_000, interval: 20 }
+const WAIT = { timeout: timeLimit(60_000), interval: 20 }
 const URL_OF = (path: string) => JSON.stringify(new URL(path, import.meta.url).href)
 
 /** A process of Troupe that executes one command. */
@@ -69,7 +69,7 @@ function processesWith(text: string): number[] {
   })
 }
 
-test('SB34 when Troupe is killed during a command, a watchdog checks the repositories', TIMEOUT, async () => {
+test('SB34 when Troupe is killed during a command, a watchdog checks the repositories', async () => {
   const { fixture, owner, records, config, statusExecutes } = await plantRepository()
   expect(config()).toContain('fsmonitor')
   expect(recoverCommands(records), 'a command in progress is left alone').toEqual([])
@@ -86,7 +86,7 @@ test('SB34 when Troupe is killed during a command, a watchdog checks the reposit
   fixture[Symbol.dispose]()
 })
 
-test('SB34 when the watchdog is killed as well, any next command of Troupe checks first', TIMEOUT, async () => {
+test('SB34 when the watchdog is killed as well, any next command of Troupe checks first', async () => {
   const { fixture, owner, records, home, config, statusExecutes } = await plantRepository()
   const watchdogs = processesWith(records).filter((pid) => pid !== owner.pid)
   expect(watchdogs).toHaveLength(1)
@@ -105,7 +105,7 @@ test('SB34 when the watchdog is killed as well, any next command of Troupe check
   fixture[Symbol.dispose]()
 })
 
-test('SB34 no process of the command survives the check', TIMEOUT, async () => {
+test('SB34 no process of the command survives the check', async () => {
   const { fixture, owner, records } = await plantRepository()
   const [record = ''] = readdirSync(records)
   const { marker } = JSON.parse(readFileSync(join(records, record), 'utf8')) as { marker: string }
@@ -116,7 +116,7 @@ test('SB34 no process of the command survives the check', TIMEOUT, async () => {
   fixture[Symbol.dispose]()
 })
 
-test('SB34 a record that is incomplete, or that others can write, renames nothing', TIMEOUT, async () => {
+test('SB34 a record that is incomplete, or that others can write, renames nothing', async () => {
   const { fixture, owner, records } = await plantRepository()
   // The other record is that of the folders which the sandbox creates; their names are random.
   const texts = readdirSync(records).map((name) => readFileSync(join(records, name), 'utf8'))
@@ -186,7 +186,7 @@ test('SB34 a command of another container may be running: its record and its mou
   fixture[Symbol.dispose]()
 })
 
-test('SB34 a command that ends by itself leaves neither record nor watchdog', TIMEOUT, async () => {
+test('SB34 a command that ends by itself leaves neither record nor watchdog', async () => {
   const fixture = createToolWorkspace()
   const records = join(fixture.root, 'records')
   const args = ['--input-type=module', '-e', PROGRAM, fixture.workspace, records, 'true']

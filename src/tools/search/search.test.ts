@@ -192,7 +192,7 @@ describe('Grep', () => {
         await callAll(fixture, 'Grep', { pattern: 'word', path })
       }
     }
-  }, 60_000)
+  })
 
   test('TO22 searches do not follow symlinks, and a symlink loop ends', async () => {
     const fixture = createFixture()

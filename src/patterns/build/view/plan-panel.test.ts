@@ -53,9 +53,7 @@ function block<Kind extends PanelBlock['kind']>(blocks: readonly PanelBlock[], k
   return found as Extract<PanelBlock, { kind: Kind }> | undefined
 }
 
-test('BD36 BD37 a build has its plan, review rounds with findings, checks, merges and files; the timeline its phases and tasks', {
-  timeout: 120_000,
-}, async () => {
+test('BD36 BD37 a build has its plan, review rounds with findings, checks, merges and files; the timeline its phases and tasks', async () => {
   const build = await createTestBuild(createSampleRepository(), script, { build: { checks: { test: TEST_COMMAND } } })
   const result = await build.run({ approve_plan: false })
   expect(result.status, JSON.stringify(result.error)).toBe('completed')

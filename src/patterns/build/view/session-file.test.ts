@@ -31,9 +31,7 @@ const script: BuildScript = {
   reviewer: () => json({ verdict: 'approved', summary: 'good', findings: [] }),
 }
 
-test('SF5 SF7 SF8 SF9 a build is master_worker: tasks, contracts, messages, phases and merged files', {
-  timeout: 120_000,
-}, async () => {
+test('SF5 SF7 SF8 SF9 a build is master_worker: tasks, contracts, messages, phases and merged files', async () => {
   const build = await createTestBuild(createSampleRepository(), script)
   const result = await build.run({ approve_plan: false })
   expect(result.status, JSON.stringify(result.error)).toBe('completed')
