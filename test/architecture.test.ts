@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { allowedDatabaseWriters } from './architecture/database-files.ts'
 import { allowedErrorTexts } from './architecture/error-texts.ts'
 import { allowedRuntimeFiles } from './architecture/import-boundaries.ts'
 import { allowedPatternMentions } from './architecture/pattern-mentions.ts'
@@ -11,6 +12,7 @@ import { readSources } from './support/source-file.ts'
 const files = readSources('src', '.ts')
 const violations = architectureViolations(files, {
   wideInterfaces: allowedWideInterfaces,
+  databaseWriters: allowedDatabaseWriters,
   errorTexts: allowedErrorTexts,
   patternMentions: allowedPatternMentions,
   runtimeFiles: allowedRuntimeFiles,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { SourceFile } from '../support/source-file.ts'
 import { readSources } from '../support/source-file.ts'
+import { databaseFileViolations } from './database-files.ts'
 import { errorTextViolations } from './error-texts.ts'
 import type { AllowedMention } from './pattern-mentions.ts'
 import { allowedPatternMentions, patternMentionViolations } from './pattern-mentions.ts'
@@ -517,5 +518,48 @@ describe('pattern mentions', () => {
       "registers 'reviews', but no definePattern in patterns/review has this name",
     ])
     expect(messagesFor('')).toEqual(['registers no pattern in BUILT_IN_PATTERNS'])
+  })
+})
+
+describe('files of SQLite', () => {
+  const found = (path: string, statements: string, allowed: Record<string, string> = {}) => {
+    const names = 'openSync, writeFileSync, truncateSync, copyFileSync, constants, readFileSync'
+    const source = `import { ${names} } from 'node:fs'\nimport { open as openFile } from 'node:fs/promises'\n${statements}\n`
+    return databaseFileViolations([{ path, source }], allowed).map(
+      ({ line, message }) => `${line} ${message.split(' ')[1]}`,
+    )
+  }
+
+  test.each([
+    ["openSync(path, 'r+')", 'openSync'],
+    ['const FLAGS = constants.O_RDWR | constants.O_NOFOLLOW\nopenSync(path, FLAGS)', 'openSync'],
+    ["await openFile(path, 'a')", 'open'],
+    ['openSync(path, flags)', 'openSync'],
+    ['truncateSync(path)', 'truncateSync'],
+    ["writeFileSync(path, '')", 'writeFileSync'],
+    ['copyFileSync(from, path)', 'copyFileSync'],
+  ])('%s is rejected in the store, and in a file that names one of SQLite', (statement, name) => {
+    const line = 2 + statement.split('\n').length
+    expect(found('src/store/sqlite/log.ts', statement)).toEqual([`${line} ${name}`])
+    expect(found('src/tools/log.ts', statement)).toEqual([])
+    expect(found('src/tools/log.ts', `${statement} // -wal`)).toEqual([`${line} ${name}`])
+  })
+
+  test.each([
+    "openSync(path, 'r')",
+    "openSync(path, 'wx', 0o600)",
+    'openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)',
+    "writeFileSync(path, '', { flag: 'wx' })",
+    'readFileSync(path)',
+    "sessions.open(path, 'r+')",
+  ])('%s reads, or creates a new file', (statement) => {
+    expect(found('src/store/sqlite/log.ts', statement)).toEqual([])
+  })
+
+  test('a named exception is accepted, and rejected once it is needless; node:fs is imported by name', () => {
+    const allowed = { 'src/store/sqlite/log.ts': 'the mark' }
+    expect(found('src/store/sqlite/log.ts', "openSync(path, 'r+')", allowed)).toEqual([])
+    expect(found('src/store/sqlite/log.ts', '', allowed)).toEqual(['1 no'])
+    expect(found('src/store/sqlite/log.ts', "import * as fs from 'node:fs'")).toEqual(['3 all'])
   })
 })

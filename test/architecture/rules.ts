@@ -1,6 +1,7 @@
 import type { SourceFile } from '../support/source-file.ts'
 import { ambientStateViolations } from './ambient-state.ts'
 import { cycleViolations } from './cycles.ts'
+import { databaseFileViolations } from './database-files.ts'
 import { duplicateExportViolations } from './duplicates.ts'
 import { errorTextViolations } from './error-texts.ts'
 import { exportViolations } from './exports.ts'
@@ -29,9 +30,10 @@ const rules = [
   typeNameViolations,
 ]
 
-/** Interfaces that may be wide, errors that name no option, files that may mention a pattern, and files of the runtime for surfaces, each with the reason. */
+/** What may break a rule, by file or name, each with the reason. */
 export type Exceptions = {
   wideInterfaces?: Readonly<Record<string, string>>
+  databaseWriters?: Readonly<Record<string, string>>
   errorTexts?: Readonly<Record<string, string>>
   patternMentions?: readonly AllowedMention[]
   runtimeFiles?: Readonly<Record<string, string>>
@@ -39,12 +41,19 @@ export type Exceptions = {
 
 export function architectureViolations(
   files: readonly SourceFile[],
-  { wideInterfaces = {}, errorTexts = {}, patternMentions = [], runtimeFiles = {} }: Exceptions = {},
+  {
+    wideInterfaces = {},
+    databaseWriters = {},
+    errorTexts = {},
+    patternMentions = [],
+    runtimeFiles = {},
+  }: Exceptions = {},
 ): Violation[] {
   return [
     ...rules.flatMap((rule) => rule(files)),
     ...importBoundaryViolations(files, runtimeFiles),
     ...wideInterfaceViolations(files, wideInterfaces),
+    ...databaseFileViolations(files, databaseWriters),
     ...errorTextViolations(files, errorTexts),
     ...patternMentionViolations(files, patternMentions),
   ]
