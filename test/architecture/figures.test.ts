@@ -1,11 +1,14 @@
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Figure } from './measurements.ts'
 import { measure } from './measurements.ts'
+import { FIGURES_FILE, findRises, findUnstatedRaises, readCommitted, totalOf, writeCommitted } from './ratchet.ts'
+import type { RatchetFigures } from './ratchet-figures.ts'
+import { measureRatchets } from './ratchet-figures.ts'
 
 function figures(...files: [path: string, source: string][]): Figure[] {
   return measure({ sources: files.map(([path, source]) => ({ path: `src/${path}`, source })), specs: [] })
@@ -108,19 +111,132 @@ const b = 2 // Somebody
   })
 })
 
+function writeTree(files: Record<string, string>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'figures-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  for (const [path, source] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), source)
+  }
+  return folder
+}
+
+function commit(root: string, measured: RatchetFigures = measureRatchets(root)): void {
+  mkdirSync(dirname(join(root, FIGURES_FILE)), { recursive: true })
+  const figures = Object.entries(measured).map(([title, places]) => [
+    title,
+    { value: totalOf(places), raised: {}, places },
+  ])
+  writeCommitted(root, Object.fromEntries(figures))
+}
+
+describe('ratchets', () => {
+  const script = fileURLToPath(new URL('./figures.ts', import.meta.url))
+  const code = (count: number) => 'void 0\n'.repeat(count)
+  const command = (...args: string[]) => spawnSync(process.execPath, [script, ...args], { encoding: 'utf8' })
+  const lines = (root: string) => readCommitted(root)['code lines of src']
+  const edit = (root: string, change: (text: string) => string) =>
+    writeFileSync(join(root, FIGURES_FILE), change(readFileSync(join(root, FIGURES_FILE), 'utf8')))
+
+  test('a code line is not blank, no comment, and in any file that is executed, bundled or sent to a model', () => {
+    const root = writeTree({
+      'src/a.ts': "// a\n/* b\n * c\n */\n\n  \nconst a = '// d'\n  void a\n",
+      'src/tools/prompt.md': 'Answer.\n\nBriefly.\n',
+      'src/tools/deep/er/table.sql': 'SELECT 1\n',
+      'src/fixtures/b.json': '{}\n',
+      ...{
+        'src/a.test.ts': code(9),
+        'src/testing/a.ts': code(9),
+        'src/SPEC.md': 'one two\nthree\n',
+        'SPEC.md': 'four',
+      },
+      ...{ 'web/a.tsx': code(2), 'web/a.css': 'a {\n}\n', 'web/index.html': '<p>\n', 'web/a.test.tsx': code(9) },
+    })
+    const figures = measureRatchets(root)
+    expect(figures['code lines of src']).toEqual({ src: 2, 'src/fixtures': 1, 'src/tools': 2, 'src/tools/deep': 1 })
+    expect(figures['code lines of web']).toEqual({ web: 5 })
+    expect(figures['words of SPEC.md files']).toEqual({ '.': 1, src: 3 })
+  })
+
+  test('a rise names the figure, the amount, and the places and names that are new', () => {
+    const root = writeTree({})
+    commit(root, {
+      'places of flags': { run: '--json --model', show: '--all' },
+      'code lines of src': { src: 3, 'src/a': 2 },
+    })
+    const grown = {
+      'places of flags': { run: '--json --fast --model', show: '--all' },
+      'code lines of src': { src: 1, 'src/a': 6 },
+    }
+    const [flags, size, ...more] = findRises(readCommitted(root), grown)
+    expect(flags).toContain('places of flags: 4, committed 3. New: run --fast.')
+    expect(flags).toContain(
+      '"Raises `places of flags` by 1; deleted for it: …" into a decision record and run: npm run figures -- --raise NNNN',
+    )
+    expect(size).toContain('code lines of src: 7, committed 5. New: src/a +4.')
+    expect(more).toEqual([])
+  })
+
+  test('--lower writes lower figures and refuses higher ones', () => {
+    const root = writeTree({ 'src/a.ts': code(5), 'web/b.ts': code(5) })
+    commit(root)
+    writeFileSync(join(root, 'src/a.ts'), code(3))
+    writeFileSync(join(root, 'web/b.ts'), code(6))
+    const { status, stderr } = command(root, '--lower')
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^code lines of web: 6, committed 5. New: web \+1.*\n$/),
+    ])
+    expect(lines(root)).toEqual({ value: 3, raised: {}, places: { src: 3 } })
+    expect(readCommitted(root)['code lines of web']?.value).toBe(5)
+  })
+
+  test('--raise adds what a decision record states, once, and a raise without its line is reported', () => {
+    const record = 'docs/decisions/0041-more.md'
+    const root = writeTree({
+      'src/a.ts': code(5),
+      [record]: 'Raises `code lines of src` by 2; deleted for it: the old a.\n',
+    })
+    commit(root)
+    writeFileSync(join(root, 'src/a.ts'), code(8))
+    expect(command(root, '--raise', '0040').stderr).toContain('decision 0040 has no line')
+    expect(command(root, '--raise', '0041').stderr).toContain('code lines of src: 8, committed 7')
+    writeFileSync(join(root, 'src/a.ts'), code(7))
+    expect(command(root, '--raise', '0041').status).toBe(0)
+    expect(lines(root)).toEqual({ value: 7, raised: { '0041': 2 }, places: { src: 7 } })
+    expect(findUnstatedRaises(root, readCommitted(root))).toEqual([])
+    writeFileSync(join(root, record), 'Raises `code lines of src` by 2; deleted for it:\n')
+    expect(findUnstatedRaises(root, readCommitted(root))).toEqual([
+      expect.stringContaining('decision 0041 has no line "Raises `code lines of src` by 2;'),
+    ])
+  })
+
+  test('a file that is missing, edited by hand or without a figure is refused, with the command to run', () => {
+    const root = writeTree({ 'src/a.ts': code(5) })
+    expect(command(root, '--lower').stderr).toContain(`${FIGURES_FILE} is missing: restore it`)
+    const edits: ((text: string) => string)[] = [
+      (text) => text.replace('"value": 5', '"value": 6'),
+      (text) => text.replace('"code lines of src"', '"lines"'),
+      (text) => text.replace('{\n', '<<<<<<< HEAD\n{\n'),
+    ]
+    for (const change of edits) {
+      commit(root)
+      edit(root, change)
+      expect(() => readCommitted(root)).toThrow(
+        'was edited by hand: restore it from the last commit (git checkout HEAD -- ',
+      )
+      expect(command(root, '--lower').status).toBe(1)
+    }
+    commit(root, {})
+    expect(findRises(readCommitted(root), { commands: { run: 1 } })).toEqual([
+      expect.stringContaining(`commands: 1, ${FIGURES_FILE} has no such figure: restore it from the last commit`),
+    ])
+  })
+})
+
 describe('the command', () => {
   const script = fileURLToPath(new URL('./figures.ts', import.meta.url))
   const run = (...args: string[]) => execFileSync(process.execPath, [script, ...args], { encoding: 'utf8' }).split('\n')
-
-  function writeTree(files: Record<string, string>): string {
-    const folder = mkdtempSync(join(tmpdir(), 'figures-'))
-    onTestFinished(() => rmSync(folder, { recursive: true }))
-    for (const [path, source] of Object.entries(files)) {
-      mkdirSync(dirname(join(folder, path)), { recursive: true })
-      writeFileSync(join(folder, path), source)
-    }
-    return folder
-  }
 
   test('--compare prints two columns, and --verbose lists the counted locations', () => {
     const before = writeTree({
