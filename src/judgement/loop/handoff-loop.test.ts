@@ -154,6 +154,69 @@ describe('LP31 nearly the same results', () => {
   })
 })
 
+describe('the same for another subject', () => {
+  const check = (file: string) => [`Check the header of src/${file}.ts.`, `The header of src/${file}.ts is fine.`]
+  const read = (value: string) => ['What is the depth of the queue now?', `The queue has ${value} entries.`]
+
+  test('LP26 one template for many subjects is no loop, the same subject again is', () => {
+    expect(exchange(['a', 'b', 'c', 'd', 'e', 'f', 'g'].flatMap(check))).toEqual({ ok: true })
+    expect(exchange(Array.from({ length: 7 }, () => check('a')).flat())).toMatchObject({ kind: 'ping_pong' })
+    const customers = ['Ada', 'Ben', 'Cho', 'Dan', 'Eve', 'Fay']
+    expect(exchange(customers.map((name) => `The customer ${name} has no open invoice.`))).toEqual({ ok: true })
+  })
+
+  test('LP27 readings with new numbers are progress, the same reading is not', () => {
+    expect(exchange(['9', '7', '6', '4', '3', '1'].flatMap(read))).toEqual({ ok: true })
+    expect(exchange(['9', '9', '9', '9', '9', '9'].flatMap(read))).toMatchObject({ kind: 'ping_pong' })
+  })
+})
+
+describe('hostile results', () => {
+  test.each([
+    ['no results', []],
+    ['one speaker', Array.from({ length: 900 }, (_, index) => `step ${index} of the only one who speaks`)],
+    ['huge texts', Array.from({ length: 2 }, () => 'ab '.repeat(1_000_000))],
+    ['one huge word', Array.from({ length: 2 }, () => 'a'.repeat(3_000_000))],
+    ['quotes without end', ['"'.repeat(500_000), '“a'.repeat(500_000)]],
+  ])('LP30 %s are read', (_, texts) => {
+    expect(exchange(texts)).toEqual({ ok: true })
+  })
+
+  test('LP30 empty texts are a loop like any other known result', () => {
+    expect(exchange(Array.from({ length: 1000 }, () => ''))).toMatchObject({ kind: 'ping_pong' })
+  })
+
+  test('LP30 of a text the first 100,000 characters count', () => {
+    const long = 'the same five words again '.repeat(4_000)
+    const results = Array.from({ length: 8 }, (_, index) => `${long} further words${index}`)
+    expect(exchange(results)).toMatchObject({ kind: 'ping_pong' })
+  })
+
+  test('LP12 fifty thousand handoffs with identical results, of which the latest are kept', () => {
+    const detector = createLoopDetector(wide)
+    const [there, back] = moves('a>b:x b>a:y') as [Move, Move]
+    const verdicts = Array.from({ length: 50_000 }, (_, index) => detector.add(index % 2 === 0 ? there : back))
+    expect(verdicts.filter(({ ok }) => !ok).length).toBeGreaterThan(49_000)
+    const last = verdicts.at(-1)
+    expect(last?.ok === false && last.moves.length).toBe(100)
+  })
+
+  test('LP12 a result is compared with the last twenty of its agent', () => {
+    const words = (seed: number) => Array.from({ length: 8 }, (_, index) => `word${seed}x${index}`).join(' ')
+    const reworded = `${words(0)} as before`
+    const laterVerdict = (count: number) => {
+      const texts = [words(0), ...Array.from({ length: count }, (_, index) => words(index + 1))]
+      const loopLimits = { ...wide, ping_pong: 1, max_rounds: Infinity, max_repeats_per_edge: Infinity }
+      const detector = createLoopDetector(loopLimits)
+      const add = (text: string) => detector.add({ from: 'a', to: 'a', result: handoffResult({ text }) })
+      for (const text of texts) add(text)
+      return [add(reworded), add(reworded)].at(-1)
+    }
+    expect(laterVerdict(5)).toMatchObject({ ok: false, kind: 'stall' })
+    expect(laterVerdict(30)).toMatchObject({ ok: true })
+  })
+})
+
 describe('LP6 fingerprints', () => {
   test('LP6 case, blanks and punctuation do not change the fingerprint', () => {
     expect(fingerprintOf({ text: '  The Draft,\nis ready! ' })).toBe(fingerprintOf({ text: 'the draft is “ready”.' }))

@@ -205,11 +205,6 @@ function addInspectCommands(program: Command, add: AddCommand): void {
     .description('compare two runs')
     .argument('<a>', 'run id or unique prefix')
     .argument('<b>', 'run id or unique prefix')
-  add(program, 'loops', async (cli, [file = '']) =>
-    (await import('./commands/loops-command.ts')).loopsCommand(cli, file),
-  )
-    .description('find loops in a recorded conversation of agents')
-    .argument('<file>', 'a trace or a transcript, JSON or JSON Lines')
   add(program, 'profile', async (cli, [folder]) =>
     (await import('./commands/profile-command.ts')).profileCommand(cli, folder),
   )
@@ -340,7 +335,7 @@ function createAddCommand(context: ProgramContext): AddCommand {
 }
 
 /** Commands that need no configuration, or report what is wrong with it. */
-const UNCONFIGURED = new Set(['init', 'demo', 'schema', 'doctor', 'loops', 'profile', 'validate'])
+const UNCONFIGURED = new Set(['init', 'demo', 'schema', 'doctor', 'profile', 'validate'])
 /** Commands that execute runs: without the tools and hooks of the project they would not do what was meant. */
 const EXECUTING = new Set([
   'chat',
