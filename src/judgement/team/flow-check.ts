@@ -11,24 +11,21 @@ import { teamError, teamWarning } from './team-problem.ts'
 import type { Team } from './team-schema.ts'
 import { ANY_AGENT, USER } from './team-schema.ts'
 import { systemVariableTypes, variableTypes } from './team-variables.ts'
-import { findUnsatisfiable } from './unsatisfiable.ts'
 
 /**
- * Static analysis of a valid team: unsatisfiable conditions, variables that are never set, shadowed rules, unreachable
- * members and cycles without an exit. `externalVariables` has variables that a caller sets.
+ * Static analysis of a valid team: variables that are never set, shadowed rules, unreachable members and cycles
+ * without an exit. `externalVariables` has variables that a caller sets.
  */
 export function flowProblems(
   team: Team,
   rules: readonly HandoffRule[],
   externalVariables: readonly string[] = [],
 ): TeamProblem[] {
-  const unsatisfiable = unsatisfiableConditions(team, rules)
   const shadowed = shadowedRules(team, rules)
-  const dead = new Set([...unsatisfiable, ...shadowed].map(({ rule }) => rule))
+  const dead = new Set(shadowed.map(({ rule }) => rule))
   const usable = rules.filter((rule) => !dead.has(rule))
   const graph = buildFlowGraph(team, usable)
   return [
-    ...unsatisfiable.map(({ problem }) => problem),
     ...unsetVariables(team, rules, externalVariables),
     ...shadowed.map(({ problem }) => problem),
     ...unreachableMembers(team, graph),
@@ -38,19 +35,6 @@ export function flowProblems(
 }
 
 type RuleFinding = { rule: HandoffRule; problem: TeamProblem }
-
-function unsatisfiableConditions(team: Team, rules: readonly HandoffRule[]): RuleFinding[] {
-  const system = systemVariableTypes(team)
-  const types = new Map([...variableTypes(team), ...system])
-  const counts = new Set([...system].flatMap(([name, type]) => (type === 'number' ? [name] : [])))
-  const facts = { types, counts }
-  return rules.flatMap((rule) => {
-    const unsatisfiable = findUnsatisfiable(rule.condition, facts)
-    if (!unsatisfiable) return []
-    const problem = teamWarning(conditionPath(rule), `can never be true: ${unsatisfiable.reason}`)
-    return [{ rule, problem: { ...problem, ...findOffset(rule, unsatisfiable.leaf.text) } }]
-  })
-}
 
 /** Reports variables that nobody can set, values in `{{ }}` that an agent chooses for itself, and likely misspellings. */
 function unsetVariables(
