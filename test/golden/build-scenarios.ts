@@ -77,19 +77,16 @@ const rounds = buildScenario(
 )
 
 const edit = (text: string) => bash(`echo "export const door = ${text}" > src/door.ts`)
-const conflict = buildScenario(
-  'conflict',
-  {
-    architect: [
-      plan(planned('T1', ['src/door.ts']), { ...planned('T2', ['src/door.ts']), agent: 'tester' }),
-      'The door is open.',
-    ],
-    developer: [edit('2'), report('completed')],
-    tester: [edit('3'), report('completed'), edit('5'), report('completed')],
-    reviewer: [review('approved')],
-  },
-  { overlapping_scopes: 'parallel' },
-)
+const conflict = buildScenario('conflict', {
+  architect: [
+    plan(planned('T1', ['src/door.ts']), { ...planned('T2', ['src/door.ts']), agent: 'tester' }),
+    'The door is open.',
+  ],
+  // The branch of the second task begins before the first one is merged, so that they conflict.
+  developer: [bash('git branch "$(git branch --show-current | sed s/T1-1/T2-1/)"'), edit('2'), report('completed')],
+  tester: [edit('3'), report('completed'), edit('5'), report('completed')],
+  reviewer: [review('approved')],
+})
 
 export const buildScenarios = {
   'build-plan': { scenario: rounds, agent: 'architect' },

@@ -54,6 +54,11 @@ export const SOLUTIONS: Record<string, string> = {
 export interface SampleRepository {
   path: string
   git(...args: string[]): string
+  /**
+   * Begins the branch of a task at the commit of `main`, as a process that was killed may have left it, so that it conflicts with
+   * the task before it. `known` is the worktree of a task whose branch exists.
+   */
+  beginBranch(known: string, name: string): void
   /** A hash over every file of the checkout, `HEAD`, the index, the config and the user's branches. */
   fingerprint(): string
 }
@@ -76,7 +81,12 @@ export function writeSampleRepository(path: string, more: Record<string, string>
 
 function openSampleRepository(path: string): SampleRepository {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: path, encoding: 'utf8' })
-  return { path, git, fingerprint: () => checkoutHash(path, git) }
+  const beginBranch = (known: string, name: string) => {
+    const branches = git('for-each-ref', '--format=%(refname:short)', 'refs/heads/troupe').trim().split('\n')
+    const branch = branches.find((each) => each.endsWith(`/${known}`))?.replace(known, name)
+    if (branch !== undefined && !branches.includes(branch)) git('branch', branch, 'main')
+  }
+  return { path, git, beginBranch, fingerprint: () => checkoutHash(path, git) }
 }
 
 function checkoutHash(path: string, git: (...args: string[]) => string): string {

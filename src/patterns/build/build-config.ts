@@ -31,8 +31,6 @@ const configSchema = z.strictObject({
   developer_timeout_ms: z.int().min(1),
   reviewer_timeout_ms: z.int().min(1),
   check_timeout_ms: z.int().min(1),
-  /** Tasks whose scopes overlap: one after the other, or in parallel with a merge round where they conflict. */
-  overlapping_scopes: z.enum(['serialize', 'parallel']),
   /** Names of the agents. */
   architect: z.string().min(1),
   developer: z.string().min(1),
@@ -56,7 +54,6 @@ export const DEFAULT_BUILD_CONFIG: BuildConfig = Object.freeze({
   developer_timeout_ms: 600_000,
   reviewer_timeout_ms: 300_000,
   check_timeout_ms: 300_000,
-  overlapping_scopes: 'serialize',
   architect: 'architect',
   developer: 'developer',
   reviewer: 'reviewer',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { BuildScript } from '../../../test/support/build-harness.ts'
+import type { BuildScript, SampleRepository } from '../../../test/support/build-harness.ts'
 import {
   createSampleRepository,
   createTestBuild,
@@ -14,13 +14,16 @@ const plan = (...tasks: object[]) => ({ summary: 'Write', no_change_reason: null
 const greet = (text: string) => `export function greet(name: string): string {\n  return ${text}\n}\n`
 
 /** Two developers change one line, each in its own way; the conflict of the second is never resolved. */
-const leaveConflict: BuildScript[string] = (call) => {
-  if (call.instruction.includes('conflict markers')) return json({ status: 'completed', summary: 'left as it is' })
-  if (call.turn === 1) return { calls: [{ name: 'Read', input: { file_path: 'src/greet.ts' } }] }
-  if (call.turn === 2) return write('src/greet.ts', greet(`'${call.task}, ' + name`))
-  return json({ status: 'completed', summary: 'changed greet' })
-}
-const PARALLEL = { build: { checks: { test: '' }, overlapping_scopes: 'parallel' as const } }
+const leaveConflict =
+  (repository: SampleRepository): BuildScript[string] =>
+  (call) => {
+    if (call.task === 'T1') repository.beginBranch('T1-1', 'T2-1')
+    if (call.instruction.includes('conflict markers')) return json({ status: 'completed', summary: 'left as it is' })
+    if (call.turn === 1) return { calls: [{ name: 'Read', input: { file_path: 'src/greet.ts' } }] }
+    if (call.turn === 2) return write('src/greet.ts', greet(`'${call.task}, ' + name`))
+    return json({ status: 'completed', summary: 'changed greet' })
+  }
+const SETTINGS = { build: { checks: { test: '' } } }
 
 test('BD41 an approval does not complete a build with an unfinished task: the next round works on it', async () => {
   const repository = createSampleRepository()
@@ -29,7 +32,11 @@ test('BD41 an approval does not complete a build with an unfinished task: the ne
       ? { text: 'Both are done.' }
       : json(plan(planTask('T1', ['src/greet.ts']), planTask('T2', ['src/greet.ts'])))
   const reviewer = () => json({ verdict: 'approved', summary: 'good', findings: [] })
-  const build = await createTestBuild(repository, { architect, developer: leaveConflict, reviewer }, PARALLEL)
+  const build = await createTestBuild(
+    repository,
+    { architect, developer: leaveConflict(repository), reviewer },
+    SETTINGS,
+  )
   const output = build.output(await build.run({}))
   expect(output).toMatchObject({ status: 'completed', iterations: 2, approved_by: 'reviewer' })
   expect(output.tasks).toMatchObject([
@@ -53,10 +60,10 @@ test('BD14 BD40 a task of a rejected plan that was never merged is reported and 
         if (instruction.includes('final report')) return { text: 'Only the second plan was carried out.' }
         return json(plans[request.messages.some(({ role }) => role === 'assistant') ? 1 : 0])
       },
-      developer: (call) => (call.task === 'T3' ? solve(call) : leaveConflict(call)),
+      developer: (call) => (call.task === 'T3' ? solve(call) : leaveConflict(repository)(call)),
       reviewer: () => json({ verdict: verdicts.shift(), summary: 'as found', findings: [] }),
     },
-    PARALLEL,
+    SETTINGS,
   )
   const result = await build.run({})
   const output = build.output(result)

@@ -234,6 +234,7 @@ test('BD6 two developers who change the same line end in a merge round with both
       developer: (call) => {
         const isMerge = call.instruction.includes('conflict markers')
         if (isMerge) prompts.push(call.instruction)
+        if (call.task === 'T1') repository.beginBranch('T1-1', 'T2-1')
         if (call.turn === 1) return { calls: [{ name: 'Read', input: { file_path: 'src/greet.ts' } }] }
         const text = isMerge
           ? "'Hello, ' + name + '!' + '' + ''"
@@ -243,7 +244,7 @@ test('BD6 two developers who change the same line end in a merge round with both
       },
       reviewer: () => json(APPROVED),
     },
-    { build: { checks: { test: TEST_COMMAND }, overlapping_scopes: 'parallel' } },
+    { build: { checks: { test: TEST_COMMAND } } },
   )
   const result = await build.run({})
   const output = build.output(result)

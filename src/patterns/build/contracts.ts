@@ -16,7 +16,7 @@ export const changePriorities = ['must_fix', 'should_fix', 'consider'] as const
 export const escalations = ['abort', 'force_approve', 'human_review'] as const
 export const failureDecisions = ['retry', 'reassign', 'abort'] as const
 
-/** A dependency: a failed `hard` one stops the task, a failed `soft` one only comes first. */
+/** A dependency: a failed `hard` one stops the task, a `soft` one (its scope overlaps) only comes first. */
 export const taskDependency = z.strictObject({ task_id: z.string(), kind: z.enum(['hard', 'soft']) })
 
 export const plannedTask = z.strictObject({

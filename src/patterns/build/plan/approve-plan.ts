@@ -68,7 +68,6 @@ function checkOwnPlan({ config, agents }: BuildScope, fields: Fields, { files }:
     files,
     agents: agents.developers.map(({ name }) => name),
     max_tasks: config.max_tasks,
-    overlaps: config.overlapping_scopes,
   }
   return checkPlan(parsePlan(fields, config.developer), facts)
 }

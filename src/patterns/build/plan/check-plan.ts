@@ -8,7 +8,6 @@ export interface PlanFacts {
   /** The agents that can be given a task. */
   agents: readonly string[]
   max_tasks: number
-  overlaps: 'serialize' | 'parallel'
 }
 
 export interface PlanCheck {
@@ -43,8 +42,7 @@ export function checkPlan(given: BuildPlan, facts: PlanFacts): PlanCheck {
     const fatal = `the dependencies form a cycle: ${ordered.cycle.join(' → ')}`
     return { plan: given, problems: [...problems, fatal], notes: [], fatal }
   }
-  const { tasks, notes } =
-    facts.overlaps === 'parallel' ? { tasks: ordered.tasks, notes: [] } : serializeOverlaps(ordered.tasks)
+  const { tasks, notes } = serializeOverlaps(ordered.tasks)
   return { plan: { ...given, tasks }, problems, notes }
 }
 
@@ -103,7 +101,7 @@ function orderTasks(tasks: readonly PlannedTask[]): { tasks: PlannedTask[] } | {
   return { tasks: ordered }
 }
 
-/** A task whose scope overlaps an earlier one's waits for it, so that neither loses its changes. */
+/** A task whose scope overlaps an earlier one's starts after that has ended, also after it failed: neither loses its changes. */
 function serializeOverlaps(ordered: readonly PlannedTask[]): { tasks: PlannedTask[]; notes: string[] } {
   const notes: string[] = []
   const tasks = ordered.map((task, index) => {

@@ -28,10 +28,7 @@ function parseTask(task: Fields, index: number, developer: string): PlannedTask 
     title: title || firstLine(description) || `task ${index + 1}`,
     description: isExample(description) ? '' : description || title,
     priority: readChoice(task.priority, priorities) ?? 'medium',
-    dependencies: [
-      ...dependencies(task.dependencies ?? task.depends_on, 'hard'),
-      ...dependencies(task.soft_dependencies, 'soft'),
-    ],
+    dependencies: parseDependencies(task.dependencies ?? task.depends_on),
     scope: [...new Set(readTexts(task.scope).map(normalizeScope))],
     acceptance_criteria: readTexts(task.acceptance_criteria).filter((text) => !isExample(text)),
     specs: readTexts(task.specs),
@@ -49,11 +46,12 @@ function toTaskId(text: string): string {
     .slice(0, 40)
 }
 
-function dependencies(given: unknown, kind: 'hard' | 'soft'): PlannedTask['dependencies'] {
+/** Without soft ones, which a plan that a person copied from the question may have: they follow from the scopes. */
+function parseDependencies(given: unknown): PlannedTask['dependencies'] {
   return readList(given).flatMap((entry) => {
     const task_id = toTaskId(isFields(entry) ? readText(entry.task_id) || readText(entry.id) : readText(entry))
-    if (task_id === '') return []
-    return { task_id, kind: isFields(entry) ? (readChoice(entry.kind, ['hard', 'soft'] as const) ?? kind) : kind }
+    if (task_id === '' || (isFields(entry) && entry.kind === 'soft')) return []
+    return { task_id, kind: 'hard' as const }
   })
 }
 

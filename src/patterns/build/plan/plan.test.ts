@@ -8,7 +8,6 @@ const FACTS = {
   files: ['src/a/one.ts', 'src/b/two.ts'],
   agents: ['developer', 'tester'],
   max_tasks: 5,
-  overlaps: 'serialize' as const,
 }
 const task = (task_id: string, scope: string[], more: object = {}) => ({
   task_id,
@@ -64,7 +63,12 @@ describe('a plan', () => {
       {
         plan: {
           tasks: [
-            { id: 'T 1!', task_description: 'do it', scope: './src/', depends_on: [{ task_id: 'x', kind: 'soft' }] },
+            {
+              id: 'T 1!',
+              task_description: 'do it',
+              scope: './src/',
+              depends_on: [{ task_id: 'x' }, { task_id: 'y', kind: 'soft' }],
+            },
           ],
         },
       },
@@ -79,7 +83,7 @@ describe('a plan', () => {
         priority: 'medium',
         agent: 'developer',
       },
-      dependencies: [{ task_id: 'x', kind: 'soft' }],
+      dependencies: [{ task_id: 'x', kind: 'hard' }],
     })
   })
 })

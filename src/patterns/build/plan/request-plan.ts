@@ -39,7 +39,6 @@ export async function requestPlan(scope: BuildScope, request: PlanRequest): Prom
     files: request.files,
     agents: scope.agents.developers.map(({ name }) => name),
     max_tasks: config.max_tasks,
-    overlaps: config.overlapping_scopes,
   }
   emitPhase(scope, { phase: 'analyse', iteration }, key)
   const first = await askForPlan(scope, request, again ? replanPrompt(again) : firstPrompt(scope, request))
