@@ -1,8 +1,7 @@
 import { didYouMean, nearestNames } from '../../errors.ts'
 import type * as z from '../../schema/zod.ts'
-import { describeValue, issuePath, toTeamProblem } from './schema-messages.ts'
 import type { FieldPath, TeamProblem } from './team-problem.ts'
-import { teamError, teamWarning } from './team-problem.ts'
+import { formatFieldPath, teamError, teamWarning } from './team-problem.ts'
 import type { Team } from './team-schema.ts'
 import { allowedKeysAt, teamSchema } from './team-schema.ts'
 
@@ -32,7 +31,7 @@ type Data = Record<string | number, unknown>
 const MAX_PROBLEMS = 100
 
 export function parseTeam(value: unknown): ParsedTeam {
-  if (!isRecord(value)) return { problems: [teamError([], `a team must be a map, not ${describeValue(value)}`)] }
+  if (!isRecord(value)) return { problems: [teamError([], 'a team must be a map')] }
   const data = structuredClone(value)
   const keyProblems = [...protoKeyProblems(data), ...removeUnknownKeys(data)]
   const parsed = teamSchema.safeParse(data)
@@ -41,10 +40,26 @@ export function parseTeam(value: unknown): ParsedTeam {
     return { ...(isValid ? { team: parsed.data } : undefined), draft: parsed.data, problems: keyProblems }
   }
   const issues = flattenUnionIssues(parsed.error.issues, data)
-  const problems = issues.slice(0, MAX_PROBLEMS).map((issue) => toTeamProblem(issue, valueAt(data, issuePath(issue))))
+  const problems = issues.slice(0, MAX_PROBLEMS).map((issue) => toTeamProblem(issue, data))
   for (const issue of issues) repairDraft(data, issuePath(issue))
   const repaired = teamSchema.safeParse(data)
   return { ...(repaired.success ? { draft: repaired.data } : undefined), problems: [...keyProblems, ...problems] }
+}
+
+/** The message of the schema, at the value or, when that is missing, at what should have it. */
+function toTeamProblem(issue: Issue, data: Data): TeamProblem {
+  const field = issuePath(issue)
+  const value = valueAt(data, field)
+  const message = issue.code === 'invalid_key' ? issue.issues[0]?.message : issue.message
+  const known = issue.code === 'invalid_value' ? didYouMean(String(value), issue.values.map(String)) : ''
+  const isMissing = value === undefined && issue.code !== 'invalid_key'
+  const text = `${formatFieldPath(field)}: ${message ?? issue.message}`
+  const problem = teamError(isMissing ? field.slice(0, -1) : field, text, known === '' ? undefined : known)
+  return issue.code === 'invalid_key' ? { ...problem, key: true } : problem
+}
+
+function issuePath(issue: Issue): FieldPath {
+  return issue.path.map((part) => (typeof part === 'number' ? part : String(part)))
 }
 
 /** The schema drops this key silently (prototype pollution), so it is reported here. */
@@ -117,7 +132,7 @@ function placeholderEntry(list: string, index: number): Data {
   return { name: `${UNNAMED_PREFIX}${index + 1}`, kind: 'parallel', members: [MISSING_NAME] }
 }
 
-export function valueAt(value: unknown, field: FieldPath): unknown {
+function valueAt(value: unknown, field: FieldPath): unknown {
   return field.reduce<unknown>((parent, part) => (isObject(parent) ? parent[part] : undefined), value)
 }
 

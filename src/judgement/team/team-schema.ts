@@ -16,11 +16,11 @@ export const AGENT_NAME_PATTERN = /^[\p{L}\p{N}_][\p{L}\p{N}_-]*$/u
 /** A variable is one word of a condition and not a number. */
 export const VARIABLE_NAME_PATTERN = /^[\p{L}_][\p{L}\p{N}_]*$/u
 
-const name = z.string().max(64).regex(AGENT_NAME_PATTERN, 'is not a valid name: use letters, digits, - and _')
+const name = z.string().max(64).regex(AGENT_NAME_PATTERN, 'not a valid name: use letters, digits, - and _')
 const variable = z
   .string()
   .max(64)
-  .regex(VARIABLE_NAME_PATTERN, 'is not a valid variable name: use letters, digits and _, and no digit first')
+  .regex(VARIABLE_NAME_PATTERN, 'not a valid variable name: use letters, digits and _, and no digit first')
 const text = z.string().min(1)
 
 const agentKinds = ['agent', 'human'] as const
@@ -43,7 +43,7 @@ const agentSchema = z.strictObject({
     .describe('The variables it sets with its answer, with their types.'),
   get team() {
     return z
-      .union([text, teamSchema])
+      .union([text, teamSchema], 'Invalid input: expected the path of a team file, or a team')
       .optional()
       .describe('A sub-team instead of an agent: the path of its file, relative to this file, or an inline team.')
   },
@@ -107,7 +107,10 @@ export const teamSchema = z.strictObject({
   handoffs: z.array(handoffSchema).default([]).describe('The handoff rules.'),
   groups: z.array(groupSchema).default([]).describe('Agents that work at the same time.'),
   context_variables: z
-    .record(variable, z.union([z.number(), z.string(), z.boolean()]))
+    .record(
+      variable,
+      z.union([z.number(), z.string(), z.boolean()], 'Invalid input: expected number, string or boolean'),
+    )
     .default({})
     .describe('Initial values of variables for conditions.'),
   after_work_behavior: z
