@@ -63,7 +63,7 @@ describe('errors', () => {
     expect(didYouMean('wrter', ['reviewer', 'writer'])).toBe("did you mean 'writer'?")
     expect(didYouMean('moods', ['mood'])).toBe("did you mean 'mood'?")
     for (const [name, known] of [
-      ['/foo', '/who'],
+      ['/foo', '/why'],
       ['foo/bar', 'google'],
       ['nobody', 'writer'],
       ['otherwise', 'supervisor'],

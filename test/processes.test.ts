@@ -17,8 +17,8 @@ test('L1 L4 L7 the answer goes to stdout, progress to stderr, and the exit code 
   const shown = await cli.troupe('show')
   expect(shown.out).toMatch(/├─ ✓ researcher .* tokens/)
   expect(shown.out).toMatch(/└─ ✓ architect/)
-  const checked = await cli.troupe('doctor', '--run', 'r_', '--json')
-  expect(JSON.parse(checked.out)).toMatchObject({ healthy: true })
+  const checked = await cli.troupe('verify', 'r_', '--json')
+  expect(JSON.parse(checked.out)).toMatchObject({ findings: [] })
 })
 
 test('L11 a killed run resumes without repeating completed work, and lost requests are noted', async () => {

@@ -27,7 +27,7 @@ export function requireRunStart(events: readonly Event[]): RunStart {
   if (isEvent(first, 'run:start')) return checkFormat(first)
   if (!first) throw new TroupeError('store_corrupt', 'the journal is empty', { hint: 'check it with: troupe doctor' })
   throw new TroupeError('store_corrupt', `the journal of run ${first.run_id} does not begin with run:start`, {
-    hint: `check it with: troupe doctor --run ${first.run_id}`,
+    hint: `check it with: troupe verify ${first.run_id}`,
   })
 }
 

@@ -47,8 +47,10 @@ describe('chat --resume', () => {
     await cli.write('pair.yaml', PAIR)
     const model = await cli.script('s.json', bothReplies)
     const id = findRunId((await runChat(cli, ['Go.'], 'pair.yaml', '--model', model)).err)
-    const resumed = await runChat(cli, ['Once more.', '/vars'], '--resume', id, '--set', 'words=99')
-    expect(resumed.out).toMatch(/words = 99/)
+    const resumed = await runChat(cli, ['Once more.'], '--resume', id, '--set', 'words=99')
+    expect(resumed.code).toBe(0)
+    const events = await cli.troupe('show', id, '--events', '--json')
+    expect(events.out).toMatch(/"do":\s*"set",\s*"name":\s*"words",\s*"value":\s*99/)
   })
 
   test('CH23 L42 chat, resume and answer reject another model and say what to do', async () => {

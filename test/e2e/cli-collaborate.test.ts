@@ -50,8 +50,8 @@ describe('collaboration examples', () => {
     const shown = await cli.troupe('show')
     expect(shown.out).toMatch(/✓ quality-reviewer .*\n {2}code-quality\n {2}→ 60 % sure: approve\n/)
     expect(shown.out).toMatch(/\n\npositions\n✓ █+░+ +74 %/)
-    const checked = await cli.troupe('doctor', '--run', 'r_', '--json')
-    expect(JSON.parse(checked.out)).toMatchObject({ healthy: true })
+    const checked = await cli.troupe('verify', 'r_', '--json')
+    expect(JSON.parse(checked.out)).toMatchObject({ findings: [] })
   })
 
   test('L29 L30 in a sequential debate equal recommendations form one position', async () => {
@@ -198,8 +198,8 @@ describe('collaboration outcomes', () => {
     expect(resumed.err).not.toMatch(/ann {2}(starts|✓)/)
     expect(resumed.err).toMatch(/bob {2}✓ 70 % sure: go/)
     expect(resumed.err).toMatch(/50 % {2}wait\n +ann 70 %/)
-    const checked = await cli.troupe('doctor', '--run', id, '--json')
-    expect(JSON.parse(checked.out)).toMatchObject({ healthy: true })
+    const checked = await cli.troupe('verify', id, '--json')
+    expect(JSON.parse(checked.out)).toMatchObject({ findings: [] })
   })
 })
 

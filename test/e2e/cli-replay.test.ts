@@ -112,7 +112,7 @@ describe('CA20 stored runs', () => {
     expect(compared.start?.fields.map(({ path }) => path)).toEqual(['data.limits.calls', 'data.model'])
     expect(compared.divergence).toMatchObject({ type: 'session:open', key: 'session/turn/1/tool/1/session' })
     expect((await troupe('replay', findRunId(fork.out))).code).toBe(0)
-    expect((await troupe('doctor', '--run', findRunId(fork.out))).code).toBe(0)
+    expect((await troupe('verify', findRunId(fork.out))).code).toBe(0)
   })
 
   test('CA20 fork reports the possible changes and events', async () => {

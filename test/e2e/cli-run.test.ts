@@ -164,15 +164,7 @@ describe('output', () => {
     const instruction = 'a long instruction '.repeat(20)
     await run('run', 'task', ...withAgents, '--agent', '設計者'.repeat(12), instruction, '--model', asking)
     await run('run', 'task', '--agent', 'architct', instruction, '--model', asking)
-    for (const command of [
-      'runs',
-      'show',
-      'inbox',
-      'show --events',
-      'doctor --run r_nope',
-      '--help',
-      'run task --help',
-    ]) {
+    for (const command of ['runs', 'show', 'inbox', 'show --events', 'verify r_nope', '--help', 'run task --help']) {
       await run(...command.split(' '))
     }
     await run('agents', ...withAgents)

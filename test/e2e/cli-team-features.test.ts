@@ -14,7 +14,7 @@ async function showRun(cli: CliFixture): Promise<{ route: string[]; output: Reco
 }
 
 async function checkJournal(cli: CliFixture): Promise<unknown> {
-  return JSON.parse((await cli.troupe('doctor', '--run', 'r_', '--json')).out)
+  return JSON.parse((await cli.troupe('verify', 'r_', '--json')).out)
 }
 
 describe('team features on the command line', () => {
@@ -57,7 +57,7 @@ after_work_behavior: terminate
     expect(await showRun(cli)).toMatchObject({
       ...{ route: ['lead', 'research', 'writer'], output: { variables: { sources: 3 } } },
     })
-    expect(await checkJournal(cli)).toMatchObject({ healthy: true })
+    expect(await checkJournal(cli)).toMatchObject({ findings: [] })
   })
 
   test('TM13 a sub-team reads the artifacts of another sub-team', async () => {
@@ -86,7 +86,7 @@ after_work_behavior: terminate
     const { output, route } = await showRun(cli)
     expect(route).toEqual(['research', 'production'])
     expect(output).toMatchObject({ artifacts: ['notes@1'], handoffs: [{ to: 'production' }, { to: null }] })
-    expect(await checkJournal(cli)).toMatchObject({ healthy: true })
+    expect(await checkJournal(cli)).toMatchObject({ findings: [] })
   })
 
   test('TM14 roles are filled from the roster by the similarity that the installed embedder finds; a role without a match is rejected', async () => {
@@ -140,6 +140,6 @@ after_work_behavior: terminate
     const { output } = await showRun(cli)
     expect((output.history as unknown[]).length).toBe(1 + names.length)
     expect(JSON.stringify(output.history)).toContain('The request is there.')
-    expect(await checkJournal(cli)).toMatchObject({ healthy: true })
+    expect(await checkJournal(cli)).toMatchObject({ findings: [] })
   })
 })

@@ -243,7 +243,7 @@ describe('crash recovery of a team', () => {
     const shown = await cli.troupe('show', id)
     expect(shown.out).toMatch(/route: writer → reviewer → writer/)
     expect(shown.out).toMatch(/The first draft\./)
-    const checked = await cli.troupe('doctor', '--run', id)
+    const checked = await cli.troupe('verify', id)
     expect(checked.code).toBe(0)
   })
 })

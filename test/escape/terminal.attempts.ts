@@ -30,7 +30,7 @@ export function terminalCommands(run_id: string, gate_id: string): string[][] {
     ['sessions'],
     ['cost', run_id],
     ['artifacts', run_id],
-    ['doctor', '--run', run_id],
+    ['verify', run_id],
     ['diff', run_id, run_id],
     ['replay', run_id],
     ['answer', gate_id],

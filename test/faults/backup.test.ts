@@ -25,7 +25,7 @@ test('ST81 a backup during a run has what was committed, and the run can be resu
   await fixture.script('script.json', rules(0))
   const again = await fixture.troupe('backup', 'copy.db')
   expect([again.code, again.err.replace(/\s+/g, ' ')]).toEqual([2, expect.stringContaining('it exists already')])
-  expect(await fixture.troupe('doctor', '--store', 'copy.db', '--run', run_id)).toMatchObject({ code: 0 })
+  expect(await fixture.troupe('verify', run_id, '--store', 'copy.db')).toMatchObject({ code: 0 })
   const resumed = await fixture.troupe('resume', run_id, '--store', 'copy.db', '--model', model, ...options)
   expect(resumed).toEqual({ code: 0, signal: null, err: expect.any(String), out: expect.stringContaining('all done') })
 })

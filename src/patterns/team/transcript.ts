@@ -1,6 +1,4 @@
 import type { ErrorRecord } from '../../errors.ts'
-import type { VariableValue } from '../../judgement/condition/condition-tree.ts'
-import type { Team } from '../../judgement/team/team-schema.ts'
 import type { Attachment } from '../../kernel/attachment.ts'
 import type { Event, EventOf } from '../../kernel/event.ts'
 import { responseText } from '../../views/response-text.ts'
@@ -22,14 +20,11 @@ export interface Transcript {
   team: TeamView
   /** Open questions, oldest first. */
   questions: Map<string, OpenQuestion>
-  variables: Record<string, VariableValue>
   /** The last handoff; preceded by the last handoff between members if it is not one itself. */
   handoffs: TeamEventOf<'team:handoff'>['data'][]
-  artifacts: { key: string; name: string; version: number; by: string }[]
+  artifacts: { key: string; name: string; version: number }[]
   /** Newest last, at most `MESSAGES_KEPT`. */
   messages: TranscriptMessage[]
-  /** Turns by agent, including members of groups. */
-  turnCounts: Map<string, number>
 }
 
 export interface TranscriptMessage {
@@ -40,8 +35,8 @@ export interface TranscriptMessage {
 }
 
 export function newTranscript(): Transcript {
-  const [run, questions, turnCounts] = [newRunView(), new Map(), new Map()]
-  return { run, team: newTeamView(), questions, variables: {}, handoffs: [], artifacts: [], messages: [], turnCounts }
+  const questions = new Map()
+  return { run: newRunView(), team: newTeamView(), questions, handoffs: [], artifacts: [], messages: [] }
 }
 
 /** Updates the transcript in place and returns the chat events that follow from the journal event. */
@@ -66,7 +61,7 @@ export function reduceTranscript(transcript: Transcript, event: Event): ChatEven
     }
     case 'artifact:write': {
       const { key, name, version, by } = event.data
-      transcript.artifacts.push({ key, name, version, by })
+      transcript.artifacts.push({ key, name, version })
       return [{ type: 'artifact', artifact: `${name}@${version}`, by }]
     }
     default:
@@ -75,13 +70,7 @@ export function reduceTranscript(transcript: Transcript, event: Event): ChatEven
 }
 
 function reduceRunStart(transcript: Transcript, { data }: EventOf<'run:start'>): ChatEvent[] {
-  const { team, message, attachments, variables } = data.input as {
-    team: Team
-    message: string
-    attachments?: Attachment[]
-    variables: Record<string, VariableValue>
-  }
-  transcript.variables = { ...team.context_variables, ...variables }
+  const { message, attachments } = data.input as { message: string; attachments?: Attachment[] }
   addMessage(transcript, { from: 'user', text: message, attachments })
   return []
 }
@@ -110,7 +99,6 @@ function reduceTeamEvent(transcript: Transcript, event: Event | TeamEvent): Chat
     }
     case 'team:steered': {
       const { action, by, accepted, reason } = event.data
-      if (accepted && action.do === 'set' && action.path === undefined) transcript.variables[action.name] = action.value
       if (accepted && action.do === 'say')
         addMessage(transcript, { from: 'user', text: action.text, attachments: action.attachments })
       return [{ type: 'steered', action, by, accepted, ...(reason === undefined ? undefined : { reason }) }]
@@ -121,9 +109,8 @@ function reduceTeamEvent(transcript: Transcript, event: Event | TeamEvent): Chat
 }
 
 function reduceHandoff(transcript: Transcript, { data }: TeamEventOf<'team:handoff'>): ChatEvent[] {
-  const { round, from, to, by, handoff_reason: reason, problems = [], variables = {}, agreed } = data
+  const { round, from, to, by, handoff_reason: reason, problems = [], agreed } = data
   if (teamEventDepth(data.key) === 0) {
-    Object.assign(transcript.variables, variables)
     const previous = transcript.handoffs.findLast(isMemberHandoff)
     transcript.handoffs = isMemberHandoff(data) || !previous ? [data] : [previous, data]
   }
@@ -166,7 +153,6 @@ function reduceSessionEnd(transcript: Transcript, { data }: EventOf<'session:end
     .filter((artifact) => artifact.key.startsWith(`${key}/`))
     .map(({ name, version }) => `${name}@${version}`)
   if (status === 'completed') addMessage(transcript, { from: agent, text: response, artifacts })
-  transcript.turnCounts.set(agent, (transcript.turnCounts.get(agent) ?? 0) + 1)
   const round = findTurn(transcript.team, key)?.turn.round ?? 0
   const failed = error ? { error: errorText(error) } : undefined
   return [

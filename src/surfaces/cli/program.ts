@@ -155,7 +155,6 @@ function addStartCommands(program: Command, add: AddCommand): void {
     add(program, 'doctor', async (cli) => (await import('./commands/doctor-command.ts')).doctorCommand(cli)),
   )
     .description('check Node, configuration, models, sandbox, store and agent files')
-    .option('--run <id>', 'verify the journal of this run')
     .option('--call [model...]', 'send a test request to each configured model, or to these')
 }
 

@@ -241,7 +241,7 @@ describe('chat controller', () => {
     const { chat, say } = await openChat(() => ({ text: 'Yes?' }))
     await say('Hello.')
     chat.interrupt()
-    await say('/who')
+    await say('/help')
     chat.interrupt()
     expect(chat.hasQuit).toBe(false)
     chat.clearLive()

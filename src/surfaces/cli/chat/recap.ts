@@ -18,7 +18,7 @@ const NAMES_SHOWN = 12
 
 /** Lists at most `NAMES_SHOWN` members, so that a large team does not fill the screen. */
 function memberLines(team: string, names: readonly string[], style: TerminalStyle): string[] {
-  const more = names.length > NAMES_SHOWN ? ` and ${names.length - NAMES_SHOWN} more: /who` : ''
+  const more = names.length > NAMES_SHOWN ? ` and ${names.length - NAMES_SHOWN} more` : ''
   const members = names.length === 1 && names[0] === team ? '' : `  ${names.slice(0, NAMES_SHOWN).join(', ')}${more}`
   const short = truncateToWidth(team, style.width)
   if (displayWidth(short + members) <= style.width) return [style.paint('bold', short) + style.paint('dim', members)]

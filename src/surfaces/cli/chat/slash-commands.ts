@@ -1,13 +1,11 @@
 import { TroupeError, unknownNameError } from '../../../errors.ts'
 import type { SteerAction } from '../../../index.ts'
-import { buildTeamGraph } from '../../../judgement/team/graph.ts'
-import { padToWidth, stripControlCharacters, toTerminalLine, wrapText } from '../../../views/text-width.ts'
+import { padToWidth, toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import { withPath } from '../commands/steer-command.ts'
 import { parseTeamVariables } from '../load-team.ts'
 import { explanationLines } from '../render/explanation-lines.ts'
 import type { TerminalStyle } from '../render/styled-line.ts'
 import { renderLine } from '../render/styled-line.ts'
-import { ASCII_SYMBOLS, teamGraphLines, UNICODE_SYMBOLS } from '../render/team-graph-lines.ts'
 import type { Conversation } from './conversation.ts'
 
 export interface SlashContext {
@@ -38,8 +36,6 @@ interface SlashCommand {
 
 export const SLASH_COMMANDS: Readonly<Record<string, SlashCommand>> = {
   help: { description: 'list commands', execute: showHelp },
-  who: { description: 'list members and their turns', execute: showMembers },
-  vars: { description: 'list variables', execute: showVariables },
   set: { argument: 'NAME=VALUE', description: 'set a variable', execute: setVariable },
   next: {
     argument: 'AGENT',
@@ -56,12 +52,6 @@ export const SLASH_COMMANDS: Readonly<Record<string, SlashCommand>> = {
     execute: (chat, path) => chat.attach(path),
   },
   why: { description: 'explain the last handoff, rule by rule', execute: explainHandoffs },
-  graph: { description: 'draw agents and handoffs', execute: showGraph },
-  artifacts: {
-    argument: '[NAME]',
-    description: 'list artifacts; with a name, print its newest version',
-    execute: showArtifacts,
-  },
   new: { description: 'start a new conversation with the current team file', execute: (chat) => chat.startOver() },
   retry: { description: 'retry a failed run', execute: retryRun },
   end: { description: 'end the team; the journal is kept', execute: endTeam },
@@ -104,48 +94,12 @@ function showHelp(chat: SlashContext): void {
   ])
 }
 
-function showMembers(chat: SlashContext): void {
-  const { conversation, style } = chat
-  const { team } = conversation.context
-  const { turnCounts } = conversation.transcript
-  const { route } = conversation.transcript.team
-  // Members of a group have turns, but are not on the route.
-  const turns = (name: string) => Math.max(route.filter((each) => each === name).length, turnCounts.get(name) ?? 0)
-  const activeAgent = conversation.isBusy ? route.at(-1) : undefined
-  const roles = (team.form?.roles ?? []).map(({ name, role }) => ({ name, kind: 'agent', role }))
-  const groups = team.groups.map(({ name, kind, members }) => ({ name, kind, role: members.join(', ') }))
-  const members = [...team.agents, ...roles, ...groups].map(({ name, kind, role = '' }) => {
-    return { name, kind, role, turns: turns(name), speaking: name === activeAgent }
-  })
-  const widest = Math.min(24, Math.max(...members.map(({ name }) => name.length)))
-  const lines = members.map(({ name, kind, role, turns: count, speaking: now }) => {
-    const facts = [...(kind === 'agent' ? [] : [kind === 'human' ? 'human' : kind]), role, `${count}×`]
-    const details = facts.filter((fact) => fact !== '').join(' · ')
-    return renderLine(style, [
-      ['cyan', now ? '● ' : '  '],
-      ['bold', padToWidth(name, widest)],
-      ['dim', `  ${toTerminalLine(details)}`],
-    ])
-  })
-  chat.show('who', { members }, lines)
-}
-
-function showVariables(chat: SlashContext): void {
-  const { conversation, style } = chat
-  const { transcript, context, run_id } = conversation
-  const variables =
-    run_id === undefined ? { ...context.team.context_variables, ...context.variables } : transcript.variables
-  const rows = Object.entries(variables)
-  const lines = rows.map(([name, value]) =>
-    renderLine(style, ['  ', ['bold', name], ` = ${toTerminalLine(JSON.stringify(value))}`]),
-  )
-  chat.show('vars', { variables }, rows.length > 0 ? lines : ['  no variables'])
-}
-
 async function setVariable(chat: SlashContext, pair: string): Promise<void> {
   const { conversation } = chat
   if (!/^[^=]+=/.test(pair))
-    throw new TroupeError('invalid_input', '/set needs NAME=VALUE', { hint: '/vars lists the variables' })
+    throw new TroupeError('invalid_input', '/set needs NAME=VALUE', {
+      hint: 'such as: /set words=100; `context_variables` of the team file has the names',
+    })
   const values = await parseTeamVariables(conversation.context.team, [pair])
   if (!conversation.isOpen) {
     Object.assign(conversation.context.variables, values)
@@ -194,31 +148,6 @@ function explainHandoffs(chat: SlashContext): void {
     ...explanationLines({ decision: { to, by }, rules, reason, open: [] }, style),
   ])
   chat.show('why', { handoffs }, lines.length > 0 ? lines : ['  no handoff yet'])
-}
-
-function showGraph(chat: SlashContext): void {
-  const { conversation, style } = chat
-  const graph = buildTeamGraph(conversation.context.team)
-  chat.show('graph', { graph }, teamGraphLines(graph, style, style.ascii ? ASCII_SYMBOLS : UNICODE_SYMBOLS))
-}
-
-async function showArtifacts(chat: SlashContext, name: string): Promise<void> {
-  const { conversation, style } = chat
-  const { artifacts: written } = conversation.transcript
-  if (name !== '') {
-    const names = [...new Set(written.map((each) => each.name))]
-    if (!names.includes(name)) throw unknownNameError('invalid_input', { kind: 'artifact', name, known: names })
-    const found = await conversation.troupe.getArtifact(conversation.run_id ?? '', name)
-    chat.show('artifact', { name, version: found.version, content: found.content }, [
-      stripControlCharacters(found.content),
-    ])
-    return
-  }
-  const rows = written.map(({ name: each, version, by }) => ({ artifact: `${each}@${version}`, by }))
-  const lines = rows.map(({ artifact, by }) =>
-    renderLine(style, ['  ', ['bold', artifact], ['dim', `  by ${toTerminalLine(by)}`]]),
-  )
-  chat.show('artifacts', { artifacts: rows }, rows.length > 0 ? lines : ['  no artifacts'])
 }
 
 async function retryRun(chat: SlashContext): Promise<void> {

@@ -8,7 +8,6 @@ import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
 import { checkConfigFiles } from '../config-checks.ts'
 import { EXIT } from '../exit-code.ts'
-import { findRun } from '../find-run.ts'
 import { findLeftWorktrees, leftWorktreeHint } from '../left-worktrees.ts'
 import type { ModelTest } from '../model-checks.ts'
 import { detectConfiguredModels, modelChecks, modelTestCheck, roleModels, testModels } from '../model-checks.ts'
@@ -16,8 +15,8 @@ import { openTroupe, storeExists, storePath } from '../open-troupe.ts'
 import type { DoctorCheck } from '../render/doctor-checks.ts'
 import { doctorCheckLines } from '../render/doctor-checks.ts'
 
-/** Checks the environment; with `--run` also verifies the journal of that run. */
-export async function doctorCommand(command: Cli<{ run?: string; call?: true | string[] }>): Promise<number> {
+/** Checks the environment. */
+export async function doctorCommand(command: Cli<{ call?: true | string[] }>): Promise<number> {
   const { checks: configChecks, ...loaded } = await checkConfigFiles(command)
   const cli = { ...command, ...loaded }
   const models = await detectConfiguredModels(cli)
@@ -29,10 +28,9 @@ export async function doctorCommand(command: Cli<{ run?: string; call?: true | s
     troupe = await openTroupe(cli, 'existing')
     checks.push(await storeCheck(cli, troupe), ...(await agentChecks(cli, troupe)), ...serverChecks(troupe))
     checks.push(...(await worktreeChecks(cli, troupe)))
-    if (cli.options.run !== undefined) checks.push(...(await journalChecks(cli, troupe, cli.options.run)))
   } catch (thrown) {
     const error = toTroupeError(thrown)
-    if (error.code === 'unknown_run' || error.code === 'invalid_input') throw error
+    if (error.code === 'invalid_input') throw error
     checks.push({
       name: error.code.startsWith('store_') ? 'store' : 'start',
       status: 'error',
@@ -135,22 +133,4 @@ async function worktreeChecks(cli: Cli, troupe: Troupe): Promise<DoctorCheck[]> 
       return { name: 'worktree', status: 'warning', message, hint: leftWorktreeHint(left, leftover) }
     }),
   )
-}
-
-async function journalChecks(cli: Cli, troupe: Troupe, runId: string): Promise<DoctorCheck[]> {
-  const { run_id } = await findRun(cli, troupe, runId)
-  const { events, findings } = await troupe.verify(run_id)
-  if (findings.length === 0) {
-    return [
-      {
-        name: 'journal',
-        status: 'ok',
-        message: `${run_id} · ${pluralize(events, 'event')}, no violations`,
-        hint: '',
-      },
-    ]
-  }
-  return findings.map(({ rule, message, hint }): DoctorCheck => {
-    return { name: 'journal', status: 'error', message: `${rule}: ${message}`, hint }
-  })
 }
