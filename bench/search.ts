@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { NO_METADATA } from '../src/kernel/run-metadata.ts'
 import type { ToolCall } from '../src/kernel/tool.ts'
 import { parseValue } from '../src/schema/schema.ts'
-import { findProgram } from '../src/tools/search/ripgrep.ts'
+import { findRipgrep } from '../src/tools/search/ripgrep.ts'
 import { createTools } from '../src/tools/tools.ts'
 import type { Bench, Line } from './bench.ts'
 import { assertEqual } from './bench.ts'
@@ -58,34 +58,27 @@ function toolContender(name: string, input: unknown, { tools }: ReturnType<typeo
 
 function programContender(cwd: string, args: readonly string[]): CountLines {
   return async () => {
-    const { stdout } = spawnSync('rg', args, { cwd, encoding: 'utf8', maxBuffer: 2 ** 28 })
+    const rg = findRipgrep([], process.env.PATH ?? '') ?? 'rg'
+    const { stdout } = spawnSync(rg, args, { cwd, encoding: 'utf8', maxBuffer: 2 ** 28 })
     return stdout.split('\n').length - 1
   }
 }
 
 export const search: Bench = {
   name: 'search',
-  title: 'Grep and Glob on a tree of 50,000 files, with and without ripgrep, compared with ripgrep itself',
+  title: 'Grep and Glob on a tree of 50,000 files, compared with ripgrep itself',
   async run({ quick, folder }) {
     const root = join(folder, 'search')
     const files = quick ? 2000 : 50_000
     const { matching, tests } = createTree(root, files)
-    const defaults = createTools({ workspace: root })
-    const withoutRipgrep = createTools({ workspace: root, ripgrep: false })
+    const tools = createTools({ workspace: root })
     const grep = { pattern: 'needle \\d+', head_limit: 20_000 }
     const glob = { pattern: '**/*.test.ts', head_limit: 20_000 }
-    const withRipgrep = findProgram('rg') !== undefined
     const contenders: (readonly [name: string, countLines: CountLines, expected: number])[] = [
-      ...(withRipgrep
-        ? ([
-            ['Grep with ripgrep', toolContender('Grep', grep, defaults), matching],
-            ['rg --files-with-matches', programContender(root, ['-l', 'needle \\d+', './']), matching],
-            ['Glob with ripgrep', toolContender('Glob', glob, defaults), tests],
-            ['rg --files --glob', programContender(root, ['--files', '-g', '**/*.test.ts']), tests],
-          ] as const)
-        : []),
-      ['Grep without ripgrep', toolContender('Grep', grep, withoutRipgrep), matching],
-      ['Glob without ripgrep', toolContender('Glob', glob, withoutRipgrep), tests],
+      ['Grep', toolContender('Grep', grep, tools), matching],
+      ['rg --files-with-matches', programContender(root, ['-l', 'needle \\d+', './']), matching],
+      ['Glob', toolContender('Glob', glob, tools), tests],
+      ['rg --files --glob', programContender(root, ['--files', '-g', '**/*.test.ts']), tests],
     ]
     const rounds = contenders.map(([name, countLines, expected]) => ({
       name,

@@ -111,7 +111,7 @@ export async function loadScript(path: string): Promise<Script> {
 
 function invalidScriptError(source: string, problem: string, cause?: unknown): TroupeError {
   return new TroupeError('invalid_script', `script ${source}: ${problem}`, {
-    hint: 'a script looks like {"rules":[{"when":{"turn":1},"reply":{"text":"Hello"}}],"otherwise":"error"}',
+    hint: 'the file of `--model scripted:FILE` looks like {"rules":[{"when":{"turn":1},"reply":{"text":"Hello"}}],"otherwise":"error"}',
     cause,
   })
 }

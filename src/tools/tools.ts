@@ -17,9 +17,8 @@ import type { Sandbox, SandboxOptions } from './sandbox/sandbox.ts'
 import { hostProgramPath } from './sandbox/trusted-path.ts'
 import { globTool } from './search/glob-tool.ts'
 import { grepTool } from './search/grep-tool.ts'
-import { javascriptEngine } from './search/javascript-search.ts'
-import { findProgram, ripgrepEngine } from './search/ripgrep.ts'
-import type { SearchEngine } from './search/search-query.ts'
+import type { Ripgrep } from './search/ripgrep.ts'
+import { createRipgrep, findProgram, findRipgrep } from './search/ripgrep.ts'
 import { createSearcher } from './search/searcher.ts'
 import { bashTool } from './shell/bash-tool.ts'
 import { TaskLists } from './tasks/task-list.ts'
@@ -48,8 +47,8 @@ export interface ToolsOptions {
   /** Paths that agents can neither read nor write, such as the run store. */
   hide?: readonly string[]
   world?: Pick<World, 'sleep'>
-  /** Path of ripgrep; `false` searches in JavaScript. Default: `rg` from `PATH`. */
-  ripgrep?: string | false
+  /** Path of ripgrep. Default: the program of the package `@vscode/ripgrep`; where it has none, `rg` from `PATH`. */
+  ripgrep?: string
   /** Command of the TypeScript language server. Default: the one installed in the workspace. */
   lsp?: LanguageServerCommand
 }
@@ -77,10 +76,11 @@ export function createTools(options: ToolsOptions, records?: string, readMore?: 
   const { sleep } = options.world ?? wallClock
   const reportedChanges = new ReportedChanges()
   const fileToolDeps = { workspace, seenFiles: new SeenFiles(workspace), mutex: new KeyedMutex(), reportedChanges }
-  const searcher = createSearcher(workspace, selectSearchEngine(options, workspace, sandbox))
+  const searcher = createSearcher(workspace, openRipgrep(options, workspace, sandbox))
   const languageServers = new LanguageServerHost({
     workspace,
     sandbox,
+    searcher,
     sleep,
     ...(options.lsp ? { command: options.lsp } : undefined),
   })
@@ -91,7 +91,7 @@ export function createTools(options: ToolsOptions, records?: string, readMore?: 
     editTool(fileToolDeps),
     globTool(searcher, workspace),
     grepTool(searcher, workspace),
-    bashTool({ workspace, sandbox, hosts: namedHosts, sleep, reportedChanges }),
+    bashTool({ workspace, sandbox, searcher, hosts: namedHosts, sleep, reportedChanges }),
     lspTool(workspace, languageServers),
     ...taskTools(new TaskLists(workspace)),
     webFetchTool(web),
@@ -106,16 +106,13 @@ export function createTools(options: ToolsOptions, records?: string, readMore?: 
   return { tools, workspace, sandbox, openIn, close }
 }
 
-function selectSearchEngine(
-  { ripgrep, world = wallClock }: ToolsOptions,
-  workspace: Workspace,
-  sandbox: Sandbox,
-): SearchEngine {
+function openRipgrep({ ripgrep, world = wallClock }: ToolsOptions, workspace: Workspace, sandbox: Sandbox): Ripgrep {
   const path = hostProgramPath([workspace.realPath])
-  const program = ripgrep === undefined ? findProgram('rg', path) : ripgrep
-  if (program === undefined || program === false) return javascriptEngine
-  const bubblewrap = sandbox.kind === 'bubblewrap' ? findProgram('bwrap', path) : undefined
-  return ripgrepEngine({ ripgrep: program, bubblewrap, sleep: world.sleep }, workspace)
+  const isSandboxed = sandbox.kind === 'bubblewrap'
+  // Commands without a sandbox have all rights anyway: the package can be that of the workspace.
+  const program = ripgrep ?? findRipgrep(isSandboxed ? [workspace.realPath] : [], path)
+  const bubblewrap = isSandboxed ? findProgram('bwrap', path) : undefined
+  return createRipgrep({ ripgrep: program, bubblewrap, sleep: world.sleep }, workspace)
 }
 
 /** The real clock, used when no `world` is given. */

@@ -29,7 +29,7 @@ const blocks = {
     network: z.strictObject({ hosts: texts.describe('Hosts that agents may reach.') }),
     protect: texts.describe('Paths that agents may read but not write.'),
     hide: texts.describe('Paths that agents can neither read nor write.'),
-    ripgrep: z.union([text, z.literal(false)]),
+    ripgrep: text,
     lsp: 'code',
     world: 'code',
   } satisfies Fields<NonNullable<TroupeOptions['workspace']>>,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Stats } from 'node:fs'
-import { constants } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { open, readdir, rename, unlink } from 'node:fs/promises'
 import { sha256, shortHash } from '../../kernel/hash.ts'
@@ -61,6 +61,20 @@ export async function readFileWithHash(
     return { bytes, hash: sha256(bytes), stat }
   } finally {
     await handle.close()
+  }
+}
+
+/** Reads a regular file up to 1 MB without following symlinks; pipes and devices would block or never end. */
+export function readSmallFile(path: string): string | undefined {
+  let fd: number | undefined
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | NO_FOLLOW)
+    const stat = fstatSync(fd)
+    return stat.isFile() && stat.size <= 1024 * 1024 ? readFileSync(fd, 'utf8') : undefined
+  } catch {
+    return undefined
+  } finally {
+    if (fd !== undefined) closeSync(fd)
   }
 }
 

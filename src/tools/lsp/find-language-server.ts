@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TroupeError } from '../../errors.ts'
+import { readSmallFile } from '../files/file-content.ts'
 import type { Workspace } from '../files/workspace.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { trustedPath } from '../sandbox/trusted-path.ts'
 import { findProgram } from '../search/ripgrep.ts'
-import { readSmallFile } from '../search/walk-files.ts'
 import { operatorError } from '../tool-errors.ts'
 
 /** A language server as a program with its arguments. */

@@ -6,7 +6,7 @@ import { withAbort } from '../../kernel/world.ts'
 import type { Workspace } from '../files/workspace.ts'
 import { spawnSandboxedServer } from '../sandbox/open-sandbox.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
-import { javascriptEngine } from '../search/javascript-search.ts'
+import type { Searcher } from '../search/searcher.ts'
 import type { LanguageServerCommand } from './find-language-server.ts'
 import { createServerCheck, findTypescriptServer, noSandboxError } from './find-language-server.ts'
 import type { LanguageServerLimits } from './language-server.ts'
@@ -15,6 +15,7 @@ import { DEFAULT_LANGUAGE_SERVER_LIMITS, LanguageServer } from './language-serve
 export interface LanguageServerHostOptions {
   workspace: Workspace
   sandbox: Sandbox
+  searcher: Searcher
   sleep(ms: number, signal: AbortSignal): Promise<void>
   /** Default: the language server found by `findTypescriptServer`. */
   command?: LanguageServerCommand
@@ -94,9 +95,8 @@ export class LanguageServerHost {
 
   /** Files created, changed or deleted since the last call: commands change files without notifying the server. */
   private async fileChanges(signal: AbortSignal): Promise<{ uri: string; type: 1 | 2 | 3 }[]> {
-    const { workspace } = this.options
-    const root = { folder: workspace.realPath, path: workspace.realPath, segments: [] }
-    const files = (await javascriptEngine.files(root, signal)).filter((path) => SOURCE_FILES.test(path))
+    const { workspace, searcher } = this.options
+    const files = (await searcher.files('.', signal)).filter((path) => SOURCE_FILES.test(path))
     const times = new Map(files.map((path) => [path, modifiedTime(join(workspace.realPath, path))]))
     const uri = (path: string) => pathToFileURL(join(workspace.realPath, path)).href
     const before = this.modifiedTimes

@@ -15,6 +15,8 @@ import { lspTool } from './lsp-tool.ts'
 // The sandbox binds real paths only: a clone whose node_modules is a symlink would find nothing there.
 const modules = realpathSync(fileURLToPath(new URL('../../../node_modules', import.meta.url)))
 
+const searcher = { files: async () => [], search: async () => ({ files: [], incomplete: false }) }
+
 /** Copies files of this project into the workspace, as real TypeScript. */
 function copyProject(fixture: ToolWorkspace): void {
   const source = fileURLToPath(new URL('../..', import.meta.url))
@@ -126,7 +128,7 @@ describe('LSP with misbehaving servers', () => {
           reject(signal.reason)
         })
       })
-    const servers = new LanguageServerHost({ workspace, sandbox, sleep, command, limits })
+    const servers = new LanguageServerHost({ workspace, sandbox, searcher, sleep, command, limits })
     const tool = lspTool(workspace, servers)
     const input = { operation: 'hover', file_path: 'a.ts', line: 1, symbol: 'a' } as never
     const first = await Promise.resolve(tool.execute(input, toolCallContext())).catch((error: Error) => error.message)
@@ -157,7 +159,7 @@ describe('LSP with misbehaving servers', () => {
     const pids = join(fixture.workspace, 'pids')
     const script = `require('fs').appendFileSync(${JSON.stringify(pids)}, process.pid + '\\n'); ${scripts.hangs}`
     const command: LanguageServerCommand = [process.execPath, '-e', script]
-    const servers = new LanguageServerHost({ workspace, sandbox, sleep, command })
+    const servers = new LanguageServerHost({ workspace, sandbox, searcher, sleep, command })
     const abort = new AbortController()
     const waits = [servers.ready(abort.signal), servers.ready(abort.signal)]
     const started = () => (existsSync(pids) ? readFileSync(pids, 'utf8').trim().split('\n').map(Number) : [])

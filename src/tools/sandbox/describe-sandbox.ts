@@ -1,18 +1,19 @@
 import { spawnSync } from 'node:child_process'
-import { findProgram } from '../search/ripgrep.ts'
+import { findProgram, findRipgrep } from '../search/ripgrep.ts'
 import { pidsCgroupParent } from './cgroup.ts'
 import type { SandboxReport } from './sandbox.ts'
 import { hostProgramPath } from './trusted-path.ts'
 
 export interface SandboxRequirements {
   network: boolean
-  /** The folders to search for programs. Default: `PATH` without those of the working folder and its repository, which a stranger may have written (PATH hijacking). */
-  path?: string
+  /** No program of these folders and the repositories around them is used (PATH hijacking). Default: the working folder, which a stranger may have written. */
+  writable?: readonly string[]
 }
 
 /** Reports whether commands can be sandboxed on this machine. Starts an empty sandbox as a probe. */
 export function describeSandbox(requirements: SandboxRequirements = { network: false }): SandboxReport {
-  const { network, path = hostProgramPath([process.cwd()]) } = requirements
+  const { network, writable = [process.cwd()] } = requirements
+  const path = hostProgramPath(writable)
   if (process.platform !== 'linux') {
     return {
       kind: 'none',
@@ -21,7 +22,7 @@ export function describeSandbox(requirements: SandboxRequirements = { network: f
       notes: [],
     }
   }
-  const problems = missingPrograms(network, path)
+  const problems = missingPrograms({ network, writable }, path)
   const bwrap = findProgram('bwrap', path)
   if (problems.length === 0 && bwrap !== undefined) {
     const reason = probeBubblewrap(bwrap, path)
@@ -35,17 +36,21 @@ export function describeSandbox(requirements: SandboxRequirements = { network: f
   }
 }
 
-function missingPrograms(network: boolean, path: string): string[] {
+function missingPrograms({ network, writable }: Required<SandboxRequirements>, path: string): string[] {
   const needed: readonly (readonly [string, string])[] = [
     ['bwrap', 'bubblewrap'],
-    ['rg', 'ripgrep'],
     // sandbox-runtime uses it to find the other programs.
     ['which', 'debianutils'],
     ...(network ? [['socat', 'socat'] as const] : []),
   ]
-  return needed
+  const missing = needed
     .filter(([program]) => findProgram(program, path) === undefined)
     .map(([program, pkg]) => `${program} is missing (on Debian: apt-get install ${pkg})`)
+  if (findRipgrep(writable, path) !== undefined) return missing
+  return [
+    ...missing,
+    'rg is missing (npm: @vscode/ripgrep outside of the workspace; on Debian: apt-get install ripgrep)',
+  ]
 }
 
 /** An installed bubblewrap may still fail: containers and distributions can forbid user namespaces. */

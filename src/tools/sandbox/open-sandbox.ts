@@ -1,6 +1,6 @@
 import { TroupeError } from '../../errors.ts'
 import type { Workspace } from '../files/workspace.ts'
-import { findProgram } from '../search/ripgrep.ts'
+import { findProgram, findRipgrep } from '../search/ripgrep.ts'
 import { createBubblewrapSandbox } from './bubblewrap.ts'
 import { describeSandbox } from './describe-sandbox.ts'
 import type { Sandbox, SandboxedProcess, SandboxOptions, SpawnRequest } from './sandbox.ts'
@@ -24,8 +24,9 @@ export function openSandbox({ workspace, sandbox, hosts, records, readMore }: Op
   const writable = [workspace.realPath, ...(sandbox.write ?? [])]
   preferTrustedPath(writable)
   const path = hostProgramPath(writable)
-  const report = describeSandbox({ network: hosts.length > 0, path })
-  const [bwrap, rg, socat] = ['bwrap', 'rg', 'socat'].map((name) => findProgram(name, path))
+  const report = describeSandbox({ network: hosts.length > 0, writable })
+  const [bwrap, socat] = ['bwrap', 'socat'].map((name) => findProgram(name, path))
+  const rg = findRipgrep(writable, path)
   if (report.available && bwrap !== undefined && rg !== undefined) {
     const more = { ...(records === undefined ? undefined : { records }), ...(readMore ? { readMore } : undefined) }
     return createBubblewrapSandbox({ workspace, hosts, ...sandbox, ...more, programs: { bwrap, rg, socat }, path })

@@ -4,7 +4,6 @@ import * as z from '../../schema/zod.ts'
 import { findDeniedLinks } from '../files/hard-links.ts'
 import { resolveRelativePath } from '../files/resolve-path.ts'
 import type { Workspace } from '../files/workspace.ts'
-import { globsForFileType } from './file-globs.ts'
 import { globFilter } from './glob-filter.ts'
 import { paginate } from './paginate.ts'
 import { createPermissionFilter } from './permission-filter.ts'
@@ -35,7 +34,7 @@ const input = z.object({
 
 type Input = z.output<typeof input>
 
-/** The `Grep` tool: searches file contents. Results are the same with and without ripgrep. */
+/** The `Grep` tool: searches file contents. */
 export function grepTool(searcher: Searcher, workspace: Workspace): Tool {
   return defineTool<Input>({
     name: 'Grep',
@@ -72,7 +71,7 @@ export function grepTool(searcher: Searcher, workspace: Workspace): Tool {
 }
 
 function toSearchQuery(request: Input): SearchQuery {
-  const plainGlob = request.glob !== undefined && /^[\w.*?{},-]+$/.test(request.glob) ? [request.glob] : []
+  const { glob, type } = request
   return {
     pattern: request.pattern,
     ignoreCase: request['-i'] ?? false,
@@ -81,7 +80,8 @@ function toSearchQuery(request: Input): SearchQuery {
     before: Math.min(request['-B'] ?? request['-C'] ?? 0, MAX_CONTEXT_LINES),
     after: Math.min(request['-A'] ?? request['-C'] ?? 0, MAX_CONTEXT_LINES),
     // An optimisation: a plain glob narrows the search. The exact glob filter runs on the results.
-    fileGlobs: request.type === undefined ? plainGlob : globsForFileType(request.type),
+    ...(glob !== undefined && type === undefined && /^[\w.*?{},-]+$/.test(glob) ? { fileGlob: glob } : undefined),
+    ...(type === undefined ? undefined : { fileType: type }),
   }
 }
 

@@ -1,84 +1,102 @@
+import type { StdioOptions } from 'node:child_process'
 import { spawn } from 'node:child_process'
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
+import { TROUPE_FOLDER } from '../files/check-protected.ts'
+import { isWithin, resolveRealPath } from '../files/protected-paths.ts'
 import type { Workspace } from '../files/workspace.ts'
 import { killSandbox } from '../sandbox/kill-process.ts'
-import { operatorError } from '../tool-errors.ts'
-import { javascriptEngine } from './javascript-search.ts'
-import type { FallbackContext } from './search-fallback.ts'
-import { withSearchFallback } from './search-fallback.ts'
-import type { FileMatches, SearchEngine, SearchQuery, SearchRoot } from './search-query.ts'
+import { invalidCallError, operatorError } from '../tool-errors.ts'
+import { withUnblockedSearch } from './blocking-ignore-files.ts'
+import type { FileMatches, SearchQuery, SearchResult, SearchRoot } from './search-query.ts'
 import { MAX_SEARCH_BYTES } from './search-query.ts'
-import { compileSearchRegex } from './search-regex.ts'
-import { SKIPPED_NAMES } from './walk-files.ts'
 
 export interface SearchPrograms {
-  ripgrep: string
+  /** `undefined`: there is none on this machine, and each search fails. */
+  ripgrep: string | undefined
   /** Runs ripgrep in a namespace that contains only the workspace: prevents symlink races while it walks. */
   bubblewrap?: string | undefined
-  sleep: FallbackContext['sleep']
+  sleep(ms: number, signal: AbortSignal): Promise<void>
 }
 
-/** Selects the same files as `walkFiles`: hidden files included, only the `.gitignore` files of the workspace applied. */
-const FILE_SELECTION_ARGS = [
+export interface Ripgrep {
+  files(root: SearchRoot, signal: AbortSignal): Promise<string[]>
+  search(root: SearchRoot, query: SearchQuery, signal: AbortSignal): Promise<SearchResult>
+}
+
+const SKIPPED_NAMES: readonly string[] = ['.git', TROUPE_FOLDER]
+
+const SKIP_ARGS = [
   '--no-config',
   '--hidden',
   '--no-follow',
-  '--no-require-git',
-  '--no-ignore-global',
-  '--no-ignore-exclude',
-  '--no-ignore-parent',
-  '--no-ignore-dot',
   '--no-messages',
-  '--no-mmap',
   ...SKIPPED_NAMES.map((name) => `--glob=!${name}`),
 ]
+/** Only the `.gitignore` files of the workspace apply. */
+const IGNORE_ARGS = ['--no-require-git', '--no-ignore-global', '--no-ignore-exclude', '--no-ignore-dot']
 
-export function ripgrepEngine(programs: SearchPrograms, workspace: Workspace): SearchEngine {
-  const run = (root: SearchRoot, args: readonly string[], signal: AbortSignal) =>
-    runRipgrep(buildCommandLine(programs, workspace, root), args, signal)
-  const { sleep } = programs
+export function createRipgrep(programs: SearchPrograms, workspace: Workspace): Ripgrep {
   const blockedRoots = new Set<string>()
   const hidesFiles = createRgignoreCheck()
-  const runOrFallBack = <T>(
-    { root, signal }: Pick<FallbackContext, 'root' | 'signal'>,
-    search: (signal: AbortSignal) => Promise<T>,
-    fallback: () => Promise<T>,
-  ) =>
-    withSearchFallback(
-      { root, blockedRoots, signal, sleep },
-      async (searchSignal) => {
-        const print = async (args: readonly string[]) => (await run(root, args, searchSignal)).bytes.toString('utf8')
-        return (await hidesFiles(print)) ? fallback() : search(searchSignal)
+  // Outside of the sandbox, ripgrep would also apply the `.gitignore` files above the workspace.
+  const seesParents = programs.bubblewrap !== undefined || !hasIgnoreFileAbove(workspace.realPath)
+  const ignoreArgs = seesParents ? IGNORE_ARGS : [...IGNORE_ARGS, '--no-ignore-parent']
+  const run = (root: SearchRoot, args: readonly string[], signal: AbortSignal): Promise<Output> => {
+    const start = (options: readonly string[], until: AbortSignal) =>
+      runRipgrep(
+        buildCommandLine(programs, workspace, root),
+        { args: [...SKIP_ARGS, ...options], stdin: root.file },
+        until,
+      )
+    const unfiltered = () => start(['--no-ignore', ...args], signal)
+    return withUnblockedSearch(
+      { workspace, root, blockedRoots, signal, sleep: programs.sleep },
+      async (until) => {
+        const print = async (options: readonly string[]) => (await start(options, until)).bytes.toString('utf8')
+        return (await hidesFiles(print)) ? unfiltered() : start([...ignoreArgs, ...args], until)
       },
-      fallback,
+      unfiltered,
     )
-  const listFiles = async (root: SearchRoot, signal: AbortSignal) => {
-    const { bytes } = await run(root, ['--files', '--null', ...FILE_SELECTION_ARGS], signal)
-    return stripDotSlash(bytes.toString('utf8').split('\0'))
-  }
-  const searchContents = async (root: SearchRoot, query: SearchQuery, signal: AbortSignal) => {
-    const { bytes, truncated } = await run(root, searchArgs(query), signal)
-    const files = query.mode === 'content' ? parseContent(bytes) : parseCounts(bytes, query)
-    return { files, incomplete: truncated }
   }
   return {
-    name: 'ripgrep',
-    files: (root, signal) =>
-      runOrFallBack(
-        { root, signal },
-        (searchSignal) => listFiles(root, searchSignal),
-        () => javascriptEngine.files(root, signal),
-      ),
-    async search(root, query, signal) {
-      // Both engines must reject the same expressions.
-      compileSearchRegex(query.pattern, query)
-      return runOrFallBack(
-        { root, signal },
-        (searchSignal) => searchContents(root, query, searchSignal),
-        () => javascriptEngine.search(root, query, signal),
-      )
+    async files(root, signal) {
+      const { bytes } = await run(root, ['--files', '--null'], signal)
+      return stripDotSlash(bytes.toString('utf8').split('\0'))
     },
+    async search(root, query, signal) {
+      const target = root.file === undefined ? './' : '-'
+      const { bytes, truncated, rejection } = await run(root, [...searchArgs(query), '--', target], signal)
+      if (rejection !== undefined) throw rejectedQueryError(rejection)
+      const files = query.mode === 'content' ? parseContent(bytes) : parseCounts(bytes, query)
+      return { files, incomplete: truncated }
+    },
+  }
+}
+
+function hasIgnoreFileAbove(folder: string): boolean {
+  const parent = dirname(folder)
+  return parent !== folder && (existsSync(join(parent, '.gitignore')) || hasIgnoreFileAbove(parent))
+}
+
+/**
+ * The program of the package `@vscode/ripgrep`, or the `rg` of the system where the package has none. One in a folder that agents can write
+ * is not used (PATH hijacking).
+ */
+export function findRipgrep(writable: readonly string[], path: string): string | undefined {
+  const packaged = packagedRipgrep()
+  const isTrusted = packaged !== undefined && !writable.some((root) => isWithin(packaged, resolveRealPath(root)))
+  return isTrusted ? packaged : findProgram('rg', path)
+}
+
+/** The package throws when it has no program for this platform. */
+function packagedRipgrep(): string | undefined {
+  try {
+    const { rgPath } = createRequire(import.meta.url)('@vscode/ripgrep') as { rgPath: string }
+    return resolveRealPath(rgPath)
+  } catch {
+    return undefined
   }
 }
 
@@ -103,7 +121,8 @@ interface CommandLine {
   sandboxed: boolean
 }
 
-const INSTALLATION_HINT = 'the operator must fix the ripgrep installation, or set `ripgrep: false`'
+const INSTALLATION_HINT =
+  'the operator must install `@vscode/ripgrep` (with its optional dependencies), or `rg` on the system'
 
 /** Caps memory: files in the workspace can make ripgrep allocate without bound (resource exhaustion). */
 const LIMITED_SHELL = 'ulimit -d 1048576; exec "$0" "$@"'
@@ -115,6 +134,11 @@ function buildCommandLine(
   workspace: Workspace,
   root: SearchRoot,
 ): CommandLine {
+  if (ripgrep === undefined)
+    throw operatorError(
+      `ripgrep cannot be started: no \`@vscode/ripgrep\` for ${process.platform}-${process.arch} outside of the workspace, no \`rg\` in \`PATH\``,
+      INSTALLATION_HINT,
+    )
   const limited = ['/bin/sh', '-c', LIMITED_SHELL, ripgrep]
   const [shell = '', ...shellArgs] = limited
   if (!bubblewrap) return { program: shell, args: shellArgs, cwd: root.folder, sandboxed: false }
@@ -135,36 +159,42 @@ function searchArgs(query: SearchQuery): string[] {
   }
   return [
     ...output[query.mode],
-    ...FILE_SELECTION_ARGS,
+    ...['--no-mmap', '--with-filename'],
     ...(query.mode === 'content' ? [`--before-context=${query.before}`, `--after-context=${query.after}`] : []),
     ...(query.ignoreCase ? ['--ignore-case'] : ['--case-sensitive']),
     ...(query.multiline ? ['--multiline', '--multiline-dotall'] : []),
-    ...query.fileGlobs.map((glob) => `--type-add=wanted:${glob}`),
-    ...(query.fileGlobs.length > 0 ? ['--type=wanted'] : []),
+    ...(query.fileGlob === undefined ? [] : [`--type-add=wanted:${query.fileGlob}`, '--type=wanted']),
+    ...(query.fileType === undefined ? [] : [`--type=${query.fileType}`]),
     `--regexp=${query.pattern}`,
-    '--',
-    './',
   ]
+}
+
+interface Output {
+  bytes: Buffer
+  truncated: boolean
+  /** What ripgrep says about a query that it does not accept. */
+  rejection: string | undefined
 }
 
 async function runRipgrep(
   { program, args, cwd, sandboxed }: CommandLine,
-  ripgrepArgs: readonly string[],
+  { args: ripgrepArgs, stdin }: { args: readonly string[]; stdin: number | undefined },
   signal: AbortSignal,
-): Promise<{ bytes: Buffer; truncated: boolean }> {
-  const stdio: ['ignore', 'pipe', 'pipe'] = ['ignore', 'pipe', 'pipe']
+): Promise<Output> {
+  signal.throwIfAborted()
+  const stdio: StdioOptions = [stdin ?? 'ignore', 'pipe', 'pipe']
   const child = spawn(program, [...args, ...ripgrepArgs], { cwd, env: {}, detached: sandboxed, stdio })
   const stop = () => (sandboxed ? killSandbox(child) : child.kill('SIGKILL'))
   signal.addEventListener('abort', stop, { once: true })
   const chunks: Buffer[] = []
   let size = 0
   let stderr = ''
-  child.stdout.on('data', (chunk: Buffer) => {
+  child.stdout?.on('data', (chunk: Buffer) => {
     size += chunk.length
     if (size <= MAX_SEARCH_BYTES) chunks.push(chunk)
     else stop()
   })
-  child.stderr.on('data', (chunk: Buffer) => {
+  child.stderr?.on('data', (chunk: Buffer) => {
     if (stderr.length < 2000) stderr += chunk.toString('utf8')
   })
   const status = await new Promise<number | null>((resolve, reject) => {
@@ -175,14 +205,21 @@ async function runRipgrep(
   }).finally(() => signal.removeEventListener('abort', stop))
   signal.throwIfAborted()
   const truncated = size > MAX_SEARCH_BYTES
-  if (NOT_STARTED_STATUSES.has(status ?? 0))
-    throw operatorError(`ripgrep did not start: ${stderr.trim()}`, INSTALLATION_HINT)
-  const failure = operatorError(`ripgrep failed: ${stderr.trim() || `status ${status}`}`, INSTALLATION_HINT)
+  const problem = stderr.trim()
+  if (NOT_STARTED_STATUSES.has(status ?? 0)) throw operatorError(`ripgrep did not start: ${problem}`, INSTALLATION_HINT)
   // Statuses above 2 are not ripgrep's own: it was killed, and the output is incomplete.
-  if (!truncated && (status ?? 3) > 2) throw failure
-  // 1 means no matches; 2 with output means that some files could not be read.
-  if (!truncated && (status ?? 2) > 1 && size === 0) throw failure
-  return { bytes: Buffer.concat(chunks), truncated }
+  if (!truncated && (status ?? 3) > 2)
+    throw operatorError(`ripgrep failed: ${problem || `status ${status}`}`, INSTALLATION_HINT)
+  // 1 means no matches; 2 without a message means that some files could not be read.
+  const rejection = status === 2 && size === 0 && problem !== '' ? problem : undefined
+  return { bytes: Buffer.concat(chunks), truncated, rejection }
+}
+
+function rejectedQueryError(problem: string): Error {
+  return invalidCallError(
+    `ripgrep rejects \`pattern\`, \`glob\` or \`type\`: ${problem.split('\n\nConsider ')[0]}`,
+    'escape literal characters (\\( \\[ \\{ \\. \\* \\+ \\?); set `multiline` for line ends; use `glob` for an unknown type',
+  )
 }
 
 function stripDotSlash(paths: readonly string[]): string[] {
@@ -244,7 +281,7 @@ function parseJsonLine(line: string): JsonLine | undefined {
 
 /*
  * Before version 14, ripgrep applies `.rgignore` files despite `--no-ignore-dot`: an agent that writes one could hide files
- * from a reviewer. Such a version is not used where a `.rgignore` exists.
+ * from a reviewer. Where a `.rgignore` exists, such a version applies no ignore file.
  */
 
 /** Runs ripgrep in the search root and returns its output. */
@@ -263,7 +300,4 @@ function createRgignoreCheck(): (print: PrintRipgrep) => Promise<boolean> {
   }
 }
 
-const FIND_RGIGNORE_ARGS = [
-  ...['--no-config', '--files', '--hidden', '--no-ignore', '--no-follow', '--no-messages', '--glob=.rgignore'],
-  ...SKIPPED_NAMES.map((name) => `--glob=!${name}`),
-]
+const FIND_RGIGNORE_ARGS = ['--files', '--no-ignore', '--glob=.rgignore']

@@ -1,4 +1,3 @@
-/** A search, independent of the engine. */
 export interface SearchQuery {
   pattern: string
   ignoreCase: boolean
@@ -7,8 +6,10 @@ export interface SearchQuery {
   /** Context lines before and after each match. */
   before: number
   after: number
-  /** Globs without slashes for file names; empty means all files. */
-  fileGlobs: readonly string[]
+  /** A glob without slashes for file names. */
+  fileGlob?: string
+  /** A name of `rg --type-list`. */
+  fileType?: string
 }
 
 export interface MatchedLine {
@@ -38,12 +39,8 @@ export interface SearchRoot {
   /** The real path, for a child process. */
   path: string
   segments: readonly string[]
-}
-
-export interface SearchEngine {
-  name: 'ripgrep' | 'javascript'
-  files(root: SearchRoot, signal: AbortSignal): Promise<string[]>
-  search(root: SearchRoot, query: SearchQuery, signal: AbortSignal): Promise<SearchResult>
+  /** The descriptor of the only file to search. */
+  file?: number
 }
 
 /** Bounds the output; a larger result is marked as incomplete. */

@@ -6,6 +6,7 @@ import type { ReportedChanges } from '../files/reported-changes.ts'
 import { toFileName } from '../files/tool-state.ts'
 import type { Workspace } from '../files/workspace.ts'
 import type { ProcessExit, Sandbox } from '../sandbox/sandbox.ts'
+import type { Searcher } from '../search/searcher.ts'
 import { invalidCallError } from '../tool-errors.ts'
 import { CapturedOutput } from './captured-output.ts'
 import type { ChangedFiles } from './changed-files.ts'
@@ -30,6 +31,7 @@ type Input = z.output<typeof input>
 export interface BashOptions {
   workspace: Workspace
   sandbox: Sandbox
+  searcher: Searcher
   /** The hosts that sandboxed commands can reach. */
   hosts: readonly string[]
   /** Rejects when the signal aborts. */
@@ -39,7 +41,7 @@ export interface BashOptions {
 
 /** The `Bash` tool: runs a command in the sandbox and kills all its processes at the end. */
 export function bashTool(options: BashOptions): Tool {
-  const changes = createChangeTracker(options.workspace, options.reportedChanges)
+  const changes = createChangeTracker(options)
   return defineTool<Input>({
     name: 'Bash',
     description: describeBash(options),
