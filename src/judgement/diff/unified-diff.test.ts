@@ -66,6 +66,9 @@ describe('unifiedDiff', () => {
     const lines = (prefix: string) => Array.from({ length: 20_000 }, (_, index) => `${prefix}${index}\n`).join('')
     const diff = unifiedDiff(lines('a'), lines('b'))
     expect(diff.split('\n')).toHaveLength(40_001)
+    expect(applyDiff(lines('a'), diff)).toBe(lines('b'))
+    expect(unifiedDiff('', lines('b'))).toMatch(/^@@ -0,0 \+1,20000 @@\n\+b0\n/)
+    expect(unifiedDiff(`${lines('a')}end`, '')).toMatch(/-end\n\\ No newline at end of file$/)
   })
 })
 
