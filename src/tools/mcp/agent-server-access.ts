@@ -1,10 +1,10 @@
-import type { ClientRequest, IncomingMessage } from 'node:http'
-import { request as httpRequest } from 'node:http'
-import { request as httpsRequest } from 'node:https'
+import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
+import { TroupeError } from '../../errors.ts'
 import { accessDeniedError } from '../tool-errors.ts'
+import { sendPinned } from '../web/pinned-request.ts'
 import type { AddressPolicy } from '../web/ssrf-guard.ts'
-import { isHostAllowed, resolveAllowedAddress } from '../web/ssrf-guard.ts'
+import { isHostAllowed } from '../web/ssrf-guard.ts'
 
 /*
  * Limits of agent-provided MCP servers. The author of an agent file is not the operator: such a server gets only the
@@ -36,64 +36,27 @@ export function checkServerHost(access: AgentServerAccess, serverUrl: string): v
   )
 }
 
-/**
- * Like `fetch`, but pinned to the vetted address for every request. Prevents SSRF by DNS rebinding and by redirects, which
- * are not followed.
- */
+/** Like `fetch`, but pinned to the vetted address for every request (`sendPinned`). */
 export function createPinnedFetch(access: AgentServerAccess): Fetch {
-  return async (target, init = {}) => {
+  return async (target, { method = 'GET', headers, body, signal } = {}) => {
     const url = new URL(target)
     checkServerHost(access, url.href)
-    const { address, family } = await resolveServerAddress(access, url)
-    init.signal?.throwIfAborted()
-    const secure = url.protocol === 'https:'
-    const host = url.hostname.replace(/^\[|\]$/g, '')
-    const request = (secure ? httpsRequest : httpRequest)({
-      host: address,
-      family,
-      port: portFrom(url),
-      path: url.pathname + url.search,
-      method: init.method ?? 'GET',
-      headers: { ...Object.fromEntries(new Headers(init.headers)), host: url.host },
-      ...(secure ? { servername: host } : undefined),
-      agent: false,
-      ...(init.signal ? { signal: init.signal } : undefined),
+    const request = { url, method, headers: Object.fromEntries(new Headers(headers)), signal }
+    const text = typeof body === 'string' ? body : undefined
+    const message = await sendPinned(access.addresses, { ...request, body: text }).catch((thrown: unknown) => {
+      if (!(thrown instanceof TroupeError) || thrown.code !== 'denied') throw thrown
+      throw accessDeniedError(
+        `${thrown.message}; agent-provided servers need a public address`,
+        `use a public address, or ${OPERATOR_HINT}`,
+      )
     })
-    return sendRequest(request, init)
+    try {
+      return toResponse(message)
+    } catch (thrown) {
+      message.destroy()
+      throw thrown
+    }
   }
-}
-
-const portFrom = ({ port, protocol }: URL) => Number(port || (protocol === 'https:' ? 443 : 80))
-
-async function resolveServerAddress(access: AgentServerAccess, url: URL): ReturnType<typeof resolveAllowedAddress> {
-  try {
-    return await resolveAllowedAddress(access.addresses, url.hostname, portFrom(url))
-  } catch (thrown) {
-    if (!(thrown instanceof Error) || !('code' in thrown) || thrown.code !== 'denied') throw thrown
-    throw accessDeniedError(
-      `${thrown.message}; agent-provided servers need a public address`,
-      `use a public address, or ${OPERATOR_HINT}`,
-    )
-  }
-}
-
-function sendRequest(request: ClientRequest, { body, signal }: RequestInit): Promise<Response> {
-  return new Promise((resolve, reject) => {
-    request.once('response', (message) => {
-      try {
-        resolve(toResponse(message))
-      } catch (thrown) {
-        message.destroy()
-        reject(thrown)
-      }
-    })
-    // Like `fetch`: a network failure is a TypeError, which `isConnectionLoss` relies on.
-    request.on('error', (cause) =>
-      reject(signal?.aborted ? signal.reason : new TypeError(`fetch failed: ${cause.message}`, { cause })),
-    )
-    if (typeof body === 'string') request.end(body)
-    else request.end()
-  })
 }
 
 const BODYLESS_STATUSES = new Set([204, 205, 304])

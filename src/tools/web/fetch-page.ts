@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { normalizeHost } from '../../judgement/permission/domain-rule.ts'
 import { accessDeniedError, invalidCallError } from '../tool-errors.ts'
+import { sendPinned } from './pinned-request.ts'
 import type { AddressPolicy } from './ssrf-guard.ts'
 import { isHostAllowed, resolveAllowedAddress } from './ssrf-guard.ts'
 
@@ -80,7 +81,8 @@ export async function fetchUrl(
       throw accessDeniedError(`\`url\` ${url.host} redirects to another origin: ${next.host}`, hint)
     }
     if (request.sameHostOnly && normalizeHost(next.hostname) !== normalizeHost(url.hostname)) {
-      await resolveEndpoint(network, next)
+      checkHost(network, next)
+      await resolveAllowedAddress(network.addresses, next)
       return {
         url: url.href,
         status,
@@ -113,22 +115,12 @@ interface RedirectHop extends Omit<FetchRequest, 'url'> {
   url: URL
 }
 
-interface Endpoint {
-  address: string
-  family: 4 | 6
-  port: number
-}
-
-/** Checks the host and resolves it to a vetted address. */
-async function resolveEndpoint(network: NetworkPolicy, url: URL): Promise<Endpoint> {
-  if (!isHostAllowed(network.hosts, url.hostname)) {
-    throw accessDeniedError(
-      `the host '${url.hostname}' of \`url\` is not allowed`,
-      `allowed by \`network.hosts\`: ${network.hosts.join(', ') || 'none'}`,
-    )
-  }
-  const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
-  return { ...(await resolveAllowedAddress(network.addresses, url.hostname, port)), port }
+function checkHost({ hosts }: NetworkPolicy, { hostname }: URL): void {
+  if (isHostAllowed(hosts, hostname)) return
+  throw accessDeniedError(
+    `the host '${hostname}' of \`url\` is not allowed`,
+    `allowed by \`network.hosts\`: ${hosts.join(', ') || 'none'}`,
+  )
 }
 
 async function sendRequest(
@@ -136,43 +128,18 @@ async function sendRequest(
   { url, headers, body }: RedirectHop,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
-  const { address, family, port } = await resolveEndpoint(network, url)
-  // Imported late: as a module, `node:http` loads all of undici, which every start of the command line would pay for.
-  const { request: openRequest } = await (url.protocol === 'https:' ? import('node:https') : import('node:http'))
-  signal.throwIfAborted()
-  return new Promise((resolve, reject) => {
-    const request = openRequest(
-      {
-        // Prevents DNS rebinding: connect to the vetted address. The name is only used for TLS and the Host header.
-        host: address,
-        family,
-        port,
-        path: url.pathname + url.search,
-        method: body === undefined ? 'GET' : 'POST',
-        ...(url.protocol === 'https:' ? { servername: url.hostname } : undefined),
-        headers: {
-          host: url.host,
-          'user-agent': 'troupe',
-          accept: 'text/html, text/*, application/json, */*;q=0.5',
-          'accept-encoding': 'gzip, deflate, br',
-          ...headers,
-        },
-        agent: false,
-        signal,
-      },
-      resolve,
-    )
-    request.once('error', (error) => {
-      reject(
-        signal.aborted
-          ? signal.reason
-          : invalidCallError(
-              `\`url\` ${url.href} is not reachable: ${error.message}`,
-              'check the address, or try again later',
-            ),
-      )
-    })
-    request.end(body)
+  checkHost(network, url)
+  const defaults = {
+    'user-agent': 'troupe',
+    accept: 'text/html, text/*, application/json, */*;q=0.5',
+    'accept-encoding': 'gzip, deflate, br',
+  }
+  const method = body === undefined ? 'GET' : 'POST'
+  const request = { url, method, headers: { ...defaults, ...headers }, body, signal }
+  return sendPinned(network.addresses, request).catch((thrown: unknown) => {
+    if (signal.aborted || !(thrown instanceof TypeError)) throw thrown
+    const reason = thrown.cause instanceof Error ? thrown.cause.message : thrown.message
+    throw invalidCallError(`\`url\` ${url.href} is not reachable: ${reason}`, 'check the address, or try again later')
   })
 }
 

@@ -74,24 +74,25 @@ export const PUBLIC_ADDRESSES: AddressPolicy = {
 }
 
 /** Resolves a host to a vetted address. Fails if any of its addresses is not allowed. */
-export async function resolveAllowedAddress(
-  policy: AddressPolicy,
-  host: string,
-  port: number,
-): Promise<ResolvedAddress> {
+export async function resolveAllowedAddress(policy: AddressPolicy, url: URL): Promise<ResolvedAddress> {
+  const host = url.hostname
   const hostname = host.replace(/^\[|\]$/g, '')
   const family = isIP(hostname)
   const addresses =
     family === 0 ? await policy.resolve(hostname) : [{ address: hostname, family: family === 6 ? 6 : 4 } as const]
   const [first] = addresses
   if (!first) throw accessDeniedError(`the host '${host}' of \`url\` has no address`, 'check the spelling of the host')
-  const denied = addresses.find(({ address }) => !policy.isAllowed(address, port))
+  const denied = addresses.find(({ address }) => !policy.isAllowed(address, portFrom(url)))
   if (denied)
     throw accessDeniedError(
       `the host '${host}' of \`url\` has a non-public address`,
       'use a host on the public internet',
     )
   return first
+}
+
+export function portFrom({ port, protocol }: URL): number {
+  return Number(port || (protocol === 'https:' ? 443 : 80))
 }
 
 /** Whether `hosts` contains the host: as a name, as `*.name` for subdomains, or as `*`. */

@@ -68,12 +68,16 @@ describe('addresses', () => {
 
   test('TO35 a host with one non-public address is denied, and the checked address is used (DNS rebinding)', async () => {
     const mixed = fakeAddresses([80], { mixed: ['127.0.0.1', '10.0.0.1'] })
-    await expect(resolveAllowedAddress(mixed, 'mixed', 80)).rejects.toThrow('has a non-public address')
-    await expect(resolveAllowedAddress(PUBLIC_ADDRESSES, 'localhost', 80)).rejects.toThrow('has a non-public address')
-    await expect(resolveAllowedAddress(PUBLIC_ADDRESSES, '[::1]', 80)).rejects.toThrow('has a non-public address')
+    await expect(resolveAllowedAddress(mixed, new URL('http://mixed/'))).rejects.toThrow('has a non-public address')
+    await expect(resolveAllowedAddress(PUBLIC_ADDRESSES, new URL('http://localhost/'))).rejects.toThrow(
+      'has a non-public address',
+    )
+    await expect(resolveAllowedAddress(PUBLIC_ADDRESSES, new URL('http://[::1]/'))).rejects.toThrow(
+      'has a non-public address',
+    )
     for (const host of ['2130706433', '0x7f000001', '0177.0.0.1', '127.1']) {
       const { hostname } = new URL(`http://${host}/`)
-      await expect(resolveAllowedAddress(PUBLIC_ADDRESSES, hostname, 80), host).rejects.toThrow(
+      await expect(resolveAllowedAddress(PUBLIC_ADDRESSES, new URL(`http://${hostname}/`)), host).rejects.toThrow(
         'has a non-public address',
       )
     }
