@@ -81,9 +81,10 @@ test('HS12 HS20 no range and no method gets at an artifact of another project; c
       undefined,
       undefined,
     ])
+    expect(refused.text).not.toContain('merger')
     const allowed = await send(own, 'GET', range)
-    expect([200, 206, 416], range).toContain(allowed.status)
-    expect(allowed.text.length).toBeLessThanOrEqual(200)
+    expect(allowed.status, range).toBe(200)
+    expect(allowed.text, range).toContain('merger')
   }
   for (const method of ['HEAD', 'OPTIONS', 'TRACE', 'PROPFIND', 'PUT', 'DELETE', 'PATCH']) {
     const refused = await send(foreign, method)
@@ -96,7 +97,6 @@ test('HS12 HS20 no range and no method gets at an artifact of another project; c
     )
     expect(cors, method).toEqual([])
   }
-  expect((await send(own, 'GET', 'bytes=4-9')).text).toBe('merger')
 })
 
 test('HS32 another site gets no compressed response of which it could measure the length; control: the page itself', async () => {
