@@ -29,7 +29,7 @@ afterEach(() => {
 function plantPrograms(path: string): string {
   const programs = join(folder, path)
   mkdirSync(programs, { recursive: true })
-  for (const name of ['bwrap', 'rg', 'which', 'socat', 'git', 'xdg-open', 'open', 'lsof', 'sh'])
+  for (const name of ['bwrap', 'rg', 'which', 'socat', 'git', 'xdg-open', 'open', 'sh'])
     writeFileSync(join(programs, name), `#!/bin/sh\necho "$0" >> '${marker}'\n`, { mode: 0o755 })
   vi.stubEnv('PATH', [programs, process.env.PATH].join(delimiter))
   return programs

@@ -110,9 +110,8 @@ async function listen(cli: Cli<ServeOptions>, parts: ServerParts, options: Liste
   } catch (thrown) {
     const { code, message } = thrown as NodeJS.ErrnoException
     if (code !== 'EADDRINUSE' || options.socket !== undefined) throw cannotListen(options, code ?? message)
-    const { findFreePort, findPortOwner } = await import('../serve/port-owner.ts')
-    const owner = await findPortOwner(options.port)
-    const taken = `port ${options.port} is in use${owner === undefined ? '' : ` by ${owner}`}`
+    const { findFreePort } = await import('../serve/free-port.ts')
+    const taken = `port ${options.port} is in use`
     const free = await findFreePort(options.host)
     if (cli.options.port !== undefined || free === undefined) {
       throw new TroupeError('invalid_input', `--port: ${taken}`, {
