@@ -21,7 +21,6 @@ export function addTeamCommands(team: Command, add: AddCommand): void {
     .argument('<file>', 'a team in YAML')
     .option('--agents <folder>', AGENTS_OPTION_HELP)
     .option('--mermaid', 'print as Mermaid')
-    .option('--ascii', 'use ASCII characters only')
   add(team, 'explain', async (cli, [file = '']) => (await import('./commands/team-command.ts')).explainTeam(cli, file))
     .description('show which handoff would follow a response; runs nothing')
     .argument('<file>', 'a team in YAML')

@@ -138,7 +138,8 @@ handoffs:
   - { from_agent: s, to_agent: p, condition: settled }
 `,
     )
-    expect((await team('graph', 't.yaml', '--ascii')).out).toEqual([
+    vi.stubEnv('LC_ALL', 'C')
+    expect((await team('graph', 't.yaml')).out).toEqual([
       'All',
       '  user',
       '    `-> s  more is wanted',
@@ -157,8 +158,8 @@ handoffs:
       '    `-> p  [9] (needs approval) error detected',
       '  otherwise the run ends',
     ])
-    vi.stubEnv('LC_ALL', 'C')
-    expect((await team('graph', 't.yaml')).out[3]).toBe('> g  parallel: a, b')
+    vi.stubEnv('LC_ALL', 'C.UTF-8')
+    expect((await team('graph', 't.yaml')).out[3]).toBe('▸ g  parallel: a, b')
     expect((await team('graph', 't.yaml', '--mermaid')).out[0]).toBe('flowchart TD')
     expect((await team('graph', 't.yaml', '--json')).json()).toMatchObject({
       ...{ name: 'All', entry: 'g', after_work: 'terminate' },

@@ -7,6 +7,7 @@ import { toInertJson } from '../inert-output.ts'
 import { readTeamSource } from '../load-team.ts'
 import { withProgramName } from '../render/styled-line.ts'
 import { formatProblemCount, teamCheckSummary, teamProblemLines } from '../render/team-problem-lines.ts'
+import { supportsUnicode } from '../terminal.ts'
 
 /** Reports problems of a team file; fails on errors, with `--strict` also on warnings. */
 export async function checkTeam(cli: Cli<{ strict?: boolean }>, file: string): Promise<number> {
@@ -37,7 +38,7 @@ async function loadValidTeam(cli: Cli, file: string): Promise<Team> {
   return team
 }
 
-export async function drawTeam(cli: Cli<{ mermaid?: boolean; ascii?: boolean }>, file: string): Promise<number> {
+export async function drawTeam(cli: Cli<{ mermaid?: boolean }>, file: string): Promise<number> {
   const { terminal, options } = cli
   const team = await loadValidTeam(cli, file)
   const { buildTeamGraph } = await import('../../../judgement/team/graph.ts')
@@ -48,15 +49,10 @@ export async function drawTeam(cli: Cli<{ mermaid?: boolean; ascii?: boolean }>,
     terminal.print(toMermaid(graph))
   } else {
     const { ASCII_SYMBOLS, UNICODE_SYMBOLS, teamGraphLines } = await import('../render/team-graph-lines.ts')
-    const symbols = options.ascii || isAsciiLocale() ? ASCII_SYMBOLS : UNICODE_SYMBOLS
+    const symbols = supportsUnicode(process.env) ? UNICODE_SYMBOLS : ASCII_SYMBOLS
     for (const line of teamGraphLines(graph, terminal.out, symbols)) terminal.print(line)
   }
   return EXIT.done
-}
-
-function isAsciiLocale(): boolean {
-  const { LC_ALL, LC_CTYPE, LANG } = process.env
-  return /^(C|POSIX)$/.test(LC_ALL || LC_CTYPE || LANG || '')
 }
 
 export async function printTeamSchema({ terminal }: Cli): Promise<number> {
