@@ -147,14 +147,14 @@ const ID_HINTS: Partial<Record<ErrorCode, string>> = {
 /** "no agent 'architct'; known: architect, reviewer": lists the known names, nearest first. */
 export function unknownNameError(
   code: ErrorCode,
-  { kind, name, known }: { kind: string; name: string; known: readonly string[] },
+  { kind, name, known, hint }: { kind: string; name: string; known: readonly string[]; hint?: string | undefined },
 ): TroupeError {
   const alternatives = nearestNames(name, known)
   const more = alternatives.length > MAX_LISTED_NAMES ? ` and ${alternatives.length - MAX_LISTED_NAMES} more` : ''
   const list = alternatives.length > 0 ? `known: ${alternatives.slice(0, MAX_LISTED_NAMES).join(', ')}${more}` : ''
   return new TroupeError(code, `no ${kind} '${name}'; ${list === '' ? `no ${kind} is known` : list}`, {
     alternatives,
-    hint: ID_HINTS[code] ?? (didYouMean(name, known) || `use the name of a known ${kind}`),
+    hint: hint ?? ID_HINTS[code] ?? (didYouMean(name, known) || `use the name of a known ${kind}`),
   })
 }
 

@@ -1,6 +1,7 @@
 import { didYouMean, nearestNames, TroupeError } from '../errors.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Hooks } from '../kernel/hook.ts'
+import { removedNameHint } from '../schema/removed-names.ts'
 import { BUILT_IN_PATTERNS } from './built-in-patterns.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
@@ -155,6 +156,9 @@ function unknownKeyError(key: string, place: string, known: readonly string[]): 
   const alternatives = nearestNames(key, known)
   return new TroupeError('invalid_input', `unknown key '${key}' in ${place}; known: ${alternatives.join(', ')}`, {
     alternatives,
-    hint: didYouMean(key, known) || 'remove it, or use one of the known keys',
+    hint:
+      removedNameHint(`${place.replaceAll('`', '')}.${key}`) ||
+      didYouMean(key, known) ||
+      'remove it, or use one of the known keys',
   })
 }

@@ -1,4 +1,5 @@
 import { TroupeError, toTroupeError } from '../errors.ts'
+import { removedNameHint } from './removed-names.ts'
 import type { JsonSchema, Schema, StandardIssue, StandardSchema } from './standard-schema.ts'
 import { schemaKind, unsupportedSchemaError } from './standard-schema.ts'
 import * as z from './zod.ts'
@@ -128,13 +129,19 @@ function orUnsupported<T>(option: string, convert: () => T): T {
 
 const MAX_ISSUES = 5
 
-/** Formats validation issues as one line of `path: problem`. */
-export function formatIssues(error: z.core.$ZodError): string {
+/** Formats validation issues as one line of `path: problem`. A removed name is looked up below `option`. */
+export function formatIssues(error: z.core.$ZodError, option?: string): string {
   return error.issues
     .flatMap((issue) => innermostIssues(issue, []))
     .slice(0, MAX_ISSUES)
-    .map(formatIssue)
+    .map((issue) => formatIssue({ ...issue, message: issue.message + removedKeyHints(issue, option) }))
     .join('; ')
+}
+
+function removedKeyHints({ path, keys = [] }: IssueLocation, option: string | undefined): string {
+  const prefix = option === undefined ? path : [option, ...path]
+  const hints = keys.flatMap((key) => removedNameHint([...prefix, key].map(String).join('.')) ?? [])
+  return hints.length === 0 ? '' : ` (${hints.join('; ')})`
 }
 
 function formatStandardIssues(issues: readonly StandardIssue[]): string {
@@ -146,7 +153,7 @@ function formatStandardIssues(issues: readonly StandardIssue[]): string {
     .join('; ')
 }
 
-type IssueLocation = Pick<z.core.$ZodIssue, 'path' | 'message'>
+type IssueLocation = Pick<z.core.$ZodIssue, 'path' | 'message'> & { keys?: readonly string[] | undefined }
 
 /** Issues of a union: those of the branch that matches in part, or else only that no branch matches. */
 function innermostIssues(issue: z.core.$ZodIssue, outer: readonly PropertyKey[]): IssueLocation[] {
@@ -157,7 +164,8 @@ function innermostIssues(issue: z.core.$ZodIssue, outer: readonly PropertyKey[])
           inner.every(({ path: innerPath, code }) => innerPath.length > 0 || code === 'unrecognized_keys'),
         )
       : undefined
-  return nearest ? nearest.flatMap((inner) => innermostIssues(inner, path)) : [{ path, message: issue.message }]
+  if (nearest) return nearest.flatMap((inner) => innermostIssues(inner, path))
+  return [{ path, message: issue.message, keys: issue.code === 'unrecognized_keys' ? issue.keys : undefined }]
 }
 
 function formatIssue({ path, message }: IssueLocation): string {

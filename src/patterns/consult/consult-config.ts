@@ -78,7 +78,7 @@ export function parseConsultConfig(config: unknown): ConsultConfig {
   const parsed = consultSettings.safeParse(config)
   if (parsed.success) return { ...parsed.data, scenarios: resolveScenarios(parsed.data.scenarios) }
   const known = Object.keys(consultSettings.shape)
-  throw new TroupeError('invalid_input', `option \`consult\` is invalid: ${formatIssues(parsed.error)}`, {
+  throw new TroupeError('invalid_input', `option \`consult\` is invalid: ${formatIssues(parsed.error, 'consult')}`, {
     alternatives: known,
     hint: `the settings are: ${known.join(', ')}`,
   })

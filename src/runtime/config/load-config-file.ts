@@ -4,6 +4,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { nearestNames, TroupeError } from '../../errors.ts'
 import type { ConfigData, ConfigFile } from '../../formats/config-file.ts'
 import { readConfigData } from '../../formats/config-file.ts'
+import { removedNameHint } from '../../schema/removed-names.ts'
 import type { LoadedConfig, TroupeConfig } from '../troupe-options.ts'
 import { configSchema, isCodeOnly, knownKeys } from './config-schema.ts'
 
@@ -42,7 +43,9 @@ async function checkConfig(kind: ConfigFile['kind'], { value, locate }: ConfigDa
     })
   const known = nearestNames(key, knownKeys(kind, issue.path))
   throw configError(`${await locate(path)}: unknown key '${path.join('.')}'`, {
-    hint: known.length > 0 ? `did you mean '${known[0]}'? The keys are ${known.join(', ')}` : 'remove the key',
+    hint:
+      removedNameHint(path.join('.')) ??
+      (known.length > 0 ? `did you mean '${known[0]}'? The keys are ${known.join(', ')}` : 'remove the key'),
     alternatives: known,
   })
 }
@@ -110,9 +113,13 @@ function importError(path: string, thrown: unknown): TroupeError {
   // The stack of a syntax error begins with its place; that of a thrown error lists places of Node first.
   const [, place = path, position = ''] =
     /(?:file:\/\/)?(\/[^\s:()]+\.[cm]?[jt]s)((?::\d+){1,2})/.exec(error.stack ?? '') ?? []
+  const [, module, name] = /'(troupe[^']*)' does not provide an export named '(\w+)'/.exec(error.message) ?? []
   const [reason = ''] = error.message.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('file://'))
   return new TroupeError('invalid_input', `${position === '' ? path : place + position}: ${reason.trim() || code}`, {
-    hint: IMPORT_HINTS[code] ?? 'correct the file; set TROUPE_DEBUG=1 for the stack trace',
+    hint:
+      removedNameHint(`${module} ${name}`) ??
+      IMPORT_HINTS[code] ??
+      'correct the file; set TROUPE_DEBUG=1 for the stack trace',
     responsible: 'operator',
     cause: thrown,
   })

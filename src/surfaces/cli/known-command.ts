@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { didYouMean, nearestNames, TroupeError } from '../../errors.ts'
+import { removedNameHint } from '../../schema/removed-names.ts'
 
 const OPTIONS_WITH_VALUE = ['--store', '--project']
 
@@ -22,7 +23,7 @@ export function requireKnownCommand({ commands }: Command, argv: readonly string
 function unknownCommandError(kind: string, name: string, commands: readonly Command[]): TroupeError {
   const known = commands.map((command) => command.name())
   return new TroupeError('invalid_input', `unknown ${kind} '${name}'`, {
-    hint: didYouMean(name, known) || 'list the commands with: troupe --help',
+    hint: removedNameHint(`troupe ${name}`) || didYouMean(name, known) || 'list the commands with: troupe --help',
     alternatives: nearestNames(name, known),
   })
 }

@@ -1,4 +1,5 @@
 import { TroupeError, toTroupeError } from '../../errors.ts'
+import { removedNameHint } from '../../schema/removed-names.ts'
 import { EXIT, exitCodeFromError } from './exit-code.ts'
 import { toInertJson } from './inert-output.ts'
 import { errorLines } from './render/error-lines.ts'
@@ -34,11 +35,14 @@ export function usageError(
   const [first = '', ...rest] = thrown.message.replace(/^error: /, '').split('\n')
   const suggestions = /\(Did you mean (?:one of )?(.*)\?\)/.exec(rest.join(' '))?.[1]?.split(', ') ?? []
   const [nearest] = suggestions
+  const [, flag = ''] = /^unknown option '([^']+)'/.exec(first) ?? []
+  const removed = removedNameHint(`${command} ${flag}`)
   return new TroupeError('invalid_input', first, {
     hint:
-      nearest === undefined
+      removed ??
+      (nearest === undefined
         ? `for usage run: troupe ${command === undefined || thrown.code === 'commander.unknownCommand' ? '' : `${command} `}--help`
-        : `did you mean '${nearest}'?`,
+        : `did you mean '${nearest}'?`),
     alternatives: suggestions,
   })
 }

@@ -1,5 +1,6 @@
 import { TroupeError, unknownNameError } from '../../../errors.ts'
 import type { SteerAction } from '../../../index.ts'
+import { removedNameHint } from '../../../schema/removed-names.ts'
 import { padToWidth, toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import { withPath } from '../commands/steer-command.ts'
 import { parseTeamVariables } from '../load-team.ts'
@@ -62,7 +63,8 @@ export async function runSlashCommand(chat: SlashContext, text: string): Promise
   const [, name = '', rest = ''] = /^\/(\S*)\s*([\s\S]*)$/.exec(text) ?? []
   const known = Object.keys(SLASH_COMMANDS).map((each) => `/${each}`)
   const command = Object.hasOwn(SLASH_COMMANDS, name) ? SLASH_COMMANDS[name] : undefined
-  if (!command) throw unknownNameError('invalid_input', { kind: 'command', name: `/${name}`, known })
+  const hint = removedNameHint(`/${name}`)
+  if (!command) throw unknownNameError('invalid_input', { kind: 'command', name: `/${name}`, known, hint })
   if (command.argument && !command.argument.startsWith('[') && rest.trim() === '') {
     throw new TroupeError('invalid_input', `/${name} needs ${command.argument}`, { hint: '/help lists commands' })
   }

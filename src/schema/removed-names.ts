@@ -1,0 +1,32 @@
+/*
+ * Names of earlier releases, each with what to use instead: options by the end of their path, flags by their name alone or after their command,
+ * chat commands with their slash, exports after the module. The errors for unknown names look here; nothing else knows these names.
+ */
+export const REMOVED_NAMES: Readonly<Record<string, string>> = {
+  'troupe loops': 'loops are found while a run executes: troupe show RUN lists them',
+  'team graph --ascii': 'the locale decides: set LC_ALL=C for ASCII characters',
+  'doctor --run': 'check the journal of a run with: troupe verify RUN',
+  '--solo-first': 'ask one agent with `troupe run task`, and others only if its answer is not enough',
+
+  '/vars': 'list the variables with: troupe show RUN --events',
+  '/graph': 'draw the team with: troupe team graph FILE',
+  '/artifacts': 'list artifacts with: troupe artifacts RUN',
+  '/who': 'list agents and handoffs with: troupe team graph FILE; turns with: troupe show RUN',
+
+  solo_first: 'ask one agent with the pattern `task`, and others only if its answer is not enough',
+  overlapping_scopes: 'a task whose scope overlaps that of an earlier one always starts after it',
+  'consult.routing': 'the orchestrator chooses; give `consult.scenarios` a `primary` agent',
+  local_match: 'the orchestrator chooses; give `consult.scenarios` a `primary` agent',
+  'consult.knowledge': 'every consultation asks a model; similar earlier ones are part of what the specialist reads',
+  'knowledge.answer': 'every consultation asks a model; similar earlier ones are part of what the specialist reads',
+  'engine.create': 'the embedded engine executes runs; `engine.concurrency` says how many at once',
+
+  'troupe/testing MemoryStore': "pass the option `store: 'memory'`",
+  'troupe/testing engineContract': 'there is one engine; nothing replaces the suite',
+}
+
+/** What to use instead of a removed name: the path of an option, or a flag after its command, or an export after its module. */
+export function removedNameHint(name: string): string | undefined {
+  const found = Object.keys(REMOVED_NAMES).find((key) => `.${name}`.endsWith(`.${key}`) || name.endsWith(` ${key}`))
+  return found === undefined ? undefined : `it was removed: ${REMOVED_NAMES[found]}`
+}
