@@ -70,7 +70,6 @@ export function withFallbackAgents(roster: Roster, agents: ReadonlyMap<string, A
     },
     has: (name) => roster.has(name) || agents.has(name),
     get: (name) => (roster.has(name) ? undefined : agents.get(name)) ?? roster.get(name),
-    ...(roster.refresh ? { refresh: () => roster.refresh?.() ?? Promise.resolve() } : undefined),
   }
 }
 

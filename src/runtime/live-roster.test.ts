@@ -2,10 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { z } from 'zod'
 import { createTestTroupe, functionModel, lastMessageText } from '../../test/support/test-troupe.ts'
 import type { ModelRequest } from '../kernel/model.ts'
-import { defineTool } from '../kernel/tool.ts'
 
 const agentFile = (name: string, text: string) => `---\nname: ${name}\ndescription: Made for ${text}.\n---\n\n${text}\n`
 
@@ -16,36 +14,20 @@ async function folderWithLead(): Promise<string> {
   return folder
 }
 
-/** Writes agent files during the run, as a person in an editor would. */
-function writeFileTool(folder: string, files: Readonly<Record<string, string>>) {
-  return defineTool({
-    name: 'wait_for_person',
-    description: 'Waits.',
-    kind: 'idempotent',
-    category: 'interaction',
-    input: z.object({}),
-    async execute() {
-      for (const [name, text] of Object.entries(files)) await writeFile(join(folder, `${name}.md`), text)
-      return { success: true }
-    },
-  })
-}
-
 const taskSchema = ({ tools }: ModelRequest) => JSON.stringify(tools.find(({ name }) => name === 'task'))
 
-test('P42 an agent file that is added during a run is listed in the next turn, and can be delegated to', async () => {
+test('P42 an agent file that was added since is listed in the next run, and can be delegated to', async () => {
   const folder = await folderWithLead()
+  const delegation = { name: 'task', input: { agent: 'prober', instruction: 'Test it.' } }
   const model = functionModel((request) => {
     if (request.session.agent !== 'lead') return { text: `I am ${request.system}` }
-    const calls = [
-      { name: 'wait_for_person', input: {} },
-      { name: 'task', input: { agent: 'prober', instruction: 'Test it.' } },
-    ]
-    const call = calls[request.session.turn - 1]
-    return call ? { calls: [call] } : { text: lastMessageText(request) }
+    const isDelegating = request.session.turn === 1 && taskSchema(request).includes('prober')
+    return isDelegating ? { calls: [delegation] } : { text: lastMessageText(request) }
   })
-  const tool = writeFileTool(folder, { prober: agentFile('prober', 'testing'), lead: agentFile('lead', 'changed') })
-  const { task } = await createTestTroupe({ model, agents: [folder], tools: [tool] })
+  const { task } = await createTestTroupe({ model, agents: [folder] })
+  await task('lead', 'go')
+  await writeFile(join(folder, 'prober.md'), agentFile('prober', 'testing'))
+  await writeFile(join(folder, 'lead.md'), agentFile('lead', 'changed'))
   const { output } = await task('lead', 'go')
   expect(taskSchema(model.requests[0] as ModelRequest)).not.toContain('prober')
   expect(taskSchema(model.requests[1] as ModelRequest)).toContain('Made for testing')
@@ -61,11 +43,9 @@ test('P42 a folder that vanishes, and a broken file, leave the known agents as t
   const onWarning = ({ message }: Error) => warnings.push(message)
   process.on('warning', onWarning)
   onTestFinished(() => void process.off('warning', onWarning))
-  const model = functionModel(({ session }) =>
-    session.turn === 1 ? { calls: [{ name: 'wait_for_person', input: {} }] } : { text: 'done' },
-  )
-  const tool = writeFileTool(folder, { broken: '---\nname: [\n---\n' })
-  const { task } = await createTestTroupe({ model, agents: [folder], tools: [tool] })
+  const model = functionModel(() => ({ text: 'done' }))
+  const { task } = await createTestTroupe({ model, agents: [folder] })
+  await writeFile(join(folder, 'broken.md'), '---\nname: [\n---\n')
   expect((await task('lead', 'go')).status).toBe('completed')
   await rm(folder, { recursive: true })
   expect((await task('lead', 'go')).status).toBe('completed')

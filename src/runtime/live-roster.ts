@@ -2,7 +2,7 @@ import type { Agent } from '../kernel/agent.ts'
 import type { Roster } from '../kernel/roster.ts'
 import { createRoster } from '../kernel/roster.ts'
 
-/** Where agents come from that are defined while a run is executed. */
+/** Where agents come from that were defined since the troupe was created. */
 export interface AddedAgents {
   /** Changes when an agent file is added. */
   signature(): Promise<string>
@@ -10,8 +10,8 @@ export interface AddedAgents {
 }
 
 /**
- * A roster to which agent files can be added at any time: a run may last for hours, and a chat for days. Agents that are known
- * stay as they are, so that the prompts of a run do not change under it.
+ * A roster that takes in added agent files when a run starts: a server lives for weeks. Agents that are known stay as they are, so that
+ * the prompts of a run do not change under it.
  */
 export async function createLiveRoster(agents: readonly Agent[], source: AddedAgents): Promise<Roster> {
   let roster = createRoster(agents)

@@ -59,6 +59,7 @@ async function runStartFrom(
   const known = patterns.map((candidate) => candidate.name)
   if (!pattern) throw unknownNameError('unknown_pattern', { kind: 'pattern', name, known })
   const parsed = parsePatternInput(pattern, input)
+  await ports.roster.refresh?.()
   await pattern.check?.(ports.roster, parsed as never)
   const needs = ports.host.needsFor(options.model)
   const { protectedPaths = [] } = ports.host

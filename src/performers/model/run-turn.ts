@@ -71,8 +71,6 @@ async function runTurn(scope: ModelTurnScope): Promise<TurnEnd> {
       addPrompt(scope, 'salvage', prompts.outOfTurns)
     }
     const turnKey = `${scope.key}/turn/${session.turns + 1}`
-    const { roster } = execution.ports
-    if (roster.refresh) await execution.load(() => roster.refresh?.() ?? Promise.resolve())
     const event = await runModelTurn(scope, { turnKey, tools: scope.tools(), finalTurn, output })
     if (!isEvent(event, 'model:end')) return toFailedEnd(session, event)
     const { message, stop } = event.data

@@ -1,14 +1,13 @@
 import { TroupeError } from '../../../errors.ts'
 import type { RunRow, Troupe } from '../../../index.ts'
 import type { Team } from '../../../judgement/team/team-schema.ts'
+import { chatAgentsSignature, reloadProblem } from '../chat/changed-agents.ts'
 import type { ChatConsole } from '../chat/chat-console.ts'
 import { InteractiveConsole } from '../chat/chat-console.ts'
 import { ChatController } from '../chat/chat-controller.ts'
 import { Conversation } from '../chat/conversation.ts'
 import { createPipeConsole, readStdinLines } from '../chat/pipe-console.ts'
 import { greetingLines, showRecap } from '../chat/recap.ts'
-import type { SourceWatcher } from '../chat/watch-sources.ts'
-import { watchSources } from '../chat/watch-sources.ts'
 import type { Cli } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'
 import { findRun } from '../find-run.ts'
@@ -34,8 +33,9 @@ export async function chatCommand(command: Cli<ChatOptions>, file: string | unde
   const loadNamedTeam = async () =>
     file !== undefined ? loadTeam(cli, file) : agent === undefined ? undefined : singleAgentTeam(cli, agent)
   const team = await loadNamedTeam()
+  const agentFiles = await chatAgentsSignature(cli)
   const troupe = await openTroupe(cli, resume === undefined ? 'new' : 'existing')
-  const scope: ChatScope = { cli, file, loadNamedTeam, troupe }
+  const scope: ChatScope = { cli, loadNamedTeam, troupe, agentFiles }
   try {
     const row = resume === undefined ? undefined : await findResumableRun(cli, troupe, resume)
     if (row && ['waiting', 'pending', 'running'].includes(row.status)) await requireSameModel(cli, troupe, row.run_id)
@@ -53,7 +53,6 @@ export async function chatCommand(command: Cli<ChatOptions>, file: string | unde
   } finally {
     // An open readline interface keeps the process alive.
     scope.console?.close()
-    scope.sources?.close()
     await scope.troupe.close()
     scope.onClosed?.()
   }
@@ -61,12 +60,12 @@ export async function chatCommand(command: Cli<ChatOptions>, file: string | unde
 
 interface ChatScope {
   cli: Cli<ChatOptions>
-  file: string | undefined
   /** Reads the team again from its file, or from the roster. */
   loadNamedTeam(): Promise<Team | undefined>
   troupe: Troupe
+  /** The signature of the agent files that are used, or that were found to be unusable. */
+  agentFiles: string
   console?: ChatConsole
-  sources?: SourceWatcher
   onTroupeReplaced?: () => void
   onClosed?: () => void
 }
@@ -82,7 +81,7 @@ function conversationHandlers(chat: () => ChatController) {
 }
 
 async function runChat(scope: ChatScope, chat: ChatController, row: RunRow | undefined): Promise<number> {
-  const { cli, file } = scope
+  const { cli } = scope
   const { conversation } = chat
   const { terminal, options } = cli
   const isInteractive = terminal.interactive && options.json !== true
@@ -100,15 +99,6 @@ async function runChat(scope: ChatScope, chat: ChatController, row: RunRow | und
   chat.console = isInteractive ? await open() : createPipeConsole(terminal)
   scope.console = chat.console
   const signalExitCode = handleSignals(cli, chat, isInteractive && !terminal.live)
-  scope.sources = await watchSources(cli, file, {
-    onAgentsChange(changed, deleted) {
-      if (changed.length > 0) chat.note(`${changed.join(', ')} changed; used from your next message on`)
-      if (deleted.length > 0)
-        chat.note(`${deleted.join(', ')}: agent file deleted; restore it, or use /new with another team`)
-    },
-    onProblem: (message) => chat.note(`agents not reloaded: ${message}`),
-    onTeamChange: () => chat.note(`${file} changed; /new starts a conversation with it`),
-  })
   if (row) await resumeConversation(scope, chat, row)
   if (!isInteractive) void submitPipedLines(chat)
   const stopFollowing = followOtherProcesses(scope, conversation)
@@ -180,7 +170,14 @@ async function findResumableRun(cli: Cli, troupe: Troupe, runId: string): Promis
 async function reloadAgents(scope: ChatScope, chat: ChatController): Promise<void> {
   const { conversation } = chat
   if (conversation.isBusy || storePath(scope.cli) === 'memory') return
-  if ((scope.sources?.takeChangedAgents() ?? []).length === 0) return
+  const agentFiles = await chatAgentsSignature(scope.cli)
+  if (agentFiles === scope.agentFiles) return
+  scope.agentFiles = agentFiles
+  const problem = await reloadProblem(scope.cli, scope.troupe.agents)
+  if (problem !== undefined) {
+    chat.note(`agents not reloaded: ${problem}`)
+    return
+  }
   // Warnings printed while it opens must not overwrite the prompt.
   const terminal = { ...scope.cli.terminal, note: (text: string) => chat.note(text) }
   const next = await openTroupe({ ...scope.cli, terminal }, 'existing')
