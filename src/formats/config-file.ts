@@ -63,23 +63,33 @@ export function toConfigFile(path: string): ConfigFile {
 /** Parses a JSON or YAML file. Throws `invalid_input` with the position of a syntax error. */
 export async function readConfigData({ path }: ConfigFile): Promise<ConfigData> {
   const text = await readConfigText(path)
-  // JSON is YAML, too: the library is loaded only to find the position of a problem.
+  const format = path.endsWith('.json') ? 'json' : 'yaml'
   const locate: ConfigData['locate'] = async (key) => (await parseYaml(path, text)).locate(key)
-  if (path.endsWith('.json')) return { value: parseJson(path, text), locate }
-  const { document } = await parseYaml(path, text)
+  const json = format === 'json' ? parseJson(text) : undefined
+  if (json !== undefined) return { value: json, locate }
+  // JSON is YAML with fewer types: the library finds the position of a problem, and reads a trailing comma.
+  const { document } = await parseYaml(path, text, format === 'json' ? 'json' : 'core')
   const [error] = document.errors
   if (error) {
     const { line = 1, col = 1 } = error.linePos?.[0] ?? {}
-    throw syntaxError(`${path}:${line}:${col}: invalid YAML: ${yamlErrorReason(error)}`)
+    throw syntaxError(`${path}:${line}:${col}: invalid ${format.toUpperCase()}: ${yamlErrorReason(error)}`)
   }
   return { value: documentValue(path, document), locate }
 }
 
-async function parseYaml(path: string, text: string) {
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+async function parseYaml(path: string, text: string, schema: 'core' | 'json' = 'core') {
   const yaml = await import('yaml')
   const lines = new yaml.LineCounter()
   const document = yaml.parseDocument(text, {
-    ...{ lineCounter: lines, logLevel: 'error' },
+    ...{ lineCounter: lines, logLevel: 'error', schema },
     ...safeYamlOptions(),
   })
   const locate = (key: readonly PropertyKey[]): string => {
@@ -108,36 +118,6 @@ function documentValue(path: string, document: { toJS(): unknown }): unknown {
   } catch (thrown) {
     throw syntaxError(`${path}: invalid YAML: ${(thrown as Error).message}`)
   }
-}
-
-function parseJson(path: string, text: string): unknown {
-  const problem = jsonProblem(text)
-  if (problem === undefined) return JSON.parse(text)
-  // Not every message of the parser has a position. An error is in the shortest prefix that nothing could complete.
-  let [valid, invalid] = [0, text.length]
-  while (invalid - valid > 1) {
-    const middle = (valid + invalid) >> 1
-    if (isIncomplete(text.slice(0, middle))) valid = middle
-    else invalid = middle
-  }
-  const before = text.slice(0, isIncomplete(text) ? text.length : valid).split('\n')
-  const [reason] = problem.split(/, (?:\.\.\.)?"| in JSON at position| is not valid JSON/)
-  throw syntaxError(`${path}:${before.length}:${(before.at(-1) ?? '').length + 1}: invalid JSON: ${reason}`)
-}
-
-function jsonProblem(text: string): string | undefined {
-  try {
-    JSON.parse(text)
-    return undefined
-  } catch (thrown) {
-    return (thrown as Error).message
-  }
-}
-
-/** True for a text that could be the beginning of valid JSON. */
-function isIncomplete(text: string): boolean {
-  const problem = jsonProblem(text) ?? 'end of JSON'
-  return /end of JSON|Unterminated/.test(problem) || problem.includes(`at position ${text.length} `)
 }
 
 function syntaxError(message: string): TroupeError {

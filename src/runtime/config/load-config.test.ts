@@ -86,7 +86,9 @@ test.each([
 })
 
 test.each([
-  ['troupe.config.json', '{\n  "model": \n}', 'troupe.config.json:3:1: invalid JSON'],
+  ['troupe.config.json', '{\n  "model": \n}', 'troupe.config.json:2:12: invalid JSON'],
+  ['troupe.config.json', '{\n  "model": "fast"\n  "project": "a"\n}', 'troupe.config.json:3:3: invalid JSON'],
+  ['troupe.config.json', '{\n  "redact": flase\n}', 'troupe.config.json:2:13: invalid JSON'],
   ['troupe.config.yaml', 'limits: {\n', 'troupe.config.yaml:2:1: invalid YAML'],
 ])('CF6 a syntax error in %s is reported with its place', async (name, text, message) => {
   await expect(loadFrom(name, text)).rejects.toMatchObject({ message: expect.stringContaining(message) })
