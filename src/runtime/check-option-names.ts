@@ -103,16 +103,20 @@ const AGENT = {
   extra: true,
 } satisfies Names<Agent>
 
+export const HOOK_NAMES: readonly string[] = Object.keys(HOOK_POINTS)
+
+/** The names of all options, or of those in a group; empty if they are not known. */
+export function optionNames(group?: PropertyKey): string[] {
+  if (group === undefined) return [...Object.keys(OPTIONS), ...Object.keys(BUILT_IN_PATTERNS)]
+  return Object.keys(BLOCKS[group as keyof typeof BLOCKS] ?? {})
+}
+
 /** Throws `invalid_input` for an unknown option, and for an unknown key of an agent, a hook or a group of options. */
 export function checkOptionNames(options: TroupeOptions): void {
-  rejectUnknownKeys(options, 'the options of `createTroupe`', [
-    ...Object.keys(OPTIONS),
-    ...Object.keys(BUILT_IN_PATTERNS),
-  ])
-  for (const [name, known] of Object.entries(BLOCKS)) {
-    const block = options[name as keyof typeof BLOCKS]
-    requireObject(block, name, Object.keys(known))
-    rejectUnknownKeys(block, `\`${name}\``, Object.keys(known))
+  rejectUnknownKeys(options, 'the options of `createTroupe`', optionNames())
+  for (const name of Object.keys(BLOCKS) as (keyof typeof BLOCKS)[]) {
+    requireObject(options[name], name, optionNames(name))
+    rejectUnknownKeys(options[name], `\`${name}\``, optionNames(name))
   }
   for (const name of ['agents', 'tools', 'patterns', 'hooks'] as const) requireList(options[name], name)
   for (const [index, agent] of (options.agents ?? []).entries()) {
@@ -138,17 +142,16 @@ function rejectUnknownKeys(value: object | undefined, place: string, known: read
 
 /** Objects with hooks may keep state beside them, but no function with another name: that is a hook point misspelt. */
 function checkHooks(hooks: unknown, place: string): void {
-  const points = Object.keys(HOOK_POINTS)
   const fields = typeof hooks === 'object' && hooks !== null ? (hooks as Readonly<Record<string, unknown>>) : {}
   const isPlain = Object.getPrototypeOf(fields) === Object.prototype
-  const unknown = Object.keys(fields).find((key) => typeof fields[key] === 'function' && !points.includes(key))
-  if (unknown !== undefined && isPlain) throw unknownKeyError(unknown, place, points)
-  const invalid = points.find((point) => fields[point] !== undefined && typeof fields[point] !== 'function')
-  if (invalid === undefined && points.some((point) => fields[point] !== undefined)) return
+  const unknown = Object.keys(fields).find((key) => typeof fields[key] === 'function' && !HOOK_NAMES.includes(key))
+  if (unknown !== undefined && isPlain) throw unknownKeyError(unknown, place, HOOK_NAMES)
+  const invalid = HOOK_NAMES.find((point) => fields[point] !== undefined && typeof fields[point] !== 'function')
+  if (invalid === undefined && HOOK_NAMES.some((point) => fields[point] !== undefined)) return
   throw new TroupeError(
     'invalid_input',
     invalid === undefined ? `${place} has no hook` : `\`${invalid}\` of ${place} is not a function`,
-    { hint: `pass an object with one or more of the functions ${points.join(', ')}` },
+    { hint: `pass an object with one or more of the functions ${HOOK_NAMES.join(', ')}` },
   )
 }
 

@@ -1,35 +1,52 @@
 import { registerHooks } from 'node:module'
 import { extname, isAbsolute, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { nearestNames, TroupeError } from '../../errors.ts'
+import { nearestNames, TroupeError, toTroupeError } from '../../errors.ts'
 import type { ConfigData, ConfigFile } from '../../formats/config-file.ts'
 import { readConfigData } from '../../formats/config-file.ts'
 import { removedNameHint } from '../../schema/removed-names.ts'
+import { checkOptionNames, HOOK_NAMES, optionNames } from '../check-option-names.ts'
 import type { LoadedConfig, TroupeConfig } from '../troupe-options.ts'
-import { configSchema, isCodeOnly, knownKeys } from './config-schema.ts'
+import { configSchema, knownKeys } from './config-schema.ts'
 
 /** Loads and checks a configuration file. Code in it is executed: the caller has to know that the operator trusts it. */
 export async function loadConfigFile(file: ConfigFile): Promise<LoadedConfig> {
   const { path, folder } = file
   if (file.kind === 'code') {
     const value = (await importModule(path)).default
-    await checkConfig('code', { value, locate: async () => path })
-    return { path, folder, options: withAbsolutePaths(folder, value as TroupeConfig) }
+    if (!isObject(value))
+      throw configError(`${path}: the default export is no object`, {
+        hint: 'write: export default defineConfig({ … })',
+      })
+    checkNames(path, value)
+    return { path, folder, options: withAbsolutePaths(folder, value) }
   }
   const data = await readConfigData(file)
-  await checkConfig('data', data)
+  await checkData(data)
   return { path, folder, options: withAbsolutePaths(folder, await withModules(file, data)) }
 }
 
-/** Throws `invalid_input` with the place, the reason and, for an unknown key, the known ones. */
-async function checkConfig(kind: ConfigFile['kind'], { value, locate }: ConfigData): Promise<void> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw configError(`${await locate([])}: ${kind === 'code' ? 'the default export' : 'the file'} is no object`, {
-      hint: kind === 'code' ? 'write: export default defineConfig({ … })' : 'start with a key, such as limits:',
-    })
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Throws `invalid_input` with the path. Which file is used, and whether it is trusted, the file itself does not say. */
+function checkNames(path: string, value: object): void {
+  const own = Object.keys(value).find((name) => name === 'config' || name === 'trust')
+  if (own !== undefined) throw configError(`${path}: unknown key '${own}'`, { hint: 'pass it to `createTroupe`' })
+  try {
+    checkOptionNames(value)
+  } catch (thrown) {
+    const { message, ...rest } = toTroupeError(thrown)
+    throw configError(`${path}: ${message}`, rest)
   }
-  const parsed = configSchema(kind).safeParse(value)
-  const [issue] = parsed.error?.issues ?? []
+}
+
+/** Throws `invalid_input` with the place, the reason and, for an unknown key, the known ones. */
+async function checkData({ value, locate }: ConfigData): Promise<void> {
+  if (!isObject(value))
+    throw configError(`${await locate([])}: the file is no object`, { hint: 'start with a key, such as `limits`' })
+  const [issue] = configSchema.safeParse(value).error?.issues ?? []
   if (!issue) return
   if (issue.code !== 'unrecognized_keys')
     throw configError(`${await locate(issue.path)}: '${issue.path.join('.')}' is invalid: ${issue.message}`, {
@@ -37,11 +54,11 @@ async function checkConfig(kind: ConfigFile['kind'], { value, locate }: ConfigDa
     })
   const [key = ''] = issue.keys
   const path = [...issue.path, key]
-  if (kind === 'data' && isCodeOnly(path))
+  if (path.length <= 2 && key !== 'config' && key !== 'trust' && optionNames(issue.path[0]).includes(key))
     throw configError(`${await locate(path)}: '${path.join('.')}' needs code`, {
       hint: 'use troupe.config.ts instead of JSON or YAML',
     })
-  const known = nearestNames(key, knownKeys(kind, issue.path))
+  const known = nearestNames(key, knownKeys(issue.path))
   throw configError(`${await locate(path)}: unknown key '${path.join('.')}'`, {
     hint:
       removedNameHint(path.join('.')) ??
@@ -53,8 +70,6 @@ async function checkConfig(kind: ConfigFile['kind'], { value, locate }: ConfigDa
 function configError(message: string, { hint, alternatives = [] }: { hint: string; alternatives?: string[] }) {
   return new TroupeError('invalid_input', message, { hint, alternatives, responsible: 'operator' })
 }
-
-const HOOK_NAMES = ['onEvent', 'beforeTool', 'addContext', 'beforeModel', 'beforeAnswer']
 
 /** The exports of a module that each of the keys takes. */
 const EXPORTS: Readonly<Record<'tools' | 'patterns' | 'hooks', (value: Record<string, unknown>) => boolean>> = {

@@ -86,6 +86,21 @@ test.each([
 })
 
 test.each([
+  ['{ tols: [] }', "unknown key 'tols'", "mean 'tools'"],
+  ['{ permissions: { dney: [] } }', "unknown key 'dney' in `permissions`", "mean 'deny'"],
+  ["{ trust: 'project' }", "unknown key 'trust'", 'createTroupe'],
+  ['{ config: false }', "unknown key 'config'", 'createTroupe'],
+  ['[]', 'the default export is no object', 'defineConfig'],
+])('CF5 troupe.config.ts with a wrong key is rejected with its path: %j', async (text, problem, hint) => {
+  await expect(loadFrom('troupe.config.ts', `export default ${text}`)).rejects.toMatchObject({
+    code: 'invalid_input',
+    responsible: 'operator',
+    message: expect.stringMatching(new RegExp(`troupe.config.ts: ${problem}`)),
+    hint: expect.stringContaining(hint),
+  })
+})
+
+test.each([
   ['troupe.config.json', '{\n  "model": \n}', 'troupe.config.json:2:12: invalid JSON'],
   ['troupe.config.json', '{\n  "model": "fast"\n  "project": "a"\n}', 'troupe.config.json:3:3: invalid JSON'],
   ['troupe.config.json', '{\n  "redact": flase\n}', 'troupe.config.json:2:13: invalid JSON'],
