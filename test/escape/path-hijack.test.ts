@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { writeDemoProject } from '../../src/surfaces/cli/live-demo/demo-project.ts'
+import { writeDemoProject } from '../../src/surfaces/cli/demo/demo-project.ts'
 import { openBrowser } from '../../src/surfaces/cli/serve/open-browser.ts'
 import { launchMcpServer } from '../../src/tools/mcp/launch-server.ts'
 import { describeSandbox } from '../../src/tools/sandbox/describe-sandbox.ts'

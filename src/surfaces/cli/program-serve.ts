@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import type { Cli } from './cli.ts'
+import type { DemoOptions } from './commands/demo-command.ts'
 import { addExecutionOptions, addRunOptions, collectValues } from './program-options.ts'
 import type { AddCommand } from './program-team.ts'
-import type { ServeOptions } from './serve/serve-options.ts'
 
 /** The command `serve`. */
 export function addServeCommand(program: Command, add: AddCommand): void {
@@ -28,10 +28,7 @@ export function addServeCommand(program: Command, add: AddCommand): void {
 
 /** The command `demo`: in the terminal, or with the page. */
 export function addDemoCommand(program: Command, add: AddCommand): void {
-  const demo = async (cli: Cli<ServeOptions & { serve?: boolean }>) =>
-    cli.options.serve || cli.options.open
-      ? (await import('./commands/live-demo-command.ts')).liveDemoCommand(cli)
-      : (await import('./commands/demo-command.ts')).demoCommand(cli)
+  const demo = async (cli: Cli<DemoOptions>) => (await import('./commands/demo-command.ts')).demoCommand(cli)
   add(program, 'demo', demo)
     .description('run a short scripted demo, offline')
     .option('--open', 'serve the page with runs at work, and open it in the browser')

@@ -1,38 +1,58 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Troupe } from '../../../index.ts'
 import { loadPatternViews } from '../../../views/pattern-views.ts'
 import { runViewFrom } from '../../../views/run-reducer.ts'
 import { wrapText } from '../../../views/text-width.ts'
 import type { Cli } from '../cli.ts'
+import { BUILD_INPUT, buildRules } from '../demo/build-demo.ts'
+import { CONSULT_REQUEST, consultRules } from '../demo/consult-demo.ts'
+import { writeDemoProject } from '../demo/demo-project.ts'
+import { STORE_REQUEST, storeRules } from '../demo/store-demo.ts'
+import { TASK_REQUEST, taskRules } from '../demo/task-demo.ts'
+import { TEAM_INPUT, teamRules } from '../demo/team-demo.ts'
+import { VOTE_INPUT, voteRules } from '../demo/vote-demo.ts'
 import { followRun } from '../follow-run.ts'
 import { withTroupe } from '../open-troupe.ts'
 import { programName, setProgramName } from '../program-name.ts'
 import { runTreeLines } from '../render/run-tree.ts'
 import { withProgramName } from '../render/styled-line.ts'
-import { DEMO_INSTRUCTION, demoScript } from './demo-script.ts'
+import type { ServeOptions } from '../serve/serve-options.ts'
 
-/** Runs a scripted example offline. The store is a temporary folder, which stays for `show`, unless `--store` is given. */
-export async function demoCommand(cli: Cli): Promise<number> {
+export type DemoOptions = ServeOptions & { serve?: boolean }
+
+const RULES = [...storeRules, ...taskRules, ...voteRules, ...teamRules, ...consultRules, ...buildRules]
+
+/**
+ * Runs scripted examples offline, in a temporary folder: one in the terminal, whose store stays for `show` unless `--store` is given, or all
+ * others with the page.
+ */
+export async function demoCommand(cli: Cli<DemoOptions>): Promise<number> {
+  const { terminal, options } = cli
+  const isServed = options.serve === true || options.open === true
   const folder = await mkdtemp(join(tmpdir(), 'troupe-demo-'))
-  const script = join(folder, 'script.json')
-  const store = cli.options.store ?? folder
-  const options = { ...cli.options, store, model: `scripted:${script}` }
-  setProgramName([cli.terminal.out, cli.terminal.err], options)
+  const script = join(folder, 'demo-model')
+  const demo = { ...cli, options: { ...options, model: `scripted:${script}` } }
+  const label = isServed ? `${LABEL} Questions wait for you in the inbox of the page.` : LABEL
   try {
-    await writeFile(script, JSON.stringify(demoScript))
-    return await runDemo({ ...cli, options })
+    await writeFile(script, JSON.stringify({ rules: RULES, otherwise: 'error' }))
+    if (!options.json)
+      for (const line of wrapText(label, terminal.err.width)) terminal.note(terminal.err.paint('yellow', line))
+    return await (isServed ? serveRuns(demo, folder) : runInTerminal(demo, options.store ?? folder))
   } finally {
-    await rm(store === folder ? script : folder, { recursive: true, force: true })
+    await rm(isServed || options.store !== undefined ? folder : script, { recursive: true, force: true })
   }
 }
 
-function runDemo(cli: Cli): Promise<number> {
+const LABEL = 'SCRIPTED DEMO: all responses come from a script; no model, API key or network is used.'
+
+function runInTerminal(demo: Cli, store: string): Promise<number> {
+  const cli = { ...demo, options: { ...demo.options, store } }
   const { terminal, options } = cli
-  if (!options.json)
-    for (const text of wrapText(DEMO_LABEL, terminal.err.width)) terminal.note(terminal.err.paint('yellow', text))
+  setProgramName([terminal.out, terminal.err], options)
   return withTroupe(cli, 'new', async (troupe) => {
-    const handle = await troupe.stream('task', { agent: 'default', instruction: DEMO_INSTRUCTION })
+    const handle = await troupe.stream('task', { agent: 'default', instruction: STORE_REQUEST })
     const code = await followRun(cli, troupe, { handle })
     if (options.json) return code
     const events = await troupe.events(handle.run_id).all()
@@ -48,4 +68,40 @@ function runDemo(cli: Cli): Promise<number> {
   })
 }
 
-const DEMO_LABEL = 'SCRIPTED DEMO: all responses come from a script; no model, API key or network is used.'
+const USER_VARIABLES = ['TROUPE_MODEL_FAST', 'TROUPE_MODEL_GENERAL', 'TROUPE_MODEL_REASONING', 'TROUPE_AGENTS']
+
+/** Serves the page with runs at work. The project is in the folder, too. */
+async function serveRuns({ terminal, options }: Cli<DemoOptions>, folder: string): Promise<number> {
+  const project = join(folder, 'project')
+  const { hasGit } = await writeDemoProject(project)
+  // Variables of the user for roles and agents come before the script.
+  for (const name of USER_VARIABLES) delete process.env[name]
+  // Worktrees are deleted with the rest.
+  process.env.XDG_STATE_HOME = join(folder, 'state')
+  process.env.TROUPE_PRICES = await writePrices(folder)
+  const { serveCommand } = await import('./serve-command.ts')
+  const demo = {
+    ...{ ...options, store: join(folder, 'store'), workspace: project, tools: true },
+    ...{ allow: ['Write(src/**)', 'Edit(src/**)', 'Write(docs/**)'], ask: ['Edit(package.json)'] },
+  }
+  return serveCommand({ terminal, options: demo, executes: true, usesProjectAgents: false }, (troupe) =>
+    startRuns(troupe, hasGit),
+  )
+}
+
+/** A price for the script, so that cost is shown. */
+async function writePrices(folder: string): Promise<string> {
+  const file = join(folder, 'prices.json')
+  const usd_per_million = { input: 3, output: 15, cache_read: 0.3 }
+  const prices = [{ model: 'scripted:*', from: '2026-01-01', usd_per_million }]
+  await writeFile(file, JSON.stringify({ updated: '2026-01-01', prices }))
+  return file
+}
+
+async function startRuns(troupe: Troupe, hasGit: boolean): Promise<void> {
+  await troupe.stream('team', TEAM_INPUT as never)
+  await troupe.stream('task', { agent: 'default', instruction: CONSULT_REQUEST })
+  await troupe.stream('collaborate', VOTE_INPUT as never)
+  if (hasGit) await troupe.stream('build', BUILD_INPUT)
+  await troupe.stream('task', { agent: 'default', instruction: TASK_REQUEST })
+}
