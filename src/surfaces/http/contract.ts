@@ -1,35 +1,22 @@
-import type { AccountKey, AccountSum, ArtifactSummary, Event, GateRow, PanelBlock, RunRow } from '../../index.ts'
+import type { AccountKey, AccountSum, Event, GateRow, PanelBlock } from '../../index.ts'
+import type * as z from '../../schema/zod.ts'
+import type * as schemas from './openapi/response-schemas.ts'
 
-/* The types that the HTTP API and the page share. Paths are under `/api`. */
+/*
+ * The types that the HTTP API and the page share. Paths are under `/api`. What the schemas of the responses say in full is inferred from them;
+ * what a library type says more exactly, such as events and blocks, is that type.
+ */
 
-export type Scope = 'read' | 'run' | 'approve'
+export type Scope = PageSession['scopes'][number]
 
 /** `GET /api/session`: who the caller is. `POST` with a bearer token sets the cookie of a page. */
-export interface PageSession {
-  principal: string
-  scopes: Scope[]
-  project: string
-  version: string
-  /** The half of the session that only the page has: sent back as `x-troupe-csrf` with every request that is authenticated by the cookie. */
-  csrf: string
-  /** Patterns that can be started from here, with the JSON Schema of their input. */
-  patterns: { name: string; description: string; input: unknown; steer: boolean }[]
-}
+export type PageSession = z.output<typeof schemas.pageSession>
 
 /** A row of the list of runs. The row itself is stored; the rest is computed from the journal. */
-export interface RunItem extends Omit<RunRow, 'owner' | 'lease_until' | 'epoch' | 'project'> {
-  /** A live process executes it. */
-  running: boolean
-  usd: number | null
-}
+export type RunItem = z.output<typeof schemas.runItem>
 
 /** `GET /api/runs?status=&pattern=&tag=&text=&cursor=&limit=`, newest first. */
-export interface RunPage {
-  runs: RunItem[]
-  cursor: string | null
-  /** Runs of the project by status. */
-  counts: Record<string, number>
-}
+export type RunPage = z.output<typeof schemas.runPage>
 
 /** `GET /api/runs/summaries?ids=a,b,c`: what only the journal tells, for the rows in view. */
 export type { RunSummary } from '../../index.ts'
@@ -49,23 +36,6 @@ export interface InboxItem extends Omit<GateRow, 'project'> {
 /** `GET /api/gates/:gate_id/blocks/:block?from=N&hash=H`: the rest of a long block, part by part. 409 `question_changed` for another hash. */
 export type { QuestionPart } from '../../views/question-parts.ts'
 
-/** `POST /api/gates/:gate_id/answer` → `{ run_id }`. 409 `gate_answered` if someone was faster, `question_changed` for another hash. */
-export interface AnswerBody {
-  answer: unknown
-  hash: string
-}
-
-/** `POST /api/patterns/:pattern/runs` → `{ run_id }`. */
-export interface StartBody {
-  input: unknown
-  tags?: string[]
-}
-
-/*
- * `POST /api/runs/:run_id/cancel` (`{ reason? }`), `/resume` (`{ force? }`) → `RunItem`; `/fork` (`{ seq }`) → `{ run_id }`; `/steer` (a
- * `SteerAction`, such as `{ do: 'say', text }`) → `{ answered_gate }`.
- */
-
 /** `GET /api/runs/:run_id/events?after=SEQ&limit=N` as JSON. */
 export interface EventPage {
   events: Event[]
@@ -74,13 +44,10 @@ export interface EventPage {
 }
 
 /** `GET /api/runs/:run_id/artifacts`. The content is at `/api/runs/:run_id/artifacts/:name?version=N`, as an attachment. */
-export type ArtifactItem = Omit<ArtifactSummary, 'project'>
+export type ArtifactItem = z.output<typeof schemas.artifactItem>
 
 /** `GET /api/runs/:run_id/artifacts/:name/preview?version=N`: the first 200 KB, as text. */
-export interface ArtifactPreview extends ArtifactItem {
-  text: string
-  is_cut: boolean
-}
+export type ArtifactPreview = z.output<typeof schemas.artifactPreview>
 
 /** `GET /api/cost?run_id=&by=agent&since=MS`. `GET /api/reports?pattern=&by=&since=MS` gives `Report[]` of the library. */
 export interface CostPage {
@@ -96,6 +63,4 @@ export interface CostPage {
 export type { Detail, RunPanels as PanelPage } from '../../index.ts'
 
 /** All errors: `{ "error": … }` with a status of 4xx or 5xx, without paths or stacks. */
-export interface ErrorBody {
-  error: { code: string; message: string; hint?: string }
-}
+export type ErrorBody = z.output<typeof schemas.errorBody>

@@ -8,7 +8,8 @@ const time = z.number().describe('Milliseconds since 1970.')
 const usd = z.number().nullable().describe('Dollars; null if a price is unknown.')
 const status = z.enum(['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled'])
 
-const usage = z.looseObject({ input: count, output: count, cache_read: count, cache_write: count })
+const usage = z.object({ input: count, output: count, cache_read: count, cache_write: count })
+const spend = usage.extend({ calls: count, usd, known_usd: z.number(), estimated: z.boolean() })
 
 export const runItem = z.strictObject({
   run_id: text,
@@ -20,7 +21,7 @@ export const runItem = z.strictObject({
   created_at: time,
   ended_at: time.nullable(),
   head: count.describe('The seq of the last event.'),
-  usage: usage.extend({ calls: count, usd }),
+  usage: spend,
   open_gates: count,
   running: z.boolean().describe('A live process executes it.'),
   usd,
@@ -51,7 +52,7 @@ export const runResult = z.looseObject({
   stop_reason: text.nullable(),
   output: z.unknown(),
   error: errorRecord.nullable(),
-  usage: usage.extend({ calls: count, usd }),
+  usage: spend,
   duration_ms: z.number(),
   gates: z.array(gate),
 })
@@ -152,8 +153,12 @@ export const pageSession = z.strictObject({
   scopes: z.array(z.enum(['read', 'run', 'approve'])),
   project: text,
   version: text,
-  csrf: text,
-  patterns: z.array(z.strictObject({ name: text, description: text, input: z.unknown(), steer: z.boolean() })),
+  csrf: text.describe(
+    'The half of the session that only the page has: sent back as `x-troupe-csrf` with every request that is authenticated by the cookie.',
+  ),
+  patterns: z
+    .array(z.strictObject({ name: text, description: text, input: z.unknown(), steer: z.boolean() }))
+    .describe('Patterns that can be started from here, with the JSON Schema of their input.'),
 })
 
 export const runId = z.strictObject({ run_id: text })
