@@ -8,7 +8,7 @@ export const REMOVED_NAMES: Readonly<Record<string, string>> = {
   'doctor --run': 'check the journal of a run with: troupe verify RUN',
   '--solo-first': 'ask one agent with `troupe run task`, and others only if its answer is not enough',
 
-  '/vars': 'list the variables with: troupe show RUN --events',
+  '/vars': 'the changes of variables are in: troupe show RUN --events',
   '/graph': 'draw the team with: troupe team graph FILE',
   '/artifacts': 'list artifacts with: troupe artifacts RUN',
   '/who': 'list agents and handoffs with: troupe team graph FILE; turns with: troupe show RUN',
