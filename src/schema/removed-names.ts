@@ -1,5 +1,5 @@
 /*
- * Names of earlier releases, each with what to use instead: options by the end of their path, flags by their name alone or after their command,
+ * Names of earlier releases, each with what to use instead: options by the end of their path (`*`: any name), flags by their name alone or after their command,
  * chat commands with their slash, exports after the module. The errors for unknown names look here; nothing else knows these names.
  */
 export const REMOVED_NAMES: Readonly<Record<string, string>> = {
@@ -16,9 +16,9 @@ export const REMOVED_NAMES: Readonly<Record<string, string>> = {
   solo_first: 'ask one agent with the pattern `task`, and others only if its answer is not enough',
   overlapping_scopes: 'a task whose scope overlaps that of an earlier one always starts after it',
   'consult.routing': 'the orchestrator chooses; give `consult.scenarios` a `primary` agent',
-  local_match: 'the orchestrator chooses; give `consult.scenarios` a `primary` agent',
+  'consult.scenarios.*.keywords': 'the orchestrator chooses by the `description` of a scenario',
+  'consult.scenarios.*.threshold': 'the orchestrator chooses by the `description` of a scenario',
   'consult.knowledge': 'every consultation asks a model; similar earlier ones are part of what the specialist reads',
-  'knowledge.answer': 'every consultation asks a model; similar earlier ones are part of what the specialist reads',
   'engine.create': 'the embedded engine executes runs; `engine.concurrency` says how many at once',
 
   'troupe/testing MemoryStore': "pass the option `store: 'memory'`",
@@ -27,6 +27,8 @@ export const REMOVED_NAMES: Readonly<Record<string, string>> = {
 
 /** What to use instead of a removed name: the path of an option, or a flag after its command, or an export after its module. */
 export function removedNameHint(name: string): string | undefined {
-  const found = Object.keys(REMOVED_NAMES).find((key) => `.${name}`.endsWith(`.${key}`) || name.endsWith(` ${key}`))
+  const found = Object.keys(REMOVED_NAMES).find((key) =>
+    new RegExp(`(^|[. ])${key.replaceAll('.', '\\.').replaceAll('*', '[^.]+')}$`).test(name),
+  )
   return found === undefined ? undefined : `it was removed: ${REMOVED_NAMES[found]}`
 }
