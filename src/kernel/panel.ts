@@ -42,38 +42,6 @@ export interface PanelShare {
   by?: readonly { agent: string; value?: number; note?: string }[]
 }
 
-/** A position on a plot, with those who hold it. All figures are from 0 to 1. */
-export interface PanelPosition {
-  label: string
-  /** A few words, such as `4 votes`. */
-  note?: string
-  /** Its share of the whole. */
-  share?: number
-  tone?: PanelTone
-  by: readonly PanelStandpoint[]
-}
-
-/** An agent on a position. */
-export interface PanelStandpoint {
-  agent: string
-  /** The confidence that it stated. */
-  stated: number | null
-  /** How often earlier votes with such a confidence were right. */
-  calibrated?: number
-  /** Its first answer, if it was another position or confidence. */
-  before?: { position: string | null; stated: number | null }
-  note?: string
-}
-
-/** Votes of about the same stated confidence: how often they were right, with its 95 % interval. */
-export interface PanelCalibrationPoint {
-  stated: number
-  right: number
-  cases: number
-  low: number
-  high: number
-}
-
 export interface PanelNode {
   id: string
   label: string
@@ -121,10 +89,6 @@ type PanelContent =
   | { kind: 'steps'; steps: readonly PanelStep[] }
   /** Shares of a whole, such as the votes for each position. */
   | { kind: 'shares'; unit?: PanelUnit; shares: readonly PanelShare[] }
-  /** A plot of who holds which position, and how sure they are. */
-  | { kind: 'positions'; positions: readonly PanelPosition[] }
-  /** Stated confidence against how often it was right. */
-  | { kind: 'calibration'; points: readonly PanelCalibrationPoint[]; text?: string }
   /** A directed graph, such as the handoffs of a team. */
   | { kind: 'graph'; nodes: readonly PanelNode[]; edges: readonly PanelEdge[] }
   /** A heat map: one value for each row and column. */

@@ -48,18 +48,6 @@ const EVERYWHERE: PanelBlock[] = [
   },
   { kind: 'shares', shares: [{ label: PLANTED, value: 0.5, by: [{ agent: PLANTED, note: PLANTED }] }] },
   {
-    kind: 'positions',
-    positions: [
-      {
-        label: PLANTED,
-        note: PLANTED,
-        by: [{ agent: PLANTED, stated: 0.5, before: { position: PLANTED, stated: 0.1 }, note: PLANTED }],
-      },
-      { label: 'b', by: [{ agent: PLANTED, stated: null, before: { position: PLANTED, stated: null } }] },
-    ],
-  },
-  { kind: 'calibration', points: [{ stated: 0.8, right: 0.6, cases: 9, low: 0.3, high: 0.8 }], text: PLANTED },
-  {
     kind: 'graph',
     title: PLANTED,
     nodes: [{ id: PLANTED, label: PLANTED, note: PLANTED, state: PLANTED }],
@@ -96,29 +84,6 @@ describe('blocks', () => {
       'What the agent says, not checked',
     )
     expect(render({ kind: 'text', text: 'All tests pass' })).not.toContain('not checked')
-  })
-
-  test('WR26 a plot of positions says of each agent where it stands, how sure it is and where it stood first', () => {
-    const positions = [
-      { label: 'link', by: [{ agent: 'ux', stated: 0.9, calibrated: 0.6, before: { position: 'code', stated: 0.4 } }] },
-      { label: 'code', by: [{ agent: 'ops', stated: null }] },
-    ]
-    const text = render({ kind: 'positions', positions })
-      .replace(/<[^>]*>/g, ' ')
-      .replace(/\s+/g, ' ')
-    expect(text).toContain('90 % sure; votes this sure were right 60 % of the time; first answer: code, 40 % sure')
-    expect(text).toContain('ux, later: link')
-    expect(text).toContain('no stated confidence')
-    const left = [{ label: 'link', by: [{ agent: 'ux', stated: 0.9, before: { position: 'code', stated: 0.4 } }] }]
-    const abandoned = render({ kind: 'positions', positions: left })
-      .replace(/<[^>]*>/g, ' ')
-      .replace(/\s+/g, ' ')
-    expect(abandoned).toContain('code no votes left')
-    expect(abandoned).toContain('ux, later: link')
-    const points = [{ stated: 0.85, right: 0.6, cases: 40, low: 0.45, high: 0.74 }]
-    expect(render({ kind: 'calibration', points })).toContain(
-      '<li>stated 85 %: right in 60 % of 40 votes (95 % interval 45 % to 74 %)</li>',
-    )
   })
 
   test('WR6 a block of an unknown kind is shown as JSON', () => {

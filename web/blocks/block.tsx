@@ -3,7 +3,6 @@ import type { PanelBlock } from '../../src/kernel/panel.ts'
 import { CopyButton } from '../design/controls.tsx'
 import { inertText } from '../design/inert-text.ts'
 import { Markdown } from '../markdown/markdown.tsx'
-import { CalibrationBlock } from './calibration.tsx'
 import { copyText } from './copy-text.ts'
 import { DiffBlock } from './diff.tsx'
 import { FactsBlock } from './facts.tsx'
@@ -13,7 +12,6 @@ import { keyed } from './keyed.ts'
 import { LongText } from './long-text.tsx'
 import { MatrixBlock } from './matrix.tsx'
 import { MessagesBlock } from './messages.tsx'
-import { PositionsBlock } from './positions.tsx'
 import { SharesBlock } from './shares.tsx'
 import { StepsBlock } from './steps.tsx'
 import { TableBlock } from './table.tsx'
@@ -62,10 +60,6 @@ function BlockBody({ block }: { block: PanelBlock }): ReactNode {
       return <StepsBlock steps={block.steps} />
     case 'shares':
       return <SharesBlock shares={block.shares} unit={block.unit} />
-    case 'positions':
-      return <PositionsBlock positions={block.positions} />
-    case 'calibration':
-      return <CalibrationBlock points={block.points} text={block.text} />
     case 'graph':
       return <GraphBlock nodes={block.nodes} edges={block.edges} title={block.title} />
     case 'matrix':

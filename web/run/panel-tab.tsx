@@ -6,7 +6,7 @@ import { inertText } from '../design/inert-text.ts'
 import { EmptyState } from '../design/notice.tsx'
 
 /** Blocks that need the whole width; the others share a row. */
-const WIDE = new Set(['table', 'graph', 'matrix', 'positions', 'diff', 'messages', 'steps'])
+const WIDE = new Set(['table', 'graph', 'matrix', 'diff', 'messages', 'steps'])
 
 /** A page that the pattern of the run brings, as blocks. */
 export function PanelTab({ panel }: { panel: Panel }): ReactNode {

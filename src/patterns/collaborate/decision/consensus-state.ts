@@ -1,6 +1,5 @@
 import { clusterTexts } from '../../../judgement/similarity/clustering.ts'
-import type { CalibrationPoint } from '../../../judgement/vote/calibration.ts'
-import { calibrateAgreement, calibrateConfidence } from '../../../judgement/vote/calibration.ts'
+import { calibrateAgreement } from '../../../judgement/vote/calibration.ts'
 import { findCategory } from '../../../judgement/vote/category.ts'
 import type { AgentVote, Consensus } from '../../../judgement/vote/consensus.ts'
 import { tallyConsensus } from '../../../judgement/vote/consensus.ts'
@@ -46,8 +45,6 @@ interface ConsensusDetails {
   note?: string
   /** The accuracy of this level of agreement in earlier collaborations. */
   confidence?: { confidence: number; cases: number }
-  /** How often earlier votes were right, by the confidence that they stated. */
-  calibration?: CalibrationPoint[]
 }
 
 /** Groups votes by category, or by equivalent recommendations. */
@@ -82,7 +79,6 @@ export async function computeConsensus(
   const tallied = tallyConsensus(votes, groups, { threshold, unclear, ...(categories ? { categories } : undefined) })
   const { agreement_score } = tallied
   const confidence = agreement_score === null ? undefined : calibrateAgreement(agreement_score, history.cases)
-  const calibration = calibrateConfidence(history.votes)
   const { method } = equivalence
   const notes = [tallied.unclear && !options.judge ? NOT_JUDGED : undefined, equivalence.note]
   const note = equivalence.problem ?? (notes.filter((each) => each !== undefined).join('; ') || undefined)
@@ -92,7 +88,6 @@ export async function computeConsensus(
     method,
     ...(note === undefined ? undefined : { note }),
     ...(confidence ? { confidence } : undefined),
-    ...(calibration ? { calibration } : undefined),
   }
   return { votes, equivalence, consensus }
 }

@@ -107,34 +107,6 @@ function loadSimilarity(context: Context, texts: readonly string[], key: string)
   return context.step<SimilarityMatrix>(`${key}/similar`, compute, { input: texts })
 }
 
-export type EquivalenceVerdict = 'same' | 'different' | 'unclear'
-
-/** Compares each text with the reference, independently of the other texts. */
-export async function compareToReference(
-  context: Context,
-  [reference, ...texts]: readonly [string, ...string[]],
-  { key, judge }: Pick<EquivalenceOptions, 'key' | 'judge'>,
-): Promise<EquivalenceVerdict[]> {
-  const allTexts = [reference, ...texts]
-  const isNeeded = texts.some((text) => needsEmbeddings([reference, text], clusterTexts([reference, text])))
-  const matrix = isNeeded ? await loadSimilarity(context, allTexts, key) : NO_SIMILARITY
-  const verdicts = texts.map((text, index) => {
-    const score = matrix.scores[0]?.[index + 1] ?? 0
-    const options = matrix.by === null ? {} : { similarity: () => score, threshold: matrix.threshold }
-    const { groups, unclear } = clusterTexts([reference, text], options)
-    if (groups.length === 1) return 'same'
-    return unclear.length > 0 ? 'unclear' : 'different'
-  })
-  const unclear = verdicts.flatMap((verdict, index) => (verdict === 'unclear' ? [[0, index + 1] as const] : []))
-  if (unclear.length === 0 || !judge) return verdicts
-  const judged = await judgePairs(context, judge, { texts: allTexts, unclear, key: `${key}/judge` })
-  const sameByIndex = new Map(judged.verdicts.map(({ b, same }) => [b, same] as const))
-  return verdicts.map((verdict, index) => {
-    const same = verdict === 'unclear' ? sameByIndex.get(index + 1) : undefined
-    return same === undefined ? verdict : same ? 'same' : 'different'
-  })
-}
-
 function toSimilarityOptions({ scores, threshold }: SimilarityMatrix) {
   return { similarity: (a: number, b: number) => scores[a]?.[b] ?? 0, threshold }
 }

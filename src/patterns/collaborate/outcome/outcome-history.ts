@@ -5,8 +5,6 @@ export interface OutcomeHistory {
   cases: { agreement: number; correct: boolean }[]
   /** Accuracy by agent. */
   records: Map<string, { right: number; total: number }>
-  /** Votes with a stated confidence. */
-  votes: { confidence: number; right: boolean }[]
 }
 
 /** Output of the pattern `outcome`. */
@@ -14,8 +12,7 @@ export interface OutcomeOutput {
   of_run: string
   correct: boolean
   agreement_score: number | null
-  /** `confidence` is the one that the agent stated, if it did. */
-  voices: { agent: string; role: string; right: boolean; confidence?: number }[]
+  voices: { agent: string; role: string; right: boolean }[]
 }
 
 const MAX_OUTCOMES = 300
@@ -23,15 +20,14 @@ const MAX_OUTCOMES = 300
 /** Loads the newest outcome of each run. */
 export async function loadOutcomeHistory(context: Context): Promise<OutcomeHistory> {
   const outcomes = await context.recall('history', { pattern: 'outcome', limit: MAX_OUTCOMES })
-  const history: OutcomeHistory = { cases: [], records: new Map(), votes: [] }
+  const history: OutcomeHistory = { cases: [], records: new Map() }
   const seen = new Set<string>()
   for (const { output } of outcomes) {
     const { of_run, correct, agreement_score, voices } = output as OutcomeOutput
     if (seen.has(of_run)) continue
     seen.add(of_run)
     if (agreement_score !== null) history.cases.push({ agreement: agreement_score, correct })
-    for (const { agent, right, confidence } of voices) {
-      if (confidence !== undefined) history.votes.push({ confidence, right })
+    for (const { agent, right } of voices) {
       const record = history.records.get(agent) ?? { right: 0, total: 0 }
       history.records.set(agent, { right: record.right + (right ? 1 : 0), total: record.total + 1 })
     }

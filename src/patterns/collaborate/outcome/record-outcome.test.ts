@@ -22,9 +22,9 @@ describe('recording an outcome', () => {
       correct: true,
       agreement_score: 2 / 3,
       voices: [
-        { agent: 'a', role: 'a', right: true, confidence: 0.8 },
-        { agent: 'b', role: 'b', right: true, confidence: 0.8 },
-        { agent: 'c', role: 'c', right: false, confidence: 0.8 },
+        { agent: 'a', role: 'a', right: true },
+        { agent: 'b', role: 'b', right: true },
+        { agent: 'c', role: 'c', right: false },
       ],
     })
   })
@@ -78,9 +78,9 @@ describe('recording an outcome', () => {
       correct: true,
       agreement_score: null,
       voices: [
-        { agent: 'a', role: 'a', right: false, confidence: 0.8 },
-        { agent: 'b', role: 'b', right: true, confidence: 0.8 },
-        { agent: 'c', role: 'c', right: false, confidence: 0.1 },
+        { agent: 'a', role: 'a', right: false },
+        { agent: 'b', role: 'b', right: true },
+        { agent: 'c', role: 'c', right: false },
       ],
     })
   })
@@ -144,32 +144,44 @@ describe('recording an outcome', () => {
       ],
     })
     const merged = await runDecision({ mode: 'hierarchical', synthesis: 'merge' }, agentReplies)
-    expect(await merged.record({ answer: 'go', verdict: 'right' })).toMatchObject({ agreement_score: null, voices: [] })
+    expect(await merged.record({ verdict: 'right' })).toMatchObject({ agreement_score: null, voices: [] })
   })
 
-  test('CO62 the judge compares the right answer with each vote; unclear ones are left out', async () => {
+  test('CO62 the answer names a position; one that may be the same in other words is left out', async () => {
     const agentReplies = {
       a: contributionJson('Use PostgreSQL'),
-      b: contributionJson('Use PostgreSQL'),
+      b: contributionJson('Go with a PostgreSQL database'),
       c: contributionJson('Use MySQL'),
+      coordinator: 'Use PostgreSQL.',
     }
-    const judge = JSON.stringify({ pairs: [1, 2, 3].map((number) => ({ number, same: true })) })
-    const judged = await runDecision({}, { ...agentReplies, judge })
-    expect(await judged.record({ answer: 'Go with a PostgreSQL database' })).toMatchObject({
+    const { record, troupe, run_id } = await runDecision({ synthesis: 'coordinator' }, agentReplies)
+    expect(await record({ answer: 'use PostgreSQL!', verdict: 'right' })).toMatchObject({
       correct: true,
       voices: [
         { agent: 'a', right: true },
-        { agent: 'b', right: true },
         { agent: 'c', right: false },
       ],
     })
-    const { record, troupe, run_id } = await runDecision({}, { ...agentReplies, judge: 'who knows' })
-    expect(await record({ answer: 'Go with a PostgreSQL database', verdict: 'right' })).toMatchObject({
-      correct: true,
-      voices: [{ agent: 'c', right: false }],
-    })
-    const open = await troupe.run('outcome', { of_run: run_id, answer: 'Go with a PostgreSQL database' })
+    const open = await troupe.run('outcome', { of_run: run_id, answer: 'Use MySQL' })
     expect(open.error).toMatchObject({ code: 'invalid_input', hint: 'add --verdict right or --verdict wrong' })
+    const other = await troupe.run('outcome', { of_run: run_id, answer: 'Use SQLite' })
+    expect(other.error).toMatchObject({
+      code: 'invalid_input',
+      message: "`answer` 'Use SQLite' is none of the positions of the run",
+      alternatives: ['Use PostgreSQL', 'Go with a PostgreSQL database', 'Use MySQL'],
+      hint: expect.stringContaining('--verdict wrong'),
+    })
+  })
+
+  test('CO62 the words of a person who decided are an answer, too', async () => {
+    const { troupe, record } = await runDecision({ on_conflict: 'escalate' }, { ...replies, b: contributionJson('no') })
+    const [gate] = await troupe.gates().all()
+    await (await troupe.answer(gate?.gate_id ?? '', 'Ask the customer first')).result
+    expect(await record({ answer: 'ask the customer first' })).toMatchObject({ correct: true, voices: [] })
+    expect(await record({ answer: 'go', verdict: 'wrong' })).toMatchObject({
+      correct: false,
+      voices: [{ right: true }, { right: false }, { right: false }],
+    })
   })
 
   test('CO62 a blank answer, and one that contradicts the verdict, is rejected', async () => {
@@ -180,7 +192,7 @@ describe('recording an outcome', () => {
     expect(await errorOf({ answer: 'go', verdict: 'wrong' })).toBe(
       "`answer` 'go' means that the result was right, but `verdict` is wrong",
     )
-    expect(await errorOf({ answer: 'neither', verdict: 'right' })).toContain('was wrong')
+    expect(await errorOf({ answer: 'wait', verdict: 'right' })).toContain('was wrong')
     expect(await errorOf({ answer: 'go', verdict: 'right' })).toBeUndefined()
   })
 

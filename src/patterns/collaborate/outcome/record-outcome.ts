@@ -3,18 +3,11 @@ import { normalizeStatement } from '../../../judgement/similarity/similarity.ts'
 import type { Consensus } from '../../../judgement/vote/consensus.ts'
 import type { Context } from '../../../kernel/context.ts'
 import type { PatternResult } from '../../../kernel/pattern.ts'
-import type { EquivalenceVerdict } from '../decision/equivalence.ts'
-import { compareToReference } from '../decision/equivalence.ts'
 import type { Ruling } from '../decision/escalate.ts'
-import { createPairJudge } from '../decision/pair-judge.ts'
 import type { VoteResult } from '../decision/synthesis.ts'
 import type { BestOfEvaluation, Contribution } from '../output.ts'
-import { JUDGE_SYSTEM } from '../prompts/judge-prompt.ts'
-import { createSystemAgent } from '../specialists.ts'
 import type { OutcomeOutput } from './outcome-history.ts'
 import type { OutcomeInput } from './outcome-schemas.ts'
-
-const JUDGE_TIMEOUT_MS = 60_000
 
 /** The output of an earlier collaboration. */
 interface PastCollaboration {
@@ -85,7 +78,7 @@ export async function recordOutcome(
   const findings =
     answer === undefined
       ? outcomeFromVerdict(collaboration, verdict === 'right')
-      : await outcomeFromAnswer(context, collaboration, { verdict, answer })
+      : outcomeFromAnswer(collaboration, { verdict, answer })
   return {
     success: true,
     output: { of_run, agreement_score: agreementLevel(collaboration), ...findings } satisfies OutcomeOutput,
@@ -107,52 +100,52 @@ function outcomeFromVerdict(past: PastCollaboration, correct: boolean): OutcomeF
   return { correct, voices: known.map((voter) => toVoice(voter, isRight(voter.agent))) }
 }
 
-function toVoice({ agent, role, confidence }: Contribution, right: boolean): OutcomeOutput['voices'][number] {
-  return { agent, role, right, ...(confidence === null ? undefined : { confidence }) }
+function toVoice({ agent, role }: Contribution, right: boolean): OutcomeOutput['voices'][number] {
+  return { agent, role, right }
 }
 
-/** The collaboration's own finding, if the right answer is literally one of its recommendations. */
-function comparisonInRun(past: PastCollaboration, voter: Contribution, answer: string): EquivalenceVerdict | undefined {
-  const { clusters, unclear = [] } = past.consensus
-  const clusterWith = (agent: string) => clusters.find(({ agents }) => agents.includes(agent))
-  const isAnswer = ({ recommendation }: Contribution) =>
-    normalizeStatement(recommendation ?? '') === normalizeStatement(answer)
-  const right = clusterWith(votersFrom(past).find(isAnswer)?.agent ?? '')
-  const own = clusterWith(voter.agent)
-  if (!right || !own) return undefined
-  if (own === right) return 'same'
-  const isUnclear = unclear.some((pair) => pair.includes(own.recommendation) && pair.includes(right.recommendation))
-  return isUnclear ? undefined : 'different'
+type Cluster = Consensus['clusters'][number]
+
+/** The position that the answer names, in the words of one of its agents. */
+function findPosition(past: PastCollaboration, answer: string): Cluster | undefined {
+  const named = votersFrom(past).find(({ recommendation }) => isSameText(recommendation ?? '', answer))
+  return past.consensus.clusters.find(({ agents }) => named && agents.includes(named.agent))
 }
 
-/** Compares each vote with the right answer. Votes that stay unclear are left out. */
-async function outcomeFromAnswer(
-  context: Context,
+function isSameText(one: string, other: string): boolean {
+  return normalizeStatement(one) === normalizeStatement(other)
+}
+
+/** Whether an agent holds this position; `undefined` if its own one may be the same in other words. */
+function holdsPosition({ consensus }: PastCollaboration, agent: string, position: Cluster): boolean | undefined {
+  const { clusters, unclear = [] } = consensus
+  if (position.agents.includes(agent)) return true
+  const own = clusters.find(({ agents }) => agents.includes(agent))
+  const isUnclear = unclear.some(
+    (pair) => own && pair.includes(own.recommendation) && pair.includes(position.recommendation),
+  )
+  return own && !isUnclear ? false : undefined
+}
+
+/** Compares each vote with the position that was right. Votes that may be the same in other words are left out. */
+function outcomeFromAnswer(
   past: PastCollaboration,
   { verdict, answer }: { verdict?: OutcomeInput['verdict']; answer: string },
-) {
-  const voters = votersFrom(past)
-  const texts = voters.map(({ recommendation }) => recommendation ?? '')
-  const ruling = past.ruling ? [past.ruling.decision] : []
-  const judgeAgent = createSystemAgent('judge', {
-    ...{ system: JUDGE_SYSTEM, model: 'fast', temperature: 0, timeout_ms: JUDGE_TIMEOUT_MS },
-  })
-  const judge = createPairJudge(judgeAgent)
-  const known = voters.map((voter) => comparisonInRun(past, voter, answer))
-  const open = [...texts.filter((_, index) => known[index] === undefined), ...ruling]
-  const compared = await compareToReference(context, [answer, ...open], { key: 'answer', judge })
-  const comparisons = [...known, ...ruling.map(() => undefined)].map((each) => each ?? compared.shift() ?? 'unclear')
-  const voices = voters.flatMap((voter, index) => {
-    const comparison = comparisons[index]
-    return comparison === undefined || comparison === 'unclear' ? [] : [toVoice(voter, comparison === 'same')]
+): OutcomeFindings {
+  const position = findPosition(past, answer)
+  const isRuling = past.ruling !== undefined && isSameText(past.ruling.decision, answer)
+  if (!position && !isRuling) throw unknownPosition(past, answer)
+  const isRight = (agent: string) => (position ? holdsPosition(past, agent, position) : undefined)
+  const voices = votersFrom(past).flatMap((voter) => {
+    const right = isRight(voter.agent)
+    return right === undefined ? [] : [toVoice(voter, right)]
   })
   const supporters = answerSupporters(past)
-  const followed = past.ruling
-    ? comparisons.slice(texts.length)
-    : comparisonsOf(supporters ?? leadingAgents(past), voters, comparisons)
-  // A coordinator's answer without any vote cannot be compared.
-  const isOpen = followed.includes('unclear') || (supporters === undefined && followed.length === 0)
-  const derived = followed.includes('same') ? 'right' : isOpen ? undefined : 'wrong'
+  const followed = (supporters ?? leadingAgents(past)).map(isRight)
+  // The answer of a coordinator without any vote, and a decision in other words than any position, cannot be compared.
+  const isOpen =
+    followed.includes(undefined) || (followed.length === 0 && (supporters === undefined || past.ruling !== undefined))
+  const derived = isRuling || followed.includes(true) ? 'right' : isOpen ? undefined : 'wrong'
   const hasDecision = past.ruling !== undefined || (supporters ?? []).length > 0
   if (hasDecision && verdict !== undefined && derived !== undefined && verdict !== derived) {
     throw new TroupeError(
@@ -170,10 +163,9 @@ async function outcomeFromAnswer(
   return { correct: correct === 'right', voices }
 }
 
-function comparisonsOf(
-  names: readonly string[],
-  voters: readonly Contribution[],
-  comparisons: readonly EquivalenceVerdict[],
-): EquivalenceVerdict[] {
-  return voters.flatMap(({ agent }, index) => (names.includes(agent) ? (comparisons[index] ?? []) : []))
+function unknownPosition({ consensus }: PastCollaboration, answer: string): TroupeError {
+  return new TroupeError('invalid_input', `\`answer\` '${answer}' is none of the positions of the run`, {
+    alternatives: consensus.clusters.map(({ recommendation }) => recommendation),
+    hint: 'name a position in the words of an agent; if none was right, use --verdict wrong without --answer',
+  })
 }

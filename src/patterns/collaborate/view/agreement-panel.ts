@@ -6,7 +6,7 @@ import type { AgreementView } from './agreement-view.ts'
 import { agreementViewFrom } from './agreement-view.ts'
 import type { CollaborationView, CollaborationViews } from './collaboration-view.ts'
 import { enclosingCollaboration } from './collaboration-view.ts'
-import { calibrationBlocks, standpointBlocks } from './standpoints.ts'
+import { positionBlocks } from './position-blocks.ts'
 import { isAgreed, winningCluster } from './winning-position.ts'
 
 /* The agreement of a collaboration as a panel: positions with their shares, dissent, scores and contributions. */
@@ -31,8 +31,7 @@ function agreementBlocks(agreement: AgreementView, input: unknown): PanelBlock[]
   return [
     { kind: 'facts', title: 'Result', facts: [resultFact(agreement), ...consensusFacts(agreement, input)] },
     ...(result ? [{ kind: 'text' as const, title: 'Answer', text: result }] : []),
-    ...standpointBlocks(agreement),
-    ...calibrationBlocks(agreement),
+    ...positionBlocks(agreement),
     ...dissentBlocks(agreement),
     ...disagreementBlocks(agreement),
     ...scoreBlocks(agreement),

@@ -1,5 +1,4 @@
 import type { ErrorRecord } from '../../../errors.ts'
-import type { CalibrationPoint } from '../../../judgement/vote/calibration.ts'
 import type { ModelSavings } from '../model-savings.ts'
 
 /** The part of a collaboration's output that surfaces display. A failed collaboration has only `contributions`. */
@@ -26,7 +25,6 @@ export interface AgreementView {
     method: string
     note?: string
     confidence?: { confidence: number; cases: number }
-    calibration?: CalibrationPoint[]
   }
   vote?: { strategy: string; winner: string | null; tie: boolean; reason: string; blocked_by?: string[] }
   best_of?: {

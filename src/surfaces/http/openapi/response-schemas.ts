@@ -65,7 +65,7 @@ export const eventPage = z.strictObject({
 const block = z
   .looseObject({
     kind: z.enum([
-      ...(['facts', 'text', 'code', 'table', 'steps', 'shares', 'positions', 'calibration'] as const),
+      ...(['facts', 'text', 'code', 'table', 'steps', 'shares'] as const),
       ...(['graph', 'matrix', 'messages', 'diff', 'json'] as const),
     ]),
     title: text.optional(),
