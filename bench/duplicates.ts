@@ -4,11 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import {
-  haveSameAnswer,
-  isSameQuestion,
-  LEXICAL_QUESTION_THRESHOLD,
-} from '../src/judgement/similarity/same-question.ts'
+import { isSameQuestion, LEXICAL_QUESTION_THRESHOLD } from '../src/judgement/similarity/same-question.ts'
 import { contentStemSet, cosineSimilarity, diceCoefficient } from '../src/judgement/similarity/similarity.ts'
 import { localEmbedder } from '../src/knowledge/local-embedder.ts'
 
@@ -129,13 +125,6 @@ const RULES: readonly { name: string; decideAt: (threshold: number) => Decision 
       ({ a, b, similarity }) =>
         isSameQuestion(a, b, { similarity, threshold }),
   },
-  {
-    name: 'embedder, guards, neither says more',
-    decideAt:
-      (threshold) =>
-      ({ a, b, similarity }) =>
-        haveSameAnswer(a, b, { similarity, threshold }),
-  },
 ]
 
 const files = process.argv.slice(2).filter((argument) => argument !== '--verbose')
@@ -161,14 +150,11 @@ if (files.length === 0 || !files.every(existsSync)) {
   const shipped: [name: string, decide: Decision][] = [
     ['embedder alone, same threshold', ({ similarity }) => similarity >= threshold],
     ['as shipped: isSameQuestion', ({ a, b, similarity }) => isSameQuestion(a, b, { similarity, threshold })],
-    ['as shipped: haveSameAnswer', ({ a, b, similarity }) => haveSameAnswer(a, b, { similarity, threshold })],
   ]
   for (const [name, decide] of shipped) printRow(name, threshold, heldOut, decide)
-  for (const [name, decide] of [
-    ['without an embedder: isSameQuestion', isSameQuestion],
-    ['without an embedder: haveSameAnswer', haveSameAnswer],
-  ] as const)
-    printRow(name, LEXICAL_QUESTION_THRESHOLD, heldOut, ({ a, b }) => decide(a, b))
+  printRow('without an embedder: isSameQuestion', LEXICAL_QUESTION_THRESHOLD, heldOut, ({ a, b }) =>
+    isSameQuestion(a, b),
+  )
   for (const [name, decide] of shipped) printRow(`${name}, all pairs`, threshold, pairs, decide)
   if (process.argv.includes('--verbose')) {
     const decide = shipped[1]?.[1]

@@ -72,6 +72,6 @@ for (const { question: text, scenario, agents } of questions) {
   )
 }
 print(
-  `${counts.right} of ${questions.length} right; ${counts.model} decided by the model, ${counts.fallback} by the scenario's keywords`,
+  `${counts.right} of ${questions.length} right; ${counts.model} decided by the model, ${counts.fallback} by the scenario`,
 )
 await troupe.close()

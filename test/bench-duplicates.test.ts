@@ -19,7 +19,7 @@ test('QS7 the bench prints precision and recall of labelled pairs, and without a
   writeFileSync(file, pairs.flat().join('\n'))
   const { stdout } = await execute(process.execPath, ['--no-warnings', bench, file])
   expect(stdout).toContain('12 pairs')
-  expect(stdout).toMatch(/as shipped: haveSameAnswer, all pairs \| 0\.85 \| 1\.00 \| 1\.00/)
+  expect(stdout).toMatch(/as shipped: isSameQuestion, all pairs \| 0\.85 \| 1\.00 \| 1\.00/)
   const failed = await execute(process.execPath, ['--no-warnings', bench]).catch((error: unknown) => error)
   expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('separated by tabs') })
   rmSync(folder, { recursive: true })

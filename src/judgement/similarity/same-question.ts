@@ -1,8 +1,6 @@
 import { namesDiffer, parseText } from '../loop/same-subject.ts'
 import { questionKindsDiffer } from './question-kind.ts'
 import { contentStemSet, diceCoefficient, findContradiction, normalizeStatement } from './similarity.ts'
-import { areSynonyms } from './synonyms.ts'
-import { stem } from './tokenizer.ts'
 
 /** Share of common words from which two questions are the same when there is no embedder. */
 export const LEXICAL_QUESTION_THRESHOLD = 0.8
@@ -33,30 +31,4 @@ export function isSameQuestion(a: string, b: string, measured?: QuestionSimilari
     !namesDiffer(parseText(a), parseText(b)) &&
     findContradiction(a, b) === undefined
   )
-}
-
-/**
- * Whether the answer to one question can be given to the other: they ask for the same, and neither says more. "Which tests are slow?" and "Which unit
- * tests are slow?" may have different answers.
- */
-export function haveSameAnswer(a: string, b: string, measured?: QuestionSimilarity): boolean {
-  return isSameQuestion(a, b, measured) && !oneSaysMore(a, b)
-}
-
-/** Words that narrow no question down. */
-const FILLER = new Set(
-  'really actually possible possibly some many much best good way currently please'.split(' ').map(stem),
-)
-
-function oneSaysMore(a: string, b: string): boolean {
-  const [wordsA, wordsB] = [significantStems(a), significantStems(b)]
-  return (unmatched(wordsA, wordsB).length === 0) !== (unmatched(wordsB, wordsA).length === 0)
-}
-
-function significantStems(question: string): string[] {
-  return [...contentStemSet(question)].filter((word) => !FILLER.has(word))
-}
-
-function unmatched(words: readonly string[], others: readonly string[]): string[] {
-  return words.filter((word) => !others.includes(word) && !others.some((other) => areSynonyms(word, other)))
 }

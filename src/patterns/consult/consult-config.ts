@@ -2,8 +2,7 @@ import { TroupeError } from '../../errors.ts'
 import { formatIssues } from '../../schema/schema.ts'
 import * as z from '../../schema/zod.ts'
 import { DEFAULT_BUDGET_TOKENS, MIN_BUDGET_TOKENS } from './context-package/package-settings.ts'
-import { learningSettings } from './learning/learning-settings.ts'
-import { routingSettings, scenariosSettings } from './routing/routing-settings.ts'
+import { scenariosSettings } from './routing/scenario-settings.ts'
 import type { Scenario } from './routing/scenarios.ts'
 import { resolveScenarios } from './routing/scenarios.ts'
 
@@ -63,8 +62,6 @@ export const consultSettings = z.strictObject({
     })
     .prefault({}),
   scenarios: scenariosSettings.default({}),
-  routing: routingSettings.prefault({}),
-  knowledge: learningSettings.prefault({}),
 })
 
 /** The settings with the built-in scenarios. */

@@ -4,7 +4,7 @@ import { stopReasonFrom } from '../../kernel/session/budget.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
 import type { Consultation } from './consultation.ts'
 import { storeConsultation } from './learning/store-consultation.ts'
-import type { ConsultationAnswer, ConsultOutput, KnowledgeOrigin } from './output.ts'
+import type { ConsultationAnswer, ConsultOutput } from './output.ts'
 import { failureKey, otherSteps } from './retry.ts'
 import { deadlineFor } from './routing/urgency.ts'
 import type { SpecialistAnswer } from './specialist-answer.ts'
@@ -24,7 +24,6 @@ export function toConsultationAnswer(agent: string, answer: SpecialistAnswer): C
 export interface Delivery {
   outcome_type?: 'successful' | 'escalated' | 'loop_detected'
   note?: string | undefined
-  from_knowledge?: KnowledgeOrigin
   missing_information?: string[]
 }
 
@@ -32,7 +31,7 @@ export interface Delivery {
 export async function deliverAnswer(
   { context, request, reason, resolution_summary }: Consultation,
   answer: ConsultationAnswer,
-  { outcome_type = 'successful', note, missing_information, from_knowledge }: Delivery = {},
+  { outcome_type = 'successful', note, missing_information }: Delivery = {},
 ): Promise<PatternResult> {
   const { collaboration_id } = request
   context.emit('response', 'consult:response', { collaboration_id, ...answer })
@@ -55,7 +54,6 @@ export async function deliverAnswer(
     collaboration_id,
     status: 'resolved',
     ...answer,
-    ...(from_knowledge === undefined ? undefined : { from_knowledge }),
     ...(missing_information === undefined ? undefined : { missing_information }),
     ...(notes.length === 0 ? undefined : { note: notes.join('\n') }),
   }

@@ -35,6 +35,7 @@ export const consultEvents = {
     consultation_reason: z.string(),
     rationale: z.string(),
     confidence: z.number().optional(),
+    /** `local` stands in older journals only: a match of keywords. */
     method: z.enum(['model', 'local', 'fallback']),
     hint: z.enum(['none', 'followed', 'not_followed']),
     session_id: z.string(),

@@ -19,15 +19,6 @@ export const consultationAnswer = z.strictObject({
 })
 export type ConsultationAnswer = z.output<typeof consultationAnswer>
 
-/** The earlier consultation that an answer from the knowledge comes from. */
-export const knowledgeOrigin = z.strictObject({
-  collaboration_id: z.string(),
-  age_days: z.int().min(0),
-  /** By its asker, 1 to 5. */
-  rating: z.int().min(1).max(5),
-})
-export type KnowledgeOrigin = z.output<typeof knowledgeOrigin>
-
 /** The result of a consultation. */
 export const consultOutput = z.strictObject({
   collaboration_id: z.string(),
@@ -39,8 +30,6 @@ export const consultOutput = z.strictObject({
   suggested_next_steps: z.array(z.string()),
   confidence: z.number().optional(),
   source: consultationAnswer.shape.source.optional(),
-  /** Only if `source` is `knowledge`. */
-  from_knowledge: knowledgeOrigin.optional(),
   /** The specialist's question to the asker, who answers with another call that has this `collaboration_id`. */
   clarification_needed: z.string().optional(),
   /** The facts that are needed for an answer and that nobody who can be asked has. */

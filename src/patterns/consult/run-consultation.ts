@@ -4,10 +4,8 @@ import { consultSpecialists, recordFailure } from './consult-specialists.ts'
 import type { Consultation } from './consultation.ts'
 import { toRequest } from './consultation.ts'
 import { continueConsultation } from './continue-consultation.ts'
-import { deliverAnswer } from './deliver.ts'
 import type { ConsultContext } from './events.ts'
 import type { ConsultInput, ConsultToolInput } from './input.ts'
-import { answerFromKnowledge } from './learning/answer-from-knowledge.ts'
 import { respondToLoop } from './respond-to-loop.ts'
 
 /** Takes a question to a specialist and returns the answer, or continues an earlier consultation. */
@@ -28,16 +26,6 @@ export async function runConsultation(
   const background = 'background' in input && input.background === true
   return recordFailure(
     consultation,
-    async () =>
-      (await respondToLoop(consultation)) ??
-      (await deliverKnown(consultation)) ??
-      consultSpecialists(consultation, { background }),
+    async () => (await respondToLoop(consultation)) ?? consultSpecialists(consultation, { background }),
   )
-}
-
-/** A good stored answer to the same question, marked as such, if the policy allows it. */
-async function deliverKnown(consultation: Consultation): Promise<PatternResult | undefined> {
-  const { context, config, request } = consultation
-  const known = await answerFromKnowledge(context, { request, config, key: 'known' })
-  return known && deliverAnswer(consultation, known.answer, { note: known.note, from_knowledge: known.from })
 }

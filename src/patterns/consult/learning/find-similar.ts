@@ -41,7 +41,7 @@ export async function findSimilar(
 }
 
 /** Vectors of another embedder must not end a consultation: words are compared instead, and `method` says so. */
-export async function searchOrCompareWords(
+async function searchOrCompareWords(
   knowledge: Knowledge,
   query: KnowledgeQuery,
   signal: AbortSignal,

@@ -8,38 +8,25 @@ import { lastMessageText } from '../../../../test/support/test-troupe.ts'
 
 const QUESTION = 'Should the pagination of search results start with zero?'
 
-test('CS183 a question that was answered and rated well in an earlier run is answered without a model', async () => {
-  const rate = (rating: number) =>
-    asker(
-      () => [consultCall(QUESTION)],
-      (request) => {
-        const { collaboration_id } = consultResult(request)
-        return [{ name: 'rate_consultation', input: { collaboration_id, rating, lessons_learned: 'Ask product.' } }]
-      },
-    )
-  const { troupe, task, model } = await createConsultTroupe(
-    { asking: rate(5), answering: answerJson('Start with one.') },
-    { consult: { knowledge: { answer: 'when_confident' } } },
+test('CS180 CS181 an answer of an earlier run is stored with its rating and lessons, and the same question is asked again', async () => {
+  const rate = asker(
+    () => [consultCall(QUESTION)],
+    (request) => {
+      const { collaboration_id } = consultResult(request)
+      return [{ name: 'rate_consultation', input: { collaboration_id, rating: 5, lessons_learned: 'Ask product.' } }]
+    },
   )
+  const { troupe, task } = await createConsultTroupe({ asking: rate, answering: answerJson('Start with one.') })
   await task('asking', 'Build the list.')
   const [document] = await troupe.knowledge.list('agent_collaboration')
   expect(document).toMatchObject({
     outcome: { success: true, rating: 5 },
     data: { question_summary: QUESTION, resolution_summary: 'Start with one.', lessons_learned: 'Ask product.' },
   })
-  const before = model.requests.length
   const { output } = await troupe.run('consult', {
     question: 'should the pagination of search results start with zero',
   })
-  expect(output).toMatchObject({
-    status: 'resolved',
-    source: 'knowledge',
-    from_knowledge: { collaboration_id: document?.id, age_days: 0, rating: 5 },
-    response: { answer: 'Start with one.' },
-    note: expect.stringMatching(new RegExp(`today.*${document?.id}.*rated 5 of 5`)),
-  })
-  expect(model.requests.length).toBe(before)
-  expect(await troupe.knowledge.list('agent_collaboration')).toHaveLength(1)
+  expect(output).toMatchObject({ source: 'specialist', response: { answer: 'Start with one.' } })
 })
 
 test('CS182 the specialist of a later run gets the resolved consultation with its rating and lessons', async () => {
@@ -54,15 +41,11 @@ test('CS182 the specialist of a later run gets the resolved consultation with it
   expect(prompts[1]).toContain(`## Similar questions of the past\n${past}`)
 })
 
-test('CS187 a consultation that nobody rated comes after a rated one, is marked, and is never given as the answer', async () => {
+test('CS187 a consultation that nobody rated comes after a rated one and is marked', async () => {
   const other = 'With zero: offsets are computed from it, and the storage expects offsets in every query.'
   const answers = ['Start with one.', other, 'No.']
-  const { troupe, model } = await createConsultTroupe(
-    { answering: () => answerJson(answers.shift() ?? '') },
-    { consult: { knowledge: { answer: 'when_confident' } } },
-  )
+  const { troupe, model } = await createConsultTroupe({ answering: () => answerJson(answers.shift() ?? '') })
   const first = await troupe.run('consult', { question: QUESTION })
-  // The same question again is asked again: the stored answer has no rating.
   const second = await troupe.run('consult', { question: QUESTION })
   expect(second.output).toMatchObject({ source: 'specialist', response: { answer: other } })
   const { collaboration_id } = first.output ?? { collaboration_id: '' }

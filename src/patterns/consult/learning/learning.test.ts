@@ -6,9 +6,7 @@ import { MemoryStore } from '../../../store/memory.ts'
 import type { Store } from '../../../store/store.ts'
 import { wordEmbedder } from '../../../testing/word-embedder.ts'
 import type { ConsultationRequest } from '../request.ts'
-import { answerFromKnowledge } from './answer-from-knowledge.ts'
 import { findSimilar } from './find-similar.ts'
-import { learningSettings } from './learning-settings.ts'
 import type { ConsultationOutcome, LearningContext } from './store-consultation.ts'
 import { storeConsultation, storeRating } from './store-consultation.ts'
 import type { StoredConsultation } from './stored-consultation.ts'
@@ -28,7 +26,6 @@ function learner({ store = new MemoryStore(), embedder = wordEmbedder(), project
   const knowledge = knowledgeByProject({ store, embedder, newRevision: () => `${now} ${++revision}` })(project)
   const context: LearningContext = {
     knowledge,
-    embedder,
     redactor: { redact: (text, field) => redactField(text, field, []) },
     run_id: 'run',
     now: async () => now,
@@ -72,10 +69,6 @@ const similar = async (context: LearningContext, question: string, more: { agent
   const query = { request: request(question), agent: 'backend', reason: 'requirements', key: 'similar', ...more }
   return (await findSimilar(context, query)).map(({ document }) => document.id)
 }
-
-const confident = (settings = {}) => ({ knowledge: learningSettings.parse({ answer: 'when_confident', ...settings }) })
-const repeat = (context: LearningContext, asked: ConsultationRequest, settings = {}) =>
-  answerFromKnowledge(context, { request: asked, config: confident(settings), key: 'answer' })
 
 describe('storing', () => {
   test('CS180 a resolved consultation is stored with the fields of the specification, without secrets', async () => {
@@ -167,69 +160,13 @@ describe('retrieval', () => {
   })
 })
 
-describe('answers from the knowledge', () => {
+test('CS185 vectors of another embedder do not end a consultation: words are compared', async () => {
   const question = 'Should the pagination of search results start with zero?'
-
-  async function storeAnswer(outcome: Partial<ConsultationOutcome> = { success_rating: 5 }, options: TestOptions = {}) {
-    const made = learner({ now: NOW - 3 * DAY, ...options })
-    await store(made.context, request(question), outcome)
-    return learner({ ...options, store: made.store, now: NOW }).context
-  }
-
-  test('CS183 the same question is answered with the stored answer, marked with its source, age and rating', async () => {
-    const context = await storeAnswer()
-    const found = await repeat(context, request('should the pagination of search results start with zero'))
-    expect(found).toMatchObject({
-      answer: { consulted_agent: 'backend', response: { answer: 'Start with page one.' }, source: 'knowledge' },
-      from: { collaboration_id: expect.any(String), age_days: 3, rating: 5 },
-      note: expect.stringContaining('3 days ago'),
-    })
-  })
-
-  test('CS183 by default, and for another question, context or project, nothing is answered', async () => {
-    const context = await storeAnswer()
-    const never = { knowledge: learningSettings.parse({}) }
-    expect(await answerFromKnowledge(context, { request: request(question), config: never, key: 'k' })).toBeUndefined()
-    expect(await repeat(context, request('How is the search index built?'))).toBeUndefined()
-    const withCode = request(question, { context: { code_snippets: [{ text: 'page = 0' }] } })
-    expect(await repeat(context, withCode)).toBeUndefined()
-    expect(await repeat(context, request(question, { consultation_reason: 'infrastructure' }))).toBeUndefined()
-    const { context: elsewhere } = learner({ project: 'q' })
-    expect(await repeat(elsewhere, request(question))).toBeUndefined()
-  })
-
-  test('CS183 an answer that is old, not rated or not rated well is not given', async () => {
-    expect(await repeat(await storeAnswer({}), request(question))).toBeUndefined()
-    expect(await repeat(await storeAnswer({ success_rating: 3 }), request(question))).toBeUndefined()
-    expect(await repeat(await storeAnswer({ success_rating: 3 }), request(question), { min_rating: 3 })).toBeDefined()
-    expect(await repeat(await storeAnswer(), request(question), { max_age_days: 2 })).toBeUndefined()
-    const escalated = await storeAnswer({ outcome_type: 'escalated', success_rating: 5 })
-    expect(await repeat(escalated, request(question))).toBeUndefined()
-  })
-
-  test.each([
-    ['How do I increase the timeout of the worker?', 'How do I decrease the timeout of the worker?'],
-    ['How do I retry a request 3 times?', 'How do I retry a request 5 times?'],
-    ['Why is the cache used for this page?', 'Why is the cache not used for this page?'],
-  ])('CS184 "%s" does not answer "%s"', async (asked, other) => {
-    // An embedder that takes all texts for the same.
-    const embedder: Embedder = {
-      id: 'same',
-      threshold: 0.5,
-      embed: async (texts) => texts.map(() => Float32Array.of(1)),
-    }
-    const { context } = learner({ embedder })
-    await store(context, request(asked), { success_rating: 5 })
-    expect(await repeat(context, request(asked))).toBeDefined()
-    expect(await repeat(context, request(other))).toBeUndefined()
-  })
-
-  test('CS185 vectors of another embedder do not end a consultation', async () => {
-    const { context, store: shared } = learner({ now: NOW - DAY })
-    await store(context, request(question), { success_rating: 5 })
-    const { context: other } = learner({ store: shared, embedder: { ...wordEmbedder(), id: 'other' } })
-    expect(await repeat(other, request(question))).toMatchObject({ method: 'lexical' })
-  })
+  const { context, store: shared } = learner({ now: NOW - DAY })
+  await store(context, request(question), { success_rating: 5 })
+  const { context: other } = learner({ store: shared, embedder: { ...wordEmbedder(), id: 'other' } })
+  const query = { request: request(question), agent: 'backend', reason: 'requirements', key: 'similar' }
+  expect(await findSimilar(other, query)).toMatchObject([{ method: 'lexical' }])
 })
 
 test('CS180 the stored form is the one that the package reads', async () => {

@@ -5,10 +5,10 @@ import { redactJson } from '../../../kernel/redactor.ts'
 import type { ConsultationAnswer } from '../output.ts'
 import type { ConsultationRequest } from '../request.ts'
 import type { StoredConsultation } from './stored-consultation.ts'
-import { contextHash, parseStored, toDocument } from './stored-consultation.ts'
+import { parseStored, toDocument } from './stored-consultation.ts'
 
 /** What the pattern uses to learn. */
-export type LearningContext = Pick<Context, 'knowledge' | 'redactor' | 'embedder' | 'step' | 'now' | 'run_id'>
+export type LearningContext = Pick<Context, 'knowledge' | 'redactor' | 'step' | 'now' | 'run_id'>
 
 export interface ResolvedConsultation {
   request: ConsultationRequest
@@ -51,7 +51,6 @@ export async function storeConsultation(
     collaboration_id: request.collaboration_id,
     run_id: context.run_id,
     answer,
-    context_hash: contextHash(request),
   }
   return context.step(`${key}/store`, async (signal) => {
     try {

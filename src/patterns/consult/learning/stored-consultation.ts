@@ -1,8 +1,6 @@
-import { canonicalJson, shortHash } from '../../../kernel/hash.ts'
 import type { KnowledgeDocument } from '../../../kernel/knowledge.ts'
 import * as z from '../../../schema/zod.ts'
 import { consultationAnswer } from '../output.ts'
-import type { ConsultationRequest } from '../request.ts'
 
 /** A resolved consultation in the knowledge of the project. */
 export const storedConsultation = z.object({
@@ -19,8 +17,6 @@ export const storedConsultation = z.object({
   collaboration_id: z.string(),
   run_id: z.string(),
   answer: consultationAnswer,
-  /** Of the concern, code, errors and files that came with the question. */
-  context_hash: z.string(),
 })
 export type StoredConsultation = z.output<typeof storedConsultation>
 
@@ -41,11 +37,4 @@ export function toDocument(stored: StoredConsultation, at: number): KnowledgeDoc
 /** `undefined` for data of another program or version. */
 export function parseStored(data: unknown): StoredConsultation | undefined {
   return storedConsultation.safeParse(data).data
-}
-
-/** "Is this secure?" is another question with other code: what came with a question is part of it. */
-export function contextHash({ context }: Pick<ConsultationRequest, 'context'>): string {
-  const { specific_concern = '', code_snippets = [], error_messages = [], relevant_files = [] } = context
-  const files = [...relevant_files].sort()
-  return shortHash(canonicalJson({ specific_concern: specific_concern.trim(), code_snippets, error_messages, files }))
 }

@@ -6,7 +6,7 @@ import { parseConsultConfig } from '../consult-config.ts'
 import { checkScenarioAgents, findScenario, resolveScenarios } from './scenarios.ts'
 
 describe('scenarios', () => {
-  test('CS80 the six scenarios have keywords and shipped specialists', async () => {
+  test('CS80 the six scenarios have descriptions and shipped specialists', async () => {
     const roster = createRoster(await readBuiltInAgents())
     const specialists = Object.fromEntries(resolveScenarios().map(({ name, primary }) => [name, primary]))
     expect(specialists).toEqual({
@@ -17,17 +17,15 @@ describe('scenarios', () => {
       requirements: 'project_manager',
       infrastructure: 'devops_engineer',
     })
-    for (const { primary, fallback, keywords, description } of resolveScenarios()) {
+    for (const { primary, fallback, description } of resolveScenarios()) {
       expect(roster.has(primary) && roster.has(fallback ?? '')).toBe(true)
       expect(fallback).not.toBe(primary)
-      expect(keywords.length).toBeGreaterThan(10)
-      expect(new Set(keywords).size).toBe(keywords.length)
       expect(description.length).toBeGreaterThan(40)
     }
   })
 
   test('CS81 the configuration changes single keys of a scenario and adds others', () => {
-    const law = { description: 'Licences and contracts', keywords: ['licence'], primary: 'lawyer' }
+    const law = { description: 'Licences and contracts', primary: 'lawyer' }
     const { scenarios } = parseConsultConfig({ scenarios: { security_review: { primary: 'guard' }, law } })
     const builtIn = findScenario(resolveScenarios(), 'security_review')
     expect(findScenario(scenarios, 'security_review')).toEqual({
@@ -42,17 +40,17 @@ describe('scenarios', () => {
   })
 
   test('CS82 an unknown scenario without a definition is rejected with the nearest names', () => {
-    const parse = () => parseConsultConfig({ scenarios: { securty_review: { primary: 'guard' } } })
+    const parse = () => parseConsultConfig({ scenarios: { securty_review: { fallback: 'guard' } } })
     expect(parse).toThrow(
       expect.objectContaining({
         code: 'invalid_input',
         message: expect.stringMatching(/^`consult\.scenarios`: no scenario 'securty_review'; known: security_review, /),
-        hint: expect.stringContaining('lacks `description`, `keywords`'),
+        hint: expect.stringContaining('lacks `description`, `primary`'),
       }),
     )
     expect(() => parseConsultConfig({ scenarios: { law: { primry: 'x' } } })).toThrow(/primry/)
     expect(() => parseConsultConfig({ scenarios: { 'Law!': {} } })).toThrow(/option `consult` is invalid/)
-    expect(() => parseConsultConfig({ scenarios: { model_data: { threshold: 2 } } })).toThrow(/threshold/)
+    expect(() => parseConsultConfig({ scenarios: { model_data: { primary: '' } } })).toThrow(/primary/)
   })
 
   test('CS82 a configured specialist that the roster lacks is rejected with the nearest agents; a built-in one may be missing', () => {

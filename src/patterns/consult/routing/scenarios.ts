@@ -1,98 +1,59 @@
 import { TroupeError, unknownNameError } from '../../../errors.ts'
 import type { Roster } from '../../../kernel/roster.ts'
-import type { ScenarioSettings } from './routing-settings.ts'
+import type { ScenarioSettings } from './scenario-settings.ts'
 
-/** A kind of consultation: the words that hint at it, and the specialists that usually answer it. */
+/** A kind of consultation, and the specialists that usually answer it. */
 export interface Scenario {
   name: string
   description: string
-  /** Words and phrases of questions of this kind; for the local match. */
-  keywords: readonly string[]
   /** The agent that usually answers. */
   primary: string
   /** The agent that is asked when `primary` failed or is not available. */
   fallback: string | undefined
-  /** The score from which the local match decides for this scenario; default: the one of `routing.local_match`. */
-  threshold: number | undefined
   /** The keys of its specialists that come from the configuration: those have to be in the roster. */
   configured: readonly ('primary' | 'fallback')[]
 }
 
-type BuiltInScenario = Omit<Scenario, 'name' | 'threshold' | 'configured'>
+type BuiltInScenario = Omit<Scenario, 'name' | 'configured'>
 
 const BUILT_IN: Readonly<Record<string, BuiltInScenario>> = {
   model_data: {
     description: 'Structure of data: fields, types, relations and validation of models, tables, schemas and migrations',
-    keywords: words(
-      'model, field, schema, table, column, data structure, data model, entity, relation, foreign key, nullable, enum, ' +
-        'primary key, migration, unique constraint, stored, record, attribute, one-to-many, join table, orm, uuid, jsonb, row',
-    ),
     primary: 'backend_developer',
     fallback: 'architect',
   },
   security_review: {
     description:
       'Security of code and design: authentication, authorization, secrets, encryption, injection, vulnerabilities',
-    keywords: words(
-      'secure, security, vulnerability, vulnerable, attack, attacker, exploit, injection, xss, csrf, ssrf, auth, ' +
-        'authentication, authorization, permission check, jwt, oauth, password, hash, bcrypt, encrypt, encryption, secret, ' +
-        'credential, sanitize, privilege, session fixation, cve, malicious, leak, tamper, spoof, brute force, cookie, ' +
-        'impersonate',
-    ),
     primary: 'security_expert',
     fallback: 'reviewer',
   },
   api_clarification: {
     description:
       'Contract of an API: endpoints, parameters, requests, responses, status codes, errors, versions, webhooks',
-    keywords: words(
-      'api, endpoint, route, request body, response, returns, status code, http, post, patch, payload, query parameter, ' +
-        'header, pagination cursor, graphql, mutation, grpc, rest, webhook, json body, contract, openapi, swagger, 403, 404, ' +
-        '409, 422, 400, 201, 204, idempotent, content type, multipart',
-    ),
     primary: 'backend_developer',
     fallback: 'frontend_developer',
   },
   bug_debugging: {
     description: 'Finding the cause of a defect: failures, crashes, wrong results, flaky tests, races, regressions',
-    keywords: words(
-      'bug, fails, failure, exception, crash, stack trace, traceback, intermittent, intermittently, flaky, race condition, ' +
-        'deadlock, hangs, regression, reproduce, debug, wrong result, unexpected, undefined, null pointer, nan, memory leak, ' +
-        'broken, does not work, stopped working, root cause, segfault, times out',
-    ),
     primary: 'backend_developer',
     fallback: 'qa_engineer',
   },
   requirements: {
     description:
       'Intended behaviour and priorities: requirements, acceptance criteria, scope, what users and the business want',
-    keywords: words(
-      'requirement, should we, should users, supposed to, expected behavior, acceptance criteria, in scope, out of scope, ' +
-        'priority, deadline, stakeholder, business rule, user story, the story, mvp, feature, nice to have, must have, ' +
-        'allowed to, this sprint, this release, the ticket',
-    ),
     primary: 'project_manager',
     fallback: 'architect',
   },
   infrastructure: {
     description:
       'Deployment and operations: containers, CI/CD, servers, networking, storage, configuration, monitoring, scaling',
-    keywords: words(
-      'deploy, deployment, docker, dockerfile, container, volume, kubernetes, k8s, pod, helm, terraform, ci, cd, pipeline, ' +
-        'github actions, build server, build machine, environment variable, nginx, load balancer, cluster, staging, rollback, ' +
-        'rollout, monitoring, alert, autoscaling, replica, aws, gcp, azure, s3, dns, subdomain, certificate, cron, backup, ' +
-        'registry, infrastructure',
-    ),
     primary: 'devops_engineer',
     fallback: 'backend_developer',
   },
 }
 
-function words(list: string): string[] {
-  return list.split(',').map((word) => word.trim())
-}
-
-const NEW_SCENARIO_KEYS = ['description', 'keywords', 'primary'] as const
+const NEW_SCENARIO_KEYS = ['description', 'primary'] as const
 
 /** The built-in scenarios with `consult.scenarios` of the configuration. Throws `invalid_input` for a name that is neither known nor defined. */
 export function resolveScenarios(settings: Readonly<Record<string, ScenarioSettings>> = {}): Scenario[] {
@@ -106,10 +67,8 @@ function mergeScenario(name: string, scenario: BuiltInScenario, settings: Scenar
   return {
     name,
     description: settings.description ?? scenario.description,
-    keywords: settings.keywords ?? scenario.keywords,
     primary: settings.primary ?? scenario.primary,
     fallback: settings.fallback ?? scenario.fallback,
-    threshold: settings.threshold,
     configured,
   }
 }
@@ -123,8 +82,8 @@ function newScenario(name: string, settings: ScenarioSettings): Scenario {
       hint: `use a known name, or define a new scenario: '${name}' lacks ${missing.map((key) => `\`${key}\``).join(', ')}`,
     })
   }
-  const { description = '', keywords = [], primary = '', fallback } = settings
-  return mergeScenario(name, { description, keywords, primary, fallback }, settings)
+  const { description = '', primary = '', fallback } = settings
+  return mergeScenario(name, { description, primary, fallback }, settings)
 }
 
 /** Throws `unknown_agent` when `consult.scenarios` names a specialist that the roster lacks. Built-in specialists may be missing. */

@@ -6,17 +6,14 @@ import { requireUsableSession } from '../configuration-error.ts'
 import type { ConsultConfig } from '../consult-config.ts'
 import { callOrchestrator } from '../orchestrator-call.ts'
 import { isSpecialistBusy, readRecords } from './load-and-history.ts'
-import type { LocalMatch } from './local-match.ts'
-import { DEFAULT_MATCH_THRESHOLD, findKeywords, matchScenarios } from './local-match.ts'
 import type { SpecialistDecision } from './routing-decision.ts'
 import { parseRoutingDecision } from './routing-decision.ts'
 import type { RoutedRequest } from './routing-prompt.ts'
 import { formatRoutingCorrection, formatRoutingRequest, ROUTING_SYSTEM, routingSchema } from './routing-prompt.ts'
-import type { Scenario } from './scenarios.ts'
 import { findScenario, toIdentifier } from './scenarios.ts'
 
 /** The part of the settings of `consult` that routing reads. */
-export type RoutingConfig = Pick<ConsultConfig, 'scenarios' | 'routing' | 'orchestrator' | 'limits'>
+export type RoutingConfig = Pick<ConsultConfig, 'scenarios' | 'orchestrator' | 'limits'>
 
 export interface SelectionRequest {
   request: RoutedRequest
@@ -28,8 +25,8 @@ export interface SelectionRequest {
   key: string
 }
 
-/** `model`: the orchestrator's answer. `local`: a local match. `fallback`: the scenario's specialist, without a usable answer. */
-export type RoutingMethod = 'model' | 'local' | 'fallback'
+/** `model`: the orchestrator's answer. `fallback`: the scenario's specialist, without a usable answer. */
+export type RoutingMethod = 'model' | 'fallback'
 
 export interface SpecialistChoice {
   agent: string
@@ -68,8 +65,6 @@ async function choose(context: Context, selection: SelectionRequest, candidates:
     const rationale = `${previous.agent} did not answer (${previous.problem}); ${fallback} is the fallback of ${previous.reason}.`
     return toChoice(selection, { agents: [fallback], reason: previous.reason, rationale, confidence: 0.5 }, 'fallback')
   }
-  const local = await matchLocally(context, selection, names)
-  if (local) return local
   return routeByModel(context, selection, { request, candidates })
 }
 
@@ -112,34 +107,6 @@ function consultableAgents({ roster }: Context, { request, config, excluded }: S
 
 function isBuiltIn({ origin }: Agent): boolean {
   return origin?.by === 'user' && origin.collection === BUILT_IN
-}
-
-/** A local match skips the model only where `routing.local_match` is set, it is confident, and no hint says otherwise. */
-async function matchLocally(
-  context: Context,
-  selection: SelectionRequest,
-  names: readonly string[],
-): Promise<SpecialistChoice | undefined> {
-  const { request, config, key } = selection
-  const { local_match } = config.routing
-  if (local_match === false) return undefined
-  const { embedder } = context
-  const match = await context.step<LocalMatch | null>(
-    `${key}/match`,
-    async (signal) => (await matchScenarios(request.question, config.scenarios, { embedder, signal })) ?? null,
-    { input: request.question },
-  )
-  const scenario = match && findScenario(config.scenarios, match.scenario)
-  const stated = findScenario(config.scenarios, request.consultation_reason)
-  if (!match || !scenario || (stated && stated !== scenario) || !names.includes(scenario.primary)) return undefined
-  const general = local_match === true ? DEFAULT_MATCH_THRESHOLD : local_match
-  if (match.score < (scenario.threshold ?? general)) return undefined
-  const hint = request.suggested_agent
-  if (hint !== undefined && toIdentifier(hint) !== toIdentifier(scenario.primary)) return undefined
-  const found = match.keywords.length === 0 ? '' : ` Keywords: ${match.keywords.slice(0, 5).join(', ')}.`
-  const rationale = `The question matches ${scenario.name} (score ${match.score}), which ${scenario.primary} answers.${found}`
-  const decision = { agents: [scenario.primary], reason: scenario.name, rationale, confidence: match.score }
-  return toChoice(selection, decision, 'local')
 }
 
 async function routeByModel(
@@ -187,7 +154,7 @@ function readDecision({ status, object, text, error }: SessionResult, names: rea
   return parseRoutingDecision({ object, text }, names)
 }
 
-/** The specialist of the reason that the asker or the orchestrator states, or else of the scenario with most keywords; or nobody. */
+/** The specialist of the reason that the asker or the orchestrator states; or nobody. */
 function chooseByScenario(
   selection: SelectionRequest,
   names: readonly string[],
@@ -195,19 +162,11 @@ function chooseByScenario(
 ): Selection {
   const { request, config } = selection
   const { scenarios } = config
-  const stated = findScenario(scenarios, request.consultation_reason) ?? findScenario(scenarios, reason)
-  const scenario = stated ?? scenarioByKeywords(request, config)
+  const scenario = findScenario(scenarios, request.consultation_reason) ?? findScenario(scenarios, reason)
   const agent = [scenario?.primary, scenario?.fallback].find((name) => name !== undefined && names.includes(name))
   if (!scenario || agent === undefined) return { none: `the orchestrator gave no usable decision: ${problem}` }
   const rationale = `The orchestrator gave no usable decision (${problem}); ${agent} usually answers ${scenario.name}.`
   return toChoice(selection, { agents: [agent], reason: scenario.name, rationale, confidence: 0.3 }, 'fallback')
-}
-
-function scenarioByKeywords({ question }: RoutedRequest, { scenarios }: RoutingConfig): Scenario | undefined {
-  const [best] = scenarios
-    .map((scenario) => ({ scenario, count: findKeywords(question, scenario.keywords).length }))
-    .toSorted((a, b) => b.count - a.count)
-  return best && best.count > 0 ? best.scenario : undefined
 }
 
 /** The asker's reason stays; a scenario is spelled as configured. */

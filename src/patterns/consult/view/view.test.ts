@@ -60,3 +60,19 @@ test('CS72 a run that continues a consultation shows it, too', async () => {
   expect(textOf(consultView.lines?.(views, page))).toMatch(/consult: user → answering · resolved · 2 exchanges/)
   expect(consultView.session?.(views, facts('specialist/continued'))).toMatchObject({ result: 'id' })
 })
+
+test('a result of an older version, which was answered from the knowledge after a local match, is shown', () => {
+  const output = {
+    ...{ collaboration_id: 'c1', status: 'resolved', consulted_agent: 'answering', source: 'knowledge' },
+    ...{ response: { answer: 'id and name' }, suggested_next_steps: [] },
+    from_knowledge: { collaboration_id: 'c0', age_days: 3, rating: 5 },
+  }
+  expect(consultView.outputText?.(output)).toContain('id and name')
+  const routed = { key: 'route/1/routed', collaboration_id: 'c1', agent: 'answering', method: 'local', hint: 'none' }
+  const request = { key: 'request', collaboration_id: 'c1', requesting_agent: 'user', question, context: {} }
+  const views = reduceAll([
+    { type: 'consult:request', data: { ...request, urgency: 'normal' }, at: 1 },
+    { type: 'consult:routed', data: { ...routed, consultation_reason: 'x', rationale: 'y', session_id: 's' }, at: 2 },
+  ])
+  expect(textOf(consultView.lines?.(views, page))).toContain('user → answering')
+})

@@ -27,7 +27,8 @@ export const consultView = definePatternView<ConsultationViews, ConsultEvent>({
   lines: ({ byId }, { width }) => [...byId.values()].flatMap((view) => consultationLines(view, width)),
   json: ({ byId }) => (byId.size === 0 ? {} : { consultations: [...byId.values()] }),
   outputText(output) {
-    const parsed = consultOutput.safeParse(output)
+    // Results of older versions have more fields.
+    const parsed = consultOutput.strip().safeParse(output)
     return parsed.success ? consultationText(parsed.data) : undefined
   },
   sessionFile: {
