@@ -13,7 +13,7 @@ const vote = (agent: string, recommendation: string, options: Partial<AgentVote>
   concerns: [],
   ...options,
 })
-const measure = (votes: readonly AgentVote[], options: { threshold?: number; categories?: readonly string[] } = {}) =>
+const measure = (votes: readonly AgentVote[], options: { threshold?: number } = {}) =>
   tallyConsensus(votes, clusterTexts(votes.map(({ recommendation }) => recommendation)).groups, {
     threshold: 0.6,
     ...options,
@@ -137,17 +137,6 @@ describe('tallyConsensus', () => {
       vote('ben', 'Wait', { confidence: 0.1 }),
     ])
     expect(consensus.key_disagreements).toMatchObject([{ severity: 'minor' }])
-  })
-
-  test('VO22 kappa is given with categories; each group outside of them counts as a further category', () => {
-    const votes = [vote('a', 'Approve'), vote('b', 'approved.'), vote('c', 'Reject')]
-    expect(measure(votes).kappa).toBeUndefined()
-    expect(measure(votes, { categories: ['approve', 'reject'] }).kappa).toBeCloseTo(-1 / 3, 12)
-    expect(measure([vote('a', 'Approve'), vote('b', 'Wait')], { categories: ['approve', 'reject'] }).kappa).toBeCloseTo(
-      -0.5,
-      12,
-    )
-    expect(measure([vote('a', 'Approve')], { categories: ['approve', 'reject'] }).kappa).toBeUndefined()
   })
 })
 

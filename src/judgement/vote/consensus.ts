@@ -1,5 +1,4 @@
 import { normalizeStatement } from '../similarity/similarity.ts'
-import { kappaStatistic } from './kappa.ts'
 import type { Severity } from './severity.ts'
 import type { UnclearGroups } from './unclear-votes.ts'
 import { mayBeEqual, tallyUnclear } from './unclear-votes.ts'
@@ -34,7 +33,6 @@ export interface Consensus extends DissentReport {
   tie: boolean
   /** Pairs of recommendations that may be the same in different words; they count as neither agreement nor dissent. */
   unclear?: [string, string][]
-  kappa?: number
 }
 
 export interface DissentReport {
@@ -65,7 +63,7 @@ interface Position {
 export function tallyConsensus(
   votes: readonly AgentVote[],
   groups: readonly (readonly number[])[],
-  options: { threshold: number; categories?: readonly string[]; unclear?: UnclearGroups['unclear'] },
+  options: { threshold: number; unclear?: UnclearGroups['unclear'] },
 ): Consensus {
   const positions = buildPositions(votes, groups)
   const { unclear = [] } = options
@@ -82,7 +80,6 @@ export function tallyConsensus(
   const largest = Math.max(0, ...positions.map((position) => position.votes.length))
   const voterShare = winning && voters > 1 ? winning.votes.length / voters : 0
   const isShareKnown = winning && winning.score > 0 && !unclearPairs.some((pair) => pair.includes(winning))
-  const kappa = options.categories && categoryKappa(positions, options.categories)
   return {
     agents_count: votes.length,
     has_consensus: winning !== undefined && voters > 1 && voterShare + ROUNDING >= options.threshold,
@@ -101,7 +98,6 @@ export function tallyConsensus(
     ...(unclearPairs.length > 0
       ? { unclear: unclearPairs.map(([one, other]) => [one.recommendation, other.recommendation] as [string, string]) }
       : undefined),
-    ...(typeof kappa === 'number' ? { kappa } : {}),
   }
 }
 
@@ -238,17 +234,4 @@ function disagreementSeverity(positions: readonly Position[], winning: Position 
   if (!winning || !first || !second || first.share - second.share <= CLOSE_MARGIN + ROUNDING) return 'critical'
   if (positions.some((position) => position !== winning && position.votes.some(hasCriticalConcern))) return 'critical'
   return 1 - winning.share + ROUNDING >= SIZEABLE_MINORITY ? 'moderate' : 'minor'
-}
-
-/** Randolph's kappa over the categories; each group outside of them counts as one further category. */
-function categoryKappa(positions: readonly Position[], categories: readonly string[]): number | null {
-  const known = [...new Set(categories.map(normalizeStatement))]
-  const counts = known.map(() => 0)
-  for (const { votes } of positions) {
-    const choices = votes.map(({ recommendation }) => known.indexOf(normalizeStatement(recommendation)))
-    for (const category of choices) if (category >= 0) counts[category] = (counts[category] ?? 0) + 1
-    const others = choices.filter((category) => category < 0).length
-    if (others > 0) counts.push(others)
-  }
-  return kappaStatistic([counts], 'free')
 }

@@ -121,7 +121,7 @@ describe('contributions', () => {
       recommendation: null,
       response: 'because of maybe',
     })
-    expect(unknownCategory.output.consensus.kappa).toBe(1)
+    expect(unknownCategory.output.consensus.agreement_score).toBe(1)
   })
 
   test('CO13 text that rejects a category is not a vote for it', async () => {

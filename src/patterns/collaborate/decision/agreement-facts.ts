@@ -37,7 +37,7 @@ const METHODS: Record<string, string> = {
 }
 
 function agreementFacts(consensus: NonNullable<AgreementView['consensus']>, dot: string): string[] {
-  const { agreement_score, consensus_score, has_consensus, clusters, kappa, method, note, confidence } = consensus
+  const { agreement_score, consensus_score, has_consensus, clusters, method, note, confidence } = consensus
   if (consensus.unclear) {
     const pairs = pluralize(consensus.unclear.length, 'pair')
     const unknown = `agreement unknown: ${pairs} of recommendations may be the same in different words`
@@ -51,7 +51,6 @@ function agreementFacts(consensus: NonNullable<AgreementView['consensus']>, dot:
     `agreement ${formatPercent(agreement_score)} of ${pluralize(votes, 'vote')}`,
     has_consensus ? 'consensus' : 'no consensus',
     ...(consensus_score === null || !has_consensus ? [] : [`weighted ${formatPercent(consensus_score)}`]),
-    ...(kappa === undefined ? [] : [`kappa ${kappa.toFixed(2)}`]),
     METHODS[method] ?? method,
   ]
   return [

@@ -73,10 +73,9 @@ export async function computeConsensus(
 ): Promise<ConsensusState> {
   const { threshold, history } = options
   const votes = votesFrom(contributions, options.weightFor)
-  const categories = votedCategories(votes, options)
   const equivalence = await groupVotes(context, votes, options)
   const { groups, unclear } = equivalence
-  const tallied = tallyConsensus(votes, groups, { threshold, unclear, ...(categories ? { categories } : undefined) })
+  const tallied = tallyConsensus(votes, groups, { threshold, unclear })
   const { agreement_score } = tallied
   const confidence = agreement_score === null ? undefined : calibrateAgreement(agreement_score, history.cases)
   const { method } = equivalence

@@ -174,7 +174,7 @@ describe('agreement lines', () => {
   test('L30 savings, method, scores and problems are listed', () => {
     const full: AgreementView = {
       ...review,
-      consensus: consensus({ kappa: -0.3333, note: 'no embedder', confidence: { confidence: 0.8, cases: 12 } }),
+      consensus: consensus({ note: 'no embedder', confidence: { confidence: 0.8, cases: 12 } }),
       best_of: {
         agent: 'sec',
         reason: 'it is complete',
@@ -190,7 +190,7 @@ describe('agreement lines', () => {
       },
     }
     expect(agreementLines(full, plainStyle(120)).slice(-7)).toEqual([
-      'agreement 67 % of 3 votes · consensus · weighted 75 % · kappa -0.33 · compared by embeddings',
+      'agreement 67 % of 3 votes · consensus · weighted 75 % · compared by embeddings',
       'this level of agreement was right in 80 % of 12 earlier cases',
       'no embedder',
       'best: sec (of 10: sec 9, test 6): it is complete',

@@ -61,7 +61,7 @@ function consensusFacts({ consensus, metadata }: AgreementView, input: unknown):
   const { consensus_threshold } = (input ?? {}) as { consensus_threshold?: unknown }
   const facts: PanelFact[] = []
   if (consensus) {
-    const { agreement_score, consensus_score, has_consensus, confidence, kappa, method, note } = consensus
+    const { agreement_score, consensus_score, has_consensus, confidence, method, note } = consensus
     facts.push({
       label: 'agreement',
       value: agreement_score,
@@ -79,7 +79,6 @@ function consensusFacts({ consensus, metadata }: AgreementView, input: unknown):
         value: confidence.confidence,
         unit: 'share',
       })
-    if (kappa !== undefined) facts.push({ label: 'kappa', value: Math.round(kappa * 100) / 100 })
     facts.push({ label: 'compared by', value: METHODS[method] ?? method })
     if (note !== undefined) facts.push({ label: 'note', value: note, tone: 'attention' })
   }

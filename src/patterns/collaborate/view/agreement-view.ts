@@ -21,7 +21,6 @@ export interface AgreementView {
     }[]
     unclear?: [string, string][]
     minority_report: { agents: string[]; concerns: string[] }[]
-    kappa?: number
     method: string
     note?: string
     confidence?: { confidence: number; cases: number }
