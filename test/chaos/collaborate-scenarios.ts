@@ -68,11 +68,6 @@ const CASES: Record<string, CollaborationCase> = {
   },
   escalate: { input: { ...highThreshold, on_conflict: 'escalate', synthesis: 'vote' } },
   'escalate, coordinator': { input: { ...highThreshold, on_conflict: 'escalate' } },
-  'solo_first that suffices': {
-    input: { task: 'Name it.', solo_first: true },
-    reply: replyFor('a', () => contributionJson('go', 1)),
-  },
-  'solo_first that collaborates': { input: { solo_first: true, synthesis: 'vote' } },
   'early stop': {
     input: { synthesis: 'vote', limits: { max_parallel: 1 } },
     reply: ({ session }) => (session.agent === 'c' ? undefined : contributionJson('go', 1)),

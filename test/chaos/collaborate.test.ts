@@ -23,8 +23,6 @@ describe('the undisturbed collaborations', () => {
   const cases: [string, { calls: number; output?: RegExp }][] = [
     ['mediate', { calls: 7, output: /"before":\{"recommendation":"wait"/ }],
     ['escalate', { calls: 3, output: /"ruling":\{"by":"person","decision":"yes"/ }],
-    ['solo_first that suffices', { calls: 1, output: /"synthesis":"solo"/ }],
-    ['solo_first that collaborates', { calls: 3, output: /"collaborated":true/ }],
     ['early stop', { calls: 2, output: /"why":"cannot_change"/ }],
     ['equivalence judge', { calls: 4, output: /"method":"model"/ }],
     ['plain text reply', { calls: 4, output: /"recommendation":null/ }],

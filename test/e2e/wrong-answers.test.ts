@@ -61,7 +61,6 @@ const CASES: Readonly<Record<string, Case>> = {
   sequential: collaboration(8, { mode: 'sequential' }),
   hierarchical: collaboration(4, { mode: 'hierarchical' }),
   mediation: collaboration(12, { ...vote, on_conflict: 'mediate' }),
-  solo_first: collaboration(8, { solo_first: true }),
   'wrong coordinator': collaboration(5, {}, { field: undefined, answers: CONTRIBUTIONS }),
   'wrong evaluator': collaboration(5, { synthesis: 'best_of' }, { field: 'scores', answers: CONTRIBUTIONS }),
   'wrong judge': collaboration(5, vote, { field: 'pairs', answers: CONTRIBUTIONS }),

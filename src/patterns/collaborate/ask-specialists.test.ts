@@ -50,7 +50,7 @@ describe('early stop', () => {
     [0.999999, 1, { first: 10, next: 1 }],
   ])('CO121 with stop_at %d and max_parallel %d the waves are %j', (stop_at, max_parallel, sizes) => {
     const plan = { mode: 'parallel' as const, synthesis: 'vote' as const, max_parallel }
-    const input = { structured: true, solo_first: false }
+    const input = { structured: true }
     expect(waveSizes({ ...plan, input: { ...input, vote: { strategy: 'weighted', stop_at } } })).toEqual(sizes)
     const given = { strategy: 'weighted' as const, stop_at, wave: 3 }
     expect(waveSizes({ ...plan, input: { ...input, vote: given } })).toEqual({ first: 3, next: 3 })
@@ -222,49 +222,5 @@ describe('stable groups', () => {
     const replies = { ...all('Cache the answers', 1), b: contributionJson('Keep replies in memory', 0.1) }
     const { output } = await runCollaboration(replies, vote({ wave: 4 }), { embedder: { ...later, embed: failing } })
     expect(output.contributions).toHaveLength(5)
-  })
-})
-
-describe('solo_first', () => {
-  const solo = { agents: five.slice(0, 3), solo_first: true, task: 'Name the capital of France.' }
-
-  test('CO27 a confident answer to a simple task is sufficient, with the reason in decision', async () => {
-    const { output, model } = await runCollaboration(all('Paris', 0.95), solo)
-    expect(model.requests).toHaveLength(1)
-    expect(output.result).toBe('because of Paris')
-    expect(output.decision).toEqual({
-      collaborated: false,
-      reason: 'the confidence of the first answer is 95 %',
-    })
-    expect(output.metadata).toMatchObject({ synthesis: 'solo', saved: { agents: ['b', 'c'], calls: 2, why: 'solo' } })
-    expect(output.metadata.status).toBe('completed')
-  })
-
-  test('CO27 otherwise the other agents are asked too, with the reason in decision', async () => {
-    const { output, model } = await runCollaboration({ ...all('Paris', 0.5), coordinator: 'Paris.' }, solo)
-    expect(model.requests.map(({ session }) => session.agent)).toEqual(['a', 'b', 'c', 'coordinator'])
-    expect(output.decision).toEqual({ collaborated: true, reason: 'the confidence of the first answer is only 50 %' })
-    expect(output.contributions.map(({ agent }) => agent)).toEqual(['a', 'b', 'c'])
-    const failed = await runCollaboration(
-      { ...all('Paris', 0.95), a: Object.assign(new Error('x'), { status: 400 }), coordinator: 'P' },
-      solo,
-    )
-    expect(failed.output.decision).toEqual({ collaborated: true, reason: 'the first agent failed' })
-  })
-
-  test('CO27 it is off by default; vote and sequential mode include the first answer', async () => {
-    expect(
-      (await runCollaboration({ ...all('Paris', 0.95), coordinator: 'x' }, { ...solo, solo_first: false })).model
-        .requests,
-    ).toHaveLength(4)
-    const voted = await runCollaboration(all('Paris', 0.8), {
-      ...solo,
-      agents: five,
-      synthesis: 'vote',
-      limits: { max_parallel: 1 },
-    })
-    expect(voted.output.contributions).toHaveLength(3)
-    const chain = await runCollaboration(all('Paris', 0.8), { ...solo, mode: 'sequential', synthesis: 'merge' })
-    expect(JSON.stringify(chain.model.requestsFrom('b')[0]?.messages)).toContain('because of Paris')
   })
 })

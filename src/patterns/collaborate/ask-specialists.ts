@@ -15,7 +15,7 @@ import { requestContribution } from './request-contribution.ts'
 import type { Specialist } from './specialists.ts'
 
 interface WavePlan {
-  input: Pick<CollaborateInput, 'vote' | 'structured' | 'solo_first'>
+  input: Pick<CollaborateInput, 'vote' | 'structured'>
   mode: (typeof collaborateModes)[number]
   synthesis: (typeof collaborateSyntheses)[number]
   max_parallel: number
@@ -45,12 +45,10 @@ export function waveSizes({ input, mode, synthesis, max_parallel }: WavePlan): W
 /** The wave of each agent. Votes of a later wave must not change the groups of earlier ones. */
 export function waveOrder(names: readonly string[], plan: WavePlan): (agent: string) => number {
   const sizes = waveSizes(plan)
-  // The agent of `solo_first` belongs to the first wave.
-  const soloCount = plan.input.solo_first ? 1 : 0
   return (agent) => {
     const position = Math.max(0, names.indexOf(agent))
     if (plan.mode === 'sequential') return position
-    return sizes === undefined ? 0 : waveAt(Math.max(0, position - soloCount), sizes)
+    return sizes === undefined ? 0 : waveAt(position, sizes)
   }
 }
 
@@ -62,7 +60,7 @@ function waveAt(position: number, { first, next }: WaveSizes): number {
 export interface Savings {
   agents: string[]
   calls: number
-  why: 'cannot_change' | 'beta' | 'solo'
+  why: 'cannot_change' | 'beta'
   probability?: number
 }
 
@@ -94,17 +92,15 @@ export interface WaveOptions {
   stop_at?: number
   grouping: VoteGrouping
   judge: PairJudge
-  /** Contributions of earlier requests. */
-  earlier: readonly Contribution[]
 }
 
 /** Asks in waves, in list order, until the remaining votes cannot change the outcome. */
 export async function askInWaves(
   scope: ContributionScope,
   specialists: readonly Specialist[],
-  { max_parallel, waves, stop_at, grouping, judge, earlier }: WaveOptions,
+  { max_parallel, waves, stop_at, grouping, judge }: WaveOptions,
 ): Promise<WaveResult> {
-  const contributions = [...earlier]
+  const contributions: Contribution[] = []
   const count = specialists.length === 0 ? 0 : waveAt(specialists.length - 1, waves) + 1
   for (let wave = 0; wave < count; wave++) {
     const asked = specialists.filter((_, position) => waveAt(position, waves) === wave)
@@ -145,9 +141,8 @@ export async function askInWaves(
 export async function askSequentially(
   scope: ContributionScope,
   specialists: readonly Specialist[],
-  earlier: readonly Contribution[],
 ): Promise<Contribution[]> {
-  const contributions = [...earlier]
+  const contributions: Contribution[] = []
   for (const specialist of specialists) {
     if (contributions.some(isOutOfBudget)) break
     const previous = contributions.filter(hasContent)
@@ -161,7 +156,7 @@ export async function askSequentially(
 }
 
 /** Whether an earlier execution had asked one of these specialists. Recorded: this execution may ask them, too. */
-export function wereAsked(
+function wereAsked(
   context: CollaborateContext,
   key: string,
   specialists: readonly Pick<Specialist, 'name'>[],

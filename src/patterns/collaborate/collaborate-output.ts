@@ -22,8 +22,6 @@ export interface CollaborateOutput {
   best_of?: BestOfEvaluation
   /** The decision of a person, with `on_conflict: escalate`. */
   ruling?: Ruling
-  /** With `solo_first`: whether the other agents were asked, and why. */
-  decision?: { collaborated: boolean; reason: string }
   metadata: CollaborateMetadata
 }
 

@@ -159,14 +159,6 @@ describe('CO128 resume of a partial collaboration', () => {
     expect(resumed.output.vote?.winner).toBe('ship')
   })
 
-  test('CO128 with solo_first, the others who stood in for the first agent count', async () => {
-    const outage = await createOutage({ ...five, solo_first: true }, { coordinator })
-    const { run_id } = await outage.run('a')
-    const resumed = await outage.resume(run_id)
-    expect(outage.served).toEqual(['a', 'coordinator'])
-    expect(resumed.output.contributions).toHaveLength(5)
-  })
-
   test('CO128 a judge that failed is asked again, and the votes are counted anew', async () => {
     const words: Record<string, string> = { a: 'yes', b: 'yes, do it' }
     const outage = await createOutage(

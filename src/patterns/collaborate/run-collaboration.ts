@@ -32,7 +32,6 @@ import { prepareCollaboration, withDefaults } from './input/prepare-collaboratio
 import { modelSavings } from './model-savings.ts'
 import { isOutOfBudget } from './out-of-budget.ts'
 import type { Contribution } from './output.ts'
-import { contributionText } from './output.ts'
 import { earliestRetryKeys, pathAfter, retryKeys } from './retry.ts'
 import { winningCluster } from './view/winning-position.ts'
 
@@ -191,9 +190,8 @@ function countAgents(contributions: readonly Contribution[]): number {
 /** `auto` is a vote when at least half of the answers have a recommendation, else a coordinator. */
 function synthesisStrategy(
   { synthesis, mode, voteGrouping }: Collaboration,
-  { decision, contributions }: GatherResult,
+  { contributions }: Pick<GatherResult, 'contributions'>,
 ): SynthesisStrategy {
-  if (decision?.collaborated === false) return 'solo'
   if (synthesis !== 'auto') return synthesis
   const votes = mode === 'hierarchical' ? [] : votesFrom(contributions, voteGrouping.weightFor)
   return votes.length > 0 && votes.length * 2 >= partitionByContent(contributions).answered.length
@@ -214,7 +212,6 @@ async function synthesize(
   const { answered, missing } = partitionByContent(synthesisInput.contributions)
   // There is nothing to write, count or score, and no request to pay for.
   if (answered.length === 0 && !synthesisInput.ruling && strategy !== 'vote') return noAnswer(missing)
-  if (strategy === 'solo') return { result: synthesisInput.contributions.map(contributionText)[0] ?? '', tokens: 0 }
   if (strategy === 'merge') return { result: mergeContributions(synthesisInput), tokens: 0 }
   if (strategy === 'vote') return synthesizeByVote(synthesisInput, input.vote?.strategy ?? 'weighted')
   if (strategy === 'coordinator')
@@ -262,7 +259,6 @@ async function completeCollaboration(
     ...(vote ? { vote } : undefined),
     ...(best_of ? { best_of } : undefined),
     ...(ruling ? { ruling } : undefined),
-    ...(gatherResult.decision ? { decision: gatherResult.decision } : undefined),
     metadata: {
       agents_count,
       mode,
@@ -293,7 +289,7 @@ function withVoteWeight(contribution: Contribution, { votes }: ConsensusState): 
   return vote ? { ...contribution, weight: vote.weight } : contribution
 }
 
-type SynthesisStrategy = Exclude<Collaboration['synthesis'], 'auto'> | 'solo'
+type SynthesisStrategy = Exclude<Collaboration['synthesis'], 'auto'>
 
 /** Warnings about options that had no effect. */
 function ignoredOptionWarnings(collaboration: Collaboration, strategy: SynthesisStrategy): string[] {

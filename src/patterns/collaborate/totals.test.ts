@@ -60,7 +60,7 @@ describe('totals', () => {
     ['a plain-text answer', { ...conflicting, b: 'Hm.' }, {}],
     ['a failure', { ...conflicting, b: permanentError('out') }, { synthesis: 'vote' }],
     ['a coordinator that fails', { ...conflicting, coordinator: ' ' }, {}],
-    ['one asked first', conflicting, { solo_first: true, mode: 'sequential' }],
+    ['one after the other', conflicting, { mode: 'sequential' }],
   ]
   test.each(cases)(
     'CO54 total_tokens and cost match the ledger and the sum of the parts: %s',

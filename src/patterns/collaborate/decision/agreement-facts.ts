@@ -12,12 +12,10 @@ export function agreementFactLines(
   { width }: { width: number },
   { dot, withConsensus }: { dot: string; withConsensus: boolean },
 ): TextLine[] {
-  const { consensus, best_of, decision, metadata } = agreement
+  const { consensus, best_of, metadata } = agreement
   const facts: string[] = []
   if (consensus && withConsensus) facts.push(...agreementFacts(consensus, dot), ...weightFacts(agreement))
   if (best_of) facts.push(formatScores(best_of))
-  if (decision)
-    facts.push(`${decision.collaborated ? 'several agents' : 'a single agent'}: ${toTerminalLine(decision.reason)}`)
   if (metadata?.saved) facts.push(formatSavings(metadata.saved))
   if (metadata?.savings) facts.push(formatModelSavings(metadata.savings))
   return [
@@ -79,7 +77,6 @@ function formatScores({ agent, reason, scores, tied }: NonNullable<AgreementView
 const SAVING_REASONS: Record<string, string> = {
   cannot_change: 'the outcome could no longer change',
   beta: 'the outcome was likely enough',
-  solo: 'one answer was enough',
 }
 
 function formatSavings(saved: NonNullable<NonNullable<AgreementView['metadata']>['saved']>): string {

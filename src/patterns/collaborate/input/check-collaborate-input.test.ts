@@ -11,11 +11,6 @@ const replies = { everybody: contributionJson('go'), coordinator: 'Go.' }
 describe('options that cannot be combined', () => {
   const cases: [string, object, object][] = [
     [
-      'solo_first in hierarchical mode',
-      { solo_first: true, mode: 'hierarchical' },
-      { hint: 'remove `solo_first`, or use another `mode`' },
-    ],
-    [
       'vote.stop_at in sequential mode',
       { mode: 'sequential', vote: { stop_at: 0.9 } },
       { message: /cannot be combined with `mode: sequential`/ },
@@ -50,8 +45,8 @@ describe('options that cannot be combined', () => {
     const { troupe } = await createCollaborationTroupe(replies, {
       collaborate: { default_mode: 'hierarchical', default_synthesis: 'vote' },
     })
-    await expect(troupe.run('collaborate' as string, { task: 'x', agents, solo_first: true })).rejects.toThrow(
-      /solo_first/,
+    await expect(troupe.run('collaborate' as string, { task: 'x', agents, vote: { wave: 1 } })).rejects.toThrow(
+      /cannot be combined with `mode: hierarchical`/,
     )
     await expect(troupe.run('collaborate' as string, { task: 'x', agents, structured: false })).rejects.toThrow(
       /needs `structured` answers or `categories`/,

@@ -18,12 +18,6 @@ export function checkCollaborateInput(
   checkAttachments(input.attachments ?? [])
   checkAgents(roster, input, limits)
   checkVote(input)
-  if (input.solo_first && input.mode === 'hierarchical') {
-    throw invalidInput(
-      '`solo_first` cannot be combined with `mode: hierarchical`',
-      'remove `solo_first`, or use another `mode`',
-    )
-  }
 }
 
 function checkAgents(

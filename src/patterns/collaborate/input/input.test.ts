@@ -36,7 +36,7 @@ describe('input and output', () => {
     expect(collaborateInput.safeParse({ task: 'x' }).success).toBe(false)
     expect(collaborateInput.safeParse({ agents: ['a'] }).success).toBe(false)
     expect(collaborateInput.safeParse({ task: 'x', agents: ['a'], mod: 'parallel' }).success).toBe(false)
-    const rest = { on_conflict: 'surface', solo_first: false, structured: true, cache: false }
+    const rest = { on_conflict: 'surface', structured: true, cache: false }
     expect(collaborateInput.parse({ task: 'x', agents: ['a'] })).toEqual({ task: 'x', agents: ['a'], ...rest })
   })
 

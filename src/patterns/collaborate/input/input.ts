@@ -89,10 +89,6 @@ const fields = {
     .describe(
       'On disagreement, surface: report it; mediate: one round in which each side reads the others; escalate: ask a person.',
     ),
-  solo_first: z
-    .boolean()
-    .default(false)
-    .describe('Ask the first agent alone, and stop there if its answer is sufficient.'),
   structured: z.boolean().default(true).describe('Request recommendation, confidence and concerns, not only text.'),
   cache: z.boolean().default(false).describe('Reuse answers to identical earlier requests, of read-only agents.'),
   limits: z

@@ -122,10 +122,7 @@ describe('recording an outcome', () => {
   })
 
   test('CO61 a single vote is right or wrong, with agreement_score null', async () => {
-    const { record } = await runDecision(
-      { solo_first: true, task: 'Name the capital.' },
-      { ...replies, a: contributionJson('Paris', 0.95) },
-    )
+    const { record } = await runDecision({ agents: agents.slice(0, 1) })
     expect(await record({ verdict: 'right' })).toMatchObject({
       correct: true,
       agreement_score: null,

@@ -16,24 +16,15 @@ interface PastCollaboration {
   vote?: VoteResult
   best_of?: BestOfEvaluation
   ruling?: Ruling
-  metadata: { synthesis: string }
 }
 
 /** The agents that supported the answer: none without a decision, `undefined` if unknown (written by a coordinator). */
-function answerSupporters({
-  consensus: { clusters },
-  contributions,
-  vote,
-  best_of,
-  ruling,
-  metadata,
-}: PastCollaboration) {
-  const agentsOf = (test: (cluster: Consensus['clusters'][number]) => boolean) => clusters.find(test)?.agents ?? []
-  if (ruling)
-    return agentsOf(({ recommendation }) => normalizeStatement(recommendation) === normalizeStatement(ruling.decision))
+function answerSupporters({ consensus: { clusters }, vote, best_of, ruling }: PastCollaboration) {
+  const agentsOf = (test: (cluster: Cluster) => boolean) => clusters.find(test)?.agents ?? []
+  if (ruling) return agentsOf(({ recommendation }) => isSameText(recommendation, ruling.decision))
   if (vote) return agentsOf(({ recommendation }) => recommendation === vote.winner)
   if (best_of) return agentsOf(({ agents }) => agents.includes(best_of.agent))
-  return metadata.synthesis === 'solo' ? contributions.map(({ agent }) => agent) : undefined
+  return undefined
 }
 
 /** The agents of the leading position; none after a tie, or if it is unclear which one leads. */

@@ -183,18 +183,16 @@ describe('agreement lines', () => {
           { agent: 'sec', score: 9 },
         ],
       },
-      decision: { collaborated: true, reason: 'the task is long' },
       metadata: {
         saved: { agents: ['d', 'e'], calls: 2, why: 'beta', probability: 0.97 },
         problems: ['the coordinator failed: no luck'],
       },
     }
-    expect(agreementLines(full, plainStyle(120)).slice(-7)).toEqual([
+    expect(agreementLines(full, plainStyle(120)).slice(-6)).toEqual([
       'agreement 67 % of 3 votes · consensus · weighted 75 % · compared by embeddings',
       'this level of agreement was right in 80 % of 12 earlier cases',
       'no embedder',
       'best: sec (of 10: sec 9, test 6): it is complete',
-      'several agents: the task is long',
       'saved 2 calls: the outcome was likely enough (97 %); not called: d, e',
       'problem: the coordinator failed: no luck',
     ])

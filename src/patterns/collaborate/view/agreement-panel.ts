@@ -89,13 +89,10 @@ function consensusFacts({ consensus, metadata }: AgreementView, input: unknown):
 const SAVING_REASONS: Readonly<Record<string, string>> = {
   cannot_change: 'the result could no longer change',
   beta: 'the result was likely enough',
-  solo: 'one answer was enough',
 }
 
-function savingBlocks({ metadata, decision }: AgreementView): PanelBlock[] {
+function savingBlocks({ metadata }: AgreementView): PanelBlock[] {
   const facts: PanelFact[] = []
-  if (decision)
-    facts.push({ label: decision.collaborated ? 'several agents' : 'a single agent', value: decision.reason })
   if (metadata?.saved) {
     const { agents, calls, why, probability } = metadata.saved
     facts.push(

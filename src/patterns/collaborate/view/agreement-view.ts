@@ -33,7 +33,6 @@ export interface AgreementView {
     tied?: string[]
   }
   ruling?: { decision: string }
-  decision?: { collaborated: boolean; reason: string }
   metadata?: {
     mode?: string
     saved?: { agents: string[]; calls: number; why: string; probability?: number }

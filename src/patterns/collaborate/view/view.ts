@@ -131,7 +131,6 @@ const STRATEGIES: Record<string, string> = {
   vote: 'counts the votes',
   merge: 'merges the answers',
   best_of: 'the evaluator scores the answers',
-  solo: 'one answer is enough',
 }
 
 function synthesisProgress(
