@@ -34,8 +34,6 @@ export interface CollaborateMetadata {
   total_tokens: number
   /** In US dollars; `null` if a price is unknown. */
   cost: number | null
-  /** The only possible recommendations: those of the input, or yes, no and unclear for a vote on a closed question. */
-  categories?: string[]
   /** The agents that were not asked, and why. */
   saved?: Savings
   /** Set if agents or subtasks have models of their own that cost more or less than the coordinator's, or at an unknown price. */

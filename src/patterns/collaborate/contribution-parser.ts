@@ -11,16 +11,10 @@ const anyObject = z.record(z.string(), z.unknown())
 const CONTENT_FIELDS = ['response', 'recommendation', 'confidence', 'concerns', 'questions']
 
 /** Content of an answer: of the object in it, if it has one with such fields, else of its text. */
-export function contentFrom(
-  text: string,
-  categories: readonly string[] | undefined,
-  areSuggested = false,
-): ContributionContent {
+export function contentFrom(text: string, categories: readonly string[] | undefined): ContributionContent {
   const parsed = parseStructuredOutput(anyObject, text)
   const fields = parsed.ok ? unwrapResponse(parsed.object as Record<string, unknown>) : cutOffFields(text)
-  return hasContentField(fields)
-    ? contentFromFields(fields, categories, areSuggested)
-    : contentFromText(text, categories)
+  return hasContentField(fields) ? contentFromFields(fields, categories) : contentFromText(text, categories)
 }
 
 /** The fields before the place where an answer was cut off. Half a recommendation may say the opposite of the whole one. */
@@ -35,13 +29,12 @@ function cutOffFields(text: string): Record<string, unknown> {
 function contentFromFields(
   fields: Readonly<Record<string, unknown>>,
   categories: readonly string[] | undefined,
-  areSuggested: boolean,
 ): ContributionContent {
   const confidence = toConfidence(fields.confidence)
   const isOutOfRange = confidence === null && toText(fields.confidence).trim() !== ''
   return {
     response: withoutExample(toText(fields.response)),
-    recommendation: toRecommendation(withoutExample(toText(fields.recommendation)), categories, areSuggested),
+    recommendation: toRecommendation(withoutExample(toText(fields.recommendation)), categories),
     confidence,
     concerns: toList(fields.concerns).flatMap(toConcerns),
     questions: toList(fields.questions).map(toText).map(withoutExample).filter(isNotBlank),
@@ -66,15 +59,9 @@ export function contentFromText(text: string, categories: readonly string[] | un
   return { response: text, recommendation, confidence: null, concerns: [], questions: [] }
 }
 
-/** Another recommendation than a suggested category is kept as it is. */
-function toRecommendation(
-  text: string,
-  categories: readonly string[] | undefined,
-  areSuggested: boolean,
-): string | null {
+function toRecommendation(text: string, categories: readonly string[] | undefined): string | null {
   if (!hasWords(text)) return null
-  const chosen = categories && (findCategory(text, categories) ?? parseChosenCategory(text, categories))
-  return chosen ?? (categories && !areSuggested ? null : text.trim())
+  return categories ? (findCategory(text, categories) ?? parseChosenCategory(text, categories)) : text.trim()
 }
 
 /** A number between 1 and this one is ambiguous: it could be on a scale of 5, 10 or 100. */

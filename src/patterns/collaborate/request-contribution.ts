@@ -21,8 +21,6 @@ export interface ContributionScope {
   /** The requested output; without it plain text. */
   schema: z.ZodType | undefined
   categories: readonly string[] | undefined
-  /** The categories are not those of the input: other recommendations count, too. */
-  areSuggested: boolean
   cache: boolean
   /** `attachments` of the first request to each specialist. */
   files: { attachments?: Attachment[] }
@@ -42,13 +40,12 @@ export function createContributionScope(
   shared: string,
   input: ContributionOptions,
 ): ContributionScope {
-  const { categories, suggested, structured, cache, attachments } = input
+  const { categories, structured, cache, attachments } = input
   return {
     context,
     shared,
     schema: structured ? contributionSchema(categories) : undefined,
     categories,
-    areSuggested: suggested === true,
     cache,
     files: attachments ? { attachments } : {},
     finished: [],
@@ -58,7 +55,6 @@ export function createContributionScope(
 interface ContributionOptions {
   attachments?: Attachment[] | undefined
   categories?: string[] | undefined
-  suggested?: boolean
   structured: boolean
   cache: boolean
 }
@@ -236,9 +232,6 @@ function toContribution(scope: ContributionScope, specialist: Specialist, sessio
   return { ...base, ...content, response: withChanges(content.response, session), status }
 }
 
-function toContent(
-  { schema, categories, areSuggested }: ContributionScope,
-  { text }: SessionResult,
-): ContributionContent {
-  return schema ? contentFrom(text, categories, areSuggested) : contentFromText(text, categories)
+function toContent({ schema, categories }: ContributionScope, { text }: SessionResult): ContributionContent {
+  return schema ? contentFrom(text, categories) : contentFromText(text, categories)
 }

@@ -232,7 +232,7 @@ async function completeCollaboration(
   collaboration: Collaboration,
   { gatherResult, resolution, strategy, synthesisResult, started }: CollaborationEnd,
 ): Promise<PatternResult> {
-  const { context, input, mode, specialists } = collaboration
+  const { context, mode, specialists } = collaboration
   const { contributions, consensusState, ruling } = resolution
   const { result, vote, best_of, failed, problem } = synthesisResult
   const problems = [
@@ -267,7 +267,6 @@ async function completeCollaboration(
       duration_ms,
       total_tokens,
       cost: spent.usd,
-      ...(input.categories ? { categories: input.categories } : undefined),
       ...(gatherResult.saved ? { saved: gatherResult.saved } : undefined),
       ...(savings ? { savings } : undefined),
       ...(allProblems.length > 0 ? { problems: allProblems } : undefined),

@@ -1,6 +1,5 @@
 import { clusterTexts } from '../../../judgement/similarity/clustering.ts'
 import { calibrateAgreement } from '../../../judgement/vote/calibration.ts'
-import { findCategory } from '../../../judgement/vote/category.ts'
 import type { AgentVote, Consensus } from '../../../judgement/vote/consensus.ts'
 import { tallyConsensus } from '../../../judgement/vote/consensus.ts'
 import type { Context } from '../../../kernel/context.ts'
@@ -20,17 +19,6 @@ export interface VoteGrouping {
   /** The wave of an agent. Votes of later waves never change the groups of earlier ones. */
   waveFor?(agent: string): number
   categories?: readonly string[]
-  /** Other recommendations count, too; then all are compared as text. */
-  areSuggested?: boolean
-}
-
-/** The categories, if all votes are for one of them. */
-function votedCategories(
-  votes: readonly AgentVote[],
-  { categories, areSuggested }: Pick<VoteGrouping, 'categories' | 'areSuggested'>,
-): readonly string[] | undefined {
-  if (!categories || !areSuggested) return categories
-  return votes.every(({ recommendation }) => findCategory(recommendation, categories) !== null) ? categories : undefined
 }
 
 export interface ConsensusState {
@@ -51,10 +39,10 @@ interface ConsensusDetails {
 export async function groupVotes(
   context: Context,
   votes: readonly AgentVote[],
-  { waveFor, key, judge, worthJudging, ...grouping }: VoteGrouping & Omit<EquivalenceOptions, 'wave'>,
+  { waveFor, key, judge, worthJudging, categories }: VoteGrouping & Omit<EquivalenceOptions, 'wave'>,
 ): Promise<Equivalence> {
   const texts = votes.map(({ recommendation }) => recommendation)
-  if (votedCategories(votes, grouping)) return { groups: clusterTexts(texts).groups, method: 'text', unclear: [] }
+  if (categories) return { groups: clusterTexts(texts).groups, method: 'text', unclear: [] }
   const wave = (index: number) => waveFor?.(votes[index]?.agent ?? '') ?? 0
   const judging = { ...(judge ? { judge } : undefined), ...(worthJudging ? { worthJudging } : undefined) }
   return groupEquivalent(context, texts, { key, wave, ...judging })

@@ -128,26 +128,3 @@ describe('answers without words', () => {
     },
   )
 })
-
-describe('closed questions', () => {
-  const replies = { a: 'Yes, it should.', b: contributionJson('yes'), c: contributionJson('no') }
-
-  test('CO118 a vote on a closed question has the categories yes, no and unclear', async () => {
-    const task = 'Should the release wait?'
-    const { output, model } = await runCollaboration(replies, { ...vote, task })
-    expect(output.metadata).toMatchObject({ categories: ['yes', 'no', 'unclear'] })
-    expect(output.vote?.winner).toBe('yes')
-    expect(model.requestsFrom('judge')).toEqual([])
-    const free = {
-      a: contributionJson('Wait until Monday'),
-      b: contributionJson('wait until Monday!'),
-      c: '{"recommendation":"yes"}',
-    }
-    const other = await runCollaboration(free, { ...vote, task })
-    expect(other.output.vote?.winner).toBe('Wait until Monday')
-    const open = await runCollaboration(replies, { ...vote, task: 'What should wait?' })
-    expect(open.output.metadata).not.toHaveProperty('categories')
-    const written = await runCollaboration({ ...replies, coordinator: 'x' }, { task })
-    expect(written.output.metadata).not.toHaveProperty('categories')
-  })
-})

@@ -1,4 +1,3 @@
-import { closedQuestionAnswers } from '../../../judgement/vote/closed-question.ts'
 import type { Agent } from '../../../kernel/agent.ts'
 import type { Context } from '../../../kernel/context.ts'
 import { waveOrder } from '../ask-specialists.ts'
@@ -65,18 +64,14 @@ export async function prepareCollaboration(
   const judgeModel = await checkModels(context, { input: completeInput, systemAgents })
   const history = await loadOutcomeHistory(context)
   const judging = { ...judgeModel, temperature: 0, timeout_ms }
-  const { input: votedInput, categories } = withClosedQuestion(completeInput)
   return {
     context,
-    input: votedInput,
+    input: completeInput,
     mode,
     synthesis,
     limits,
     specialists,
-    contributionScope: createContributionScope(context, taskSection(input), {
-      ...votedInput,
-      suggested: input.categories === undefined,
-    }),
+    contributionScope: createContributionScope(context, taskSection(input), completeInput),
     history,
     voteGrouping: {
       weightFor: createVoteWeigher(input, history),
@@ -85,7 +80,7 @@ export async function prepareCollaboration(
         { input, mode, synthesis, max_parallel: limits.max_parallel },
       ),
       threshold: input.consensus_threshold ?? config.consensus_threshold,
-      ...(categories ? { categories, areSuggested: input.categories === undefined } : undefined),
+      ...(input.categories ? { categories: input.categories } : undefined),
     },
     systemAgents: {
       ...systemAgents,
@@ -94,13 +89,6 @@ export async function prepareCollaboration(
     judge: createPairJudge(createSystemAgent('judge', { ...judging, system: JUDGE_SYSTEM })),
     warnings: [...specialists.flatMap(({ warnings = [] }) => warnings), ...coordinator.warnings],
   }
-}
-
-/** A vote on a closed question without `categories` suggests yes, no and unclear. */
-function withClosedQuestion(input: ReturnType<typeof withDefaults>) {
-  const isVote = input.synthesis === 'vote' || (input.synthesis === 'auto' && input.structured)
-  const categories = input.categories ?? (isVote ? closedQuestionAnswers(input.task) : undefined)
-  return { input: { ...input, ...(categories ? { categories } : undefined) }, categories }
 }
 
 function createSystemAgents(
