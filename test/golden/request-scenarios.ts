@@ -148,6 +148,13 @@ export const scenarios: Readonly<Record<string, { scenario: Scenario; agent: str
     ),
     agent: 'extractor',
   },
+  'extraction-categories': {
+    scenario: collaborate(
+      { synthesis: 'vote', categories: ['yes', 'no'] },
+      { ops: ['I would wait until Monday.'], extractor: ['{"answers":[]}'] },
+    ),
+    agent: 'extractor',
+  },
   'pair-judge': { scenario: paraphrases(), agent: 'judge' },
   'consult-routing': { scenario: consultation(), agent: 'orchestrator' },
   'consult-routing-correction': {

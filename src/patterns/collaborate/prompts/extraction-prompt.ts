@@ -33,11 +33,11 @@ export function extractionExample(count: number, withQuote: boolean) {
   return { answers: Array.from({ length: Math.min(count, 2) }, (_, index) => ({ answer: index + 1, ...empty })) }
 }
 
-const readAnswers = z.looseObject({ answers: z.array(z.unknown()) })
+const readAnswers = () => z.looseObject({ answers: z.array(z.unknown()) })
 const textFields = { answer: INTEGER, recommendation: nullable('string') }
-const textSchema = withJsonSchema(readAnswers, strictObject({ answers: arrayOf(strictObject(textFields)) }))
+const textSchema = withJsonSchema(readAnswers(), strictObject({ answers: arrayOf(strictObject(textFields)) }))
 const choiceFields = { ...textFields, quote: nullable('string') }
-const choiceSchema = withJsonSchema(readAnswers, strictObject({ answers: arrayOf(strictObject(choiceFields)) }))
+const choiceSchema = withJsonSchema(readAnswers(), strictObject({ answers: arrayOf(strictObject(choiceFields)) }))
 
 /** A choice need not be a word of the answer, so it comes with the words that make it. */
 export function extractionSchema(categories: readonly string[] | undefined) {
