@@ -136,11 +136,6 @@ export const scenarios: Readonly<Record<string, { scenario: Scenario; agent: str
   },
   'coordinator-hierarchical': { scenario: hierarchy(), agent: 'ops', turn: 2 },
   evaluator: { scenario: collaborate({ synthesis: 'best_of' }, { evaluator: [evaluation(1, 2)] }), agent: 'evaluator' },
-  'evaluator-missing-scores': {
-    scenario: collaborate({ synthesis: 'best_of' }, { evaluator: [evaluation(1), evaluation(2)] }),
-    agent: 'evaluator',
-    turn: 2,
-  },
   extraction: {
     scenario: collaborate(
       { synthesis: 'vote' },

@@ -64,7 +64,7 @@ export interface BestOfEvaluation {
   scores: { agent: string; score: number; reason: string }[]
   /** The agents that share the highest score, if there are several. */
   tied?: string[]
-  /** The agents whose answers the evaluator did not score, even when asked again. */
+  /** The agents whose answers the evaluator did not score. */
   unscored?: string[]
 }
 

@@ -1,19 +1,12 @@
-import type { ErrorRecord } from '../../../errors.ts'
 import type { Agent } from '../../../kernel/agent.ts'
 import type { Context } from '../../../kernel/context.ts'
-import type { SessionResult } from '../../../kernel/session-result.ts'
 import { totalTokens } from '../../../kernel/spend.ts'
 import { runInternalCall } from '../internal-call.ts'
 import { isOutOfBudget } from '../out-of-budget.ts'
 import type { BestOfEvaluation, Contribution } from '../output.ts'
 import { contributionText } from '../output.ts'
 import type { Evaluation } from '../prompts/evaluator-prompt.ts'
-import {
-  evaluationPrompt,
-  evaluationSchema,
-  missingScoresPrompt,
-  parseEvaluation,
-} from '../prompts/evaluator-prompt.ts'
+import { evaluationPrompt, evaluationSchema, parseEvaluation } from '../prompts/evaluator-prompt.ts'
 import { quoteUntrusted, toSingleLine } from '../prompts/quote-untrusted.ts'
 import { retryKeys } from '../retry.ts'
 import type { Ruling } from './escalate.ts'
@@ -49,15 +42,13 @@ export async function synthesizeByBestOf(
   if (error && isOutOfBudget({ error })) return { ...toFailure(error.message, tokens), limitError: error }
   if (!session.object)
     return { ...toFailure(error?.message ?? session.stop_reason, tokens), retry_keys: retryKeys(error) }
-  const first = parseEvaluation(session.object, answers.length)
-  const completed = await requestMissingScores(context, { key: `${key}/missing`, session, first, answers })
-  const allTokens = completed.tokens ?? tokens
-  if (completed.limitError)
-    return { ...toFailure(completed.limitError.message, allTokens), limitError: completed.limitError }
-  const evaluation = toEvaluation(completed.response, answers)
-  if (!evaluation) return toFailure('it scored no answer', allTokens)
+  const response = parseEvaluation(session.object, answers.length)
+  const evaluation = toEvaluation(response, answers)
+  if (!evaluation) return toFailure('it scored no answer', tokens)
   const best = answers[evaluation.index] as Contribution
-  const unscored = unscoredAnswers(completed.response, answers).map((number) => answers[number - 1]?.agent ?? '')
+  const unscored = answers.flatMap(({ agent }, index) =>
+    response.scores.some(({ answer }) => answer === index + 1) ? [] : [agent],
+  )
   // The index refers to all contributions, not only to the scored ones.
   const best_of = {
     ...evaluation,
@@ -66,44 +57,7 @@ export async function synthesizeByBestOf(
   }
   const problem =
     unscored.length > 0 ? { problem: `the evaluator gave no score to: ${unscored.join(', ')}` } : undefined
-  const retry = completed.retry_keys ? { retry_keys: completed.retry_keys } : undefined
-  return { result: formatBest(best, best_of, missing), best_of, tokens: allTokens, ...problem, ...retry }
-}
-
-/** The numbers of the answers without a score. */
-function unscoredAnswers({ scores }: Evaluation, answers: readonly Contribution[]): number[] {
-  return answers.flatMap((_, index) => (scores.some(({ answer }) => answer === index + 1) ? [] : [index + 1]))
-}
-
-interface FirstEvaluation {
-  key: string
-  session: SessionResult
-  first: Evaluation
-  answers: readonly Contribution[]
-}
-
-/** Asks once, in the same session, for the scores that are missing. Scores that stay missing are reported, never 0. */
-async function requestMissingScores(
-  context: Context,
-  { key, session, first, answers }: FirstEvaluation,
-): Promise<{ response: Evaluation; tokens?: number; limitError?: ErrorRecord; retry_keys?: string[] }> {
-  const missing = unscoredAnswers(first, answers)
-  if (missing.length === 0) return { response: first }
-  const request = {
-    instruction: missingScoresPrompt(missing),
-    resume: session.session_id,
-    output: evaluationSchema,
-  }
-  const second = await runInternalCall(context, { agent: undefined, request, key })
-  if ('failure' in second) return { response: first }
-  // The usage of a resumed session includes its earlier turns.
-  const tokens = totalTokens(second.usage)
-  if (second.error && isOutOfBudget({ error: second.error }))
-    return { response: first, tokens, limitError: second.error }
-  if (!second.object) return { response: first, tokens, retry_keys: retryKeys(second.error) }
-  const addition = parseEvaluation(second.object, answers.length)
-  const scores = [...first.scores, ...addition.scores.filter(({ answer }) => missing.includes(answer))]
-  return { response: { ...addition, best: addition.best ?? first.best, scores }, tokens }
+  return { result: formatBest(best, best_of, missing), best_of, tokens, ...problem }
 }
 
 /** The answer unchanged, or quoted when sections about ties and missing contributions follow. */

@@ -36,13 +36,6 @@ export function evaluationPrompt(
   ].join('\n')
 }
 
-export function missingScoresPrompt(numbers: readonly number[]): string {
-  return [
-    `I have no score from 1 to 10 for these answers: ${numbers.join(', ')}.`,
-    'Score them by the same criteria, and leave your other scores as they are. Reply with one JSON object with the same keys as before.',
-  ].join('\n')
-}
-
 const EXAMPLE_REASON = 'one short sentence'
 
 /** Ends with other scores than it begins with, so that it does not suggest equal ones. */
