@@ -2,7 +2,6 @@ import type { Savings } from './ask-specialists.ts'
 import type { ConsensusState } from './decision/consensus-state.ts'
 import type { Ruling } from './decision/escalate.ts'
 import type { VoteResult } from './decision/synthesis.ts'
-import type { ModelSavings } from './model-savings.ts'
 import type { BestOfEvaluation, Contribution } from './output.ts'
 
 /** The result of a collaboration. */
@@ -36,8 +35,6 @@ export interface CollaborateMetadata {
   cost: number | null
   /** The agents that were not asked, and why. */
   saved?: Savings
-  /** Set if agents or subtasks have models of their own that cost more or less than the coordinator's, or at an unknown price. */
-  savings?: ModelSavings
   /** Problems, and options that had no effect. */
   problems?: string[]
 }

@@ -14,7 +14,7 @@ const STAGES = {
   agreement: { retried: ['extraction', 'stand/judge'], next: ['conflict', 'asked-again', 'mediation'] },
   mediation: { retried: ['mediation'], next: ['stand/mediated'] },
   mediated: { retried: ['stand/mediated'], next: ['synthesis/coordinator', 'synthesis/evaluator'] },
-  synthesis: { retried: ['synthesis'], next: ['spent', 'ended', 'savings'] },
+  synthesis: { retried: ['synthesis'], next: ['spent', 'ended'] },
 } as const
 
 type Stage = keyof typeof STAGES

@@ -29,7 +29,6 @@ import type { CollaborateConfig } from './input/collaborate-config.ts'
 import type { CollaborateInput } from './input/input.ts'
 import type { Collaboration } from './input/prepare-collaboration.ts'
 import { prepareCollaboration, withDefaults } from './input/prepare-collaboration.ts'
-import { modelSavings } from './model-savings.ts'
 import { isOutOfBudget } from './out-of-budget.ts'
 import type { Contribution } from './output.ts'
 import { earliestRetryKeys, pathAfter, retryKeys } from './retry.ts'
@@ -242,7 +241,6 @@ async function completeCollaboration(
   ]
   const path = pathAfter(context, 'synthesis', resolution.path)
   const spent = await context.readSpend(`${path}spent`, 'here')
-  const savings = await modelSavings(collaboration, `${path}savings`, spent)
   const duration_ms = (await context.now(`${path}ended`)) - started
   const isComplete = contributions.every(({ status }) => status === 'completed') && problems.length === 0
   const status = isComplete ? ('completed' as const) : ('partial' as const)
@@ -268,7 +266,6 @@ async function completeCollaboration(
       total_tokens,
       cost: spent.usd,
       ...(gatherResult.saved ? { saved: gatherResult.saved } : undefined),
-      ...(savings ? { savings } : undefined),
       ...(allProblems.length > 0 ? { problems: allProblems } : undefined),
     },
   }

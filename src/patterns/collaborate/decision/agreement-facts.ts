@@ -1,12 +1,11 @@
 import type { TextLine } from '../../../kernel/pattern-view.ts'
-import { formatUsd, pluralize } from '../../../views/format-amount.ts'
+import { pluralize } from '../../../views/format-amount.ts'
 import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
-import type { ModelSavings } from '../model-savings.ts'
 import type { AgreementView } from '../view/agreement-view.ts'
 
 export const NO_BREAK_SPACE = '\u00a0'
 
-/** Agreement score, method, savings and problems. */
+/** Agreement score, method, saved requests and problems. */
 export function agreementFactLines(
   agreement: AgreementView,
   { width }: { width: number },
@@ -17,7 +16,6 @@ export function agreementFactLines(
   if (consensus && withConsensus) facts.push(...agreementFacts(consensus, dot), ...weightFacts(agreement))
   if (best_of) facts.push(formatScores(best_of))
   if (metadata?.saved) facts.push(formatSavings(metadata.saved))
-  if (metadata?.savings) facts.push(formatModelSavings(metadata.savings))
   return [
     ...facts
       .flatMap((fact) => wrapText(fact, width, 2))
@@ -83,16 +81,6 @@ function formatSavings(saved: NonNullable<NonNullable<AgreementView['metadata']>
   const { agents, calls, why, probability } = saved
   const certainty = probability === undefined ? '' : ` (${formatPercent(probability)})`
   return `saved ${pluralize(calls, 'call')}: ${SAVING_REASONS[why] ?? why}${certainty}; not called: ${agents.map(toTerminalLine).join(', ')}`
-}
-
-function formatModelSavings({ baseline_model, baseline_cost, saved, reason = '' }: ModelSavings): string {
-  if (saved === null || baseline_cost === null) return toTerminalLine(`savings by models unknown: ${reason}`)
-  const [amount, all] = [formatUsd(Math.abs(saved)), formatUsd(baseline_cost)]
-  return toTerminalLine(
-    saved > 0
-      ? `models saved ${amount} of ${all} that ${baseline_model} would have cost for all agents`
-      : `models cost ${amount} more than the ${all} of ${baseline_model} for all agents`,
-  )
 }
 
 /** Text that is not broken between words. */

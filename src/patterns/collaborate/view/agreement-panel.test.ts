@@ -4,6 +4,10 @@ import { isEvent } from '../../../kernel/event.ts'
 import type { PanelBlock } from '../../../kernel/panel.ts'
 import { loadPatternViews } from '../../../views/pattern-views.ts'
 import { timelineFrom } from '../../../views/timeline/reduce-timeline.ts'
+import { agreementLines } from './agreement-lines.ts'
+import { agreementPanels } from './agreement-panel.ts'
+import type { AgreementView } from './agreement-view.ts'
+import type { CollaborationViews } from './collaboration-view.ts'
 
 const concerns = [{ concern: 'It is late', severity: 'high' }]
 const replies = {
@@ -108,5 +112,35 @@ test('CO126 CO129 positions have their share, the stated confidence of their age
     [{ agent: 'c', value: 0.9 }],
     [{ agent: 'd', note: expect.stringContaining('no luck') }],
   ])
+  await troupe.close()
+})
+
+test('an output of an older version, with figures that are no longer made, is shown', async () => {
+  const { troupe } = await createCollaborationTroupe(replies)
+  const { output } = await troupe.run('collaborate' as string, input)
+  const now = output as unknown as AgreementView & { consensus: object; metadata: object }
+  const older = {
+    ...now,
+    consensus: {
+      ...now.consensus,
+      kappa: -0.33,
+      calibration: [{ stated: 0.8, right: 1, cases: 10, low: 0.7, high: 1 }],
+    },
+    decision: { collaborated: false, reason: 'the confidence of the first answer is 95 %' },
+    metadata: {
+      ...now.metadata,
+      ...{ synthesis: 'solo', categories: ['yes', 'no'], saved: { agents: ['e'], calls: 1, why: 'solo' } },
+      savings: { baseline_model: 'dear', baseline_cost: 4, saved: 3 },
+    },
+  }
+  const sessions = { session: () => undefined, depth: () => 0 }
+  const views: CollaborationViews = { byKey: new Map(), specialists: new Map() }
+  const [panel] = agreementPanels(views, { input, output: older, sessions })
+  expect(block(panel?.blocks ?? [], 'shares')?.shares).toHaveLength(3)
+  expect(block(panel?.blocks ?? [], 'facts', 'Savings')?.facts).toContainEqual({ label: 'not asked', value: 'e' })
+  const lines = agreementLines(older, { width: 100, ascii: false }).flat()
+  expect(lines.map((span) => (typeof span === 'string' ? span : span[1]))).toContain(
+    'saved 1 call: solo; not called: e',
+  )
   await troupe.close()
 })

@@ -92,25 +92,15 @@ const SAVING_REASONS: Readonly<Record<string, string>> = {
 }
 
 function savingBlocks({ metadata }: AgreementView): PanelBlock[] {
-  const facts: PanelFact[] = []
-  if (metadata?.saved) {
-    const { agents, calls, why, probability } = metadata.saved
-    facts.push(
-      { label: 'requests saved', value: calls, unit: 'count' },
-      { label: 'because', value: SAVING_REASONS[why] ?? why },
-      ...(probability === undefined ? [] : [{ label: 'probability', value: probability, unit: 'share' as const }]),
-      { label: 'not asked', value: agents.join(', ') },
-    )
-  }
-  if (metadata?.savings) {
-    const { baseline_model, saved, reason } = metadata.savings
-    facts.push(
-      saved === null
-        ? { label: 'saved by models', value: `unknown: ${reason ?? ''}` }
-        : { label: `saved by models, against ${baseline_model}`, value: saved, unit: 'usd' },
-    )
-  }
-  return facts.length === 0 ? [] : [{ kind: 'facts', title: 'Savings', facts }]
+  if (!metadata?.saved) return []
+  const { agents, calls, why, probability } = metadata.saved
+  const facts: PanelFact[] = [
+    { label: 'requests saved', value: calls, unit: 'count' },
+    { label: 'because', value: SAVING_REASONS[why] ?? why },
+    ...(probability === undefined ? [] : [{ label: 'probability', value: probability, unit: 'share' as const }]),
+    { label: 'not asked', value: agents.join(', ') },
+  ]
+  return [{ kind: 'facts', title: 'Savings', facts }]
 }
 
 /** A collaboration whose result is not known: the recommendations so far. */

@@ -1,5 +1,4 @@
 import type { ErrorRecord } from '../../../errors.ts'
-import type { ModelSavings } from '../model-savings.ts'
 
 /** The part of a collaboration's output that surfaces display. A failed collaboration has only `contributions`. */
 export interface AgreementView {
@@ -37,7 +36,6 @@ export interface AgreementView {
     mode?: string
     saved?: { agents: string[]; calls: number; why: string; probability?: number }
     cost?: number | null
-    savings?: ModelSavings
     problems?: string[]
   }
 }
