@@ -8,6 +8,7 @@ import type { Ports } from '../kernel/ports.ts'
 import type { Roster } from '../kernel/roster.ts'
 import { createRoster } from '../kernel/roster.ts'
 import { parseLimits, parsePatternInput, requirePattern } from '../kernel/run-input.ts'
+import { toJsonSchema } from '../schema/schema.ts'
 import * as z from '../schema/zod.ts'
 import { unknownGateError } from '../store/preconditions.ts'
 import { checkGateAnswer } from './gate-answer.ts'
@@ -92,7 +93,15 @@ function applyInputChanges(
     )
   }
   const pattern = requirePattern(context.patterns, start.pattern)
-  return { ...start, input: parsePatternInput(pattern, { ...(start.input as object), ...changes }) }
+  return { ...start, input: parsePatternInput(pattern, { ...knownFields(pattern, start.input), ...changes }) }
+}
+
+/** The recorded fields that the input still has: an older version may have recorded more. */
+function knownFields({ input: schema }: Pattern, recorded: unknown): object {
+  const { properties, additionalProperties } = toJsonSchema(schema)
+  const fields = Object.entries(recorded as object)
+  const isStrict = properties !== undefined && additionalProperties === false
+  return Object.fromEntries(isStrict ? fields.filter(([name]) => Object.hasOwn(properties as object, name)) : fields)
 }
 
 function applySessionChanges(open: SessionOpen, { agents }: ForkChanges): SessionOpen {

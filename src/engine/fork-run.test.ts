@@ -20,6 +20,7 @@ import {
   functionModel,
   lastMessageText,
   lastResultSessionId,
+  storeOf,
   taskCall,
 } from '../../test/support/test-troupe.ts'
 import type { Event } from '../index.ts'
@@ -255,6 +256,20 @@ describe('CA17 changes', () => {
     expect(own.find((event) => isEvent(event, 'session:input'))?.data).toMatchObject({
       message: { content: [{ text: 'other text' }] },
     })
+  })
+
+  test('CA17 recorded fields that the input no longer has are left out', async () => {
+    const pattern = (input: z.ZodType<object>) => [patternFrom('work', async () => 'done', { input } as object)]
+    const before = await createTestTroupe({ patterns: pattern(z.strictObject({ task: z.string(), old: z.boolean() })) })
+    const { run_id } = await before.troupe.run('work', { task: 'x', old: true })
+    const after = await createTestTroupe({
+      patterns: pattern(z.strictObject({ task: z.string() })),
+      store: storeOf(before.troupe),
+    })
+    const fork = await after.troupe.fork(run_id, 1, { input: { task: 'y' } })
+    const [start] = await after.troupe.events(fork.run_id).all()
+    expect(start?.data).toMatchObject({ input: { task: 'y' } })
+    expect(start?.data).not.toHaveProperty('input.old')
   })
 })
 

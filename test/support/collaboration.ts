@@ -17,7 +17,6 @@ export interface CollaborateRunOutput {
   vote?: VoteResult
   best_of?: BestOfEvaluation
   ruling?: { by: string; decision: string }
-  decision?: { collaborated: boolean; reason: string }
   metadata: {
     agents_count: number
     mode: string
