@@ -7,7 +7,6 @@ import { isTestFile } from './violation.ts'
 export const allowedDatabaseWriters: Readonly<Record<string, string>> = {
   'src/store/sqlite/backup.ts': 'a finished copy, to sync it',
   'src/store/sqlite/commit-mark.ts': 'the mark beside the database',
-  'src/store/sqlite/log-space.ts': 'the write-ahead log itself: goes with the plain store',
   'src/store/sqlite/read-only-copy.ts': 'copies in a temporary folder',
 }
 

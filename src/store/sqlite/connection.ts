@@ -4,7 +4,6 @@ import { retryWhileBusy } from './busy-retry.ts'
 import type { CommitMark } from './commit-mark.ts'
 import { MarkFile } from './commit-mark.ts'
 import { FileIdentity } from './file-identity.ts'
-import { LogSpace } from './log-space.ts'
 import type { Database } from './node-sqlite.ts'
 
 /*
@@ -33,7 +32,6 @@ export class SqliteConnection {
   readonly #options: SqliteConnectionOptions
   readonly #identity: FileIdentity
   readonly #mark: MarkFile
-  readonly #logSpace: LogSpace
   readonly #begin
   readonly #commit
   /** Called inside a transaction, before anything is read, if another connection has committed since the last one. */
@@ -53,7 +51,6 @@ export class SqliteConnection {
     this.#options = options
     this.#identity = new FileIdentity(path)
     this.#mark = new MarkFile(path)
-    this.#logSpace = new LogSpace(path)
     this.#begin = db.prepare('BEGIN IMMEDIATE')
     this.#commit = db.prepare('COMMIT')
     this.#dataVersion = db.prepare('PRAGMA data_version')
@@ -75,7 +72,6 @@ export class SqliteConnection {
     try {
       this.#noticeForeignCommit()
       const result = work()
-      if (this.#sync === 'full') this.#logSpace.reserve()
       this.#commit.run()
       if (this.#identity.recordLog()) this.#mark.nameLog()
       return result
@@ -109,8 +105,6 @@ export class SqliteConnection {
   /** Returns false if the log is left to another process that has the file open. */
   close(): boolean {
     if (!this.db.isOpen) return true
-    this.#logSpace.close()
-    this.#identity.close()
     const isComplete = this.writeProblem !== undefined || this.#turnOffLog()
     this.db.close()
     this.#mark.close()

@@ -57,7 +57,7 @@ test('ST22 confirmed appends are in the file after the process is killed', () =>
 test('ST45 with relaxed durability, confirmed appends are in the file after the process is killed', () =>
   expectConfirmedAfterKill('relaxed'))
 
-test('ST87 confirmed appends are in the file after a process is killed that extends the log with each sync', () =>
+test('ST22 confirmed appends are in the file after a process is killed that syncs each of them', () =>
   expectConfirmedAfterKill('full'))
 
 async function expectConfirmedAfterKill(durability: string): Promise<void> {
