@@ -20,7 +20,6 @@ const ENTRIES = [
   'surfaces/cli/program',
   'surfaces/cli/terminal',
   'knowledge/embedding-worker',
-  'store/sqlite/checkpoint-worker',
   'tools/sandbox/command-watchdog',
 ]
 

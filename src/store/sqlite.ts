@@ -22,7 +22,7 @@ import { backUp } from './sqlite/backup.ts'
 import type { Durability, SqliteConnection } from './sqlite/connection.ts'
 import { DataVersionPoller } from './sqlite/data-version.ts'
 import { ChainCheck } from './sqlite/event-chain.ts'
-import { encodeCommand, encodedBytes, encodeEvent, hashBlobs, hasPendingHash } from './sqlite/event-data.ts'
+import { encodeCommand, encodeEvent } from './sqlite/event-data.ts'
 import type { FileSystemType } from './sqlite/file-system.ts'
 import { prepareStoreFile } from './sqlite/file-system.ts'
 import { readForeignHeads } from './sqlite/foreign-content.ts'
@@ -33,10 +33,7 @@ import { RunDeletion } from './sqlite/run-deletion.ts'
 import { TableKeeper } from './sqlite/table-keeper.ts'
 import type { Tables } from './sqlite/tables.ts'
 import { openTables } from './sqlite/tables.ts'
-import { vectorBytes } from './sqlite/vector-table.ts'
 import { verifySchema } from './sqlite/verify-schema.ts'
-import type { CheckpointLimits } from './sqlite/wal-checkpointer.ts'
-import { DEFAULT_CHECKPOINT_LIMITS, WalCheckpointer } from './sqlite/wal-checkpointer.ts'
 import { WriteBatcher } from './sqlite/write-batcher.ts'
 import type * as port from './store.ts'
 import type { PatternProjection } from './tables/declaration.ts'
@@ -53,7 +50,6 @@ export interface SqliteOptions {
   durability?: Durability
   /** Timeout for a lock that another process holds. */
   busy_ms?: number
-  checkpoints?: Partial<CheckpointLimits>
   file_system_type?: FileSystemType
   /** The clock of the leases: the time of this machine by default, which all processes of a file share. */
   now?: () => number
@@ -77,8 +73,7 @@ export async function openSqlite(path: string, options: SqliteOptions = {}): Pro
     await connection.retry(() => verifySchema(connection.db, file, schemaVersion(connection.db)))
     // Preparing statements reads the schema, which is locked while another process recovers or closes the file.
     const tables = await connection.retry(() => openTables(connection.db, options.now ?? Date.now))
-    const checkpoints = new WalCheckpointer(connection, { ...DEFAULT_CHECKPOINT_LIMITS, ...options.checkpoints })
-    return new SqliteStore(connection, tables, checkpoints)
+    return new SqliteStore(connection, tables)
   } catch (thrown) {
     connection.close()
     throw thrown
@@ -89,20 +84,18 @@ class SqliteStore implements port.Store {
   readonly location: string
   readonly changes: ChangeFeed
   readonly #connection: SqliteConnection
-  readonly #checkpoints: WalCheckpointer
   readonly #tables: Tables
   readonly #appender: Appender
   readonly #writes: WriteBatcher
   readonly #deletion: RunDeletion
   readonly #keeper: TableKeeper
 
-  constructor(connection: SqliteConnection, tables: Tables, checkpoints: WalCheckpointer) {
+  constructor(connection: SqliteConnection, tables: Tables) {
     this.location = connection.path
     this.changes = new ChangeFeed(new DataVersionPoller(connection))
     this.#connection = connection
-    this.#checkpoints = checkpoints
     this.#tables = tables
-    this.#appender = new Appender(connection, tables, checkpoints)
+    this.#appender = new Appender(connection, tables)
     this.#writes = new WriteBatcher(connection, tables)
     this.#deletion = new RunDeletion(connection, tables)
     this.#keeper = new TableKeeper(connection, tables)
@@ -135,8 +128,7 @@ class SqliteStore implements port.Store {
   createRun(start: Event, claimant: port.Claimant): Promise<port.Lease>
   async createRun(start: Event, claimant?: port.Claimant): Promise<port.Lease | undefined> {
     const first = validateRunStart(start)
-    const unhashed = encodeEvent(first)
-    const encoded = hasPendingHash(unhashed) ? await hashBlobs(unhashed) : unhashed
+    const encoded = encodeEvent(first)
     const run = await this.#writes.writeBatched(({ runs, events, words, patterns }) => {
       const inserted = runs.insert(first, claimant)
       patterns.noteCreated(first.run_id)
@@ -144,7 +136,6 @@ class SqliteStore implements port.Store {
       return { ...inserted, hash: events.insert(inserted, [first], [encoded]).hash }
     })
     this.#connection.markCommit({ run_id: run.run_id, seq: run.head, hash: run.hash }, 'normal')
-    this.#checkpoints.recordWrite(encodedBytes([encoded]))
     this.changes.eventsCommitted(first.run_id, [first])
     if (!claimant) return undefined
     const lease = { run_id: run.run_id, project: run.project, epoch: run.epoch, head: run.head }
@@ -239,8 +230,8 @@ class SqliteStore implements port.Store {
     return result
   }
 
-  async claimSession(session_id: string, { run_id, agent }: port.SessionClaim): Promise<port.Segment> {
-    const newest = await this.#writes.writeBatched(({ runs, sessions }) => {
+  claimSession(session_id: string, { run_id, agent }: port.SessionClaim): Promise<port.Segment> {
+    return this.#writes.writeBatched(({ runs, sessions }) => {
       const run = runs.requireKey(run_id)
       const found = sessions.claimable(session_id, run.project)
       if (!found) throw unknownSessionError(session_id, sessions.recentIds(run.project))
@@ -250,8 +241,6 @@ class SqliteStore implements port.Store {
       if (found.holder === null) sessions.setHolder(found, run)
       return { run_id: found.run_id, from: found.from_seq, to: found.to_seq }
     })
-    this.#checkpoints.recordWrite(0)
-    return newest
   }
 
   gate(gate_id: string): Promise<port.GateRow | undefined> {
@@ -263,8 +252,7 @@ class SqliteStore implements port.Store {
   }
 
   async enqueueCommand(run_id: string, body: port.CommandBody, at: number): Promise<port.Command> {
-    const unhashed = encodeCommand(body)
-    const encoded = hasPendingHash(unhashed) ? await hashBlobs(unhashed) : unhashed
+    const encoded = encodeCommand(body)
     const command = await this.#write('full', ({ runs, gates, commands }) => {
       const run = runs.requireRun(run_id)
       if (isEnded(run.status)) throw runEndedError(run)
@@ -316,7 +304,7 @@ class SqliteStore implements port.Store {
     rows: readonly port.VectorRow[],
     removed: readonly string[] = [],
   ): Promise<void> {
-    return this.#write('normal', ({ vectors }) => vectors.change(collection, { rows, removed }), vectorBytes(rows))
+    return this.#write('normal', ({ vectors }) => vectors.change(collection, { rows, removed }))
   }
 
   vectors(collection: port.VectorCollection, ids?: readonly string[]): Promise<port.VectorRow[]> {
@@ -327,9 +315,8 @@ class SqliteStore implements port.Store {
     return this.#write('normal', ({ vectors }) => vectors.remove(collection, ids))
   }
 
-  async keepTables(projections: readonly PatternProjection[]): Promise<void> {
-    await this.#keeper.keep(projections)
-    this.#checkpoints.recordWrite(0)
+  keepTables(projections: readonly PatternProjection[]): Promise<void> {
+    return this.#keeper.keep(projections)
   }
 
   queryTable(scope: port.TableScope, page: port.TablePage): Promise<port.TableRow[]> {
@@ -356,7 +343,6 @@ class SqliteStore implements port.Store {
   }
 
   async compact(): Promise<number> {
-    if (this.#checkpoints.isBehind) await this.#checkpoints.waitUntilCaughtUp()
     const freed = await this.#deletion.compact()
     this.#tables.events.forgetRows()
     return freed
@@ -381,16 +367,12 @@ class SqliteStore implements port.Store {
   async close(): Promise<void> {
     this.changes.close()
     await this.#writes.drain()
-    await this.#checkpoints.close()
     await closeConnection(this.#connection)
   }
 
-  /** A write other than an append; `bytes` is about what it adds to the write-ahead log besides a few pages. */
-  async #write<T>(sync: Sync, work: (tables: Tables) => T, bytes = 0): Promise<T> {
-    if (this.#checkpoints.isBehind) await this.#checkpoints.waitUntilCaughtUp()
-    const result = await this.#writes.writeNow(sync, work)
-    this.#checkpoints.recordWrite(bytes)
-    return result
+  /** A write other than an append. */
+  #write<T>(sync: Sync, work: (tables: Tables) => T): Promise<T> {
+    return this.#writes.writeNow(sync, work)
   }
 
   #read<T>(work: (tables: Tables) => T): Promise<T> {

@@ -8,12 +8,11 @@ import { wordsOfEvent } from '../search-words.ts'
 import type { Lease } from '../store.ts'
 import type { SqliteConnection } from './connection.ts'
 import type { EncodedData } from './event-data.ts'
-import { encodedBytes, encodeEvent, hashBlobs, hasPendingHash } from './event-data.ts'
+import { encodeEvent } from './event-data.ts'
 import type { RunKey } from './event-table.ts'
 import type { RunState } from './run-table.ts'
 import { isBusy, toStoreError } from './sqlite-errors.ts'
 import type { Tables } from './tables.ts'
-import type { WalCheckpointer } from './wal-checkpointer.ts'
 
 /*
  * Invariants
@@ -21,7 +20,7 @@ import type { WalCheckpointer } from './wal-checkpointer.ts'
  * 2. The cached state of a run is valid for one head and epoch. The update that moves the head checks both (optimistic
  *    locking): a write by another process makes the update miss, and never uses stale state.
  * 3. State is cached only after its transaction has committed.
- * 4. An append is synchronous if the lock is free, the write-ahead log is short, and no payload is large.
+ * 4. An append is synchronous if the lock is free.
  */
 
 const MAX_CACHED_RUNS = 10_000
@@ -41,20 +40,16 @@ type BatchOrError = readonly EncodedData[] | TroupeError
 export class Appender {
   readonly #connection: SqliteConnection
   readonly #tables: Tables
-  readonly #checkpoints: WalCheckpointer
   readonly #cached = new Map<string, AppendedRun>()
   readonly #staged = new Map<string, AppendedRun>()
 
-  constructor(connection: SqliteConnection, tables: Tables, checkpoints: WalCheckpointer) {
+  constructor(connection: SqliteConnection, tables: Tables) {
     this.#connection = connection
     this.#tables = tables
-    this.#checkpoints = checkpoints
   }
 
   append(batch: readonly Append[]): AppendOutcome[] | Promise<AppendOutcome[]> {
     const encoded = batch.map((append) => this.#encode(append))
-    const hasPending = encoded.some((events) => !(events instanceof TroupeError) && events.some(hasPendingHash))
-    if (hasPending || this.#checkpoints.isBehind) return this.#commitLater(batch, encoded)
     try {
       return this.#commit(batch, encoded)
     } catch (thrown) {
@@ -65,11 +60,7 @@ export class Appender {
 
   async #commitLater(batch: readonly Append[], encoded: readonly BatchOrError[]): Promise<AppendOutcome[]> {
     try {
-      const hashed = await Promise.all(
-        encoded.map((events) => (events instanceof TroupeError ? events : Promise.all(events.map(hashBlobs)))),
-      )
-      if (this.#checkpoints.isBehind) await this.#checkpoints.waitUntilCaughtUp()
-      return await this.#connection.retry(() => this.#commit(batch, hashed))
+      return await this.#connection.retry(() => this.#commit(batch, encoded))
     } catch (thrown) {
       return failAll(batch, toStoreError(thrown, this.#connection.path))
     }
@@ -82,12 +73,6 @@ export class Appender {
       events.commit()
       this.#mark(strictestSync(batch))
       for (const [run_id, state] of this.#staged) this.#cache(run_id, state)
-      let bytes = 0
-      for (const [index, { ok }] of outcomes.entries()) {
-        const written = encoded[index]
-        if (ok && written && !(written instanceof TroupeError)) bytes += encodedBytes(written)
-      }
-      this.#checkpoints.recordWrite(bytes)
       return outcomes
     } catch (thrown) {
       events.rollback()

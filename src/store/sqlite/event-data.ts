@@ -1,4 +1,4 @@
-import { hash, randomUUID } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { TroupeError } from '../../errors.ts'
 import type { Event } from '../../kernel/event.ts'
 
@@ -18,13 +18,9 @@ const MIN_REPEATED_LENGTH = 128
 const MAX_INLINE_BYTES = 4096
 /** A text of this length is taken for a file: always a blob of its own, so that it is stored once whatever stands around it. */
 const MIN_FILE_TEXT = 16 * 1024
-/** Larger blobs are hashed off the main thread. */
-const MAX_SYNC_HASH_LENGTH = 64 * 1024
 const MAX_EVENT_BYTES = 32 * 1024 * 1024
 /** 144 bits of SHA-256. */
 const HASH_CHARACTERS = 24
-/** Stands for a hash that is not computed yet. Unguessable, so that no data can contain it. */
-const PENDING_HASH = `pending-${randomUUID()}-`
 
 export interface Blob {
   hash: string
@@ -47,7 +43,6 @@ export interface MissingValue {
   size: number
 }
 
-const BLOB_PAGE_BYTES = 2 * 4096
 const NO_BLOBS: readonly Blob[] = []
 
 /** Throws `too_large`, or `invalid_input` for data that cannot be stored. */
@@ -136,8 +131,7 @@ function isMarker(value: unknown): value is BlobMarker {
 }
 
 function toMarker(content: string, blobs: Blob[]): BlobMarker {
-  const isSmall = content.length <= MAX_SYNC_HASH_LENGTH
-  const blob = { hash: isSmall ? contentHash(content) : `${PENDING_HASH}${randomUUID()}`, content }
+  const blob = { hash: contentHash(content), content }
   blobs.push(blob)
   return { $blob: blob.hash, size: Buffer.byteLength(content) }
 }
@@ -149,37 +143,6 @@ function toMarkerJson(content: string, blobs: Blob[]): string {
 /** The address of a blob. */
 export function contentHash(content: string): string {
   return hash('sha256', content, 'base64url').slice(0, HASH_CHARACTERS)
-}
-
-export function hasPendingHash({ blobs }: EncodedData): boolean {
-  return blobs.some((blob) => blob.hash.startsWith(PENDING_HASH))
-}
-
-/** Computes the pending hashes off the main thread. */
-export async function hashBlobs(encoded: EncodedData): Promise<EncodedData> {
-  let { data } = encoded
-  const blobs: Blob[] = []
-  for (const blob of encoded.blobs) {
-    if (!blob.hash.startsWith(PENDING_HASH)) {
-      blobs.push(blob)
-      continue
-    }
-    const digest = Buffer.from(await crypto.subtle.digest('SHA-256', Buffer.from(blob.content)))
-    const hashed = digest.toString('base64url').slice(0, HASH_CHARACTERS)
-    data = data.replace(blob.hash, hashed)
-    blobs.push({ hash: hashed, content: blob.content })
-  }
-  return { data, blobs }
-}
-
-/** About the bytes that the data and its blobs add to the write-ahead log. A new blob writes a page of its table and one of its index. */
-export function encodedBytes(batch: readonly EncodedData[]): number {
-  let bytes = 0
-  for (const { data, blobs } of batch) {
-    bytes += data.length
-    for (const { content } of blobs) bytes += content.length + BLOB_PAGE_BYTES
-  }
-  return bytes
 }
 
 /** Reverses `encodeEvent`. `load` returns the content of a blob. */

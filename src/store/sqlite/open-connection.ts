@@ -38,7 +38,7 @@ function openWritable(path: string, options: SqliteConnectionOptions): Promise<S
       // Before WAL mode, so that the id is in the file itself and not in a log that may be lost.
       if (applicationId(db) === 0) db.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
       db.exec('PRAGMA synchronous = NORMAL; PRAGMA fullfsync = ON')
-      db.exec('PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -16000; PRAGMA temp_store = MEMORY')
+      db.exec('PRAGMA cache_size = -16000; PRAGMA temp_store = MEMORY')
       return new SqliteConnection(path, db, options)
     } catch (thrown) {
       db.close()

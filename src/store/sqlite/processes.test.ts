@@ -203,7 +203,7 @@ test('ST29 an append waits for a lock without blocking, and rejects when the loc
 
 test('ST33 an open store does not keep the process alive and prints nothing', () => {
   const code = `
-    const store = await openSqlite(path, { checkpoints: { begin_bytes: 1000 } })
+    const store = await openSqlite(path)
     const writer = await createLeasedRun(store, 'r1')
     for (let n = 0; n < 50; n++) await writer.append('custom:note', { key: 'k', n })`
   const ended = spawnSync(process.execPath, ['--input-type=module', '-e', PRELUDE + code, path], { timeout: 15_000 })

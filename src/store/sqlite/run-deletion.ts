@@ -120,7 +120,7 @@ export class RunDeletion {
   /** Moves the pages from the log into the file, which shrinks then; another reader delays this until the file is closed. */
   async #truncateLog(): Promise<void> {
     const checkpoint = this.#connection.db.prepare('PRAGMA wal_checkpoint(TRUNCATE)')
-    // While a checkpoint of another thread is in progress, this one reports `busy` instead of failing.
+    // While a checkpoint of another process is in progress, this one reports `busy` instead of failing.
     for (let attempt = 1; attempt <= CHECKPOINT_ATTEMPTS; attempt++) {
       const result = await this.#connection.retry(() => checkpoint.get())
       if (result?.busy === 0) return

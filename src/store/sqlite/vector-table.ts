@@ -52,11 +52,3 @@ export class VectorTable {
     for (const id of ids ?? []) this.#sql.remove.run(project, collection, id)
   }
 }
-
-/** About what a vector occupies besides its numbers. */
-const VECTOR_ROW_BYTES = 512
-
-/** About the bytes that the rows add to the write-ahead log. */
-export function vectorBytes(rows: readonly VectorRow[]): number {
-  return rows.reduce((sum, { vector }) => sum + vector.byteLength + VECTOR_ROW_BYTES, 0)
-}
