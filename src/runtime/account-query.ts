@@ -2,7 +2,7 @@ import { setImmediate as nextTick } from 'node:timers/promises'
 import type { PriceBook } from '../kernel/price.ts'
 import type { Store } from '../store/store.ts'
 import type { AccountRow } from '../views/accounts.ts'
-import { accountsFrom } from '../views/accounts.ts'
+import { ACCOUNT_EVENTS, accountsFrom } from '../views/accounts.ts'
 import { requireRun } from './run-lookup.ts'
 
 /** Which model requests to read, and the prices to compute their cost with. */
@@ -21,15 +21,22 @@ export async function* readAccounts(
   { store, project }: { store: Store; project: string },
   { prices, run_id, since = 0 }: AccountQuery,
 ): AsyncGenerator<AccountRow> {
-  if (run_id !== undefined) await requireRun(store, project, run_id)
+  const accountsOf = async (run_ids: readonly string[]) => {
+    const events = await store.eventsOfRuns(run_ids, ACCOUNT_EVENTS)
+    const byRun = Map.groupBy(events, (event) => event.run_id)
+    return [...byRun.values()].flatMap((ofRun) => accountsFrom(ofRun, prices)).filter(({ at }) => at >= since)
+  }
+  if (run_id !== undefined) {
+    await requireRun(store, project, run_id)
+    yield* await accountsOf([run_id])
+    return
+  }
   for (let before: string | undefined; ; ) {
-    const events = await store.accountEvents({ project, run_id, before, since, limit: RUNS_PER_PAGE })
-    const runs = Map.groupBy(events, (event) => event.run_id)
-    for (const [id, ofRun] of runs) {
-      for (const row of accountsFrom(ofRun, prices)) if (row.at >= since) yield row
-      before = id
-    }
-    if (run_id !== undefined || runs.size === 0) return
+    const page = await store.runs({ project, limit: RUNS_PER_PAGE, ...(before !== undefined && { before }) })
+    before = page.at(-1)?.run_id
+    if (before === undefined) return
+    const ids = page.filter(({ ended_at }) => (ended_at ?? since) >= since).map((run) => run.run_id)
+    yield* await accountsOf(ids)
     await nextTick()
   }
 }

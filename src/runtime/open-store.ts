@@ -48,7 +48,6 @@ const STORE_MEMBERS = {
   claimableRuns: 'function',
   events: 'function',
   eventsOfRuns: 'function',
-  accountEvents: 'function',
   session: 'function',
   sessions: 'function',
   segments: 'function',

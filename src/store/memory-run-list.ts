@@ -1,7 +1,7 @@
 import type { Status } from '../kernel/event.ts'
 import type { MemoryRun } from './memory-run.ts'
 import { searchWords, wordsOfEvent } from './search-words.ts'
-import type { AccountPage, RunFilter } from './store.ts'
+import type { RunFilter } from './store.ts'
 
 /** The runs of a filter, newest first. `runs` are in the order in which they were created. */
 export function filterRuns(runs: readonly MemoryRun[], filter: RunFilter): MemoryRun[] {
@@ -16,15 +16,6 @@ export function filterRuns(runs: readonly MemoryRun[], filter: RunFilter): Memor
     .filter(({ identity }) => tags?.every((tag) => identity.tags.includes(tag)) ?? true)
     .filter((run) => !words || hasWords(run, words))
     .slice(0, filter.limit)
-}
-
-/** The runs of a page of accounts, newest first. */
-export function accountRuns(runs: readonly MemoryRun[], page: AccountPage): MemoryRun[] {
-  const { project, before, run_id, since = 0, limit } = page
-  return filterRuns(runs, { project, ...(before === undefined ? undefined : { before }) })
-    .filter(({ identity }) => run_id === undefined || identity.run_id === run_id)
-    .filter(({ projection }) => (projection.ended_at ?? since) >= since)
-    .slice(0, limit)
 }
 
 /** Punctuation alone finds nothing. */

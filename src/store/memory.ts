@@ -1,5 +1,3 @@
-import type { AccountEvent } from '../kernel/account-event.ts'
-import { accountEventFrom } from '../kernel/account-event.ts'
 import type { Event, EventOf, EventType, Status } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { Append, AppendOutcome } from '../kernel/journal/journal.ts'
@@ -8,7 +6,7 @@ import { ChangeFeed } from './changes.ts'
 import { brokenLinkError, compactionBusyError } from './deletion.ts'
 import type { MemoryRun } from './memory-run.ts'
 import { leaseState, releaseLease, toGateRow, toRunRow, validateAnswer } from './memory-run.ts'
-import { accountRuns, countStatuses, filterRuns } from './memory-run-list.ts'
+import { countStatuses, filterRuns } from './memory-run-list.ts'
 import { MemorySessions } from './memory-sessions.ts'
 import { MemoryTables } from './memory-tables.ts'
 import { MemoryVectors } from './memory-vectors.ts'
@@ -175,11 +173,6 @@ export class MemoryStore implements port.Store {
   async eventsOfRuns(run_ids: readonly string[], types: readonly EventType[]): Promise<Event[]> {
     const wanted = new Set<string>(types)
     return run_ids.flatMap((run_id) => (this.#runs.get(run_id)?.events ?? []).filter(({ type }) => wanted.has(type)))
-  }
-
-  async accountEvents(page: port.AccountPage): Promise<AccountEvent[]> {
-    const runs = accountRuns([...this.#runs.values()], page)
-    return runs.flatMap(({ events }) => events.flatMap((event) => accountEventFrom(event) ?? []))
   }
 
   async session(session_id: string): Promise<port.SessionRow | undefined> {

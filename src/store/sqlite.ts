@@ -1,7 +1,6 @@
 import { resolve } from 'node:path'
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { TroupeError } from '../errors.ts'
-import type { AccountEvent } from '../kernel/account-event.ts'
 import type { Event, EventType, Status } from '../kernel/event.ts'
 import type { Append, AppendOutcome, Sync } from '../kernel/journal/journal.ts'
 import { ChangeFeed } from './changes.ts'
@@ -199,10 +198,6 @@ class SqliteStore implements port.Store {
 
   eventsOfRuns(run_ids: readonly string[], types: readonly EventType[]): Promise<Event[]> {
     return this.#read(({ events }) => events.ofRuns(run_ids, types))
-  }
-
-  accountEvents(page: port.AccountPage): Promise<AccountEvent[]> {
-    return this.#read(({ accounts }) => accounts.read(page))
   }
 
   session(session_id: string): Promise<port.SessionRow | undefined> {

@@ -1,5 +1,4 @@
 import type { TroupeError } from '../errors.ts'
-import type { AccountEvent } from '../kernel/account-event.ts'
 import type { Artifact } from '../kernel/artifact.ts'
 import type { Event, EventType, Status, StopReason } from '../kernel/event.ts'
 import type { Gate } from '../kernel/gate.ts'
@@ -48,18 +47,6 @@ export interface RunFilter {
    */
   text?: string
   limit?: number
-}
-
-/** Which runs accounts are read of. */
-export interface AccountPage {
-  project: string
-  /** Only this run. */
-  run_id?: string | undefined
-  /** Runs created before this one. */
-  before?: string | undefined
-  /** Without runs that ended before this time. */
-  since?: number | undefined
-  limit: number
 }
 
 export interface ClaimableRunPage {
@@ -241,8 +228,6 @@ export interface RunStore {
   events(run_id: string, range?: EventRange): Promise<Event[]>
   /** Events of these types of several runs, for reports: run by run as given, in seq order. Unknown runs have none. */
   eventsOfRuns(run_ids: readonly string[], types: readonly EventType[]): Promise<Event[]>
-  /** The events that accounts are computed from, newest run first, in seq order; each run has at least its start. A page may have fewer runs than `limit`. */
-  accountEvents(page: AccountPage): Promise<AccountEvent[]>
 }
 
 export interface SessionStore {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Store } from '../store/store.ts'
 import { verifyRows } from '../store/verify-rows.ts'
-import * as account from './store/account-cases.ts'
 import * as append from './store/append-cases.ts'
 import * as change from './store/change-cases.ts'
 import * as deletion from './store/deletion-cases.ts'
@@ -94,10 +93,6 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
     test('ST9 events are read by range and by session', withStore(append.readsRanges))
     test('ST82 whole journals are read verified', withStore(append.verifiesWholeJournals))
     test('ST44 events of several runs are read by type', withStore(append.readsEventsOfRuns))
-    test(
-      'ST88 what accounts need is read run by run, the same as in the whole events',
-      withStore(account.readsAccountEvents),
-    )
     test('ST10 values of 5 KB, 100 KB and 3 MB round-trip', withStore(payload.keepsLargeValues))
     test('ST10 a large input round-trips', withStore(payload.keepsLargeInput))
     test('ST10 lone surrogates, U+0000 and other unusual characters round-trip', withStore(payload.keepsCharacters))

@@ -1,5 +1,4 @@
-import type { AccountBegin, AccountEvent, AccountOutcome, AccountSession } from '../kernel/account-event.ts'
-import type { Event, ReservedBudget } from '../kernel/event.ts'
+import type { Event, EventOf, EventType, KnownEvent, ReservedBudget, SessionOpen } from '../kernel/event.ts'
 import type { Usage } from '../kernel/model.ts'
 import { addUsage, NO_USAGE } from '../kernel/model.ts'
 import type { PriceBook } from '../kernel/price.ts'
@@ -12,6 +11,19 @@ import { sumUsd, totalTokens } from '../kernel/spend.ts'
  *    that a request without usage costs 0.
  * 3. Lost requests count with their reservation, separately from usage. Requests in flight are not counted as usage.
  */
+
+/** The types of events that accounts are computed from. */
+export const ACCOUNT_EVENTS = [
+  'run:start',
+  'session:open',
+  'model:begin',
+  'model:end',
+  'model:error',
+  'model:lost',
+] as const satisfies readonly EventType[]
+
+type AccountBegin = EventOf<'model:begin'>
+type AccountOutcome = EventOf<'model:end'> | EventOf<'model:error'> | EventOf<'model:lost'>
 
 /** `open`: in flight, or interrupted by a crash and not recovered yet. */
 export type ModelRequestStatus = 'ended' | 'failed' | 'lost' | 'open'
@@ -71,7 +83,7 @@ const UNKNOWN_NAME = 'unknown'
 const NO_RESERVATION: ReservedBudget = { calls: 1, tokens: 0, usd: 0 }
 
 /** The model requests of one run, from its journal; concatenate the rows of several runs. */
-export function accountsFrom(events: readonly (Event | AccountEvent)[], prices: PriceBook): AccountRow[] {
+export function accountsFrom(events: readonly Event[], prices: PriceBook): AccountRow[] {
   const ledger = newAccountLedger(prices)
   const rows = events.flatMap((event) => reduceAccounts(ledger, event) ?? [])
   for (const begin of ledger.open.values()) rows.push(toAccountRow(ledger, begin))
@@ -81,7 +93,7 @@ export function accountsFrom(events: readonly (Event | AccountEvent)[], prices: 
 /** The state of accounting while the events of a run come in. */
 export interface AccountLedger {
   readonly prices: PriceBook
-  readonly sessions: Map<string, AccountSession['data']>
+  readonly sessions: Map<string, SessionOpen>
   /** Requests in flight. */
   readonly open: Map<string, AccountBegin>
   pattern: string
@@ -94,9 +106,9 @@ export function newAccountLedger(prices: PriceBook): AccountLedger {
 }
 
 /** Adds an event; returns the row of the request that it settled, if it did. */
-export function reduceAccounts(ledger: AccountLedger, given: Event | AccountEvent): AccountRow | undefined {
+export function reduceAccounts(ledger: AccountLedger, given: Event): AccountRow | undefined {
   // Events of other types fall through.
-  const event = given as AccountEvent
+  const event = given as KnownEvent
   switch (event.type) {
     case 'run:start':
       if (event.seq > 1) return undefined

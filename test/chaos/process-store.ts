@@ -68,7 +68,6 @@ export function processStore(faults: StoreFaults, inner: () => Store, writes: St
     claimableRuns: (page) => read('claimableRuns', (store) => store.claimableRuns(page)),
     events: (run_id, range) => read('events', (store) => store.events(run_id, range)),
     eventsOfRuns: (ids, types) => read('eventsOfRuns', (store) => store.eventsOfRuns(ids, types)),
-    accountEvents: (page) => read('accountEvents', (store) => store.accountEvents(page)),
     session: (id) => read('session', (store) => store.session(id)),
     sessions: (filter) => read('sessions', (store) => store.sessions(filter)),
     segments: (id, from) => read('segments', (store) => store.segments(id, from)),

@@ -1,4 +1,3 @@
-import { AccountReader } from './account-reader.ts'
 import { ArtifactTable } from './artifact-table.ts'
 import { BlobTable } from './blob-table.ts'
 import { BucketTable } from './bucket-table.ts'
@@ -31,7 +30,6 @@ export function openTables(db: Database, now: () => number) {
     vectors: new VectorTable(db),
     patterns: new PatternTables(db, events),
     words: new WordTable(db),
-    accounts: new AccountReader(db, events, blobs),
   }
 }
 
