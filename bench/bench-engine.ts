@@ -19,8 +19,7 @@ import { createRoster } from '../src/kernel/roster.ts'
 import type { Tool } from '../src/kernel/tool.ts'
 import { startTurns } from '../src/performers/start-turns.ts'
 import { DEFAULT_SESSION_POLICY } from '../src/runtime/default-session-policy.ts'
-import { MemoryStore } from '../src/store/memory.ts'
-import { openSqlite } from '../src/store/sqlite.ts'
+import { openMemory, openSqlite } from '../src/store/sqlite.ts'
 import type { Store } from '../src/store/store.ts'
 import { MCP_TOOL_NAMES } from '../src/tools/mcp/mcp-tool-names.ts'
 import { assertEqual } from './bench.ts'
@@ -71,7 +70,7 @@ export function benchAgent(tools: readonly Tool[]): Agent {
 }
 
 export async function openStore(name: StoreName, folder: string): Promise<Store> {
-  if (name === 'memory') return new MemoryStore()
+  if (name === 'memory') return openMemory()
   return openSqlite(join(folder, `${randomBytes(4).toString('hex')}.db`))
 }
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import type { Context } from '../src/kernel/context.ts'
-import { MemoryStore } from '../src/store/memory.ts'
 import { openSqlite } from '../src/store/sqlite.ts'
 import type { Store } from '../src/store/store.ts'
+import { memoryStore } from '../test/support/memory-store.ts'
 import type { Bench, Line } from './bench.ts'
 import { assertEqual, atMost } from './bench.ts'
 import type { Work } from './bench-engine.ts'
@@ -116,10 +116,10 @@ function resumeContender(resumeCase: ResumeCase, name: string, open: () => Promi
 
 function resumeContenders(resumeCase: ResumeCase, folder: string): Contender[] {
   let files = 0
-  let memory = new MemoryStore()
+  let memory = memoryStore()
   let opened = 0
   const inMemory = async () => {
-    if (opened++ % 2 === 0) memory = new MemoryStore()
+    if (opened++ % 2 === 0) memory = memoryStore()
     return memory
   }
   const onDisk = async () => openSqlite(join(folder, `resume-${resumeCase.effects}-${Math.floor(files++ / 2)}.db`))

@@ -1,9 +1,9 @@
 import { describe, test } from 'vitest'
 import { processStore } from '../../test/chaos/process-store.ts'
+import { memoryStore } from '../../test/support/memory-store.ts'
 import { agent } from '../../test/support/test-troupe.ts'
 import { startTurns } from '../performers/start-turns.ts'
 import { compose } from '../runtime/compose.ts'
-import { MemoryStore } from '../store/memory.ts'
 import type { Store } from '../store/store.ts'
 import type { EngineHarness, EngineHarnessOptions, EngineProcess } from '../testing/engine-contract.ts'
 import { engineContract } from '../testing/engine-contract.ts'
@@ -14,7 +14,7 @@ import { EmbeddedEngine } from './embedded-engine.ts'
 
 /** Engines in simulated processes, each with its own clock, on one store. */
 class SimulatedProcesses implements EngineHarness {
-  readonly store = new MemoryStore({ now: () => this.#now() })
+  readonly store = memoryStore({ now: () => this.#now() })
   readonly #latency: number
   readonly #worlds: SimulatedWorld[] = []
   readonly #random = seededRandom(7)

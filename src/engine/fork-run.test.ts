@@ -7,6 +7,7 @@ import {
   textChunks,
   toolCallChunks,
 } from '../../test/support/manual-doubles.ts'
+import { memoryStore } from '../../test/support/memory-store.ts'
 import {
   findSeq,
   findSeqByKey,
@@ -25,7 +26,6 @@ import {
 } from '../../test/support/test-troupe.ts'
 import type { Event } from '../index.ts'
 import { canonicalJournal, createTroupe, defineTool, isEvent } from '../index.ts'
-import { MemoryStore } from '../store/memory.ts'
 
 describe('CA15 forking in the middle of a parallel section', () => {
   test('CA15 a fork at any event keeps the results before it, continues, and reaches the same result', async () => {
@@ -105,7 +105,7 @@ describe('CA15 forking in the middle of a parallel section', () => {
 
   test('CA15 a fork survives a restart and can be replayed and forked again', async () => {
     const { model, tools } = parallelDelegation()
-    const store = new MemoryStore()
+    const store = memoryStore()
     const { troupe, task } = await createTestTroupe({ agents, tools, model, store })
     const run = await task('lead', 'go')
     const cut = findSeqByKey(
@@ -350,7 +350,7 @@ describe('CA21 a fork that is being written', () => {
       await context.step('once', () => ++actions, { kind: 'act' })
       await context.step('more', () => 'more')
     })
-    const store = new MemoryStore({ now: () => now })
+    const store = memoryStore({ now: () => now })
     const options = { store, patterns: [act], agents }
     const troupe = await createTroupe(options)
     const worker = await createTroupe(options)

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
+import { memoryStore } from '../../test/support/memory-store.ts'
 import { agent } from '../../test/support/test-troupe.ts'
 import { startTurns } from '../performers/start-turns.ts'
 import { compose } from '../runtime/compose.ts'
-import { MemoryStore } from '../store/memory.ts'
 import { contractPattern, contractRunStart } from '../testing/engine/engine-fixtures.ts'
 import { simulatedWorld } from '../testing/simulated-world.ts'
 import { EmbeddedEngine } from './embedded-engine.ts'
 
 test('a renewal that is answered late does not stop the next attempt of its run, which has a new lease', async () => {
   const world = simulatedWorld(1)
-  const store = new MemoryStore({ now: () => world.now() })
+  const store = memoryStore({ now: () => world.now() })
   const renewals: (() => void)[] = []
   const renew = store.renew.bind(store)
   store.renew = async (leases, ttl_ms) => {
@@ -42,7 +42,7 @@ test('a renewal that is answered late does not stop the next attempt of its run,
 
 test('a renewal that fails is repeated at the next heartbeat', async () => {
   const world = simulatedWorld(1)
-  const store = new MemoryStore({ now: () => world.now() })
+  const store = memoryStore({ now: () => world.now() })
   const renewedAt: number[] = []
   const start = world.now()
   store.renew = async () => {

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { flushEventLoop } from '../../test/support/manual-doubles.ts'
+import { memoryStore } from '../../test/support/memory-store.ts'
 import type { Event } from '../kernel/event.ts'
 import type { Delta } from '../kernel/ports.ts'
-import { MemoryStore } from '../store/memory.ts'
+import type { Store } from '../store/store.ts'
 import { createLeasedRun, runEndData } from '../testing/store/store-harness.ts'
 import type { Engine, StreamItem } from './engine.ts'
 import type { WatchOptions } from './run-stream.ts'
@@ -11,17 +12,17 @@ import { RunTails } from './run-tail.ts'
 
 /** Streams and watchers over a store and an engine that the test drives by hand. */
 async function watchFixture() {
-  const store = new MemoryStore()
+  const store = memoryStore()
   const run = await createLeasedRun(store, 'r')
   const other = await createLeasedRun(store, 'other')
   /** The notifications that watchers get; muted, they are those of another process. */
   const reads: number[] = []
   let muted = false
-  const shown = Object.create(store) as MemoryStore
+  const shown = Object.create(store) as Store
   const listeners = new Set<() => void>()
   Object.defineProperty(shown, 'changes', {
     value: {
-      subscribe(listener: Parameters<MemoryStore['changes']['subscribe']>[0]) {
+      subscribe(listener: Parameters<Store['changes']['subscribe']>[0]) {
         const external = () => listener({ kind: 'external' })
         listeners.add(external)
         const unsubscribe = store.changes.subscribe((change) => {

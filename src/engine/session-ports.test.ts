@@ -1,12 +1,12 @@
 import { describe, expect, test, vi } from 'vitest'
 import { chunkModel, eventData, flushEventLoop, textChunks, toolCallChunks } from '../../test/support/manual-doubles.ts'
+import { memoryStore } from '../../test/support/memory-store.ts'
 import { agent, createTestTroupe, storeOf } from '../../test/support/test-troupe.ts'
 import type { Event } from '../kernel/event.ts'
 import { DEFAULT_LIMITS } from '../kernel/limits.ts'
 import type { SessionHistory } from '../kernel/ports.ts'
 import { NO_METADATA } from '../kernel/run-metadata.ts'
 import { sessionFrom } from '../kernel/session/session-fold.ts'
-import { MemoryStore } from '../store/memory.ts'
 import { createLeasedRun, runEndData, sessionEndData, sessionOpenData } from '../testing/store/store-harness.ts'
 import { SessionHistoryCache } from './session-history.ts'
 import { sessionPorts } from './session-ports.ts'
@@ -15,7 +15,7 @@ const helper = agent('helper')
 
 /** A session of three segments in three runs, each with one exchange. */
 async function threeSegments() {
-  const store = new MemoryStore()
+  const store = memoryStore()
   const model = chunkModel(({ session }) => textChunks(`answer ${session.turn}`))
   const { troupe, task } = await createTestTroupe({ store, model, agents: [helper] })
   const first = await task('helper', 'one')
@@ -63,7 +63,7 @@ describe('a session as a chain of segments', () => {
   })
 
   test('S9 two segments in one run are kept apart', async () => {
-    const store = new MemoryStore()
+    const store = memoryStore()
     const model = chunkModel(({ session, messages }) => {
       if (session.agent === 'helper') return textChunks(`answer ${session.turn}`)
       const lastMessage = JSON.stringify(messages.at(-1))
@@ -109,7 +109,7 @@ describe('a session as a chain of segments', () => {
   })
 
   test('S13 a chat in one process reads neither segments nor events of its session', async () => {
-    const store = new MemoryStore()
+    const store = memoryStore()
     const reads: string[] = []
     for (const name of ['segments', 'sessionEvents', 'session'] as const) {
       const read = store[name].bind(store) as (...given: unknown[]) => Promise<never>
@@ -161,7 +161,7 @@ describe('a session as a chain of segments', () => {
   })
 
   test('S9 a history with a segment that never ended is not cached', async () => {
-    const store = new MemoryStore()
+    const store = memoryStore()
     const [one, two] = [await createLeasedRun(store, 'r1'), await createLeasedRun(store, 'r2')]
     await one.append('session:open', sessionOpenData(1), 's1')
     await one.append('run:end', runEndData('failed'))

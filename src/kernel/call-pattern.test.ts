@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { eventData } from '../../test/support/manual-doubles.ts'
+import { memoryStore } from '../../test/support/memory-store.ts'
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../../test/support/test-troupe.ts'
 import { verifyJournal } from '../audit/verify-journal.ts'
-import { MemoryStore } from '../store/memory.ts'
 import type { Context } from './context.ts'
 import type { Pattern } from './pattern.ts'
 import { definePattern } from './pattern.ts'
@@ -75,7 +75,7 @@ test.each([
 
 test('PT4 an output that does not match fails the run with invalid_output, is kept, and a corrected pattern resumes without repeating a step', async () => {
   let paid = 0
-  const store = new MemoryStore()
+  const store = memoryStore()
   const { troupe: first } = await createTestTroupe({
     store,
     patterns: [

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { memoryStore } from '../../test/support/memory-store.ts'
 import { TroupeError } from '../errors.ts'
 import type { Embedder } from '../kernel/embedder.ts'
 import type { KnowledgeDocument } from '../kernel/knowledge.ts'
-import { MemoryStore } from '../store/memory.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
 import { wordEmbedder } from '../testing/word-embedder.ts'
@@ -52,7 +52,7 @@ const unloadable: Embedder = {
 }
 
 describe.each([
-  ['memory', async () => new MemoryStore() as Store],
+  ['memory', async () => memoryStore() as Store],
   ['SQLite', async () => (await sqliteStore()).store],
 ])('knowledge in %s', (_name, createStore) => {
   test('KN1 a document of the same id is replaced, and a stored text is not embedded again', async () => {

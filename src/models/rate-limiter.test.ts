@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { memoryStore } from '../../test/support/memory-store.ts'
 import { agent, createTestTroupe, functionModel } from '../../test/support/test-troupe.ts'
-import { MemoryStore } from '../store/memory.ts'
 import { simulatedWorld } from '../testing/simulated-world.ts'
 import type { RateLimits } from './rate-limiter.ts'
 import { createRateLimiter } from './rate-limiter.ts'
@@ -10,7 +10,7 @@ const signal = new AbortController().signal
 
 function openLimiter(limits: RateLimits, processes = 1) {
   const world = simulatedWorld(3)
-  const buckets = new MemoryStore({ now: () => world.now() })
+  const buckets = memoryStore({ now: () => world.now() })
   const onError = (error: unknown) => {
     throw error
   }
@@ -72,7 +72,7 @@ test('RL4 an aborted wait ends and takes nothing', async () => {
 })
 
 test('RL6 a run that is stopped before its next request takes nothing from the limit', async () => {
-  const store = new MemoryStore()
+  const store = memoryStore()
   const takes: number[] = []
   const takeTokens = store.takeTokens.bind(store)
   store.takeTokens = (take) => {

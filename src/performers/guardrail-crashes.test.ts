@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { chunkModel, chunksByTurn, eventData, textChunks, toolCallChunks } from '../../test/support/manual-doubles.ts'
+import { memoryStore } from '../../test/support/memory-store.ts'
 import { agent, createTestTroupe, lastMessageText } from '../../test/support/test-troupe.ts'
 import type { Event } from '../kernel/event.ts'
 import type { Hooks } from '../kernel/hook.ts'
 import { defineTool } from '../kernel/tool.ts'
-import { MemoryStore } from '../store/memory.ts'
 import type { Store } from '../store/store.ts'
 
 const look = defineTool({
@@ -35,7 +35,7 @@ function guardrails(asked: string[]): Hooks {
   }
 }
 
-function troupeWith(hooks: Hooks[], store: Store = new MemoryStore()) {
+function troupeWith(hooks: Hooks[], store: Store = memoryStore()) {
   const model = chunkModel(chunksByTurn(toolCallChunks({ name: 'look' }), textChunks('draft'), textChunks('final')))
   const creating = createTestTroupe({ model, agents: [agent('worker')], tools: [look], hooks, store })
   return { model, creating }
@@ -46,7 +46,7 @@ const permissive: Hooks = { beforeModel: () => undefined, beforeTool: () => unde
 
 /** A store that holds the first events of a run, as a crash leaves it. */
 async function storeWithPrefix(events: readonly Event[], length: number): Promise<Store> {
-  const store = new MemoryStore()
+  const store = memoryStore()
   const [start, ...rest] = events.slice(0, length)
   if (!start) return store
   await store.createRun(start)

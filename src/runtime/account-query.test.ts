@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { memoryStore } from '../../test/support/memory-store.ts'
 import type { Event } from '../kernel/event.ts'
 import type { PriceBook } from '../kernel/price.ts'
-import { MemoryStore } from '../store/memory.ts'
 import { openDatabase } from '../store/sqlite/node-sqlite.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
@@ -100,7 +100,7 @@ async function collect(rows: AsyncIterable<AccountRow>): Promise<AccountRow[]> {
 
 test('AC2 the accounts that a store reads equal those of the whole journals, exactly', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'troupe-accounts-'))
-  const stores = [await openSqlite(join(folder, 'troupe.db'), { durability: 'relaxed' }), new MemoryStore()]
+  const stores = [await openSqlite(join(folder, 'troupe.db'), { durability: 'relaxed' }), memoryStore()]
   let projects = 0
   await fc.assert(
     fc.asyncProperty(journals, async (runs) => {

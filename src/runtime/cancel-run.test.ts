@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { chunkModel, textChunks } from '../../test/support/manual-doubles.ts'
+import { memoryStore } from '../../test/support/memory-store.ts'
 import { agent, createTestTroupe } from '../../test/support/test-troupe.ts'
-import { MemoryStore } from '../store/memory.ts'
 
 const go = { agent: 'worker', instruction: 'go' }
 
 /** A troupe whose model has been requested and never responds. */
-async function troupeWithPendingRequest(store = new MemoryStore()) {
+async function troupeWithPendingRequest(store = memoryStore()) {
   const requested = Promise.withResolvers<void>()
   const model = chunkModel(() => {
     requested.resolve()

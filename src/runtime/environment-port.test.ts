@@ -3,12 +3,12 @@ import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { memoryStore } from '../../test/support/memory-store.ts'
 import { cassetteFixture } from '../../test/support/recorded-run.ts'
 import { agent, createTestTroupe, functionModel, taskCall } from '../../test/support/test-troupe.ts'
 import { realWorld } from '../engine/real-world.ts'
 import type { TroupeOptions } from '../index.ts'
 import { canonicalJournal, isEvent } from '../index.ts'
-import { MemoryStore } from '../store/memory.ts'
 
 const MONDAY = Date.UTC(2026, 10, 16, 23, 59)
 const DAY_MS = 86_400_000
@@ -83,7 +83,7 @@ describe('U37 the environment of an agent', () => {
 
   test('U37 a replay has the recorded section, on another branch and without the folder', async () => {
     checkOut('main')
-    const store = new MemoryStore()
+    const store = memoryStore()
     const first = await createTestTroupe(options({ store }))
     const { run_id } = await first.task('reader', 'go')
     await first.troupe.close()
@@ -108,7 +108,7 @@ describe('U37 the environment of an agent', () => {
 
   test('U37 a session keeps its section when it is resumed in another process, on another day and branch', async () => {
     checkOut('main')
-    const store = new MemoryStore()
+    const store = memoryStore()
     const first = await createTestTroupe(options({ store }))
     const begun = await first.task('reader', 'go')
     await first.troupe.close()

@@ -12,7 +12,7 @@ export const DEFAULT_STORE = '.troupe'
 export async function openStore(options: TroupeOptions, now: () => number): Promise<Store> {
   const { store = DEFAULT_STORE, durability = 'normal' } = options
   if (typeof store !== 'string') return store
-  if (store === 'memory') return new (await import('../store/memory.ts')).MemoryStore({ now })
+  if (store === 'memory') return (await import('../store/sqlite.ts')).openMemory({ now })
   const path = databasePath(store)
   const isNew = !existsSync(path)
   if (!isNew) await (await import('./store-origin.ts')).disownStoreWithForeignLog(path)

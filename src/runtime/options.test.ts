@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { chunkModel, patternFrom, textChunks } from '../../test/support/manual-doubles.ts'
+import { memoryStore } from '../../test/support/memory-store.ts'
 import { agent } from '../../test/support/test-troupe.ts'
 import { defineTool } from '../kernel/tool.ts'
-import { MemoryStore } from '../store/memory.ts'
 import { createTroupe } from './troupe.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
@@ -29,11 +29,11 @@ test('P10 a store address of an unknown kind is rejected, creates no folder, and
 
 test('P47 a store that is none is rejected, and what it lacks is named', async () => {
   const { close: _close, ...incomplete } = Object.fromEntries(
-    Object.getOwnPropertyNames(MemoryStore.prototype).map((name) => [name, () => {}]),
+    Object.getOwnPropertyNames(Object.getPrototypeOf(memoryStore())).map((name) => [name, () => {}]),
   )
   const wrong: [unknown, string][] = [
-    [{}, '`store` is no store: it lacks append, createRun, lease, renew, release, run and 33 more'],
-    [Promise.resolve(new MemoryStore()), '`store` is no store: it lacks append'],
+    [{}, '`store` is no store: it lacks append, createRun, lease, renew, release, run and 32 more'],
+    [Promise.resolve(memoryStore()), '`store` is no store: it lacks append'],
     [{ ...incomplete, location: 'here', changes: {} }, '`store` is no store: it lacks close'],
     [null, '`store` is null, and no store'],
     [5, '`store` is a number, and no store'],
@@ -45,7 +45,7 @@ test('P47 a store that is none is rejected, and what it lacks is named', async (
       hint: expect.stringContaining('not a promise of one'),
     })
   }
-  const troupe = await createTroupe({ store: new MemoryStore() })
+  const troupe = await createTroupe({ store: memoryStore() })
   await troupe.close()
 })
 

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { memoryStore } from '../../test/support/memory-store.ts'
 import { agent, createTestTroupe, functionModel } from '../../test/support/test-troupe.ts'
 import { TroupeError } from '../errors.ts'
 import type { Performer, PerformerUpdate } from '../kernel/performer.ts'
-import { MemoryStore } from '../store/memory.ts'
 import { scriptedPerformer } from '../testing/scripted-performer.ts'
 
 const coder = agent('coder', { performer: 'external' })
@@ -81,7 +81,7 @@ test('H13 `beforeAnswer` denies or replaces the answer of a performer, once, and
 })
 
 test('PF11 a session whose performer is missing in this process fails, and continues where it is configured', async () => {
-  const store = new MemoryStore()
+  const store = memoryStore()
   const script = { actions: [{ do: 'finish' as const, result: { stop: 'completed' as const, text: 'Yes.' } }] }
   const open = (performers: Record<string, ReturnType<typeof scriptedPerformer>>, agents = [coder]) =>
     createTestTroupe({ store, agents, performers })

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { chunkModel, patternFrom, textChunks } from '../../test/support/manual-doubles.ts'
+import { memoryStore } from '../../test/support/memory-store.ts'
 import { agent, createTestTroupe } from '../../test/support/test-troupe.ts'
 import type { Troupe, TroupeOptions } from '../index.ts'
 import { loadPrices } from '../models/pricing.ts'
-import { MemoryStore } from '../store/memory.ts'
 import type { PagedQuery, PageRequest } from './paged-query.ts'
 
 /** Asks two questions at once and writes three versions of an artifact. */
@@ -26,7 +26,7 @@ const TITLES = ['task zero', 'task one', 'task two', 'task three', 'task four']
 
 /** A project with five runs of `task`, a waiting run of `asking`, and a run of another project in the same store. */
 async function queryFixture() {
-  const store = new MemoryStore()
+  const store = memoryStore()
   const { troupe } = await openTroupe({ store, project: 'one' })
   const { troupe: other } = await openTroupe({ store, project: 'two' })
   for (const instruction of TITLES) await troupe.run('task', { agent: 'worker', instruction })

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { chunkModel, patternFrom, textChunks, toolCallChunks } from '../../test/support/manual-doubles.ts'
+import { memoryStore } from '../../test/support/memory-store.ts'
 import { agent, createTestTroupe, taskCall } from '../../test/support/test-troupe.ts'
 import type { Hooks } from '../kernel/hook.ts'
 import type { RunMetadata } from '../kernel/run-metadata.ts'
 import { defineTool } from '../kernel/tool.ts'
-import { MemoryStore } from '../store/memory.ts'
 
 const go = { agent: 'lead', instruction: 'go' }
 const metadata = { tags: ['nightly', 'customer:42'], context: { customer: 'c_42', plan: { seats: 3 } } }
@@ -106,7 +106,7 @@ describe('context', () => {
   })
 
   test('MD2 a run that is resumed by another troupe still has it', async () => {
-    const store = new MemoryStore()
+    const store = memoryStore()
     const first = delegatingTeam()
     const ask = { permissions: { ask: ['note'] }, store }
     const { troupe } = await createTestTroupe({ ...first.options, ...ask })

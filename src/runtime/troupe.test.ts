@@ -10,6 +10,7 @@ import {
   textChunks,
   toolCallChunks,
 } from '../../test/support/manual-doubles.ts'
+import { memoryStore } from '../../test/support/memory-store.ts'
 import { agent, createTestTroupe } from '../../test/support/test-troupe.ts'
 import type { StreamItem } from '../engine/engine.ts'
 import { realWorld } from '../engine/real-world.ts'
@@ -18,7 +19,6 @@ import type { Hooks } from '../kernel/hook.ts'
 import { DEFAULT_LIMITS } from '../kernel/limits.ts'
 import { NO_RETRIES } from '../kernel/retry-policy.ts'
 import type { World } from '../kernel/world.ts'
-import { MemoryStore } from '../store/memory.ts'
 import { simulatedWorld } from '../testing/simulated-world.ts'
 import type { RunHandle } from './run-handle.ts'
 import { createTroupe } from './troupe.ts'
@@ -56,7 +56,7 @@ describe('unknown names and invalid input', () => {
   })
 
   test('P1 runs and sessions of another project are not visible', async () => {
-    const store = new MemoryStore()
+    const store = memoryStore()
     const options = { store, model: chunkModel(() => textChunks('hi')), agents: [worker] }
     const mine = await createTestTroupe(options)
     const { run_id } = await mine.troupe.run('task', go)
@@ -206,7 +206,7 @@ describe('resuming, closing and sharing a store', () => {
   })
 
   test('P8 a second troupe on the same store gets run_busy and sees the progress of the run', async () => {
-    const store = new MemoryStore()
+    const store = memoryStore()
     const { model, release } = blockedModel()
     const one = (await createTestTroupe({ store, model, agents: [worker] })).troupe
     const two = (await createTestTroupe({ store, model, agents: [worker] })).troupe
@@ -222,7 +222,7 @@ describe('resuming, closing and sharing a store', () => {
 
   test('P8 a cancellation from a second troupe reaches the run', async () => {
     const world = simulatedWorld(1)
-    const options = { store: new MemoryStore(), model: blockedModel().model, agents: [worker], engine: { world } }
+    const options = { store: memoryStore(), model: blockedModel().model, agents: [worker], engine: { world } }
     const [one, two] = [(await createTestTroupe(options)).troupe, (await createTestTroupe(options)).troupe]
     const handle = await one.stream('task', go)
     await world.runUntil(world.sleep(10))
@@ -251,7 +251,7 @@ test('a run that starts in the tick in which the last one ends does not turn the
   const quick = patternFrom('quick', (context) => context.step('a', () => flushEventLoop(1).then(() => 'done')))
   const start = { format: 2 as const, project: 'default', pattern: 'quick', version: 1, input: {} }
   for (let ticks = 0; ticks < 40; ticks++) {
-    const store = new MemoryStore()
+    const store = memoryStore()
     for (const run_id of ['one', 'two']) {
       const data = { ...start, limits: DEFAULT_LIMITS }
       await store.createRun({ run_id, seq: 1, at: 0, type: 'run:start', data })

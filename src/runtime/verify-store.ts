@@ -2,6 +2,7 @@ import { verifyJournal } from '../audit/verify-journal.ts'
 import { toTroupeError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
+import { openMemory } from '../store/sqlite.ts'
 import type { RunRow, Store, StoreProblem } from '../store/store.ts'
 import { verifyRows } from '../store/verify-rows.ts'
 import { requireRun } from './run-lookup.ts'
@@ -44,19 +45,21 @@ export async function verifyStore(store: Store, project: string, run_id?: string
   const runs = run_id === undefined ? allRuns(store, project) : [await requireRun(store, project, run_id)]
   const problems = await store.checkIntegrity(run_id)
   const report: VerifyReport = { location: store.location, runs: 0, events: 0, findings: problems.map(toFinding) }
+  const empty = openMemory()
   for await (const row of runs) {
     report.runs += 1
     const known = problems.filter((problem) => problem.run_id === row.run_id)
     try {
       const events = await readJournal(store, row)
       report.events += events.length
-      report.findings.push(...(await runFindings(store, { row, events, isDamaged: known.length > 0 })))
+      report.findings.push(...(await runFindings(store, { row, events, empty, isDamaged: known.length > 0 })))
     } catch (thrown) {
       // The store has reported the event that cannot be read.
       if (known.length === 0)
         report.findings.push(toFinding({ rule: 'data', run_id: row.run_id, message: toTroupeError(thrown).message }))
     }
   }
+  await empty.close()
   return report
 }
 
@@ -77,11 +80,13 @@ async function readJournal(store: Store, { run_id, head }: RunRow): Promise<Even
 interface RunToCheck {
   row: RunRow
   events: readonly Event[]
+  /** A store without runs. */
+  empty: Store
   /** The store itself has found damage: rows and steps that miss an event would only repeat it. */
   isDamaged: boolean
 }
 
-async function runFindings(store: Store, { row, events, isDamaged }: RunToCheck): Promise<VerifyFinding[]> {
+async function runFindings(store: Store, { row, events, empty, isDamaged }: RunToCheck): Promise<VerifyFinding[]> {
   if (isDamaged) return []
   const { run_id } = row
   const journal = verifyJournal(events).map(
@@ -95,7 +100,7 @@ async function runFindings(store: Store, { row, events, isDamaged }: RunToCheck)
   )
   const problems = [
     // Its rows may be newer than the journal that was read.
-    ...(row.owner === null ? await verifyRows(store, { row, events }) : []),
+    ...(row.owner === null ? await verifyRows(store, empty, { row, events }) : []),
     ...(await forkProblems(store, row, events)),
     ...(await commandProblems(store, row)),
   ]

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { chunkModel, textChunks, toolCallChunks } from '../../test/support/manual-doubles.ts'
+import { memoryStore } from '../../test/support/memory-store.ts'
 import { agent, createTestTroupe } from '../../test/support/test-troupe.ts'
 import type { Troupe } from '../index.ts'
 import type { Event } from '../kernel/event.ts'
-import { MemoryStore } from '../store/memory.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
 
@@ -66,7 +66,7 @@ describe('watching a run', () => {
   })
 
   test('P16 an unknown run and a run of another project are the same error; `after` has to be a seq', async () => {
-    const store = new MemoryStore()
+    const store = memoryStore()
     const options = { store, model: greeting(), agents: [worker] }
     const { troupe } = await createTestTroupe({ ...options, project: 'one' })
     const { troupe: other } = await createTestTroupe({ ...options, project: 'two' })
@@ -153,7 +153,7 @@ describe('watching a run that is deleted', () => {
       const options = { model: asking(), agents: [worker] }
       const { troupe } = await createTestTroupe({ ...options, store: mine })
       const { troupe: other } = await createTestTroupe({ ...options, store: theirs })
-      const { troupe: inMemory } = await createTestTroupe({ ...options, store: new MemoryStore() })
+      const { troupe: inMemory } = await createTestTroupe({ ...options, store: memoryStore() })
       const seen = [
         await errorsOfReaders(troupe, troupe),
         await errorsOfReaders(troupe, other),
@@ -170,7 +170,7 @@ describe('watching a run that is deleted', () => {
   })
 
   test('P48 who deletes a run after its end, while reading it, ends without an error', async () => {
-    const { troupe } = await createTestTroupe({ store: new MemoryStore(), model: greeting(), agents: [worker] })
+    const { troupe } = await createTestTroupe({ store: memoryStore(), model: greeting(), agents: [worker] })
     const handle = await troupe.stream('task', go)
     let last = ''
     for await (const item of handle) {

@@ -3,18 +3,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { patternFrom } from '../../test/support/manual-doubles.ts'
+import { memoryStore } from '../../test/support/memory-store.ts'
 import { submitOnlyEngine } from '../../test/support/submit-only-engine.ts'
 import { agent, createTroupeWithStore, functionModel } from '../../test/support/test-troupe.ts'
 import { TroupeError } from '../errors.ts'
 import type { Troupe } from '../index.ts'
-import { MemoryStore } from '../store/memory.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
 const agents = [agent('lead')]
 
 /** A troupe that only submits runs, and a worker on the same store. */
 async function createPair(worker: TroupeOptions, submitter: TroupeOptions = {}) {
-  const store = new MemoryStore()
+  const store = memoryStore()
   const front = await createTroupeWithStore({ store, agents, ...submitter, engine: { create: submitOnlyEngine } })
   const back = await createTroupeWithStore({ store, agents, ...worker })
   onTestFinished(async () => {
@@ -151,7 +151,7 @@ test('WK4 a run whose agent file was missing is executed when the file is back, 
   const definition = '---\nname: scout\ndescription: Looks around.\n---\nLook around.\n'
   await writeFile(join(folder, 'scout.md'), definition)
   const model = functionModel(() => ({ text: 'done' }))
-  const store = new MemoryStore()
+  const store = memoryStore()
   const front = await createTroupeWithStore({ store, agents: [folder], model, engine: { create: submitOnlyEngine } })
   await rm(join(folder, 'scout.md'))
   const back = await createTroupeWithStore({ store, agents: [folder], model })

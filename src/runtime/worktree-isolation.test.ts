@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { GitFixture } from '../../test/support/git-fixture.ts'
 import { createGitFixture } from '../../test/support/git-fixture.ts'
+import { memoryStore } from '../../test/support/memory-store.ts'
 import { requireSandbox } from '../../test/support/require-program.ts'
 import { agent, createTestTroupe, functionModel, lastMessageText, taskCall } from '../../test/support/test-troupe.ts'
 import type { ModelRequest, TroupeOptions } from '../index.ts'
 import { isEvent } from '../index.ts'
-import { MemoryStore } from '../store/memory.ts'
 
 let fixture: GitFixture
 beforeEach(() => {
@@ -183,7 +183,7 @@ describe('an agent with `isolation: worktree`', () => {
   })
 
   test('GT29 a session that is resumed continues on its branch', async () => {
-    const store = new MemoryStore()
+    const store = memoryStore()
     const first = await createTestTroupe(options(writer('b.txt', 'two\n'), { store }))
     const { run_id } = await first.task('coder', 'go')
     const opened = (await first.troupe.events(run_id).all()).find((event) => isEvent(event, 'session:open'))

@@ -1,10 +1,9 @@
 import { TroupeError } from '../errors.ts'
 import type { Event, EventOf, Status, StopReason } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
-import { NO_USAGE } from '../kernel/model.ts'
 import type { Spend } from '../kernel/spend.ts'
 import { addSpend, NO_SPEND } from '../kernel/spend.ts'
-import type { GateRow, SessionRow } from './store.ts'
+import type { GateRow } from './store.ts'
 
 /** The columns of a run's row that are derived from its events. */
 export interface RunProjection {
@@ -59,37 +58,6 @@ export function validateRunStart(event: Event): EventOf<'run:start'> {
   return event
 }
 
-export function sessionRowFromOpen(
-  before: SessionRow | undefined,
-  event: EventOf<'session:open'>,
-  project: string,
-): SessionRow {
-  const { data, run_id } = event
-  return {
-    session_id: event.session_id ?? '',
-    project,
-    run_id,
-    parent_session_id: data.parent_session_id,
-    agent: data.agent.name,
-    depth: data.depth,
-    status: 'running',
-    stop_reason: null,
-    segment: data.segment,
-    turn_count: before?.turn_count ?? 0,
-    text: before?.text ?? '',
-    usage: before?.usage ?? { ...NO_USAGE, calls: 0 },
-    holder: run_id,
-    cache_key: data.cache_key ?? null,
-    opened_at: before?.opened_at ?? event.at,
-    ended_at: null,
-  }
-}
-
-export function sessionRowFromEnd(before: SessionRow, event: EventOf<'session:end'>): SessionRow {
-  const { status, stop_reason, text, turn_count, usage } = event.data
-  return { ...before, status, stop_reason, text, turn_count, usage, holder: null, ended_at: event.at }
-}
-
 export function gateRowFromOpen(event: EventOf<'gate:open'>, project: string): GateRow {
   return {
     ...event.data,
@@ -99,36 +67,5 @@ export function gateRowFromOpen(event: EventOf<'gate:open'>, project: string): G
     opened_at: event.at,
     answered_at: null,
     answer: null,
-  }
-}
-
-/** The writes that a store provides for sessions, gates and artifacts. */
-export interface ProjectionRows {
-  openSession(event: EventOf<'session:open'>): void
-  endSession(event: EventOf<'session:end'>): void
-  openGate(event: EventOf<'gate:open'>): void
-  answerGate(event: EventOf<'gate:answer'>): void
-  putArtifact(event: EventOf<'artifact:write'>): void
-}
-
-/** Applies an event to sessions, gates and artifacts. */
-export function projectEvent(event: Event, rows: ProjectionRows): void {
-  switch (event.type) {
-    case 'session:open':
-      rows.openSession(event)
-      return
-    case 'session:end':
-      rows.endSession(event)
-      return
-    case 'gate:open':
-      rows.openGate(event)
-      return
-    case 'gate:answer':
-      rows.answerGate(event)
-      return
-    case 'artifact:write':
-      rows.putArtifact(event)
-      return
-    default:
   }
 }

@@ -18,7 +18,8 @@ import { validateRunStart } from './projection.ts'
 import { wordsOfEvent } from './search-words.ts'
 import { Appender } from './sqlite/appender.ts'
 import { backUp } from './sqlite/backup.ts'
-import type { Durability, SqliteConnection } from './sqlite/connection.ts'
+import type { Durability } from './sqlite/connection.ts'
+import { MEMORY, SqliteConnection } from './sqlite/connection.ts'
 import { DataVersionPoller } from './sqlite/data-version.ts'
 import { ChainCheck } from './sqlite/event-chain.ts'
 import { encodeCommand, encodeEvent } from './sqlite/event-data.ts'
@@ -26,7 +27,15 @@ import type { FileSystemType } from './sqlite/file-system.ts'
 import { prepareStoreFile } from './sqlite/file-system.ts'
 import { readForeignHeads } from './sqlite/foreign-content.ts'
 import { checkIntegrity } from './sqlite/integrity-check.ts'
-import { checkSchemaVersion, migrate, newestSchema, requireNewestSchema, schemaVersion } from './sqlite/migrate.ts'
+import {
+  checkSchemaVersion,
+  createSchema,
+  migrate,
+  newestSchema,
+  requireNewestSchema,
+  schemaVersion,
+} from './sqlite/migrate.ts'
+import { openDatabase } from './sqlite/node-sqlite.ts'
 import { acceptLoss, closeConnection, openConnection, openReadOnly } from './sqlite/open-connection.ts'
 import { RunDeletion } from './sqlite/run-deletion.ts'
 import { TableKeeper } from './sqlite/table-keeper.ts'
@@ -79,9 +88,20 @@ export async function openSqlite(path: string, options: SqliteOptions = {}): Pro
   }
 }
 
+/** Opens an empty store in memory, for tests and for runs that need not be resumed. Its runs are gone when it is closed. */
+export function openMemory({ now = Date.now }: Pick<SqliteOptions, 'now'> = {}): port.Store {
+  const db = openDatabase(':memory:')
+  createSchema(db)
+  const connection = new SqliteConnection(MEMORY, db, { durability: 'relaxed', busy_ms: 0 })
+  return new SqliteStore(connection, openTables(db, now))
+}
+
 class SqliteStore implements port.Store {
   readonly location: string
   readonly changes: ChangeFeed
+  readonly acceptLoss?: () => Promise<void>
+  readonly foreignHeads?: () => Promise<port.StoreHeads>
+  readonly backUp?: (file: string) => Promise<void>
   readonly #connection: SqliteConnection
   readonly #tables: Tables
   readonly #appender: Appender
@@ -91,13 +111,17 @@ class SqliteStore implements port.Store {
 
   constructor(connection: SqliteConnection, tables: Tables) {
     this.location = connection.path
-    this.changes = new ChangeFeed(new DataVersionPoller(connection))
     this.#connection = connection
     this.#tables = tables
     this.#appender = new Appender(connection, tables)
     this.#writes = new WriteBatcher(connection, tables)
     this.#deletion = new RunDeletion(connection, tables)
     this.#keeper = new TableKeeper(connection, tables)
+    this.changes = new ChangeFeed(connection.isInMemory ? undefined : new DataVersionPoller(connection))
+    if (connection.isInMemory) return
+    this.acceptLoss = () => acceptLoss(connection.path, { durability: 'normal', busy_ms: BUSY_MS })
+    this.foreignHeads = () => connection.retry(() => readForeignHeads(connection))
+    this.backUp = (file) => backUp(connection, resolve(file))
     connection.onForeignCommit = () => {
       checkSchemaVersion(connection.path, schemaVersion(connection.db), newestSchema())
       tables.events.forgetRows()
@@ -189,7 +213,7 @@ class SqliteStore implements port.Store {
       const pageRange = { ...range, limit, ...(after === undefined ? undefined : { after }) }
       const page = await this.#read(({ events }) => events.range(run, pageRange, chain))
       result.push(...page)
-      if (page.length < limit) break
+      if (page.length < limit || result.length === total) break
       after = page.at(-1)?.seq
       await nextTick()
     }
@@ -345,18 +369,6 @@ class SqliteStore implements port.Store {
 
   checkIntegrity(run_id?: string): Promise<port.StoreProblem[]> {
     return this.#read((tables) => checkIntegrity({ connection: this.#connection, tables, run_id }))
-  }
-
-  acceptLoss(): Promise<void> {
-    return acceptLoss(this.location, { durability: 'normal', busy_ms: BUSY_MS })
-  }
-
-  foreignHeads(): Promise<port.StoreHeads> {
-    return this.#connection.retry(() => readForeignHeads(this.#connection))
-  }
-
-  backUp(file: string): Promise<void> {
-    return backUp(this.#connection, resolve(file))
   }
 
   async close(): Promise<void> {

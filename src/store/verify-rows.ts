@@ -1,5 +1,4 @@
 import type { Event } from '../kernel/event.ts'
-import { MemoryStore } from './memory.ts'
 import type { ArtifactRow, GateRow, RunRow, SessionRow, Store, StoreProblem } from './store.ts'
 
 /** A run with its whole journal. */
@@ -9,30 +8,35 @@ export interface StoredRun {
 }
 
 /**
- * Compares the rows of a run, of its sessions, gates and artifacts with those that its journal gives in an empty store. Both stores satisfy
- * one contract, so that every difference is damage. A journal with gaps gives no rows: the result is empty.
+ * Compares the rows of a run, of its sessions, gates and artifacts with those that its journal gives in `empty`, a store without runs, which is
+ * empty again afterwards. Every difference is damage. A journal with gaps gives no rows: the result is empty.
  */
-export async function verifyRows(store: Store, { row, events }: StoredRun): Promise<StoreProblem[]> {
+export async function verifyRows(store: Store, empty: Store, { row, events }: StoredRun): Promise<StoreProblem[]> {
   const [start, ...rest] = events
   if (!start || events.some(({ seq }, index) => seq !== index + 1)) return []
   const { run_id } = row
-  const expected = new MemoryStore({ now: () => 0 })
-  const { project, epoch } = await expected.createRun(start, { owner: 'verify', ttl_ms: 1 })
-  const [outcome] = expected.append([{ run_id, project, epoch, events: rest, sync: 'normal' }])
-  if (outcome && !outcome.ok) return [{ rule: 'row', run_id, message: `run ${run_id}: ${outcome.error.message}` }]
-  const scope = { run_id, expected, store }
-  return [
-    ...differences(`run ${run_id}`, runFields(row), runFields(await expected.run(run_id))),
-    ...(await sessionProblems(scope, project)),
-    ...(await gateProblems(scope)),
-    ...(await artifactProblems(scope)),
-  ].map((message) => ({ rule: 'row', run_id, message }))
+  const lease = await empty.createRun(start, { owner: 'verify', ttl_ms: 1 })
+  try {
+    const { project, epoch } = lease
+    const [outcome] = await empty.append([{ run_id, project, epoch, events: rest, sync: 'normal' }])
+    if (outcome && !outcome.ok) return [{ rule: 'row', run_id, message: `run ${run_id}: ${outcome.error.message}` }]
+    const scope = { run_id, expected: empty, store }
+    return [
+      ...differences(`run ${run_id}`, runFields(row), runFields(await empty.run(run_id))),
+      ...(await sessionProblems(scope, project)),
+      ...(await gateProblems(scope)),
+      ...(await artifactProblems(scope)),
+    ].map((message) => ({ rule: 'row', run_id, message }))
+  } finally {
+    await empty.release(lease)
+    await empty.deleteRuns([run_id])
+  }
 }
 
 interface RowScope {
   run_id: string
   /** Has this run only. */
-  expected: MemoryStore
+  expected: Store
   store: Store
 }
 

@@ -1,6 +1,5 @@
 export type { Script, ScriptedModelOptions, ScriptReply, ScriptRule } from '../models/scripted.ts'
 export { loadScript, parseScript, scriptedModel } from '../models/scripted.ts'
-export { MemoryStore } from '../store/memory.ts'
 export { embedderContract } from './embedder-contract.ts'
 export type { EngineHarness, EngineHarnessOptions, EngineProcess } from './engine-contract.ts'
 export { engineContract } from './engine-contract.ts'

@@ -9,10 +9,10 @@ import { addUsage, NO_USAGE, textFrom } from '../../src/kernel/model.ts'
 import type { Spend } from '../../src/kernel/spend.ts'
 import { addSpend, NO_SPEND, totalTokens } from '../../src/kernel/spend.ts'
 import { createTroupe } from '../../src/runtime/troupe.ts'
-import { MemoryStore } from '../../src/store/memory.ts'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
 import type { SimulatedWorld } from '../../src/testing/simulated-world.ts'
 import { simulatedWorld } from '../../src/testing/simulated-world.ts'
+import { memoryStore } from '../support/memory-store.ts'
 import { agent } from '../support/test-troupe.ts'
 
 /*
@@ -76,7 +76,7 @@ function taskCallsFor({ session, messages }: ModelRequest, budgetCase: BudgetCas
 }
 
 async function runBudgetCase(budgetCase: BudgetCase): Promise<BudgetOutcome> {
-  const store = new MemoryStore()
+  const store = memoryStore()
   const outcome: BudgetOutcome = { usages: [], usd: 0, journal: [], totals: NO_SPEND, sessions: NO_USAGE }
   let run_id = ''
   for (let attempt = 0, start = Date.UTC(2030, 0, 1); attempt < 3; attempt++, start += 60_000) {

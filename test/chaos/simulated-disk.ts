@@ -1,7 +1,8 @@
 import type { Event } from '../../src/kernel/event.ts'
 import { isEvent } from '../../src/kernel/event.ts'
 import type { Append, AppendOutcome } from '../../src/kernel/journal/journal.ts'
-import { MemoryStore } from '../../src/store/memory.ts'
+import type { Store } from '../../src/store/store.ts'
+import { memoryStore } from '../support/memory-store.ts'
 
 /*
  * The data that survives a process.
@@ -12,7 +13,7 @@ import { MemoryStore } from '../../src/store/memory.ts'
 interface Change {
   /** The time of the store. */
   at: number
-  apply(store: MemoryStore): unknown
+  apply(store: Store): unknown
   synced: boolean
   append: boolean
 }
@@ -37,7 +38,7 @@ export class SimulatedDisk {
   append(batch: readonly Append[]): AppendOutcome[] {
     const json = JSON.stringify(batch)
     const synced = batch.some(({ sync }) => sync === 'full')
-    const apply = (store: MemoryStore) => store.append(JSON.parse(json) as Append[])
+    const apply = (store: Store) => store.append(JSON.parse(json) as Append[]) as AppendOutcome[]
     this.#log.push({ apply, synced, append: true, at: this.clock() })
     const outcomes = apply(this.store)
     batch.forEach(({ events, sync }, index) => {
@@ -50,7 +51,7 @@ export class SimulatedDisk {
     return outcomes
   }
 
-  change<T>(synced: boolean, apply: (store: MemoryStore) => T): T {
+  change<T>(synced: boolean, apply: (store: Store) => T): T {
     this.#log.push({ apply, synced, append: false, at: this.clock() })
     return apply(this.store)
   }
@@ -70,8 +71,8 @@ export class SimulatedDisk {
     return structuredClone(await this.store.events(run_id))
   }
 
-  #createStore(): MemoryStore {
-    return new MemoryStore({ now: () => this.#replayedAt ?? this.clock() })
+  #createStore(): Store {
+    return memoryStore({ now: () => this.#replayedAt ?? this.clock() })
   }
 
   async #keep(changes: number): Promise<void> {

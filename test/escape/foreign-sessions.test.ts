@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { ModelRequest } from '../../src/index.ts'
 import { isEvent } from '../../src/index.ts'
-import { MemoryStore } from '../../src/store/memory.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
 import { countEachTest } from '../support/attempt-count.ts'
 import type { Reply } from '../support/consult-replies.ts'
 import { answerJson, asker, consultCall } from '../support/consult-replies.ts'
 import { createConsultTroupe } from '../support/consultation.ts'
+import { memoryStore } from '../support/memory-store.ts'
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../support/test-troupe.ts'
 
 beforeEach(countEachTest('store'))
@@ -21,7 +21,7 @@ const SECRET = 'the merger closes on Friday'
 const AGENTS = [agent('lead', { tools: ['task', 'task_result'] }), agent('clerk')]
 
 async function openStore(kind: string): Promise<Store> {
-  if (kind === 'memory') return new MemoryStore()
+  if (kind === 'memory') return memoryStore()
   const folder = await mkdtemp(join(tmpdir(), 'troupe-sessions-'))
   const store = await openSqlite(join(folder, 'troupe.db'))
   onTestFinished(async () => {

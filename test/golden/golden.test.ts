@@ -2,7 +2,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { Event } from '../../src/index.ts'
 import { createTroupe, verifyJournal } from '../../src/index.ts'
-import { MemoryStore } from '../../src/store/memory.ts'
+import type { Store } from '../../src/store/store.ts'
+import { memoryStore } from '../support/memory-store.ts'
 import { externalSystem, goldenInput, goldenOptions } from './golden-setup.ts'
 
 /* Backward compatibility of journals: see README.md in this folder. */
@@ -24,8 +25,8 @@ async function recordGoldenRun(): Promise<Event[]> {
 }
 
 /** Creates a store with the first events of a journal, as a crashed process leaves them. */
-async function createStore(events: readonly Event[]): Promise<MemoryStore> {
-  const store = new MemoryStore()
+async function createStore(events: readonly Event[]): Promise<Store> {
+  const store = memoryStore()
   const [start, ...rest] = events
   if (!start) throw new Error('the journal is empty')
   await store.createRun(start)
@@ -34,7 +35,7 @@ async function createStore(events: readonly Event[]): Promise<MemoryStore> {
   let lease = await store.lease(start.run_id, claimant)
   while (lease.epoch < attempts) lease = await store.lease(start.run_id, claimant)
   const { project, epoch } = lease
-  store.append([{ run_id: start.run_id, project, epoch, events: rest, sync: 'full' }])
+  await store.append([{ run_id: start.run_id, project, epoch, events: rest, sync: 'full' }])
   return store
 }
 

@@ -6,7 +6,7 @@ import type { Append, AppendOutcome } from '../../src/kernel/journal/journal.ts'
 import { withAbort } from '../../src/kernel/world.ts'
 import type { CollaborateEvent } from '../../src/patterns/collaborate/events.ts'
 import type { TeamEvent } from '../../src/patterns/team/events.ts'
-import { MemoryStore } from '../../src/store/memory.ts'
+import { memoryStore } from './memory-store.ts'
 
 /* Test doubles under manual control: a model that streams given chunks, a store with pausable commits, a one-function pattern. */
 
@@ -77,7 +77,7 @@ export interface PausableStore {
 
 /** In-memory store whose commits can be paused or made to fail. */
 export function pausableStore(): PausableStore {
-  const store: Store = new MemoryStore()
+  const store: Store = memoryStore()
   const commit = store.append.bind(store)
   const appends: Append[] = []
   let gate: PromiseWithResolvers<void> | undefined

@@ -4,13 +4,13 @@ import { TroupeError } from '../../src/errors.ts'
 import type { Store, TroupeOptions } from '../../src/index.ts'
 import { createTroupe, defineTool } from '../../src/index.ts'
 import type { AppendOutcome } from '../../src/kernel/journal/journal.ts'
-import { MemoryStore } from '../../src/store/memory.ts'
 import { chunkModel } from './manual-doubles.ts'
+import { memoryStore } from './memory-store.ts'
 import { agents } from './test-troupe.ts'
 
 /** Store whose appends fail after `limit` events, as if the process had died; committed events stay. */
 export function crashingStore(limit: number) {
-  const store: Store = new MemoryStore()
+  const store: Store = memoryStore()
   const append = store.append.bind(store)
   let remaining = limit
   store.append = (batch) =>

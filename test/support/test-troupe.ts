@@ -10,7 +10,7 @@ import type {
 } from '../../src/index.ts'
 import { createTroupe } from '../../src/index.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
-import { MemoryStore } from '../../src/store/memory.ts'
+import { memoryStore } from './memory-store.ts'
 
 type Rule = Record<string, unknown>
 
@@ -46,7 +46,7 @@ const stores = new WeakMap<Troupe, Store>()
  * tests that drive the event loop by hand would otherwise wait for files.
  */
 export async function createTroupeWithStore(options: TroupeOptions): Promise<Troupe> {
-  const store = options.store === undefined || options.store === 'memory' ? new MemoryStore() : options.store
+  const store = options.store === undefined || options.store === 'memory' ? memoryStore() : options.store
   const troupe = await createTroupe({ engine: {}, ...options, store })
   if (typeof store !== 'string') stores.set(troupe, store)
   return troupe

@@ -10,10 +10,10 @@ import {
   textChunks,
   toolCallChunks,
 } from '../../../test/support/manual-doubles.ts'
+import { memoryStore } from '../../../test/support/memory-store.ts'
 import { agent, createTestTroupe, lastMessageText, storeOf } from '../../../test/support/test-troupe.ts'
 import { createTroupe } from '../../runtime/troupe.ts'
 import type { TroupeOptions } from '../../runtime/troupe-options.ts'
-import { MemoryStore } from '../../store/memory.ts'
 import type { Store } from '../../store/store.ts'
 import { simulatedWorld } from '../../testing/simulated-world.ts'
 
@@ -120,7 +120,7 @@ describe('a question of a sub-agent', () => {
 
 /** Stores `run:park` at once, with the release of the lease, and confirms it when `go` resolves. */
 function slowlyParkingStore() {
-  const store: Store = new MemoryStore()
+  const store: Store = memoryStore()
   const append = store.append.bind(store)
   const parked = Promise.withResolvers<void>()
   const go = Promise.withResolvers<void>()

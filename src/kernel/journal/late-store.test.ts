@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { flushEventLoop } from '../../../test/support/manual-doubles.ts'
+import { memoryStore } from '../../../test/support/memory-store.ts'
 import { Committer } from '../../engine/group-commit.ts'
 import { realWorld } from '../../engine/real-world.ts'
 import { TroupeError } from '../../errors.ts'
-import { MemoryStore } from '../../store/memory.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 import type { SimulatedWorld } from '../../testing/simulated-world.ts'
 import { simulatedWorld } from '../../testing/simulated-world.ts'
@@ -122,7 +122,7 @@ describe('a store that answers late', () => {
 
 /** Answers every append after a random time, sometimes with an error for one run or for the whole batch. */
 class LateStore implements JournalStore {
-  readonly inner = new MemoryStore()
+  readonly inner = memoryStore()
   mostInFlight = 0
   readonly #world: SimulatedWorld
   readonly #random: () => number
@@ -143,7 +143,7 @@ class LateStore implements JournalStore {
     const outcomes: AppendOutcome[] = []
     for (const append of copy) {
       const refused = this.#random() < 0.02
-      outcomes.push(refused ? { ok: false, error: full } : (this.inner.append([append])[0] ?? { ok: true }))
+      outcomes.push(refused ? { ok: false, error: full } : ((await this.inner.append([append]))[0] ?? { ok: true }))
     }
     await this.#world.sleep(this.#random() * 20)
     return outcomes

@@ -6,10 +6,10 @@ import {
   patternFrom,
   pausableStore,
 } from '../../../test/support/manual-doubles.ts'
+import { memoryStore } from '../../../test/support/memory-store.ts'
 import { createTestTroupe } from '../../../test/support/test-troupe.ts'
 import type { TroupeError } from '../../errors.ts'
 import type { TroupeOptions } from '../../runtime/troupe-options.ts'
-import { MemoryStore } from '../../store/memory.ts'
 import type { Store } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import type { Pattern } from '../pattern.ts'
@@ -19,7 +19,7 @@ const model = chunkModel(() => [])
 type Work = (context: Context) => Promise<unknown>
 
 /** Runs and resumes different versions of one pattern over one store. */
-function patternVersions(store: Store = new MemoryStore()) {
+function patternVersions(store: Store = memoryStore()) {
   const troupeWith = async (work: Work, more: Partial<Pattern> = {}, options: TroupeOptions = {}) =>
     (await createTestTroupe({ store, model, patterns: [patternFrom('work', work, more)], ...options })).troupe
   return {
@@ -72,7 +72,7 @@ describe('steps', () => {
   })
 
   test('J8 keys are relative to their pattern, so the same key in two patterns is two steps', async () => {
-    const store = new MemoryStore()
+    const store = memoryStore()
     const inner = patternFrom('inner', (context) => context.step('x', () => context.run_id.length))
     const outer = patternFrom('outer', async (context) => [
       await context.run('inner', {}, { key: 'one' }),

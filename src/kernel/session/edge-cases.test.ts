@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { memoryStore } from '../../../test/support/memory-store.ts'
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../../../test/support/test-troupe.ts'
 import { definePattern, defineTool, TroupeError } from '../../index.ts'
-import { MemoryStore } from '../../store/memory.ts'
 
 const askPattern = (key: string, renamedKeys?: Record<string, string>) =>
   definePattern({
@@ -17,7 +17,7 @@ const askPattern = (key: string, renamedKeys?: Record<string, string>) =>
   })
 
 test('G9 a gate whose step is renamed keeps its id, and its answer resumes the run', async () => {
-  const store = new MemoryStore()
+  const store = memoryStore()
   const old = await createTestTroupe({ store, patterns: [askPattern('before')] })
   const parked = await old.troupe.run('asks', {})
   const newer = await createTestTroupe({ store, patterns: [askPattern('after', { before: 'after' })] })

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { memoryStore } from '../../../test/support/memory-store.ts'
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../../../test/support/test-troupe.ts'
 import type { Model, ModelChunk } from '../../index.ts'
 import { defineTool, verifyJournal } from '../../index.ts'
 import { DEFAULT_IDLE_TIMEOUT_MS } from '../../performers/model/model-stream.ts'
-import { MemoryStore } from '../../store/memory.ts'
 import { simulatedWorld } from '../../testing/simulated-world.ts'
 import type { Performer } from '../performer.ts'
 
@@ -29,7 +29,7 @@ test('H6 the call that a person approved is the call that is made, with the reco
     request.session.turn === 1 ? { calls: [{ name: 'act', input: { n: 0 } }] } : { text: lastMessageText(request) },
   )
   const hooks = [{ beforeTool: () => ({ input: { n: ++hookCalls } }) }]
-  const store = new MemoryStore()
+  const store = memoryStore()
   const permissions = { ask: ['act'] }
   const first = await createTestTroupe({ store, model, agents: [worker], tools: [act], hooks, permissions })
   const parked = await first.task('worker', 'go')

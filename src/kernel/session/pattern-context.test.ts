@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { chunkModel, patternFrom, textChunks, toolCallChunks } from '../../../test/support/manual-doubles.ts'
+import { memoryStore } from '../../../test/support/memory-store.ts'
 import { agent } from '../../../test/support/test-troupe.ts'
 import { realWorld } from '../../engine/real-world.ts'
 import type { Pattern, TroupeOptions } from '../../index.ts'
 import { createTroupe } from '../../index.ts'
-import { MemoryStore } from '../../store/memory.ts'
 import { totalTokens } from '../spend.ts'
 
 const helper = agent('helper', { tools: [] })
@@ -40,7 +40,7 @@ describe('pattern context', () => {
   })
 
   test('CO51 readSpend is recorded: a resumed run sees the same value', async () => {
-    const store = new MemoryStore()
+    const store = memoryStore()
     const seen: number[] = []
     const talk = patternFrom('talk', async (context) => {
       await context.perform(helper, { instruction: 'x' }, { key: 'one' })
@@ -68,7 +68,7 @@ describe('pattern context', () => {
       named: await context.recall('named', { pattern: 'note', run_id: first.run_id }),
       wrong: await context.recall('wrong', { pattern: 'look', run_id: first.run_id }),
     }))
-    const store = new MemoryStore()
+    const store = memoryStore()
     let ticks = Date.UTC(2030, 0, 1)
     const world = Object.assign(realWorld(), { now: () => ticks++ })
     const troupe = await troupeWith([note, look], { store, engine: { world } })
@@ -88,7 +88,7 @@ describe('pattern context', () => {
   })
 
   test('CO52 recall is recorded: runs that end later do not change it', async () => {
-    const store = new MemoryStore()
+    const store = memoryStore()
     const note = patternFrom('note', async () => 'noted')
     const look = patternFrom('look', async (context) => {
       const before = await context.recall('notes', { pattern: 'note' })

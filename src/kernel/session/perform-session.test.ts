@@ -9,9 +9,9 @@ import {
   textChunks,
   toolCallChunks,
 } from '../../../test/support/manual-doubles.ts'
+import { memoryStore } from '../../../test/support/memory-store.ts'
 import { agent, createTestTroupe, lastMessageText } from '../../../test/support/test-troupe.ts'
 import { createTroupe } from '../../runtime/troupe.ts'
-import { MemoryStore } from '../../store/memory.ts'
 import { effectiveTools } from '../agent.ts'
 import { defineTool } from '../tool.ts'
 import { sessionId } from './session-state.ts'
@@ -67,7 +67,7 @@ describe('session ids', () => {
 
 describe('resuming a session', () => {
   test('S2 a session resumed in a later run keeps its prompt, model, tools, depth and conversation', async () => {
-    const store = new MemoryStore()
+    const store = memoryStore()
     const first = chunkModel(({ session }) => {
       if (session.agent === 'lead') return session.turn === 1 ? delegate('helper') : textChunks('lead done')
       return session.turn === 1 ? toolCallChunks({ name: 'look' }) : textChunks('I saw it.')
@@ -94,7 +94,7 @@ describe('resuming a session', () => {
   })
 
   test('S2 a resumed session keeps the model that was requested by name', async () => {
-    const store = new MemoryStore()
+    const store = memoryStore()
     const model = chunkModel(() => textChunks('ok'))
     const named = { ...model, name: 'special' }
     const options = { store, agents: [agent('helper')] }
@@ -171,7 +171,7 @@ describe('resuming a session', () => {
   })
 
   test('S5 an unknown session lists the nearest, another agent is rejected, and another project sees no sessions', async () => {
-    const store = new MemoryStore()
+    const store = memoryStore()
     const { troupe, task } = await createTestTroupe({
       store,
       model: chunkModel(() => textChunks('x')),
@@ -189,7 +189,7 @@ describe('resuming a session', () => {
   })
 
   test('S5 a run that failed with no_model can be resumed once there is a model', async () => {
-    const store = new MemoryStore()
+    const store = memoryStore()
     const bare = await createTroupe({ store, agents: [agent('helper')] })
     const failed = await bare.run('task', { agent: 'helper', instruction: 'go' })
     expect(failed).toMatchObject({ status: 'failed', error: { code: 'no_model' } })
@@ -285,7 +285,7 @@ describe('delegation', () => {
 })
 
 test('J14 on resume, no new action is taken before a session that loads its model late has claimed its recorded ones', async () => {
-  const store = new MemoryStore()
+  const store = memoryStore()
   const done: string[] = []
   const act = { ...readTool('act'), kind: 'act' as const, execute: () => ({ success: true, output: done.push('act') }) }
   const both = patternFrom('both', (context) =>

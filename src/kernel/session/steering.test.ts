@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { memoryStore } from '../../../test/support/memory-store.ts'
 import { agent, createTestTroupe, functionModel } from '../../../test/support/test-troupe.ts'
 import type { Troupe } from '../../index.ts'
 import { createTroupe } from '../../index.ts'
-import { MemoryStore } from '../../store/memory.ts'
 import { isEvent } from '../event.ts'
 import { definePattern } from '../pattern.ts'
 
@@ -65,7 +65,7 @@ describe('steering a run', () => {
   })
 
   test('SE2 commands that arrive while the run waits are taken once when it continues, including in another process', async () => {
-    const store = new MemoryStore()
+    const store = memoryStore()
     const model = () => functionModel(() => ({ text: 'ok' }))
     const first = await createTroupe({ store, model: model(), patterns: [steerable] })
     const waiting = await first.run('steerable', {})

@@ -4,10 +4,11 @@ import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { eventData } from '../../../test/support/manual-doubles.ts'
+import { memoryStore } from '../../../test/support/memory-store.ts'
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../../../test/support/test-troupe.ts'
 import type { Event } from '../../kernel/event.ts'
 import type { Schema } from '../../schema/standard-schema.ts'
-import { MemoryStore } from '../../store/memory.ts'
+import type { Store } from '../../store/store.ts'
 
 const worker = agent('worker')
 const verdict = z.object({ verdict: z.enum(['yes', 'no']), score: z.int().optional() })
@@ -123,8 +124,8 @@ test('TK26 tasks with different schemas do not share a cached result', async () 
   expect((await troupe.run('task', task)).output).not.toHaveProperty('cached')
 })
 
-async function storeWithPrefix(events: readonly Event[], length: number): Promise<MemoryStore> {
-  const store = new MemoryStore()
+async function storeWithPrefix(events: readonly Event[], length: number): Promise<Store> {
+  const store = memoryStore()
   const [start, ...rest] = events.slice(0, length)
   if (!start) return store
   await store.createRun(start)

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { memoryStore } from '../../../test/support/memory-store.ts'
 import { agent, createTestTroupe, functionModel } from '../../../test/support/test-troupe.ts'
 import { realWorld } from '../../engine/real-world.ts'
 import { defineTool } from '../../index.ts'
-import { MemoryStore } from '../../store/memory.ts'
 
 test('U45 a tool that awaits `ensureLease` does not act after its process was suspended and the run taken over', async () => {
-  const store = new MemoryStore()
+  const store = memoryStore()
   const acts: string[] = []
   let suspendedMs = 0
   const real = realWorld()

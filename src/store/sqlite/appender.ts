@@ -2,8 +2,7 @@ import { TroupeError } from '../../errors.ts'
 import type { Event } from '../../kernel/event.ts'
 import type { Append, AppendOutcome, Sync } from '../../kernel/journal/journal.ts'
 import { appendFailure, leaseLostError, unknownRunError, validateAppend } from '../preconditions.ts'
-import type { ProjectionRows } from '../projection.ts'
-import { projectEvent, projectRun } from '../projection.ts'
+import { projectRun } from '../projection.ts'
 import { wordsOfEvent } from '../search-words.ts'
 import type { Lease } from '../store.ts'
 import type { SqliteConnection } from './connection.ts'
@@ -119,11 +118,20 @@ export class Appender {
     const { firstId, hash } = this.#tables.events.insert(run, append.events, batch)
     const { words = new Set<string>() } = run
     this.#staged.set(append.run_id, { ...run, head, projection, status: projection.status, hash, words })
-    for (const [index, event] of append.events.entries())
-      projectEvent(event, projectionRows(this.#tables, run, firstId + index))
+    for (const [index, event] of append.events.entries()) this.#project(event, run, firstId + index)
     this.#addWords(run, words, append.events)
     this.#tables.patterns.apply(run, append.events)
     return OK
+  }
+
+  /** Applies an event with this row id to sessions, gates and artifacts. */
+  #project(event: Event, run: RunKey, id: number): void {
+    const { sessions, gates, artifacts } = this.#tables
+    if (event.type === 'session:open') sessions.open(event, run, id)
+    else if (event.type === 'session:end') sessions.end(event, run, id)
+    else if (event.type === 'gate:open') gates.open(run, event.data.gate_id, id)
+    else if (event.type === 'gate:answer') gates.answer(event.data.gate_id, id)
+    else if (event.type === 'artifact:write') artifacts.put(run, event.data, id)
   }
 
   #addWords(run: RunState, known: Set<string>, events: readonly Event[]): void {
@@ -161,17 +169,6 @@ export class Appender {
     }
     if (this.#cached.size >= MAX_CACHED_RUNS) this.#cached.clear()
     this.#cached.set(run_id, state)
-  }
-}
-
-/** The writes for one event with this row id. Only inside the transaction that inserts the event. */
-function projectionRows({ sessions, gates, artifacts }: Tables, run: RunKey, id: number): ProjectionRows {
-  return {
-    openSession: (event) => sessions.open(event, run, id),
-    endSession: (event) => sessions.end(event, run, id),
-    openGate: ({ data }) => gates.open(run, data.gate_id, id),
-    answerGate: ({ data }) => gates.answer(data.gate_id, id),
-    putArtifact: ({ data }) => artifacts.put(run, data, id),
   }
 }
 

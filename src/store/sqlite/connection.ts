@@ -17,6 +17,9 @@ import type { Database } from './node-sqlite.ts'
  *    header of the file is written without the log: its changed bytes are in one sector, which needs no rollback journal on disk.
  */
 
+/** The path of a store in memory. That of a file is absolute. */
+export const MEMORY = 'memory'
+
 /** `full` syncs every commit to disk, `normal` those with `sync: 'full'`, `relaxed` none. */
 export type Durability = Sync | 'relaxed'
 
@@ -30,8 +33,9 @@ export class SqliteConnection {
   readonly path: string
   readonly db: Database
   readonly #options: SqliteConnectionOptions
-  readonly #identity: FileIdentity
-  readonly #mark: MarkFile
+  /** Both absent in memory. */
+  readonly #identity: FileIdentity | undefined
+  readonly #mark: MarkFile | undefined
   readonly #begin
   readonly #commit
   /** Called inside a transaction, before anything is read, if another connection has committed since the last one. */
@@ -43,17 +47,22 @@ export class SqliteConnection {
   readonly #dataVersion
   #lastDataVersion: unknown
   #sync: Sync = 'normal'
-  #hasLog = false
+  #hasLog: boolean
 
   constructor(path: string, db: Database, options: SqliteConnectionOptions) {
     this.path = path
     this.db = db
     this.#options = options
-    this.#identity = new FileIdentity(path)
-    this.#mark = new MarkFile(path)
+    this.#hasLog = this.isInMemory
+    this.#identity = this.isInMemory ? undefined : new FileIdentity(path)
+    this.#mark = this.isInMemory ? undefined : new MarkFile(path)
     this.#begin = db.prepare('BEGIN IMMEDIATE')
     this.#commit = db.prepare('COMMIT')
     this.#dataVersion = db.prepare('PRAGMA data_version')
+  }
+
+  get isInMemory(): boolean {
+    return this.path === MEMORY
   }
 
   /** The problem if the file lacks its newest commits. */
@@ -67,13 +76,13 @@ export class SqliteConnection {
     const { durability } = this.#options
     if (!this.#hasLog) this.#turnOnLog()
     this.#setSync(durability === 'normal' ? sync : durability === 'full' ? 'full' : 'normal')
-    this.#identity.check(sync === 'full')
+    this.#identity?.check(sync === 'full')
     this.#begin.run()
     try {
       this.#noticeForeignCommit()
       const result = work()
       this.#commit.run()
-      if (this.#identity.recordLog()) this.#mark.nameLog()
+      if (this.#identity?.recordLog()) this.#mark?.nameLog()
       return result
     } catch (thrown) {
       this.#rollback()
@@ -94,12 +103,12 @@ export class SqliteConnection {
   /** Records what the last transaction, of this sync, has committed. */
   markCommit(mark: CommitMark, sync: Sync): void {
     const { durability } = this.#options
-    this.#mark.write(mark, durability === 'full' || (durability === 'normal' && sync === 'full'))
+    this.#mark?.write(mark, durability === 'full' || (durability === 'normal' && sync === 'full'))
   }
 
   /** Call it in a transaction that deletes what the mark may name, and after it. */
   clearMark(): void {
-    this.#mark.clear()
+    this.#mark?.clear()
   }
 
   /** Returns false if the log is left to another process that has the file open. */
@@ -107,7 +116,7 @@ export class SqliteConnection {
     if (!this.db.isOpen) return true
     const isComplete = this.writeProblem !== undefined || this.#turnOffLog()
     this.db.close()
-    this.#mark.close()
+    this.#mark?.close()
     this.onClose?.()
     return isComplete
   }
@@ -115,20 +124,20 @@ export class SqliteConnection {
   /** Replaces the mark by an empty one. */
   forgetCommits(): void {
     this.#turnOnLog()
-    this.#mark.clear()
+    this.#mark?.clear()
   }
 
   #turnOnLog(): void {
-    this.#mark.create()
+    this.#mark?.create()
     if (!this.#isLogOn()) {
       // A mark that is there is that of an earlier file.
-      this.#mark.clear()
+      this.#mark?.clear()
       this.db.exec('PRAGMA journal_mode = MEMORY; PRAGMA journal_mode = WAL')
     }
     // A file system without shared memory.
     if (!this.#isLogOn()) this.db.exec('PRAGMA journal_mode = DELETE')
     // Until this process had the file open in WAL mode, another one may have removed the mark.
-    this.#mark.create()
+    this.#mark?.create()
     this.#hasLog = true
   }
 
@@ -138,7 +147,7 @@ export class SqliteConnection {
       if (!this.#isLogOn()) return true
       this.db.exec('PRAGMA synchronous = NORMAL; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY')
       if (this.#isLogOn()) return false
-      this.#mark.remove()
+      this.#mark?.remove()
       return true
     } catch {
       // Another process has the file open: the last one does it. Closing never fails.

@@ -48,6 +48,12 @@ export async function migrate(connection: SqliteConnection, migrations: readonly
   connection.markCommit({ schema: latest }, 'full')
 }
 
+/** Creates the newest schema in an empty database. */
+export function createSchema(db: Database): void {
+  for (const migration of MIGRATIONS) db.exec(migration)
+  db.exec(`PRAGMA user_version = ${newestSchema()}`)
+}
+
 /** Throws `problem`, the reason why the file cannot be written, if it would have to be migrated. */
 export function requireNewestSchema({ db }: SqliteConnection, problem: TroupeError): void {
   const version = schemaVersion(db)

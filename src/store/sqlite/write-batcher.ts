@@ -7,7 +7,7 @@ import type { Tables } from './tables.ts'
  * Invariants
  * 1. Every write is checked and carried out in one transaction; one that is rejected (`TroupeError`) has written nothing.
  * 2. The first writes of an event-loop turn are immediate, so that a single writer does not wait. Later writes of the same
- *    turn share transactions of bounded size, one per turn, so that many runs do not block the event loop.
+ *    turn share transactions of bounded size, one per turn, so that many runs do not block the event loop. In memory all are immediate.
  * 3. Each write has its own outcome. If a shared transaction fails, it is rolled back and its writes are repeated one by
  *    one: a failing write does not fail the others.
  */
@@ -52,6 +52,7 @@ export class WriteBatcher {
 
   /** Writes in a transaction that may be shared with other writes. */
   writeBatched<T>(work: WriteWork<T>): Promise<T> {
+    if (this.#connection.isInMemory) return this.writeNow('normal', work)
     this.#flushing ??= this.#flushLoop()
     if (this.#writesThisTick < IMMEDIATE_WRITES_PER_TICK && this.#queue.length === 0) {
       this.#writesThisTick += 1

@@ -5,7 +5,8 @@ import type { PerformerTurn, PerformerUpdate } from '../../kernel/performer.ts'
 import type { Troupe } from '../../runtime/troupe.ts'
 import { createTroupe } from '../../runtime/troupe.ts'
 import type { TroupeOptions } from '../../runtime/troupe-options.ts'
-import { MemoryStore } from '../../store/memory.ts'
+import { openMemory } from '../../store/sqlite.ts'
+import type { Store } from '../../store/store.ts'
 import type { PerformerAction, PerformerScript } from '../scripted-performer.ts'
 import type { PerformerHarness } from './performer-harness.ts'
 
@@ -20,7 +21,7 @@ export function usage(input: number, output: number, usd?: number): PerformerAct
 
 export interface PerformerRun {
   troupe: Troupe
-  store: MemoryStore
+  store: Store
   /** Every turn that the performer was asked to carry out. */
   turns: PerformerTurn[]
 }
@@ -29,11 +30,7 @@ export interface PerformerRun {
 export async function openPerformerTroupe(
   harness: PerformerHarness,
   script: PerformerScript,
-  {
-    timeout_ms,
-    store = new MemoryStore(),
-    ...options
-  }: TroupeOptions & { timeout_ms?: number; store?: MemoryStore } = {},
+  { timeout_ms, store = openMemory(), ...options }: TroupeOptions & { timeout_ms?: number; store?: Store } = {},
 ): Promise<PerformerRun> {
   const performer = harness.createPerformer(script)
   const turns: PerformerTurn[] = []
@@ -72,7 +69,7 @@ export async function verifiedEvents(troupe: Troupe, run_id: string): Promise<Ev
 }
 
 /** Waits until the journal has an event of this type, and returns the first. */
-export async function eventOf(store: MemoryStore, run_id: string, type: string): Promise<Event> {
+export async function eventOf(store: Store, run_id: string, type: string): Promise<Event> {
   for (;;) {
     const found = (await store.events(run_id)).find((event) => event.type === type)
     if (found) return found

@@ -7,8 +7,8 @@ import {
   permanentError,
   runCollaboration,
 } from '../../../../test/support/collaboration.ts'
+import { memoryStore } from '../../../../test/support/memory-store.ts'
 import type { ModelRequest } from '../../../index.ts'
-import { MemoryStore } from '../../../store/memory.ts'
 
 const conflicting: AgentReplies = {
   a: contributionJson('go', 0.9),
@@ -212,7 +212,7 @@ describe('escalate', () => {
   test('CO33 any text decides, for every synthesis, even after a restart', async () => {
     const best = JSON.stringify({ scores: [{ answer: 1, score: 9, reason: 'r' }], best: 1, reason: 'r' })
     for (const synthesis of ['vote', 'merge', 'best_of', 'coordinator']) {
-      const store = new MemoryStore()
+      const store = memoryStore()
       const first = await createCollaborationTroupe(conflicting, { store })
       const waiting = await first.troupe.run('collaborate' as string, { ...escalate, synthesis })
       await first.troupe.drain()

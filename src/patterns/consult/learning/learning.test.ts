@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { memoryStore } from '../../../../test/support/memory-store.ts'
 import { redactField } from '../../../judgement/redaction/redaction.ts'
 import type { Embedder } from '../../../kernel/embedder.ts'
 import { knowledgeByProject } from '../../../knowledge/embedded-knowledge.ts'
-import { MemoryStore } from '../../../store/memory.ts'
 import type { Store } from '../../../store/store.ts'
 import { wordEmbedder } from '../../../testing/word-embedder.ts'
 import type { ConsultationRequest } from '../request.ts'
@@ -21,7 +21,7 @@ interface TestOptions {
   now?: number
 }
 
-function learner({ store = new MemoryStore(), embedder = wordEmbedder(), project = 'p', now = NOW }: TestOptions = {}) {
+function learner({ store = memoryStore(), embedder = wordEmbedder(), project = 'p', now = NOW }: TestOptions = {}) {
   let revision = 0
   const knowledge = knowledgeByProject({ store, embedder, newRevision: () => `${now} ${++revision}` })(project)
   const context: LearningContext = {

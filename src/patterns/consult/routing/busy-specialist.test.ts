@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { memoryStore } from '../../../../test/support/memory-store.ts'
 import type { TableQuery } from '../../../kernel/table.ts'
-import { MemoryStore } from '../../../store/memory.ts'
 import { createLeasedRun, runEndData } from '../../../testing/store/store-harness.ts'
 import type { ConsultEventOf } from '../events.ts'
 import { consultTables } from '../tables.ts'
@@ -13,7 +13,7 @@ type Message = ConsultEventOf<'consult:exchange'>['data']['message_type']
 
 /** The tables of a project, changed by events that were recorded some hours ago. */
 async function createScene() {
-  const store = new MemoryStore({ now: () => NOW })
+  const store = memoryStore({ now: () => NOW })
   await store.keepTables([{ pattern: 'consult', projection: consultTables }])
   const writer = await createLeasedRun(store, 'r1')
   const append = async (type: string, data: object, hours: number) => {

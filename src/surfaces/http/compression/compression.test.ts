@@ -3,9 +3,9 @@ import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { startTestServer } from '../../../../test/support/http-harness.ts'
+import { memoryStore } from '../../../../test/support/memory-store.ts'
 import { parseSse, takeSse } from '../../../../test/support/sse-client.ts'
 import { createJournal } from '../../../../test/support/stream-harness.ts'
-import { MemoryStore } from '../../../store/memory.ts'
 import { encodeFrame, sseBody } from '../streams/sse-connection.ts'
 import { GzipFrames } from './gzip-frames.ts'
 import { acceptsGzip } from './gzip-response.ts'
@@ -83,7 +83,7 @@ describe('compressed streams', () => {
   })
 
   test('HT26 a client that accepts gzip reads each event as soon as it is written', async () => {
-    const store = new MemoryStore()
+    const store = memoryStore()
     const journal = await createJournal(store, 'r1')
     await journal.append(2)
     const server = await startTestServer({ troupe: { store } })

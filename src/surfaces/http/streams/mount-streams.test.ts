@@ -1,10 +1,10 @@
 import { Hono } from 'hono'
 import { afterEach, describe, expect, test } from 'vitest'
+import { memoryStore } from '../../../../test/support/memory-store.ts'
 import { parseSse, takeSse } from '../../../../test/support/sse-client.ts'
 import { createJournal, quickStreams, rowPerEvent } from '../../../../test/support/stream-harness.ts'
 import type { Troupe } from '../../../index.ts'
 import { createTroupe } from '../../../index.ts'
-import { MemoryStore } from '../../../store/memory.ts'
 import { errorResponseFrom } from '../checks/error-response.ts'
 import { createRequestLimits } from '../checks/request-limits.ts'
 import type { HttpApp, HttpEnvironment } from '../http-parts.ts'
@@ -23,7 +23,7 @@ interface Setup {
 }
 
 async function setUp(streams = 100): Promise<Setup> {
-  const store = new MemoryStore()
+  const store = memoryStore()
   const troupe = await createTroupe({ store, project: 'default', config: false })
   const journal = await createJournal(store, 'r1')
   await journal.append(4)

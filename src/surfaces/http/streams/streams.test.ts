@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { memoryStore } from '../../../../test/support/memory-store.ts'
 import type { SseEvent } from '../../../../test/support/sse-client.ts'
 import { parseSse, takeSse } from '../../../../test/support/sse-client.ts'
 import { createJournal, quickStreams, rowPerEvent } from '../../../../test/support/stream-harness.ts'
 import type { Store, Troupe } from '../../../index.ts'
 import { createTroupe } from '../../../index.ts'
-import { MemoryStore } from '../../../store/memory.ts'
 import type { TimelineMessage } from '../../../views/timeline/timeline.ts'
 import type { SseProducer } from './sse-connection.ts'
 import type { ServerStreamOptions, Streams } from './streams.ts'
@@ -29,7 +29,7 @@ async function setUp(
   options: Partial<ServerStreamOptions> = {},
   newFold: () => TimelineFold = rowPerEvent,
 ): Promise<Setup> {
-  const store = new MemoryStore()
+  const store = memoryStore()
   const troupe = await createTroupe({ store, project: 'default', config: false })
   const streams = createStreams({
     troupe,
