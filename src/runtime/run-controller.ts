@@ -209,6 +209,8 @@ function continueRun(controller: RunController, run_id: string): RunHandle {
   })
   const handle = createHandle(controller, run_id, work)
   const result = handle.result.then((read) => (problem ? { ...read, not_continued: problem.toJSON() } : read))
+  // Not everybody who answers or steers waits for the result: an unhandled rejection would end the process.
+  result.catch(() => {})
   return { ...handle, result }
 }
 
