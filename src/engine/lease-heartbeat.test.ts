@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
+import { contractPattern, contractRunStart } from '../../test/engine/engine-fixtures.ts'
 import { memoryStore } from '../../test/support/memory-store.ts'
 import { agent } from '../../test/support/test-troupe.ts'
 import { startTurns } from '../performers/start-turns.ts'
 import { compose } from '../runtime/compose.ts'
-import { contractPattern, contractRunStart } from '../testing/engine/engine-fixtures.ts'
 import { simulatedWorld } from '../testing/simulated-world.ts'
 import { EmbeddedEngine } from './embedded-engine.ts'
 

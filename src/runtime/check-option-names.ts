@@ -50,7 +50,7 @@ const BLOCKS = {
     lsp: true,
   } satisfies Block<'workspace'>,
   permissions: { allow: true, ask: true, deny: true, mode: true } satisfies Block<'permissions'>,
-  engine: { concurrency: true, strict: true, world: true, retryPolicy: true, create: true } satisfies Block<'engine'>,
+  engine: { concurrency: true, strict: true, world: true, retryPolicy: true } satisfies Block<'engine'>,
   retention: { max_age_days: true, keep_failed: true } satisfies Block<'retention'>,
   models: {
     custom: true,

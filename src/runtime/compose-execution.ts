@@ -1,7 +1,6 @@
 import { EmbeddedEngine } from '../engine/embedded-engine.ts'
 import type { Engine, EngineParts } from '../engine/engine.ts'
 import { sessionPorts } from '../engine/session-ports.ts'
-import { TroupeError } from '../errors.ts'
 import type { Ports } from '../kernel/ports.ts'
 import type { RunHost } from '../kernel/run-needs.ts'
 import { loadPrices } from '../models/pricing.ts'
@@ -82,29 +81,10 @@ function profilePort(toolbox: Toolbox | undefined): Pick<Ports, 'projectProfile'
 }
 
 function createEngine(options: TroupeOptions, parts: Pick<EngineParts, 'store' | 'world' | 'ports'>): Engine {
-  const create = options.engine?.create ?? ((all: EngineParts) => new EmbeddedEngine(all))
-  if (typeof create !== 'function') throw noEngineError('is not a function')
-  const engine = create({
+  return new EmbeddedEngine({
     ...parts,
     startTurns,
     concurrency: options.engine?.concurrency ?? DEFAULT_CONCURRENCY,
     onListenerError: (error) => issueWarning(`troupe: ${error.message}`),
-  })
-  requireEngine(engine)
-  return engine
-}
-
-const ENGINE_METHODS = ['start', 'submit', 'claim', 'execute', 'subscribe', 'drain'] as const satisfies (keyof Engine)[]
-
-/** Otherwise the first run would fail with a `TypeError` after it was stored. */
-function requireEngine(engine: Partial<Engine> | undefined): void {
-  const missing = ENGINE_METHODS.filter((method) => typeof engine?.[method] !== 'function')
-  if (missing.length === 0) return
-  throw noEngineError(`did not return an engine: it lacks ${missing.join(', ')}`)
-}
-
-function noEngineError(problem: string): TroupeError {
-  return new TroupeError('invalid_input', `\`engine.create\` ${problem}`, {
-    hint: 'return an object with all methods of `Engine`, not a promise of one; without `engine.create`, runs execute in this process',
   })
 }

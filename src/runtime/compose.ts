@@ -108,7 +108,7 @@ export async function compose(given: TroupeOptions, folder?: string): Promise<Ru
   return { ...runtime, registry, host, execution }
 }
 
-/** An engine of the caller may begin at once; and reading files during a run whose time is simulated would move its clock. */
+/** Reading files during a run whose time is simulated would move its clock. */
 async function loadEverything(execution: Lazy<ExecutionParts>, knowledge: Lazy<unknown>): Promise<void> {
   await import('./run-controller.ts')
   await knowledge.get()

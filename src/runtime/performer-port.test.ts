@@ -43,20 +43,6 @@ test('PF11 an agent in a file names a performer, which is looked up when the age
   rmSync(folder, { recursive: true })
 })
 
-test('E21 an `engine.create` that gives no engine is rejected', async () => {
-  const wrong: [unknown, string][] = [
-    ['embedded', 'is not a function'],
-    [() => undefined, 'start, submit, claim, execute, subscribe, drain'],
-    [async () => ({}), 'start, submit'],
-  ]
-  for (const [create, problem] of wrong) {
-    await expect(createTestTroupe({ engine: { create } as never })).rejects.toMatchObject({
-      code: 'invalid_input',
-      message: expect.stringContaining(problem),
-    })
-  }
-})
-
 test('H13 `beforeAnswer` denies or replaces the answer of a performer, once, and the turn is not performed again', async () => {
   let denies = true
   let asked = 0

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { submitOnlyEngine } from '../../test/support/submit-only-engine.ts'
+import { createSubmitOnlyTroupe } from '../../test/support/submit-only-troupe.ts'
 import { agent, createTroupeWithStore, functionModel, storeOf, taskCall } from '../../test/support/test-troupe.ts'
 import { verifyJournal } from '../audit/verify-journal.ts'
 import type { RunNeeds, RunResult, Tool, Troupe, TroupeOptions } from '../index.ts'
@@ -153,10 +153,9 @@ test('ND1 in SQLite, the needs of many runs are stored once', async () => {
 
 test('ND1 where runs are only submitted, the needs are those of the process that executes them', async () => {
   const { program, other } = await openHosts()
-  const submitting = await createTroupeWithStore({
+  const submitting = await createSubmitOnlyTroupe({
     store: storeOf(program),
     agents,
-    engine: { create: submitOnlyEngine },
   })
   const result = submitting.run('task', { agent: 'coder', instruction: 'pay' })
   await expect.poll(() => submitting.runs().all()).toHaveLength(1)

@@ -1,4 +1,3 @@
-import type { Engine, EngineParts } from '../engine/engine.ts'
 import type { Policy } from '../judgement/permission/permission-policy.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Embedder } from '../kernel/embedder.ts'
@@ -123,8 +122,6 @@ export interface EngineOptions {
   strict?: boolean
   world?: World
   retryPolicy?: RetryPolicy
-  /** Creates the engine that executes runs or has them executed. Default: the embedded engine, which executes them in this process. */
-  create?(parts: EngineParts): Engine
 }
 
 export interface TroupeMcpOptions {

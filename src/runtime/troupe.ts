@@ -26,6 +26,7 @@ import type { Report, ReportQuery } from './report-query.ts'
 import type { AnswerOptions, RunHandle, RunOptions, RunResult, SteerOptions } from './run-handle.ts'
 import type { RunMoment, RunPanels } from './run-pages.ts'
 import type { RunTimeline } from './run-timeline.ts'
+import type { RuntimeParts } from './runtime-parts.ts'
 import type { TroupeKnowledge } from './troupe-knowledge.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 import type { PatternName, RunInput, RunOutput, TypesOf } from './typed-run.ts'
@@ -148,15 +149,22 @@ export async function createTroupe<const Patterns extends readonly Pattern[] = r
     })
   // Lazy imports keep importing the package fast.
   const { compose } = await import('./compose.ts')
-  const reads = await import('./run-reader.ts')
-  const { createQueries } = await import('./queries.ts')
-  const { lazy } = await import('./lazy.ts')
-  const { createTroupeKnowledge } = await import('./troupe-knowledge.ts')
   const { applyConfig } = await import('./config/apply-config.ts')
   const configured = await applyConfig(options)
   const { retention } = configured.options
   if (retention) (await import('./delete-runs.ts')).checkMaxAge(retention.max_age_days)
-  const parts = await compose(configured.options, configured.folder)
+  return assembleTroupe(await compose(configured.options, configured.folder), retention)
+}
+
+/** The operations of a troupe with these parts. */
+export async function assembleTroupe<const Patterns extends readonly Pattern[] = readonly []>(
+  parts: RuntimeParts,
+  retention?: Retention,
+): Promise<Troupe<Patterns>> {
+  const reads = await import('./run-reader.ts')
+  const { createQueries } = await import('./queries.ts')
+  const { lazy } = await import('./lazy.ts')
+  const { createTroupeKnowledge } = await import('./troupe-knowledge.ts')
   const { project, agents, store, mcp } = parts
   const reader = reads.createRunReader(parts)
   const tables = lazy(async () => store.keepTables((await parts.registry.get()).projections))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { patternFrom } from '../../test/support/manual-doubles.ts'
 import { memoryStore } from '../../test/support/memory-store.ts'
-import { submitOnlyEngine } from '../../test/support/submit-only-engine.ts'
+import { createSubmitOnlyTroupe } from '../../test/support/submit-only-troupe.ts'
 import { agent, createTroupeWithStore, functionModel } from '../../test/support/test-troupe.ts'
 import { TroupeError } from '../errors.ts'
 import type { Troupe } from '../index.ts'
@@ -15,7 +15,7 @@ const agents = [agent('lead')]
 /** A troupe that only submits runs, and a worker on the same store. */
 async function createPair(worker: TroupeOptions, submitter: TroupeOptions = {}) {
   const store = memoryStore()
-  const front = await createTroupeWithStore({ store, agents, ...submitter, engine: { create: submitOnlyEngine } })
+  const front = await createSubmitOnlyTroupe({ store, agents, ...submitter })
   const back = await createTroupeWithStore({ store, agents, ...worker })
   onTestFinished(async () => {
     await back.close()
@@ -104,7 +104,7 @@ test('WK3 an error of the store is reported, and the work goes on', async () => 
 test('WK4 a run that this process cannot execute is left alone and reported once', async () => {
   const { store, front, back } = await createPair({ model: functionModel(() => ({ text: 'done' })) })
   const patterns = [patternFrom('strange', async () => 'done', { events: {} })]
-  const other = await createTroupeWithStore({ store, agents, patterns, engine: { create: submitOnlyEngine } })
+  const other = await createSubmitOnlyTroupe({ store, agents, patterns })
   const strange = await other.stream('strange', {})
   const skipped: string[] = []
   void back.work({ onSkip: (run_id) => skipped.push(run_id) })
@@ -152,7 +152,7 @@ test('WK4 a run whose agent file was missing is executed when the file is back, 
   await writeFile(join(folder, 'scout.md'), definition)
   const model = functionModel(() => ({ text: 'done' }))
   const store = memoryStore()
-  const front = await createTroupeWithStore({ store, agents: [folder], model, engine: { create: submitOnlyEngine } })
+  const front = await createSubmitOnlyTroupe({ store, agents: [folder], model })
   await rm(join(folder, 'scout.md'))
   const back = await createTroupeWithStore({ store, agents: [folder], model })
   onTestFinished(async () => {

@@ -1,8 +1,6 @@
 export type { Script, ScriptedModelOptions, ScriptReply, ScriptRule } from '../models/scripted.ts'
 export { loadScript, parseScript, scriptedModel } from '../models/scripted.ts'
 export { embedderContract } from './embedder-contract.ts'
-export type { EngineHarness, EngineHarnessOptions, EngineProcess } from './engine-contract.ts'
-export { engineContract } from './engine-contract.ts'
 export type { ModelBehavior, ModelHarness } from './model-contract.ts'
 export { modelContract } from './model-contract.ts'
 export type { PerformerHarness } from './performer-contract.ts'

@@ -8,8 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { verifyJournal } from '../../src/audit/verify-journal.ts'
 import type { Event, Troupe } from '../../src/index.ts'
-import { createTroupe } from '../../src/index.ts'
-import { submitOnlyEngine } from '../support/submit-only-engine.ts'
+import { createSubmitOnlyTroupe } from '../support/submit-only-troupe.ts'
 import { agent } from '../support/test-troupe.ts'
 
 const WORKER = fileURLToPath(new URL('./worker-child.ts', import.meta.url))
@@ -19,7 +18,7 @@ let workers: ChildProcess[] = []
 
 beforeEach(async () => {
   store = mkdtempSync(join(tmpdir(), 'troupe-workers-'))
-  troupe = await createTroupe({ store, agents: [agent('lead')], engine: { create: submitOnlyEngine } })
+  troupe = await createSubmitOnlyTroupe({ store, agents: [agent('lead')] })
 })
 afterEach(async () => {
   await Promise.all(workers.map(killWorker))

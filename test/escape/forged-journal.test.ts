@@ -5,7 +5,7 @@ import type { Agent } from '../../src/index.ts'
 import { createTroupe } from '../../src/index.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { countEachTest, recordAttempts } from '../support/attempt-count.ts'
-import { submitOnlyEngine } from '../support/submit-only-engine.ts'
+import { createSubmitOnlyTroupe } from '../support/submit-only-troupe.ts'
 import { agent, functionModel } from '../support/test-troupe.ts'
 import type { Attack } from './foreign-copy.ts'
 import { ASK, commands, done, OWN, openCopy, start, useForeignCopies } from './foreign-copy.ts'
@@ -48,10 +48,7 @@ test.each(OWN)('E31 a planted run is not executed unasked (own store as a contro
   const attack: Attack = {
     options: { agents: [agent('worker')], model: functionModel(() => ({ text: 'paid' })) },
     async prepare(troupe) {
-      const other = await createTroupe({
-        ...{ store: join(folder(), 'theirs.db'), config: false, agents: [agent('worker')] },
-        engine: { create: submitOnlyEngine },
-      })
+      const other = await createSubmitOnlyTroupe({ store: join(folder(), 'theirs.db'), agents: [agent('worker')] })
       const { run_id } = await other.stream('task', { agent: 'worker', instruction: 'go' })
       await other.close()
       await troupe.getRun(run_id)

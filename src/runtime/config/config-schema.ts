@@ -65,7 +65,7 @@ const blocks = {
     exposeEnv: texts.describe('Environment variables that servers in agent files may use.'),
     limits: z.record(z.string(), z.number()),
   }),
-  engine: block<EngineOptions, 'world' | 'retryPolicy' | 'create'>({
+  engine: block<EngineOptions, 'world' | 'retryPolicy'>({
     concurrency: z.int().min(1).describe('Runs that execute at once in a process.'),
     strict: z.boolean(),
   }),

@@ -1,9 +1,9 @@
-import type { Context } from '../../kernel/context.ts'
-import type { Event } from '../../kernel/event.ts'
-import { DEFAULT_LIMITS } from '../../kernel/limits.ts'
-import type { Pattern } from '../../kernel/pattern.ts'
-import { definePattern } from '../../kernel/pattern.ts'
-import * as z from '../../schema/zod.ts'
+import type { Context } from '../../src/kernel/context.ts'
+import type { Event } from '../../src/kernel/event.ts'
+import { DEFAULT_LIMITS } from '../../src/kernel/limits.ts'
+import type { Pattern } from '../../src/kernel/pattern.ts'
+import { definePattern } from '../../src/kernel/pattern.ts'
+import * as z from '../../src/schema/zod.ts'
 import type { EngineHarness } from './engine-harness.ts'
 
 /** Defines a minimal pattern from its `execute` function. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { isEvent } from '../../kernel/event.ts'
-import type { Model, ModelChunk } from '../../kernel/model.ts'
-import { NO_USAGE } from '../../kernel/model.ts'
+import { isEvent } from '../../src/kernel/event.ts'
+import type { Model, ModelChunk } from '../../src/kernel/model.ts'
+import { NO_USAGE } from '../../src/kernel/model.ts'
 import { contractPattern, contractRunStart, createContractRun, readRunEvents, readStatus } from './engine-fixtures.ts'
 import type { EngineHarness } from './engine-harness.ts'
 

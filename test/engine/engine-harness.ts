@@ -1,7 +1,7 @@
-import type { Engine } from '../../engine/engine.ts'
-import type { Model } from '../../kernel/model.ts'
-import type { Pattern } from '../../kernel/pattern.ts'
-import type { Store } from '../../store/store.ts'
+import type { Engine } from '../../src/engine/engine.ts'
+import type { Model } from '../../src/kernel/model.ts'
+import type { Pattern } from '../../src/kernel/pattern.ts'
+import type { Store } from '../../src/store/store.ts'
 
 /** Options of one engine in a test case. */
 export interface EngineHarnessOptions {

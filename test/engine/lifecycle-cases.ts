@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { TroupeError } from '../../errors.ts'
-import { isEvent } from '../../kernel/event.ts'
+import { TroupeError } from '../../src/errors.ts'
+import { isEvent } from '../../src/kernel/event.ts'
 import {
   captureRejection,
   contractPattern,

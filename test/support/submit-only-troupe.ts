@@ -1,9 +1,22 @@
 import { hasUnreadCommand } from '../../src/engine/claimable-runs.ts'
-import type { Engine, EngineParts } from '../../src/engine/engine.ts'
+import type { Engine } from '../../src/engine/engine.ts'
 import { TroupeError } from '../../src/errors.ts'
+import { compose } from '../../src/runtime/compose.ts'
+import { lazy } from '../../src/runtime/lazy.ts'
+import type { Troupe } from '../../src/runtime/troupe.ts'
+import { assembleTroupe } from '../../src/runtime/troupe.ts'
+import type { TroupeOptions } from '../../src/runtime/troupe-options.ts'
+import type { Store } from '../../src/store/store.ts'
 
-/** An engine that executes nothing: it leaves runs in the store for other processes and waits until they stop. */
-export function submitOnlyEngine({ store }: EngineParts): Engine {
+/** A troupe that executes nothing, as a process without a free slot: it leaves runs in the store for other processes. */
+export async function createSubmitOnlyTroupe(options: TroupeOptions): Promise<Troupe> {
+  const parts = await compose(options)
+  const engine = submitOnlyEngine(parts.store)
+  return assembleTroupe({ ...parts, execution: lazy(async () => ({ ...(await parts.execution.get()), engine })) })
+}
+
+/** Waits until other processes have stopped a run. */
+function submitOnlyEngine(store: Store): Engine {
   const drained = new AbortController()
   const isStopped = async (run_id: string) => {
     const row = await store.run(run_id)

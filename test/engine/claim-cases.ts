@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Event } from '../../kernel/event.ts'
+import type { Event } from '../../src/kernel/event.ts'
 import { contractPattern, contractRunStart, createContractRun, readRunEvents, readStatus } from './engine-fixtures.ts'
 import type { EngineHarness } from './engine-harness.ts'
 import { answerContractGate, askingPattern } from './waiting-cases.ts'

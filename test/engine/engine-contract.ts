@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict'
-import { verifyJournal } from '../audit/verify-journal.ts'
-import type { Event } from '../kernel/event.ts'
-import type { Store } from '../store/store.ts'
-import * as claims from './engine/claim-cases.ts'
-import * as concurrency from './engine/concurrency-cases.ts'
-import type { EngineHarness } from './engine/engine-harness.ts'
-import * as lifecycle from './engine/lifecycle-cases.ts'
-import * as waiting from './engine/waiting-cases.ts'
-import type { TestRunner } from './test-runner.ts'
-
-export type { EngineHarness, EngineHarnessOptions, EngineProcess } from './engine/engine-harness.ts'
+import { verifyJournal } from '../../src/audit/verify-journal.ts'
+import type { Event } from '../../src/kernel/event.ts'
+import type { Store } from '../../src/store/store.ts'
+import type { TestRunner } from '../../src/testing/test-runner.ts'
+import * as claims from './claim-cases.ts'
+import * as concurrency from './concurrency-cases.ts'
+import type { EngineHarness } from './engine-harness.ts'
+import * as lifecycle from './lifecycle-cases.ts'
+import * as waiting from './waiting-cases.ts'
 
 /** Contract tests for an `Engine`. */
 export function engineContract(
