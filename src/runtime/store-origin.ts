@@ -23,7 +23,7 @@ const LOG_CHECK_MS = 50
 
 /** Call it before the store is opened, which merges the log. */
 export async function disownStoreWithForeignLog(path: string): Promise<void> {
-  const { hasForeignLog } = await import('../store/sqlite/commit-mark.ts')
+  const { hasForeignLog } = await import('../store/sqlite/file-checks/commit-mark.ts')
   for (let check = 1; hasForeignLog(path); check++) {
     // Of a store without a record, the heads are yet to be recorded; those of an imported one are no longer the same.
     if (check === LOG_CHECKS) return deleteStoreRecord(path)

@@ -6,7 +6,7 @@ import { isTestFile } from './violation.ts'
 /** Files of the store that open a file for writing which does not belong to a database in use, each with that file. */
 export const allowedDatabaseWriters: Readonly<Record<string, string>> = {
   'src/store/sqlite/backup.ts': 'a finished copy, to sync it',
-  'src/store/sqlite/commit-mark.ts': 'the mark beside the database',
+  'src/store/sqlite/file-checks/commit-mark.ts': 'the mark beside the database',
   'src/store/sqlite/read-only-copy.ts': 'copies in a temporary folder',
 }
 

@@ -110,7 +110,7 @@ test('E28 the log of an own process that was killed stays own', async (context) 
   recordAttempts(context, 'store', { attempts: 0 })
   useHome('victim')
   const [own, killed] = [join(folder, 'own.db'), join(folder, 'killed.db')]
-  const { hasForeignLog } = await import('../../src/store/sqlite/commit-mark.ts')
+  const { hasForeignLog } = await import('../../src/store/sqlite/file-checks/commit-mark.ts')
   const troupe = await createTroupe({ ...options, store: own })
   await troupe.run('task', { agent: 'worker', instruction: 'go' })
   expect(hasForeignLog(own)).toBe(false)

@@ -1,9 +1,9 @@
 import type { TroupeError } from '../../errors.ts'
 import type { Sync } from '../../kernel/journal/journal.ts'
 import { retryWhileBusy } from './busy-retry.ts'
-import type { CommitMark } from './commit-mark.ts'
-import { MarkFile } from './commit-mark.ts'
-import { FileIdentity } from './file-identity.ts'
+import type { CommitMark } from './file-checks/commit-mark.ts'
+import { MarkFile } from './file-checks/commit-mark.ts'
+import { FileIdentity } from './file-checks/file-identity.ts'
 import type { Database } from './node-sqlite.ts'
 
 /*
@@ -13,7 +13,7 @@ import type { Database } from './node-sqlite.ts'
  * 3. A transaction with full sync is on disk when it returns, and so are all earlier ones, unless the durability is `relaxed`.
  * 4. Never open the database file by other means: closing any other file handle drops this process's POSIX locks on it,
  *    and another process could then delete the write-ahead log while it is in use.
- * 5. The first write turns WAL mode on, and the last process to close the file turns it off (`commit-mark.ts`). In between, only the
+ * 5. The first write turns WAL mode on, and the last process to close the file turns it off (`file-checks/commit-mark.ts`). In between, only the
  *    header of the file is written without the log: its changed bytes are in one sector, which needs no rollback journal on disk.
  */
 

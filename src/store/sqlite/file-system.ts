@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { TroupeError } from '../../errors.ts'
-import { markPath } from './commit-mark.ts'
+import { markPath } from './file-checks/commit-mark.ts'
 import { readOnlyError, storeFullError } from './sqlite-errors.ts'
 
 /** Linux magic numbers of file systems on which file locks or shared memory do not work across machines. */

@@ -14,12 +14,12 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createLeasedRun, expectRejection, runEndData } from '../../testing/store/store-harness.ts'
-import type { SqliteOptions } from '../sqlite.ts'
-import { openSqlite } from '../sqlite.ts'
-import type { Store } from '../store.ts'
+import { createLeasedRun, expectRejection, runEndData } from '../../../testing/store/store-harness.ts'
+import type { SqliteOptions } from '../../sqlite.ts'
+import { openSqlite } from '../../sqlite.ts'
+import type { Store } from '../../store.ts'
+import { migrationsBetween } from '../migrate.ts'
 import { APPLICATION_ID } from './inspect-database.ts'
-import { migrationsBetween } from './migrate.ts'
 
 /* A copy of the files of an open store is what a killed process leaves. */
 

@@ -1,9 +1,9 @@
-import { migrationsBetween } from './migrate.ts'
-import type { Database } from './node-sqlite.ts'
-import { openDatabase } from './node-sqlite.ts'
-import { createStatements } from './pattern-table-sql.ts'
-import { readDeclarations } from './projection-catalogue.ts'
-import { corruptError, isBusy } from './sqlite-errors.ts'
+import { migrationsBetween } from '../migrate.ts'
+import type { Database } from '../node-sqlite.ts'
+import { openDatabase } from '../node-sqlite.ts'
+import { createStatements } from '../pattern-table-sql.ts'
+import { readDeclarations } from '../projection-catalogue.ts'
+import { corruptError, isBusy } from '../sqlite-errors.ts'
 
 /*
  * Prevents a planted store: a database that came with a repository can hold triggers, views or generated columns that write

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { TroupeError } from '../../errors.ts'
+import { TroupeError } from '../../../errors.ts'
 
 /** A look costs about as much as a small commit without a sync. */
 const CHECK_MS = 100

@@ -1,10 +1,10 @@
 import { statSync } from 'node:fs'
-import type { TroupeError } from '../../errors.ts'
+import type { TroupeError } from '../../../errors.ts'
+import { checkSchemaVersion, newestSchema, schemaVersion } from '../migrate.ts'
+import type { Database } from '../node-sqlite.ts'
+import { openDatabase } from '../node-sqlite.ts'
+import { corruptError } from '../sqlite-errors.ts'
 import { lostCommitsError, readLogTraces } from './commit-mark.ts'
-import { checkSchemaVersion, newestSchema, schemaVersion } from './migrate.ts'
-import type { Database } from './node-sqlite.ts'
-import { openDatabase } from './node-sqlite.ts'
-import { corruptError } from './sqlite-errors.ts'
 import { verifySchema } from './verify-schema.ts'
 
 /** 'trpe': marks a SQLite file as a troupe store. */

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, fsyncSync, openSync, readFileSync, readSync, rmSync, statSync, writeSync } from 'node:fs'
-import { TroupeError } from '../../errors.ts'
-import type { Database } from './node-sqlite.ts'
+import { TroupeError } from '../../../errors.ts'
+import type { Database } from '../node-sqlite.ts'
 
 /*
  * Notices that the newest commits of a file are gone: they are in its write-ahead log until the file is closed, and a log that was deleted, or
