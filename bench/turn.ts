@@ -25,7 +25,7 @@ export const turn: Bench = {
       text: '≤ 2/3 of generateText',
       met: sqlite.median <= (findFigure(figures, GENERATE).median * 2) / 3,
     }
-    const lines = withTarget(conversationLines(figures), MEMORY, atMost(memory.median, 15, 'µs'))
+    const lines = withTarget(conversationLines(figures), MEMORY, atMost(memory.median, 50, 'µs'))
     return withTarget(lines, SQLITE, bothTargets(atMost(sqlite.median, 150, 'µs'), share))
   },
 }
