@@ -118,6 +118,11 @@ export function checkOptionNames(options: TroupeOptions): void {
     requireObject(options[name], name, optionNames(name))
     rejectUnknownKeys(options[name], `\`${name}\``, optionNames(name))
   }
+  if ((options.workspace?.ripgrep as unknown) === false) {
+    throw new TroupeError('invalid_input', '`workspace.ripgrep` is false', {
+      hint: removedNameHint('workspace.ripgrep: false') ?? '',
+    })
+  }
   for (const name of ['agents', 'tools', 'patterns', 'hooks'] as const) requireList(options[name], name)
   for (const [index, agent] of (options.agents ?? []).entries()) {
     if (typeof agent !== 'string') rejectUnknownKeys(agent, `\`agents[${index}]\``, Object.keys(AGENT))

@@ -19,6 +19,7 @@ export const REMOVED_NAMES: Readonly<Record<string, string>> = {
   'consult.scenarios.*.keywords': 'the orchestrator chooses by the `description` of a scenario',
   'consult.scenarios.*.threshold': 'the orchestrator chooses by the `description` of a scenario',
   'consult.knowledge': 'every consultation asks a model; similar earlier ones are part of what the specialist reads',
+  'workspace.ripgrep: false': 'searches use ripgrep; leave it out, or give the path of a program',
   'engine.create': 'the embedded engine executes runs; `engine.concurrency` says how many at once',
 
   'troupe/testing MemoryStore': "pass the option `store: 'memory'`",

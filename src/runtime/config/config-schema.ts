@@ -1,3 +1,4 @@
+import { removedNameHint } from '../../schema/removed-names.ts'
 import type { JsonSchema } from '../../schema/standard-schema.ts'
 import * as z from '../../schema/zod.ts'
 import { BUILT_IN_PATTERNS } from '../built-in-patterns.ts'
@@ -34,7 +35,7 @@ const blocks = {
     network: z.strictObject({ hosts: texts.describe('Hosts that agents may reach.') }),
     protect: texts.describe('Paths that agents may read but not write.'),
     hide: texts.describe('Paths that agents can neither read nor write.'),
-    ripgrep: text,
+    ripgrep: z.string(removedNameHint('workspace.ripgrep: false')).min(1),
   }),
   permissions: block<NonNullable<TroupeOptions['permissions']>>({
     allow: texts.describe('Calls that need no approval, such as "Bash(npm test:*)".'),
