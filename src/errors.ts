@@ -56,6 +56,7 @@ export const ERROR_CODES = {
   too_large: ['developer', false],
   store_full: ['operator', true],
   store_read_only: ['operator', true],
+  store_not_yours: ['operator', false],
   store_corrupt: ['operator', false],
   store_newer: ['operator', false],
   store_older: ['operator', false],

@@ -131,7 +131,7 @@ export class EmbeddedEngine implements Engine {
   async claim(project: string, passOver?: ReadonlySet<string>): Promise<ClaimedRun | undefined> {
     for await (const row of claimableRuns(this.#options.store, project)) {
       const { run_id } = row
-      if (passOver?.has(run_id) || (await this.#needsPerson(row))) continue
+      if (passOver?.has(run_id)) continue
       const isExecutable = await this.#isExecutable(row)
       if (this.#draining || this.#usedSlots >= this.#options.concurrency) return undefined
       if (!isExecutable || this.#activeRuns.has(run_id)) continue
@@ -144,13 +144,6 @@ export class EmbeddedEngine implements Engine {
       if (await leased.promise) return { run_id, done }
     }
     return undefined
-  }
-
-  /** True for a run of another installation that nobody has continued here: it would spend money on what its author wrote. */
-  async #needsPerson({ run_id, head }: RunRow): Promise<boolean> {
-    const { imported } = this.#ports
-    if (!imported || imported.head(run_id) === 0 || head > imported.head(run_id)) return false
-    return (await this.#options.store.commands(run_id, imported.command)).length === 0
   }
 
   /** False for a run that this process can never execute: claimed, it would hold up all newer ones (starvation). */

@@ -2,7 +2,6 @@ import { TroupeError, toTroupeError } from '../errors.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Event, RunStart } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
-import { importedHead } from '../kernel/imported-runs.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import type { Ports } from '../kernel/ports.ts'
 import { withFallbackAgents } from '../kernel/roster.ts'
@@ -10,7 +9,6 @@ import { requirePattern } from '../kernel/run-input.ts'
 import { requireNeeds } from '../kernel/run-needs.ts'
 import type { RunRow, Store } from '../store/store.ts'
 import { applyForkToPorts } from './fork-changes.ts'
-import { withOperatorModels } from './imported-models.ts'
 import { needsReportFrom, readNeedsEvents, rolesOfOwnModel } from './needs-report.ts'
 import { assertSameWorkspace, requireRunStart } from './run-history.ts'
 
@@ -29,13 +27,7 @@ export function requireExecutable(events: readonly Event[], head: number, ports:
   assertSameWorkspace(start.workspace, ports.workspace)
   requireNeeds(events[0]?.run_id ?? '', needsReportFrom(events, ports.host.provided))
   const pattern = requirePattern(ports.patterns, start.pattern)
-  const known = importedHeadOf(events, ports) > 0 ? withOperatorModels(ports, start) : withRecordedAgents(ports, events)
-  return { ports: withRunModel(applyForkToPorts(known, start), events, start), pattern }
-}
-
-/** The seq of the last event that another installation recorded. */
-export function importedHeadOf([start]: readonly Event[], { imported }: Pick<Ports, 'imported'>): number {
-  return isEvent(start, 'run:start') ? importedHead(imported, start) : 0
+  return { ports: withRunModel(applyForkToPorts(withRecordedAgents(ports, events), start), events, start), pattern }
 }
 
 /** A run keeps its own model: agents of the roles that stood for it use it in every process, also without `--model`. */
@@ -49,14 +41,14 @@ function withRunModel(ports: Ports, events: readonly Event[], { model }: RunStar
 
 /**
  * An agent file that was added while the run was executed is not among its needs: without the file, its open sessions continue with the
- * agent that they recorded. Not with one of another installation: whether its performer and servers are started is decided by the roster.
+ * agent that they recorded.
  */
 function withRecordedAgents(ports: Ports, events: readonly Event[]): Ports {
   const recorded = new Map<string, Agent>()
   for (const event of events) {
     if (!isEvent(event, 'session:open')) continue
-    const { agent, imported } = event.data
-    const isFromFile = !imported && agent.origin?.by === 'user' && agent.origin.path !== undefined
+    const { agent } = event.data
+    const isFromFile = agent.origin?.by === 'user' && agent.origin.path !== undefined
     if (isFromFile && !ports.roster.has(agent.name)) recorded.set(agent.name, agent)
   }
   return recorded.size === 0 ? ports : { ...ports, roster: withFallbackAgents(ports.roster, recorded) }

@@ -9,7 +9,6 @@ import type { Roster } from '../kernel/roster.ts'
 import { createRoster } from '../kernel/roster.ts'
 import { parseLimits, parsePatternInput, requirePattern } from '../kernel/run-input.ts'
 import { toJsonSchema } from '../schema/schema.ts'
-import * as z from '../schema/zod.ts'
 import { unknownGateError } from '../store/preconditions.ts'
 import { checkGateAnswer } from './gate-answer.ts'
 import { stepKey } from './journal-diff.ts'
@@ -25,15 +24,8 @@ export function applyForkToPorts(ports: Ports, { forked_from }: RunStart): Ports
   const agents = forked_from?.changes.agents
   if (!agents) return ports
   const { roster } = ports
-  const changed = roster.names.map((name) => applyAgentChange(roster.get(name), recordedChange(agents[name])))
+  const changed = roster.names.map((name) => applyAgentChange(roster.get(name), agents[name]))
   return { ...ports, roster: createRoster(changed) }
-}
-
-const AGENT_CHANGE = z.object({ instructions: z.string(), model: z.string() }).partial()
-
-/** Only what a fork can change: a forged journal must not give an agent of the roster a performer, servers or tools. */
-function recordedChange(change: unknown): AgentChange | undefined {
-  return AGENT_CHANGE.safeParse(change).data as AgentChange | undefined
 }
 
 type AgentChange = NonNullable<ForkChanges['agents']>[string]

@@ -1,8 +1,6 @@
 import { TroupeError } from '../errors.ts'
 import type { Event, EventOf, ForkChanges } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
-import type { ImportedRuns } from '../kernel/imported-runs.ts'
-import { importedHead } from '../kernel/imported-runs.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import type { Roster } from '../kernel/roster.ts'
 import type { RunHost } from '../kernel/run-needs.ts'
@@ -34,7 +32,6 @@ export interface ForkDeps {
   roster: Roster
   patterns: ReadonlyMap<string, Pattern>
   host: RunHost
-  imported?: ImportedRuns
 }
 
 /** Writes the journal of the fork and returns its run id. Executing the run continues from the cut. */
@@ -47,9 +44,7 @@ export async function forkRun(deps: ForkDeps, run_id: string, request: ForkReque
   requireNeeds(run_id, needsReportFrom(events, deps.host.provided))
   checkCut(events, run_id, request.cut)
   const kept = events.slice(0, request.cut).filter((event) => isKept(event, events, request.cut))
-  const importedCount = countImported(deps.imported, events, kept)
-  const marked = kept.map((event, index) => (index < importedCount ? markImported(event) : event))
-  const changed = applyForkChanges(marked, request.changes, { roster, patterns })
+  const changed = applyForkChanges(kept, request.changes, { roster, patterns })
   const outcomes = laterOutcomes(changed, events.slice(request.cut))
   const fork = `r_${world.randomHex(6)}`
   const ids = forkIdMap(events, request.cut, fork)
@@ -60,25 +55,13 @@ export async function forkRun(deps: ForkDeps, run_id: string, request: ForkReque
   const before = data.forked_from?.changes.agents
   const agents = { ...before, ...request.changes.agents }
   const changes = { ...request.changes, ...(Object.keys(agents).length > 0 ? { agents } : undefined) }
-  const imported = importedCount > 0 ? { imported: importedCount } : undefined
-  const forked_from = { run_id, seq: request.cut, inherited: inherited.length, ...imported, changes }
+  const forked_from = { run_id, seq: request.cut, inherited: inherited.length, changes }
   await writeFork(
     store,
     { ...start, data: { ...data, ...(needs && { needs }), forked_from } } as EventOf<'run:start'>,
     rest,
   )
   return fork
-}
-
-/** The number of first events that another installation recorded. A fork must not turn its approvals into those of a person here. */
-function countImported(imported: ImportedRuns | undefined, [start]: readonly Event[], kept: readonly Event[]): number {
-  const head = isEvent(start, 'run:start') ? importedHead(imported, start) : 0
-  return kept.filter(({ seq }) => seq <= head).length
-}
-
-/** A session of the fork may be continued in yet another run, which does not read where the fork comes from. */
-function markImported(event: Event): Event {
-  return isEvent(event, 'session:open') ? { ...event, data: { ...event.data, imported: true } } : event
 }
 
 const ATTEMPT_EVENTS: ReadonlySet<string> = new Set(['run:attempt', 'run:park', 'run:interrupt', 'run:clock'])

@@ -185,10 +185,9 @@ async function waitUntilIdle(activity: () => string, pendingReads: PendingReads)
 /** Repeats an answer, a time limit or a cancellation. Returns false for any other event. */
 function replayExternalEvent(event: Event, { execution, world, written }: Replay): boolean {
   if (isEvent(event, 'gate:answer')) {
-    const { key, answer, by, imported } = event.data
+    const { key, answer, by } = event.data
     const gate = written.find((question) => isEvent(question, 'gate:open') && question.data.key === key)
-    if (isEvent(gate, 'gate:open'))
-      void execution.answerGate(gate.data, { answer, by, ...(imported ? { imported } : undefined) })
+    if (isEvent(gate, 'gate:open')) void execution.answerGate(gate.data, { answer, by })
     return gate !== undefined
   }
   if (isEvent(event, 'session:end') && event.data.error?.code === 'timeout') {

@@ -15,7 +15,7 @@ import type { StartTurns } from '../kernel/session/turn-scope.ts'
 import type { Command, GateRow, Store } from '../store/store.ts'
 import type { EndedRun, ReopenOptions } from './engine.ts'
 import type { CancellableRun } from './executable-run.ts'
-import { hasCancelCommand, importedHeadOf, requireCancellable, requireExecutable } from './executable-run.ts'
+import { hasCancelCommand, requireCancellable, requireExecutable } from './executable-run.ts'
 import type { Committer } from './group-commit.ts'
 import type { HeldLease } from './held-lease.ts'
 import { LEASE_MS } from './held-lease.ts'
@@ -24,7 +24,6 @@ import { firstAttemptNeeds, modelChanges } from './needs-report.ts'
 import { reopenRun } from './reopen-run.ts'
 import { markFolder } from './request-marks.ts'
 import { cancelledError, executePattern } from './run-end.ts'
-import type { RunHistory } from './run-history.ts'
 import { requireComplete, runHistoryFrom, undeliveredEvents } from './run-history.ts'
 
 /*
@@ -66,8 +65,6 @@ export class RunAttempt {
   readonly #deps: RunAttemptDeps
   #execution: Execution | undefined
   #seenCommand = 0
-  /** The seq of the last event that another installation recorded. */
-  #importedHead = 0
   #applying: Promise<void> = Promise.resolve()
   readonly #parkable = Promise.withResolvers<'parkable'>()
   /** True once the attempt is over or parking: commands are left to the next attempt. */
@@ -119,9 +116,8 @@ export class RunAttempt {
     const { store, committer, lease, reopen, created } = this.#deps
     const events = created ? [created] : await store.events(this.run_id, { verify: true })
     if (!created) requireComplete(events, lease)
-    this.#importedHead = created ? 0 : importedHeadOf(events, this.#deps.ports)
     const { ports, pattern } = await this.#executableRun(events)
-    const history = this.#historyFrom(events)
+    const history = runHistoryFrom(events)
     // Privilege escalation: in the process that started the run, its agents could not write these files either.
     ports.host.protect?.(history.start.protected_paths ?? [])
     this.#deps.deliver(undeliveredEvents(events))
@@ -132,7 +128,7 @@ export class RunAttempt {
       const scope = { store, journal, pattern }
       events.push(await reopenRun(scope, { events, history }, reopen))
     }
-    const recorded = new JournalIndex(events, pattern.renamedKeys, this.#importedHead)
+    const recorded = new JournalIndex(events, pattern.renamedKeys)
     const { crashes, crashesWithoutProgress } = recorded
     if (crashesWithoutProgress >= MAX_CRASHES_WITHOUT_PROGRESS || crashes >= MAX_CRASHES)
       return this.#quarantine(journal, crashes)
@@ -172,16 +168,9 @@ export class RunAttempt {
     return 'ended'
   }
 
-  #historyFrom(events: readonly Event[]): RunHistory {
-    return runHistoryFrom(
-      events,
-      this.#deps.ports.imported && { head: this.#importedHead, limits: this.#deps.ports.imported.limits },
-    )
-  }
-
   #start(events: readonly Event[], { ports, journal, recorded }: StartContext): Execution {
     const { committer, lease, owner } = this.#deps
-    const { start, limits } = this.#historyFrom(events)
+    const { start, limits } = runHistoryFrom(events)
     const budget = new Budget(limits)
     for (const event of events) budget.recordEvent(event)
     const { project, model, permissions } = start
@@ -275,27 +264,16 @@ export class RunAttempt {
       if (command.id <= this.#seenCommand) continue
       const gate = command.body.kind === 'answer' ? await this.#deps.store.gate(command.body.gate_id) : undefined
       if (this.#isDone) return
-      if (!this.#isPlanted(command)) await this.#applyCommand(execution, command, gate)
+      await this.#applyCommand(execution, command, gate)
       this.#seenCommand = command.id
     }
-  }
-
-  /** A command that was in the store when it came here may be forged, like what is recorded. */
-  #isImported({ id }: Command): boolean {
-    return id <= (this.#deps.ports.imported?.command ?? 0)
-  }
-
-  /** A run that was created here has no command from before: whoever wrote it has guessed the row of the run. */
-  #isPlanted(command: Command): boolean {
-    return this.#isImported(command) && this.#deps.ports.imported?.head(this.run_id) === 0
   }
 
   async #applyCommand(execution: Execution, command: Command, gate: GateRow | undefined): Promise<void> {
     const { id, body } = command
     if (body.kind === 'answer') {
       const { answer, by } = body
-      const imported = this.#isImported(command) ? { imported: true as const } : undefined
-      if (gate?.run_id === this.run_id) await execution.answerGate(gate, { answer, by, ...imported })
+      if (gate?.run_id === this.run_id) await execution.answerGate(gate, { answer, by })
       return
     }
     if (body.kind === 'steer') {

@@ -1,9 +1,7 @@
 import { TroupeError } from '../errors.ts'
 import type { Event, EventOf, RunEnd, RunStart } from '../kernel/event.ts'
 import { isEvent, JOURNAL_FORMAT } from '../kernel/event.ts'
-import { stricterLimits } from '../kernel/imported-runs.ts'
 import type { Limits } from '../kernel/limits.ts'
-import { DEFAULT_LIMITS } from '../kernel/limits.ts'
 
 export interface RunHistory {
   start: RunStart
@@ -55,20 +53,15 @@ function checkFormat({ run_id, data }: EventOf<'run:start'>): RunStart {
   throw new TroupeError(code, message, { hint })
 }
 
-/** The start of a run, the limits in force, and its end. Limits that another installation recorded, up to `head`, are at most those here. */
-export function runHistoryFrom(
-  events: readonly Event[],
-  imported: { head: number; limits: Limits } = { head: 0, limits: DEFAULT_LIMITS },
-): RunHistory {
+/** The start of a run, the limits in force, and its end. */
+export function runHistoryFrom(events: readonly Event[]): RunHistory {
   const start = requireRunStart(events)
-  const atMost = (limits: Limits, seq: number) =>
-    seq <= imported.head ? stricterLimits(limits, imported.limits) : limits
-  let limits = atMost(start.limits, 1)
+  let { limits } = start
   let end: RunEnd | undefined
   for (const event of events) {
     if (isEvent(event, 'run:end')) end = event.data
     if (!isEvent(event, 'run:reopen')) continue
-    limits = atMost(event.data.limits, event.seq)
+    limits = event.data.limits
     end = undefined
   }
   return { start, limits, end }

@@ -64,8 +64,6 @@ export interface ForkedFrom {
   run_id: string
   seq: number
   inherited: number
-  /** The number of inherited events that another installation recorded: what they granted is not granted here. */
-  imported?: number
   changes: ForkChanges
 }
 
@@ -132,8 +130,6 @@ export interface SessionOpen {
   count_downtime?: true
   /** Set if the pattern that opened it bounds its sessions itself: it does not count against `limits.breadth`. */
   bound?: 'own'
-  /** Opened in a run that another installation recorded, continues a session of one, or was opened by such a session: what it says grants nothing. */
-  imported?: true
 }
 
 /** Context compaction. The dropped text stays in its original events. */

@@ -17,8 +17,6 @@ export interface GateAnswer {
   gate_id: string
   answer: unknown
   by: string
-  /** The answer waited in a store of another installation: it approves nothing. */
-  imported?: true
 }
 
 export interface Question {

@@ -16,8 +16,6 @@ export interface PermissionRequest {
   isRootAgent: boolean
   /** Rules given at the start of the run; the current rules can only add to them. */
   runRules: unknown
-  /** Another installation recorded the run: `runRules` may be forged, and allow nothing. */
-  imported?: true
   /** Rules that people granted in this run; `=FINGERPRINT` grants one exact call. */
   grantedRules: readonly string[]
   /** Hash of exactly this call. */

@@ -5,7 +5,6 @@ import type { RecalledRun, RecallQuery } from './context.ts'
 import type { Embedder } from './embedder.ts'
 import type { Event } from './event.ts'
 import type { Hooks } from './hook.ts'
-import type { ImportedRuns } from './imported-runs.ts'
 import type { Knowledge } from './knowledge.ts'
 import type { Limits } from './limits.ts'
 import type { Models } from './model.ts'
@@ -142,8 +141,6 @@ export interface Ports extends ModelPorts, ToolPorts, HistoryPorts, ProjectPorts
   /** External agents that carry out turns, by the name that agents use (`performer`). */
   performers?: ReadonlyMap<string, Performer>
   embedder?: Embedder
-  /** The runs that another installation recorded; none without it. */
-  imported?: ImportedRuns
   /** Fails on drift between the code and its journal instead of using the record. */
   strict: boolean
   /** Set for a replay: an outcome from outside that the journal does not hold is never produced. */

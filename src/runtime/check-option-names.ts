@@ -17,6 +17,7 @@ const OPTIONS = {
   config: true,
   trust: true,
   store: true,
+  defaultStore: true,
   durability: true,
   project: true,
   model: true,

@@ -11,7 +11,6 @@ import type { Toolbox } from '../tools/tools.ts'
 import { DEFAULT_SESSION_POLICY } from './default-session-policy.ts'
 import { environmentPort } from './environment-port.ts'
 import { issueWarning } from './issue-warning.ts'
-import { importedRunsPort } from './open-store.ts'
 import type { PatternRegistry } from './pattern-registry.ts'
 import type { ExecutionParts, RuntimeParts } from './runtime-parts.ts'
 import { lazyKnowledge } from './troupe-knowledge.ts'
@@ -31,8 +30,6 @@ export interface ExecutionDeps {
 export async function composeExecution({ options, runtime, registry, host }: ExecutionDeps): Promise<ExecutionParts> {
   const { world, store, policy, agents, mcp, toolbox, checkedPorts } = runtime
   const { patterns, tools: patternTools, aliases, agentTools, projections } = registry
-  // First: nothing of a planted store is to take part in what follows.
-  const imported = await importedRunsPort(options, store, runtime)
   await store.keepTables(projections)
   const embedder = await runtime.embedder.get()
   const ports = {
@@ -55,7 +52,6 @@ export async function composeExecution({ options, runtime, registry, host }: Exe
     ...(await worktreePortsOf(options, runtime)),
     strict: options.engine?.strict ?? false,
     ...sessionPorts(store),
-    ...imported,
   }
   return { patterns, ports, engine: createEngine(options, { store, world, ports }) }
 }

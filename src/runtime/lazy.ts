@@ -5,11 +5,15 @@ export interface Lazy<T> {
   peek(): Promise<T> | undefined
 }
 
+/** After a failure, the next `get` tries again. */
 export function lazy<T>(create: () => Promise<T>): Lazy<T> {
   let value: Promise<T> | undefined
   return {
     get() {
-      value ??= create()
+      value ??= create().catch((thrown: unknown) => {
+        value = undefined
+        throw thrown
+      })
       return value
     },
     peek: () => value,

@@ -1,8 +1,5 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { TroupeError } from '../errors.ts'
-import type { Limits } from '../kernel/limits.ts'
-import type { Ports } from '../kernel/ports.ts'
 import type { Store } from '../store/store.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
@@ -10,27 +7,19 @@ export const DEFAULT_STORE = '.troupe'
 
 /** Opens the store of the options. A store that is opened here takes the time of its leases from `now`. */
 export async function openStore(options: TroupeOptions, now: () => number): Promise<Store> {
-  const { store = DEFAULT_STORE, durability = 'normal' } = options
+  const { durability = 'normal' } = options
+  const store = storePlace(options)
   if (typeof store !== 'string') return store
   if (store === 'memory') return (await import('../store/sqlite.ts')).openMemory({ now })
   const path = databasePath(store)
-  const isNew = !existsSync(path)
-  if (!isNew) await (await import('./store-origin.ts')).disownStoreWithForeignLog(path)
-  const opened = await (await import('../store/sqlite.ts')).openSqlite(path, { durability, now })
-  if (isNew) await (await import('./store-origin.ts')).recordOwnStore(path)
-  return opened
+  const { storeOwnership } = await import('./store-ownership.ts')
+  const ownership = await storeOwnership(path, { isNamed: options.store !== undefined })
+  return (await import('../store/sqlite.ts')).openSqlite(path, { durability, now, ownership })
 }
 
-/** The runs of the store that another installation recorded; none in memory and in a store of the program. */
-export async function importedRunsPort(
-  { store: given = DEFAULT_STORE }: TroupeOptions,
-  store: Store,
-  { limits }: { limits: Limits },
-): Promise<Pick<Ports, 'imported'>> {
-  if (typeof given !== 'string' || given === 'memory') return {}
-  const { findImportedRuns } = await import('./store-origin.ts')
-  const imported = await findImportedRuns(store, { path: databasePath(given), limits })
-  return imported ? { imported } : {}
+/** Where the store is: the one that the options name, or that of the folder. */
+export function storePlace({ store, defaultStore = DEFAULT_STORE }: TroupeOptions): string | Store {
+  return store === undefined ? defaultStore : store
 }
 
 type RequiredName<T> = { [Name in keyof T]-?: undefined extends T[Name] ? never : Name }[keyof T]
@@ -81,9 +70,10 @@ const STORE_MEMBERS = {
 const MAX_NAMED = 6
 
 /** Throws for something that is no store: otherwise the first run, or `close`, would fail with a `TypeError`. */
-export function checkStore({ store }: TroupeOptions): void {
+export function checkStore(options: TroupeOptions): void {
+  const store = storePlace(options)
   if (typeof store === 'string') checkStoreAddress(store)
-  if (store === undefined || typeof store === 'string') return
+  if (typeof store === 'string') return
   const members: Readonly<Record<string, unknown>> = Object(store)
   const missing = Object.entries(STORE_MEMBERS).flatMap(([name, type]) => (typeof members[name] === type ? [] : name))
   if (missing.length === 0) return

@@ -188,7 +188,7 @@ test('Q4 one run, session, gate or artifact is found by its id; an unknown artif
   const unknown = (alternatives: string[]) => ({ code: 'invalid_input', alternatives })
   await expect(troupe.getArtifact(run_id, 'plam')).rejects.toMatchObject(unknown(['plan']))
   await expect(troupe.getArtifact(run_id, 'plan', 9)).rejects.toMatchObject({ code: 'invalid_input' })
-  expect(troupe.storeStatus()).toEqual({ location: 'memory', loss: null })
+  expect(troupe.storeStatus()).toEqual({ location: 'memory', loss: null, not_yours: null })
 })
 
 test('Q5 a listener of `onChange` hears of commits and commands, and cannot fail them', async () => {

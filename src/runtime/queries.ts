@@ -49,11 +49,13 @@ export interface StoreStatus {
   location: string
   /** Set if the newest commits are gone, such as with a write-ahead log that was not copied: the store is only read until `acceptLoss`. */
   loss: ErrorRecord | null
+  /** Set while the store is only read because it came from elsewhere: this installation has not created it, and nobody named or trusted it. */
+  not_yours: ErrorRecord | null
 }
 
 /** Care for the store as a whole. */
 export interface StoreCare {
-  /** The state in which the store was opened. Reads nothing: `verify` looks for damage. */
+  /** What keeps the store from being written. Reads no journal: `verify` looks for damage. */
   storeStatus(): StoreStatus
   /**
    * Checks every journal with all that is derived from it, or one run: sequence and hash chain of the events, long values, rows of runs,
@@ -114,9 +116,16 @@ export function createQueries(store: Store, project: string, prepareTables: () =
     getSession: async (session_id) => copyJson(await requireSession(scope, session_id)),
     getGate: async (gate_id) => copyJson(await requireGate(store, project, gate_id)),
     getArtifact: async (run_id, name, version) => copyJson(await requireArtifact(scope, run_id, { name, version })),
-    storeStatus: () => ({ location: store.location, loss: store.loss?.toJSON() ?? null }),
+    storeStatus: () => ({
+      location: store.location,
+      loss: store.loss?.toJSON() ?? null,
+      not_yours: store.ownershipProblem?.toJSON() ?? null,
+    }),
     verify: async (run_id) => (await import('./verify-store.ts')).verifyStore(store, project, run_id),
-    acceptLoss: async () => store.acceptLoss?.(),
+    acceptLoss: async () => {
+      if (store.ownershipProblem) throw store.ownershipProblem
+      await store.acceptLoss?.()
+    },
     backUpStore: async (file) => {
       if (!store.backUp) throw noBackupError(store)
       await store.backUp(file)

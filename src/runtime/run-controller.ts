@@ -1,5 +1,4 @@
 import type { EndedRun, ReopenOptions } from '../engine/engine.ts'
-import { importedHeadOf } from '../engine/executable-run.ts'
 import { checkGateAnswer } from '../engine/gate-answer.ts'
 import type { ReplayReport } from '../engine/replay-run.ts'
 import { streamRun } from '../engine/run-stream.ts'
@@ -78,12 +77,6 @@ async function runStartFrom(
     ...(Object.keys(policy).length === 0 ? undefined : { permissions: policy }),
     ...(needs ? { needs } : undefined),
   }
-}
-
-export async function isImportedRun({ parts }: RunController, run_id: string): Promise<boolean> {
-  const { store, project, ports } = parts
-  await requireRun(store, project, run_id)
-  return importedHeadOf(await store.events(run_id, { to: 1 }), ports) > 0
 }
 
 export async function resumeRun(

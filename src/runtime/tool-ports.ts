@@ -10,7 +10,7 @@ import type { McpServers } from '../tools/mcp/mcp-servers.ts'
 import type { SandboxReport } from '../tools/sandbox/sandbox.ts'
 import type { Toolbox } from '../tools/tools.ts'
 import { issueWarning } from './issue-warning.ts'
-import { DEFAULT_STORE, databasePath } from './open-store.ts'
+import { databasePath, storePlace } from './open-store.ts'
 import type { TroupeMcpOptions, TroupeOptions } from './troupe-options.ts'
 
 /** Reports whether commands can be sandboxed on this machine, and what is missing. */
@@ -68,7 +68,7 @@ async function commandRecords(): Promise<string> {
 }
 
 /** Opens the workspace tools. Agents must not read or change the store, wherever it is, nor change the configuration of the user. */
-export async function openToolbox({ store = DEFAULT_STORE, ...options }: TroupeOptions): Promise<Toolbox | undefined> {
+export async function openToolbox(options: TroupeOptions): Promise<Toolbox | undefined> {
   if (!options.workspace) return undefined
   const { createTools } = await import('../tools/tools.ts')
   const { userConfigFolder } = await import('../formats/user-home.ts')
@@ -77,6 +77,7 @@ export async function openToolbox({ store = DEFAULT_STORE, ...options }: TroupeO
   const workspace = { ...options.workspace, protect: [...(options.workspace.protect ?? []), ...own] }
   for (const note of await recoverInterruptedCommands()) issueWarning(note)
   const records = await commandRecords()
+  const store = storePlace(options)
   if (typeof store !== 'string' || store === 'memory') return createTools(workspace, records)
   const { storePathsToHide } = await import('../tools/files/store-location.ts')
   const hidden = storePathsToHide(workspace.workspace, { path: store, isFile: databasePath(store) === store })

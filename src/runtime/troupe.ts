@@ -88,8 +88,6 @@ export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]
    * which started it provides. With `missing` parts, `resume` and `fork` reject with `needs_missing`.
    */
   checkNeeds(run_id: string): Promise<NeedsReport>
-  /** True if another installation recorded the run, or the one that it was forked from: take no team, model or limits from it. */
-  isImported(run_id: string): Promise<boolean>
   /** True if a live process holds the lease of the run; a process on another machine counts as alive. */
   isRunning(run: RunRow): boolean
   /**
@@ -172,10 +170,15 @@ export async function assembleTroupe<const Patterns extends readonly Pattern[] =
     const [operations, execution] = await Promise.all([import('./run-controller.ts'), parts.execution.get()])
     return { ...operations, controller: { ...reader, parts: { ...parts, ...execution } } }
   })
+  /** Before anything is executed, and before each operation: another process may trust the store meanwhile. */
+  const operations = async () => {
+    if (store.ownershipProblem) throw store.ownershipProblem
+    return runs.get()
+  }
   const start = async (pattern: string, input: unknown, runOptions?: RunOptions) => {
     // Before anything is loaded: a signal that is aborted later cancels the run.
     runOptions?.signal?.throwIfAborted()
-    const { startRun, controller } = await runs.get()
+    const { startRun, controller } = await operations()
     return startRun(controller, { pattern, input, options: runOptions })
   }
   const stream = (pattern: string, input: unknown, runOptions?: RunOptions) =>
@@ -192,7 +195,7 @@ export async function assembleTroupe<const Patterns extends readonly Pattern[] =
   }
   const work = async (workOptions: WorkOptions = {}) => {
     const { signal = closing.signal } = workOptions
-    const [{ workUntil }, { controller }] = await Promise.all([import('./work.ts'), runs.get()])
+    const [{ workUntil }, { controller }] = await Promise.all([import('./work.ts'), operations()])
     return workUntil(controller, AbortSignal.any([signal, closing.signal]), workOptions)
   }
   const queries = createQueries(store, project, tables.get)
@@ -204,21 +207,20 @@ export async function assembleTroupe<const Patterns extends readonly Pattern[] =
     // The schemas of the pattern are checked at runtime; the types follow from them.
     stream: stream as Troupe<Patterns>['stream'],
     run: run as Troupe<Patterns>['run'],
-    resume: (run_id, reopen) => runs.get().then(({ resumeRun, controller }) => resumeRun(controller, run_id, reopen)),
-    claim: () => runs.get().then(({ claimRun, controller }) => claimRun(controller)),
+    resume: (run_id, reopen) => operations().then(({ resumeRun, controller }) => resumeRun(controller, run_id, reopen)),
+    claim: () => operations().then(({ claimRun, controller }) => claimRun(controller)),
     work: (workOptions) => reads.trackStart(reader, work(workOptions)),
     cancel: (run_id, reason, how) =>
-      runs.get().then(({ cancelRun, controller }) => cancelRun(controller, run_id, { reason, ...how })),
-    replay: (run_id) => runs.get().then(({ replayStoredRun, controller }) => replayStoredRun(controller, run_id)),
+      operations().then(({ cancelRun, controller }) => cancelRun(controller, run_id, { reason, ...how })),
+    replay: (run_id) => operations().then(({ replayStoredRun, controller }) => replayStoredRun(controller, run_id)),
     fork: (run_id, seq, changes) =>
-      runs.get().then(({ startFork, controller }) => startFork(controller, run_id, { seq, changes })),
+      operations().then(({ startFork, controller }) => startFork(controller, run_id, { seq, changes })),
     answer: (gate_id, answer, how) =>
-      runs.get().then(({ answerGate, controller }) => answerGate(controller, { gate_id, answer }, how)),
+      operations().then(({ answerGate, controller }) => answerGate(controller, { gate_id, answer }, how)),
     steer: (run_id, action, how) =>
-      runs.get().then(({ sendSteering, controller }) => sendSteering(controller, { run_id, action }, how)),
+      operations().then(({ sendSteering, controller }) => sendSteering(controller, { run_id, action }, how)),
     result: (run_id) => reads.readResult(reader, run_id),
     checkNeeds: (run_id) => reads.readNeeds(reader, run_id),
-    isImported: (run_id) => runs.get().then(({ isImportedRun, controller }) => isImportedRun(controller, run_id)),
     isRunning,
     watch: (run_id, watchOptions) => reads.watchRun(reader, run_id, watchOptions),
     onChange: (listener) => reads.onStoreChange(reader, listener),

@@ -8,7 +8,6 @@ import { runCommand } from '../../test/support/command-run.ts'
 import { agent, functionModel } from '../../test/support/test-troupe.ts'
 import type { Troupe, VerifyFinding } from '../index.ts'
 import { createTroupe, defineTool } from '../index.ts'
-import { recordOwnStore } from './store-origin.ts'
 
 const LONG = 'a long text that is stored as a blob '.repeat(40)
 let folder = ''
@@ -243,7 +242,6 @@ describe('damaged journals', () => {
     ['lost its end', `DELETE FROM events WHERE type = 'run:park'`, /event \d+ of \d+ is missing/],
   ])('E25 a run whose journal %s is neither resumed nor forked', async (_damage, sql, problem) => {
     const path = damagedStore(sql)
-    await recordOwnStore(path)
     const before = acts
     const troupe = await open(path)
     const [gate] = await troupe.gates().all()

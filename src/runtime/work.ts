@@ -11,7 +11,7 @@ import { claimRun } from './run-controller.ts'
  * A worker: executes the runs of its project that wait for a process.
  * 1. It looks when something was committed or commanded, and once per lease for owners that were killed, which commit nothing.
  * 2. The error of a run, or of a look at the store, is reported and ends nothing.
- * 3. A run that this process cannot execute is left to others, and one that another installation recorded to people; both are reported once.
+ * 3. A run that this process cannot execute is left to others, and reported once.
  * 4. A run whose execution failed with an error of its own, such as a damaged journal, is tried again once per lease at most: otherwise it
  *    would be claimed for ever and hold up newer ones (starvation).
  */
@@ -23,7 +23,7 @@ export interface WorkOptions {
   concurrency?: number
   /** Called with the error of a run that could not be executed, or of the store. Default: a warning of the process. */
   onError?(error: TroupeError, run_id?: string): void
-  /** Called once for each run that waits and that this process cannot execute, or that another installation recorded. Default: a warning of the process. */
+  /** Called once for each run that waits and that this process cannot execute. Default: a warning of the process. */
   onSkip?(run_id: string): void
 }
 
@@ -134,6 +134,6 @@ function warnOfError({ code, message }: TroupeError, run_id?: string): void {
 
 function warnOfSkip(run_id: string): void {
   issueWarning(
-    `troupe: work: run ${run_id} is left alone: this process lacks a part that it needs, or another installation recorded it. See: troupe show ${run_id}`,
+    `troupe: work: run ${run_id} is left alone: this process lacks a part that it needs. See: troupe show ${run_id}`,
   )
 }

@@ -19,7 +19,12 @@ test('each store in memory is one of its own, without what only files have', asy
   await createLeasedRun(one, 'r1')
   expect(await other.run('r1')).toBeUndefined()
   expect(one.location).toBe('memory')
-  expect([one.backUp, one.acceptLoss, one.foreignHeads, one.loss]).toEqual([undefined, undefined, undefined, undefined])
+  expect([one.backUp, one.acceptLoss, one.ownershipProblem, one.loss]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ])
   await one.close()
   await other.close()
 })

@@ -18,7 +18,7 @@ import { validateRunStart } from './projection.ts'
 import { wordsOfEvent } from './search-words.ts'
 import { Appender } from './sqlite/appender.ts'
 import { backUp } from './sqlite/backup.ts'
-import type { Durability } from './sqlite/connection.ts'
+import type { Durability, StoreOwnership } from './sqlite/connection.ts'
 import { MEMORY, SqliteConnection } from './sqlite/connection.ts'
 import { DataVersionPoller } from './sqlite/data-version.ts'
 import { ChainCheck } from './sqlite/event-chain.ts'
@@ -26,7 +26,6 @@ import { encodeCommand, encodeEvent } from './sqlite/event-data.ts'
 import { verifySchema } from './sqlite/file-checks/verify-schema.ts'
 import type { FileSystemType } from './sqlite/file-system.ts'
 import { prepareStoreFile } from './sqlite/file-system.ts'
-import { readForeignHeads } from './sqlite/foreign-content.ts'
 import { checkIntegrity } from './sqlite/integrity-check.ts'
 import {
   checkSchemaVersion,
@@ -61,6 +60,7 @@ export interface SqliteOptions {
   file_system_type?: FileSystemType
   /** The clock of the leases: the time of this machine by default, which all processes of a file share. */
   now?: () => number
+  ownership?: StoreOwnership
 }
 
 const BUSY_MS = 5000
@@ -73,6 +73,7 @@ export async function openSqlite(path: string, options: SqliteOptions = {}): Pro
   const connection = await (isWritable ? openConnection : openReadOnly)(file, {
     durability: options.durability ?? 'normal',
     busy_ms: options.busy_ms ?? BUSY_MS,
+    ownership: options.ownership,
   })
   try {
     if (connection.writeProblem) requireNewestSchema(connection, connection.writeProblem)
@@ -100,7 +101,6 @@ class SqliteStore implements port.Store {
   readonly location: string
   readonly changes: ChangeFeed
   readonly acceptLoss?: () => Promise<void>
-  readonly foreignHeads?: () => Promise<port.StoreHeads>
   readonly backUp?: (file: string) => Promise<void>
   readonly #connection: SqliteConnection
   readonly #tables: Tables
@@ -120,7 +120,6 @@ class SqliteStore implements port.Store {
     this.changes = new ChangeFeed(connection.isInMemory ? undefined : new DataVersionPoller(connection))
     if (connection.isInMemory) return
     this.acceptLoss = () => acceptLoss(connection.path, { durability: 'normal', busy_ms: BUSY_MS })
-    this.foreignHeads = () => connection.retry(() => readForeignHeads(connection))
     this.backUp = (file) => backUp(connection, resolve(file))
     connection.onForeignCommit = () => {
       checkSchemaVersion(connection.path, schemaVersion(connection.db), newestSchema())
@@ -132,6 +131,10 @@ class SqliteStore implements port.Store {
 
   get loss(): TroupeError | undefined {
     return this.#connection.loss
+  }
+
+  get ownershipProblem(): TroupeError | undefined {
+    return this.#connection.ownershipProblem
   }
 
   append(batch: readonly Append[]): AppendOutcome[] | Promise<AppendOutcome[]> {

@@ -197,12 +197,6 @@ export interface StoreProblem {
   seq?: number
 }
 
-/** How far a store is: the last command, and the `seq` of the last event of each run, of all projects. */
-export interface StoreHeads {
-  command: number
-  heads: ReadonlyMap<string, number>
-}
-
 export interface RunStore {
   /** Writes the run and its first event (`run:start`, seq 1). A second run with the same id is `invalid_input`. */
   createRun(start: Event): Promise<undefined>
@@ -345,11 +339,8 @@ export interface Store
   readonly loss?: TroupeError | undefined
   /** Lets whoever opens the store next go on with what is left of it, if it lacks its newest commits (`log`); until then it is only read. Absent if it cannot happen. */
   acceptLoss?(): Promise<void>
-  /**
-   * How far the store is when it comes from elsewhere. Throws `store_corrupt` if it has rows that Troupe does not write, such as rows of runs that do not
-   * exist yet, or values under the hash of others. Absent if it is not in a file.
-   */
-  foreignHeads?(): Promise<StoreHeads>
+  /** The error of every write while the store is only read because it came from elsewhere. Looked up anew. Absent if it cannot happen. */
+  readonly ownershipProblem?: TroupeError | undefined
   /** Copies the store to a new file, also while it is in use. Absent if it is not in a file. */
   backUp?(file: string): Promise<void>
   close(): Promise<void>

@@ -26,7 +26,7 @@ export function createPermissions(policy: Policy, names: KnownNames): Permission
       const { agent, inheritedRules, grantedRules, read_only, isRootAgent, runRules, fingerprint } = request
       const isListedTool = isRootAgent && agent.origin?.by !== 'model' && agent.tools?.includes(request.tool) === true
       const startPolicy = (runRules ?? {}) as Policy
-      const current = request.imported ? policy : withStartRules(policy, startPolicy)
+      const current = withStartRules(policy, startPolicy)
       const policies = [current, startPolicy].map(({ mode, ...lists }) =>
         isListedTool || !mode ? lists : { ...lists, mode },
       )

@@ -130,9 +130,20 @@ test('FT16 the first use of a clone asks once about everything; before the answe
   expect([model.requests, clone.has('executed')]).toEqual([[], false])
 
   await typeLine(terminal, 'n')
+  const readOnly = (await terminal.waitFor(/exit \d/)).join('\n')
+  expect(readOnly).toMatch(/troupe\.config\.ts is not trusted; it is not used here/)
+  expect(readOnly.match(/Trust it\?/g), 'asked once').toHaveLength(1)
+  expect(readOnly.replaceAll(/\s+/g, ' ')).toMatch(/is only read.*trust store --new.*exit 2/)
+  expect([model.requests, clone.has('executed')]).toEqual([[], false])
+  // Whatever the answer: the approval in the planted run is not the operator's.
+  const resumed = await clone.command('resume', clone.planted_run, '--model', 'compatible/recording')
+  expect([resumed.code, clone.has('by-planted-run')]).toEqual([2, false])
+
+  expect((await clone.command('trust', 'store', '--new')).code).toBe(0)
+  await typeLine(terminal, run)
+  await terminal.waitFor(QUESTION)
+  await typeLine(terminal, 'n')
   const refused = (await terminal.waitFor(/exit \d/)).join('\n')
-  expect(refused).toMatch(/troupe\.config\.ts is not trusted; it is not used here/)
-  expect(refused.match(/Trust it\?/g), 'asked once').toHaveLength(1)
   expect(refused).toContain('exit 3')
   expect(model.requests).toHaveLength(1)
   expect(model.requests.join()).not.toMatch(TRACES)
@@ -146,16 +157,6 @@ test('FT16 the first use of a clone asks once about everything; before the answe
   const sent = model.requests.slice(1).join()
   expect(sent).toContain('PLANTED AGENT')
   expect(sent).toContain('PLANTED TOOL')
-  // Whatever the answer: the approval in the planted run is not the operator's.
-  const withoutModel = await clone.command('resume', clone.planted_run)
-  expect([withoutModel.code, withoutModel.err]).toEqual([
-    2,
-    expect.stringContaining('another installation recorded the model'),
-  ])
-  const resumed = await clone.command('resume', clone.planted_run, '--model', 'compatible/recording')
-  expect(resumed.code, resumed.err).toBe(3)
-  expect(clone.has('by-planted-run')).toBe(false)
-
   await clone.write('team.yaml', `${FILES['team.yaml']}    goal: CHANGED\n`)
   await typeLine(terminal, run)
   const changed = (await terminal.waitFor(QUESTION)).join('\n')
@@ -181,6 +182,7 @@ test('FT16 control: in the installation of its author, the approval in the plant
 
 test('FT2 FT6 deny rules of a trusted project are not lost by a no when its record or its configuration cannot be used', async () => {
   const clone = await createClone()
+  await clone.command('trust', 'store', '--new')
   await clone.write(
     'troupe.config.ts',
     "export default { permissions: { allow: ['Bash'], deny: ['Bash(touch:*)'] } }\n",
@@ -215,6 +217,7 @@ test('FT2 FT6 deny rules of a trusted project are not lost by a no when its reco
 test('FT16 in a subfolder with agents of its own, a no is about the whole project: asked once, and the store stays that of the project', async () => {
   const clone = await createClone()
   await clone.write('sub/.claude/agents/default.md', AGENT)
+  await clone.command('trust', 'store', '--new')
   const terminal = await openTerminal(clone, clone.env, 120)
   await typeLine(terminal, `clear; cd sub; ../troupe ${RUN.map((word) => `'${word}'`).join(' ')}; echo exit $?`)
   await terminal.waitFor(QUESTION)
@@ -234,7 +237,10 @@ test('FT16 in CI, without a terminal, nothing of a clone is used; control: with 
   const refused = await clone.command(...RUN)
   expect([refused.code, refused.err.replaceAll(/\s+/g, ' ')]).toEqual([2, expect.stringContaining('--trust-project')])
   expect([clone.model.requests, clone.has('executed'), clone.has('ran')]).toEqual([[], false, false])
-  const trusted = await clone.command(...RUN, '--trust-project')
+  const withStore = await clone.command(...RUN, '--trust-project')
+  expect([withStore.code, withStore.err.replaceAll(/\s+/g, ' ')]).toEqual([2, expect.stringContaining('is only read')])
+  expect(clone.model.requests).toEqual([])
+  const trusted = await clone.command(...RUN, '--trust-project', '--store', join(clone.env.HOME, 'runs'))
   expect(trusted.code, trusted.err).toBe(0)
   expect(['executed', 'ran'].filter(clone.has)).toEqual(['executed', 'ran'])
   expect(clone.model.requests.join()).toMatch(TRACES)

@@ -10,7 +10,7 @@ import { loadRunTeam } from '../../src/surfaces/cli/commands/steer-command.ts'
 import { countEachTest } from '../support/attempt-count.ts'
 import { functionModel } from '../support/test-troupe.ts'
 import type { Attack } from './foreign-copy.ts'
-import { ASK, changeStart, done, EVIL, OWN, openCopy, useForeignCopies } from './foreign-copy.ts'
+import { ASK, changeStart, done, EVIL, expectRefused, NAMED, openCopy, useForeignCopies } from './foreign-copy.ts'
 
 beforeEach(countEachTest('store'))
 
@@ -45,42 +45,47 @@ async function resumeChat(troupe: Troupe, run_id: string): Promise<Conversation>
   return conversation
 }
 
-test.each(OWN)(
-  'E37 the next message in a chat starts no run with a recorded team (own store as a control: %s)',
-  async (isOwn) => {
-    const { troupe, run_id } = await openCopy(plantedTeam(), isOwn)
+/** The end of a chat's next message. */
+async function send(chat: Conversation): Promise<string> {
+  return chat.start('hello').then(
+    () => chat.whenIdle().then(() => 'started'),
+    ({ code }) => code,
+  )
+}
+
+test.each(NAMED)(
+  'E37 the next message in a chat starts no run with a recorded team (named store as a control: %s)',
+  async (isNamed) => {
+    const { troupe, run_id } = await openCopy(plantedTeam(), isNamed)
     const chat = await resumeChat(troupe, run_id)
-    const outcome = await chat.start('hello').then(
-      () => chat.whenIdle().then(() => 'started'),
-      ({ code }) => code,
-    )
-    expect([outcome, done]).toEqual(isOwn ? ['started', [EVIL]] : ['denied', []])
-    expect((await troupe.runs().all()).length).toBe(isOwn ? 2 : 1)
+    const outcome = await send(chat)
+    expect([outcome, done]).toEqual(isNamed ? ['started', [EVIL]] : ['store_not_yours', []])
+    expect((await troupe.runs().all()).length).toBe(isNamed ? 2 : 1)
   },
 )
 
-test.each(OWN)(
-  'E37 a team of the operator takes no model, limits and messages of the recorded run (own store as a control: %s)',
-  async (isOwn) => {
-    const { troupe, run_id } = await openCopy(plantedTeam(), isOwn)
+test.each(NAMED)(
+  'E37 a team of the operator takes no model, limits and messages of the recorded run (named store as a control: %s)',
+  async (isNamed) => {
+    const { troupe, run_id } = await openCopy(plantedTeam(), isNamed)
     const chat = await resumeChat(troupe, run_id)
     chat.clear()
     chat.context.team = teamSchema.parse({ name: 'Mine', agents: [{ name: 'mine' }] })
-    await chat.start('hello')
-    await chat.whenIdle()
+    expect(await send(chat)).toBe(isNamed ? 'started' : 'store_not_yours')
+    if (!isNamed) return
     const [first] = await troupe.events(chat.run_id ?? '').all()
-    const { model, limits, input } = isEvent(first, 'run:start') ? first.data : {}
-    expect([model === undefined, limits?.calls === null]).toEqual(isOwn ? [false, true] : [true, false])
-    expect(input).toMatchObject({ before: [] })
+    const { model, limits } = isEvent(first, 'run:start') ? first.data : {}
+    expect([model !== undefined, limits?.calls]).toEqual([true, null])
   },
 )
 
-test.each(OWN)(
-  'E37 a fork of a recorded run counts as recorded elsewhere, too (own store as a control: %s)',
-  async (isOwn) => {
-    const { troupe, run_id } = await openCopy({ ...plantedTeam(), forge: (events) => events }, isOwn)
+test.each(NAMED)(
+  'E37 a fork of a recorded run starts no run with its team (named store as a control: %s)',
+  async (isNamed) => {
+    const { troupe, run_id } = await openCopy({ ...plantedTeam(), forge: (events) => events }, isNamed)
+    if (!isNamed) return expectRefused(troupe.fork(run_id, 1))
     const fork = await troupe.fork(run_id, 1)
     await fork.result
-    expect([await troupe.isImported(run_id), await troupe.isImported(fork.run_id)]).toEqual([!isOwn, !isOwn])
+    expect(await send(await resumeChat(troupe, fork.run_id))).toBe('started')
   },
 )

@@ -1,19 +1,18 @@
-import { copyFile, mkdtemp, rm } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { beforeEach, onTestFinished, vi } from 'vitest'
+import { beforeEach, expect, onTestFinished, vi } from 'vitest'
 import type { Event, Troupe, TroupeOptions } from '../../src/index.ts'
 import { createTroupe, isEvent } from '../../src/index.ts'
 import type { EventOf } from '../../src/kernel/event.ts'
-import { recordOwnStore } from '../../src/runtime/store-origin.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { createShellTool } from '../support/shell-tool.ts'
 import { agent, functionModel, lastMessageText } from '../support/test-troupe.ts'
 
 /*
- * A store that came with a repository: a run of another installation, forged or not, is continued here. The control says that the store is this
- * installation's own: there the attempt succeeds.
+ * A store that came with a repository lies at the default place of its folder, with runs of another installation, forged or not. The control names
+ * the same file as the store: it counts as the operator's own, and there the attempt succeeds.
  */
 
 const { shell, commands: done } = createShellTool()
@@ -27,7 +26,14 @@ export const ASK: TroupeOptions = { tools: [shell], permissions: { ask: ['Bash']
 export const start = (troupe: Troupe) => troupe.run('task', { agent: 'worker', instruction: 'go' })
 
 /** The second is the control. */
-export const OWN = [false, true]
+export const NAMED = [false, true]
+
+/** At the default place, the attempt ends before anything is executed. */
+export async function expectRefused(attempt: Promise<unknown>): Promise<void> {
+  const hint = expect.stringContaining('troupe trust store')
+  await expect(attempt).rejects.toMatchObject({ code: 'store_not_yours', responsible: 'operator', hint })
+  expect(done).toEqual([])
+}
 
 /** One command per turn. */
 export const commands = (...all: string[]) =>
@@ -86,8 +92,11 @@ export const withoutNeeds = (events: Event[]) =>
     return { ...event, data } as Event
   })
 
+/** The place of the copy. */
+export const copyPath = () => join(folder, 'clone', '.troupe', 'troupe.db')
+
 /** Opens a copy of the attacker's store in an installation of its own. */
-export async function openCopy({ options, prepare, forge, plant }: Attack, isOwn: boolean, here: TroupeOptions = {}) {
+export async function openCopy({ options, prepare, forge, plant }: Attack, isNamed: boolean, here: TroupeOptions = {}) {
   vi.stubEnv('HOME', join(folder, 'attacker'))
   onTestFinished(() => void vi.unstubAllEnvs())
   const theirs = await createTroupe({ ...options, store: join(folder, 'theirs.db'), config: false })
@@ -95,12 +104,13 @@ export async function openCopy({ options, prepare, forge, plant }: Attack, isOwn
   await theirs.close()
   done.length = 0
   vi.stubEnv('HOME', join(folder, 'victim'))
-  const copy = join(folder, 'copy.db')
+  const copy = copyPath()
+  await mkdir(dirname(copy), { recursive: true })
   if (forge) await writeForgedRun(copy, run_id, forge)
   else await copyFile(join(folder, 'theirs.db'), copy)
   if (plant) changeRows(copy, plant)
-  if (isOwn) await recordOwnStore(copy)
-  const troupe = await createTroupe({ ...options, ...here, store: copy, config: false })
+  const place = isNamed ? { store: copy } : { defaultStore: dirname(copy) }
+  const troupe = await createTroupe({ ...options, ...here, ...place, config: false })
   onTestFinished(() => troupe.close())
   return { troupe, run_id }
 }

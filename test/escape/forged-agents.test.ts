@@ -14,7 +14,8 @@ import {
   commands,
   done,
   EVIL,
-  OWN,
+  expectRefused,
+  NAMED,
   openCopy,
   start,
   useForeignCopies,
@@ -42,7 +43,7 @@ const AGENTS: Agents = {
     return changeStart({ forked_from })(changeSession((data) => ({ agent: { ...data.agent, ...own } }))(events))
   },
 }
-const EACH_AGENT = Object.keys(AGENTS).flatMap((how) => OWN.map((isOwn) => [how, isOwn] as const))
+const EACH_AGENT = Object.keys(AGENTS).flatMap((how) => NAMED.map((isNamed) => [how, isNamed] as const))
 
 /** The run was interrupted when its session was opened. */
 const interrupted = (events: Event[]) =>
@@ -54,24 +55,24 @@ const performer = () =>
   scriptedPerformer({ actions: [{ do: 'finish', result: { stop: 'completed', text: 'performed' } }] })
 
 test.each(EACH_AGENT)(
-  'E34 a performer of this machine is not chosen by %s in a journal (own store as a control: %s)',
-  async (how, isOwn) => {
+  'E34 a performer of this machine is not chosen by %s in a journal (named store as a control: %s)',
+  async (how, isNamed) => {
     const external = performer()
     const attack: Attack = {
       options: { ...ASK, model: commands(EVIL), performers: { external } },
       prepare: async (troupe) => (await start(troupe)).run_id,
       forge: forgeAgent(how, { performer: 'external' }),
     }
-    const { troupe, run_id } = await openCopy(attack, isOwn)
-    const result = await (await troupe.resume(run_id)).result
-    expect(external.turns.length).toBe(isOwn ? 1 : 0)
-    expect(JSON.stringify(result).includes('as no agent here says')).toBe(!isOwn)
+    const { troupe, run_id } = await openCopy(attack, isNamed)
+    if (isNamed) await (await troupe.resume(run_id)).result
+    else await expectRefused(troupe.resume(run_id))
+    expect(external.turns.length).toBe(isNamed ? 1 : 0)
   },
 )
 
 test.each(EACH_AGENT)(
-  'E34 an MCP server is not started for %s in a journal (own store as a control: %s)',
-  async (how, isOwn) => {
+  'E34 an MCP server is not started for %s in a journal (named store as a control: %s)',
+  async (how, isNamed) => {
     const started = join(folder(), 'started')
     const program = `require('fs').writeFileSync(${JSON.stringify(started)}, '')`
     const attack: Attack = {
@@ -83,26 +84,31 @@ test.each(EACH_AGENT)(
       prepare: async (troupe) => (await start(troupe)).run_id,
       forge: forgeAgent(how, { mcp_servers: { evil: { command: process.execPath, args: ['-e', program] } } }),
     }
-    const { troupe, run_id } = await openCopy(attack, isOwn)
-    await (await troupe.resume(run_id)).result
-    expect(existsSync(started)).toBe(isOwn)
+    const { troupe, run_id } = await openCopy(attack, isNamed)
+    if (isNamed) await (await troupe.resume(run_id)).result
+    else await expectRefused(troupe.resume(run_id))
+    expect(existsSync(started)).toBe(isNamed)
   },
 )
 
-test.each(OWN)(
-  'E34 a run that continues a session does not take its agent for one of the operator when it is retried (own store as a control: %s)',
-  async (isOwn) => {
+test.each(NAMED)(
+  'E34 no run continues a session whose agent passes for one of the operator, nor is it retried (named store as a control: %s)',
+  async (isNamed) => {
     const external = performer()
     const attack: Attack = {
       options: { ...ASK, model: commands(), performers: { external } },
       prepare: async (troupe) => (await start(troupe)).run_id,
       forge: changeSession((data) => ({ agent: { ...data.agent, ...STRANGER, performer: 'external' } })),
     }
-    const { troupe, run_id } = await openCopy(attack, isOwn)
+    const { troupe, run_id } = await openCopy(attack, isNamed)
     const [session] = await troupe.sessions({ run_id }).all()
-    const first = await troupe.run('task', { instruction: 'go on', session_id: session?.session_id ?? '' })
-    if (first.status === 'failed') await (await troupe.resume(first.run_id)).result
-    expect(external.turns.length).toBe(isOwn ? 1 : 0)
+    const running = troupe.run('task', { instruction: 'go on', session_id: session?.session_id ?? '' })
+    if (!isNamed) await expectRefused(running)
+    else {
+      const first = await running
+      if (first.status === 'failed') await (await troupe.resume(first.run_id)).result
+    }
+    expect(external.turns.length).toBe(isNamed ? 1 : 0)
   },
 )
 
@@ -116,9 +122,9 @@ const RECORDED: Record<string, (script: string) => { forge: NonNullable<Attack['
   folder: () => ({ forge: changeSession(() => ({ workspace: folder() })), sign: 'spoken' }),
 }
 
-test.each(Object.keys(RECORDED).flatMap((part) => OWN.map((isOwn) => [part, isOwn] as const)))(
-  'E35 a session chooses no %s in a new run after its own run was resumed here (own store as a control: %s)',
-  async (part, isOwn) => {
+test.each(Object.keys(RECORDED).flatMap((part) => NAMED.map((isNamed) => [part, isNamed] as const)))(
+  'E35 a session chooses no %s in a new run (named store as a control: %s)',
+  async (part, isNamed) => {
     const script = join(folder(), 'script.json')
     writeFileSync(script, JSON.stringify({ rules: [{ reply: { text: 'read from the host' } }] }))
     const { forge, sign } = RECORDED[part]?.(script) ?? { forge: (events: Event[]) => events, sign: '' }
@@ -132,12 +138,14 @@ test.each(Object.keys(RECORDED).flatMap((part) => OWN.map((isOwn) => [part, isOw
       prepare: async (troupe) => (await start(troupe)).run_id,
       forge: (events) => forge(interrupted(events)),
     }
-    const { troupe, run_id } = await openCopy(attack, isOwn)
-    await (await troupe.resume(run_id)).result.catch(() => {})
+    const { troupe, run_id } = await openCopy(attack, isNamed)
+    if (isNamed) await (await troupe.resume(run_id)).result
+    else await expectRefused(troupe.resume(run_id))
     const [session] = await troupe.sessions({ run_id }).all()
-    const result = await troupe.run('task', { instruction: 'go on', session_id: session?.session_id ?? '' })
-    expect(JSON.stringify(result).includes(sign)).toBe(isOwn)
-    expect(result.status === 'completed').toBe(isOwn)
+    const running = troupe.run('task', { instruction: 'go on', session_id: session?.session_id ?? '' })
+    if (!isNamed) return expectRefused(running)
+    const result = await running
+    expect([result.status, JSON.stringify(result)]).toEqual(['completed', expect.stringContaining(sign)])
   },
 )
 
@@ -147,11 +155,11 @@ const callWhenContinued = functionModel(({ session: { turn } }) => {
   return turn === 3 ? { calls: [{ name: 'Bash', input: { command: EVIL } }] } : { text: 'done' }
 })
 
-const CONTINUED: Record<string, 'resume' | 'fork'> = { 'resumed here': 'resume', 'forked here': 'fork' }
+const CONTINUED: Record<string, 'resume' | 'fork'> = { resumed: 'resume', forked: 'fork' }
 
-test.each(Object.keys(CONTINUED).flatMap((how) => OWN.map((isOwn) => [how, isOwn] as const)))(
-  'E35 the tools that a session lists are no permission in a new run after its own run was %s (own store as a control: %s)',
-  async (how, isOwn) => {
+test.each(Object.keys(CONTINUED).flatMap((how) => NAMED.map((isNamed) => [how, isNamed] as const)))(
+  'E35 the tools that a session lists are no permission in a new run after its own run was %s (named store as a control: %s)',
+  async (how, isNamed) => {
     const attack: Attack = {
       options: {
         ...ASK,
@@ -161,14 +169,21 @@ test.each(Object.keys(CONTINUED).flatMap((how) => OWN.map((isOwn) => [how, isOwn
       prepare: async (troupe) => (await start(troupe)).run_id,
       forge: (events) => events,
     }
-    const { troupe, run_id } = await openCopy(attack, isOwn)
+    const { troupe, run_id } = await openCopy(attack, isNamed)
     // The fork opens the session itself.
+    const continueSession = async (waiting: string) => {
+      const [session] = await troupe.sessions({ run_id: waiting }).all()
+      return troupe.run('task', { instruction: 'go on', session_id: session?.session_id ?? '' })
+    }
+    if (!isNamed) {
+      if (CONTINUED[how] === 'fork') await expectRefused(troupe.fork(run_id, 1))
+      return expectRefused(continueSession(run_id))
+    }
     const waiting = CONTINUED[how] === 'fork' ? await troupe.fork(run_id, 1) : { run_id }
     if ('result' in waiting) await waiting.result
     const [gate] = await troupe.gates({ run_id: waiting.run_id }).all()
     await (await troupe.answer(gate?.gate_id ?? '', 'yes')).result
-    const [session] = await troupe.sessions({ run_id: waiting.run_id }).all()
-    const result = await troupe.run('task', { instruction: 'go on', session_id: session?.session_id ?? '' })
-    expect([result.status, done]).toEqual(isOwn ? ['completed', [EVIL]] : ['waiting', []])
+    const result = await continueSession(waiting.run_id)
+    expect([result.status, done]).toEqual(['completed', [EVIL]])
   },
 )

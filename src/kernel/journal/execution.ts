@@ -243,11 +243,10 @@ export class Execution {
   /** Delivers a person's answer. Idempotent: an answer that the journal already holds changes nothing. */
   async answerGate(
     { key, gate_id }: Pick<GateAnswer, 'key' | 'gate_id'>,
-    { answer, by, imported }: Pick<GateAnswer, 'answer' | 'by' | 'imported'>,
+    { answer, by }: Pick<GateAnswer, 'answer' | 'by'>,
   ): Promise<void> {
     if (!this.journalIndex.outcome(this.journalIndex.currentKey(key))) {
-      const answered = { key, gate_id, answer, by, ...(imported ? { imported } : undefined) }
-      const event = this.journal.append('gate:answer', answered)
+      const event = this.journal.append('gate:answer', { key, gate_id, answer, by })
       this.journalIndex.add(event)
       await this.journal.commit('full')
     }

@@ -11,6 +11,7 @@ const FATAL_CODES = new Set<ErrorCode>([
   'too_large',
   'store_full',
   'store_read_only',
+  'store_not_yours',
   'store_corrupt',
   'store_newer',
   'store_older',

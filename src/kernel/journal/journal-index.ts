@@ -35,7 +35,6 @@ export class JournalIndex {
   readonly #reopenings: string[][] = []
   readonly #earlierAttempts = new Map<string, EndedModelCall[]>()
   readonly #failureCounts = new Map<string, number>()
-  readonly #importedHead: number
   #grants: readonly string[] = []
   readonly #denials = new Map<string, unknown>()
   /** Background sessions whose results were collected. */
@@ -53,10 +52,8 @@ export class JournalIndex {
   #crashesWithoutProgress = 0
   #crashes = 0
 
-  /** `importedHead` is the seq of the last event that another installation recorded: its answers grant nothing. */
-  constructor(events: readonly Event[], renamed: Readonly<Record<string, string>> = {}, importedHead = 0) {
+  constructor(events: readonly Event[], renamed: Readonly<Record<string, string>> = {}) {
     this.#rename = keyRenamer(renamed)
-    this.#importedHead = importedHead
     for (const event of events) this.add(event)
   }
 
@@ -255,17 +252,6 @@ export class JournalIndex {
     }
   }
 
-  /** True if another installation recorded a part of the run. */
-  get isImportedRun(): boolean {
-    return this.#importedHead > 0
-  }
-
-  /** True for an event that another installation recorded, and may have forged. */
-  isImported(event: Event | undefined): boolean {
-    if (event === undefined) return false
-    return event.seq <= this.#importedHead || (isEvent(event, 'gate:answer') && event.data.imported === true)
-  }
-
   #indexGrant(key: string, answered: EventOf<'gate:answer'>): void {
     const { answer } = answered.data
     const gate = this.#openings.get(key)
@@ -273,9 +259,7 @@ export class JournalIndex {
       ? (gate.data.detail as { permission?: unknown; exact?: unknown })
       : undefined
     const rule = ruleFromAnswer(answer, detail)
-    // The call that `always` stands for may be another one than a forged question showed.
-    const isForged = this.isImported(answered) || (this.isImported(gate) && rule?.startsWith('=') === true)
-    if (rule !== undefined && !isForged) this.#grants = [...this.#grants, rule]
+    if (rule !== undefined) this.#grants = [...this.#grants, rule]
     if (typeof detail?.permission !== 'string' || !isDenial(answer, detail.permission.split('(')[0] ?? '')) return
     this.#denials.set(String(detail.exact), answer)
     // Asked again because the file had changed, a person takes an `always` back.

@@ -95,9 +95,7 @@ async function backgroundResult(execution: Execution, session_id: string): Promi
 
 /** The text of a result that was not collected: from the tool of `collect_with`, which may continue the work, or else as it is. */
 async function deliverResult({ execution, ...scope }: JoinScope, result: SessionResult): Promise<DeliveredResult> {
-  // The journal of another installation may name any pattern with any input.
-  const { isImportedRun } = execution.journalIndex
-  const { tool, input } = (isImportedRun ? undefined : collectorOf(execution, result.session_id)) ?? {}
+  const { tool, input } = collectorOf(execution, result.session_id) ?? {}
   const pattern = tool === undefined ? undefined : execution.ports.patternTools.get(tool)?.pattern
   if (!pattern) return { text: quoteResult(result) }
   try {

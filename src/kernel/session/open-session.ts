@@ -5,7 +5,6 @@ import { attachmentParts } from '../attachment.ts'
 import type { Caller, Context, PerformRequest } from '../context.ts'
 import type { SessionOpen } from '../event.ts'
 import { isEvent } from '../event.ts'
-import { importedModelError } from '../imported-runs.ts'
 import type { Execution } from '../journal/execution.ts'
 import { settleOnce } from '../journal/step.ts'
 import type { UserMessage } from '../model.ts'
@@ -14,7 +13,6 @@ import type { DelegationRules, Pattern } from '../pattern.ts'
 import type { SessionHistory } from '../ports.ts'
 import type { SessionWorktree } from '../repository.ts'
 import type { Thread } from '../thread.ts'
-import { isConfiguredForModels } from './availability.ts'
 import type { Placement } from './delegation.ts'
 import { countSubSession, inheritedRules, placementFor, rightsOnResume, toolsFor } from './delegation.ts'
 import { prepareResumedTools, prepareTools } from './prepare-tools.ts'
@@ -148,7 +146,6 @@ function beginSession(
   const inherited = caller?.tools ?? request.tools
   const tools = offeredTools(execution, toolsFor(execution, agent, { key, placement, inherited, readOnly }))
   const workspace = worktree?.workspace ?? request.workspace ?? caller?.opening.workspace
-  if (execution.journalIndex.isImportedRun) rejectImportedFolder({ workspace, worktree })
   const environment = request.internal
     ? undefined
     : execution.ports.environment?.({ key, agent, tools, workspace, now: execution.ports.world.now() })
@@ -174,7 +171,6 @@ function beginSession(
     ...(hasOwnBound(scope) ? { bound: 'own' as const } : undefined),
     ...(cache_key === undefined ? undefined : { cache_key }),
     ...(thread ? { thread: { length: thread.messages.length, hash: thread.hash } } : undefined),
-    ...(execution.journalIndex.isImportedRun || caller?.opening.imported ? { imported: true as const } : undefined),
   }
   execution.journal.append('session:open', opening, id)
   return newSession(id, opening, thread)
@@ -223,7 +219,7 @@ async function resumeSession(
       if (caller && resumeScope !== 'project') await execution.ports.requireVisibleSession(id, execution.run)
       return execution.ports.claimSession(id, execution.run, agent?.name)
     })
-    const before = resumableOpening(history, execution)
+    const before = resumableOpening(history)
     await prepareResumedTools(scope, before)
     await reopenSessionWorktree(scope, before)
     const rights = rightsOnResume(execution, before, scope)
@@ -241,8 +237,7 @@ async function reenterSession(
   scope: SessionScope,
   { id, opening, thread }: { id: string; opening: SessionOpen; thread: Thread | undefined },
 ): Promise<SessionState> {
-  const { ports, journalIndex } = scope.execution
-  if (journalIndex.isImportedRun) rejectImportedFolder(opening)
+  const { ports } = scope.execution
   const preparing = prepareResumedTools(scope, opening)
   if (preparing) await preparing
   if (opening.worktree) await reopenSessionWorktree(scope, opening)
@@ -252,10 +247,8 @@ async function reenterSession(
   return sessionFrom(history.fold, id, opening)
 }
 
-function resumableOpening({ session_id, fold, base }: SessionHistory, execution: Execution): SessionOpen {
+function resumableOpening({ session_id, fold }: SessionHistory): SessionOpen {
   const last = fold.lastOpening
-  // Events that were added to it here do not make it an own one: its agent, tools and model are those of the recorded run.
-  const isImportedRun = execution.journalIndex.isImportedRun || (execution.ports.imported?.head(base.run_id) ?? 0) > 0
   if (!last) {
     throw notResumableError(`the session ${session_id} has no session:open event`, 'delegate to a new session')
   }
@@ -267,26 +260,7 @@ function resumableOpening({ session_id, fold, base }: SessionHistory, execution:
   }
   const { base: _base, cache_key: _cacheKey, background: _background, output: _output, ...opening } = last
   const { collect_with: _collectWith, queue: _queue, ...resumable } = opening
-  if (!resumable.imported && !isImportedRun) return resumable
-  rejectImportedFolder(resumable)
-  for (const model of [resumable.model, resumable.agent.model])
-    if (model !== undefined && !isConfiguredForModels(execution, model)) throw importedModelError(model)
-  return { ...resumable, imported: true }
-}
-
-/** Prevents a forged journal from choosing the folder that tools read and write. */
-function rejectImportedFolder({
-  workspace,
-  worktree,
-}: { [K in 'workspace' | 'worktree']?: SessionOpen[K] | undefined }) {
-  if (workspace !== undefined || worktree) throw importedFolderError(workspace ?? worktree?.workspace ?? 'a worktree')
-}
-
-export function importedFolderError(folder: string): TroupeError {
-  return notResumableError(
-    `another installation recorded that an agent works in ${folder}, which is not opened`,
-    'start a new run here',
-  )
+  return resumable
 }
 
 function notResumableError(message: string, hint: string): TroupeError {

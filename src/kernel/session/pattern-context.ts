@@ -1,7 +1,6 @@
 import { errorFromRecord, TroupeError } from '../../errors.ts'
 import { agentSource } from '../agent-name.ts'
 import { callPattern, parseEventData } from '../call-pattern.ts'
-import type { CommandRunner } from '../command-runner.ts'
 import type {
   ArtifactContext,
   Caller,
@@ -31,7 +30,6 @@ import { readArtifact, writeArtifact } from './artifacts.ts'
 import { isReadOnlyAgent, modelProblem, unknownTools } from './availability.ts'
 import { collectResult } from './background-session.ts'
 import type { SessionScope } from './open-session.ts'
-import { importedFolderError } from './open-session.ts'
 import { performSession, startBackground } from './perform-session.ts'
 import { sessionId } from './session-state.ts'
 import type { StartTurns } from './turn-scope.ts'
@@ -81,17 +79,12 @@ function runContext({ execution, caller }: PatternScope): RunContext {
   }
 }
 
-/** The command and its folder are results of recorded steps: a forged journal must not choose them. */
-const IMPORTED_COMMANDS: CommandRunner = {
-  run: ({ workspace }) => Promise.reject(importedFolderError(workspace)),
-}
-
-function projectContext({ execution: { ports, journalIndex } }: PatternScope): ProjectContext {
+function projectContext({ execution: { ports } }: PatternScope): ProjectContext {
   return {
     projectProfile: async () => (await ports.projectProfile?.()) ?? UNKNOWN_PROFILE,
     redactor: ports.redactor,
     repository: ports.repository,
-    commands: journalIndex.isImportedRun ? ports.commands && IMPORTED_COMMANDS : ports.commands,
+    commands: ports.commands,
   }
 }
 

@@ -3,7 +3,6 @@ import { toCompactSchema } from '../../schema/tool-schema.ts'
 import type { Agent } from '../agent.ts'
 import type { Context } from '../context.ts'
 import type { SessionOpen } from '../event.ts'
-import { canonicalJson } from '../hash.ts'
 import type { Execution } from '../journal/execution.ts'
 import type { ToolSpec } from '../model.ts'
 import type { Pattern } from '../pattern.ts'
@@ -16,21 +15,9 @@ interface PrepareScope {
 }
 
 /** Starts what the agent's tools need. Returns `undefined` when all is ready, so that sessions open without waiting. */
-export function prepareTools(
-  { execution, signal }: PrepareScope,
-  agent: Agent,
-  isImported = execution.journalIndex.isImportedRun,
-): Promise<void> | undefined {
-  if (isImported && !hasServersOfRoster(execution, agent)) return undefined
+export function prepareTools({ execution, signal }: PrepareScope, agent: Agent): Promise<void> | undefined {
   const preparing = execution.ports.prepareTools?.(agent)
   return preparing && execution.load(() => withAbort(preparing, signal))
-}
-
-/** A forged journal must not start programs: of a run that was recorded elsewhere, only servers of agents that are here, too, are started. */
-function hasServersOfRoster({ ports }: Execution, agent: Agent): boolean {
-  if (!agent.mcp_servers) return true
-  const known = ports.roster.has(agent.name) ? ports.roster.get(agent.name).mcp_servers : undefined
-  return canonicalJson(known ?? null) === canonicalJson(agent.mcp_servers)
 }
 
 /**
@@ -38,10 +25,10 @@ function hasServersOfRoster({ ports }: Execution, agent: Agent): boolean {
  * inherited from them: those callers need not be part of this run.
  */
 export function prepareResumedTools(scope: PrepareScope, opening: SessionOpen): Promise<void> | undefined {
-  const { ports, journalIndex } = scope.execution
+  const { ports } = scope.execution
   const isMissing = (name: string) => ports.serverToolNames.isServerTool(name) && !ports.tools.get(name)
   const hasMissingTools = () => ports.prepareTools !== undefined && opening.tools.some(isMissing)
-  const preparing = prepareTools(scope, opening.agent, opening.imported ?? journalIndex.isImportedRun)
+  const preparing = prepareTools(scope, opening.agent)
   if (!preparing && !hasMissingTools()) return undefined
   const callers = opening.path.toReversed().filter((name) => ports.roster.has(name))
   return (async () => {

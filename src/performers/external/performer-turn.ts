@@ -1,5 +1,4 @@
 import { errorFromRecord, TroupeError } from '../../errors.ts'
-import type { Agent } from '../../kernel/agent.ts'
 import type { Event, SessionOpen, StopReason } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
 import type { Execution } from '../../kernel/journal/execution.ts'
@@ -28,23 +27,12 @@ import { unknownPerformerError } from './unknown-performer.ts'
  */
 
 /** The performer that the agent names; `undefined` for the model loop. */
-export function findPerformer(
-  { ports, journalIndex }: Execution,
-  { agent, imported }: SessionOpen,
-): Performer | undefined {
+export function findPerformer({ ports }: Execution, { agent }: SessionOpen): Performer | undefined {
   const name = agent.performer
   if (name === undefined) return undefined
-  // A forged journal must not hand its instructions to a program with rights of its own.
-  const here = ports.roster.has(agent.name) ? ports.roster.get(agent.name).performer : undefined
-  if ((imported || journalIndex.isImportedRun) && here !== name) throw foreignPerformerError(name, agent)
   const performer = ports.performers?.get(name)
   if (performer) return performer
   throw unknownPerformerError(name, ports.performers)
-}
-
-function foreignPerformerError(name: string, agent: Agent): TroupeError {
-  const message = `another installation recorded that '${name}' performs the turns of ${agent.name}, as no agent here says`
-  return new TroupeError('unknown_performer', message, { hint: 'start a new run here' })
 }
 
 /** Carries out one turn, or finds it in the journal. `ordinal` counts the turns of the segment. */

@@ -47,11 +47,8 @@ export async function resolveToolCall(scope: ToolCallScope, call: ToolCallPart):
   if (!checked.ok) throw invalidInputError(tool.name, checked.problem)
   const proposal = { tool, input, parsed: checked.value }
   const { ports, journalIndex } = scope.execution
-  const recorded = journalIndex.outcome(`${scope.key}/hooks`)
-  if (!recorded && !ports.hooks.some((hooks) => hooks.beforeTool)) return proposal
-  // A verdict that another installation recorded may be forged.
-  const isForeign = journalIndex.isImported(recorded)
-  const verdict = isForeign ? await runToolHooks(scope, proposal) : await hookVerdict(scope, proposal)
+  if (!journalIndex.outcome(`${scope.key}/hooks`) && !ports.hooks.some((hooks) => hooks.beforeTool)) return proposal
+  const verdict = await hookVerdict(scope, proposal)
   if (verdict.deny !== undefined) {
     throw new TroupeError('denied', `a hook denied the call of ${tool.name}: ${verdict.deny}`, {
       hint: 'this verdict of `hooks[].beforeTool` is final for this call; do not repeat it unchanged',

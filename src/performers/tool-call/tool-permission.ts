@@ -1,7 +1,6 @@
 import { TroupeError } from '../../errors.ts'
 import { agentSource, formatAgentName } from '../../kernel/agent-name.ts'
 import { isEvent } from '../../kernel/event.ts'
-import type { Gate, Question } from '../../kernel/gate.ts'
 import { canonicalJson, sha256 } from '../../kernel/hash.ts'
 import { isDenial, isRuleFor } from '../../kernel/journal/permission-grant.ts'
 import type { PermissionDecision } from '../../kernel/permission.ts'
@@ -32,8 +31,6 @@ export interface ToolAction {
 
 /** Bounds the questions for a call whose subject changes again after each approval. */
 const MAX_APPROVAL_REQUESTS = 3
-const RECORDED_ELSEWHERE = 'The recorded approval was not given in this installation.'
-const SHOWN_ELSEWHERE = 'The question that was recorded in another installation did not show this call.'
 const CALL_CHANGED = 'the call is no longer the one that was approved'
 /** How a hidden secret begins: two lines that differ in it only look alike. */
 const REDACTED = '[redacted'
@@ -52,13 +49,9 @@ export async function requirePermission(scope: ToolCallScope, action: ToolAction
   let askAgainReason = ''
   for (let attempt = 1; attempt <= MAX_APPROVAL_REQUESTS; attempt++) {
     const request = { fingerprint, decision, attempt, askAgainReason }
-    const { answer, shownFingerprint, shownChange, foreign } = await requestApproval(scope, action, request)
+    const { answer, shownFingerprint, shownChange } = await requestApproval(scope, action, request)
     if (isDenial(answer, tool.name)) {
       throw deniedError(tool.name, { ...decision, reason: `a person said no${denialComment(answer)}` })
-    }
-    if (foreign !== undefined) {
-      askAgainReason = foreign
-      continue
     }
     const updated = decidePermission(scope, action, fingerprint)
     if (updated.decision === 'deny') throw deniedError(tool.name, updated)
@@ -109,11 +102,8 @@ function decidePermission(
     // Task lists only change themselves; an agent in plan mode needs them.
     acts: (tool.kind === 'act' || tool.kind === 'idempotent') && tool.category !== 'task_management',
     read_only: session.planMode,
-    // The tools that a recorded agent lists are no permission if the record may be forged.
-    isRootAgent:
-      session.opening.parent_session_id === null && !session.opening.imported && !execution.journalIndex.isImportedRun,
+    isRootAgent: session.opening.parent_session_id === null,
     runRules: execution.run.permissions,
-    ...(execution.journalIndex.isImportedRun ? { imported: true as const } : undefined),
     grantedRules: execution.journalIndex.grantedRules(),
     fingerprint,
   })
@@ -132,8 +122,6 @@ interface Approval {
   /** The call they were shown. */
   shownFingerprint: unknown
   shownChange: ShownDetail['change']
-  /** Why an answer counts for nothing: another installation recorded it, or the question. */
-  foreign: string | undefined
 }
 
 async function requestApproval(
@@ -144,9 +132,7 @@ async function requestApproval(
   const { execution, session, signal, key: callKey } = scope
   const { tool, input, subject } = action
   const key = attempt === 1 ? `${callKey}/permission` : `${callKey}/permission/${attempt}`
-  const recorded = execution.journalIndex.opening(key)
-  const isForeign = execution.journalIndex.isImported(recorded)
-  const change = recorded && !isForeign ? undefined : await previewChange(scope, action)
+  const change = execution.journalIndex.opening(key) ? undefined : await previewChange(scope, action)
   const agent = session.opening.agent.name
   const call = subject === undefined ? tool.name : `${tool.name}(${subject})`
   const question = {
@@ -164,19 +150,7 @@ async function requestApproval(
   const answer = await execution.waitForGate({ key, signal }, question, { session_id: session.id, agent })
   const gate = execution.journalIndex.opening(key)
   const detail = isEvent(gate, 'gate:open') ? (gate.data.detail as ShownDetail | undefined) : undefined
-  const isShown = !isForeign || (isEvent(gate, 'gate:open') && isSameQuestion(gate.data, question))
-  const isImported = execution.journalIndex.isImported(execution.journalIndex.outcome(key))
-  const foreign = isImported ? RECORDED_ELSEWHERE : isShown ? undefined : SHOWN_ELSEWHERE
-  return { answer, shownFingerprint: detail?.exact, shownChange: detail?.change, foreign }
-}
-
-/** A forged question could show another call than the one that its answer would allow. */
-function isSameQuestion(recorded: Gate, asked: Question): boolean {
-  const shown = ({ question, choices, detail }: Question) => {
-    const { reason: _reason, answers: _answers, ...call } = (detail ?? {}) as Record<string, unknown>
-    return canonicalJson([question, choices ?? null, call])
-  }
-  return shown(recorded) === shown(asked)
+  return { answer, shownFingerprint: detail?.exact, shownChange: detail?.change }
 }
 
 /**
@@ -216,7 +190,6 @@ async function previewChange({ execution }: ToolCallScope, action: ToolAction): 
 }
 
 function askAgainText(reason: string): string {
-  if (reason === RECORDED_ELSEWHERE || reason === SHOWN_ELSEWHERE) return ` ${reason}`
   if (reason === CALL_CHANGED) return ' The call has changed since it was approved.'
   if (reason === FILE_CHANGED) return ' The file has changed since you approved.'
   return reason && ` But ${reason}.`

@@ -22,8 +22,10 @@ export async function applyConfig({ config, ...options }: TroupeOptions): Promis
   if (!loaded) return { options, folder: undefined }
   const { mergeOptions } = await import('./merge-options.ts')
   const { folder } = loaded
-  const { workspace, ...merged } = mergeOptions(loaded.options, options)
-  const defaults = { store: join(folder, DEFAULT_STORE) }
+  const { store: place = join(folder, DEFAULT_STORE), ...configured } = loaded.options
+  const { workspace, ...merged } = mergeOptions(configured, options)
+  // The file may have come with the store that it names.
+  const defaults = typeof place === 'string' ? { defaultStore: place } : { store: place }
   if (!workspace) return { options: { ...defaults, ...merged }, folder }
   // An agent that can write the configuration escalates its own privileges for the next run.
   const protect = [...(workspace.protect ?? []), ...(await configPaths(loaded))]

@@ -30,9 +30,12 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Throws `invalid_input` with the path. Which file is used, and whether it is trusted, the file itself does not say. */
+/** Which file is used, and what is trusted, the file itself does not say. */
+const OF_PROGRAM = ['config', 'trust', 'defaultStore']
+
+/** Throws `invalid_input` with the path. */
 function checkNames(path: string, value: object): void {
-  const own = Object.keys(value).find((name) => name === 'config' || name === 'trust')
+  const own = Object.keys(value).find((name) => OF_PROGRAM.includes(name))
   if (own !== undefined) throw configError(`${path}: unknown key '${own}'`, { hint: 'pass it to `createTroupe`' })
   try {
     checkOptionNames(value)
@@ -54,7 +57,7 @@ async function checkData({ value, locate }: ConfigData): Promise<void> {
     })
   const [key = ''] = issue.keys
   const path = [...issue.path, key]
-  if (path.length <= 2 && key !== 'config' && key !== 'trust' && optionNames(issue.path[0]).includes(key))
+  if (path.length <= 2 && !OF_PROGRAM.includes(key) && optionNames(issue.path[0]).includes(key))
     throw configError(`${await locate(path)}: '${path.join('.')}' needs code`, {
       hint: 'use troupe.config.ts instead of JSON or YAML',
     })

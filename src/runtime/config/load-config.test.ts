@@ -89,6 +89,7 @@ test.each([
   ['{ tols: [] }', "unknown key 'tols'", "mean 'tools'"],
   ['{ permissions: { dney: [] } }', "unknown key 'dney' in `permissions`", "mean 'deny'"],
   ["{ trust: 'project' }", "unknown key 'trust'", 'createTroupe'],
+  ["{ defaultStore: 'runs' }", "unknown key 'defaultStore'", 'createTroupe'],
   ['{ config: false }', "unknown key 'config'", 'createTroupe'],
   ['[]', 'the default export is no object', 'defineConfig'],
 ])('CF5 troupe.config.ts with a wrong key is rejected with its path: %j', async (text, problem, hint) => {

@@ -27,6 +27,15 @@ export interface SqliteConnectionOptions {
   durability: Durability
   /** Timeout for a lock that another process holds. */
   busy_ms: number
+  ownership?: StoreOwnership | undefined
+}
+
+/** Decides whether the store may be written. */
+export interface StoreOwnership {
+  /** Called with the new file, before anything is stored in it. */
+  onCreate(): void
+  /** The reason why nothing may be written. Called before every write. */
+  findProblem(): TroupeError | undefined
 }
 
 export class SqliteConnection {
@@ -70,9 +79,14 @@ export class SqliteConnection {
     return this.writeProblem?.code === 'store_corrupt' ? this.writeProblem : undefined
   }
 
+  get ownershipProblem(): TroupeError | undefined {
+    return this.#options.ownership?.findProblem()
+  }
+
   /** Runs one transaction now. Throws the error of SQLite, including when the lock is held (`isBusy`). */
   transact<T>(sync: Sync, work: () => T): T {
-    if (this.writeProblem) throw this.writeProblem
+    const problem = this.writeProblem ?? this.ownershipProblem
+    if (problem) throw problem
     const { durability } = this.#options
     if (!this.#hasLog) this.#turnOnLog()
     this.#setSync(durability === 'normal' ? sync : durability === 'full' ? 'full' : 'normal')
@@ -114,7 +128,8 @@ export class SqliteConnection {
   /** Returns false if the log is left to another process that has the file open. */
   close(): boolean {
     if (!this.db.isOpen) return true
-    const isComplete = this.writeProblem !== undefined || this.#turnOffLog()
+    const isReadOnly = this.writeProblem !== undefined || this.ownershipProblem !== undefined
+    const isComplete = isReadOnly || this.#turnOffLog()
     this.db.close()
     this.#mark?.close()
     this.onClose?.()

@@ -52,10 +52,10 @@ export function prepareStoreFile(path: string, getType: FileSystemType = fileSys
     const created = createFolder(folder)
     rejectLinks(path)
     accessSync(folder, constants.W_OK)
-    if (created || basename(folder) === TROUPE_FOLDER) ignoreInGit(folder)
     if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK)
     else {
       closeSync(openSync(path, 'wx', 0o600))
+      if (created || basename(folder) === TROUPE_FOLDER) ignoreInGit(folder)
       if (basename(folder) === TROUPE_FOLDER) restrictToOwner(folder)
     }
     return true

@@ -39,14 +39,14 @@ function runCheck(check: () => Iterable<StoreProblem>, path: string): StoreProbl
   return found
 }
 
-export function* structureProblems(db: Database, path: string): Iterable<StoreProblem> {
+function* structureProblems(db: Database, path: string): Iterable<StoreProblem> {
   for (const row of db.prepare(`PRAGMA integrity_check(${MAX_PROBLEMS})`).iterate()) {
     if (row.integrity_check !== 'ok') yield { rule: 'structure', message: `${path}: ${String(row.integrity_check)}` }
   }
 }
 
 /** Rows of runs that do not exist. A deletion leaves the newest command and session without content (`run-deletion.ts`). */
-export function* orphanProblems(db: Database): Iterable<StoreProblem> {
+function* orphanProblems(db: Database): Iterable<StoreProblem> {
   for (const table of ['events', 'gates', 'artifacts', 'commands', 'segments', 'sessions', 'run_words']) {
     const { rows } = db
       .prepare(

@@ -32,11 +32,6 @@ export function* checkJournals(db: Database, run_id: string | undefined): Iterab
   if (run_id === undefined) yield* blobs.unusedProblems()
 }
 
-/** Blobs whose content is not what their hash names. */
-export function changedBlobs(db: Database): Iterable<StoreProblem> {
-  return new BlobCheck(db).unusedProblems()
-}
-
 interface CheckedRun {
   db: Database
   id: number

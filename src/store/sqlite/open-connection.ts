@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { toTroupeError } from '../../errors.ts'
 import { retryWhileBusy } from './busy-retry.ts'
@@ -31,12 +31,14 @@ export async function openConnection(path: string, options: SqliteConnectionOpti
 }
 
 function openWritable(path: string, options: SqliteConnectionOptions): Promise<SqliteConnection> {
+  const { ownership } = options
+  if (ownership && statSync(path).size === 0) ownership.onCreate()
   return retryWhileBusy(path, options.busy_ms, () => {
     const db = openDatabase(path)
     try {
       db.exec('PRAGMA page_size = 4096')
       // Before WAL mode, so that the id is in the file itself and not in a log that may be lost.
-      if (applicationId(db) === 0) db.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
+      if (applicationId(db) === 0 && !ownership?.findProblem()) db.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
       db.exec('PRAGMA synchronous = NORMAL; PRAGMA fullfsync = ON')
       db.exec('PRAGMA cache_size = -16000; PRAGMA temp_store = MEMORY')
       return new SqliteConnection(path, db, options)

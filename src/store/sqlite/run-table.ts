@@ -40,7 +40,7 @@ const WITH_TAGS = `AND NOT EXISTS (
 /** Words begin after a space, so that they are found by their beginning. */
 const WITH_WORD = " AND EXISTS (SELECT 1 FROM run_words WHERE run = runs.id AND instr(words, ' ' || ?))"
 const NEWEST_FIRST = 'ORDER BY id DESC LIMIT ?'
-export const ALL_STATUSES: readonly Status[] = ['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled']
+const ALL_STATUSES: readonly Status[] = ['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled']
 
 function statements(db: Database) {
   return {

@@ -37,6 +37,8 @@ export interface Cli<Own extends object = object> {
   options: CommonOptions & Own
   /** The configuration of the project and the user; `undefined` without one. */
   config?: LoadedConfig | undefined
+  /** The store that the user's own configuration names with an absolute path. */
+  userStore?: string | undefined
   /** The folder of the project's configuration, if that is not trusted and so not used. */
   refusedFolder?: string | undefined
   /** The command executes runs. */
@@ -48,7 +50,7 @@ export interface Cli<Own extends object = object> {
 }
 
 /** The configuration that a command uses. */
-export type CommandConfig = Pick<Cli, 'config' | 'refusedFolder'>
+export type CommandConfig = Pick<Cli, 'config' | 'userStore' | 'refusedFolder'>
 
 export interface ProgramContext extends CommandConfig {
   terminal: Terminal

@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
-import { join, relative, resolve } from 'node:path'
+import { isAbsolute, join, relative, resolve } from 'node:path'
 import { TroupeError, toTroupeError } from '../../errors.ts'
 import type { Store, Troupe, TroupeOptions } from '../../index.ts'
 import { agentFolders, projectFolder, usesTrustedAgents, warnOfUntrustedAgents } from './agent-roster.ts'
@@ -10,14 +10,22 @@ import { workspaceOptions } from './workspace-options.ts'
 
 /** For display. */
 export function storePath(cli: Cli): string {
-  const store = configuredStore(cli)
+  const store = storePlace(cli)
   return typeof store === 'string' ? store : store.location
 }
 
 /** `--store`, `TROUPE_STORE`, that of the configuration, or `.troupe` in the project. */
-function configuredStore(cli: Cli): string | Store {
+function storePlace(cli: Cli): string | Store {
   const folder = relative(process.cwd(), projectFolder(cli))
   return cli.options.store || process.env.TROUPE_STORE || cli.config?.options.store || join(folder, '.troupe')
+}
+
+/** What the operator names is theirs. A project may name its own store, and a relative path is another file in each clone. */
+function storeOptions(cli: Cli): Pick<TroupeOptions, 'store' | 'defaultStore'> {
+  const place = storePlace(cli)
+  if (typeof place !== 'string' || cli.options.store) return { store: place }
+  const isNamed = place === 'memory' || (process.env.TROUPE_STORE ? isAbsolute(place) : place === cli.userStore)
+  return isNamed ? { store: place } : { defaultStore: place }
 }
 
 /** The model from `--model`, `TROUPE_MODEL` or the configuration. Script paths become absolute, so that the run can be resumed from any folder. */
@@ -29,7 +37,7 @@ export function modelName({ options, config }: Cli): string | undefined {
 
 /** True for an address such as `postgres://…` or `libsql:…`, too: opening it reports what is wrong with it. */
 export function storeExists(cli: Cli): boolean {
-  const path = configuredStore(cli)
+  const path = storePlace(cli)
   if (typeof path !== 'string') return true
   return path === 'memory' || /^[^/\\.]{2,}:|^:/.test(path) || existsSync(path)
 }
@@ -42,7 +50,7 @@ export async function openTroupe(cli: Cli, use: 'existing' | 'new'): Promise<Tro
   if (use === 'new') await warnOfUntrustedAgents(cli)
   return createTroupe({
     config: cli.config ?? false,
-    store: use === 'existing' && !storeExists(cli) ? 'memory' : configuredStore(cli),
+    ...(use === 'existing' && !storeExists(cli) ? { store: 'memory' } : storeOptions(cli)),
     agents: await agentFolders(cli),
     ...agentTrust(cli),
     ...(cli.options.project ? { project: cli.options.project } : undefined),
@@ -82,7 +90,7 @@ function cassetteOptions(
   return { cassette: { record } }
 }
 
-/** Says whether the store lacks its newest commits: lists would be incomplete without a word. */
+/** Says what is wrong with the store: without its newest commits, lists would be incomplete without a word. */
 export async function withTroupe<T>(
   cli: Cli,
   use: 'existing' | 'new',
@@ -91,18 +99,25 @@ export async function withTroupe<T>(
   const troupe = await openTroupe(cli, use)
   try {
     const result = await work(troupe)
-    noteLoss(cli, troupe)
+    noteStoreProblems(cli, troupe)
     return result
   } catch (thrown) {
     // A run may be unknown because it was in the log. An error of the store itself says the same.
-    if (toTroupeError(thrown).code !== 'store_corrupt') noteLoss(cli, troupe)
+    if (!['store_corrupt', 'store_not_yours'].includes(toTroupeError(thrown).code)) noteStoreProblems(cli, troupe)
     throw thrown
   } finally {
     await troupe.close()
   }
 }
 
-export function noteLoss({ terminal }: Cli, troupe: Troupe): void {
-  const { loss } = troupe.storeStatus()
+export function noteStoreProblems({ terminal }: Cli, troupe: Troupe): void {
+  const { loss, not_yours } = troupe.storeStatus()
   if (loss) noteWrapped(terminal, `${loss.message}; ${loss.hint}`)
+  if (not_yours) noteWrapped(terminal, not_yours.message)
+}
+
+/** For commands that wait for something to execute. */
+export function requireOwnStore(troupe: Troupe): void {
+  const { not_yours } = troupe.storeStatus()
+  if (not_yours) throw new TroupeError(not_yours.code, not_yours.message, not_yours)
 }

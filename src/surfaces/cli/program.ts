@@ -1,5 +1,4 @@
-import type { Argument } from 'commander'
-import { Command, CommanderError, Help, Option } from 'commander'
+import { Argument, Command, CommanderError, Help, Option } from 'commander'
 import type { Cli, CommandConfig, CommonOptions, ProgramContext } from './cli.ts'
 import { expandBuildCommand } from './commands/build-command.ts'
 import { inertTerminal } from './inert-output.ts'
@@ -294,6 +293,12 @@ function addControlCommands(program: Command, add: AddCommand): void {
   add(program, 'backup', backUp)
     .description('copy the store to a new file, also while it is in use')
     .argument('<file>', 'the new file; use it later with --store')
+  add(program, 'trust', async (cli) => (await import('./commands/trust-command.ts')).trustCommand(cli))
+    .description(
+      'count the store of this folder as yours: the runs in it, with their approvals, agents and limits; do this only for a store that you made',
+    )
+    .addArgument(new Argument('<what>', 'what to trust').choices(['store']))
+    .option('--new', 'put the old store aside instead, and start a new one in this folder')
   const verify = async (cli: Cli, [run]: string[]) =>
     (await import('./commands/verify-command.ts')).verifyCommand(cli, run)
   add(program, 'verify', verify)

@@ -4,7 +4,9 @@ import { isDeepStrictEqual } from 'node:util'
 import { TroupeError } from '../../errors.ts'
 import type { ConfigFile } from '../../formats/config-file.ts'
 import type { FileHashes, TrustChanges } from '../../formats/folder-trust.ts'
+import { isInFolder } from '../../formats/is-in-folder.ts'
 import { userConfigFolder } from '../../formats/user-home.ts'
+import type { LoadedConfig } from '../../index.ts'
 import type { CommandConfig } from './cli.ts'
 import type { Terminal } from './terminal.ts'
 import { noteWrapped } from './terminal.ts'
@@ -35,7 +37,8 @@ export async function loadCommandConfig(terminal: Terminal, request: ConfigReque
   const { loadConfig } = await import('../../index.ts')
   // The paths of the user's file start at its folder, but the project is where the command runs.
   const user = userFile && { ...(await loadConfig(userFile.path)), folder: refusedFolder ?? process.cwd() }
-  if (!projectFile) return { config: user, refusedFolder }
+  const userStore = user && namedStore(user)
+  if (!projectFile) return { config: user, userStore, refusedFolder }
   const loaded = await loadConfig(projectFile.path, user)
   if (!request.trustProject) {
     const { checkTrustedAgents } = await import('../../formats/config-trust.ts')
@@ -45,7 +48,12 @@ export async function loadCommandConfig(terminal: Terminal, request: ConfigReque
       loaded.options.agents?.filter((agent) => !ofUser.includes(agent)),
     )
   }
-  return { config: loaded }
+  return { config: loaded, userStore }
+}
+
+/** A relative path, which starts at the folder of the file, names no store. */
+function namedStore({ options: { store } }: LoadedConfig): string | undefined {
+  return typeof store === 'string' && !isInFolder(userConfigFolder(), store) ? store : undefined
 }
 
 /** The configuration files of the user and of the current folder, trusted or not. */
@@ -144,7 +152,7 @@ async function findForeignStore(folder: string): Promise<string | undefined> {
   const { isOwnStore } = await import('../../formats/store-record.ts')
   const path = join('.troupe', 'troupe.db')
   const file = join(folder, path)
-  return existsSync(file) && !(await isOwnStore(file)) ? path : undefined
+  return existsSync(file) && !isOwnStore(file) ? path : undefined
 }
 
 /** Records that the operator trusts the project. A home folder that cannot be written only means to be asked again. */

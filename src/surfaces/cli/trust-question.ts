@@ -59,8 +59,7 @@ function realFolder(path: string): string {
 }
 
 const PACKAGES = '(packages that these files import are executed with them, and are neither shown nor checked)'
-const FOREIGN_STORE =
-  '(runs that were recorded elsewhere: their approvals and limits have no effect, whatever you answer)'
+const FOREIGN_STORE = '(runs from elsewhere: they are only shown, whatever you answer; see: troupe trust --help)'
 
 async function confirm(text: string): Promise<boolean> {
   const { createInterface } = await import('node:readline/promises')

@@ -1,4 +1,4 @@
-import { TroupeError, toTroupeError } from '../../../errors.ts'
+import { toTroupeError } from '../../../errors.ts'
 import type {
   Attachment,
   Delta,
@@ -97,7 +97,7 @@ export class Conversation {
   }
 
   async start(message: string, files: { attachments?: Attachment[] } = {}): Promise<void> {
-    const { team, variables, ...options } = await this.#nextRun()
+    const { team, variables, ...options } = this.#nextRun()
     if (this.run_id !== undefined) this.#resetRun()
     const before = messagesToCarry(this.#earlierMessages, files.attachments ?? [])
     const input = { team, message, ...files, variables, ...(before.length > 0 ? { before } : undefined) }
@@ -106,15 +106,16 @@ export class Conversation {
     this.#follow(handle)
   }
 
-  /** Options of the next run. A run of another installation chooses none of them: as a run of this one, the next would have all rights. */
-  async #nextRun() {
+  /** Options of the next run. */
+  #nextRun() {
     const { team, variables, model, limits } = this.context
-    const resumed = this.#resumed
-    const isForeign = resumed !== undefined && (await this.troupe.isImported(resumed.run_id))
-    if (isForeign && team === resumed.team) throw foreignTeamError(resumed.run_id)
-    const inherited = isForeign ? undefined : resumed
-    const chosen = model ?? inherited?.model
-    return { team, variables, limits: { ...inherited?.limits, ...limits }, ...(chosen ? { model: chosen } : undefined) }
+    const chosen = model ?? this.#resumed?.model
+    return {
+      team,
+      variables,
+      limits: { ...this.#resumed?.limits, ...limits },
+      ...(chosen ? { model: chosen } : undefined),
+    }
   }
 
   /** Starts over without earlier messages; the run is kept. */
@@ -184,7 +185,7 @@ export class Conversation {
       await this.retry()
       if (hasNewLimits) await this.whenIdle()
     } else this.result = await this.troupe.result(row.run_id)
-    this.#resumed = { run_id: row.run_id, team: this.context.team, ...recordedOptions(past) }
+    this.#resumed = recordedOptions(past)
     return row.status === 'failed' ? [...pastChatEvents, ...this.#endEvents()] : pastChatEvents
   }
 
@@ -276,23 +277,15 @@ export class Conversation {
 
 /** What a resumed run recorded. */
 interface ResumedRun {
-  run_id: string
-  team: Team
   model?: string
   limits?: Limits
 }
 
-function recordedOptions(past: readonly Event[]): Pick<ResumedRun, 'model' | 'limits'> {
-  const options: Pick<ResumedRun, 'model' | 'limits'> = {}
+function recordedOptions(past: readonly Event[]): ResumedRun {
+  const options: ResumedRun = {}
   for (const { type, data } of past) {
     if (type === 'run:start' && data.model !== undefined) options.model = data.model
     if (type === 'run:start' || type === 'run:reopen') options.limits = data.limits
   }
   return options
-}
-
-function foreignTeamError(run_id: string): TroupeError {
-  return new TroupeError('denied', `another installation recorded ${run_id}: its team starts no run here`, {
-    hint: 'start one with a team of yours: troupe chat TEAM.yaml, troupe chat --agent NAME, or here with /new if you named one',
-  })
 }

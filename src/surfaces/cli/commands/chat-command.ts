@@ -13,7 +13,7 @@ import { EXIT } from '../exit-code.ts'
 import { findRun } from '../find-run.ts'
 import { limitsFrom } from '../limit-option.ts'
 import { loadTeam, parseTeamVariables, singleAgentTeam } from '../load-team.ts'
-import { modelName, openTroupe, storePath } from '../open-troupe.ts'
+import { modelName, openTroupe, requireOwnStore, storePath } from '../open-troupe.ts'
 import { withProgramName } from '../render/styled-line.ts'
 import { requireSameModel } from '../require-same-model.ts'
 import { loadRunTeam } from './steer-command.ts'
@@ -37,6 +37,7 @@ export async function chatCommand(command: Cli<ChatOptions>, file: string | unde
   const troupe = await openTroupe(cli, resume === undefined ? 'new' : 'existing')
   const scope: ChatScope = { cli, loadNamedTeam, troupe, agentFiles }
   try {
+    requireOwnStore(troupe)
     const row = resume === undefined ? undefined : await findResumableRun(cli, troupe, resume)
     if (row && ['waiting', 'pending', 'running'].includes(row.status)) await requireSameModel(cli, troupe, row.run_id)
     const chatTeam = row ? await loadRunTeam(troupe, row) : team

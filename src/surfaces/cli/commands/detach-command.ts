@@ -7,7 +7,7 @@ import { wrapText } from '../../../views/text-width.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'
-import { storePath, withTroupe } from '../open-troupe.ts'
+import { requireOwnStore, storePath, withTroupe } from '../open-troupe.ts'
 import { withProgramName } from '../render/styled-line.ts'
 
 /*
@@ -22,7 +22,7 @@ const WAITING_PARENT = 'TROUPE_DETACHED'
 export async function detachCommand(cli: Cli<{ input?: string }>): Promise<number> {
   const folder = logFolder(cli)
   // Creates the store as every other run does, and rejects options that no run can have.
-  await withTroupe(cli, 'new', async () => {})
+  await withTroupe(cli, 'new', async (troupe) => requireOwnStore(troupe))
   mkdirSync(folder, { mode: 0o700, recursive: true })
   rejectLink(folder)
   const log = join(folder, `starting-${process.pid}.log`)

@@ -96,6 +96,9 @@ async function storeCheck(cli: Cli, troupe: Troupe): Promise<DoctorCheck> {
     }
   }
   const { location, runs, findings } = await troupe.verify()
+  const { not_yours } = troupe.storeStatus()
+  if (findings.length === 0 && not_yours)
+    return { name: 'store', status: 'warning', message: not_yours.message, hint: not_yours.hint }
   if (findings.length === 0)
     return { name: 'store', status: 'ok', message: `${location} · ${pluralize(runs, 'run')}`, hint: '' }
   const hint = 'find out more with: troupe verify; restore a backup: Troupe never repairs a store'

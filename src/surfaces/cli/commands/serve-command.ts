@@ -12,7 +12,7 @@ import { printJson } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'
 import { onInterrupt } from '../interrupt.ts'
 import { limitsFrom } from '../limit-option.ts'
-import { noteLoss, openTroupe, storePath } from '../open-troupe.ts'
+import { noteStoreProblems, openTroupe, requireOwnStore, storePath } from '../open-troupe.ts'
 import { packageVersion } from '../program-name.ts'
 import type { ServeOptions } from '../serve/serve-options.ts'
 import { listenOptionsFrom, tokenScopesFrom } from '../serve/serve-options.ts'
@@ -28,7 +28,8 @@ export async function serveCommand(
   const executes = cli.options.execute !== false
   const troupe = await openTroupe(cli, 'new')
   try {
-    noteLoss(cli, troupe)
+    if (executes) requireOwnStore(troupe)
+    noteStoreProblems(cli, troupe)
     const { openCredentials } = await import('../../http/auth/credentials.ts')
     const credentials = await openCredentials(credentialsFolder(cli))
     const parts = await serverParts(cli, { troupe, credentials, executes, runLimits })
@@ -96,9 +97,7 @@ function workOptions({ terminal }: Cli, signal: AbortSignal) {
     onError: ({ code, message }: TroupeError, run_id?: string) =>
       terminal.note(`error: ${run_id === undefined ? '' : `run ${run_id}: `}${code}: ${message}`),
     onSkip: (run_id: string) =>
-      terminal.note(
-        `run ${run_id} is not executed: this process lacks a part that it needs, or another installation recorded it (troupe resume ${run_id})`,
-      ),
+      terminal.note(`run ${run_id} is not executed: this process lacks a part that it needs (troupe resume ${run_id})`),
   }
 }
 

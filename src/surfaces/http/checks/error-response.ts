@@ -20,6 +20,7 @@ const STATUS: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   quarantined: 409,
   needs_missing: 409,
   no_model: 409,
+  store_not_yours: 409,
   limit_reached: 409,
 }
 
