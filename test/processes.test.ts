@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createCliFixture, delegationScript, questionScript } from './e2e/cli-fixture.ts'
-import { firstQuestion, startServe, untilStatus } from './e2e/serve-fixture.ts'
+import { firstQuestion, serveEnvironment, startServe, untilStatus } from './e2e/serve-fixture.ts'
 
 /* One test of each kind that starts Troupe as a process. The others are in `npm run test:long`; the sandbox has its own suites. */
 
@@ -51,6 +51,6 @@ test('HS24 a run submitted over HTTP is answered by the command line and goes on
   const { run_id } = started.json as { run_id: string }
   const { gate_id } = await firstQuestion(serve)
   await untilStatus(serve, run_id, 'waiting')
-  expect((await cli.troupe('answer', gate_id, 'blue', '--no-wait')).code).toBe(0)
+  expect((await cli.troupeWith(serveEnvironment(cli), 'answer', gate_id, 'blue', '--no-wait')).code).toBe(0)
   await untilStatus(serve, run_id, 'completed')
 })

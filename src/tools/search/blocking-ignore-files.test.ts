@@ -80,7 +80,7 @@ function writeOldRipgrep(path: string): string {
   const lines = [
     'case "$*" in *--version*) echo "ripgrep 13.0.0"; exit;; esac',
     'for arg; do shift; [ "$arg" = --no-ignore-dot ] || set -- "$@" "$arg"; done',
-    `exec ${findRipgrep([], process.env.PATH ?? '')} "$@"`,
+    `exec '${findRipgrep([], process.env.PATH ?? '')}' "$@"`,
   ]
   writeFileSync(path, `#!/bin/sh\n${lines.join('\n')}\n`, { mode: 0o755 })
   return path
