@@ -2,11 +2,12 @@ import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { REMOVED_NAMES } from '../src/schema/removed-names.ts'
 
-const MAIN = new URL('../src/surfaces/cli/main.ts', import.meta.url).pathname
+const MAIN = fileURLToPath(new URL('../src/surfaces/cli/main.ts', import.meta.url))
 const exported = Object.entries(REMOVED_NAMES).filter(([name]) => name.startsWith('troupe/'))
 
 // A process of its own: the test runner reads a missing export as `undefined`.

@@ -7,27 +7,33 @@ import { createCliFixture } from '../e2e/cli-fixture.ts'
 const agentFile = (name: string) => `---\nname: ${name}\ndescription: the ${name}\n---\nYou are the ${name}.\n`
 const CODER = 'agents/coder.md'
 
-/** A lead whose three sub-agents were killed while they worked. The agent file of `coder` may be written after the run began. */
+/** A lead whose three sub-agents were killed while they worked. The agent file of `coder` may be written after the run began: between two executions. */
 async function killedRun(fixture: CliFixture, { addedLater = false } = {}): Promise<string> {
   const task = (instruction: string) => ({ name: 'task', input: { agent: 'coder', instruction } })
   await fixture.write('agents/lead.md', agentFile('lead'))
-  await fixture.write(CODER, addedLater ? '' : agentFile('coder'))
-  if (addedLater) await rm(join(fixture.folder, CODER))
+  if (!addedLater) await fixture.write(CODER, agentFile('coder'))
   const slow = { when: { agent: 'coder' }, reply: { text: 'coder done', delayMs: 60_000 } }
   const fast = { when: { agent: 'coder' }, reply: { text: 'coder done' } }
-  const lead = (coder: typeof slow | typeof fast) => [
+  const lead = (coder: typeof slow | typeof fast, delayMs = 0) => [
     {
       when: { agent: 'lead', turn: 1 },
-      reply: { toolCalls: [{ name: 'Glob', input: { pattern: '*.none' } }], delayMs: addedLater ? 1500 : 0 },
+      reply: { toolCalls: [{ name: 'Glob', input: { pattern: '*.none' } }], delayMs },
     },
     { when: { agent: 'lead', turn: 2 }, reply: { toolCalls: ['a', 'b', 'c'].map(task) } },
     { when: { agent: 'lead' }, reply: { text: 'all done' } },
     coder,
   ]
-  const model = await fixture.script('script.json', lead(slow))
-  const run = fixture.start('run', 'task', '--agent', 'lead', 'go', '--agents', 'agents', '--model', model)
+  const model = await fixture.script('script.json', lead(slow, addedLater ? 60_000 : 0))
+  let run = fixture.start('run', 'task', '--agent', 'lead', 'go', '--agents', 'agents', '--model', model)
   const [, run_id = ''] = await run.waitFor(/run (r_\w+) started/)
-  if (addedLater) await fixture.write(CODER, agentFile('coder'))
+  if (addedLater) {
+    await run.waitFor(/lead +starts/)
+    run.kill('SIGKILL')
+    await run.done
+    await fixture.write(CODER, agentFile('coder'))
+    await fixture.script('script.json', lead(slow))
+    run = fixture.start('resume', run_id, '--agents', 'agents')
+  }
   await run.waitFor(/(coder +starts[\s\S]*){3}/)
   run.kill('SIGKILL')
   await run.done
@@ -70,7 +76,7 @@ describe('an agent file that is gone when a killed run is resumed', () => {
     },
   )
 
-  test('ND10 open sessions of an agent whose file was added during the run, and then removed, continue', async () => {
+  test('ND10 open sessions of an agent whose file was added after the run began, and then removed, continue', async () => {
     const fixture = await createCliFixture()
     const run_id = await killedRun(fixture, { addedLater: true })
     await rm(join(fixture.folder, CODER))
