@@ -48,9 +48,10 @@ function countOf(place: number | string = 0): number {
   return typeof place === 'number' ? place : words(place).length
 }
 
-/** What is higher than committed, each with the places that grew. */
+/** What is higher than committed, each with the places that grew, and what is no longer measured. */
 export function findRises(committed: CommittedFigures, measured: RatchetFigures): string[] {
-  return Object.entries(measured).flatMap(([title, places]) => {
+  const unmeasured = Object.keys(committed).filter((title) => !measured[title])
+  const rises = Object.entries(measured).flatMap(([title, places]) => {
     const figure = committed[title]
     const rise = totalOf(places) - (figure?.value ?? 0)
     if (figure && rise <= 0) return []
@@ -61,6 +62,10 @@ export function findRises(committed: CommittedFigures, measured: RatchetFigures)
       `${found}. Delete as much, or write ${line} into a decision record and run: npm run figures -- --raise NNNN`,
     ]
   })
+  return [
+    ...rises,
+    ...unmeasured.map((title) => `${title} is committed and no longer measured: measure it (ratchet-figures.ts)`),
+  ]
 }
 
 function newPlaces(before: Places, after: Places): string[] {
@@ -73,13 +78,12 @@ function newPlaces(before: Places, after: Places): string[] {
   })
 }
 
-/** Figures at their measured values where these are not higher. One that is no longer measured goes. */
+/** Figures at their measured values where these are not higher. */
 export function lower(committed: CommittedFigures, measured: RatchetFigures): CommittedFigures {
-  const lowered = Object.entries(committed).flatMap(([title, figure]) => {
-    const places = measured[title]
-    if (!places) return []
+  const lowered = Object.entries(committed).map(([title, figure]) => {
+    const places = measured[title] ?? figure.places
     const value = totalOf(places)
-    return [[title, value > figure.value ? figure : { ...figure, value, places }]]
+    return [title, value > figure.value ? figure : { ...figure, value, places }]
   })
   return Object.fromEntries(lowered)
 }

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { onTestFinished, vi } from 'vitest'
 import { realWorld } from '../../src/engine/real-world.ts'
 import type { TroupeOptions } from '../../src/index.ts'
 import type { WireReplies } from './wire-recorder.ts'
@@ -41,7 +42,8 @@ const decision = JSON.stringify({ decision: 'retry', agent: null, instruction: '
 
 function buildScenario(name: string, replies: WireReplies, settings: object = {}) {
   const createOptions = (): Partial<TroupeOptions> => {
-    process.env.XDG_STATE_HOME = join(folder, `state-${name}`)
+    vi.stubEnv('XDG_STATE_HOME', join(folder, `state-${name}`))
+    onTestFinished(() => void vi.unstubAllEnvs())
     return {
       workspace: { workspace: createGoldenRepository(name), sandbox: 'none' },
       engine: { world: { ...realWorld(), now: () => Date.UTC(2026, 10, 16) } },
