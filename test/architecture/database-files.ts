@@ -8,11 +8,12 @@ export const allowedDatabaseWriters: Readonly<Record<string, string>> = {
   'src/store/sqlite/backup.ts': 'a finished copy, to sync it',
   'src/store/sqlite/file-checks/commit-mark.ts': 'the mark beside the database',
   'src/store/sqlite/read-only-copy.ts': 'copies in a temporary folder',
+  'src/surfaces/cli/commands/trust-command.ts': 'puts a store aside that no process has open',
 }
 
 const NAMES_DATABASE_FILE = /-(wal|shm|journal)\b|\.(db|sqlite)\b/
 const OPENS_FILE = /^(open(Sync)?|createWriteStream)$/
-const WRITES_FILE = /^(writeFile|appendFile|truncate|copyFile|cp)(Sync)?$/
+const WRITES_FILE = /^(writeFile|appendFile|truncate|copyFile|cp|rename|rm|unlink)(Sync)?$/
 /** To read, or to create a file that does not exist. */
 const HARMLESS_FLAGS = /^'(r|wx)'$|^(?!.*O_(RDWR|WRONLY)).*\bO_RDONLY\b/s
 
@@ -43,9 +44,12 @@ function openingsForWriting(file: SourceFile): Violation[] {
       for (const specifier of node.specifiers as unknown[]) {
         if (!isNode(specifier)) continue
         imported.set(textOf(specifier.local), identifierName(specifier.imported) ?? '')
-        if (specifier.type !== 'ImportSpecifier') found.push(toViolation(file.path, line, 'imports all of node:fs'))
+        const isAll = specifier.type !== 'ImportSpecifier' || identifierName(specifier.imported) === 'promises'
+        if (isAll) found.push(toViolation(file.path, line, 'imports all of node:fs'))
       }
     }
+    if (node.type === 'ImportExpression' && /^node:fs\b/.test(identifierName(node.source) ?? ''))
+      found.push(toViolation(file.path, line, 'imports all of node:fs'))
     if (node.type !== 'CallExpression') return
     const name = imported.get(textOf(node.callee)) ?? ''
     const [, second = '', ...rest] = (node.arguments as unknown[]).map(textOf)

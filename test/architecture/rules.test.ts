@@ -523,7 +523,7 @@ describe('pattern mentions', () => {
 
 describe('files of SQLite', () => {
   const found = (path: string, statements: string, allowed: Record<string, string> = {}) => {
-    const names = 'openSync, writeFileSync, truncateSync, copyFileSync, constants, readFileSync'
+    const names = 'openSync, writeFileSync, truncateSync, copyFileSync, renameSync, rmSync, constants, readFileSync'
     const source = `import { ${names} } from 'node:fs'\nimport { open as openFile } from 'node:fs/promises'\n${statements}\n`
     return databaseFileViolations([{ path, source }], allowed).map(
       ({ line, message }) => `${line} ${message.split(' ')[1]}`,
@@ -538,6 +538,8 @@ describe('files of SQLite', () => {
     ['truncateSync(path)', 'truncateSync'],
     ["writeFileSync(path, '')", 'writeFileSync'],
     ['copyFileSync(from, path)', 'copyFileSync'],
+    ['renameSync(path, aside)', 'renameSync'],
+    ['rmSync(path)', 'rmSync'],
   ])('%s is rejected in the store, and in a file that names one of SQLite', (statement, name) => {
     const line = 2 + statement.split('\n').length
     expect(found('src/store/sqlite/log.ts', statement)).toEqual([`${line} ${name}`])
@@ -560,6 +562,11 @@ describe('files of SQLite', () => {
     const allowed = { 'src/store/sqlite/log.ts': 'the mark' }
     expect(found('src/store/sqlite/log.ts', "openSync(path, 'r+')", allowed)).toEqual([])
     expect(found('src/store/sqlite/log.ts', '', allowed)).toEqual(['1 no'])
-    expect(found('src/store/sqlite/log.ts', "import * as fs from 'node:fs'")).toEqual(['3 all'])
+    for (const all of [
+      "import * as fs from 'node:fs'",
+      "import { promises } from 'node:fs'",
+      "await import('node:fs')",
+    ])
+      expect(found('src/store/sqlite/log.ts', all)).toEqual(['3 all'])
   })
 })
