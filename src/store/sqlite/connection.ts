@@ -88,9 +88,10 @@ export class SqliteConnection {
     const problem = this.writeProblem ?? this.ownershipProblem
     if (problem) throw problem
     const { durability } = this.#options
+    // Before the log is turned on, which would create one beside a file that has taken the place of this one.
+    this.#identity?.check(sync === 'full' || !this.#hasLog)
     if (!this.#hasLog) this.#turnOnLog()
     this.#setSync(durability === 'normal' ? sync : durability === 'full' ? 'full' : 'normal')
-    this.#identity?.check(sync === 'full')
     this.#begin.run()
     try {
       this.#noticeForeignCommit()
@@ -159,7 +160,8 @@ export class SqliteConnection {
   /** Merges the log and says so in the header, unless another process has the file open. */
   #turnOffLog(): boolean {
     try {
-      if (!this.#isLogOn()) return true
+      // The log and the mark beside a file that has taken the place of this one are those of that file.
+      if (this.#identity?.isReplaced || !this.#isLogOn()) return true
       this.db.exec('PRAGMA synchronous = NORMAL; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY')
       if (this.#isLogOn()) return false
       this.#mark?.remove()

@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -44,6 +44,23 @@ test('ST80 the first synced write after the database was replaced rejects; contr
   expect(await append()).toEqual({ ok: true })
   replace(path)
   expect(await append()).toMatchObject({ ok: false, error: { code: 'store_failed' } })
+  await store.close()
+})
+
+test('ST80 a process whose store was put aside harms the files of the new one neither when it writes nor when it closes', async () => {
+  const [writing, reading] = [await openSqlite(path), await openSqlite(path)]
+  await createLeasedRun(writing, 'r1')
+  for (const suffix of ['-wal', '-shm', '-mark', '']) renameSync(path + suffix, join(folder, `aside.db${suffix}`))
+  const fresh = await openSqlite(path)
+  await createLeasedRun(fresh, 'new')
+  await expectRejection(reading.createRun(testRunStart('r2')), 'store_failed', /was removed or replaced/)
+  const before = readdirSync(folder).sort()
+  await Promise.all([writing.close(), reading.close()])
+  expect(readdirSync(folder).sort()).toEqual(before)
+  await createLeasedRun(fresh, 'newer')
+  await fresh.close()
+  const store = await openSqlite(path)
+  expect([await store.run('new'), await store.run('newer')]).toMatchObject([{ run_id: 'new' }, { run_id: 'newer' }])
   await store.close()
 })
 

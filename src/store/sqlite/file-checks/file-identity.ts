@@ -19,6 +19,11 @@ export class FileIdentity {
     this.#file = fileId(path)
   }
 
+  /** True if another file has taken the place of the database. */
+  get isReplaced(): boolean {
+    return ![this.#file, undefined].includes(fileId(this.#path))
+  }
+
   /** Throws `store_failed` if one of the files is not the one that was opened. Looks now and then, unless `always` is set, as before an action. */
   check(always: boolean): void {
     const now = performance.now()
