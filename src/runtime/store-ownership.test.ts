@@ -204,3 +204,17 @@ test('E28 a program with an engine of its own reads a store from elsewhere, and 
   expect((await troupe.runs()).items).toMatchObject([{ status: 'waiting' }])
   await expect(troupe.run('task', { agent: 'worker', instruction: 'go' })).rejects.toMatchObject(REFUSED)
 })
+
+test('E28 P41 with `retention` it is closed without a word, and nothing is deleted', async () => {
+  const place = { defaultStore: join(project(), '.troupe') }
+  const author = await createTroupe({ ...options, ...place, model: functionModel(() => ({ text: 'done' })) })
+  await author.run('task', { agent: 'worker', instruction: 'go' })
+  await author.close()
+  useHome('other')
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  onTestFinished(() => warn.mockRestore())
+  const troupe = await createTroupe({ ...options, ...place, retention: { max_age_days: 0 } })
+  await troupe.close()
+  expect(warn.mock.calls).toEqual([])
+  expect((await (await open(place)).runs()).items).toHaveLength(1)
+})

@@ -190,7 +190,7 @@ export async function assembleTroupe<const Patterns extends readonly Pattern[] =
   const close = async () => {
     const isFirst = !closing.signal.aborted
     closing.abort()
-    if (retention && isFirst) await retain(deletion, retention)
+    if (retention && isFirst && !store.ownershipProblem) await retain(deletion, retention)
     await reads.closeTroupe(reader)
   }
   const work = async (workOptions: WorkOptions = {}) => {
