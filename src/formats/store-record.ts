@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto'
+import type { BigIntStats } from 'node:fs'
 import {
+  accessSync,
   chmodSync,
+  constants,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -22,28 +25,44 @@ import { userConfigFolder } from './user-home.ts'
 
 interface StoreRecord {
   path: string
-  /** Inode and time of creation. */
+  /** Inode and time of creation; inode and device on a file system that has no such time. */
   file: string
 }
 
+/** Tests replace `fs.stat` with it: without times of creation, some file systems return the time of the last change in their place. */
+export type StatFile = (path: string) => Pick<BigIntStats, 'ino' | 'dev' | 'mode' | 'birthtimeNs' | 'ctimeNs'>
+
+const statFile: StatFile = (path) => statSync(path, { bigint: true })
+
 /** True if this installation has created the store, or its user trusts it. */
-export function isOwnStore(path: string): boolean {
+export function isOwnStore(path: string, stat = statFile): boolean {
+  const file = recordedFile(path)
+  return file !== undefined && [fileByBirth(stat(path)), fileByInode(stat(path))].includes(file)
+}
+
+/** True if the store lies on a file system without times of creation. */
+export function isRecordedByInode(path: string): boolean {
+  const file = recordedFile(path)
+  return file !== undefined && file === fileByInode(statFile(path))
+}
+
+function recordedFile(path: string): string | undefined {
   try {
     const file = recordPath(path)
     const { uid, mode } = statSync(file)
-    if (process.getuid && (uid !== process.getuid() || (mode & 0o022) !== 0)) return false
+    if (process.getuid && (uid !== process.getuid() || (mode & 0o022) !== 0)) return undefined
     const record = JSON.parse(readFileSync(file, 'utf8')) as Partial<StoreRecord>
     // Earlier versions also recorded stores that were made elsewhere.
-    return !('imported' in record) && record.file === fileIdentity(path)
+    return 'imported' in record ? undefined : record.file
   } catch {
-    return false
+    return undefined
   }
 }
 
 /** Throws if the record cannot be written. */
-export function recordOwnStore(path: string): void {
-  const record: StoreRecord = { path: realpathSync(path), file: fileIdentity(path) }
-  mkdirSync(recordsFolder(), { recursive: true, mode: 0o700 })
+export function recordOwnStore(path: string, stat = statFile): void {
+  const record: StoreRecord = { path: realpathSync(path), file: lastingIdentity(path, stat) }
+  createRecordsFolder()
   deleteOldRecords()
   const file = recordPath(path)
   const temporary = `${file}.${process.pid}.${performance.now()}`
@@ -56,6 +75,12 @@ export function deleteStoreRecord(path: string): void {
   rmSync(recordPath(path), { force: true })
 }
 
+/** Throws if records cannot be written. */
+export function createRecordsFolder(): void {
+  mkdirSync(recordsFolder(), { recursive: true, mode: 0o700 })
+  accessSync(recordsFolder(), constants.W_OK)
+}
+
 function recordsFolder(): string {
   return join(userConfigFolder(), 'stores')
 }
@@ -65,9 +90,26 @@ function recordPath(path: string): string {
   return join(recordsFolder(), `${name.slice(0, 32)}.json`)
 }
 
-function fileIdentity(path: string): string {
-  const { ino, birthtimeNs } = statSync(path, { bigint: true })
+/** Longer than the clock of a file system takes to advance. */
+const CLOCK_MS = 20
+
+/** Changes the file, by setting the mode that it has, until its time of change moves: a time of creation stays. */
+function lastingIdentity(path: string, stat: StatFile): string {
+  const before = stat(path)
+  let after = before
+  for (const start = performance.now(); after.ctimeNs === before.ctimeNs && performance.now() < start + CLOCK_MS; ) {
+    chmodSync(path, Number(before.mode & 0o7777n))
+    after = stat(path)
+  }
+  return after.birthtimeNs === before.birthtimeNs ? fileByBirth(before) : fileByInode(before)
+}
+
+function fileByBirth({ ino, birthtimeNs }: ReturnType<StatFile>): string {
   return `${ino}:${birthtimeNs}`
+}
+
+function fileByInode({ ino, dev }: ReturnType<StatFile>): string {
+  return `${ino}@${dev}`
 }
 
 const MAX_RECORDS = 300

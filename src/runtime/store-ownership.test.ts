@@ -6,6 +6,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { copyFile, cp } from 'node:fs/promises'
@@ -15,9 +16,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createShellTool } from '../../test/support/shell-tool.ts'
 import { agent, functionModel } from '../../test/support/test-troupe.ts'
-import { recordOwnStore } from '../formats/store-record.ts'
+import type { StatFile } from '../formats/store-record.ts'
+import { isOwnStore, isRecordedByInode, recordOwnStore } from '../formats/store-record.ts'
 import type { Troupe, TroupeOptions } from '../index.ts'
 import { createTroupe } from '../index.ts'
+import { hasForeignLog } from '../store/sqlite/file-checks/commit-mark.ts'
 import { migrationsBetween, newestSchema } from '../store/sqlite/migrate.ts'
 
 const { shell, commands } = createShellTool()
@@ -156,6 +159,26 @@ test('E30 when the record cannot be written, the store is only that of the proce
   const next = await open({ defaultStore: join(project(), '.troupe') })
   const named = `TROUPE_STORE=${join(project(), '.troupe', 'troupe.db')}`
   await expect(answer(next, 'allow')).rejects.toMatchObject({ ...REFUSED, hint: expect.stringContaining(named) })
+})
+
+test('E30 without times of creation, an own store stays own when it is written, and a log is known by its inode', async () => {
+  await createProject()
+  const path = join(project(), '.troupe', 'troupe.db')
+  const stat: StatFile = (file) => {
+    const found = statSync(file, { bigint: true })
+    return { ...found, birthtimeNs: found.ctimeNs }
+  }
+  recordOwnStore(path, stat)
+  expect([isOwnStore(path, stat), isRecordedByInode(path)]).toEqual([true, true])
+  const troupe = await open({ defaultStore: path })
+  expect((await answer(troupe, 'Bash(npm:*)')).status).toBe('completed')
+  expect(isOwnStore(path, stat)).toBe(true)
+  const { log } = JSON.parse(readFileSync(`${path}-mark`, 'utf8').split('\n')[0] ?? '')
+  writeFileSync(`${path}-mark`, `${JSON.stringify({ log: log.replace(/:.*/, ':1') })}\n`)
+  expect([hasForeignLog(path), hasForeignLog(path, true)]).toEqual([true, false])
+  await copyFile(path, `${path}.copy`)
+  renameSync(`${path}.copy`, path)
+  expect(isOwnStore(path, stat)).toBe(false)
 })
 
 test('E30 a store that an earlier version recorded as one from elsewhere is none of this installation', async () => {

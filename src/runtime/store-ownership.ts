@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TroupeError } from '../errors.ts'
-import { deleteStoreRecord, isOwnStore, recordOwnStore } from '../formats/store-record.ts'
+import { deleteStoreRecord, isOwnStore, isRecordedByInode, recordOwnStore } from '../formats/store-record.ts'
 import type { StoreOwnership } from '../store/sqlite/connection.ts'
 
 /*
@@ -39,7 +39,7 @@ const LOG_CHECK_MS = 50
 /** Opening the store merges the log. */
 async function disownStoreWithForeignLog(path: string): Promise<void> {
   const { hasForeignLog } = await import('../store/sqlite/file-checks/commit-mark.ts')
-  for (let check = 1; hasForeignLog(path); check++) {
+  for (let check = 1; hasForeignLog(path, isRecordedByInode(path)); check++) {
     if (check === LOG_CHECKS) return deleteStoreRecord(path)
     // Another process may open or close the file at this moment.
     await sleep(LOG_CHECK_MS)

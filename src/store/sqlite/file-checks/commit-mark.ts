@@ -150,10 +150,13 @@ function logIdentity(log: string): string | undefined {
   return stat && `${stat.ino}:${stat.birthtimeNs}`
 }
 
-/** Whether there is a log that no process here has written: it was put there, with whatever content. Whoever put it there cannot know its inode. */
-export function hasForeignLog(path: string): boolean {
+/** Whether there is a log that no process here has written: it was put there, with whatever content. Whoever put it there cannot know its inode. `byInode` on a file system without times of creation. */
+export function hasForeignLog(path: string, byInode = false): boolean {
   const { hasLog, marks } = readLogTraces(path)
-  return hasLog && marks?.synced.log !== logIdentity(`${path}-wal`)
+  const [own, found] = [marks?.synced.log, logIdentity(`${path}-wal`)].map((log) =>
+    byInode ? log?.split(':')[0] : log,
+  )
+  return hasLog && own !== found
 }
 
 /** A mark that cannot be read names no commit. */
