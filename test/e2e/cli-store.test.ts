@@ -1,9 +1,19 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { InboxItem } from '../../src/surfaces/http/contract.ts'
 import { sendRequest } from '../support/http-harness.ts'
-import type { CliFixture, CliResult } from './cli-fixture.ts'
+import type { CliFixture, CliProcess, CliResult } from './cli-fixture.ts'
 import { createCliFixture, questionScript } from './cli-fixture.ts'
 
 /* A store from elsewhere at the default place of a folder, met by the command line. */
@@ -35,6 +45,17 @@ async function createElsewhere(place = '.troupe'): Promise<Elsewhere> {
     ...{ env, model, run_id: asked.run_id, gate_id: asked.gates[0].gate_id, commandIn },
     command: (...argv) => commandIn({}, ...argv),
   }
+}
+
+/** Starts a run of the author that stays at work. */
+async function startAtWork(cli: Elsewhere, store: string): Promise<CliProcess> {
+  const model = await cli.script('slow.json', [{ reply: { text: 'Done.', delayMs: LONG } }])
+  const argv = ['run', 'task', 'Go.', '--agent', 'default', '--no-tools', '--model', model, '--store', store, '--json']
+  const atWork = cli.startWith({ env: { HOME: join(cli.folder, 'author') } }, ...argv)
+  await vi.waitFor(() => expect(existsSync(join(cli.folder, store, 'troupe.db-wal'))).toBe(true), LONG)
+  const list = async () => JSON.parse((await cli.command('runs', '--json', '--store', store)).out)
+  await vi.waitFor(async () => expect((await list())[0]).toMatchObject({ status: 'running' }), LONG)
+  return atWork
 }
 
 const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ')
@@ -97,6 +118,87 @@ describe('a store from elsewhere', () => {
       expect(again.put_aside).toMatch(/troupe-put-aside-2\.db$/)
       const wrong = await cli.command('trust', 'everything')
       expect([wrong.code, oneLine(wrong.err)]).toEqual([2, expect.stringContaining('store')])
+    },
+    LONG,
+  )
+
+  test(
+    'L98 the store of a killed process is trusted with its log',
+    async () => {
+      const cli = await createElsewhere()
+      const atWork = await startAtWork(cli, 'theirs')
+      const [{ run_id }] = JSON.parse((await cli.command('runs', '--json', '--store', 'theirs')).out)
+      atWork.kill('SIGKILL')
+      await atWork.done
+      const files = readdirSync(join(cli.folder, 'theirs')).filter((name) => /\.db(-wal|-mark)?$/.test(name))
+      expect(files).toHaveLength(3)
+      rmSync(join(cli.folder, '.troupe'), { recursive: true })
+      mkdirSync(join(cli.folder, '.troupe'))
+      for (const name of files) copyFileSync(join(cli.folder, 'theirs', name), join(cli.folder, '.troupe', name))
+      expect((await cli.command('trust', 'store')).code).toBe(0)
+      const cancelled = await cli.command('cancel', run_id)
+      expect(cancelled.code, cancelled.err).toBe(0)
+    },
+    LONG,
+  )
+
+  test(
+    'L98 while another process uses the store, `trust store` works, and `--new` is refused and changes nothing',
+    async () => {
+      const cli = await createElsewhere()
+      const atWork = await startAtWork(cli, '.troupe')
+      const before = readdirSync(join(cli.folder, '.troupe')).sort()
+      const refused = await cli.command('trust', 'store', '--new')
+      expect([refused.code, oneLine(refused.err)]).toEqual([
+        1,
+        expect.stringContaining('end the processes that use it'),
+      ])
+      expect(readdirSync(join(cli.folder, '.troupe')).sort()).toEqual(before)
+      expect((await cli.command('trust', 'store')).code).toBe(0)
+      expect((await cli.command('runs')).err).not.toContain('only read')
+      atWork.kill('SIGKILL')
+      await atWork.done
+      mkdirSync(join(cli.folder, '.troupe/troupe.db-requests'), { recursive: true })
+      const { put_aside } = JSON.parse((await cli.command('trust', 'store', '--new', '--json')).out)
+      const beside = readdirSync(join(cli.folder, '.troupe')).filter((name) => name.startsWith('troupe.db-'))
+      expect([beside, existsSync(`${put_aside}-requests`)]).toEqual([[], true])
+    },
+    LONG,
+  )
+
+  test(
+    'L98 two processes that put the store aside at once lose none',
+    async () => {
+      const cli = await createElsewhere()
+      await Promise.all([1, 2].map(() => cli.command('trust', 'store', '--new')))
+      const names = readdirSync(join(cli.folder, '.troupe')).filter((name) => /put-aside-\d+\.db$/.test(name))
+      const lists = await Promise.all(
+        names.map((name) => cli.command('runs', '--json', '--store', join('.troupe', name))),
+      )
+      expect(lists.flatMap(({ out }) => JSON.parse(out))).toMatchObject([{ run_id: cli.run_id }])
+    },
+    LONG,
+  )
+
+  test(
+    'L98 a file that is no store is not trusted, but put aside; a record that cannot be written is an error that says what to do',
+    async () => {
+      const cli = await createElsewhere()
+      const store = join(cli.folder, '.troupe/troupe.db')
+      for (const argv of [['store'], ['store', '--new']]) {
+        const { code, err } = await cli.commandIn({ HOME: '/dev/null' }, 'trust', ...argv)
+        expect([code, oneLine(err)], argv.join(' ')).toEqual([1, expect.stringContaining(`TROUPE_STORE=${store}`)])
+      }
+      expect((await cli.command('runs')).out).toContain(cli.run_id)
+      writeFileSync(store, 'no store'.repeat(1000))
+      const trusted = await cli.command('trust', 'store')
+      expect([trusted.code, oneLine(trusted.err)]).toEqual([1, expect.stringContaining('is not a troupe store')])
+      const { put_aside } = JSON.parse((await cli.command('trust', 'store', '--new', '--json')).out)
+      expect(readFileSync(put_aside, 'utf8')).toContain('no store')
+      const alone = await cli.command('trust')
+      expect([alone.code, oneLine(alone.err)]).toEqual([2, expect.stringContaining("'store'")])
+      const help = oneLine((await cli.command('trust', '--help')).out)
+      for (const way of ['troupe-put-aside-1.db', '--store PATH']) expect(help).toContain(way)
     },
     LONG,
   )

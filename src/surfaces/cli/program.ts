@@ -295,10 +295,10 @@ function addControlCommands(program: Command, add: AddCommand): void {
     .argument('<file>', 'the new file; use it later with --store')
   add(program, 'trust', async (cli) => (await import('./commands/trust-command.ts')).trustCommand(cli))
     .description(
-      'count the store of this folder as yours: the runs in it, with their approvals, agents and limits; do this only for a store that you made',
+      'count the store of this folder as yours: the runs in it, with their approvals, agents and limits; do this only for a store that you made. To use it for one command only, pass --store PATH to that command instead',
     )
-    .addArgument(new Argument('<what>', 'what to trust').choices(['store']))
-    .option('--new', 'put the old store aside instead, and start a new one in this folder')
+    .addArgument(new Argument('<store>', 'the word `store`').choices(['store']))
+    .option('--new', 'put the old file aside as troupe-put-aside-1.db instead, and start a new store in this folder')
   const verify = async (cli: Cli, [run]: string[]) =>
     (await import('./commands/verify-command.ts')).verifyCommand(cli, run)
   add(program, 'verify', verify)
