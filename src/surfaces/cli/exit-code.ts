@@ -12,7 +12,10 @@ export const EXIT = {
   terminated: 143,
 } as const
 
-/** Errors in the command line or the configuration: invalid input, an unknown name, no model, options that a run needs, or a store from elsewhere. No request was sent. */
+/**
+ * Errors in the command line or the configuration: invalid input, an unknown name, no model, options that a run needs, or a store from
+ * elsewhere. No request was sent.
+ */
 const USAGE_ERRORS = new Set<ErrorCode>([
   'invalid_input',
   'unknown_pattern',
