@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, lstatSync, mkdirSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { TroupeError } from '../../../errors.ts'
 import { wrapText } from '../../../views/text-width.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'
-import { requireOwnStore, storePath, withTroupe } from '../open-troupe.ts'
+import { requireOwnStore, storePath, storePlace, withTroupe } from '../open-troupe.ts'
 import { withProgramName } from '../render/styled-line.ts'
 
 /*
@@ -30,7 +30,7 @@ export async function detachCommand(cli: Cli<{ input?: string }>): Promise<numbe
   const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...childArguments()], {
     detached: true,
     windowsHide: true,
-    env: { ...process.env, [WAITING_PARENT]: '1' },
+    env: { ...process.env, ...namedStore(cli), [WAITING_PARENT]: '1' },
     stdio: [cli.options.input === '-' ? 'inherit' : 'ignore', output, output, 'ipc'],
   })
   closeSync(output)
@@ -72,6 +72,12 @@ function logFolder(cli: Cli): string {
       hint: 'choose a folder with --store or TROUPE_STORE',
     })
   return join(/\.(db|sqlite3?)$/i.test(store) ? dirname(store) : store, 'logs')
+}
+
+/** It is ours: where the record could not be written, the other process would take it for one from elsewhere. */
+function namedStore(cli: Cli): NodeJS.ProcessEnv {
+  const place = storePlace(cli)
+  return typeof place === 'string' ? { TROUPE_STORE: resolve(place) } : {}
 }
 
 function childArguments(): string[] {
