@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process'
 import {
   copyFileSync,
   existsSync,
@@ -10,11 +11,12 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { describe, expect, test, vi } from 'vitest'
 import type { InboxItem } from '../../src/surfaces/http/contract.ts'
 import { sendRequest } from '../support/http-harness.ts'
 import type { CliFixture, CliProcess, CliResult } from './cli-fixture.ts'
-import { createCliFixture, questionScript } from './cli-fixture.ts'
+import { createCliFixture, questionScript, singleAnswerScript } from './cli-fixture.ts'
 
 /* A store from elsewhere at the default place of a folder, met by the command line. */
 
@@ -68,8 +70,11 @@ describe('a store from elsewhere', () => {
       const listed = await cli.command('runs')
       expect(listed).toMatchObject({ code: 0, out: expect.stringContaining(cli.run_id) })
       expect(oneLine(listed.err)).toContain('was not created by this installation, and is only read')
-      for (const read of [['show'], ['inbox'], ['verify'], ['export'], ['cost'], ['backup', 'copy.db']])
-        expect((await cli.command(...read)).code, read.join(' ')).toBe(0)
+      for (const read of [['show'], ['watch'], ['inbox'], ['verify'], ['export'], ['cost'], ['backup', 'copy.db']]) {
+        const { code, err } = await cli.command(...read)
+        expect(code, read.join(' ')).toBe(read[0] === 'watch' ? 3 : 0)
+        expect(oneLine(err), read.join(' ')).toContain('is only read; if you made it: troupe trust store')
+      }
       const checked = await cli.command('doctor', '--json')
       const { checks } = JSON.parse(checked.out)
       expect(checks).toContainEqual(expect.objectContaining({ name: 'store', status: 'warning' }))
@@ -199,6 +204,49 @@ describe('a store from elsewhere', () => {
       expect([alone.code, oneLine(alone.err)]).toEqual([2, expect.stringContaining("'store'")])
       const help = oneLine((await cli.command('trust', '--help')).out)
       for (const way of ['troupe-put-aside-1.db', '--store PATH']) expect(help).toContain(way)
+    },
+    LONG,
+  )
+
+  test(
+    'E30 a detached run has the store that its command has created, also where that cannot be recorded',
+    async () => {
+      const cli = await createElsewhere('theirs')
+      const model = await cli.script('one.json', singleAnswerScript('Done.'))
+      const run = ['run', 'task', 'Go.', '--agent', 'default', '--no-tools', '--model', model, '--detach']
+      const { code, err } = await cli.commandIn({ HOME: '/dev/null' }, ...run)
+      expect(code, err).toBe(0)
+      expect((await cli.command('watch')).out).toContain('Done.')
+    },
+    LONG,
+  )
+
+  test(
+    'E28 E29 a program only reads the store at the default place, and goes on with the one that it names',
+    async () => {
+      const cli = await createElsewhere()
+      const index = new URL('../../src/index.ts', import.meta.url).href
+      await cli.write(
+        'program.mjs',
+        `import { createTroupe } from ${JSON.stringify(index)}
+         const ends = []
+         for (const place of [{}, { store: '.troupe' }]) {
+           const troupe = await createTroupe({ config: false, ...place })
+           const { items } = await troupe.gates()
+           const cancel = troupe.cancel(${JSON.stringify(cli.run_id)})
+           ends.push([items.length, await cancel.then(({ status }) => status, ({ code }) => code)])
+           await troupe.close()
+         }
+         console.log(JSON.stringify(ends))`,
+      )
+      const { stdout } = await promisify(execFile)(process.execPath, ['program.mjs'], {
+        cwd: cli.folder,
+        env: { ...process.env, ...cli.env },
+      })
+      expect(JSON.parse(stdout)).toEqual([
+        [1, 'store_not_yours'],
+        [1, 'cancelled'],
+      ])
     },
     LONG,
   )

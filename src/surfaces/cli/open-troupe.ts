@@ -15,7 +15,7 @@ export function storePath(cli: Cli): string {
 }
 
 /** `--store`, `TROUPE_STORE`, that of the configuration, or `.troupe` in the project. */
-function storePlace(cli: Cli): string | Store {
+export function storePlace(cli: Cli): string | Store {
   const folder = relative(process.cwd(), projectFolder(cli))
   return cli.options.store || process.env.TROUPE_STORE || cli.config?.options.store || join(folder, '.troupe')
 }
@@ -110,10 +110,15 @@ export async function withTroupe<T>(
   }
 }
 
-export function noteStoreProblems({ terminal }: Cli, troupe: Troupe): void {
-  const { loss, not_yours } = troupe.storeStatus()
-  if (loss) noteWrapped(terminal, `${loss.message}; ${loss.hint}`)
-  if (not_yours) noteWrapped(terminal, not_yours.message)
+export function noteStoreProblems(cli: Cli, troupe: Troupe): void {
+  const { loss } = troupe.storeStatus()
+  if (loss) noteWrapped(cli.terminal, `${loss.message}; ${loss.hint}`)
+  noteForeignStore(cli, troupe)
+}
+
+export function noteForeignStore({ terminal }: Cli, troupe: Troupe): void {
+  const { not_yours } = troupe.storeStatus()
+  if (not_yours) noteWrapped(terminal, `${not_yours.message}; if you made it: troupe trust store`)
 }
 
 /** For commands that wait for something to execute. */

@@ -4,7 +4,7 @@ import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'
 import { findRun } from '../find-run.ts'
-import { openTroupe } from '../open-troupe.ts'
+import { noteForeignStore, openTroupe } from '../open-troupe.ts'
 import { doctorCheckLines } from '../render/doctor-checks.ts'
 
 /** Checks the store, or one run, for damage. */
@@ -21,6 +21,7 @@ export async function verifyCommand(cli: Cli<{ acceptLoss?: true }>, run: string
       const checked = `${location}: ${pluralize(runs, 'run')} with ${pluralize(events, 'event')} checked`
       cli.terminal.note(`${checked}, ${isSound ? 'no damage' : pluralize(findings.length, 'finding')}`)
     }
+    noteForeignStore(cli, troupe)
     return isSound ? EXIT.done : EXIT.failed
   } finally {
     await troupe.close()
