@@ -118,6 +118,8 @@ export interface LoadedConfig {
   /** The folder of the project. */
   folder: string
   options: TroupeConfig
+  /** @internal The file names its store by a relative path, which `options` has as an absolute one. */
+  hasRelativeStore?: boolean
 }
 
 export interface EngineOptions {

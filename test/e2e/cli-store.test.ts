@@ -10,7 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test, vi } from 'vitest'
 import type { InboxItem } from '../../src/surfaces/http/contract.ts'
@@ -277,9 +277,14 @@ describe('a store from elsewhere', () => {
       writeFileSync(join(ofUser, 'config.json'), JSON.stringify({ store: absolute }))
       expect(await codeOf({})).toBe(3)
       renameSync(join(cli.folder, 'data'), join(ofUser, 'data'))
-      writeFileSync(join(ofUser, 'config.json'), JSON.stringify({ store: 'data/runs' }))
+      const configure = (store: string) => writeFileSync(join(ofUser, 'config.json'), JSON.stringify({ store }))
+      configure('data/runs')
       expect(await codeOf({})).toBe(2)
+      configure(join(ofUser, 'data/runs'))
+      expect(await codeOf({})).toBe(3)
       renameSync(join(ofUser, 'data'), join(cli.folder, 'data'))
+      configure(relative(ofUser, absolute))
+      expect(await codeOf({})).toBe(2)
       writeFileSync(join(ofUser, 'config.json'), '{}')
       await cli.write('troupe.config.json', { store: absolute })
       expect(await codeOf({})).toBe(2)

@@ -11,7 +11,7 @@ import { configSchema, knownKeys } from './config-schema.ts'
 
 /** Loads and checks a configuration file. Code in it is executed: the caller has to know that the operator trusts it. */
 export async function loadConfigFile(file: ConfigFile): Promise<LoadedConfig> {
-  const { path, folder } = file
+  const { path } = file
   if (file.kind === 'code') {
     const value = (await importModule(path)).default
     if (!isObject(value))
@@ -19,11 +19,17 @@ export async function loadConfigFile(file: ConfigFile): Promise<LoadedConfig> {
         hint: 'write: export default defineConfig({ … })',
       })
     checkNames(path, value)
-    return { path, folder, options: withAbsolutePaths(folder, value) }
+    return loadedConfig(file, value)
   }
   const data = await readConfigData(file)
   await checkData(data)
-  return { path, folder, options: withAbsolutePaths(folder, await withModules(file, data)) }
+  return loadedConfig(file, await withModules(file, data))
+}
+
+function loadedConfig({ path, folder }: ConfigFile, config: TroupeConfig): LoadedConfig {
+  const { store } = config
+  const hasRelativeStore = typeof store === 'string' && isPath(store) && !isAbsolute(store)
+  return { path, folder, options: withAbsolutePaths(folder, config), ...(hasRelativeStore && { hasRelativeStore }) }
 }
 
 function isObject(value: unknown): value is object {

@@ -4,7 +4,6 @@ import { isDeepStrictEqual } from 'node:util'
 import { TroupeError } from '../../errors.ts'
 import type { ConfigFile } from '../../formats/config-file.ts'
 import type { FileHashes, TrustChanges } from '../../formats/folder-trust.ts'
-import { isInFolder } from '../../formats/is-in-folder.ts'
 import { userConfigFolder } from '../../formats/user-home.ts'
 import type { LoadedConfig } from '../../index.ts'
 import type { CommandConfig } from './cli.ts'
@@ -51,9 +50,9 @@ export async function loadCommandConfig(terminal: Terminal, request: ConfigReque
   return { config: loaded, userStore }
 }
 
-/** A relative path, which starts at the folder of the file, names no store. */
-function namedStore({ options: { store } }: LoadedConfig): string | undefined {
-  return typeof store === 'string' && !isInFolder(userConfigFolder(), store) ? store : undefined
+/** A relative path names no store. */
+function namedStore({ options: { store }, hasRelativeStore }: LoadedConfig): string | undefined {
+  return typeof store === 'string' && !hasRelativeStore ? store : undefined
 }
 
 /** The configuration files of the user and of the current folder, trusted or not. */
