@@ -18,7 +18,8 @@ export async function openStore(options: TroupeOptions, now: () => number): Prom
 }
 
 /** Where the store is: the one that the options name, or that of the folder. */
-export function storePlace({ store, defaultStore = DEFAULT_STORE }: TroupeOptions): string | Store {
+export function storePlace(options: TroupeOptions): string | Store {
+  const { store, defaultStore = DEFAULT_STORE } = options
   return store === undefined ? defaultStore : store
 }
 

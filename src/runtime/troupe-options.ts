@@ -39,12 +39,12 @@ export interface TroupeOptions<Patterns extends readonly Pattern[] = readonly Pa
    * Default: only if the program belongs to that project. Other folders that `agents` names are always used.
    */
   trust?: 'project' | 'recorded' | 'nothing'
-  /** A folder, a database file, `memory`, or a `Store`. A store that you name is yours. Default: `defaultStore`. */
-  store?: string | Store
   /**
-   * The store of the folder: used without `store`, and only read unless this installation created it or `troupe trust store` was run. Default: the
-   * `store` of the configuration, or the folder `.troupe`.
+   * A folder, a database file, `memory`, or a `Store`. A store that you name is yours. Default: the `store` of the configuration, or the folder
+   * `.troupe`; that one is only read unless this installation created it, or `troupe trust store` was run.
    */
+  store?: string | Store
+  /** @internal The place without `store`, for the command line and configurations, which name no store of the operator. Default: `.troupe`. */
   defaultStore?: string
   /**
    * Which steps survive a power failure: `normal` (default) actions, answers and results, `full` every step, `relaxed` none.
@@ -107,7 +107,7 @@ export interface TroupeOptions<Patterns extends readonly Pattern[] = readonly Pa
  * The content of `troupe.config.ts`: the options of `createTroupe`. Relative paths start at the folder of the file. In JSON and YAML,
  * `tools`, `patterns` and `hooks` are paths of modules that export them.
  */
-export interface TroupeConfig extends Omit<TroupeOptions, 'config' | 'defaultStore' | 'workspace'> {
+export interface TroupeConfig extends Omit<TroupeOptions, 'config' | 'workspace'> {
   /** As in `createTroupe`; the folder is that of the file unless `workspace.workspace` names another. */
   workspace?: Partial<ToolsOptions>
 }

@@ -74,8 +74,11 @@ function declarationText(source: string, node: Node): string {
 
 function withoutBody(source: string, node: Node): string {
   const end = isFunctionBody(node.body) ? node.body.start : node.end
-  return source.slice(node.start, end).trim()
+  return source.slice(node.start, end).replaceAll(INTERNAL_MEMBER, '').trim()
 }
+
+/** The published types have no such members (`stripInternal`): the comment and the line after it. */
+const INTERNAL_MEMBER = /^ *\/\*\* @internal(?:(?!\*\/)[\s\S])*\*\/\n.*\n/gm
 
 function isFunctionBody(body: unknown): body is Node {
   return isNode(body) && (body.type === 'FunctionBody' || body.type === 'BlockStatement')
