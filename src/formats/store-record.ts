@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import type { BigIntStats } from 'node:fs'
 import {
   accessSync,
   chmodSync,
@@ -30,20 +29,17 @@ interface StoreRecord {
 }
 
 /** Tests replace `fs.stat` with it: without times of creation, some file systems return the time of the last change in their place. */
-export type StatFile = (path: string) => Pick<BigIntStats, 'ino' | 'dev' | 'mode' | 'birthtimeNs' | 'ctimeNs'>
-
-const statFile: StatFile = (path) => statSync(path, { bigint: true })
+const statFile = (path: string) => statSync(path, { bigint: true })
 
 /** True if this installation has created the store, or its user trusts it. */
 export function isOwnStore(path: string, stat = statFile): boolean {
   const file = recordedFile(path)
-  return file !== undefined && [fileByBirth(stat(path)), fileByInode(stat(path))].includes(file)
+  return file !== undefined && fileIdentities(stat(path)).includes(file)
 }
 
 /** True if the store lies on a file system without times of creation. */
 export function isRecordedByInode(path: string): boolean {
-  const file = recordedFile(path)
-  return file !== undefined && file === fileByInode(statFile(path))
+  return recordedFile(path)?.includes('@') ?? false
 }
 
 function recordedFile(path: string): string | undefined {
@@ -94,22 +90,17 @@ function recordPath(path: string): string {
 const CLOCK_MS = 20
 
 /** Changes the file, by setting the mode that it has, until its time of change moves: a time of creation stays. */
-function lastingIdentity(path: string, stat: StatFile): string {
+function lastingIdentity(path: string, stat: typeof statFile): string {
   const before = stat(path)
-  let after = before
-  for (const start = performance.now(); after.ctimeNs === before.ctimeNs && performance.now() < start + CLOCK_MS; ) {
+  const end = performance.now() + CLOCK_MS
+  while (stat(path).ctimeNs === before.ctimeNs && performance.now() < end)
     chmodSync(path, Number(before.mode & 0o7777n))
-    after = stat(path)
-  }
-  return after.birthtimeNs === before.birthtimeNs ? fileByBirth(before) : fileByInode(before)
+  const [byBirth, byInode] = fileIdentities(before)
+  return stat(path).birthtimeNs === before.birthtimeNs ? byBirth : byInode
 }
 
-function fileByBirth({ ino, birthtimeNs }: ReturnType<StatFile>): string {
-  return `${ino}:${birthtimeNs}`
-}
-
-function fileByInode({ ino, dev }: ReturnType<StatFile>): string {
-  return `${ino}@${dev}`
+function fileIdentities({ ino, dev, birthtimeNs }: ReturnType<typeof statFile>): [byBirth: string, byInode: string] {
+  return [`${ino}:${birthtimeNs}`, `${ino}@${dev}`]
 }
 
 const MAX_RECORDS = 300

@@ -16,7 +16,6 @@ import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createShellTool } from '../../test/support/shell-tool.ts'
 import { agent, functionModel } from '../../test/support/test-troupe.ts'
-import type { StatFile } from '../formats/store-record.ts'
 import { isOwnStore, isRecordedByInode, recordOwnStore } from '../formats/store-record.ts'
 import type { Troupe, TroupeOptions } from '../index.ts'
 import { createTroupe } from '../index.ts'
@@ -164,9 +163,9 @@ test('E30 when the record cannot be written, the store is only that of the proce
 test('E30 without times of creation, an own store stays own when it is written, and a log is known by its inode', async () => {
   await createProject()
   const path = join(project(), '.troupe', 'troupe.db')
-  const stat: StatFile = (file) => {
+  const stat = (file: string) => {
     const found = statSync(file, { bigint: true })
-    return { ...found, birthtimeNs: found.ctimeNs }
+    return Object.assign(found, { birthtimeNs: found.ctimeNs })
   }
   recordOwnStore(path, stat)
   expect([isOwnStore(path, stat), isRecordedByInode(path)]).toEqual([true, true])

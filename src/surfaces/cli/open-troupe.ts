@@ -10,19 +10,19 @@ import { workspaceOptions } from './workspace-options.ts'
 
 /** For display. */
 export function storePath(cli: Cli): string {
-  const store = storePlace(cli)
+  const store = chosenStore(cli)
   return typeof store === 'string' ? store : store.location
 }
 
 /** `--store`, `TROUPE_STORE`, that of the configuration, or `.troupe` in the project. */
-export function storePlace(cli: Cli): string | Store {
+export function chosenStore(cli: Cli): string | Store {
   const folder = relative(process.cwd(), projectFolder(cli))
   return cli.options.store || process.env.TROUPE_STORE || cli.config?.options.store || join(folder, '.troupe')
 }
 
 /** What the operator names is theirs. A project may name its own store, and a relative path is another file in each clone. */
 function storeOptions(cli: Cli): Pick<TroupeOptions, 'store' | 'defaultStore'> {
-  const place = storePlace(cli)
+  const place = chosenStore(cli)
   if (typeof place !== 'string' || cli.options.store) return { store: place }
   const isNamed = place === 'memory' || (process.env.TROUPE_STORE ? isAbsolute(place) : place === cli.userStore)
   return isNamed ? { store: place } : { defaultStore: place }
@@ -37,7 +37,7 @@ export function modelName({ options, config }: Cli): string | undefined {
 
 /** True for an address such as `postgres://…` or `libsql:…`, too: opening it reports what is wrong with it. */
 export function storeExists(cli: Cli): boolean {
-  const path = storePlace(cli)
+  const path = chosenStore(cli)
   if (typeof path !== 'string') return true
   return path === 'memory' || /^[^/\\.]{2,}:|^:/.test(path) || existsSync(path)
 }

@@ -7,7 +7,7 @@ import { wrapText } from '../../../views/text-width.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'
-import { requireOwnStore, storePath, storePlace, withTroupe } from '../open-troupe.ts'
+import { chosenStore, requireOwnStore, storePath, withTroupe } from '../open-troupe.ts'
 import { withProgramName } from '../render/styled-line.ts'
 
 /*
@@ -20,7 +20,7 @@ import { withProgramName } from '../render/styled-line.ts'
 const WAITING_PARENT = 'TROUPE_DETACHED'
 
 export async function detachCommand(cli: Cli<{ input?: string }>): Promise<number> {
-  const folder = logFolder(cli)
+  const [folder, store] = [logFolder(cli), chosenStore(cli)]
   // Creates the store as every other run does, and rejects options that no run can have.
   await withTroupe(cli, 'new', async (troupe) => requireOwnStore(troupe))
   mkdirSync(folder, { mode: 0o700, recursive: true })
@@ -30,7 +30,8 @@ export async function detachCommand(cli: Cli<{ input?: string }>): Promise<numbe
   const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...childArguments()], {
     detached: true,
     windowsHide: true,
-    env: { ...process.env, ...namedStore(cli), [WAITING_PARENT]: '1' },
+    // By name: it is ours, and where the record could not be written, the other process would take it for one from elsewhere.
+    env: { ...process.env, ...(typeof store === 'string' && { TROUPE_STORE: resolve(store) }), [WAITING_PARENT]: '1' },
     stdio: [cli.options.input === '-' ? 'inherit' : 'ignore', output, output, 'ipc'],
   })
   closeSync(output)
@@ -72,12 +73,6 @@ function logFolder(cli: Cli): string {
       hint: 'choose a folder with --store or TROUPE_STORE',
     })
   return join(/\.(db|sqlite3?)$/i.test(store) ? dirname(store) : store, 'logs')
-}
-
-/** It is ours: where the record could not be written, the other process would take it for one from elsewhere. */
-function namedStore(cli: Cli): NodeJS.ProcessEnv {
-  const place = storePlace(cli)
-  return typeof place === 'string' ? { TROUPE_STORE: resolve(place) } : {}
 }
 
 function childArguments(): string[] {

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { TroupeError, toTroupeError } from '../../../errors.ts'
 import { createRecordsFolder, recordOwnStore } from '../../../formats/store-record.ts'
@@ -11,10 +11,11 @@ import { noteWrapped } from '../terminal.ts'
 /** Counts the store of the folder as the operator's own, or puts it aside and starts a new one. */
 export async function trustCommand(cli: Cli<{ new?: boolean }>): Promise<number> {
   const store = databaseFile(cli)
-  record(store, createRecordsFolder)
+  const unrecorded = [`${store} cannot be recorded as yours`, `name it instead: TROUPE_STORE=${store}`] as const
+  orFail(createRecordsFolder, unrecorded)
   if (cli.options.new) {
     await requireUnused(store)
-    const put_aside = putAside(store)
+    const put_aside = orFail(() => putAside(store), [`${store} cannot be put aside`, 'try again, or use --store'])
     await (await openTroupe(cli, 'new')).close()
     report(cli, { store, put_aside }, `${store} is new; the old one is ${put_aside}: read it with --store ${put_aside}`)
     return EXIT.done
@@ -24,24 +25,24 @@ export async function trustCommand(cli: Cli<{ new?: boolean }>): Promise<number>
     const hint = `put the log back, or go on with what is left: troupe verify --accept-loss --store ${store}; then trust it`
     throw new TroupeError(loss.code, loss.message, { hint })
   }
-  record(store, recordOwnStore)
+  orFail(() => recordOwnStore(store), unrecorded)
   const consequence = 'the runs in it, with their approvals, agents and limits, count as yours'
   report(cli, { store }, `${store} is yours now: ${consequence}`)
   return EXIT.done
 }
 
-function record(store: string, write: (path: string) => void): void {
+function orFail<T>(work: () => T, [problem, hint]: readonly [string, string]): T {
   try {
-    write(store)
+    return work()
   } catch (thrown) {
-    throw new TroupeError('store_failed', `${store} cannot be recorded as yours: ${(thrown as Error).message}`, {
-      hint: `name it instead: TROUPE_STORE=${store}`,
-      cause: thrown,
-    })
+    throw new TroupeError('store_failed', `${problem}: ${(thrown as Error).message}`, { hint, cause: thrown })
   }
 }
 
-/** Opens the store as one that the operator names, and closes it. Otherwise a log that nobody here has written would make it one from elsewhere again. */
+/**
+ * Opens the store as one that the operator names, and closes it. A log that nobody here has written would make it one from elsewhere again, and
+ * would be missing in a store that was put aside incompletely.
+ */
 async function mergeLog(store: string) {
   const { createTroupe } = await import('../../../index.ts')
   const troupe = await createTroupe({ config: false, store })
@@ -50,14 +51,13 @@ async function mergeLog(store: string) {
   return loss
 }
 
-/** Throws while another process has written to the store, and uses it. A file that is no store is used by none. */
+const NO_STORE = ['store_corrupt', 'store_newer', 'store_older']
+
+/** Throws while another process has written to the store, and uses it. */
 async function requireUnused(store: string): Promise<void> {
-  try {
-    if ((await mergeLog(store)) || !existsSync(`${store}-wal`)) return
-  } catch (thrown) {
-    if (['store_corrupt', 'store_newer', 'store_older'].includes(toTroupeError(thrown).code)) return
-    throw thrown
-  }
+  const problem = await mergeLog(store).catch(toTroupeError)
+  if (problem instanceof TroupeError && !NO_STORE.includes(problem.code)) throw problem
+  if (problem || !existsSync(`${store}-wal`)) return
   throw new TroupeError('run_busy', `another process uses ${store}, which cannot be put aside`, {
     hint: 'end the processes that use it, such as runs, `troupe serve` and chats, then try again',
   })
@@ -76,32 +76,27 @@ function databaseFile(cli: Cli): string {
 const BESIDE = ['-wal', '-shm', '-journal', '-mark', '-requests']
 
 function putAside(store: string): string {
-  let aside: string | undefined
+  const aside = reserveName(store)
   try {
-    aside = reserveName(store)
     for (const suffix of BESIDE) if (existsSync(store + suffix)) renameSync(store + suffix, aside + suffix)
     // Fails if another process has put it aside.
     renameSync(store, aside)
     return aside
   } catch (thrown) {
-    // Still empty: the database is renamed last.
-    if (aside !== undefined) rmSync(aside, { force: true })
-    throw new TroupeError('store_failed', `${store} cannot be put aside: ${(thrown as Error).message}`, {
-      hint: 'try again, or choose another place with --store',
-      cause: thrown,
-    })
+    rmSync(aside)
+    throw thrown
   }
 }
 
-/** Creates an empty file: two processes never choose the same name. */
+/** Creates an empty file, so that two processes never choose the same name. */
 function reserveName(store: string): string {
   for (let number = 1; ; number++) {
     const aside = join(dirname(store), basename(store).replace(/(\.\w+)$/, `-put-aside-${number}$1`))
     try {
-      closeSync(openSync(aside, 'wx', 0o600))
+      writeFileSync(aside, '', { flag: 'wx' })
       return aside
     } catch (thrown) {
-      if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown
+      if (!existsSync(aside)) throw thrown
     }
   }
 }
