@@ -20,7 +20,8 @@ const asking = {
 }
 
 async function allWait(): Promise<void> {
-  const where = { status: 'in_progress' }
+  // The other process may have seen all of them earlier, and have answered some.
+  const where = { status: ['in_progress', 'resolved'] }
   while ((await troupe.query({ table: 'agent_collaborations', where }).all()).length < Number(count))
     await new Promise((resolve) => setTimeout(resolve, 5))
 }
