@@ -21,6 +21,7 @@ export default defineConfig({
           name: 'shared',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'web/**/*.test.ts'],
           exclude: [...LONG_TESTS, ...ISOLATED],
+          setupFiles: ['test/support/restored-process.ts'],
           // A worker loads a module once for all its files. A file must therefore restore what it changes in the process.
           isolate: false,
         },

@@ -20,7 +20,7 @@ export const sharedOptions = {
     ],
   },
   test: {
-    setupFiles: ['test/support/test-setup.ts'],
+    setupFiles: ['test/support/fixed-seed.ts'],
     exclude: ['test/fixtures/**', 'node_modules/**', 'dist/**'],
     pool: 'forks' as const,
     // One worker per core: the default leaves one core idle, which is half of a small machine.
