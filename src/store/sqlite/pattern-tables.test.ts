@@ -173,6 +173,8 @@ for (;;) {
   const outcome = await writer.tryAppend([vote(), vote(), vote()])
   if (!outcome.ok) throw outcome.error
   process.stdout.write(writer.head + '\\n')
+  // Lines that the socket does not take at once are sent by the event loop.
+  await new Promise(setImmediate)
 }`
 
 test('ST75 after a process is killed, the rows are those of the events in the file', async () => {
