@@ -55,7 +55,7 @@ export interface StoreStatus {
 
 /** Care for the store as a whole. */
 export interface StoreCare {
-  /** What keeps the store from being written. Reads no journal: `verify` looks for damage. */
+  /** The reason why the store cannot be written. Reads no journal: `verify` looks for damage. */
   storeStatus(): StoreStatus
   /**
    * Checks every journal with all that is derived from it, or one run: sequence and hash chain of the events, long values, rows of runs,

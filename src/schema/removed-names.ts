@@ -26,7 +26,7 @@ export const REMOVED_NAMES: Readonly<Record<string, string>> = {
   'troupe/testing engineContract': 'there is one engine; nothing replaces the suite',
 }
 
-/** What to use instead of a removed name: the path of an option, or a flag after its command, or an export after its module. */
+/** The replacement of a removed name: the path of an option, a flag after its command, or an export after its module. */
 export function removedNameHint(name: string): string | undefined {
   const found = Object.keys(REMOVED_NAMES).find((key) =>
     new RegExp(`(^|[. ])${key.replaceAll('.', '\\.').replaceAll('*', '[^.]+')}$`).test(name),

@@ -20,7 +20,7 @@ export function chosenStore(cli: Cli): string | Store {
   return cli.options.store || process.env.TROUPE_STORE || cli.config?.options.store || join(folder, '.troupe')
 }
 
-/** What the operator names is theirs. A project may name its own store, and a relative path is another file in each clone. */
+/** A store that the operator names is theirs. A project may name its own store, and a relative path is another file in each clone. */
 function storeOptions(cli: Cli): Pick<TroupeOptions, 'store' | 'defaultStore'> {
   const place = chosenStore(cli)
   if (typeof place !== 'string' || cli.options.store) return { store: place }
