@@ -1,8 +1,8 @@
 import { TroupeError } from '../errors.ts'
-import { frozenCopy } from '../kernel/copy-json.ts'
 import type { Event } from '../kernel/event.ts'
 import type { Change } from '../store/changes.ts'
 import type { EventRange, Store } from '../store/store.ts'
+import { frozenCopy } from './copy-json.ts'
 
 /*
  * The newest and the most recently read events of a run, shared by all its watchers in this process.

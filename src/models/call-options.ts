@@ -15,7 +15,7 @@ import type {
   UserMessage,
 } from '../kernel/model.ts'
 import { toolCallsFrom } from '../kernel/model.ts'
-import { withoutResultFiles } from '../kernel/result-files.ts'
+import { withoutResultFiles } from '../requests/result-files.ts'
 import type { JsonSchema } from '../schema/standard-schema.ts'
 import { isUnsupportedFile, supportsReasoningEffort } from './known-models.ts'
 import { providerMetadataFor } from './provider-metadata.ts'

@@ -1,6 +1,6 @@
-import { withoutEnvironment } from '../kernel/environment.ts'
 import { canonicalJson, sha256 } from '../kernel/hash.ts'
 import type { Message, ModelRequest, ModelSettings, ToolSpec } from '../kernel/model.ts'
+import { withoutEnvironment } from '../requests/environment.ts'
 import type { JsonSchema } from '../schema/standard-schema.ts'
 
 /*

@@ -13,8 +13,8 @@ import type { StepScope } from '../kernel/journal/step.ts'
 import { recordValue } from '../kernel/journal/step.ts'
 import type { Message } from '../kernel/model.ts'
 import type { Reservation } from '../kernel/session/budget.ts'
-import { withTimeout } from '../kernel/session/with-timeout.ts'
 import type { ModelRequestPlan, ModelRequestScope } from './model/model-request-plan.ts'
+import { withTimeout } from './with-timeout.ts'
 
 /*
  * Guardrails: hooks around model requests and final answers.

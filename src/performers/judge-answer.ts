@@ -1,6 +1,6 @@
 import { TroupeError } from '../errors.ts'
-import { parseStructuredOutput } from '../kernel/session/structured-output.ts'
 import type { TurnEnd } from '../kernel/session/turn-scope.ts'
+import { parseStructuredOutput } from '../requests/structured-output.ts'
 import type { Schema } from '../schema/standard-schema.ts'
 import type { GuardedSession } from './guardrails.ts'
 import { guardAnswer, isGuarded } from './guardrails.ts'

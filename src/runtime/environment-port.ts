@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { formatEnvironment } from '../kernel/environment.ts'
 import type { Ports } from '../kernel/ports.ts'
+import { formatEnvironment } from '../requests/environment.ts'
 import type { Toolbox } from '../tools/tools.ts'
 
 /** Tools that work in the folder: agents with one of them learn about it. */

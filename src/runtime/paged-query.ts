@@ -1,5 +1,5 @@
+import { copyJson } from '../engine/copy-json.ts'
 import { TroupeError } from '../errors.ts'
-import { copyJson } from '../kernel/copy-json.ts'
 import { canonicalJson, shortHash } from '../kernel/hash.ts'
 
 /** One page of a list. */

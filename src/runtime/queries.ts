@@ -1,6 +1,6 @@
+import { copyJson } from '../engine/copy-json.ts'
 import type { ErrorRecord } from '../errors.ts'
 import { TroupeError, unknownNameError } from '../errors.ts'
-import { copyJson } from '../kernel/copy-json.ts'
 import type { Event, Status } from '../kernel/event.ts'
 import type { Row, TableQuery } from '../kernel/table.ts'
 import { unknownSessionError } from '../store/preconditions.ts'

@@ -1,7 +1,7 @@
+import { copyJson } from '../engine/copy-json.ts'
 import type { EndedRun } from '../engine/engine.ts'
 import { isIncomplete } from '../engine/reopen-run.ts'
 import { TroupeError } from '../errors.ts'
-import { copyJson } from '../kernel/copy-json.ts'
 import type { Event, RunEnd } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { Spend } from '../kernel/spend.ts'

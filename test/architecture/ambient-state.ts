@@ -22,6 +22,7 @@ const decisionBan: Ban = {
 const bans: Readonly<Record<string, Ban>> = {
   kernel: kernelBan,
   performers: kernelBan,
+  requests: decisionBan,
   patterns: decisionBan,
   judgement: decisionBan,
 }

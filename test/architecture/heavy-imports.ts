@@ -20,7 +20,7 @@ export function heavyImportViolations(files: readonly SourceFile[]): Violation[]
   const chains = reachableFrom('src/index.ts', staticImports)
   const fromEntryPoint = new Set(chains.keys())
   for (const { path } of files) {
-    if (/^src\/(kernel|judgement|patterns)\//.test(path) && !isTestFile(path) && !chains.has(path))
+    if (/^src\/(kernel|judgement|requests|patterns)\//.test(path) && !isTestFile(path) && !chains.has(path))
       chains.set(path, path)
   }
   return [...chains].flatMap(([path, chain]) =>

@@ -6,7 +6,7 @@ import type { Violation } from './violation.ts'
 import { isTestFile } from './violation.ts'
 
 const adapters = ['models', 'tools', 'performers', 'store', 'engine', 'knowledge', 'formats']
-const core = ['errors', 'schema', 'judgement', 'kernel', 'patterns', ...adapters]
+const core = ['errors', 'schema', 'judgement', 'kernel', 'requests', 'patterns', ...adapters]
 
 /** Zones that each zone may import. A zone may import itself, except that a pattern must not import another pattern. */
 const allowedImports: Record<string, readonly string[]> = {
@@ -14,11 +14,13 @@ const allowedImports: Record<string, readonly string[]> = {
   schema: ['errors'],
   judgement: ['errors', 'schema'],
   kernel: ['errors', 'schema'],
+  requests: ['errors', 'schema', 'kernel'],
   // Their views use the pattern-neutral ones, never the other way round.
-  patterns: ['errors', 'schema', 'kernel', 'judgement', 'views'],
+  patterns: ['errors', 'schema', 'kernel', 'judgement', 'requests', 'views'],
   ...Object.fromEntries(adapters.map((adapter) => [adapter, ['errors', 'schema', 'kernel']])),
   engine: ['errors', 'schema', 'kernel', 'store'],
-  models: ['errors', 'schema', 'kernel', 'judgement'],
+  performers: ['errors', 'schema', 'kernel', 'requests'],
+  models: ['errors', 'schema', 'kernel', 'judgement', 'requests'],
   tools: ['errors', 'schema', 'kernel', 'judgement'],
   formats: ['errors', 'schema', 'kernel', 'judgement'],
   knowledge: ['errors', 'schema', 'kernel', 'judgement', 'store'],

@@ -1,6 +1,6 @@
-import { parseCutOffObject } from '../../kernel/session/cut-off-object.ts'
-import { decodeJsonString, parseStructuredOutput } from '../../kernel/session/structured-output.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
+import { parseCutOffObject } from '../../requests/cut-off-object.ts'
+import { decodeJsonString, parseStructuredOutput } from '../../requests/structured-output.ts'
 import * as z from '../../schema/zod.ts'
 
 /*

@@ -11,7 +11,7 @@ import {
 import { eventData, toolCallChunks } from '../../../test/support/manual-doubles.ts'
 import { agent, lastMessageText } from '../../../test/support/test-troupe.ts'
 import type { ModelRequest, TroupeOptions } from '../../index.ts'
-import { DATA_RULE } from '../../kernel/prompt-text.ts'
+import { DATA_RULE } from '../../requests/prompt-text.ts'
 import { contributionsSection } from './prompts/prompt-sections.ts'
 
 const tools = [noopTool('Look', 'read'), noopTool('Write', 'act')]

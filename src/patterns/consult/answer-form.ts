@@ -1,4 +1,4 @@
-import { jsonAnswer } from '../../kernel/prompt-text.ts'
+import { jsonAnswer } from '../../requests/prompt-text.ts'
 
 /** Names things that no project of developers has: a model that copies the example is noticed. */
 export const ANSWER_EXAMPLE = {

@@ -1,6 +1,6 @@
 import { isCopiedExample } from '../../judgement/similarity/copied-example.ts'
-import { parseJsonObject, parseStructuredOutput } from '../../kernel/session/structured-output.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
+import { parseJsonObject, parseStructuredOutput } from '../../requests/structured-output.ts'
 import { withJsonSchema } from '../../schema/schema.ts'
 import { arrayOf, NUMBER, nullable, strictObject, TEXT } from '../../schema/strict-schema.ts'
 import * as z from '../../schema/zod.ts'

@@ -1,4 +1,4 @@
-import { DATA_RULE, fenceData, jsonAnswer, section } from '../../kernel/prompt-text.ts'
+import { DATA_RULE, fenceData, jsonAnswer, section } from '../../requests/prompt-text.ts'
 import type { ConsultationRequest } from './request.ts'
 import type { SpecialistAnswer } from './specialist-answer.ts'
 

@@ -1,7 +1,7 @@
 import type { Agent } from '../../kernel/agent.ts'
-import { agentList } from '../../kernel/agent-summary.ts'
 import { attachmentSchema } from '../../kernel/attachment-schema.ts'
 import { canonicalJson } from '../../kernel/hash.ts'
+import { agentList } from '../../requests/agent-summary.ts'
 import type { Schema, StandardSchema } from '../../schema/standard-schema.ts'
 import * as z from '../../schema/zod.ts'
 import { toOutputSchema, usesRegularExpression } from './output-schema.ts'

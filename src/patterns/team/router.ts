@@ -1,7 +1,7 @@
 import type { ConditionVerdict } from '../../judgement/team/handoff-routing.ts'
 import type { Agent } from '../../kernel/agent.ts'
 import { canonicalJson, sha256 } from '../../kernel/hash.ts'
-import { parseStructuredOutput } from '../../kernel/session/structured-output.ts'
+import { parseStructuredOutput } from '../../requests/structured-output.ts'
 import type { RouterRequest } from './router-prompt.ts'
 import { formatRouterRequest, ROUTER_SYSTEM, verdictsSchema } from './router-prompt.ts'
 import { runSystemAgent } from './system-agent.ts'

@@ -1,11 +1,11 @@
 import { TroupeError } from '../../errors.ts'
 import type { StopReason } from '../../kernel/event.ts'
 import { textFrom } from '../../kernel/model.ts'
-import type { MissingAnswer } from '../../kernel/session/missing-answer.ts'
-import { missingAnswer } from '../../kernel/session/missing-answer.ts'
 import type { SessionState } from '../../kernel/session/session-state.ts'
 import { lastText } from '../../kernel/session/session-state.ts'
 import type { TurnEnd, TurnScope } from '../../kernel/session/turn-scope.ts'
+import type { MissingAnswer } from './missing-answer.ts'
+import { missingAnswer } from './missing-answer.ts'
 
 const MAX_EXCERPT_CHARS = 80
 

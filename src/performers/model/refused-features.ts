@@ -3,7 +3,7 @@ import { isEvent } from '../../kernel/event.ts'
 import type { Execution } from '../../kernel/journal/execution.ts'
 import type { Message, ModelRequest, RefusedFeature } from '../../kernel/model.ts'
 import { userMessage } from '../../kernel/model.ts'
-import { withoutResultFiles } from '../../kernel/result-files.ts'
+import { withoutResultFiles } from '../../requests/result-files.ts'
 
 /*
  * A server may refuse a part of a request: tools, a schema for the answer, a setting. The request is sent again without exactly

@@ -7,10 +7,10 @@ import type { Message, ToolCallPart } from '../../kernel/model.ts'
 import type { PatternTool } from '../../kernel/pattern.ts'
 import { delegationDepthError } from '../../kernel/session/delegation.ts'
 import { toolForSession } from '../../kernel/session/prepare-tools.ts'
-import { withTimeout } from '../../kernel/session/with-timeout.ts'
 import { unescapeTemplateMarksIn } from '../../kernel/template-marks.ts'
 import type { Tool } from '../../kernel/tool.ts'
 import { validateValue } from '../../schema/schema.ts'
+import { withTimeout } from '../with-timeout.ts'
 import type { ToolCallScope } from './tool-call-scope.ts'
 
 /*

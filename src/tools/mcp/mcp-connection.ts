@@ -1,5 +1,4 @@
 import type { Client, Transport } from '@modelcontextprotocol/client'
-import { PACKAGE_VERSION } from '../../kernel/package-version.ts'
 import type { ToolCall, ToolProgress } from '../../kernel/tool.ts'
 import * as z from '../../schema/zod.ts'
 import type { SandboxedProcess } from '../sandbox/sandbox.ts'
@@ -9,6 +8,7 @@ import type { LaunchContext } from './launch-server.ts'
 import { launchMcpServer } from './launch-server.ts'
 import { limitMessages } from './limit-response.ts'
 import type { HttpSpec, ServerSpec } from './mcp-server-config.ts'
+import { PACKAGE_VERSION } from './package-version.ts'
 import { createProcessTransport } from './process-transport.ts'
 
 /*

@@ -1,5 +1,5 @@
-import { DATA_RULE, fenceData, jsonAnswer, section } from '../../../kernel/prompt-text.ts'
 import type { MergeConflict } from '../../../kernel/repository.ts'
+import { DATA_RULE, fenceData, jsonAnswer, section } from '../../../requests/prompt-text.ts'
 import { withJsonSchema } from '../../../schema/schema.ts'
 import { arrayOf, nullable, oneOf, strictObject, TEXT } from '../../../schema/strict-schema.ts'
 import * as z from '../../../schema/zod.ts'

@@ -1,6 +1,6 @@
 import type { Agent } from '../../../kernel/agent.ts'
-import { agentList } from '../../../kernel/agent-summary.ts'
-import { DATA_RULE, fenceData, jsonAnswer, section } from '../../../kernel/prompt-text.ts'
+import { agentList } from '../../../requests/agent-summary.ts'
+import { DATA_RULE, fenceData, jsonAnswer, section } from '../../../requests/prompt-text.ts'
 import { withJsonSchema } from '../../../schema/schema.ts'
 import { arrayOf, nullable, oneOf, strictObject, TEXT } from '../../../schema/strict-schema.ts'
 import * as z from '../../../schema/zod.ts'

@@ -1,4 +1,4 @@
-import { DATA_RULE, fenceData, section } from '../../../kernel/prompt-text.ts'
+import { DATA_RULE, fenceData, section } from '../../../requests/prompt-text.ts'
 import type { Contribution } from '../output.ts'
 import { contributionsSection, formatMissing } from './prompt-sections.ts'
 

@@ -1,4 +1,4 @@
-import { DATA_RULE, fenceData, jsonAnswer, section } from '../../../kernel/prompt-text.ts'
+import { DATA_RULE, fenceData, jsonAnswer, section } from '../../../requests/prompt-text.ts'
 import { withJsonSchema } from '../../../schema/schema.ts'
 import { arrayOf, INTEGER, nullable, strictObject } from '../../../schema/strict-schema.ts'
 import * as z from '../../../schema/zod.ts'

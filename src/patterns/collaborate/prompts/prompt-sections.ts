@@ -1,6 +1,6 @@
 import type { Attachment } from '../../../kernel/attachment.ts'
 import { describeAttachment } from '../../../kernel/attachment.ts'
-import { DATA_RULE, fenceData, section } from '../../../kernel/prompt-text.ts'
+import { DATA_RULE, fenceData, section } from '../../../requests/prompt-text.ts'
 import type { Contribution } from '../output.ts'
 import { toSingleLine } from './quote-untrusted.ts'
 

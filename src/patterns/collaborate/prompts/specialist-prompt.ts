@@ -1,6 +1,6 @@
 import { isCopiedExample } from '../../../judgement/similarity/copied-example.ts'
 import { severities } from '../../../judgement/vote/severity.ts'
-import { jsonAnswer, section } from '../../../kernel/prompt-text.ts'
+import { jsonAnswer, section } from '../../../requests/prompt-text.ts'
 import { withJsonSchema } from '../../../schema/schema.ts'
 import { arrayOf, NUMBER, oneOf, strictObject, TEXT } from '../../../schema/strict-schema.ts'
 import * as z from '../../../schema/zod.ts'

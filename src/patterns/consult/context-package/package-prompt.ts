@@ -1,5 +1,5 @@
 import { redactSensitive } from '../../../judgement/redaction/redact-sensitive.ts'
-import { DATA_RULE, fenceData, section } from '../../../kernel/prompt-text.ts'
+import { DATA_RULE, fenceData, section } from '../../../requests/prompt-text.ts'
 import { USER_ASKER } from '../consultation.ts'
 import type { ContextPackage } from './context-package.ts'
 

@@ -1,6 +1,6 @@
 import type { LoopEvidence } from '../../../judgement/loop/consultation-loop.ts'
 import { redactSensitive } from '../../../judgement/redaction/redact-sensitive.ts'
-import { DATA_RULE, fenceData, jsonAnswer, section } from '../../../kernel/prompt-text.ts'
+import { DATA_RULE, fenceData, jsonAnswer, section } from '../../../requests/prompt-text.ts'
 import { withJsonSchema } from '../../../schema/schema.ts'
 import type { Schema } from '../../../schema/standard-schema.ts'
 import { arrayOf, nullable, strictObject, TEXT } from '../../../schema/strict-schema.ts'

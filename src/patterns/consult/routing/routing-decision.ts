@@ -1,5 +1,5 @@
 import { isCopiedExample } from '../../../judgement/similarity/copied-example.ts'
-import { parseJsonObject } from '../../../kernel/session/structured-output.ts'
+import { parseJsonObject } from '../../../requests/structured-output.ts'
 import { ROUTING_EXAMPLE } from './routing-prompt.ts'
 import { toIdentifier } from './scenarios.ts'
 

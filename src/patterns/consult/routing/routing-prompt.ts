@@ -1,7 +1,7 @@
 import { redactSensitive } from '../../../judgement/redaction/redact-sensitive.ts'
 import type { Agent } from '../../../kernel/agent.ts'
-import { agentList } from '../../../kernel/agent-summary.ts'
 import { escapeTemplateMarks } from '../../../kernel/template-marks.ts'
+import { agentList } from '../../../requests/agent-summary.ts'
 import { withJsonSchema } from '../../../schema/schema.ts'
 import type { Schema } from '../../../schema/standard-schema.ts'
 import { arrayOf, NUMBER, oneOf, strictObject, TEXT } from '../../../schema/strict-schema.ts'

@@ -1,5 +1,5 @@
-import type { TroupeError } from '../../errors.ts'
-import type { World } from '../world.ts'
+import type { TroupeError } from '../errors.ts'
+import type { World } from '../kernel/world.ts'
 
 export interface TimeoutOptions {
   world: World

@@ -1,4 +1,4 @@
-import type { Agent } from './agent.ts'
+import type { Agent } from '../kernel/agent.ts'
 
 /** Characters of one description, and of all of a list: a large roster must not fill the context window. */
 const MAX_DESCRIPTION_CHARS = 240

@@ -1,6 +1,6 @@
-import { repairJsonObject } from '../../schema/repair-json.ts'
-import { validateValue } from '../../schema/schema.ts'
-import type { Schema } from '../../schema/standard-schema.ts'
+import { repairJsonObject } from '../schema/repair-json.ts'
+import { validateValue } from '../schema/schema.ts'
+import type { Schema } from '../schema/standard-schema.ts'
 import { isCutOff } from './cut-off-object.ts'
 
 export type ParsedOutput = { ok: true; object: unknown } | { ok: false; reason: string }

@@ -1,4 +1,4 @@
-import type { FilePart, ToolResultPart } from './model.ts'
+import type { FilePart, ToolResultPart } from '../kernel/model.ts'
 
 /** A result without the files that a model does not take; its text says which are missing. */
 export function withoutResultFiles(

@@ -1,4 +1,4 @@
-import { escapeTemplateMarks } from './template-marks.ts'
+import { escapeTemplateMarks } from '../kernel/template-marks.ts'
 
 /*
  * The `<environment>` section at the end of a system prompt: where an agent works.

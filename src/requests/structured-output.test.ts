@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { expectLinearTime } from '../../../test/support/linear-time.ts'
-import { agent, createTestTroupe, functionModel, lastMessageText } from '../../../test/support/test-troupe.ts'
-import { definePattern } from '../pattern.ts'
+import { expectLinearTime } from '../../test/support/linear-time.ts'
+import { agent, createTestTroupe, functionModel, lastMessageText } from '../../test/support/test-troupe.ts'
+import { definePattern } from '../kernel/pattern.ts'
 import { parseStructuredOutput } from './structured-output.ts'
 
 const schema = z.object({ verdict: z.enum(['yes', 'no']), score: z.number() })

@@ -1,4 +1,4 @@
-import { escapeTemplateMarks } from './template-marks.ts'
+import { escapeTemplateMarks } from '../kernel/template-marks.ts'
 
 /*
  * Parts that the prompts of all patterns share: named sections, data that is quoted, and the form of a structured answer.

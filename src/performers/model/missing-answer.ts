@@ -1,4 +1,4 @@
-import { escapeTemplateMarks, hasWords } from '../template-marks.ts'
+import { escapeTemplateMarks, hasWords } from '../../kernel/template-marks.ts'
 
 /*
  * Texts that are not an answer, although the model sent some: nothing, only marks of a chat template, or a tool call written as
