@@ -2,9 +2,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { Event } from '../../src/index.ts'
 import { createTroupe, verifyJournal } from '../../src/index.ts'
-import type { Store } from '../../src/store/store.ts'
-import { memoryStore } from '../support/memory-store.ts'
 import { externalSystem, goldenInput, goldenOptions } from './golden-setup.ts'
+import { createStore } from './golden-store.ts'
 
 /* Backward compatibility of journals: see README.md in this folder. */
 
@@ -22,21 +21,6 @@ async function recordGoldenRun(): Promise<Event[]> {
   const parked = await troupe.run('task', goldenInput)
   const ended = await (await troupe.answer(parked.gates[0]?.gate_id ?? '', 'yes')).result
   return troupe.events(ended.run_id).all()
-}
-
-/** Creates a store with the first events of a journal, as a crashed process leaves them. */
-async function createStore(events: readonly Event[]): Promise<Store> {
-  const store = memoryStore()
-  const [start, ...rest] = events
-  if (!start) throw new Error('the journal is empty')
-  await store.createRun(start)
-  const claimant = { owner: 'dead process', ttl_ms: 0 }
-  const attempts = rest.filter((event) => event.type === 'run:attempt').length
-  let lease = await store.lease(start.run_id, claimant)
-  while (lease.epoch < attempts) lease = await store.lease(start.run_id, claimant)
-  const { project, epoch } = lease
-  await store.append([{ run_id: start.run_id, project, epoch, events: rest, sync: 'full' }])
-  return store
 }
 
 const journals = readdirSync(folder).map((name) => [name] as const)
