@@ -120,5 +120,6 @@ export type PatternViewSource = PatternView | (() => Promise<PatternView>)
 
 /** Checks a view against the events of its pattern and erases its types. */
 export function definePatternView<State, Event>(view: PatternView<State, Event>): PatternView {
+  // It gets its own state and the events of its own pattern only, which no type of a list of views can express.
   return view as unknown as PatternView
 }

@@ -53,6 +53,7 @@ export interface Projection<Event = EventOf<PatternEventType>> {
 
 /** Checks a projection against the events of its pattern and erases its types. */
 export function defineProjection<Event>(projection: Projection<Event>): Projection {
+  // `rows` gets events of its own pattern only, which no type of a list of projections can express.
   return projection as unknown as Projection
 }
 

@@ -160,6 +160,7 @@ function addLine(cassette: Cassette, value: unknown, line: number): void {
   const fields = typeof value === 'object' && value !== null ? value : {}
   if ('resolved' in fields) cassette.resolved.push(validateLine(resolvedLine, fields, position).resolved as never)
   else if ('retry' in fields) cassette.retries.push(validateLine(retryLine, fields, position).retry)
+  // The schema leaves open what only replay compares, so that cassettes of other versions can be read.
   else cassette.entries.push(validateLine(entryLine, fields, position) as unknown as CassetteEntry)
 }
 

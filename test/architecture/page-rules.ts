@@ -10,6 +10,7 @@ import { participleViolations } from './participles.ts'
 import type { AllowedMention } from './pattern-mentions.ts'
 import { patternMentionViolations } from './pattern-mentions.ts'
 import { sizeViolations } from './size.ts'
+import { unexplainedViolations } from './unexplained.ts'
 import type { Violation } from './violation.ts'
 import { isTestFile } from './violation.ts'
 
@@ -51,6 +52,7 @@ const houseRules = [
   parameterViolations,
   participleViolations,
   sizeViolations,
+  unexplainedViolations,
 ]
 
 /** `page` holds the files of `web/`, `sources` those of `src/`. */

@@ -361,6 +361,31 @@ describe('type names', () => {
   })
 })
 
+describe('unexplained', () => {
+  const asserted = 'export const port = {} as unknown as Port\n'
+  const ignored = (inside: string) => `export function f() {\n  // The caller retries.\n  try {} catch {${inside}}\n}\n`
+
+  test.each([
+    [asserted, 'double-assertion'],
+    [`// A stub.\n\n${asserted}`, 'double-assertion'],
+    [`// ---\n${asserted}`, 'double-assertion'],
+    ['export const rows = ([] as readonly unknown[]) as Port[]\n', 'double-assertion'],
+    [ignored(''), 'empty-catch'],
+    [ignored(' /* */ '), 'empty-catch'],
+  ])('%s is rejected', (source, rule) => {
+    expect(violationsIn(['kernel/a.ts', source])).toEqual([expect.stringMatching(new RegExp(`^${rule}: `))])
+  })
+
+  test.each([
+    `// A stub: no test calls its methods.\n${asserted}`,
+    asserted.replace('\n', ' // a stub\n'),
+    'export const port = {} as Port\n',
+    ignored(' /* The file is gone. */ '),
+  ])('%s is allowed', (source) => {
+    expect(violationsIn(['kernel/a.ts', source])).toEqual([])
+  })
+})
+
 describe('duplicate exports', () => {
   test('a name that several files declare and export is rejected, whatever the kind of declaration', () => {
     const found = violationsIn(

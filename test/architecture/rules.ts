@@ -14,6 +14,7 @@ import type { AllowedMention } from './pattern-mentions.ts'
 import { patternMentionViolations } from './pattern-mentions.ts'
 import { sizeViolations } from './size.ts'
 import { typeNameViolations } from './type-names.ts'
+import { unexplainedViolations } from './unexplained.ts'
 import type { Violation } from './violation.ts'
 import { wideInterfaceViolations } from './wide-interfaces.ts'
 
@@ -28,6 +29,7 @@ const rules = [
   participleViolations,
   sizeViolations,
   typeNameViolations,
+  unexplainedViolations,
 ]
 
 /** What may break a rule, by file or name, each with the reason. */

@@ -87,6 +87,7 @@ function runItem({ run_id, seq, timeline }: RunExport): RunItem {
     tags: [...(run?.tags ?? [])],
     running: false,
     usd: run?.usd ?? null,
+    // The other fields are for lists of runs and for the server that executes this one: an export shows neither.
   } as unknown as RunItem
 }
 

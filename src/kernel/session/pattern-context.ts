@@ -155,7 +155,9 @@ async function resolvedModelName({ models }: Ports, ...names: (string | undefine
   for (const name of names) {
     try {
       return (await models.resolve(name)).name
-    } catch {}
+    } catch {
+      // A role that is not configured, or an unknown model: the next name counts.
+    }
   }
   return undefined
 }
@@ -175,6 +177,7 @@ function stepContext(scope: PatternScope): StepContext {
     first: (key, branches) => firstToSettle(step(scope, key), branches),
     emit: (key, type, data) => {
       const parsed = parseEventData(scope.pattern, type, data)
+      // A type of the kernel cannot be in `events` of a pattern.
       emitEvent(scope, type as string as PatternEventType, { ...parsed, key: under(scope, key) })
     },
     readSpend: (key, spend) => recordValue(external(key), () => execution.budget.spentUnder(spendPath(scope, spend))),

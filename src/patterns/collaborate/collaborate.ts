@@ -30,6 +30,7 @@ export function createCollaboratePattern(config: CollaborateConfig): Collaborate
     configure: (options) => createCollaboratePattern(parseCollaborateConfig(options as CollaborateSettings)),
     input: collaborateInput,
     requestInput: collaborateRequestInput,
+    // The schema checks what every consumer reads, and lets the rest through.
     output: collaborateOutput as unknown as StandardSchema<CollaborateOutput>,
     events: collaborateEvents,
     view: async () => (await import('./view/view.ts')).collaborateView,

@@ -1,5 +1,6 @@
 import { TroupeError } from '../../errors.ts'
 import type { Roster } from '../../kernel/roster.ts'
+import type { Schema } from '../../schema/standard-schema.ts'
 import * as z from '../../schema/zod.ts'
 import { requestContext } from './request.ts'
 import { urgencies } from './routing/urgency.ts'
@@ -48,7 +49,7 @@ const texts = z.array(z.string()).optional()
  * The tool as models see it: every turn of every agent that has it pays for its size. The other fields are accepted, too; code and errors in the asker's
  * conversation get into the context package without them.
  */
-export const advertisedToolInput = z.strictObject({
+export const advertisedToolInput: Schema = z.strictObject({
   question: fields.question,
   context: z
     .strictObject({
@@ -62,7 +63,7 @@ export const advertisedToolInput = z.strictObject({
   urgency: z.enum(urgencies).optional(),
   background: consultToolInput.shape.background,
   collaboration_id: fields.collaboration_id,
-}) as unknown as typeof consultToolInput
+})
 
 /** Throws for a request that cannot be routed, before anything is paid. */
 export function checkConsultInput(roster: Roster, input: ConsultInput | ConsultToolInput): void {
@@ -98,7 +99,7 @@ export const consultResultInput = z.strictObject({
 export type ConsultResultInput = z.output<typeof consultResultInput>
 
 /** The input that models see; `wait` is accepted, too. */
-export const advertisedResultInput = consultResultInput.omit({ wait: true }) as unknown as typeof consultResultInput
+export const advertisedResultInput: Schema = consultResultInput.omit({ wait: true })
 
 export const rateConsultationInput = z.strictObject({
   collaboration_id: z.string(),

@@ -103,7 +103,9 @@ export type TaskOutput = z.output<typeof finishedOutput>
 
 /** The schemas with the types for programs: the first task of a run is never in the background. */
 export const runSchemas = {
+  // For zod, the input of `preprocess` is unknown.
   input: taskInput as unknown as StandardSchema<TaskRequest, TaskInput>,
+  // Without `status: running`.
   output: taskOutput as unknown as StandardSchema<TaskOutput>,
 }
 
@@ -113,15 +115,15 @@ export const taskResultInput = z.strictObject({
 })
 
 /** The input that models see; see `taskInputFor`. */
-export const advertisedTaskResultInput = taskResultInput.omit({ wait: true }) as unknown as typeof taskResultInput
+export const advertisedTaskResultInput: Schema = taskResultInput.omit({ wait: true })
 
-const inputSchemaCache = new Map<string, typeof taskInput>()
+const inputSchemaCache = new Map<string, Schema>()
 
 /**
  * The input schema that an agent sees, with the agents it may use: names as an enum, descriptions as text. Every turn of every agent
  * that has the tool pays for it, so that it has only what a model chooses; the other fields are accepted, too. Cached per list.
  */
-export function taskInputFor(agents: readonly Agent[]): typeof taskInput {
+export function taskInputFor(agents: readonly Agent[]): Schema {
   const list = agentList(agents)
   const names = agents.map(({ name }) => name)
   const cacheKey = canonicalJson([names, list])
@@ -138,7 +140,7 @@ export function taskInputFor(agents: readonly Agent[]): typeof taskInput {
       ...{ agent, instruction: z.string(), session_id: z.string().optional() },
       ...{ context_depth, background, output },
     }
-    schema = z.strictObject(advertised) as unknown as typeof taskInput
+    schema = z.strictObject(advertised)
     if (inputSchemaCache.size > 100) inputSchemaCache.clear()
     inputSchemaCache.set(cacheKey, schema)
   }

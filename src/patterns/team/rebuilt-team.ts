@@ -48,9 +48,8 @@ export interface JournalTeams {
 
 export function rebuiltTeams(events: readonly Event[]): JournalTeams {
   const start = events.find((event) => isEvent(event, 'run:start'))
-  const teamEvents = (events as readonly unknown[] as readonly TeamEvent[]).filter(({ type }) =>
-    type.startsWith('team:'),
-  )
+  const all: readonly (Event | TeamEvent)[] = events
+  const teamEvents = all.filter((event): event is TeamEvent => event.type.startsWith('team:'))
   const prefixes = teamEvents
     .flatMap(({ type, data: { key } }) => (type === 'team:start' ? [key.slice(0, -'start'.length)] : []))
     .toSorted((one, other) => other.length - one.length)

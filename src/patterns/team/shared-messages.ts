@@ -37,11 +37,11 @@ function addEvent(teams: JournalTeams, event: Event): void {
   if (isEvent(event, 'session:end')) addSessionEnd(teams, event.data)
   else if (isEvent(event, 'gate:open')) teams.questions.set(event.data.gate_id, event.data)
   else if (isEvent(event, 'gate:answer')) addAnswer(teams, event.data)
-  else addTeamEvent(teams, event as unknown as TeamEvent)
+  else addTeamEvent(teams, event)
 }
 
-function addTeamEvent(teams: JournalTeams, event: TeamEvent): void {
-  const owner = event.type.startsWith('team:') ? teams.owner(event.data.key) : undefined
+function addTeamEvent(teams: JournalTeams, event: Event | TeamEvent): void {
+  const owner = event.type.startsWith('team:') ? teams.owner((event as TeamEvent).data.key) : undefined
   if (!owner) return
   switch (event.type) {
     case 'team:turn':

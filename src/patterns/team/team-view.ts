@@ -1,4 +1,5 @@
 import type { VariableValue } from '../../judgement/condition/condition-tree.ts'
+import type { Event } from '../../kernel/event.ts'
 import { parentStepKey } from '../../views/run-reducer.ts'
 import type { TeamEvent, TeamEventOf } from './events.ts'
 
@@ -40,7 +41,7 @@ export function newTeamView(): TeamView {
   return { turns, handoffs, variables, groups, ...lists, end: undefined }
 }
 
-export function reduceTeam(view: TeamView, event: TeamEvent): void {
+export function reduceTeam(view: TeamView, event: Event | TeamEvent): void {
   const { turns, handoffs, route, problems } = view
   reduceTeamFacts(view, event)
   if (event.type === 'team:turn') {
@@ -61,7 +62,7 @@ export function reduceTeam(view: TeamView, event: TeamEvent): void {
 }
 
 /** The facts that only panels show. */
-function reduceTeamFacts(view: TeamView, event: TeamEvent): void {
+function reduceTeamFacts(view: TeamView, event: Event | TeamEvent): void {
   switch (event.type) {
     case 'team:handoff': {
       view.handoffEvents.push(event)

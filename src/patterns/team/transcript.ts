@@ -2,7 +2,7 @@ import type { ErrorRecord } from '../../errors.ts'
 import type { Attachment } from '../../kernel/attachment.ts'
 import type { Event, EventOf } from '../../kernel/event.ts'
 import { responseText } from '../../views/response-text.ts'
-import { findEnclosing, isPatternEvent, newRunView, reduceRun } from '../../views/run-reducer.ts'
+import { findEnclosing, newRunView, reduceRun } from '../../views/run-reducer.ts'
 import type { RunView } from '../../views/run-view.ts'
 import { dropOldestAttachments } from './carried-attachments.ts'
 import type { ChatEvent, OpenQuestion } from './chat-event.ts'
@@ -42,7 +42,7 @@ export function newTranscript(): Transcript {
 /** Updates the transcript in place and returns the chat events that follow from the journal event. */
 export function reduceTranscript(transcript: Transcript, event: Event): ChatEvent[] {
   reduceRun(transcript.run, event)
-  if (isPatternEvent(event)) reduceTeam(transcript.team, event as unknown as TeamEvent)
+  reduceTeam(transcript.team, event)
   switch (event.type) {
     case 'run:start':
       return reduceRunStart(transcript, event)

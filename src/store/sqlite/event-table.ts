@@ -109,11 +109,11 @@ export class EventTable {
     const [lastSeq, maxRows] = [to ?? Number.MAX_SAFE_INTEGER, limit ?? -1]
     const session = session_id === undefined ? null : this.#sessionIds.find(session_id)
     if (session === undefined) return []
-    const rows =
+    const rows: unknown[] =
       session === null
         ? this.#sql.range.all(run.id, after, lastSeq, maxRows)
         : this.#sql.rangeOfSession.all(run.id, after, lastSeq, session, maxRows)
-    return (rows as unknown as ChainedRecord[]).map((record) => {
+    return (rows as ChainedRecord[]).map((record) => {
       if (!chain) return this.#decode(record, run)
       // Gaps are reported by the caller, who knows the last `seq`.
       const changed = chain.next(record).find(({ rule }) => rule === 'chain')
@@ -126,9 +126,9 @@ export class EventTable {
 
   /** Runs share agents, tools and limits: their values are loaded once. */
   ofRuns(run_ids: readonly string[], types: readonly string[]): Event[] {
-    const rows = this.#sql.ofRuns.all(JSON.stringify(run_ids), JSON.stringify(types)) as unknown as JoinedEventRecord[]
+    const rows: unknown[] = this.#sql.ofRuns.all(JSON.stringify(run_ids), JSON.stringify(types))
     const loaded = new Map<string, unknown>()
-    return rows.map((record) => {
+    return (rows as JoinedEventRecord[]).map((record) => {
       const load = (marker: BlobMarker) => {
         const key = `${marker.$blob}${record.project}`
         const value = loaded.has(key) ? loaded.get(key) : this.#blobs.load(record.project, marker)

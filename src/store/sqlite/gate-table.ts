@@ -68,14 +68,14 @@ export class GateTable {
   }
 
   list(filter: GateFilter): GateRow[] {
-    return (this.#selectOpen(filter) as unknown as GateRecord[]).flatMap((record) => this.#toRow(record) ?? [])
+    return (this.#selectOpen(filter) as GateRecord[]).flatMap((record) => this.#toRow(record) ?? [])
   }
 
   openGateIds(run_id: string): string[] {
-    return this.#selectOpen({ run_id }).map((row) => String(row.gate_id))
+    return (this.#selectOpen({ run_id }) as GateRecord[]).map(({ gate_id }) => gate_id)
   }
 
-  #selectOpen({ project, run_id, after, limit = -1 }: GateFilter) {
+  #selectOpen({ project, run_id, after, limit = -1 }: GateFilter): unknown[] {
     const afterEvent = after === undefined ? 0 : (this.#find(after)?.opened_event ?? Number.MAX_SAFE_INTEGER)
     if (run_id !== undefined) return this.#sql.openInRun.all(run_id, project ?? null, afterEvent, limit)
     return project === undefined

@@ -24,8 +24,8 @@ export function* checkJournals(db: Database, run_id: string | undefined): Iterab
   const blobs = new BlobCheck(db)
   const where = run_id === undefined ? '' : 'WHERE runs.run_id = ?'
   const runs = db.prepare(`SELECT id, run_id, project, head FROM runs ${where} ORDER BY id`)
-  for (const run of run_id === undefined ? runs.all() : runs.all(run_id)) {
-    const { id, ...identity } = run as unknown as Pick<JournalRecord, 'run_id' | 'project' | 'head'> & { id: number }
+  const found: unknown[] = run_id === undefined ? runs.all() : runs.all(run_id)
+  for (const { id, ...identity } of found as (Pick<JournalRecord, 'run_id' | 'project' | 'head'> & { id: number })[]) {
     yield* journalProblems({ db, id, blobs }, identity)
     yield* commandProblems({ db, id, blobs }, identity)
   }
@@ -47,8 +47,9 @@ function* journalProblems(
      LEFT JOIN sessions ON sessions.id = events.session WHERE events.run = ? ORDER BY seq`,
   )
   const chain = new ChainCheck(run_id)
+  const found: Iterable<unknown> = records.iterate(id)
   let last = 0
-  for (const record of records.iterate(id) as Iterable<unknown> as Iterable<ChainedRecord>) {
+  for (const record of found as Iterable<ChainedRecord>) {
     const { seq, data } = record
     last = seq
     const found = [...blobs.dataProblems({ run_id, project, part: `event ${seq}`, data, seq })]

@@ -186,11 +186,10 @@ export class RunTable {
     const beforeId = before === undefined ? Number.MAX_SAFE_INTEGER : Number(this.#sql.keyById.get(before)?.id ?? 0)
     const where = [project, pattern ?? null, JSON.stringify(status), beforeId]
     if (tags.length > 0) where.push(JSON.stringify(tags))
-    const found = words
+    const found: unknown[] = words
       ? this.#search(words.length, tags.length > 0).all(...where, ...words, limit)
       : this.#listing(status, tags).all(...where, limit)
-    const records = found as unknown as RunRecord[]
-    return records.map((record) => toRow(record, now))
+    return (found as RunRecord[]).map((record) => toRow(record, now))
   }
 
   /** The statement that lists runs with this number of words, prepared once. */
@@ -217,8 +216,8 @@ export class RunTable {
   listClaimable({ project, after, limit }: ClaimableRunPage): RunRow[] {
     const now = this.now()
     const afterId = after === undefined ? 0 : Number(this.#sql.keyById.get(after)?.id ?? Number.MAX_SAFE_INTEGER)
-    const records = this.#sql.listClaimable.all(project, afterId, limit) as unknown as RunRecord[]
-    return records.map((record) => toRow(record, now))
+    const found: unknown[] = this.#sql.listClaimable.all(project, afterId, limit)
+    return (found as RunRecord[]).map((record) => toRow(record, now))
   }
 
   #unknownRun(run_id: string): TroupeError {

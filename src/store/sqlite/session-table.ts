@@ -127,14 +127,14 @@ export class SessionTable {
   }
 
   list(filter: SessionFilter): SessionRow[] {
-    return (this.#select(filter) as unknown as SessionRecord[]).map((record) => this.#toRow(record))
+    return (this.#select(filter) as SessionRecord[]).map((record) => this.#toRow(record))
   }
 
   recentIds(project: string): string[] {
     return this.#sql.recent.all(project).map((row) => String(row.session_id))
   }
 
-  #select({ project, run_id, cache_key, before, limit = -1 }: SessionFilter) {
+  #select({ project, run_id, cache_key, before, limit = -1 }: SessionFilter): unknown[] {
     const beforeId = before === undefined ? Number.MAX_SAFE_INTEGER : (this.#ids.find(before) ?? 0)
     if (cache_key === undefined) {
       return run_id === undefined

@@ -151,8 +151,8 @@ export interface TimelineClock {
 export function newTimeline(sources: TimelineSources = {}): TimelineState {
   const { views = [], prices = NO_PRICES } = sources
   return {
-    tables: mapTables(() => []) as Timeline,
-    changed: mapTables(() => new Set()) as unknown as TimelineState['changed'],
+    tables: mapTables(() => []),
+    changed: mapTables(() => new Set<never>()),
     run: newRunRow(),
     index: {
       ...{ agents: new Map(), sessions: new Map(), sessionsByKey: new Map(), turns: new Map(), calls: new Map() },
@@ -176,8 +176,8 @@ export const TIMELINE_TABLES = [
   ...(['links', 'phases', 'messages', 'pauses', 'notices'] as const),
 ] as const satisfies readonly TimelineTable[]
 
-export function mapTables(value: (table: TimelineTable) => unknown): Record<TimelineTable, unknown> {
-  return Object.fromEntries(TIMELINE_TABLES.map((table) => [table, value(table)])) as Record<TimelineTable, unknown>
+export function mapTables<T>(value: (table: TimelineTable) => T): Record<TimelineTable, T> {
+  return Object.fromEntries(TIMELINE_TABLES.map((table) => [table, value(table)])) as Record<TimelineTable, T>
 }
 
 function newRunRow(): TimelineRun {

@@ -1,4 +1,5 @@
 import { attachmentSchema } from '../../../kernel/attachment-schema.ts'
+import type { Schema } from '../../../schema/standard-schema.ts'
 import * as z from '../../../schema/zod.ts'
 import { durationSchema } from '../view/duration.ts'
 
@@ -120,13 +121,13 @@ export const collaborateRequestInput = collaborateInput.omit({ coordinator_confi
 
 export type CollaborateInput = z.output<typeof collaborateInput>
 
-const inputSchemaCache = new Map<string, typeof collaborateInput>()
+const inputSchemaCache = new Map<string, Schema>()
 
 /**
  * The input schema that an agent sees, with the agents it may use as an enum. Every turn of every agent that has the tool pays for
  * it, so that it has only what a model chooses; the other fields are accepted, too. Cached per list of names.
  */
-export function collaborateInputFor(names: readonly string[]): typeof collaborateInput {
+export function collaborateInputFor(names: readonly string[]): Schema {
   const cacheKey = names.join('\n')
   let schema = inputSchemaCache.get(cacheKey)
   if (!schema) {
@@ -142,7 +143,7 @@ export function collaborateInputFor(names: readonly string[]): typeof collaborat
       categories: fields.categories.describe('Of a vote, such as approve and reject.'),
       coordinator_config: object,
       context: object,
-    }) as unknown as typeof collaborateInput
+    })
     if (inputSchemaCache.size > 100) inputSchemaCache.clear()
     inputSchemaCache.set(cacheKey, schema)
   }
