@@ -1,5 +1,3 @@
-import type { LoopAction } from './graded-response.ts'
-import { gradedResponse } from './graded-response.ts'
 import type { ParsedExchange } from './new-information.ts'
 import { findSameAnswer, parseExchange } from './new-information.ts'
 
@@ -46,6 +44,9 @@ export interface ConsultationFinding {
   description: string
   evidence: LoopEvidence[]
 }
+
+/** Responses to a loop, from the mildest on. */
+export type LoopAction = 'continue' | 'nudge' | 'reroute' | 'answer_by_orchestrator' | 'escalate'
 
 export interface LoopJudgement {
   status: LoopStatus
@@ -229,4 +230,13 @@ function toEvidence(past: PastConsultation, similarity?: number): LoopEvidence {
 
 function times(count: number): string {
   return count === 1 ? 'once' : count === 2 ? 'twice' : `${count} times`
+}
+
+/**
+ * The response to one more loop: first a nudge, then another specialist, then a person. `earlierLoops` counts those since the last
+ * success or answer of a person; the first of them was the nudge, the others are confirmed.
+ */
+function gradedResponse(earlierLoops: number, escalationAfterLoops: number): LoopAction {
+  if (earlierLoops === 0) return 'nudge'
+  return earlierLoops > escalationAfterLoops ? 'escalate' : 'reroute'
 }

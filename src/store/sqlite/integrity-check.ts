@@ -1,12 +1,15 @@
+import type { EventType } from '../../kernel/event.ts'
+import { wordsOfEvent } from '../search-words.ts'
 import type { StoreProblem } from '../store.ts'
 import type { SqliteConnection } from './connection.ts'
 import { checkJournals } from './journal-check.ts'
 import type { Database } from './node-sqlite.ts'
 import { toStoreError } from './sqlite-errors.ts'
 import type { Tables } from './tables.ts'
-import { checkWords } from './words-check.ts'
+import { wordsOfRow } from './word-table.ts'
 
 const MAX_PROBLEMS = 100
+const EVENTS_WITH_WORDS: readonly EventType[] = ['run:start', 'session:open', 'session:end']
 
 /** The store to check; with `run_id`, only this run. */
 export interface IntegrityScope {
@@ -18,7 +21,7 @@ export interface IntegrityScope {
 /** Reads the whole file: its structure, every journal with its hash chain, every blob, and what is derived from the journals. */
 export function checkIntegrity(scope: IntegrityScope): StoreProblem[] {
   const { db, path } = scope.connection
-  const journals = [() => checkJournals(db, scope.run_id), () => checkWords(db, scope.tables, scope.run_id)]
+  const journals = [() => checkJournals(db, scope.run_id), () => wordProblems(db, scope.tables, scope.run_id)]
   const whole = [() => structureProblems(db, path), ...journals, () => orphanProblems(db), () => projectionProblems(db)]
   const checks = scope.run_id === undefined ? whole : journals
   return [...lostCommits(scope.connection), ...checks.flatMap((check) => runCheck(check, path))].slice(0, MAX_PROBLEMS)
@@ -42,6 +45,28 @@ function runCheck(check: () => Iterable<StoreProblem>, path: string): StoreProbl
 function* structureProblems(db: Database, path: string): Iterable<StoreProblem> {
   for (const row of db.prepare(`PRAGMA integrity_check(${MAX_PROBLEMS})`).iterate()) {
     if (row.integrity_check !== 'ok') yield { rule: 'structure', message: `${path}: ${String(row.integrity_check)}` }
+  }
+}
+
+/** Runs that a search misses, or finds by words that they do not have. Runs of older stores, without hashes, have no words. */
+function* wordProblems(db: Database, tables: Tables, run_id: string | undefined): Iterable<StoreProblem> {
+  const stored = db.prepare('SELECT words FROM run_words WHERE run = ?')
+  const runs = db.prepare(
+    `SELECT runs.id, run_id FROM runs JOIN events ON events.run = runs.id AND seq = 1
+     WHERE hash IS NOT NULL AND run_id = ifnull(?, run_id) ORDER BY runs.id`,
+  )
+  for (const run of runs.all(run_id ?? null)) {
+    const id = String(run.run_id)
+    const expected = new Set(tables.events.ofRuns([id], EVENTS_WITH_WORDS).flatMap(wordsOfEvent))
+    const found = new Set(stored.all(Number(run.id)).flatMap(({ words }) => wordsOfRow(words)))
+    const missing = [...expected].filter((word) => !found.has(word)).length
+    const foreign = [...found].filter((word) => !expected.has(word)).length
+    if (missing + foreign > 0)
+      yield {
+        rule: 'words',
+        run_id: id,
+        message: `run ${id}: of the words by which it is found, ${missing} are missing and ${foreign} are not in its journal`,
+      }
   }
 }
 

@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ChangedFile, Commit, SkippedChange, StagedChanges, WorktreeId } from '../../kernel/repository.ts'
-import { hasConflictMarkers } from './conflict-markers.ts'
 import type { CommitSettings } from './user-settings.ts'
 import { identityEnvironment } from './user-settings.ts'
 import type { WorktreePlace } from './worktree-place.ts'
@@ -189,6 +188,13 @@ async function unresolvedFiles(
     if (hasConflictMarkers(stdout)) unresolved.push(path)
   }
   return unresolved
+}
+
+/** Whether a file has all three markers of a conflict, each at the start of a line. */
+function hasConflictMarkers(content: Buffer): boolean {
+  if (!content.includes('<<<<<<<')) return false
+  const text = content.toString('utf8')
+  return /^<{7} /m.test(text) && /^={7}$/m.test(text) && /^>{7} /m.test(text)
 }
 
 export async function compareTrees(scope: WorktreeScope, base: string, tree: string): Promise<ChangedFile[]> {

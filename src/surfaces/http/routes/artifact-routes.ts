@@ -4,10 +4,10 @@ import * as z from '../../../schema/zod.ts'
 import { refuse } from '../checks/refusal.ts'
 import type { ArtifactItem, ArtifactPreview } from '../contract.ts'
 import { artifactItem, artifactPreview } from '../openapi/response-schemas.ts'
-import { byteResponse } from './byte-response.ts'
 import { defineRoute, queryNumber } from './route.ts'
 
 const PREVIEW_BYTES = 200 * 1024
+const PART_BYTES = 64 * 1024
 const version = queryNumber.optional()
 
 const listArtifacts = defineRoute({
@@ -54,6 +54,25 @@ const previewArtifact = defineRoute({
     return { ...item, text, is_cut: text.length < content.length }
   },
 })
+
+/** A download, sent as the client takes it: what waits for a slow client is one part of it. */
+function byteResponse(bytes: Uint8Array, headers: Readonly<Record<string, string>>): Response {
+  return new Response(partsOf(bytes), { headers: { ...headers, 'content-length': String(bytes.byteLength) } })
+}
+
+function partsOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  let sent = 0
+  return new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        if (sent < bytes.byteLength) controller.enqueue(bytes.subarray(sent, sent + PART_BYTES))
+        sent += PART_BYTES
+        if (sent >= bytes.byteLength) controller.close()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
 
 /** Prevents stored XSS: whatever an agent wrote is saved to disk, never shown as a page of this origin. */
 export function attachmentHeaders(filename: string, type = 'application/octet-stream'): Record<string, string> {

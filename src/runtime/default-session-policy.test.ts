@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { repairPrompt } from './repair-prompt.ts'
+import { repairPrompt } from './default-session-policy.ts'
 
 test('TK27 a repair asks for the same answer in the required form, and names the keys', () => {
   const schema = { type: 'object', properties: { city: { type: 'string' }, year: { type: 'integer' } } }
