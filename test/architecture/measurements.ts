@@ -5,12 +5,11 @@ import type { CommentText } from './comments.ts'
 import { beginsWithClause, beginsWithQuestionWord, commentTexts } from './comments.ts'
 import { importCycles } from './cycles.ts'
 import type { Duplicate } from './duplicates.ts'
-import { duplicateExports, duplicateFileNames } from './duplicates.ts'
+import { duplicateExports } from './duplicates.ts'
 import { functionsIn } from './functions.ts'
 import { functionsWithManyParameters, maxParameters } from './parameters.ts'
 import { participleFunctions } from './participles.ts'
 import { countLines, percentile } from './size.ts'
-import { maxSmallFileLines, smallFilesWithOneImporter } from './small-files.ts'
 import { siteTypes } from './type-names.ts'
 import { isTestFile } from './violation.ts'
 import { maxMembers, wideInterfaces } from './wide-interfaces.ts'
@@ -103,7 +102,6 @@ function measureNames(files: readonly SourceFile[]): Figure[] {
   return [
     count('async functions named by a participle', participleFunctions(files).map(describeLocation)),
     count('exported names declared in several files', duplicateExports(files).map(describeDuplicate)),
-    count('file names that several folders share', duplicateFileNames(files).map(describeDuplicate)),
     count('types named …Site', siteTypes(files).map(describeLocation)),
   ]
 }
@@ -117,10 +115,6 @@ function measureShapes(files: readonly SourceFile[]): Figure[] {
     count(
       `interfaces with more than ${maxMembers} members`,
       wideInterfaces(files).map((type) => `${type.members} ${describeLocation(type)}`),
-    ),
-    count(
-      `files of ${maxSmallFileLines} lines or fewer with one importer`,
-      smallFilesWithOneImporter(files).map(({ path, lines, importer }) => `${path} (${lines} lines, for ${importer})`),
     ),
   ]
 }

@@ -6,7 +6,9 @@ import { fileURLToPath } from 'node:url'
 import { entrySources, publicNames } from '../public-surface/surface.ts'
 import type { SourceFile } from '../support/source-file.ts'
 import { readSource } from '../support/source-file.ts'
+import { duplicateFileNames } from './duplicates.ts'
 import type { ProcessFigures } from './process-figures.ts'
+import { maxSmallFileLines, smallFilesWithOneImporter } from './small-files.ts'
 
 /** What is counted in each place: a number, or names with spaces between them. */
 export type Places = Record<string, number | string>
@@ -23,6 +25,7 @@ export function measureRatchets(root: string): RatchetFigures {
   const code = files.filter(({ path }) => !NOT_CODE.test(path))
   const codeIn = (folder: string) => code.filter(({ path }) => path.startsWith(`${folder}/`))
   const ofStoreState = codeIn('src').filter(({ source }) => THIRD_STATE.test(source))
+  const sources = files.filter(({ path }) => /^src\/.*\.ts$/.test(path) && !path.includes('/fixtures/'))
   const specs = files.filter(({ path }) => path.endsWith('/SPEC.md'))
   if (existsSync(join(root, 'SPEC.md'))) specs.push({ path: 'SPEC.md', source: readSource('SPEC.md', root) })
   return {
@@ -31,6 +34,16 @@ export function measureRatchets(root: string): RatchetFigures {
     'code lines of src/kernel': sumBy(codeIn('src/kernel'), folderOf, codeLines),
     'words of SPEC.md files': sumBy(specs, folderOf, ({ source }) => words(source).length),
     'files of the third state of stores': { src: ofStoreState.map(({ path }) => path).join(' ') },
+    'file names that several folders share': {
+      src: duplicateFileNames(sources)
+        .map(({ name }) => name)
+        .join(' '),
+    },
+    [`files of ${maxSmallFileLines} lines or fewer with one importer`]: {
+      src: smallFilesWithOneImporter(sources)
+        .map(({ path }) => path)
+        .join(' '),
+    },
     ...(existsSync(join(root, 'package.json')) && { 'public names': namesByEntry(root) }),
     ...(existsSync(join(root, 'src/surfaces/cli/main.ts')) && measureProcess(root)),
   }
