@@ -9,7 +9,7 @@ import { expect, test } from 'vitest'
 const execute = promisify(execFile)
 const bench = fileURLToPath(new URL('../bench/duplicates.ts', import.meta.url))
 
-test('QS7 the bench prints precision and recall of labelled pairs, and without a file what it needs', async () => {
+test('the bench prints precision and recall of labelled pairs, and without a file what it needs', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'troupe-duplicates-'))
   const file = join(folder, 'pairs.tsv')
   const pairs = Array.from({ length: 6 }, (_, index) => [

@@ -5,7 +5,7 @@ import { levelRows, sizeRows, weightRows } from '../bench/vote-report.ts'
 import { countVotes, countVotesUntilSettled, groupAnswers } from '../bench/vote-tally.ts'
 
 describe('recorded answers', () => {
-  test('VO23 every invalid line is reported with its number and problem', () => {
+  test('every invalid line is reported with its number and problem', () => {
     const lines = [
       '{"question":"1 + 1","truth":2,"answers":["2",2,null]}',
       '',
@@ -30,7 +30,7 @@ describe('recorded answers', () => {
     expect(() => parseQuestions('\n', 'a.jsonl')).toThrow('a.jsonl contains no recorded answers')
   })
 
-  test('VO23 generated questions are deterministic per seed and round-trip', () => {
+  test('generated questions are deterministic per seed and round-trip', () => {
     const size = { questions: 50, voters: 7 }
     const generated = generateQuestions({ seed: 3, ...size })
     expect(generated).toEqual(generateQuestions({ seed: 3, ...size }))
@@ -38,7 +38,7 @@ describe('recorded answers', () => {
     expect(parseQuestions(formatQuestions(generated), 'x')).toEqual(generated)
   })
 
-  test('VO23 generated questions follow the Beta(2, 0.5) difficulty', () => {
+  test('generated questions follow the Beta(2, 0.5) difficulty', () => {
     const many = generateQuestions({ seed: 5, questions: 4000, voters: 21 })
     const shares = many.map(
       ({ truth, answers }) => answers.filter((answer) => answer === truth).length / answers.length,
@@ -57,14 +57,14 @@ describe('counting votes', () => {
     answers: ['42.', 'forty', null, ' 42 ', '42', '41', '41', '41'],
   })
 
-  test('VO24 answers are grouped by normalised text; a missing answer is no vote; a tie is not right', () => {
+  test('answers are grouped by normalised text; a missing answer is no vote; a tie is not right', () => {
     expect(countVotes(question, [0, 1, 2, 3])).toEqual({ right: true, tie: false, voters: 4, agreement: 2 / 3 })
     expect(countVotes(question, [0, 3, 4, 5, 6, 7])).toMatchObject({ right: false, tie: true })
     expect(countVotes(question, [2])).toMatchObject({ right: false, tie: false, agreement: 0 })
     expect(countVotes(question, [0, 5, 6], [3, 1, 1, 1, 1, 1, 1, 1])).toMatchObject({ right: true })
   })
 
-  test('VO24 the exact stop has the result of the full vote; the Beta stop asks no more voters', () => {
+  test('the exact stop has the result of the full vote; the Beta stop asks no more voters', () => {
     const questions = generateQuestions({ seed: 6, questions: 200, voters: 15 }).map(groupAnswers)
     const order = Array.from({ length: 15 }, (_, voter) => voter)
     for (const each of questions) {
@@ -78,7 +78,7 @@ describe('counting votes', () => {
     }
   })
 
-  test('VO24 the report contains every size, both stops, the agreement levels and the weighted vote', () => {
+  test('the report contains every size, both stops, the agreement levels and the weighted vote', () => {
     const questions = generateQuestions({ seed: 7, questions: 300, voters: 12 }).map(groupAnswers)
     const { rows, all } = sizeRows(questions, 1)
     expect(all).toBe(12)

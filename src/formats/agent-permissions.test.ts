@@ -16,14 +16,14 @@ test.each([
   ['permissions:\n  deny: ["Write x"]', 'Write x'],
   ['permissions:\n  ask: ["Write({a)"]', '{a'],
   ['disallowedTools: ["Bash(rm:*"]', 'Bash(rm:*'],
-])('PM35 an agent with a malformed rule is rejected: %j', async (head, rule) => {
+])('A11 an agent with a malformed rule is rejected: %j', async (head, rule) => {
   await expect(read(head)).rejects.toMatchObject({
     code: 'invalid_agent_file',
     message: expect.stringContaining(rule),
   })
 })
 
-test('PM35 rules of a file that may not work as intended are reported', async () => {
+test('PM32 rules of a file that may not work as intended are reported', async () => {
   const { agent, problems } = await read(
     'permissions:\n  deny: ["Write(~/x)", "WebFetch(https://a.org/b)", "Write({*.pem,*.key})"]',
   )
@@ -34,7 +34,7 @@ test('PM35 rules of a file that may not work as intended are reported', async ()
   ])
 })
 
-test('PM35 an MCP server with an invalid configuration is ignored with an error', async () => {
+test('A4 an MCP server with an invalid configuration is ignored with an error', async () => {
   const { agent, problems } = await read(
     'mcpServers:\n  x: { command: [], url: 3 }\n  y: text\n  z: { command: node }\n  w:',
   )
@@ -45,11 +45,11 @@ test('PM35 an MCP server with an invalid configuration is ignored with an error'
   ])
 })
 
-test('PM35 permissionMode: plan is case-insensitive', async () => {
+test('A8 permissionMode: plan is case-insensitive', async () => {
   expect(await read('permissionMode: Plan')).toMatchObject({ agent: { read_only: true }, problems: [] })
 })
 
-test('PM35 of two tool lists only the common tools are granted, with a warning', async () => {
+test('A11 of two tool lists only the common tools are granted, with a warning', async () => {
   const { agent, problems } = await read('tools: [Read, Grep]', 'allowed-tools: Bash, Read')
   expect(agent?.tools).toEqual(['Read'])
   expect(problems).toEqual([expect.stringContaining('second tool list')])

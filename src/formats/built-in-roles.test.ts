@@ -64,7 +64,7 @@ const SHELL = { name: 'Bash', input: { command: 'echo two > b.txt' } }
 const TESTS = { name: 'Bash', input: { command: 'node --test' } }
 const CHAIN = { name: 'Bash', input: { command: 'node --test; echo two > b.txt' } }
 
-// PM15, PM16 and PM36 test the architect and the reviewer.
+// The architect and the reviewer are tested in src/tools/presets.test.ts.
 test('A27 security runs tests and changes no file', async () => {
   expect(await attempt('security', [READ, TESTS, WRITE, EDIT, SHELL, CHAIN])).toEqual({
     outcomes: ['executed', 'executed', 'unknown_tool', 'unknown_tool', 'denied', 'denied'],

@@ -142,7 +142,7 @@ describe('an agent with `isolation: worktree`', () => {
     await troupe.close()
   })
 
-  test('GT27 parallel sessions of one agent have worktrees of their own', async () => {
+  test('GT24 parallel sessions of one agent have worktrees of their own', async () => {
     const { troupe, task } = await createTestTroupe(
       options((request) => {
         const { session, messages } = request

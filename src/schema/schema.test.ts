@@ -193,7 +193,7 @@ describe('schemas that cannot be used', () => {
     expect(() => compiled.jsonSchema).toThrow(/`input` of the tool lookup cannot be used: Date/)
   })
 
-  test('SC4 the JSON Schema of an integer has only the bounds that its schema sets', () => {
+  test('TO85 the JSON Schema of an integer has only the bounds that its schema sets', () => {
     const schema = z.object({ any: z.int(), page: z.int().min(1), list: z.array(z.int().max(9)) })
     expect(JSON.stringify(compileSchema(schema).jsonSchema)).not.toContain('9007199254740991')
     expect(compileSchema(schema).jsonSchema.properties).toMatchObject({

@@ -31,14 +31,14 @@ async function runCalls(
   return [...outcomes, ...remaining]
 }
 
-test('PM15 the architect can plan, but not write files or run commands', async () => {
+test('A27 the architect can plan, but not write files or run commands', async () => {
   const write = { name: 'Write', input: { file_path: 'a.txt', content: 'x' } }
   const run = { name: 'Bash', input: { command: 'true' } }
   const list = { name: 'TaskList', input: {} }
   expect(await runCalls('architect', [write, run, list])).toEqual(['unknown_tool', 'unknown_tool', 'ok'])
 })
 
-test('PM16 the reviewer can run tests and type checks, and no other commands', async () => {
+test('A27 the reviewer can run tests and type checks, and no other commands', async () => {
   const run = (command: string) => ({ name: 'Bash', input: { command } })
   const calls = [run('node --test'), run('rm -rf .'), run('node --test; touch x'), { name: 'Edit', input: {} }]
   expect(await runCalls('reviewer', calls)).toEqual([
@@ -49,7 +49,7 @@ test('PM16 the reviewer can run tests and type checks, and no other commands', a
   ])
 })
 
-test('PM36 commands of the reviewer can read the workspace and write nothing', async () => {
+test('SB19 commands of the reviewer can read the workspace and write nothing', async () => {
   const code = 'data:text/javascript,1'
   const script = `node -e "try { require('fs').writeFileSync('made.txt', 'x') } catch {}"`
   const run = (command: string) => ({ name: 'Bash', input: { command } })

@@ -65,7 +65,7 @@ test('MC35 an invalid --mcp-config file is rejected before anything starts', asy
   }
 })
 
-test('MC42 an empty --mcp-config file configures no servers, with a warning', async () => {
+test('MC35 an empty --mcp-config file configures no servers, with a warning', async () => {
   const cli = await createCliFixture()
   const model = await cli.script('s.json', singleAnswerScript('hi'))
   for (const content of ['', ' \n']) {
@@ -126,7 +126,7 @@ test('MC43 --lend is a hidden alias of --expose-env', async () => {
   expect(help.out).not.toContain('--lend')
 })
 
-test('MC36 when a run is killed during an action, the resumed run reports outcome_unknown', async () => {
+test('X2 when a run is killed during an action, the resumed run reports outcome_unknown', async () => {
   const cli = await createCliFixture()
   const server = createTestServer()
   const config = await writeConfig(cli, { s: server.config })

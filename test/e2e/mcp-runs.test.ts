@@ -126,7 +126,7 @@ test('MC26 tools can be named mcp__server, mcp__server__*, server/* and server/t
   expect(server.log()).not.toContain('call echo')
 })
 
-test('MC27 an agent created by a model cannot provide or start a server', async () => {
+test('MC13 S6 an agent created by a model cannot provide or start a server', async () => {
   const mine = createTestServer(twoTools)
   const created = agent('created', {
     mcp_servers: { mine: mine.config },
@@ -144,7 +144,7 @@ test('MC27 an agent created by a model cannot provide or start a server', async 
   expect(mine.pids()).toEqual([])
 })
 
-test('MC28 a call that hangs fails after its timeout, and the run continues', async () => {
+test('MC55 a call that hangs fails after its timeout, and the run continues', async () => {
   const { mcp, server } = singleServer({}, { timeout: 500 })
   const replies = { boss: [callTool('mcp__s__hang'), callTool('mcp__s__echo', { text: 'there' })] }
   const { troupe, inputs } = await createSetup(replies, { agents: [agent('boss')], ...(mcp ? { mcp } : {}) })
@@ -176,7 +176,7 @@ test('MC29 invalid input, schema violations and huge results of a server become 
   expect(troupe.mcpServers()[0]?.problems).toEqual([expect.stringContaining("tool 'broken' is skipped")])
 })
 
-test('MC30 cancel ends the call in flight and the run, and close ends the server process', async () => {
+test('MC9 MC10 cancel ends the call in flight and the run, and close ends the server process', async () => {
   const { mcp, server } = singleServer()
   const { troupe } = await createSetup(
     { boss: [callTool('mcp__s__hang')] },

@@ -52,7 +52,7 @@ function killableServer(
   }
 }
 
-test('MC20 an agent uses a real server over stdio, and closing the troupe ends its process', async () => {
+test('MC10 an agent uses a real server over stdio, and closing the troupe ends its process', async () => {
   const folder = realpathSync(temporaryFolder())
   writeFileSync(join(folder, 'note.txt'), 'the blue one')
   const files = killableServer(FILES, folder)
@@ -82,7 +82,7 @@ test('MC20 an agent uses a real server over stdio, and closing the troupe ends i
   await waitUntil(() => !isAlive(files.pid()))
 })
 
-test('MC21 when a server is killed during a call, the model gets an error and the next call restarts it', async () => {
+test('MC6 when a server is killed during a call, the model gets an error and the next call restarts it', async () => {
   const server = killableServer(EVERYTHING, 'stdio')
   const troupe = await createTroupeWithReplies(
     [
@@ -104,7 +104,7 @@ test('MC21 when a server is killed during a call, the model gets an error and th
   expect(server.pid()).not.toBe(pid)
 })
 
-test('MC22 an agent uses a real server over HTTP, even after it was restarted', async () => {
+test('MC6 an agent uses a real server over HTTP, even after it was restarted', async () => {
   const port = await freePort()
   const server = await startHttpServer(port)
   const replaced = Promise.withResolvers<void>()
@@ -134,7 +134,7 @@ test('MC22 an agent uses a real server over HTTP, even after it was restarted', 
   expect(JSON.stringify([await troupe.events(result.run_id).all(), troupe.mcpServers()])).not.toContain('tok-123456')
 })
 
-test('MC23 a sandboxed server can access only the workspace', async () => {
+test('SB15 a sandboxed server can access only the workspace', async () => {
   requireSandbox()
   const root = realpathSync(temporaryFolder())
   const [inside, outside] = [join(root, 'inside'), join(root, 'outside')]

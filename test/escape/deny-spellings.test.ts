@@ -21,7 +21,7 @@ test.each([
   "for SRANDOM in 'a[$(pwn)]'; do :; done",
   "cat <<E\n${x:-'$(pwn)'}\nE",
   "cat <<E\n${x:-'`pwn`'}\nE",
-])('PM18 %j is not free of `pwn`', (line) => {
+])('PM27 %j is not free of `pwn`', (line) => {
   expect(matchDeniedCommand('pwn:*', line)).not.toBe('no')
 })
 

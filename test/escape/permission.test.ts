@@ -74,17 +74,17 @@ test.each([
   'sudo rm x',
   'sh -c "rm x"',
   'ls && rm x',
-])('PM18 a deny rule for rm denies %j', (subject) => {
+])('PM27 a deny rule for rm denies %j', (subject) => {
   expect(evaluatePolicies([{ deny: ['Bash(rm:*)'] }], { tool: 'Bash', subject, acts: true }).decision).toBe('deny')
 })
 
-test('PM18 control: a deny rule for rm allows commands that only mention rm', () => {
+test('PM27 control: a deny rule for rm allows commands that only mention rm', () => {
   for (const subject of ['ls rm', 'echo rm', 'grep rm x', 'npm run build']) {
     expect(evaluatePolicies([{ deny: ['Bash(rm:*)'] }], { tool: 'Bash', subject, acts: true }).decision).toBe('allow')
   }
 })
 
-test('PM19 always grants exactly this call, even if its path contains wildcards', async () => {
+test('PM10 always grants exactly this call, even if its path contains wildcards', async () => {
   const folder = createFolder()
   const { troupe, task } = await runCalls(
     { asker: [write('**'), write('package.json')] },
@@ -141,7 +141,7 @@ test('PM22 a run resumes only in its own workspace and under its initial rules',
   await resumed.troupe.close()
 })
 
-test('PM23 a file that became a symlink after the approval is asked for again', async () => {
+test('PM26 a file that became a symlink after the approval is asked for again', async () => {
   const folder = createFolder()
   const store = createFolder()
   const calls = { asker: [write('note.txt')] }
@@ -204,7 +204,7 @@ test('PM26 a hook that changes the arguments after the approval makes it another
   await troupe.close()
 })
 
-test('PM25 a granted rule that does not cover the call does not allow it, but applies to later calls', async () => {
+test('PM41 a granted rule that does not cover the call does not allow it, but applies to later calls', async () => {
   const folder = createFolder()
   const calls = { asker: [write('package.json'), write('src/a.ts')] }
   const { troupe, task } = await runCalls(calls, { folder, agents: [agent('asker')] })
@@ -367,7 +367,7 @@ test('PM28 deny rules match aliases of tools', async () => {
   await troupe.close()
 })
 
-test('PM24 an invalid rule is rejected before anything starts', async () => {
+test('PM7 an invalid rule is rejected before anything starts', async () => {
   const folder = createFolder()
   mkdirSync(join(folder, 'w'))
   await expect(runCalls({}, { folder, permissions: { deny: ['Write x'] } })).rejects.toMatchObject({

@@ -91,7 +91,7 @@ test('TO61 Write and Edit fail when the path no longer resolves to the permitted
   })
 })
 
-test('TO62 the permission subject is the resolved path; a path that cannot be resolved is denied', () => {
+test('TO15 the permission subject is the resolved path; a path that cannot be resolved is denied', () => {
   using fixture = createRaceFixture()
   symlinkSync('d', join(fixture.workspace, 'alias'))
   const write = fixture.toolbox.tools.find(({ name }) => name === 'Write')
@@ -111,7 +111,7 @@ test('TO62 the permission subject is the resolved path; a path that cannot be re
   }
 })
 
-test('TO44 a folder replaced by a symlink during a search does not lead the search outside', async () => {
+test('TO43 a folder replaced by a symlink during a search does not lead the search outside', async () => {
   using fixture = createRaceFixture()
   using _swapper = startSwapping(fixture.workspace, fixture.outside)
   const found = new Set<string>()
@@ -125,7 +125,7 @@ test('TO44 a folder replaced by a symlink during a search does not lead the sear
   expect([...found].some((text) => text.includes('harmless'))).toBe(true)
 })
 
-test('TO45 writing to a file with a hard link outside does not change the outside content', async () => {
+test('TO14 writing to a file with a hard link outside does not change the outside content', async () => {
   const { outside, result } = await runHardLinkAttempt()
   expect(outside).toBe('the-secret-beside-the-workspace')
   expect(result).toContain('1 more hard link')

@@ -192,7 +192,7 @@ describe('hostile results', () => {
     expect(exchange(results)).toMatchObject({ kind: 'ping_pong' })
   })
 
-  test('LP12 fifty thousand handoffs with identical results, of which the latest are kept', () => {
+  test('LP30 fifty thousand handoffs with identical results, of which the latest are kept', () => {
     const detector = createLoopDetector(wide)
     const [there, back] = moves('a>b:x b>a:y') as [Move, Move]
     const verdicts = Array.from({ length: 50_000 }, (_, index) => detector.add(index % 2 === 0 ? there : back))
@@ -201,7 +201,7 @@ describe('hostile results', () => {
     expect(last?.ok === false && last.moves.length).toBe(100)
   })
 
-  test('LP12 a result is compared with the last twenty of its agent', () => {
+  test('LP30 a result is compared with the last twenty of its agent', () => {
     const words = (seed: number) => Array.from({ length: 8 }, (_, index) => `word${seed}x${index}`).join(' ')
     const reworded = `${words(0)} as before`
     const laterVerdict = (count: number) => {

@@ -207,7 +207,7 @@ test('PM43 a star in a pattern for MCP tool arguments matches neither quotes nor
   expect(allowed('{"p":"src/../x"}', '{"p":"src/../x"}')).toBe('allow')
 })
 
-test('PM46 a rule with an empty pattern is an error, in every list', () => {
+test('PM7 a rule with an empty pattern is an error, in every list', () => {
   for (const list of ['allow', 'ask', 'deny'] as const) {
     for (const rule of ['Bash()', 'Bash( )', 'Write()']) {
       const evaluate = () => evaluatePolicies([{ [list]: [rule] }], { tool: 'Bash', subject: 'id', acts: true })

@@ -187,7 +187,7 @@ describe('clusterTexts', () => {
     )
   })
 
-  test('VO30 a text of a later wave never parts two texts that a verdict has joined', () => {
+  test('VO9 a text of a later wave never parts two texts that a verdict has joined', () => {
     const texts = ['Offer the customer a refund', 'Compensate everybody generously', 'Give money back to people']
     const close: Record<string, number> = { '0 1': 0.65, '0 2': 0.9, '1 2': 0.3 }
     const similarity = (a: number, b: number) => close[[a, b].sort().join(' ')] ?? 0

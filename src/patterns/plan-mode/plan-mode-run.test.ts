@@ -32,7 +32,7 @@ async function runPlanner(...replies: object[]) {
   return { model, troupe, result: await task('planner', 'go') }
 }
 
-test('PM13 plan mode blocks writes, including those of sub-agents, until the plan is approved', async () => {
+test('TO53 plan mode blocks writes, including those of sub-agents, until the plan is approved', async () => {
   const { troupe, result, model } = await runPlanner(
     call('EnterPlanMode'),
     call('Write', { path: 'early' }),
@@ -48,7 +48,7 @@ test('PM13 plan mode blocks writes, including those of sub-agents, until the pla
   expect(written).toEqual(['late'])
 })
 
-test('PM14 an answer other than an approval is feedback, and plan mode stays on', async () => {
+test('TO54 an answer other than an approval is feedback, and plan mode stays on', async () => {
   const { troupe, result, model } = await runPlanner(
     call('EnterPlanMode'),
     call('ExitPlanMode', { plan: 'write' }),

@@ -41,7 +41,7 @@ test('PM8 an ask rule opens a gate, even for a sub-agent, and an allowed call is
   expect(done).toEqual(['npm test'])
 })
 
-test('PM9 a denial is final for the call, and the model gets the reason', async () => {
+test('PM4 a denial is final for the call, and the model gets the reason', async () => {
   const { troupe, result } = await runCommands(['rm x'], { ask: ['Bash'] })
   const ended = await (await troupe.answer(result.gates[0]?.gate_id ?? '', 'not while I watch')).result
   expect(done).toEqual([])

@@ -244,7 +244,7 @@ describe('Write and Edit', () => {
     expect(existsSync(inWorkspace('real/new'))).toBe(false)
   })
 
-  test('TO16 a failed change leaves no temporary file', async () => {
+  test('TO14 a failed change leaves no temporary file', async () => {
     mkdirSync(inWorkspace('folder'))
     expect((await fixture.call('Write', { file_path: 'folder', content: 'x' })).text).toContain('is a folder')
     fixture.writeFile('file', 'x')

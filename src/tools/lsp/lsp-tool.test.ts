@@ -188,7 +188,7 @@ describe('LSP with misbehaving servers', () => {
     }
   })
 
-  test('TO30 without a language server the error says what to install', async () => {
+  test('TO86 without a language server the error says what to install', async () => {
     using fixture = createToolWorkspace({ sandbox: 'none' })
     fixture.writeFile('a.ts', 'export const a = 1\n')
     const path = process.env.PATH

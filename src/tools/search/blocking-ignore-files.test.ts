@@ -10,7 +10,7 @@ import { findRipgrep } from './ripgrep.ts'
 /** A clock whose sleep ends at once. */
 const world = { sleep: async () => {} }
 
-test('TO69 a named pipe as .gitignore does not block a search, which then applies no .gitignore', async () => {
+test('TO79 a named pipe as .gitignore does not block a search, which then applies no .gitignore', async () => {
   using fixture = createToolWorkspace({ world })
   fixture.writeFile('a.txt', 'word\n')
   fixture.writeFile('below/b.txt', 'word\n')
@@ -29,7 +29,7 @@ test('TO69 a named pipe as .gitignore does not block a search, which then applie
   }
 })
 
-test('TO69 a slow search that is not blocked is not aborted', async () => {
+test('TO79 a slow search that is not blocked is not aborted', async () => {
   using fixture = createToolWorkspace({ world })
   fixture.writeFile('a.txt', 'word\n')
   fixture.writeFile('.gitignore', 'b.txt\n')

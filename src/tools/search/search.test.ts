@@ -181,7 +181,7 @@ describe('Grep', () => {
     }
   })
 
-  test('TO76 no glob in a search or a .gitignore causes exponential run time', async () => {
+  test('TO23 no glob in a search or a .gitignore causes exponential run time', async () => {
     const fixture = createFixture()
     fixture.writeFile('a'.repeat(250), 'word\n')
     const blanks = `c${' '.repeat(100_000)}d`

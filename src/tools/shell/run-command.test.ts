@@ -25,13 +25,13 @@ describe('commands that Troupe runs', () => {
     })
   })
 
-  test('TO91 a command that hangs is killed with its processes', async () => {
+  test('TO90 a command that hangs is killed with its processes', async () => {
     const run = openRunner()
     const outcome = await run('echo begun; sleep 1000 & sleep 1000', { timeout_ms: 300 })
     expect(outcome).toMatchObject({ status: 'timeout', output: 'begun\n' })
   })
 
-  test('TO92 of a flood the end is kept', async () => {
+  test('TO90 of a flood the end is kept', async () => {
     const run = openRunner()
     const outcome = await run('for i in $(seq 1 50000); do echo line $i; done; echo the end')
     expect(outcome.output.length).toBeLessThan(3000)
@@ -39,7 +39,7 @@ describe('commands that Troupe runs', () => {
     expect(outcome.omitted_chars).toBeGreaterThan(400_000)
   })
 
-  test('TO93 there is no terminal and no input', async () => {
+  test('TO90 there is no terminal and no input', async () => {
     const run = openRunner()
     const outcome = await run(
       'test -t 0 || echo no terminal; read answer || echo no answer; (echo x > /dev/tty) 2>/dev/null || echo no tty',

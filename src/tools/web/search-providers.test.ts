@@ -115,7 +115,7 @@ const json = (response: ServerResponse, status: number, value: unknown, headers:
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value))
 
 describe.each(Object.keys(SERVICES))('%s', (name) => {
-  test('TO63 a search request and its response follow the API of the service', async () => {
+  test('TO66 a search request and its response follow the API of the service', async () => {
     const queries: (string | undefined)[] = []
     using fixture = await createSearchFixture(name, (received, response) => {
       queries.push((SERVICES[name] as FakeService).query(received))
@@ -193,7 +193,7 @@ describe.each(Object.keys(SERVICES))('%s', (name) => {
   })
 })
 
-test('TO63 a redirect within the service is followed with the same request', async () => {
+test('TO66 a redirect within the service is followed with the same request', async () => {
   using fixture = await createSearchFixture('tavily', (received, response) => {
     if (received.request.url === '/search') response.writeHead(308, { location: '/v2' }).end()
     else

@@ -211,7 +211,7 @@ describe('WebFetch', () => {
     expect(htmlToText(html, 'https://a.test/').text).toBe(text)
   })
 
-  test('TO40 a page with many unclosed tags is converted in linear time', async () => {
+  test('TO39 a page with many unclosed tags is converted in linear time', async () => {
     const hostile: ((length: number) => string)[] = [
       (length) => '[]('.repeat(length),
       (length) => '<b>'.repeat(length) + '</i>'.repeat(length),

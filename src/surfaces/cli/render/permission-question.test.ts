@@ -62,7 +62,7 @@ function toolCallQuestion(input: object, permission: string, more: object = {}):
   return gateLines(gate as unknown as GateRow, style).join('\n')
 }
 
-test('PM42 all input fields of the tool call are shown', () => {
+test('G10 all input fields of the tool call are shown', () => {
   const lines = toolCallQuestion({ file_path: 'run.sh', content: 'set -e\nrm -rf /\n' }, 'Write(run.sh)')
   expect(lines).toContain('  │ run.sh\n  content:\n  │ set -e\n  │ rm -rf /')
   const edit = toolCallQuestion({ file_path: 'a', old_string: 'x', new_string: 'y', replace_all: true }, 'Edit(src/a)')
@@ -72,7 +72,7 @@ test('PM42 all input fields of the tool call are shown', () => {
   expect(toolCallQuestion({ p: 1 }, 'mcp__a__b({"p":1})')).not.toContain('p:\n')
 })
 
-test('PM42 blank letters are escaped', () => {
+test('G10 blank letters are escaped', () => {
   expect(commandQuestion('a\u2800b\u3164c\u115f\u034fd').join('\n')).toContain(
     'a\\u{2800}b\\u{3164}c\\u{115f}\\u{34f}d',
   )
