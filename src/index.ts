@@ -43,20 +43,6 @@ export type { Limits } from './kernel/limits.ts'
 export { DEFAULT_LIMITS } from './kernel/limits.ts'
 export type { Message, Model, ModelChunk, ModelRequest, Usage } from './kernel/model.ts'
 export type {
-  Panel,
-  PanelBlock,
-  PanelColumn,
-  PanelEdge,
-  PanelFact,
-  PanelMessage,
-  PanelNode,
-  PanelShare,
-  PanelStep,
-  PanelTone,
-  PanelUnit,
-  PanelValue,
-} from './kernel/panel.ts'
-export type {
   DeclaredEvent,
   DelegationRules,
   EmittedData,
@@ -66,32 +52,6 @@ export type {
   PatternResult,
 } from './kernel/pattern.ts'
 export { definePattern } from './kernel/pattern.ts'
-export type {
-  AgentIdentifier,
-  AgentMessageType,
-  AgentType,
-  CollaborationPattern,
-  PatternSessionFile,
-  PhaseType,
-  SessionFileChanges,
-  SessionFileEntry,
-  SessionFileMessage,
-  TaskAssignment,
-} from './kernel/pattern-session-file.ts'
-export type {
-  EventExplanation,
-  PanelScope,
-  PatternView,
-  ProgressLine,
-  SessionFacts,
-  SessionLabel,
-  SessionLookup,
-  TextLine,
-  TextSpan,
-  TextStyle,
-  ViewPage,
-} from './kernel/pattern-view.ts'
-export { definePatternView } from './kernel/pattern-view.ts'
 export type {
   Performer,
   PerformerHost,
@@ -105,23 +65,10 @@ export type { Delta } from './kernel/ports.ts'
 export type { PriceBook } from './kernel/price.ts'
 export type { RateLimiter } from './kernel/rate-limiter.ts'
 export type { Redactor } from './kernel/redactor.ts'
-export type { PatternReport, ReportColumn, ReportFigures, ReportGroup } from './kernel/report.ts'
 export type { RunContextData, RunMetadata } from './kernel/run-metadata.ts'
 export type { HostProgram, ModelChange, NeedKind, NeedsReport, PartName, RunNeeds } from './kernel/run-needs.ts'
 export type { SteerAction } from './kernel/steer-action.ts'
-export type {
-  ColumnCondition,
-  ColumnType,
-  ColumnValue,
-  ProjectedRun,
-  Projection,
-  Row,
-  RowChange,
-  TableDefinition,
-  TableQuery,
-} from './kernel/table.ts'
-export { defineProjection } from './kernel/table.ts'
-export type { TimelineMark } from './kernel/timeline-mark.ts'
+export type { ColumnCondition, ColumnValue, Row, TableQuery } from './kernel/table-query.ts'
 export type { ChangePreview, Tool, ToolCall, ToolDefinition, ToolResult } from './kernel/tool.ts'
 export { defineTool } from './kernel/tool.ts'
 export type { World } from './kernel/world.ts'
@@ -189,6 +136,8 @@ export type { VerifyFinding, VerifyReport } from './runtime/verify-store.ts'
 export type { WorkOptions } from './runtime/work.ts'
 export type { JsonSchema, Schema, SchemaInput, SchemaOutput, StandardSchema } from './schema/standard-schema.ts'
 export type { ArtifactRow, GateRow, RunRow, SessionRow, Store } from './store/store.ts'
+export type { ColumnType, ProjectedRun, Projection, RowChange, TableDefinition } from './store/tables/projection.ts'
+export { defineProjection } from './store/tables/projection.ts'
 export type { McpLimits } from './tools/mcp/mcp-server.ts'
 export type { HttpServerConfig, McpServerConfig, StdioServerConfig } from './tools/mcp/mcp-server-config.ts'
 export type { McpServerStatus } from './tools/mcp/mcp-servers.ts'
@@ -201,6 +150,35 @@ export type { Detail, DetailSection } from './views/detail/detail.ts'
 export type { ExportArtifact, RunExport } from './views/page-export/run-export.ts'
 export type { PoolEntry } from './views/page-export/value-pool.ts'
 export { valueFromPool } from './views/page-export/value-pool.ts'
+export type {
+  Panel,
+  PanelBlock,
+  PanelColumn,
+  PanelEdge,
+  PanelFact,
+  PanelMessage,
+  PanelNode,
+  PanelShare,
+  PanelStep,
+  PanelTone,
+  PanelUnit,
+  PanelValue,
+} from './views/panel.ts'
+export type { PatternReport, ReportColumn, ReportFigures, ReportGroup } from './views/pattern-report.ts'
+export type {
+  EventExplanation,
+  PanelScope,
+  PatternView,
+  ProgressLine,
+  SessionFacts,
+  SessionLabel,
+  SessionLookup,
+  TextLine,
+  TextSpan,
+  TextStyle,
+  ViewPage,
+} from './views/pattern-view.ts'
+export { definePatternView } from './views/pattern-view.ts'
 export { loadPatternViews, patternViewText } from './views/pattern-views.ts'
 export type { RunSummary } from './views/run-summary.ts'
 export type { LoadedView } from './views/run-view.ts'
@@ -220,6 +198,18 @@ export type {
   ToolCallRecord,
 } from './views/session-file/agent-session.ts'
 export { isMultiAgentSession } from './views/session-file/agent-session.ts'
+export type {
+  AgentIdentifier,
+  AgentMessageType,
+  AgentType,
+  CollaborationPattern,
+  PatternSessionFile,
+  PhaseType,
+  SessionFileChanges,
+  SessionFileEntry,
+  SessionFileMessage,
+  TaskAssignment,
+} from './views/session-file/pattern-session-file.ts'
 export { sessionFileFrom } from './views/session-file/session-file.ts'
 export { validateSession } from './views/session-file/validate-session.ts'
 export { reduceTimeline, takeChanges, timelineFrom, timelineSnapshot } from './views/timeline/reduce-timeline.ts'
@@ -241,6 +231,7 @@ export type {
   TimelineTokens,
   TimelineTurn,
 } from './views/timeline/timeline.ts'
+export type { TimelineMark } from './views/timeline/timeline-mark.ts'
 export type { TimelineSources, TimelineState } from './views/timeline/timeline-state.ts'
 export { newTimeline } from './views/timeline/timeline-state.ts'
 export { sessionFromTranscript } from './views/transcript/session-from-transcript.ts'

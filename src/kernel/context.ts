@@ -19,7 +19,7 @@ import type { QueuePlace } from './session/session-queue.ts'
 import type { SessionResult } from './session-result.ts'
 import type { Spend } from './spend.ts'
 import type { SteerAction, SteeringCommand } from './steer-action.ts'
-import type { Row, TableQuery } from './table.ts'
+import type { Row, TableQuery } from './table-query.ts'
 import type { Thread } from './thread.ts'
 import type { ToolKind } from './tool.ts'
 

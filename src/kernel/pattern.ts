@@ -7,11 +7,8 @@ import type { Context } from './context.ts'
 import type { PatternEventOf, StopReason } from './event.ts'
 import { isKernelEventType } from './event.ts'
 import type { Limits } from './limits.ts'
-import type { PatternViewSource } from './pattern-view.ts'
-import type { PatternReport } from './report.ts'
 import type { Roster } from './roster.ts'
 import type { SteerAction } from './steer-action.ts'
-import type { Projection } from './table.ts'
 import type { ToolCategory, ToolMetadata, ToolResult } from './tool.ts'
 
 /** Schemas of a pattern's events, by type: `{ 'review:vote': z.object({ … }) }`. */
@@ -28,6 +25,12 @@ export interface PatternSchemas {
   input: Schema
   output: Schema
   events: EventSchemas
+}
+
+/** A part of a pattern that the room of this name defines and reads: the kernel passes it on. */
+export interface PatternPart<Name extends string> {
+  /** Only for the compiler: never set. */
+  readonly '~part'?: Name
 }
 
 /** A collaboration pattern. The library function, the tool and the command are all derived from this definition. */
@@ -62,12 +65,12 @@ export interface PatternDefinition<Schemas extends PatternSchemas = PatternSchem
   configure?(options: unknown): Pattern | Promise<Pattern>
   /** Limits that its settings change for all runs; `limits` of `createTroupe` wins. */
   limits?: Partial<Limits>
-  /** The view that people see of it; without one, the fields of its events. */
-  view?: PatternViewSource
-  /** The tables that the store keeps from its events. */
-  projection?: Projection
-  /** The figures that `troupe metrics` shows from its tables. */
-  report?: PatternReport
+  /** The view that people see of it, from `definePatternView`; without one, the fields of its events. */
+  view?: PatternPart<'view'> | (() => Promise<PatternPart<'view'>>)
+  /** The tables that the store keeps from its events, from `defineProjection`. */
+  projection?: PatternPart<'projection'>
+  /** The figures that `troupe metrics` shows from its tables: a `PatternReport`. */
+  report?: PatternPart<'report'>
   /** Only for agents whose file lists it; `or for artifacts`: also for agents with `artifacts`. */
   on_request?: true | 'or for artifacts'
   /** False where its tool would be of no use to this agent; it then costs no tokens. */

@@ -25,7 +25,7 @@ import type { ServerToolNames } from './server-tool-names.ts'
 import type { SessionFold } from './session/session-fold.ts'
 import type { SessionPolicy } from './session-policy.ts'
 import type { SessionResult } from './session-result.ts'
-import type { Row, TableQuery } from './table.ts'
+import type { Row, TableQuery } from './table-query.ts'
 import type { Tool } from './tool.ts'
 import type { World } from './world.ts'
 

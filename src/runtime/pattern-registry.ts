@@ -3,8 +3,9 @@ import type { Limits } from '../kernel/limits.ts'
 import type { Pattern, PatternTool } from '../kernel/pattern.ts'
 import { patternTool, toolPatterns } from '../kernel/pattern.ts'
 import { compileSchema } from '../schema/schema.ts'
-import type { PatternProjection } from '../store/tables/declaration.ts'
 import { checkProjections } from '../store/tables/declaration.ts'
+import type { PatternProjection } from '../store/tables/projection.ts'
+import { projectionOf } from '../store/tables/projection.ts'
 import { loadBuiltInPatterns } from './built-in-patterns.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
@@ -37,7 +38,7 @@ export async function loadPatternRegistry(options: TroupeOptions): Promise<Patte
   const all = [...builtIn, ...custom]
   requireUniqueNames('patterns', custom, new Set(builtIn.flatMap(patternNames)))
   requireUniqueEvents(all)
-  const projections = all.flatMap(({ name, projection }) => (projection ? { pattern: name, projection } : []))
+  const projections = all.flatMap((pattern) => projectionOf(pattern) ?? [])
   checkProjections(projections)
   for (const pattern of all) requireDeclaredEvents(pattern)
   const callable = toolPatterns(all)
@@ -98,8 +99,11 @@ function requireUniqueEvents(patterns: readonly Pattern[]): void {
 }
 
 /** A projection reads events of its own pattern and the end of runs: rows for other events of the kernel would slow down every run. */
-function requireDeclaredEvents({ name, events = {}, projection }: Pattern): void {
-  const unknown = projection?.events.find((type) => type !== 'run:end' && !Object.hasOwn(events, type))
+function requireDeclaredEvents(pattern: Pattern): void {
+  const { name, events = {} } = pattern
+  const unknown = projectionOf(pattern)?.projection.events.find(
+    (type) => type !== 'run:end' && !Object.hasOwn(events, type),
+  )
   if (unknown === undefined) return
   throw new TroupeError(
     'invalid_input',

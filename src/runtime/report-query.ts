@@ -1,7 +1,7 @@
 import { unknownNameError } from '../errors.ts'
 import type { Pattern } from '../kernel/pattern.ts'
-import type { PatternReport, ReportColumn, ReportFigures } from '../kernel/report.ts'
-import type { Row, TableQuery } from '../kernel/table.ts'
+import type { Row, TableQuery } from '../kernel/table-query.ts'
+import type { PatternReport, ReportColumn, ReportFigures } from '../views/pattern-report.ts'
 import type { PagedQuery } from './paged-query.ts'
 
 export interface ReportQuery {
@@ -26,7 +26,10 @@ export async function readReports(
   { pattern: name, by, since }: ReportQuery,
   query: (query: TableQuery) => PagedQuery<Row>,
 ): Promise<Report[]> {
-  const reporting = patterns.flatMap(({ name: pattern, report }) => (report ? [{ pattern, report }] : []))
+  const reporting = patterns.flatMap(({ name: pattern, report }) =>
+    // The kernel passes it on without its type.
+    report ? [{ pattern, report: report as PatternReport }] : [],
+  )
   const names = reporting.map(({ pattern }) => pattern)
   if (name !== undefined && !names.includes(name))
     throw unknownNameError('invalid_input', { kind: 'report of a pattern', name, known: names })

@@ -43,7 +43,7 @@ import type { Tables } from './sqlite/tables.ts'
 import { openTables } from './sqlite/tables.ts'
 import { WriteBatcher } from './sqlite/write-batcher.ts'
 import type * as port from './store.ts'
-import type { PatternProjection } from './tables/declaration.ts'
+import type { PatternProjection } from './tables/projection.ts'
 import type { TokenTake } from './token-bucket.ts'
 
 /*

@@ -6,10 +6,10 @@ import type { JournalStore } from '../kernel/journal/journal.ts'
 import type { Usage } from '../kernel/model.ts'
 import type { Spend } from '../kernel/spend.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
-import type { Row, TableQuery } from '../kernel/table.ts'
+import type { Row, TableQuery } from '../kernel/table-query.ts'
 import type { Changes } from './changes.ts'
 import type { DeletionStore } from './deletion.ts'
-import type { PatternProjection } from './tables/declaration.ts'
+import type { PatternProjection } from './tables/projection.ts'
 import type { TokenTake } from './token-bucket.ts'
 
 /** The row of a run. It changes in the same transaction as the journal it is derived from. */

@@ -1,7 +1,6 @@
 import type { Event } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { Limits } from '../kernel/limits.ts'
-import type { Panel, PanelFact } from '../kernel/panel.ts'
 import type { PriceBook } from '../kernel/price.ts'
 import { totalTokens } from '../kernel/spend.ts'
 import type { AccountSum } from './accounts.ts'
@@ -9,6 +8,7 @@ import { accountsFrom } from './accounts.ts'
 import type { CostReport } from './cost-report.ts'
 import { costReportFrom } from './cost-report.ts'
 import { pluralize } from './format-amount.ts'
+import type { Panel, PanelFact } from './panel.ts'
 
 /* The accounts of a run: what its timeline cannot tell, such as what is left of its limits, and requests that were lost or estimated. */
 

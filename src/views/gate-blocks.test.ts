@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Event } from '../kernel/event.ts'
 import type { Gate } from '../kernel/gate.ts'
-import type { PanelBlock } from '../kernel/panel.ts'
 import { gateBlocks } from './gate-blocks.ts'
+import type { PanelBlock } from './panel.ts'
 import { firstParts, questionPart } from './question-parts.ts'
 
 /** The blocks of the question for a call. */

@@ -1,14 +1,16 @@
 import type { Event, EventOf, PatternEventType } from '../kernel/event.ts'
-import type { Panel } from '../kernel/panel.ts'
 import type { Pattern } from '../kernel/pattern.ts'
+import { shortText } from '../kernel/short-text.ts'
+import type { Panel } from './panel.ts'
 import type {
+  PatternView,
   ProgressLine,
   SessionFacts,
   SessionLabel,
   SessionLookup,
   TextLine,
   ViewPage,
-} from '../kernel/pattern-view.ts'
+} from './pattern-view.ts'
 import { findEnclosing, isPatternEvent, parentStepKey } from './run-reducer.ts'
 import type { LoadedView, PatternState, RunView } from './run-view.ts'
 
@@ -18,7 +20,9 @@ import type { LoadedView, PatternState, RunView } from './run-view.ts'
 export async function loadPatternViews(patterns: readonly Pattern[]): Promise<LoadedView[]> {
   const loaded = patterns.map(async ({ name, events = {}, view }): Promise<LoadedView[]> => {
     if (!view) return []
-    return [{ name, events: Object.keys(events), view: typeof view === 'function' ? await view() : view }]
+    const part = typeof view === 'function' ? await view() : view
+    // The kernel passes it on without its type.
+    return [{ name, events: Object.keys(events), view: part as PatternView }]
   })
   return (await Promise.all(loaded)).flat()
 }
@@ -48,11 +52,8 @@ export function eventFields({ type, data }: EventOf<PatternEventType>): TextLine
   return [`${type}  `, ['dim', text.join(', ')]]
 }
 
-const FIELD_LENGTH = 60
-
 function fieldText(value: unknown): string {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
-  return text.length > FIELD_LENGTH ? `${text.slice(0, FIELD_LENGTH - 1)}…` : text
+  return shortText(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''), 60)
 }
 
 function depthAt(view: RunView, key: string): number {

@@ -1,5 +1,5 @@
-import type { PanelBlock } from '../kernel/panel.ts'
 import { boundedValue, firstCharacters } from './detail/bounded-value.ts'
+import type { PanelBlock } from './panel.ts'
 
 /*
  * The blocks of a question in parts: the beginning of each long one, then the rest on request. Every part can be read, because an approval covers all

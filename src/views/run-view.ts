@@ -1,6 +1,6 @@
 import type { ErrorRecord } from '../errors.ts'
 import type { EventOf, PatternEventType, RunEnd, RunStart, SessionEnd, StopReason } from '../kernel/event.ts'
-import type { PatternView } from '../kernel/pattern-view.ts'
+import type { PatternView } from './pattern-view.ts'
 
 export interface SessionNode {
   kind: 'session'

@@ -20,7 +20,7 @@ import { isTestFile } from './violation.ts'
  */
 
 const PACKAGES = /^react(-dom)?(\/|$)/
-const SHARED = [/^src\/views\//, /^src\/kernel\/panel\.ts$/, /^src\/surfaces\/http\/contract\.ts$/]
+const SHARED = [/^src\/views\//, /^src\/surfaces\/http\/contract\.ts$/]
 /** Turn strings into markup or code. */
 const SINKS = new Set([
   'innerHTML',

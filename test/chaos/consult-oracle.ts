@@ -1,5 +1,5 @@
 import type { Event } from '../../src/kernel/event.ts'
-import type { Row, TableQuery } from '../../src/kernel/table.ts'
+import type { Row, TableQuery } from '../../src/kernel/table-query.ts'
 import { consultTables } from '../../src/patterns/consult/tables.ts'
 import { openMemory } from '../../src/store/sqlite.ts'
 import type { Store, TableRow } from '../../src/store/store.ts'

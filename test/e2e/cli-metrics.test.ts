@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { consult } from '../../src/patterns/consult/consult.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
+import { projectionOf } from '../../src/store/tables/projection.ts'
 import { createLeasedRun } from '../../src/testing/store/store-harness.ts'
 import { createCliFixture } from './cli-fixture.ts'
 
@@ -21,8 +22,8 @@ const routed = {
 async function createFixture() {
   const cli = await createCliFixture()
   const store = await openSqlite(join(cli.folder, '.troupe', 'troupe.db'))
-  const { projection } = consult
-  if (projection) await store.keepTables([{ pattern: consult.name, projection }])
+  const projection = projectionOf(consult)
+  if (projection) await store.keepTables([projection])
   const writer = await createLeasedRun(store, 'r_1')
   const emit = (type: string, collaboration_id: string, data: object) =>
     writer.append(type as never, { collaboration_id, ...data, key: `${type}-${writer.head}` } as never)

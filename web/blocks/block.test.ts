@@ -1,7 +1,7 @@
 import { createElement } from 'react'
 import { renderToStaticMarkup } from 'react-dom/server'
 import { describe, expect, test } from 'vitest'
-import type { PanelBlock } from '../../src/kernel/panel.ts'
+import type { PanelBlock } from '../../src/views/panel.ts'
 import { Blocks } from './block.tsx'
 import { nextOrder, sortRows } from './sort-rows.ts'
 import { visibleRange } from './virtual-rows.ts'

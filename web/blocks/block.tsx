@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { PanelBlock } from '../../src/kernel/panel.ts'
+import type { PanelBlock } from '../../src/views/panel.ts'
 import { CopyButton } from '../design/controls.tsx'
 import { inertText } from '../design/inert-text.ts'
 import { Markdown } from '../markdown/markdown.tsx'

@@ -1,4 +1,4 @@
-import type { PanelBlock, PanelMessage } from '../../src/kernel/panel.ts'
+import type { PanelBlock, PanelMessage } from '../../src/views/panel.ts'
 
 /** The content of a block as plain text for the clipboard; what has no plain form is copied as JSON. */
 export function copyText(block: PanelBlock): string {

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { useMemo, useState } from 'react'
-import type { PanelRest } from '../../src/kernel/panel.ts'
+import type { PanelRest } from '../../src/views/panel.ts'
 import { formatCountOf } from '../design/format.ts'
 import { inertText } from '../design/inert-text.ts'
 import { StateIcon } from '../design/state.tsx'

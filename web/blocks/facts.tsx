@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { PanelFact } from '../../src/kernel/panel.ts'
+import type { PanelFact } from '../../src/views/panel.ts'
 import { inertText } from '../design/inert-text.ts'
 import { keyed } from './keyed.ts'
 import { Value } from './value.tsx'

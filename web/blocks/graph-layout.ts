@@ -1,4 +1,4 @@
-import type { PanelEdge, PanelNode } from '../../src/kernel/panel.ts'
+import type { PanelEdge, PanelNode } from '../../src/views/panel.ts'
 
 /*
  * Places a small directed graph in layers from left to right.

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { useId, useMemo, useState } from 'react'
-import type { PanelEdge, PanelNode } from '../../src/kernel/panel.ts'
+import type { PanelEdge, PanelNode } from '../../src/views/panel.ts'
 import { Segments } from '../design/controls.tsx'
 import { formatCountOf } from '../design/format.ts'
 import { inertText } from '../design/inert-text.ts'

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { useState } from 'react'
-import type { PanelMessage } from '../../src/kernel/panel.ts'
+import type { PanelMessage } from '../../src/views/panel.ts'
 import { CopyButton } from '../design/controls.tsx'
 import { formatCountOf } from '../design/format.ts'
 import { inertText } from '../design/inert-text.ts'

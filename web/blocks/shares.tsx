@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { PanelShare, PanelUnit } from '../../src/kernel/panel.ts'
+import type { PanelShare, PanelUnit } from '../../src/views/panel.ts'
 import { inertText } from '../design/inert-text.ts'
 import { Monogram } from '../design/monogram.tsx'
 import { useAgentIndex } from './agent-index.ts'

@@ -1,4 +1,4 @@
-import type { PanelValue } from '../../src/kernel/panel.ts'
+import type { PanelValue } from '../../src/views/panel.ts'
 
 export interface SortOrder {
   key: string

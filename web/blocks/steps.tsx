@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { PanelStep } from '../../src/kernel/panel.ts'
+import type { PanelStep } from '../../src/views/panel.ts'
 import { inertText } from '../design/inert-text.ts'
 import { StateIcon } from '../design/state.tsx'
 import { keyed } from './keyed.ts'

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { useMemo, useRef, useState } from 'react'
-import type { PanelBlock, PanelColumn, PanelValue } from '../../src/kernel/panel.ts'
+import type { PanelBlock, PanelColumn, PanelValue } from '../../src/views/panel.ts'
 import { inertText } from '../design/inert-text.ts'
 import type { SortOrder } from './sort-rows.ts'
 import { nextOrder, sortRows } from './sort-rows.ts'

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { PanelTone, PanelUnit, PanelValue } from '../../src/kernel/panel.ts'
+import type { PanelTone, PanelUnit, PanelValue } from '../../src/views/panel.ts'
 import { formatCount, formatDuration, formatShare, formatTime, formatTokens, formatUsd } from '../design/format.ts'
 import { inertText } from '../design/inert-text.ts'
 import { Monogram } from '../design/monogram.tsx'

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { createContext, useContext, useState } from 'react'
-import type { PanelRest } from '../../src/kernel/panel.ts'
 import type { QuestionPart } from '../../src/surfaces/http/contract.ts'
+import type { PanelRest } from '../../src/views/panel.ts'
 import { Button } from '../design/controls.tsx'
 import { inertLine } from '../design/inert-text.ts'
 

@@ -1,4 +1,3 @@
-import type { PanelBlock } from '../../src/kernel/panel.ts'
 import type {
   ArtifactItem,
   ArtifactPreview,
@@ -12,6 +11,7 @@ import type {
   RunPage,
   RunSummary,
 } from '../../src/surfaces/http/contract.ts'
+import type { PanelBlock } from '../../src/views/panel.ts'
 import type { Timeline, TimelineChanges, TimelineRef } from '../../src/views/timeline/timeline.ts'
 
 /*

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
-import type { PanelBlock, PanelValue } from '../../src/kernel/panel.ts'
 import type { CostPage } from '../../src/surfaces/http/contract.ts'
+import type { PanelBlock, PanelValue } from '../../src/views/panel.ts'
 import { Blocks } from '../blocks/block.tsx'
 import type { CostGrouping } from '../data/source.ts'
 import { Segments } from '../design/controls.tsx'

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useState } from 'react'
-import type { PanelBlock, PanelColumn, PanelUnit, PanelValue } from '../../src/kernel/panel.ts'
+import type { PanelBlock, PanelColumn, PanelUnit, PanelValue } from '../../src/views/panel.ts'
 import { Blocks } from '../blocks/block.tsx'
 import type { Report } from '../data/source.ts'
 import { Button } from '../design/controls.tsx'

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { Panel } from '../../src/kernel/panel.ts'
+import type { Panel } from '../../src/views/panel.ts'
 import { Block } from '../blocks/block.tsx'
 import { keyed } from '../blocks/keyed.ts'
 import { inertText } from '../design/inert-text.ts'

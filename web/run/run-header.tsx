@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { Panel } from '../../src/kernel/panel.ts'
+import type { Panel } from '../../src/views/panel.ts'
 import type { TimelineRun } from '../../src/views/timeline/timeline.ts'
 import { Tag } from '../design/controls.tsx'
 import {

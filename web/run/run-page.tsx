@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { useEffect, useMemo } from 'react'
-import type { Panel } from '../../src/kernel/panel.ts'
+import type { Panel } from '../../src/views/panel.ts'
 import type { AgentIndex } from '../blocks/agent-index.ts'
 import { AgentIndexContext, indexFromName } from '../blocks/agent-index.ts'
 import type { DataSource } from '../data/source.ts'

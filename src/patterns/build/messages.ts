@@ -1,6 +1,6 @@
-import type { AgentIdentifier, AgentMessageType } from '../../kernel/pattern-session-file.ts'
-import { AGENT_MESSAGE_TYPES } from '../../kernel/pattern-session-file.ts'
 import * as z from '../../schema/zod.ts'
+import type { AgentIdentifier, AgentMessageType } from '../../views/session-file/pattern-session-file.ts'
+import { AGENT_MESSAGE_TYPES } from '../../views/session-file/pattern-session-file.ts'
 
 /*
  * Messages between the agents of a build, for traceability: each is one event of the journal, whose time is its timestamp.

@@ -1,4 +1,4 @@
-import type { PanelBlock } from '../../kernel/panel.ts'
+import type { PanelBlock } from '../../views/panel.ts'
 
 /** A heat map of how often each pair occurs. */
 export function countMatrix(title: string, pairs: readonly (readonly [row: string, column: string])[]): PanelBlock {

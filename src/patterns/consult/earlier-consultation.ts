@@ -1,5 +1,5 @@
 import { TroupeError } from '../../errors.ts'
-import type { Row } from '../../kernel/table.ts'
+import type { Row } from '../../kernel/table-query.ts'
 import type * as z from '../../schema/zod.ts'
 import type { ConsultConfig } from './consult-config.ts'
 import type { Consultation } from './consultation.ts'

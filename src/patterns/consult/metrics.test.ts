@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Row } from '../../kernel/table.ts'
+import type { Row } from '../../kernel/table-query.ts'
 import { consultReport } from './metrics.ts'
 
 const DAY = Date.parse('2026-11-15T10:00:00Z')

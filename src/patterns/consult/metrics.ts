@@ -1,6 +1,6 @@
-import type { PanelBlock } from '../../kernel/panel.ts'
-import type { PatternReport, ReportGroup } from '../../kernel/report.ts'
-import type { Row } from '../../kernel/table.ts'
+import type { Row } from '../../kernel/table-query.ts'
+import type { PanelBlock } from '../../views/panel.ts'
+import type { PatternReport, ReportGroup } from '../../views/pattern-report.ts'
 import { countMatrix } from './count-matrix.ts'
 import { settledStatuses } from './request.ts'
 

@@ -1,6 +1,6 @@
 import { USER } from '../../judgement/team/team-schema.ts'
-import type { PanelStep } from '../../kernel/panel.ts'
-import type { EventExplanation } from '../../kernel/pattern-view.ts'
+import type { PanelStep } from '../../views/panel.ts'
+import type { EventExplanation } from '../../views/pattern-view.ts'
 import type { HandoffTrace, TeamEventOf } from './events.ts'
 
 /* Why a handoff was made, as blocks: which rules were evaluated, with the value and the reason of each part. */

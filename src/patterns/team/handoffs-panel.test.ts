@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { runTeam } from '../../../test/support/team-harness.ts'
 import { isEvent } from '../../kernel/event.ts'
-import type { PanelBlock } from '../../kernel/panel.ts'
+import type { PanelBlock } from '../../views/panel.ts'
 import type { TeamEvent } from './events.ts'
 import { newTeamView } from './team-view.ts'
 import { teamView } from './view.ts'

@@ -1,9 +1,9 @@
 import type { SQLInputValue } from 'node:sqlite'
-import type { ColumnType, TableDefinition } from '../../kernel/table.ts'
 import type { RowPosition, TableScope } from '../store.ts'
 import type { CheckedCondition, CheckedQuery } from '../tables/checked-query.ts'
 import type { Declaration } from '../tables/declaration.ts'
 import { storedColumns } from '../tables/declaration.ts'
+import type { ColumnType, TableDefinition } from '../tables/projection.ts'
 import type { EncodedUpdate } from '../tables/row-changes.ts'
 import type { RunKey } from './event-table.ts'
 

@@ -1,5 +1,6 @@
-import type { Declaration, PatternProjection } from '../tables/declaration.ts'
+import type { Declaration } from '../tables/declaration.ts'
 import { checkProjections, declarationJson } from '../tables/declaration.ts'
+import type { PatternProjection } from '../tables/projection.ts'
 import type { Database } from './node-sqlite.ts'
 
 /** The tables of one pattern, as the file has them. */

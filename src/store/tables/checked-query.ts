@@ -1,7 +1,8 @@
 import { TroupeError, unknownNameError } from '../../errors.ts'
-import type { ColumnCondition, ColumnValue, Row, TableDefinition, TableQuery } from '../../kernel/table.ts'
+import type { ColumnCondition, ColumnValue, Row, TableQuery } from '../../kernel/table-query.ts'
 import type { TableColumn } from './declaration.ts'
 import { columnsOf } from './declaration.ts'
+import type { TableDefinition } from './projection.ts'
 import { storableText } from './storable-text.ts'
 
 const DEFAULT_LIMIT = 100

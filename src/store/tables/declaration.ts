@@ -1,12 +1,5 @@
 import { TroupeError } from '../../errors.ts'
-import type { ColumnType, Projection, TableDefinition } from '../../kernel/table.ts'
-
-/** The projection of a pattern. */
-export interface PatternProjection {
-  /** The name of the pattern. */
-  pattern: string
-  projection: Projection
-}
+import type { ColumnType, Projection, TableDefinition } from './projection.ts'
 
 /** The part of a projection that is data. */
 export type Declaration = Pick<Projection, 'version' | 'events' | 'tables'>

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { EventOf, PatternEventType } from '../../kernel/event.ts'
-import type { Projection, Row, RowChange, TableQuery } from '../../kernel/table.ts'
+import type { Row, TableQuery } from '../../kernel/table-query.ts'
 import type { Store, TableRow, TableScope } from '../../store/store.ts'
-import type { PatternProjection } from '../../store/tables/declaration.ts'
+import type { PatternProjection, Projection, RowChange } from '../../store/tables/projection.ts'
 import type { RunWriter } from './store-harness.ts'
 import {
   createLeasedRun,

@@ -1,5 +1,5 @@
 import { isEvent } from '../../kernel/event.ts'
-import type { PanelBlock, PanelFact } from '../../kernel/panel.ts'
+import type { PanelBlock, PanelFact } from '../panel.ts'
 import { originText } from '../timeline/lane-rows.ts'
 import type { TimelineLane } from '../timeline/timeline.ts'
 import type { Detail } from './detail.ts'

@@ -1,7 +1,7 @@
 import type { Event, EventOf, ToolPre } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
 import { toolCallsFrom } from '../../kernel/model.ts'
-import type { PanelBlock, PanelFact } from '../../kernel/panel.ts'
+import type { PanelBlock, PanelFact } from '../panel.ts'
 import { parentStepKey } from '../run-reducer.ts'
 import type { Detail, DetailSection } from './detail.ts'
 import type { DetailScope } from './detail-scope.ts'

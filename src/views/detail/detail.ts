@@ -1,4 +1,4 @@
-import type { PanelBlock, PanelFact } from '../../kernel/panel.ts'
+import type { PanelBlock, PanelFact } from '../panel.ts'
 import type { TimelineRef } from '../timeline/timeline.ts'
 
 /** A part of a detail, such as the input of a call. */

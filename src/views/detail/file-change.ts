@@ -1,7 +1,7 @@
 import { unifiedDiff } from '../../judgement/diff/unified-diff.ts'
 import type { Event } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
-import type { PanelBlock } from '../../kernel/panel.ts'
+import type { PanelBlock } from '../panel.ts'
 import { isObject } from './value-blocks.ts'
 
 /* The change that a call makes to a file, recognised by the fields of its input, so that tools of MCP servers are covered, too. */

@@ -1,7 +1,7 @@
 import type { Event, EventOf } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
-import type { PanelBlock, PanelFact } from '../../kernel/panel.ts'
 import { pluralize } from '../format-amount.ts'
+import type { PanelBlock, PanelFact } from '../panel.ts'
 import type { TimelineSession } from '../timeline/timeline.ts'
 import { recordedCall } from './call-detail.ts'
 import type { Detail, DetailSection } from './detail.ts'

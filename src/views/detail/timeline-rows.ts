@@ -1,7 +1,7 @@
 import type { Event, EventOf } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
 import { textFrom } from '../../kernel/model.ts'
-import type { PanelBlock } from '../../kernel/panel.ts'
+import type { PanelBlock } from '../panel.ts'
 import type { Timeline, TimelineSession } from '../timeline/timeline.ts'
 import type { DetailScope } from './detail-scope.ts'
 import { eventsOfSession, rowIndex } from './event-index.ts'

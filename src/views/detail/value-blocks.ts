@@ -1,7 +1,7 @@
 import { isNestedDeeper } from '../../kernel/json-depth.ts'
 import type { AssistantMessage, FilePart, Message } from '../../kernel/model.ts'
-import type { PanelBlock, PanelFact, PanelMessage, PanelValue } from '../../kernel/panel.ts'
 import { formatIdentifier } from '../format-amount.ts'
+import type { PanelBlock, PanelFact, PanelMessage, PanelValue } from '../panel.ts'
 
 /*
  * Values as blocks: short fields as facts, long texts as they are, lists of flat objects as tables, everything else as JSON. Figures have the

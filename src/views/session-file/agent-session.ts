@@ -1,4 +1,5 @@
 import type { Status, StopReason } from '../../kernel/event.ts'
+import type { ToolCategory } from '../../kernel/tool.ts'
 import type {
   AgentIdentifier,
   AgentType,
@@ -6,8 +7,7 @@ import type {
   PhaseType,
   SessionFileMessage,
   TaskAssignment,
-} from '../../kernel/pattern-session-file.ts'
-import type { ToolCategory } from '../../kernel/tool.ts'
+} from './pattern-session-file.ts'
 
 /* The session file: one run as a record that other programs can read. Times are ISO 8601 in UTC. */
 

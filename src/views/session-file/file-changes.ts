@@ -1,5 +1,5 @@
 import type { Event } from '../../kernel/event.ts'
-import type { SessionFileChanges } from '../../kernel/pattern-session-file.ts'
+import type { SessionFileChanges } from './pattern-session-file.ts'
 
 type Change = 'created' | 'modified' | 'deleted'
 

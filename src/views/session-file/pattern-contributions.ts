@@ -1,7 +1,7 @@
 import type { Event } from '../../kernel/event.ts'
-import type { PatternSessionFile } from '../../kernel/pattern-session-file.ts'
 import { isPatternEvent } from '../run-reducer.ts'
 import type { LoadedView } from '../run-view.ts'
+import type { PatternSessionFile } from './pattern-session-file.ts'
 
 /** The contribution of one pattern, with the state of its view. */
 export interface SessionFileContribution {

@@ -1,8 +1,8 @@
 import type { Event } from '../../kernel/event.ts'
-import type { AgentIdentifier, SessionFileMessage } from '../../kernel/pattern-session-file.ts'
 import { isPatternEvent } from '../run-reducer.ts'
 import type { AgentMessage } from './agent-session.ts'
 import type { SessionFileContribution } from './pattern-contributions.ts'
+import type { AgentIdentifier, SessionFileMessage } from './pattern-session-file.ts'
 import { toIso } from './session-status.ts'
 import type { SubSession } from './sub-sessions.ts'
 

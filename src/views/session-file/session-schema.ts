@@ -1,6 +1,6 @@
-import { AGENT_MESSAGE_TYPES } from '../../kernel/pattern-session-file.ts'
 import * as z from '../../schema/zod.ts'
 import type { AgentSession, MultiAgentSession } from './agent-session.ts'
+import { AGENT_MESSAGE_TYPES } from './pattern-session-file.ts'
 
 /*
  * The schema of session files. Fields that it does not know are allowed: a file may come from another program or a later version.

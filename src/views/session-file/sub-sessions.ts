@@ -1,7 +1,7 @@
 import type { Agent, AgentOrigin } from '../../kernel/agent.ts'
-import type { AgentIdentifier } from '../../kernel/pattern-session-file.ts'
 import type { SubAgentSession, SubSessionOutput, ToolCallRecord } from './agent-session.ts'
 import type { SessionFileContribution } from './pattern-contributions.ts'
+import type { AgentIdentifier } from './pattern-session-file.ts'
 import type { RunFacts, SegmentFacts } from './session-records.ts'
 import { sessionStatus, taskStatus, toIso } from './session-status.ts'
 import { toCallRecord, toDelegationRecord } from './tool-call-record.ts'

@@ -1,5 +1,5 @@
 import type { ErrorRecord } from '../../errors.ts'
-import type { SessionLabel } from '../../kernel/pattern-view.ts'
+import type { SessionLabel } from '../pattern-view.ts'
 import type { PatternState } from '../run-view.ts'
 import type { SessionEntry, TimelineState } from './timeline-state.ts'
 

@@ -4,9 +4,9 @@ import { expectChangesFrom, expectReplay, expectSameCosts, expectValid } from '.
 import type { Event } from '../../kernel/event.ts'
 import { DEFAULT_LIMITS } from '../../kernel/limits.ts'
 import { NO_USAGE } from '../../kernel/model.ts'
-import { definePatternView } from '../../kernel/pattern-view.ts'
-import type { TimelineMark } from '../../kernel/timeline-mark.ts'
+import { definePatternView } from '../pattern-view.ts'
 import { timelineFrom } from './reduce-timeline.ts'
+import type { TimelineMark } from './timeline-mark.ts'
 
 /* Journals that no run writes: any event at any time. A timeline must never throw, and its rows must stay consistent. */
 

@@ -1,6 +1,5 @@
 import { TroupeError } from '../../errors.ts'
 import { redact } from '../../judgement/redaction/redaction.ts'
-import type { AgentIdentifier } from '../../kernel/pattern-session-file.ts'
 import { redactJson } from '../../kernel/redactor.ts'
 import type { ToolCategory } from '../../kernel/tool.ts'
 import type {
@@ -11,6 +10,7 @@ import type {
   SubAgentSession,
   ToolCallRecord,
 } from '../session-file/agent-session.ts'
+import type { AgentIdentifier } from '../session-file/pattern-session-file.ts'
 import type { TranscriptCall, TranscriptConversation } from './conversations.ts'
 import { readConversations } from './conversations.ts'
 

@@ -1,7 +1,7 @@
-import type { TimelineMark } from '../../../kernel/timeline-mark.ts'
 import { contentText } from '../../../views/content-text.ts'
 import { formatIdentifier, pluralize } from '../../../views/format-amount.ts'
 import { parentStepKey } from '../../../views/run-reducer.ts'
+import type { TimelineMark } from '../../../views/timeline/timeline-mark.ts'
 import type { ReviewerInput } from '../contracts.ts'
 import { reviewerInput } from '../contracts.ts'
 import type { BuildEvent, Phase } from '../events.ts'

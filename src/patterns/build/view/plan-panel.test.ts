@@ -10,7 +10,7 @@ import {
   TEST_COMMAND,
   write,
 } from '../../../../test/support/build-harness.ts'
-import type { PanelBlock } from '../../../kernel/panel.ts'
+import type { PanelBlock } from '../../../views/panel.ts'
 import { loadPatternViews } from '../../../views/pattern-views.ts'
 import { timelineFrom } from '../../../views/timeline/reduce-timeline.ts'
 

@@ -1,5 +1,5 @@
-import type { Panel, PanelBlock, PanelFact, PanelStep } from '../../../kernel/panel.ts'
-import type { PanelScope } from '../../../kernel/pattern-view.ts'
+import type { Panel, PanelBlock, PanelFact, PanelStep } from '../../../views/panel.ts'
+import type { PanelScope } from '../../../views/pattern-view.ts'
 import type { BuildProgress } from './build-progress.ts'
 import { isMerged, mergedTasks, taskState, waitsFor } from './build-progress.ts'
 import { reviewBlocks } from './review-blocks.ts'

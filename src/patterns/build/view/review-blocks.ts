@@ -1,5 +1,5 @@
-import type { PanelBlock } from '../../../kernel/panel.ts'
 import { pluralize } from '../../../views/format-amount.ts'
+import type { PanelBlock } from '../../../views/panel.ts'
 import type { ReviewFinding } from '../contracts.ts'
 import type { BuildEventOf, BuildProgress } from './build-progress.ts'
 

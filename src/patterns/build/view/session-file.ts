@@ -1,10 +1,10 @@
+import { parentStepKey } from '../../../views/run-reducer.ts'
 import type {
   AgentIdentifier,
   PatternSessionFile,
   PhaseType,
   TaskAssignment,
-} from '../../../kernel/pattern-session-file.ts'
-import { parentStepKey } from '../../../views/run-reducer.ts'
+} from '../../../views/session-file/pattern-session-file.ts'
 import type { PlannedTask } from '../contracts.ts'
 import type { BuildEvent, Phase } from '../events.ts'
 

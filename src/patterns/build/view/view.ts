@@ -1,6 +1,6 @@
-import type { ProgressLine, SessionFacts, SessionLabel, SessionLookup, TextLine } from '../../../kernel/pattern-view.ts'
-import { definePatternView } from '../../../kernel/pattern-view.ts'
 import { formatDuration, pluralize } from '../../../views/format-amount.ts'
+import type { ProgressLine, SessionFacts, SessionLabel, SessionLookup, TextLine } from '../../../views/pattern-view.ts'
+import { definePatternView } from '../../../views/pattern-view.ts'
 import { parentStepKey } from '../../../views/run-reducer.ts'
 import { STATUS_GLYPHS } from '../../../views/status-glyphs.ts'
 import { toTerminalLine, wrapText } from '../../../views/text-width.ts'

@@ -1,5 +1,5 @@
-import type { TextLine } from '../../../kernel/pattern-view.ts'
 import { pluralize } from '../../../views/format-amount.ts'
+import type { TextLine } from '../../../views/pattern-view.ts'
 import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import type { AgreementView } from '../view/agreement-view.ts'
 

@@ -1,5 +1,5 @@
-import type { TextLine, TextSpan, TextStyle, ViewPage } from '../../../kernel/pattern-view.ts'
 import { errorSummary } from '../../../views/error-summary.ts'
+import type { TextLine, TextSpan, TextStyle, ViewPage } from '../../../views/pattern-view.ts'
 import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import { agreementFactLines, formatPercent, NO_BREAK_SPACE, toUnbreakable } from '../decision/agreement-facts.ts'
 import type { AgreementView, ClusterView, ContributionView } from './agreement-view.ts'

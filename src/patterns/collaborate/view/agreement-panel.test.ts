@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { contributionJson, createCollaborationTroupe, permanentError } from '../../../../test/support/collaboration.ts'
 import { isEvent } from '../../../kernel/event.ts'
-import type { PanelBlock } from '../../../kernel/panel.ts'
+import type { PanelBlock } from '../../../views/panel.ts'
 import { loadPatternViews } from '../../../views/pattern-views.ts'
 import { timelineFrom } from '../../../views/timeline/reduce-timeline.ts'
 import { agreementLines } from './agreement-lines.ts'

@@ -1,6 +1,6 @@
-import type { Panel, PanelBlock, PanelFact } from '../../../kernel/panel.ts'
-import type { PanelScope } from '../../../kernel/pattern-view.ts'
 import { pluralize } from '../../../views/format-amount.ts'
+import type { Panel, PanelBlock, PanelFact } from '../../../views/panel.ts'
+import type { PanelScope } from '../../../views/pattern-view.ts'
 import { contributionBlocks, disagreementBlocks, dissentBlocks, scoreBlocks } from './agreement-tables.ts'
 import type { AgreementView } from './agreement-view.ts'
 import { agreementViewFrom } from './agreement-view.ts'

@@ -1,5 +1,5 @@
-import type { PanelBlock } from '../../../kernel/panel.ts'
 import { errorSummary } from '../../../views/error-summary.ts'
+import type { PanelBlock } from '../../../views/panel.ts'
 import type { AgreementView, ContributionView } from './agreement-view.ts'
 
 /* The tables of the agreement panel: dissent, disagreements, scores, votes and the answers themselves. */

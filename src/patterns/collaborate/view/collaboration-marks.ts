@@ -1,5 +1,5 @@
-import type { TimelineMark } from '../../../kernel/timeline-mark.ts'
 import { parentStepKey } from '../../../views/run-reducer.ts'
+import type { TimelineMark } from '../../../views/timeline/timeline-mark.ts'
 import type { CollaborateEvent } from '../events.ts'
 import type { CollaborationViews } from './collaboration-view.ts'
 import { collaborationSessionPurpose, enclosingCollaboration, formatRecommendation } from './collaboration-view.ts'

@@ -1,4 +1,4 @@
-import { definePatternView } from '../../../kernel/pattern-view.ts'
+import { definePatternView } from '../../../views/pattern-view.ts'
 import { toTerminalLine } from '../../../views/text-width.ts'
 
 /** The view of a recorded outcome: its output as text. */

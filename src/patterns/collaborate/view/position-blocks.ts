@@ -1,4 +1,4 @@
-import type { PanelBlock, PanelShare } from '../../../kernel/panel.ts'
+import type { PanelBlock, PanelShare } from '../../../views/panel.ts'
 import type { AgreementView, ClusterView } from './agreement-view.ts'
 import { isAgreed, shownShare, winningCluster } from './winning-position.ts'
 

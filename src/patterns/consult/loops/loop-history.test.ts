@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Context } from '../../../kernel/context.ts'
-import type { Row, TableQuery } from '../../../kernel/table.ts'
+import type { Row, TableQuery } from '../../../kernel/table-query.ts'
 import { checkForLoops } from './check-for-loops.ts'
 
 const limits = {

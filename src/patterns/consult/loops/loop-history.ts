@@ -1,6 +1,6 @@
 import type { PastConsultation } from '../../../judgement/loop/consultation-loop.ts'
 import type { Context } from '../../../kernel/context.ts'
-import type { Row } from '../../../kernel/table.ts'
+import type { Row } from '../../../kernel/table-query.ts'
 import { USER_ASKER } from '../consultation.ts'
 
 /** The window of the loop detector. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { memoryStore } from '../../../../test/support/memory-store.ts'
-import type { TableQuery } from '../../../kernel/table.ts'
+import type { TableQuery } from '../../../kernel/table-query.ts'
 import { createLeasedRun, runEndData } from '../../../testing/store/store-harness.ts'
 import type { ConsultEventOf } from '../events.ts'
 import { consultTables } from '../tables.ts'

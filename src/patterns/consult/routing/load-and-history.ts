@@ -1,5 +1,5 @@
 import type { Context } from '../../../kernel/context.ts'
-import type { Row } from '../../../kernel/table.ts'
+import type { Row } from '../../../kernel/table-query.ts'
 import { settledStatuses } from '../request.ts'
 import type { Scenario } from './scenarios.ts'
 

@@ -1,6 +1,6 @@
-import type { Panel, PanelBlock } from '../../../kernel/panel.ts'
-import type { PanelScope } from '../../../kernel/pattern-view.ts'
 import { pluralize } from '../../../views/format-amount.ts'
+import type { Panel, PanelBlock } from '../../../views/panel.ts'
+import type { PanelScope } from '../../../views/pattern-view.ts'
 import { countMatrix } from '../count-matrix.ts'
 import type { ConsultEventOf } from '../events.ts'
 import { unfinishedStatuses } from '../request.ts'

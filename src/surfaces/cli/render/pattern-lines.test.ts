@@ -80,6 +80,18 @@ test.each([
   expect(otherEventLines(run, style)).toEqual([])
 })
 
+test('PT8 only a checked view is one of a pattern', () => {
+  // @ts-expect-error `definePatternView` checks a view against its events.
+  patternWith({ view: { initial: () => 0, reduce: (votes: number) => votes } })
+  definePatternView<string, DeclaredEvent<typeof events>>({
+    initial: () => '',
+    // @ts-expect-error The field is called `agent`.
+    reduce: (_votes, { data }) => data.name,
+  })
+  // @ts-expect-error A view is no report.
+  patternWith({ report: view })
+})
+
 test.each([
   ['without a view', [patternWith({})]],
   ['unknown to this process', []],
@@ -104,12 +116,12 @@ test('PT8 text of a view cannot control the terminal', async () => {
 
 test('PT8 a view that no longer fits recorded events fails only where it is used', async () => {
   const broken = patternWith({
-    view: {
+    view: definePatternView<number, never>({
       initial: () => 0,
       reduce: () => {
         throw new Error('an old event')
       },
-    },
+    }),
   })
   const run = runViewFrom(journal(), await loadPatternViews([broken]))
   expect(runTreeLines(run, { style, now: 0, live: false })).toHaveLength(3)

@@ -1,5 +1,6 @@
+import type { PatternPart } from '../kernel/pattern.ts'
+import type { Row } from '../kernel/table-query.ts'
 import type { PanelBlock } from './panel.ts'
-import type { Row } from './table.ts'
 
 /* The report of a pattern: figures computed from its tables. All of it is pure; surfaces read the tables and print the figures. */
 
@@ -26,7 +27,7 @@ export interface ReportFigures {
 }
 
 /** Figures over the tables of a pattern. */
-export interface PatternReport {
+export interface PatternReport extends PatternPart<'report'> {
   /** The ways to group them, the default first. */
   by: readonly string[]
   columns: readonly ReportColumn[]

@@ -1,9 +1,10 @@
 import type { ErrorRecord } from '../errors.ts'
-import type { EventOf, Event as JournalEvent, PatternEventType, RunEnd, SessionEnd } from './event.ts'
-import type { Message } from './model.ts'
+import type { EventOf, Event as JournalEvent, PatternEventType, RunEnd, SessionEnd } from '../kernel/event.ts'
+import type { Message } from '../kernel/model.ts'
+import type { PatternPart } from '../kernel/pattern.ts'
 import type { Panel, PanelBlock, PanelFact } from './panel.ts'
-import type { PatternSessionFile } from './pattern-session-file.ts'
-import type { TimelineMark } from './timeline-mark.ts'
+import type { PatternSessionFile } from './session-file/pattern-session-file.ts'
+import type { TimelineMark } from './timeline/timeline-mark.ts'
 
 /*
  * The view of a pattern: a reducer over its events, and functions from the reduced state to lines. All of it is pure; a
@@ -81,7 +82,7 @@ export interface EventExplanation {
   blocks: readonly PanelBlock[]
 }
 
-export interface PatternView<State = unknown, Event = EventOf<PatternEventType>> {
+export interface PatternView<State = unknown, Event = EventOf<PatternEventType>> extends PatternPart<'view'> {
   initial(): State
   /** Adds one event of the pattern, including those of a nested instance; step keys tell them apart. */
   reduce(state: State, event: Event): State
@@ -114,9 +115,6 @@ export interface PatternView<State = unknown, Event = EventOf<PatternEventType>>
   /** The part of session files that only the pattern knows. */
   sessionFile?: PatternSessionFile<State, Event>
 }
-
-/** A view, or a function that loads it when it is needed. */
-export type PatternViewSource = PatternView | (() => Promise<PatternView>)
 
 /** Checks a view against the events of its pattern and erases its types. */
 export function definePatternView<State, Event>(view: PatternView<State, Event>): PatternView {

@@ -1,4 +1,4 @@
-import type { EventOf, PatternEventType } from './event.ts'
+import type { EventOf, PatternEventType } from '../../kernel/event.ts'
 
 /* The part of a session file that only a pattern knows: who directs whom, messages, phases, tasks and outputs. */
 

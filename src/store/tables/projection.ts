@@ -1,4 +1,6 @@
-import type { EventOf, PatternEventType } from './event.ts'
+import type { EventOf, PatternEventType } from '../../kernel/event.ts'
+import type { Pattern, PatternPart } from '../../kernel/pattern.ts'
+import type { ColumnCondition, Row } from '../../kernel/table-query.ts'
 
 /*
  * The tables of a pattern: rows that the store computes from the pattern's events, in the transaction that appends them. People read them
@@ -18,9 +20,6 @@ export interface TableDefinition {
   indexes?: readonly { name: string; columns: readonly string[] }[]
 }
 
-/** Values by column. In a `json` column any JSON value. */
-export type Row = Readonly<Record<string, unknown>>
-
 /**
  * `insert` replaces a row of this run with the same primary key. `update` changes these columns and `add` adds to numbers: of the row of this run
  * or else of the run of this project that inserted it, and nothing if there is none. With `where` it changes all rows of this run that meet the conditions,
@@ -37,8 +36,15 @@ export interface ProjectedRun {
   project: string
 }
 
+/** The projection of a pattern. */
+export interface PatternProjection {
+  /** The name of the pattern. */
+  pattern: string
+  projection: Projection
+}
+
 /** Computes rows from events of a pattern. */
-export interface Projection<Event = EventOf<PatternEventType>> {
+export interface Projection<Event = EventOf<PatternEventType>> extends PatternPart<'projection'> {
   /** Increase it when `tables` or `rows` change: the tables are then computed again from the journals. */
   version: number
   tables: readonly TableDefinition[]
@@ -57,22 +63,7 @@ export function defineProjection<Event>(projection: Projection<Event>): Projecti
   return projection as unknown as Projection
 }
 
-export type ColumnValue = string | number | null
-
-/** A value, one of several values, or a range. */
-export type ColumnCondition =
-  | ColumnValue
-  | readonly ColumnValue[]
-  | { gt?: string | number; gte?: string | number; lt?: string | number; lte?: string | number }
-
-export interface TableQuery {
-  table: string
-  /** The columns of each row. Default: all. In a pattern the rows are recorded: name those that it needs. */
-  columns?: readonly string[]
-  /** Rows that meet all conditions. A `json` column cannot be compared. */
-  where?: Readonly<Record<string, ColumnCondition>>
-  /** A column that is never `null`. Default: the order in which the rows were first written. */
-  orderBy?: { column: string; direction?: 'asc' | 'desc' }
-  /** At most 1000. Default: 100. */
-  limit?: number
+/** The projection of a pattern, which the kernel passes on without its type. */
+export function projectionOf({ name, projection }: Pattern): PatternProjection | undefined {
+  return projection && { pattern: name, projection: projection as Projection }
 }
