@@ -171,7 +171,7 @@ test('FT6 a missing record has no problem; one that is no file has', async () =>
   })
 })
 
-test('FT14 the hashes cover team files that the configuration names, and their sub-teams', async () => {
+test('FT15 the hashes cover team files that the configuration names, and their sub-teams', async () => {
   const folder = createFolder({
     'troupe.config.yaml': 'team:\n  teams: [teams/pair.yaml]\n',
     'teams/pair.yaml': 'name: pair\nagents:\n  - name: inner\n    team: sub/inner.yaml\n',

@@ -12,14 +12,14 @@ const map = (keys: number) => `{${Array.from({ length: keys }, (_, index) => `k$
 const errors = (text: string) =>
   parseDocument(text, { uniqueKeys: boundedUniqueKeys() }).errors.map(({ message }) => message.split('\n')[0])
 
-test('A28 the keys of a map are compared only up to a bound, whatever the length of the text', () => {
+test('A29 the keys of a map are compared only up to a bound, whatever the length of the text', () => {
   expect(errors(map(3000)).join()).toContain('too many keys in one map')
   expect(errors(map(1900))).toEqual([])
   expect(errors('{a: 1, b: 2, a: 3}').join()).toContain('Map keys must be unique')
   expect(errors('{: 1, [x]: 2}')).toEqual([])
 })
 
-test('A28 a team file with too many keys in a map is an error; frontmatter keeps the value as plain text, with a warning', async () => {
+test('A29 a team file with too many keys in a map is an error; frontmatter keeps the value as plain text, with a warning', async () => {
   const { problems } = await parseTeamText({ text: `name: a\nx: ${map(3000)}`, path: 'a.yaml' })
   expect(problems.map(({ message }) => message).join()).toContain('too many keys in one map')
   const parsed = await parseFrontmatter(`---\nname: a\nx: ${map(3000)}\n---\nbody`, ['name'])

@@ -244,7 +244,7 @@ describe('responses', () => {
     expect(cancelled).toBe(controller.signal.reason)
   })
 
-  test('MO13 a web page from a provider object is model_invalid_response', async () => {
+  test('MO26 a web page from a provider object is model_invalid_response', async () => {
     const response = { headers: { 'content-type': 'text/html; charset=utf-8' } }
     const doStream = async () => ({ stream: convertArrayToReadableStream<Part>([]), response })
     const model = fromLanguageModel(new MockLanguageModelV4({ doStream }))

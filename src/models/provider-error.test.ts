@@ -93,7 +93,7 @@ describe('error responses', () => {
     })
   })
 
-  test('MO20 a model without support for tools or images is model_unsupported', () => {
+  test('MO72 a model without support for tools or images is model_unsupported', () => {
     const tools = [
       [400, 'registry.ollama.ai/library/gemma:2b does not support tools'],
       [404, 'No endpoints found that support tool use.'],

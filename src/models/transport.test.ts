@@ -16,7 +16,7 @@ function recordTransport() {
   return { seen, observer }
 }
 
-test('MO82 the first byte is reported before the server gets it, and the bytes of the response', async () => {
+test('B9 the first byte is reported before the server gets it, and the bytes of the response', async () => {
   const { seen, observer } = recordTransport()
   const server = createServer((request, response) => {
     seen.push('request')
@@ -33,7 +33,7 @@ test('MO82 the first byte is reported before the server gets it, and the bytes o
   expect(seen.at(-1)).toBe('received')
 })
 
-test('MO82 a request whose connection never speaks TLS, or is refused, was not sent', async () => {
+test('B9 a request whose connection never speaks TLS, or is refused, was not sent', async () => {
   const { seen, observer } = recordTransport()
   const sockets: Socket[] = []
   const silent = createTcpServer((socket) => void sockets.push(socket.on('error', () => {}))).listen(0, '127.0.0.1')
@@ -53,7 +53,7 @@ test('MO82 a request whose connection never speaks TLS, or is refused, was not s
   expect(seen).toEqual([])
 })
 
-test('MO82 a request by another fetch counts as sent at once', async () => {
+test('B9 a request by another fetch counts as sent at once', async () => {
   const { seen, observer } = recordTransport()
   const { promise, resolve } = Promise.withResolvers<Response>()
   const pending = observe(observer, () => observeFetch(() => promise)('http://model.test'))

@@ -30,7 +30,7 @@ async function loadedAfter(statements: string): Promise<string[]> {
   return JSON.parse(stdout)
 }
 
-test('P31 a troupe that only reads loads neither schemas nor patterns nor the engine', async () => {
+test('a troupe that only reads loads neither schemas nor patterns nor the engine', async () => {
   const reading = `const troupe = await createTroupe(options)
     await troupe.runs().all()
     await troupe.result('r_none').catch(() => {})
@@ -38,7 +38,7 @@ test('P31 a troupe that only reads loads neither schemas nor patterns nor the en
   expect(await loadedAfter(reading)).toEqual([])
 })
 
-test('P31 a configuration in JSON loads the schemas that check it, and no parser of YAML', async () => {
+test('a configuration in JSON loads the schemas that check it, and no parser of YAML', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'troupe-lazy-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const config = join(folder, 'troupe.config.json')
@@ -49,7 +49,7 @@ test('P31 a configuration in JSON loads the schemas that check it, and no parser
   expect(await loadedAfter(reading)).toEqual(['node_modules/zod/'])
 })
 
-test('P31 the first run loads the engine and the definitions of patterns, and the code of no other pattern', async () => {
+test('the first run loads the engine and the definitions of patterns, and the code of no other pattern', async () => {
   const running = `const troupe = await createTroupe(options)
     const { status } = await troupe.run('task', { agent: 'architect', instruction: 'Go.' })
     if (status !== 'completed') throw new Error(status)
@@ -62,13 +62,13 @@ test.each([
   ['permissions', "permissions: { allow: ['task('] }"],
   ['limits', 'limits: { calls: -1 }'],
   ['options of a built-in pattern', 'collaborate: { max_agents: -1 }'],
-])('P31 invalid %s are still rejected by createTroupe', async (_name, option) => {
+])('invalid %s are still rejected by createTroupe', async (_name, option) => {
   const creating = `const code = await createTroupe({ ...options, ${option} }).then(() => 'created', (error) => error.code)
     if (code !== 'invalid_input') throw new Error(code)`
   expect(await loadedAfter(creating)).toContain('node_modules/zod/')
 })
 
-test('P31 a run that is started and not awaited is stored before the troupe is closed', async () => {
+test('a run that is started and not awaited is stored before the troupe is closed', async () => {
   const closing = `const { mkdtempSync } = await import('node:fs')
     const store = mkdtempSync((await import('node:os')).tmpdir() + '/troupe-lazy-')
     const troupe = await createTroupe({ ...options, store })
@@ -82,7 +82,7 @@ test('P31 a run that is started and not awaited is stored before the troupe is c
   expect(await loadedAfter(closing)).toContain('src/engine/embedded-engine')
 })
 
-test('P31 with `engine`, everything is loaded before the first run', async () => {
+test('with `engine`, everything is loaded before the first run', async () => {
   const loaded = await loadedAfter('await createTroupe({ ...options, engine: { concurrency: 1 } })')
   expect(loaded).toHaveLength(5)
 })

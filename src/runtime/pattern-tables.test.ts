@@ -118,7 +118,7 @@ test('Q7 programs read the tables of patterns page by page, before their first r
   await reader.close()
 })
 
-test('ST71 runs that are deleted, also by a program without the pattern, leave no rows', async () => {
+test('ST60 runs that are deleted, also by a program without the pattern, leave no rows', async () => {
   const writer = await openTroupe()
   const runs = [await writer.run('notes', {}), await writer.run('notes', {})]
   for (const { run_id } of runs) await writer.cancel(run_id)

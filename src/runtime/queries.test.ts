@@ -127,7 +127,7 @@ async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   return all
 }
 
-test('Q9 runs of the project are found by words, page by page, and counted by status', async () => {
+test('ST76 ST77 runs of the project are found by words, page by page, and counted by status', async () => {
   const { troupe, other, run_id } = await queryFixture()
   const find = async (text: string) => (await troupe.runs({ text, limit: 2 }).all()).map(({ title }) => title)
   expect(await find('TASK THREE')).toEqual(['task three'])

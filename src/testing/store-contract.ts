@@ -61,7 +61,7 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
     test('ST41 leases expire by the clock of the store', withStore(run.expiresLeases))
     test('ST52 a run is created under a lease', withStore(run.createsLeasedRuns))
     test('ST53 the lease is given back with the last events', withStore(run.releasesWithAppend))
-    test('ST34 run_busy names the owner of the lease', withStore(run.describesOwners))
+    test('ST3 run_busy names the owner of the lease', withStore(run.describesOwners))
     test('ST35 concurrent changes to many runs succeed or fail independently', withStore(run.updatesManyRuns))
     test('ST4 renew returns the lost leases; releasing a lost lease changes nothing', withStore(run.renewsLeases))
     test('ST15 artifacts have versions; the highest is the newest', withStore(run.versionsArtifacts))
@@ -89,7 +89,7 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
     test('ST6 an append with a sequence gap is rejected and stores nothing', withStore(append.rejectsSequenceGaps))
     test('ST7 a rejected append does not fail the others of its batch', withStore(append.isolatesRejections))
     test('ST7 a batch may contain a run more than once', withStore(append.acceptsRunTwiceInBatch))
-    test('ST42 appends of different runs may be in flight together', withStore(append.acceptsConcurrentAppends))
+    test('ST35 appends of different runs may be in flight together', withStore(append.acceptsConcurrentAppends))
     test('ST8 a run cannot park while an unseen command waits', withStore(append.parksConditionally))
     test('ST9 events are read by range and by session', withStore(append.readsRanges))
     test('ST82 whole journals are read verified', withStore(append.verifiesWholeJournals))
@@ -100,9 +100,9 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
     test("ST10 values that look like the store's own markers round-trip", withStore(payload.keepsLookalikes))
     test('ST10 a large field named __proto__ stays a field', withStore(payload.keepsProtoField))
     test('ST10 random edge-case data round-trips', withStore(payload.keepsEdgeCases))
-    test('ST36 repeated text in a run round-trips', withStore(payload.keepsRepeatedText))
+    test('ST30 repeated text in a run round-trips', withStore(payload.keepsRepeatedText))
     test(
-      'ST36 text of a rejected append is written again with the next event',
+      'ST30 text of a rejected append is written again with the next event',
       withStore(payload.ignoresTextOfRejectedAppends),
     )
   })
@@ -167,7 +167,7 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, r
       'ST70 rows that a process without the projection missed are computed later',
       withSecondStore(table.computesMissedRows),
     )
-    test('ST71 deleting a run deletes its rows', withSecondStore(table.deletesRowsOfRuns))
+    test('ST60 deleting a run deletes its rows', withSecondStore(table.deletesRowsOfRuns))
     test('ST72 rows that a fork inherited are told apart', withStore(table.tellsInheritedRowsApart))
     test('ST72 what a fork inherits changes no row of another run again', withStore(table.inheritsNoChangeOfOtherRuns))
     test('ST86 a change with conditions updates rows of its run only', withStore(table.updatesRowsOfRun))

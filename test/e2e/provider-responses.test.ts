@@ -55,7 +55,7 @@ for (const [name, protocol] of Object.entries(PROTOCOLS)) {
   })
 
   describe(`${name} with encoded responses`, () => {
-    test('MO43 input tokens include cached tokens, output tokens include reasoning', async () => {
+    test('MO7 input tokens include cached tokens, output tokens include reasoning', async () => {
       const cache_write = name === 'Anthropic' ? 20 : 0
       const usage = { input: 100, cache_read: 70, cache_write, output: 30, reasoning: 12 }
       const { model } = await loadModelWithResponses(protocol, () => encode({ text: 'So it is.', usage }))
@@ -98,7 +98,7 @@ function mergeChunks(chunks: AssistantMessage['content']): AssistantMessage['con
 }
 
 describe('reasoning and cache marks in later requests', () => {
-  test('MO44 Claude requests return its thinking with the signature and mark cache breakpoints', async () => {
+  test('MO4 Claude requests return its thinking with the signature and mark cache breakpoints', async () => {
     const { sent, sendSecond } = await prepareSecondRequest('Anthropic', 'anthropic/claude-opus-5-5')
     await sendSecond()
     const [, body] = sent as { messages: { role: string; content: object[] }[]; [key: string]: unknown }[]
@@ -121,13 +121,13 @@ describe('reasoning and cache marks in later requests', () => {
     expect(JSON.stringify(body)).not.toContain('item_reference')
   })
 
-  test('MO46 Gemini requests return the signature of its tool call', async () => {
+  test('MO5 Gemini requests return the signature of its tool call', async () => {
     const { sent, sendSecond } = await prepareSecondRequest('Gemini', 'google/gemini-2.5-flash')
     await sendSecond()
     expect(JSON.stringify(sent[1])).toContain('"thoughtSignature":"c2lnbmVk"')
   })
 
-  test('MO47 signed reasoning of one model is never sent to another', async () => {
+  test('MO4 signed reasoning of one model is never sent to another', async () => {
     const { messages } = await prepareSecondRequest('Anthropic', 'anthropic/claude-opus-5-5')
     const protocol = PROTOCOLS.Gemini as Protocol
     const { model, sent } = await loadModelWithResponses(protocol, () =>

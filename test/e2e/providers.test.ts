@@ -50,7 +50,7 @@ for (const [name, protocol] of Object.entries(PROTOCOLS)) {
     mock.setFixtures([{ match: { userMessage: 'go' }, response, ...settings }])
 
   describe(`${name} over HTTP`, () => {
-    test('MO30 tool results, including errors, are sent back, and the response follows', async () => {
+    test('MO2 tool results, including errors, are sent back, and the response follows', async () => {
       const proxy = await startRecordingProxy(mock)
       await mock.setFixtures([
         { match: { userMessage: 'go', hasToolResult: false }, response: { toolCalls: calls } },
@@ -84,7 +84,7 @@ for (const [name, protocol] of Object.entries(PROTOCOLS)) {
       await proxy.close()
     })
 
-    test('MO31 an output schema is sent, and the object is returned as text', async () => {
+    test('MO3 an output schema is sent, and the object is returned as text', async () => {
       const proxy = await startRecordingProxy(mock)
       await setResponse({ content: '{"verdict":"fine"}' })
       const output = {
@@ -100,7 +100,7 @@ for (const [name, protocol] of Object.entries(PROTOCOLS)) {
       await proxy.close()
     })
 
-    test('MO32 the usage of concurrent requests equals the reported usage', async () => {
+    test('MO7 the usage of concurrent requests equals the reported usage', async () => {
       const reported = Array.from({ length: 5 }, (_, n) => ({ input: 100 + n * 7, output: 3 + n }))
       const fixtures = reported.map((usage, n) => ({
         match: { userMessage: `call-${n}` },
@@ -114,7 +114,7 @@ for (const [name, protocol] of Object.entries(PROTOCOLS)) {
       )
     })
 
-    test('MO33 a rate limit error has retry_after_ms', async () => {
+    test('MO19 a rate limit error has retry_after_ms', async () => {
       await setResponse({ error: { message: 'slow down' }, status: 429, retryAfter: 7 })
       const { error } = await streamRequest(await model())
       expect(error).toMatchObject({ code: 'model_rate_limited', status: 429, retry_after_ms: 7000, retry: true })
@@ -129,7 +129,7 @@ for (const [name, protocol] of Object.entries(PROTOCOLS)) {
       expect((await mock.requests()).filter(({ path }) => !path.startsWith('/__')).length).toBe(1)
     })
 
-    test('MO35 a connection that breaks mid-stream is stream_interrupted, with the partial text', async () => {
+    test('MO11 a connection that breaks mid-stream is stream_interrupted, with the partial text', async () => {
       const fullText = 'One two three four five six seven eight nine ten eleven twelve.'
       await setResponse({ content: fullText }, { truncateAfterChunks: 6, latency: 10 })
       const { text, error, finish } = await streamRequest(await model())
@@ -139,14 +139,14 @@ for (const [name, protocol] of Object.entries(PROTOCOLS)) {
       expect(finish).toBeUndefined()
     })
 
-    test('MO36 a connection that breaks before the response is retryable', async () => {
+    test('MO65 a connection that breaks before the response is retryable', async () => {
       await setResponse({ content: 'never' }, { chaos: { disconnectRate: 1 } })
       const { error } = await streamRequest(await model())
       expect(error).toMatchObject({ code: 'model_failed', retry: true })
       expect(error).not.toHaveProperty('usage')
     })
 
-    test('MO37 an abort before the first byte ends the request promptly', async () => {
+    test('M4 an abort before the first byte ends the request promptly', async () => {
       await setResponse({ content: 'late' }, { streamingProfile: { ttft: 60_000 } })
       const controller = new AbortController()
       const next = (await model()).stream(modelRequest('go'), controller.signal)[Symbol.asyncIterator]().next()
@@ -155,14 +155,14 @@ for (const [name, protocol] of Object.entries(PROTOCOLS)) {
       await expect(next).rejects.toThrow('enough')
     })
 
-    test('MO38 invalid JSON is model_invalid_response and is quoted in the message', async () => {
+    test('MO26 invalid JSON is model_invalid_response and is quoted in the message', async () => {
       await setResponse({ content: 'never' }, { chaos: { malformedRate: 1 } })
       const { error } = await streamRequest(await model())
       expect(error).toMatchObject({ code: 'model_invalid_response' })
       expect(error?.message).toContain('{malformed json')
     })
 
-    test('MO39 an image in a message is sent', async () => {
+    test('MO1 an image in a message is sent', async () => {
       const proxy = await startRecordingProxy(mock)
       await setResponse({ content: 'A pixel.' })
       const image = { type: 'file' as const, media_type: 'image/png', data: PIXEL }
@@ -190,7 +190,7 @@ for (const [name, protocol] of Object.entries(PROTOCOLS)) {
       await proxy.close()
     })
 
-    test('MO40 an authentication error names the variable of the key and never shows the key', async () => {
+    test('MO16 MO22 an authentication error names the variable of the key and never shows the key', async () => {
       await setResponse({ content: 'never' })
       const key = 'sk-wrong-key-0123456789'
       const { error } = await streamRequest(await loadModelAt(protocol, mock.url, key))
@@ -199,7 +199,7 @@ for (const [name, protocol] of Object.entries(PROTOCOLS)) {
       expect(JSON.stringify(error) + String(error?.cause)).not.toContain(key)
     })
 
-    test('MO41 an HTML response is quoted, and the error names the variable of the base URL', async () => {
+    test('MO21 an HTML response is quoted, and the error names the variable of the base URL', async () => {
       for (const status of [200, 404]) {
         const server = await startServer((_, response) => {
           response.writeHead(status, { 'content-type': 'text/html' })
@@ -213,7 +213,7 @@ for (const [name, protocol] of Object.entries(PROTOCOLS)) {
       }
     })
 
-    test('MO42 a refused connection is retryable and reports no usage', async () => {
+    test('MO23 MO65 a refused connection is retryable and reports no usage', async () => {
       const closed = await startServer(() => {})
       await closed.close()
       const { error } = await streamRequest(await loadModelAt(protocol, closed.url))

@@ -6,7 +6,7 @@ import { findSecrets, redact, redactField, secretEnvValues } from './redaction.t
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc_DEF-123'
 const PEM = '-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nAAAA\n-----END RSA PRIVATE KEY-----'
 
-describe('CA9 secrets in texts', () => {
+describe('RD9 secrets in texts', () => {
   test.each([
     ['an OpenAI key', 'use sk-proj-abcdEFGH1234567890 now', 'use [redacted: api-key] now'],
     ['an Anthropic key', 'sk-ant-api03-AAAAbbbbCCCC-dddd_1234', '[redacted: api-key]'],
@@ -43,7 +43,7 @@ describe('CA9 secrets in texts', () => {
       '{"db_password": "[redacted: secret]", "user": "ann"}',
     ],
     ['a password in a URL', 'postgres://ann:hunter2@db/x', 'postgres://ann:[redacted: password]@db/x'],
-  ])('CA9 %s is redacted, and the text around it is kept', (_kind, text, expected) => {
+  ])('RD9 %s is redacted, and the text around it is kept', (_kind, text, expected) => {
     expect(redact(text)).toBe(expected)
   })
 
@@ -58,12 +58,12 @@ describe('CA9 secrets in texts', () => {
     '0123456789abcdef-fedcba9876543210_coder',
     'a basic question about bearer tokens',
     'ey.ey.ey',
-  ])('CA9 %s contains no secret', (text) => {
+  ])('RD9 %s contains no secret', (text) => {
     expect(redact(text)).toBe(text)
   })
 })
 
-test('CA9 known secret values are redacted everywhere, longer values first', () => {
+test('RD9 known secret values are redacted everywhere, longer values first', () => {
   const values = secretEnvValues({
     MY_TOKEN: 'plain-looking',
     MY_TOKEN_2: 'plain-looking-value',
@@ -78,7 +78,7 @@ test('CA9 known secret values are redacted everywhere, longer values first', () 
   )
 })
 
-test('CA9 redaction is idempotent, and every secret is within the text', () => {
+test('RD7 RD9 redaction is idempotent, and every secret is within the text', () => {
   const fragment = fc.oneof(
     fc.string(),
     fc.constantFrom('sk-ant-0123456789abcdef01', JWT, PEM, 'AKIAIOSFODNN7EXAMPLE', 'value-in-env', 'password="'),
@@ -111,7 +111,7 @@ test('CA9 redaction is idempotent, and every secret is within the text', () => {
   )
 })
 
-test('CA9 the text of a field with a secret name is redacted whole, and only once', () => {
+test('RD9 the text of a field with a secret name is redacted whole, and only once', () => {
   expect(redactField('x1', 'db_password')).toBe('[redacted: secret]')
   expect(redactField('[redacted: secret]', 'db_password')).toBe('[redacted: secret]')
   expect(redactField('', 'password')).toBe('')

@@ -69,7 +69,7 @@ test('U23 a tool that throws the error of another run or store fails its call, n
   }
 })
 
-test('U22 truncated output splits no character', async () => {
+test('U5 truncated output splits no character', async () => {
   const flood = defineTool({
     name: 'flood',
     description: 'returns a long output',

@@ -44,7 +44,7 @@ function asyncModels(model: Model) {
   return { resolver: { resolve: async () => model } }
 }
 
-test('U19 a run cancelled at a gate keeps its text and usage', async () => {
+test('E5 a run cancelled at a gate keeps its text and usage', async () => {
   const model = functionModel((request) => {
     if (request.session.turn === 1) return { text: 'First I looked.', calls: [{ name: 'act', input: { n: 1 } }] }
     return { text: 'Then I asked.', calls: [{ name: 'ask_user', input: { question: 'Continue?' } }] }

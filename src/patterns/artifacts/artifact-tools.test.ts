@@ -4,7 +4,7 @@ import type { Artifact } from '../../kernel/artifact.ts'
 import type { Context } from '../../kernel/context.ts'
 import { artifactRead } from './artifact-tools.ts'
 
-test('TO56 each ArtifactWrite call creates a new version of the named artifact', async () => {
+test('R1 each ArtifactWrite call creates a new version of the named artifact', async () => {
   const write = (content: string) => ({ name: 'ArtifactWrite', input: { name: 'design/api.md', content } })
   const steps = [write('one'), write('two'), { name: 'ArtifactWrite', input: { name: '../x', content: '' } }]
   const model = functionModel(({ session }) => {
@@ -51,7 +51,7 @@ test('TO57 ArtifactRead returns the newest version, an older one, or one page of
   expect([rest.content.length, rest.more]).toEqual([10_004, undefined])
 })
 
-test('TO58 an unknown name or version is an error that lists the known ones', async () => {
+test('R3 an unknown name or version is an error that lists the known ones', async () => {
   const context = contextWithVersions(['old', 'new'])
   await expect(read(context, { name: 'raport' })).rejects.toThrow("no artifact 'raport'; known: report")
   await expect(read(context, { name: 'report', version: 7 })).rejects.toThrow('report (version 1), report (version 2)')

@@ -318,7 +318,7 @@ describe('usage and deltas', () => {
   })
 })
 
-test('U18 the conversation folded from the journal equals the messages that the model got', async () => {
+test('S11 the conversation folded from the journal equals the messages that the model got', async () => {
   const responses: ChunkSource[] = [
     [
       { type: 'reasoning', text: 'r', provider: { signature: 's' } },

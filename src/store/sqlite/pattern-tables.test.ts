@@ -177,7 +177,7 @@ for (;;) {
   await new Promise(setImmediate)
 }`
 
-test('ST75 after a process is killed, the rows are those of the events in the file', async () => {
+test('ST66 after a process is killed, the rows are those of the events in the file', async () => {
   for (const target of [1, 50, 700]) {
     const command = ['--no-warnings', '--input-type=module', '-e', VOTE_FOREVER, path, `killed-${target}`]
     const writers = ['', '-b'].map((suffix) => {

@@ -54,7 +54,7 @@ async function countPages(work: () => Promise<unknown>): Promise<number> {
 
 const queryOne = (sql: string) => side.prepare(sql).get() as Record<string, number>
 
-test('ST36 a text that several events repeat is stored once', async () => {
+test('ST30 a text that several events repeat is stored once', async () => {
   await store.createRun(testRunStart('r1', { input: { instruction: LONG_TEXT } }))
   const writer = new RunWriter(store, await store.lease('r1', testClaimant('me')))
   const input = { role: 'user' as const, content: [{ type: 'text' as const, text: LONG_TEXT }] }
@@ -69,7 +69,7 @@ test('ST36 a text that several events repeat is stored once', async () => {
   expect((await store.events('r1')).at(-1)?.data).toMatchObject({ output })
 })
 
-test('ST36 an agent and its tools are stored once per project', async () => {
+test('ST30 an agent and its tools are stored once per project', async () => {
   const tools = Array.from({ length: 40 }, (_, n) => `tool_${n}`)
   for (const [run_id, project] of [
     ['r1', 'default'],
@@ -87,7 +87,7 @@ test('ST36 an agent and its tools are stored once per project', async () => {
   expect(queryOne('SELECT max(length(data)) AS bytes FROM events WHERE session IS NOT NULL').bytes).toBeLessThan(300)
 })
 
-test('ST36 a missing text or agent reads as $missing, and checkIntegrity names it', async () => {
+test('ST30 a missing text or agent reads as $missing, and checkIntegrity names it', async () => {
   const writer = await createLeasedRun(store, 'r1')
   await writer.append('session:open', sessionOpenData(1, { agent }), 's1')
   await writer.append('model:end', modelEnd(LONG_TEXT), 's1')
@@ -105,7 +105,7 @@ test('ST36 a missing text or agent reads as $missing, and checkIntegrity names i
   expect(problems).toMatch(/event 2: agent is missing/)
 })
 
-test('ST36 values that JSON converts or omits are read as JSON represents them', async () => {
+test('ST30 values that JSON converts or omits are read as JSON represents them', async () => {
   const writer = await createLeasedRun(store, 'r1')
   const date = new Date(0)
   const odd = {

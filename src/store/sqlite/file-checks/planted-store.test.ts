@@ -33,7 +33,7 @@ async function createStore(): Promise<void> {
   await store.close()
 }
 
-test('ST56 a store that another tool has analysed is opened as before', async () => {
+test('ST50 a store that another tool has analysed is opened as before', async () => {
   await createStore()
   const db = openDatabase(path)
   db.exec('ANALYZE; PRAGMA optimize')
