@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
-test('CP15 packages of the scenario set have at most a quarter of the tokens of the history, and hold far more planted facts than the last messages', () => {
+test('packages of the scenario set have at most a quarter of the tokens of the history, and hold far more planted facts than the last messages', () => {
   const output = execFileSync(process.execPath, ['bench/package.ts', '--words', '--seeds', '1'], {
     cwd: ROOT,
     encoding: 'utf8',
@@ -21,7 +21,7 @@ test('CP15 packages of the scenario set have at most a quarter of the tokens of 
   expect(heldOut).toBeGreaterThan(heldOutOfLast + 50)
 })
 
-test('CP16 a judge rates how relevant packages are and how helpful the answers', () => {
+test('a judge rates how relevant packages are and how helpful the answers', () => {
   const folder = mkdtempSync(join(tmpdir(), 'troupe-judge-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const verdict = { relevance: 4, helpfulness: 2, reason: 'It names no field.' }

@@ -6,7 +6,7 @@ import { describeViolation } from './violation.ts'
 const page = [...readSources('web', '.ts'), ...readSources('web', '.tsx')]
 const sources = readSources('src', '.ts')
 
-test('WB1 the page imports only shared types and pure functions, makes no markup from strings, names no host and no pattern', () => {
+test('the page imports only shared types and pure functions, makes no markup from strings, names no host and no pattern', () => {
   expect(page.length).toBeGreaterThan(0)
   expect(pageViolations(page, sources).map(describeViolation)).toEqual([])
 })

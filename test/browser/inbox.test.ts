@@ -82,7 +82,7 @@ test('WB15 a question is answered on the page with a key, after the lock, and th
   expect(problems).toEqual([])
 })
 
-test('WB16 the buttons lock again when the page changes its size', async () => {
+test('WB15 the buttons lock again when the page changes its size', async () => {
   requireProgram('chromium')
   const question = await startAsking('which queue, after a resize')
   await using opened = await openInbox(question)

@@ -155,7 +155,7 @@ test('WR29 a run without a response says what it waits for, and that nobody exec
   expect(await page.locator('.first-wait').count()).toBe(0)
 })
 
-test('WB35 full-text search and tags find a run, and each filter has an address', async () => {
+test('WB6 full-text search and tags find a run, and each filter has an address', async () => {
   requireProgram('chromium')
   const run_id = await suite.startTask('Find the narwhal in the logs', ['sea'])
   await ended(run_id)

@@ -69,7 +69,7 @@ test('WR19 a run is watched from start to end: cards, messages and the detail of
   expect(problems).toEqual([])
 })
 
-test('WR20 at an earlier event the cards show that moment, and nothing can be decided', async () => {
+test('WR34 WR13 at an earlier event the cards show that moment, and nothing can be decided', async () => {
   requireProgram('chromium')
   const run_id = await completedRun()
   await using opened = await suite.open(`/runs/${run_id}?seq=4`)
@@ -178,7 +178,7 @@ function momentOf(events: readonly Event[], seq: number): ShownMoment {
   }
 }
 
-test('WR21 WR28 keyboard only: the table opens with 5, its rows open and close, and Enter opens the exact prompt of a turn', async () => {
+test('WB36 WR28 keyboard only: the table opens with 5, its rows open and close, and Enter opens the exact prompt of a turn', async () => {
   requireProgram('chromium')
   const run_id = await completedRun()
   await using opened = await suite.open(`/runs/${run_id}`)
@@ -272,7 +272,7 @@ test('WR8 where a table is a list of records, a choice sorts it', async () => {
   expect(await choice.isVisible()).toBe(false)
 })
 
-test('WR22 axe finds no serious issue on the tabs of a run, in both themes and at 400 px, and nothing is wider than the page', async () => {
+test('WB19 axe finds no serious issue on the tabs of a run, in both themes and at 400 px, and nothing is wider than the page', async () => {
   requireProgram('chromium')
   const run_id = await completedRun()
   for (const [colorScheme, width] of [

@@ -69,7 +69,7 @@ async function handle(page: Page): Promise<{ selection: unknown; replaySeq: numb
 
 const level = (page: Page) => page.locator('.lanes-toolbar [aria-pressed="true"]').first().textContent()
 
-test('WL20 the canvases are painted in the colours of the theme, without an inline style sheet or script', async () => {
+test('WB14 the canvases are painted in the colours of the theme, without an inline style sheet or script', async () => {
   await using opened = await openLanes('build')
   const { page, problems } = opened
   const light = await Promise.all([0, 1, 2, 3].map((layer) => colours(page, layer)))
@@ -188,7 +188,7 @@ test('WL22 a page of 400 px shows monograms, hides the legend and does not scrol
   expect(problems).toEqual([])
 })
 
-test('WL26 200 lanes: one group for each role in the overview, lanes out of work are low, and the last lane is reached', async () => {
+test('WL8 200 lanes: one group for each role in the overview, lanes out of work are low, and the last lane is reached', async () => {
   await using opened = await openLanes('large')
   const { page } = opened
   const names = () => page.locator('.lane-label .lane-name').allTextContents()

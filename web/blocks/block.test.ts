@@ -60,7 +60,7 @@ const EVERYWHERE: PanelBlock[] = [
 ]
 
 describe('blocks', () => {
-  test('WR4 planted markup, bidirectional marks and terminal escapes are shown as text in every kind of block', () => {
+  test('WB20 planted markup, bidirectional marks and terminal escapes are shown as text in every kind of block', () => {
     for (const block of EVERYWHERE) {
       const html = render(block)
       expect(html, block.kind).not.toMatch(/<img|<script|<\/script/i)
@@ -109,7 +109,7 @@ describe('blocks', () => {
     expect(sortRows([{ a: 'v10' }, { a: 'v9' }], first).map(({ a }) => a)).toEqual(['v9', 'v10'])
   })
 
-  test('WR9 of a long table only the rows in view and some around them are drawn', () => {
+  test('of a long table only the rows in view and some around them are drawn', () => {
     const rows = Array.from({ length: 5_000 }, (_, index) => ({ n: index }))
     const html = render({ kind: 'table', columns: [{ key: 'n', title: 'N' }], rows })
     expect(html.match(/<tr/g)?.length).toBeLessThan(60)

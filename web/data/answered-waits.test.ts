@@ -7,7 +7,7 @@ const call = (id: string, started_at: number, ended_at: number | null) => ({ id,
 const gate = (id: string, started_at: number, ended_at: number | null) =>
   [id, { call: id, started_at, ended_at } as TimelineGate] as const
 
-test('WR25 the wait for an answer does not count as busy time, unless another call ran meanwhile', () => {
+test('WL27 the wait for an answer does not count as busy time, unless another call ran meanwhile', () => {
   const asked = call('a', 10, 100)
   const answered = new Map([gate('a', 20, 80)])
   expect(answeredWaits(turn, [asked], answered)).toEqual([[20, 80]])

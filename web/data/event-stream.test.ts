@@ -10,14 +10,14 @@ const parse = (pieces: readonly string[]) => {
   return events
 }
 
-test('WB5 events have a type, data of several lines and an id; comments and unknown fields are left out', () => {
+test('events have a type, data of several lines and an id; comments and unknown fields are left out', () => {
   expect(parse([': hello\n\nevent: changes\nid: 7\ndata: {"a":1,\ndata: "b":2}\nretry: 1\n\ndata:x\n\n'])).toEqual([
     { event: 'changes', id: '7', data: '{"a":1,\n"b":2}' },
     { event: 'message', id: null, data: 'x' },
   ])
 })
 
-test('WB5 a stream may be cut into pieces anywhere, also between CR and LF', () => {
+test('a stream may be cut into pieces anywhere, also between CR and LF', () => {
   const text = ':c\r\n\r\nevent: snapshot\r\nid: 12\r\ndata: {"text":"ü€"}\r\n\r\nevent: gone\ndata: {}\n\n'
   fc.assert(
     fc.property(fc.array(fc.nat({ max: text.length })), (cuts) => {
@@ -29,6 +29,6 @@ test('WB5 a stream may be cut into pieces anywhere, also between CR and LF', () 
   expect(parse([text])).toHaveLength(2)
 })
 
-test('WB5 an event that was not ended is not told', () => {
+test('an event that was not ended is not told', () => {
   expect(parse(['id: 3\ndata: half'])).toEqual([])
 })

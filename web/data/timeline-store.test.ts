@@ -25,7 +25,7 @@ function storeAt(seq: number): TimelineStore {
   return store
 }
 
-test('WL1 a snapshot followed by changes holds the same rows, columns, bins and totals as a later snapshot', () => {
+test('TL5 a snapshot followed by changes holds the same rows, columns, bins and totals as a later snapshot', () => {
   const seqs = fc.uniqueArray(fc.integer({ min: 1, max: head }), { minLength: 1, maxLength: 8 })
   fc.assert(
     fc.property(seqs, (unsorted) => {

@@ -25,7 +25,7 @@ const scales = fc.record({
   from: fc.integer({ min: START - 100_000, max: START + 20_000_000 }),
 })
 
-test('WL3 time to pixels and back is the same time, inside and outside of gaps', () => {
+test('WL6 time to pixels and back is the same time, inside and outside of gaps', () => {
   fc.assert(
     fc.property(scales, fc.integer({ min: -1_000_000, max: 30_000_000 }), ({ gaps, k, from }, offset) => {
       const scale = createTimeScale({ from, k }, gaps)
@@ -37,7 +37,7 @@ test('WL3 time to pixels and back is the same time, inside and outside of gaps',
   )
 })
 
-test('WL3 a gap has its fixed width at every scale', () => {
+test('WL6 a gap has its fixed width at every scale', () => {
   fc.assert(
     fc.property(scales, ({ gaps, k, from }) => {
       const scale = createTimeScale({ from, k }, gaps)

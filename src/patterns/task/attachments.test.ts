@@ -66,7 +66,7 @@ test('TK40 a continued session, a fork and a replay have the files, in another p
   expect(await troupe.replay(run.run_id)).toMatchObject({ same: true })
 })
 
-test('TK42 a file is stored once, however many events and runs carry it', async () => {
+test('ST30 a file is stored once, however many events and runs carry it', async () => {
   const store = temporaryFolder()
   const { troupe } = await createLead(store)
   for (const instruction of ['What is this?', 'And now?'])

@@ -25,7 +25,7 @@ async function runChain(next: Record<string, string>, options: TroupeOptions) {
   }
 }
 
-test('TK31 a call of task beyond limits.depth names the limit and has the fields of the specification', async () => {
+test('S7 TK2 a call of task beyond limits.depth names the limit and has the fields of the specification', async () => {
   const { response, events } = await runChain({ lead: 'helper', helper: 'third' }, {})
   expect(response).toContain('maximum recursion depth exceeded: helper is at depth 1, and `limits.depth` is 1')
   expect(response).toContain('--limit max_recursion_depth=2')
@@ -43,7 +43,7 @@ test('TK31 a call of task beyond limits.depth names the limit and has the fields
   expect(lead).toMatch(/_lead$/)
 })
 
-test('TK31 an agent whose file does not list task is told that it has no such tool', async () => {
+test('TO46 an agent whose file does not list task is told that it has no such tool', async () => {
   const withoutTask = [agent('lead'), agent('helper', { tools: [] }), agent('third')]
   const { response } = await runChain({ lead: 'helper', helper: 'third' }, { agents: withoutTask })
   expect(response).toContain('unknown_tool')

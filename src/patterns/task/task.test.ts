@@ -77,7 +77,7 @@ describe('starting a session', () => {
     )
   })
 
-  test('TK3 several task calls of one turn run in parallel with one parallel_group_id', async () => {
+  test('U1 several task calls of one turn run in parallel with one parallel_group_id', async () => {
     const bothStarted = Promise.withResolvers<void>()
     let started = 0
     const model = functionModel(async (request) => {
@@ -152,7 +152,7 @@ describe('starting a session', () => {
     expect(settingsOf('researcher')).not.toHaveProperty('temperature')
   })
 
-  test('TK5 the five agent types are shipped as agent files', async () => {
+  test('A7 the five agent types are shipped as agent files', async () => {
     const { troupe } = await createTestTroupe({})
     const byName = new Map(troupe.agents.map((found) => [found.name, found]))
     const types = ['architect', 'default', 'implementer', 'researcher', 'reviewer']
@@ -190,7 +190,7 @@ describe('resuming a session', () => {
     ).toHaveLength(1)
   })
 
-  test('TK7 a later run resumes a session with its prompt, model, tools and depth', async () => {
+  test('S2 a later run resumes a session with its prompt, model, tools and depth', async () => {
     const model = delegatingModel({ agent: 'helper', instruction: 'first' })
     const { troupe, task } = await createTestTroupe({ model, agents: [lead, helper] })
     const first = await task('lead', 'go')
@@ -235,7 +235,7 @@ describe('resuming a session', () => {
     expect((await troupe.getSession(session_id)).run_id).toBe(later.run_id)
   })
 
-  test('TK8 an agent other than the session’s agent is an error', async () => {
+  test('S5 an agent other than the session’s agent is an error', async () => {
     const other = resumingModel((session_id) => ({ session_id, agent: 'architect', instruction: 'second' }))
     const wrong = await (await createTestTroupe({ model: other, agents: [lead, helper] })).task('lead', 'go')
     expect((wrong.output as { response: string }).response).toContain("belongs to the agent 'helper', not 'architect'")
@@ -244,7 +244,7 @@ describe('resuming a session', () => {
     expect((right.output as { response: string }).response).toContain('"turn_count":2')
   })
 
-  test('TK9 when a session is resumed twice at once, the second resume fails with session_busy', async () => {
+  test('S3 when a session is resumed twice at once, the second resume fails with session_busy', async () => {
     const model = functionModel((request) => {
       const { agent: name, turn } = request.session
       if (name !== 'lead') return { text: 'done' }
@@ -351,7 +351,7 @@ describe('input errors and depth limits', () => {
     expect(await troupe.runs().all()).toEqual([])
   })
 
-  test('TK15 sub-agents cannot delegate by default; a higher limits.depth allows it', async () => {
+  test('PT7 TK25 sub-agents cannot delegate by default; a higher limits.depth allows it', async () => {
     const nested = functionModel((request) => {
       const { agent: name, turn } = request.session
       if (turn > 1) return { text: lastMessageText(request) }
@@ -371,7 +371,7 @@ describe('input errors and depth limits', () => {
     ])
   })
 
-  test('TK16 an agent on the delegation path is rejected; self is allowed up to limits.self_depth', async () => {
+  test('S7 an agent on the delegation path is rejected; self is allowed up to limits.self_depth', async () => {
     const back = functionModel((request) => {
       const { agent: name, turn } = request.session
       if (turn > 1) return { text: lastMessageText(request) }

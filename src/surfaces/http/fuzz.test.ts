@@ -157,7 +157,7 @@ async function startWithQuestion(): Promise<{ server: TestServer; known: Record<
   }
 }
 
-test('HS29 malformed requests get no 5xx and no stack trace, and change nothing', { timeout: 600_000 }, async () => {
+test('HS15 malformed requests get no 5xx and no stack trace, and change nothing', { timeout: 600_000 }, async () => {
   const { server, known, folder } = await startWithQuestion()
   const before = dumpStore(folder)
   const statuses = new Map<number, number>()

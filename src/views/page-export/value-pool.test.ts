@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createValuePool, valueFromPool } from './value-pool.ts'
 
 describe('value pool', () => {
-  test('WR17 any JSON value comes back, after a trip through JSON', () => {
+  test('any JSON value comes back, after a trip through JSON', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const plain = JSON.parse(JSON.stringify(value))
@@ -19,7 +19,7 @@ describe('value pool', () => {
     )
   })
 
-  test('WR17 equal strings, lists and objects are stored once', () => {
+  test('equal strings, lists and objects are stored once', () => {
     const message = { role: 'user', parts: [{ kind: 'text', text: 'x'.repeat(1000) }] }
     const prompts = Array.from({ length: 100 }, (_, length) => Array.from({ length }, () => structuredClone(message)))
     const pool = createValuePool()

@@ -35,7 +35,7 @@ async function buildInThreeRounds() {
   return { build, result, output: build.output(result), session: await exportMulti(build.troupe, result.run_id) }
 }
 
-test('BD27 the eight acceptance criteria of the specification hold for one build', async () => {
+test('BD1 SF11 the eight acceptance criteria of the specification hold for one build', async () => {
   const { build, output, session } = await buildInThreeRounds()
   // 1. The data model supports multi-agent sessions.
   expect(session.collaboration).toMatchObject({

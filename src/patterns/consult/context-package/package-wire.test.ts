@@ -193,7 +193,7 @@ test('the request to a specialist goes over the wire as committed', async () => 
   expect(text).toBe(readFileSync(file, 'utf8'))
 })
 
-test('CP12 a resumed run sends the recorded package, whatever has changed since', async () => {
+test('J8 a resumed run sends the recorded package, whatever has changed since', async () => {
   let documents = 'first'
   const packages: string[] = []
   const asks = definePattern({

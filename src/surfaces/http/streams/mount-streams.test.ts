@@ -119,7 +119,7 @@ describe('the routes of streams', () => {
     for (const path of ['/api/runs/r9/events', '/api/runs/r9/timeline']) expect((await get(path)).status).toBe(404)
   })
 
-  test('HT9 a principal that has too many streams is refused, until one has ended', async () => {
+  test('HS9 a principal that has too many streams is refused, until one has ended', async () => {
     const { get } = await setUp(2)
     const [first] = [eventsOf(await get('/api/runs/r1/events')), eventsOf(await get('/api/changes'))]
     const refused = await get('/api/runs/r1/timeline')

@@ -114,7 +114,7 @@ async function perform(
 }
 
 describe('reconnecting clients', () => {
-  test('HT16 no event is lost or doubled across lost connections and restarts of the server', {
+  test('HT5 no event is lost or doubled across lost connections and restarts of the server', {
     timeout: process.env.TROUPE_STRESS === '1' ? 900_000 : 60_000,
   }, async () => {
     await fc.assert(

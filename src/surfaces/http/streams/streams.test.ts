@@ -173,7 +173,7 @@ describe('the stream of a timeline', () => {
     expect(rowsOf(messages)).toEqual(seqs(1, 15).map(String))
   })
 
-  test('HT11 all clients of a run share one fold, which is closed after the last one left', async () => {
+  test('all clients of a run share one fold, which is closed after the last one left', async () => {
     let folds = 0
     const { store, connect, streams } = await setUp({}, () => {
       folds += 1
