@@ -108,7 +108,7 @@ async function runBudgetCase(budgetCase: BudgetCase): Promise<BudgetOutcome> {
 const totalUsage = (usages: readonly Usage[]) => usages.reduce(addUsage, NO_USAGE)
 
 describe('parallel sessions under a call limit', () => {
-  test('B1 fifty parallel sessions never exceed a limit of twenty calls', async () => {
+  test('N5 fifty parallel sessions never exceed a limit of twenty calls', async () => {
     for (const latency of [1, 50, 3_000]) {
       const outcome = await runBudgetCase({ seed: latency, children: 50, limits: { calls: 20 }, latency })
       expect(outcome.usages).toHaveLength(20)
@@ -144,7 +144,7 @@ const budgetCases = fc.record(
 )
 
 describe('random latencies', () => {
-  test('B3 calls, tokens and cost never exceed their limits, whatever the latency, killed or not', async () => {
+  test('N5 calls, tokens and cost never exceed their limits, whatever the latency, killed or not', async () => {
     await fc.assert(
       fc.asyncProperty(budgetCases, async (budgetCase) => {
         const outcome = await runBudgetCase(budgetCase as BudgetCase)

@@ -87,7 +87,7 @@ describe('a question of a sub-agent', () => {
     await second.close()
   })
 
-  test('G3 the first answer wins, and the second fails with gate_answered', async () => {
+  test('ST14 the first answer wins, and the second fails with gate_answered', async () => {
     const { troupe, task } = await createTestTroupe({ model: chainModel(), ...chainOptions })
     const { gates } = await task('lead', 'go')
     const gate_id = gates[0]?.gate_id ?? ''
