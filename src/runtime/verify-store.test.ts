@@ -240,7 +240,7 @@ describe('damaged journals', () => {
     ['lost a value', `DELETE FROM blobs WHERE content LIKE '"a long%'`, /a value of event \d+ is missing/],
     ['has a changed value', `UPDATE blobs SET content = '"x"' WHERE content LIKE '"a long%'`, /has changed content/],
     ['lost its end', `DELETE FROM events WHERE type = 'run:park'`, /event \d+ of \d+ is missing/],
-  ])('E25 a run whose journal %s is neither resumed nor forked', async (_damage, sql, problem) => {
+  ])('E24 a run whose journal %s is neither resumed nor forked', async (_damage, sql, problem) => {
     const path = damagedStore(sql)
     const before = acts
     const troupe = await open(path)

@@ -53,7 +53,7 @@ function selectBoundaries(count: number): number[] {
 }
 
 test(
-  'X11 after SIGKILL at any boundary, a run on SQLite resumes in another process with the same result',
+  'X1 after SIGKILL at any boundary, a run on SQLite resumes in another process with the same result',
   async () => {
     const folder = createFolder()
     const undisturbed = await runChild(CHILD, folder, '0')

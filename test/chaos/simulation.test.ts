@@ -71,7 +71,7 @@ describe('one fault at every boundary of the reference run', () => {
 
 describe('random plans', () => {
   test(
-    'X7 X8 one to three random faults, latencies, orders and answer times do not change the result',
+    'X7 E4 one to three random faults, latencies, orders and answer times do not change the result',
     async () => {
       const seeds =
         SINGLE_SEED === undefined

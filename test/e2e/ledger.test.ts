@@ -50,7 +50,7 @@ async function readLedger(store: string): Promise<{ run: RunRow; events: Event[]
 }
 
 describe('recorded usage and the usage reported by the provider', () => {
-  test('AC14 with thirty agents, rate limits, failures and a resume, the recorded usage equals the reported usage', async () => {
+  test('B4 with thirty agents, rate limits, failures and a resume, the recorded usage equals the reported usage', async () => {
     const store = createStorePath()
     const first = await openLedgerTroupe(mock.url, store)
     let ended = 0
@@ -82,7 +82,7 @@ describe('recorded usage and the usage reported by the provider', () => {
     expect(sumAccountsBy(rows, 'model').map(({ group }) => group).length).toBe(5)
   })
 
-  test('AC15 after several kills, recorded and lost usage cover the reported usage, and completed requests are exact', async () => {
+  test('X3 after several kills, recorded and lost usage cover the reported usage, and completed requests are exact', async () => {
     const store = createStorePath()
     for (let kill = 1; kill <= KILLS; kill++) await killAfter(store, kill * 13)
     expect(await runChildToEnd(store)).toEqual({ status: 'completed', error: null })

@@ -25,7 +25,7 @@ interface ReviewOutput {
 }
 
 test.each(['review', 'task'])(
-  'PT10 a run with a user-written pattern (%s) that is killed with SIGKILL resumes to the same output and pays nothing twice',
+  'X1 X3 a run with a user-written pattern (%s) that is killed with SIGKILL resumes to the same output and pays nothing twice',
   async (pattern) => {
     const whole = await createCliFixture()
     const undisturbed = JSON.parse((await run(whole.folder, pattern)).output) as { status: string; output: unknown }

@@ -30,8 +30,8 @@ export function engineContract(
     test('E19 start creates a run and executes it', withHarness(lifecycle.startsRun))
     test('E19 a run that cannot be stored leaves nothing behind', withHarness(lifecycle.rejectsDuplicateRun))
     test('E19 a command sent right after start is applied', withHarness(waiting.cancelsStartedRun))
-    test('E2 executing a running run joins it instead of starting it again', withHarness(concurrency.joinsActiveRun))
-    test('E3 executing an unknown run is rejected', withHarness(lifecycle.rejectsUnknownRun))
+    test('P6 executing a running run joins it instead of starting it again', withHarness(concurrency.joinsActiveRun))
+    test('P1 executing an unknown run is rejected', withHarness(lifecycle.rejectsUnknownRun))
     test('E4 a run parks at a gate without a lease and resumes after the answer', withHarness(waiting.parksAtGate))
     test('E4 an answer given to another engine resumes the run there', withHarness(waiting.resumesInOtherEngine))
     test('E4 an answer that arrives while the run parks is not lost', withHarness(waiting.keepsAnswerWhileParking))
@@ -41,7 +41,7 @@ export function engineContract(
     )
     test('E5 a run that waits at a gate can be cancelled', withHarness(waiting.cancelsWaitingRun))
     test(
-      'E6 drain finishes steps in flight, starts nothing new and leaves runs resumable',
+      'P7 drain finishes steps in flight, starts nothing new and leaves runs resumable',
       withHarness(lifecycle.drainsInFlightRuns),
     )
     test(
@@ -57,7 +57,7 @@ export function engineContract(
       withHarness(concurrency.rejectsSecondEngine),
     )
     test(
-      'E10 listeners get committed events in order, and a throwing listener affects no run',
+      'J6 H1 listeners get committed events in order, and a throwing listener affects no run',
       withHarness(concurrency.notifiesListeners),
     )
     test('E11 resuming a failed run repeats only the failing step', withHarness(lifecycle.retriesFailedStep))
@@ -68,7 +68,7 @@ export function engineContract(
     test('E20 claim passes over runs that this process cannot execute', withHarness(claims.skipsUnusableRuns))
     test('E16 a queued run that another process claims resolves when it ends', withHarness(claims.resolvesClaimedStart))
     test('E18 engines that claim at the same time never get the same run', withHarness(claims.claimsEachRunOnce))
-    test('E13 a session resumed right after its end has its whole history', withHarness(waiting.resumesEndedSession))
+    test('S9 a session resumed right after its end has its whole history', withHarness(waiting.resumesEndedSession))
     test(
       'E12 work left over when a run ends is stopped and appends nothing after run:end',
       withHarness(lifecycle.stopsLeftoverWork),

@@ -54,7 +54,7 @@ async function send(chat: Conversation): Promise<string> {
 }
 
 test.each(NAMED)(
-  'E37 the next message in a chat starts no run with a recorded team (named store as a control: %s)',
+  'E28 the next message in a chat starts no run with a recorded team (named store as a control: %s)',
   async (isNamed) => {
     const { troupe, run_id } = await openCopy(plantedTeam(), isNamed)
     const chat = await resumeChat(troupe, run_id)
@@ -65,7 +65,7 @@ test.each(NAMED)(
 )
 
 test.each(NAMED)(
-  'E37 a team of the operator takes no model, limits and messages of the recorded run (named store as a control: %s)',
+  'E28 a team of the operator takes no model, limits and messages of the recorded run (named store as a control: %s)',
   async (isNamed) => {
     const { troupe, run_id } = await openCopy(plantedTeam(), isNamed)
     const chat = await resumeChat(troupe, run_id)
@@ -80,7 +80,7 @@ test.each(NAMED)(
 )
 
 test.each(NAMED)(
-  'E37 a fork of a recorded run starts no run with its team (named store as a control: %s)',
+  'E28 a fork of a recorded run starts no run with its team (named store as a control: %s)',
   async (isNamed) => {
     const { troupe, run_id } = await openCopy({ ...plantedTeam(), forge: (events) => events }, isNamed)
     if (!isNamed) return expectRefused(troupe.fork(run_id, 1))

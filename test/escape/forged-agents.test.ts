@@ -55,7 +55,7 @@ const performer = () =>
   scriptedPerformer({ actions: [{ do: 'finish', result: { stop: 'completed', text: 'performed' } }] })
 
 test.each(EACH_AGENT)(
-  'E34 a performer of this machine is not chosen by %s in a journal (named store as a control: %s)',
+  'E28 a performer of this machine is not chosen by %s in a journal (named store as a control: %s)',
   async (how, isNamed) => {
     const external = performer()
     const attack: Attack = {
@@ -71,7 +71,7 @@ test.each(EACH_AGENT)(
 )
 
 test.each(EACH_AGENT)(
-  'E34 an MCP server is not started for %s in a journal (named store as a control: %s)',
+  'E28 an MCP server is not started for %s in a journal (named store as a control: %s)',
   async (how, isNamed) => {
     const started = join(folder(), 'started')
     const program = `require('fs').writeFileSync(${JSON.stringify(started)}, '')`
@@ -92,7 +92,7 @@ test.each(EACH_AGENT)(
 )
 
 test.each(NAMED)(
-  'E34 no run continues a session whose agent passes for one of the operator, nor is it retried (named store as a control: %s)',
+  'E28 no run continues a session whose agent passes for one of the operator, nor is it retried (named store as a control: %s)',
   async (isNamed) => {
     const external = performer()
     const attack: Attack = {
@@ -123,7 +123,7 @@ const RECORDED: Record<string, (script: string) => { forge: NonNullable<Attack['
 }
 
 test.each(Object.keys(RECORDED).flatMap((part) => NAMED.map((isNamed) => [part, isNamed] as const)))(
-  'E35 a session chooses no %s in a new run (named store as a control: %s)',
+  'E28 a session chooses no %s in a new run (named store as a control: %s)',
   async (part, isNamed) => {
     const script = join(folder(), 'script.json')
     writeFileSync(script, JSON.stringify({ rules: [{ reply: { text: 'read from the host' } }] }))
@@ -158,7 +158,7 @@ const callWhenContinued = functionModel(({ session: { turn } }) => {
 const CONTINUED: Record<string, 'resume' | 'fork'> = { resumed: 'resume', forked: 'fork' }
 
 test.each(Object.keys(CONTINUED).flatMap((how) => NAMED.map((isNamed) => [how, isNamed] as const)))(
-  'E35 the tools that a session lists are no permission in a new run after its own run was %s (named store as a control: %s)',
+  'E28 the tools that a session lists are no permission in a new run after its own run was %s (named store as a control: %s)',
   async (how, isNamed) => {
     const attack: Attack = {
       options: {

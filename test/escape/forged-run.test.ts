@@ -60,7 +60,7 @@ const MODELS: Record<string, (model: string) => NonNullable<Attack['forge']>> = 
 }
 
 test.each(Object.keys(MODELS).flatMap((part) => NAMED.map((isNamed) => [part, isNamed] as const)))(
-  'E33 a recorded model of %s reads no script of this machine (named store as a control: %s)',
+  'E28 a recorded model of %s reads no script of this machine (named store as a control: %s)',
   async (part, isNamed) => {
     const script = join(folder(), 'script.json')
     writeFileSync(script, JSON.stringify({ rules: [{ reply: { text: 'read from the host' } }] }))
@@ -81,7 +81,7 @@ const CONTINUED: Record<string, (script: string) => NonNullable<Attack['forge']>
 }
 
 test.each(Object.keys(CONTINUED).flatMap((part) => NAMED.map((isNamed) => [part, isNamed] as const)))(
-  'E33 E34 a recorded session chooses no %s, since no new run continues it (named store as a control: %s)',
+  'E28 a recorded session chooses no %s, since no new run continues it (named store as a control: %s)',
   async (part, isNamed) => {
     const script = join(folder(), 'script.json')
     writeFileSync(script, JSON.stringify({ rules: [{ reply: { text: 'by the attacker' } }] }))
@@ -99,7 +99,7 @@ test.each(Object.keys(CONTINUED).flatMap((part) => NAMED.map((isNamed) => [part,
   },
 )
 
-test.each(['answer', 'steer'] as const)('E36 `%s` stores nothing', async (how) => {
+test.each(['answer', 'steer'] as const)('E28 `%s` stores nothing', async (how) => {
   const team = { name: 'Pair', agents: [{ name: 'worker' }], after_work_behavior: 'return_to_user' as const }
   const attack: Attack = {
     options: { ...ASK, model: functionModel(() => ({ text: 'Shall I?' })) },
@@ -165,7 +165,7 @@ const PROVIDERS: readonly (readonly [model: string, isRequested: boolean])[] = [
 ]
 
 test.each(PROVIDERS.flatMap(([model, isRequested]) => NAMED.map((isNamed) => [model, isNamed, isRequested] as const)))(
-  'E33 the recorded model %s reaches no provider that nobody set up (named store as a control: %s)',
+  'E28 the recorded model %s reaches no provider that nobody set up (named store as a control: %s)',
   async (model, isNamed, isRequested) => {
     const attack: Attack = {
       options: { ...ASK, agents: [agent('worker', { tools: ['ask_user'] })], model: askThen('true') },
@@ -202,7 +202,7 @@ const asBegun = (kind: string) => (events: Event[]) => {
 }
 
 test.each(NAMED)(
-  'E34 a call that a journal says has begun is not made (named store as a control: %s)',
+  'E28 a call that a journal says has begun is not made (named store as a control: %s)',
   async (isNamed) => {
     const attack: Attack = {
       options: { ...ASK, model: commands('true') },
@@ -216,7 +216,7 @@ test.each(NAMED)(
   },
 )
 
-test.each(NAMED)('E34 a recorded verdict of hooks takes no effect (named store as a control: %s)', async (isNamed) => {
+test.each(NAMED)('E28 a recorded verdict of hooks takes no effect (named store as a control: %s)', async (isNamed) => {
   const attack: Attack = {
     options: { ...ASK, model: commands(EVIL), hooks: [{ beforeTool: () => undefined }] },
     prepare: async (troupe) => (await start(troupe)).run_id,
@@ -226,7 +226,7 @@ test.each(NAMED)('E34 a recorded verdict of hooks takes no effect (named store a
 })
 
 test.each(NAMED)(
-  'E34 a recorded agent chooses no performer of this machine (named store as a control: %s)',
+  'E28 a recorded agent chooses no performer of this machine (named store as a control: %s)',
   async (isNamed) => {
     const external = scriptedPerformer({
       actions: [{ do: 'finish', result: { stop: 'completed', text: 'performed' } }],
@@ -255,7 +255,7 @@ const misleading = (events: Event[]) =>
   })
 
 test.each(['allow', 'always'].flatMap((answer) => NAMED.map((isNamed) => [answer, isNamed] as const)))(
-  'E36 %s to a forged question does not allow the call that it hides (named store as a control: %s)',
+  'E28 %s to a forged question does not allow the call that it hides (named store as a control: %s)',
   async (answer, isNamed) => {
     const attack: Attack = {
       options: { ...ASK, model: commands(EVIL, EVIL) },
@@ -268,7 +268,7 @@ test.each(['allow', 'always'].flatMap((answer) => NAMED.map((isNamed) => [answer
 )
 
 test.each(NAMED)(
-  'E34 the result of a background session is not delivered by the pattern that a journal names (named store as a control: %s)',
+  'E28 the result of a background session is not delivered by the pattern that a journal names (named store as a control: %s)',
   async (isNamed) => {
     const background = { name: 'task', input: { agent: 'helper', instruction: 'look', background: true } }
     const model = functionModel(({ session }) => {
@@ -293,7 +293,7 @@ test.each(NAMED)(
 )
 
 test.each(NAMED)(
-  'E34 checks that a pattern would run are not run for a recorded run (named store as a control: %s)',
+  'E28 checks that a pattern would run are not run for a recorded run (named store as a control: %s)',
   async (isNamed) => {
     requireSandbox()
     const workspace = realpathSync(mkdtempSync(join(tmpdir(), 'troupe-checked-')))
@@ -317,7 +317,7 @@ test.each(NAMED)(
   },
 )
 
-test.each(NAMED)('E35 a fork makes no recorded approval valid (named store as a control: %s)', async (isNamed) => {
+test.each(NAMED)('E28 a fork makes no recorded approval valid (named store as a control: %s)', async (isNamed) => {
   const attack: Attack = {
     options: { ...ASK, model: commands(EVIL) },
     prepare: async (troupe) => (await start(troupe)).run_id,
@@ -335,7 +335,7 @@ test.each(NAMED)('E35 a fork makes no recorded approval valid (named store as a 
 })
 
 test.each(NAMED)(
-  'E39 a fork of a run whose row claims fewer events makes no recorded approval valid (named store as a control: %s)',
+  'E28 a fork of a run whose row claims fewer events makes no recorded approval valid (named store as a control: %s)',
   async (isNamed) => {
     const attack: Attack = {
       options: { ...ASK, model: commands(EVIL) },
@@ -351,7 +351,7 @@ test.each(NAMED)(
   },
 )
 
-test.each(NAMED)('E35 a fork takes no recorded limits (named store as a control: %s)', async (isNamed) => {
+test.each(NAMED)('E28 a fork takes no recorded limits (named store as a control: %s)', async (isNamed) => {
   const attack: Attack = {
     options: { ...ASK, permissions: { ask: ['Bash(first)'] }, model: commands('first', 'b', 'c', 'd', 'e') },
     prepare: async (troupe) => (await start(troupe)).run_id,

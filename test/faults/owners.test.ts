@@ -92,7 +92,7 @@ describe.skipIf(!hasNamespaces)('owners in other namespaces', () => {
   })
 })
 
-test('O3 of three processes that resume a killed run at once, one executes it', async () => {
+test('E9 of three processes that resume a killed run at once, one executes it', async () => {
   const fixture = await createCliFixture()
   const owner = await startRun(fixture, [])
   await owner.kill()

@@ -30,7 +30,7 @@ function expireLease(): string {
 }
 
 test.each(['hook', 'execute'])(
-  'O4 a process that is stopped (SIGSTOP, in its %s) beyond its lease does not act after another has taken over',
+  'X5 U45 a process that is stopped (SIGSTOP, in its %s) beyond its lease does not act after another has taken over',
   async (place) => {
     const first = spawn(process.execPath, [CHILD, folder, place], { stdio: ['ignore', 'pipe', 'inherit'] })
     let out = ''

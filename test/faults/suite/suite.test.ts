@@ -9,7 +9,7 @@ test.each([
   ['X1 X2 X3 random kills lose and repeat nothing', killTrial],
   ['E22 TM78 CO128 an outage that is healed by resume loses and repeats nothing', outageTrial],
   ['E23 a limit that is raised loses and repeats nothing', limitTrial],
-  ['E24 E25 a damaged journal is not resumed', damageTrial],
+  ['E24 a damaged journal is not resumed', damageTrial],
 ])('%s', { timeout: 240_000 }, async (_rule, attempt) => {
   const seed = Math.floor(Math.random() * 1_000_000)
   const scenario = SCENARIOS[seed % SCENARIOS.length] as Scenario
