@@ -6,6 +6,13 @@ export const REMOVED_NAMES: Readonly<Record<string, string>> = {
   'troupe loops': 'loops are found while a run executes: troupe show RUN lists them',
   'team graph --ascii': 'the locale decides: set LC_ALL=C for ASCII characters',
   'doctor --run': 'check the journal of a run with: troupe verify RUN',
+  'team pause': 'steer a running team with: troupe steer RUN pause',
+  'team step': 'steer a running team with: troupe steer RUN step',
+  'team continue': 'steer a running team with: troupe steer RUN continue',
+  'team next': 'steer a running team with: troupe steer RUN next AGENT',
+  'team set': 'steer a running team with: troupe steer RUN set NAME=VALUE',
+  'team say': 'steer a running team with: troupe steer RUN say TEXT',
+  '--lend': 'use --expose-env',
   '--solo-first': 'ask one agent with `troupe run task`, and others only if its answer is not enough',
 
   '/vars': 'the changes of variables are in: troupe show RUN --events',

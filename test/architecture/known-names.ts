@@ -64,14 +64,14 @@ function declaredFlags(node: Node): string[] {
   return identifierName((node.arguments as Node[])[0])?.match(/--[\w-]+/g) ?? []
 }
 
-/** `add(program, 'show', …)`, `program.command('run [PATTERN]')`, and the keys of `const SLASH_COMMANDS = { … }`. */
+/** `add('show', …)`, `program.command('run [PATTERN]')`, and the keys of `const SLASH_COMMANDS = { … }`. */
 function declaredCommands(node: Node): string[] {
   if (node.type === 'VariableDeclarator' && identifierName(node.id) === 'SLASH_COMMANDS' && isNode(node.init))
     return namesOf((node.init.properties ?? []) as Node[]).map((name) => `/${name}`)
   if (node.type !== 'CallExpression' || !isNode(node.callee)) return []
-  const [first, second] = node.arguments as Node[]
+  const [first] = node.arguments as Node[]
   const isAdd = identifierName(node.callee) === 'add'
   const isCommand = identifierName(node.callee.property) === 'command'
-  const name = isAdd ? identifierName(second) : isCommand ? identifierName(first) : undefined
+  const name = isAdd || isCommand ? identifierName(first) : undefined
   return /^[a-z]+/.exec(name ?? '') ?? []
 }

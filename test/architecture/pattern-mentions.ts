@@ -65,15 +65,14 @@ export const allowedPatternMentions: readonly AllowedMention[] = [
   {
     path: 'src/surfaces/cli/team-pattern.ts',
     folder: 'team',
-    reason: '`run team --team FILE` and `team pause` take team files',
+    reason: '`run team --team FILE` and `steer` take team files',
   },
   {
     path: 'src/surfaces/cli/commands/build-command.ts',
     folder: 'build',
     reason: 'the command `build` with its options',
   },
-  { path: 'src/surfaces/cli/program.ts', folder: 'build', reason: 'the command `build` in the overview' },
-  { path: 'src/surfaces/cli/program.ts', folder: 'team', reason: 'the command group `team` for team files' },
+  { path: 'src/surfaces/cli/program-commands.ts', folder: 'team', reason: 'the command group `team` for team files' },
   { path: 'src/surfaces/cli/chat', folder: 'team', reason: '`chat` is the surface of this pattern' },
   { path: 'src/surfaces/cli/commands/demo-command.ts', folder: 'task', reason: 'the demo runs it' },
   { path: 'src/surfaces/cli/commands/demo-command.ts', folder: 'collaborate', reason: 'the demo runs it' },

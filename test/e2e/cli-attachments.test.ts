@@ -42,7 +42,7 @@ test('L60 --attach sends files with the message, and show prints their names, ty
   expect(missing).toMatchObject({ code: 2, err: expect.stringContaining('the attachment no.png cannot be read') })
 })
 
-test('L60 run team and team say take --attach, and show names the files of both', async () => {
+test('L60 run team and steer say take --attach, and show names the files of both', async () => {
   const cli = await createCliFixture()
   await writeFiles(cli)
   await cli.write('one.yaml', TEAM)
@@ -63,14 +63,14 @@ test('L60 run team and team say take --attach, and show names the files of both'
   )
   expect(run).toMatchObject({ code: 3, out: expect.stringContaining('A pixel.') })
   const [id = ''] = /r_[0-9a-f]+/.exec(run.out + run.err) ?? []
-  const said = await cli.troupe('team', 'say', id, 'And the colour?', '--attach', 'note.md', ...options)
+  const said = await cli.troupe('steer', id, 'say', 'And the colour?', '--attach', 'note.md', ...options)
   expect(said).toMatchObject({ code: 3, out: expect.stringContaining('Turquoise.') })
   const shown = await cli.troupe('show', id)
   expect(unwrap(shown.out)).toContain(`attachments: ${PIXEL_LABEL}`)
   expect(unwrap(shown.out)).toContain('note.md (text/plain, 24 bytes)')
   const json = await cli.troupe('show', id, '--json')
   expect(shown.out + json.out).not.toContain(PIXEL)
-  const missing = await cli.troupe('team', 'say', id, 'x', '--attach', 'no.png', ...options)
+  const missing = await cli.troupe('steer', id, 'say', 'x', '--attach', 'no.png', ...options)
   expect(missing).toMatchObject({ code: 2, err: expect.stringContaining('the attachment no.png cannot be read') })
 })
 

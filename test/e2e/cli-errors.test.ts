@@ -12,7 +12,7 @@ describe('usage errors', () => {
     const cases = [
       [['shwo'], /unknown command 'shwo'/, /did you mean 'show'/],
       [['runs', '--jsn'], /unknown option '--jsn'/, /did you mean '--json'/],
-      [['run', 'tsk', 'hi'], /no pattern 'tsk'/, /did you mean 'task'/],
+      [['run', 'tsk', 'hi'], /unknown pattern 'tsk'/, /did you mean 'task'/],
       [['run'], /the argument PATTERN is missing/, /troupe run task --help/],
       [['run', 'task', '--contxt-depth', 'all'], /unknown option '--contxt-depth'/, /'--context-depth'/],
       [['run', 'task', '--context-depth', 'some'], /none, recent, all/, /troupe run task --help/],
@@ -39,12 +39,12 @@ describe('usage errors', () => {
     const cli = await createCliFixture()
     const [help, ofChat, ofTeam, missing] = await Promise.all([
       ...[cli.troupe('help'), cli.troupe('help', 'chat'), cli.troupe('team', 'help')],
-      cli.troupe('team', 'next', 'publisher'),
+      cli.troupe('knowledge', 'search'),
     ])
     expect(help).toMatchObject({ code: 0, out: expect.stringMatching(/Start:[\s\S]*chat/) })
     expect(ofChat).toMatchObject({ code: 0, out: expect.stringMatching(/--resume <run>/) })
     expect(ofTeam).toMatchObject({ code: 0, out: expect.stringMatching(/Team files:/) })
-    expect(missing).toMatchObject({ code: 2, err: expect.stringMatching(/troupe team next --help/) })
+    expect(missing).toMatchObject({ code: 2, err: expect.stringMatching(/troupe knowledge search --help/) })
   })
 
   test('L3 with --json an error is one object on stdout', async () => {

@@ -126,20 +126,20 @@ describe('steering from another process', () => {
       code: 1,
       err: expect.stringMatching(/r_\w+ is running in another process[\s\S]*troupe watch/),
     })
-    const paused = await cli.troupe('team', 'pause', id)
+    const paused = await cli.troupe('steer', id, 'pause')
     expect(paused).toMatchObject({ code: 0, out: `recorded; ${id} applies it before the next turn\n` })
     await run.waitFor(/user requests: pause/)
     writing.answer('A draft.', { holds: [true] })
     const first = await run.done
     expect(first.code).toBe(3)
     expect(first.err).toMatch(/Paused before reviewer/)
-    const step = cli.startWith(model, 'team', 'step', id.slice(0, 8))
+    const step = cli.startWith(model, 'steer', id.slice(0, 8), 'step')
     const reading = await model.nextTurn('reviewer')
     reading.answer('Good.', { sets: { approved: true } })
     const stepped = await step.done
     expect(stepped.code).toBe(3)
     expect(stepped.err).toMatch(/Paused before publisher/)
-    const recorded = await cli.troupe('team', 'continue', id, '--no-wait', '--json')
+    const recorded = await cli.troupe('steer', id, 'continue', '--no-wait', '--json')
     expect(JSON.parse(recorded.out)).toMatchObject({ run_id: id })
     const resumed = cli.startWith(model, 'resume', id)
     const publishing = await model.nextTurn('publisher')
@@ -152,13 +152,13 @@ describe('steering from another process', () => {
     const model = await startManualModel()
     const { run, id } = await startManualRun(cli, model)
     const writing = await model.nextTurn('writer')
-    await cli.troupe('team', 'set', id, 'strict=true')
-    await cli.troupe('team', 'say', id, 'Mind', 'the', 'tone.')
-    await cli.troupe('team', 'pause', id)
+    await cli.troupe('steer', id, 'set', 'strict=true')
+    await cli.troupe('steer', id, 'say', 'Mind', 'the', 'tone.')
+    await cli.troupe('steer', id, 'pause')
     await run.waitFor(/user requests: pause/)
     writing.answer('A draft.', { holds: [true] })
     expect((await run.done).code).toBe(3)
-    const next = cli.startWith(model, 'team', 'next', id, 'publisher', '--json')
+    const next = cli.startWith(model, 'steer', id, 'next', 'publisher', '--json')
     const publishing = await model.nextTurn('publisher')
     publishing.answer('It is out.')
     const { output } = JSON.parse((await next.done).out)
@@ -179,20 +179,20 @@ describe('steering from another process', () => {
     const other = await cli.troupe('run', 'task', 'hi', '--agent', 'default', '--model', model, '--json', '--no-tools')
     const task = JSON.parse(other.out).run_id as string
     const refusals: [string[], RegExp][] = [
-      [['pause', 'r_nowhere'], /no run 'r_nowhere'/],
-      [['pause', task], /is a run of the pattern 'task', not of 'team'/],
-      [['next', id, 'publishr'], /no agent or group 'publishr'; known: publisher/],
-      [['set', id, 'strict=maybe'], /'strict' must be a boolean, not 'maybe'/],
-      [['set', id, 'stric=true'], /no variable 'stric'; known: strict/],
-      [['set', id, 'round=1'], /'round' is a system variable/],
-      [['set', id, 'strict'], /'strict' is not NAME=VALUE/],
+      [['r_nowhere', 'pause'], /no run 'r_nowhere'/],
+      [[task, 'pause'], /is a run of the pattern 'task', not of 'team'/],
+      [[id, 'next', 'publishr'], /no agent or group 'publishr'; known: publisher/],
+      [[id, 'set', 'strict=maybe'], /'strict' must be a boolean, not 'maybe'/],
+      [[id, 'set', 'stric=true'], /no variable 'stric'; known: strict/],
+      [[id, 'set', 'round=1'], /'round' is a system variable/],
+      [[id, 'set', 'strict'], /'strict' is not NAME=VALUE/],
     ]
     for (const [args, problem] of refusals) {
-      const refused = await cli.troupe('team', ...args)
+      const refused = await cli.troupe('steer', ...args)
       expect({ args, code: refused.code, out: refused.out }).toEqual({ args, code: 2, out: '' })
       expect(refused.err.replaceAll(/\s+/g, ' ')).toMatch(problem)
     }
-    const ended = await cli.troupe('team', 'pause', id, '--json')
+    const ended = await cli.troupe('steer', id, 'pause', '--json')
     expect(ended.code).toBe(1)
     expect(JSON.parse(ended.out).error).toMatchObject({ code: 'run_ended' })
   })
@@ -219,9 +219,9 @@ describe('steering from another process', () => {
     const model = await cli.script('s.json', [replyRule('helper', 'Yes?'), replyRule('other', 'I am another.')])
     const run = await cli.troupe('run', 'team', 'Hi.', '--team', 'two.yaml', '--model', model, '--no-tools')
     const [, id = ''] = /(r_[0-9a-f]{12}) started/.exec(run.err) ?? []
-    const recorded = await cli.troupe('team', 'next', id, 'other')
+    const recorded = await cli.troupe('steer', id, 'next', 'other')
     expect(recorded).toMatchObject({ code: 0, out: expect.stringMatching(/applies it when it continues/) })
-    const message = await cli.troupe('team', 'say', id, 'go on')
+    const message = await cli.troupe('steer', id, 'say', 'go on')
     expect(message).toMatchObject({ code: 3, out: 'I am another.\n' })
   })
 })

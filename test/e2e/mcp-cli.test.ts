@@ -115,17 +115,6 @@ test('MC43 --expose-env exposes variables to MCP servers of agent files; an inva
   expect(wrong.err).not.toContain('a-secret-value')
 })
 
-test('MC43 --lend is a hidden alias of --expose-env', async () => {
-  const run = await createExposeEnvRun()
-  expect(await run({ EXPOSED: 'a-secret-value' }, '--lend', 'EXPOSED')).toMatchObject({
-    code: 0,
-    out: 'TOKEN is set.\n',
-  })
-  const help = await (await createCliFixture()).troupe('run', 'task', '--help')
-  expect(help.out).toContain('--expose-env <name>')
-  expect(help.out).not.toContain('--lend')
-})
-
 test('X2 when a run is killed during an action, the resumed run reports outcome_unknown', async () => {
   const cli = await createCliFixture()
   const server = createTestServer()

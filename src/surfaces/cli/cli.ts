@@ -2,7 +2,7 @@ import type { LoadedConfig } from '../../index.ts'
 import { toInertJson } from './inert-output.ts'
 import type { Terminal } from './terminal.ts'
 
-/** Options shared by all commands. */
+/** The values of shared options: those of a group that a command does not take are missing. */
 export interface CommonOptions {
   json?: boolean
   quiet?: boolean
@@ -15,8 +15,6 @@ export interface CommonOptions {
   mcpConfig?: string
   /** Environment variables exposed to MCP servers of agent files. */
   exposeEnv?: string[]
-  /** Values of the hidden alias `--lend`. */
-  lend?: string[]
   limit?: string[]
   workspace?: string
   tools?: boolean
@@ -51,12 +49,6 @@ export interface Cli<Own extends object = object> {
 
 /** The configuration that a command uses. */
 export type CommandConfig = Pick<Cli, 'config' | 'userStore' | 'refusedFolder'>
-
-export interface ProgramContext extends CommandConfig {
-  terminal: Terminal
-  /** Exit code of the process, set by the command. */
-  code: number
-}
 
 /** Prints a value as one line of JSON on stdout. */
 export function printJson({ terminal }: Cli, value: unknown): void {

@@ -23,7 +23,7 @@ export async function readMcpServers({ options, terminal }: Cli): Promise<Server
 
 /** The names given with `--expose-env`. Warns about variables that are not set. */
 export function exposedEnvNames({ options, terminal }: Cli): string[] {
-  const names = [...new Set([...(options.exposeEnv ?? []), ...(options.lend ?? [])])]
+  const names = [...new Set(options.exposeEnv)]
   for (const name of names) {
     if (!/^[A-Za-z_]\w*$/.test(name)) {
       // The text after `=` may be a secret.

@@ -2,7 +2,7 @@ import type { Command, Option } from 'commander'
 import { TroupeError } from '../../errors.ts'
 import type { JsonSchema } from '../../index.ts'
 import { readAttachment } from '../../index.ts'
-import { collectValues } from './program-options.ts'
+import { collectValues } from './shared-options.ts'
 
 /*
  * Derives the flags of `run PATTERN` from the pattern's input schema: strings, numbers, enums, lists of enum values and booleans become flags, objects

@@ -1,18 +1,18 @@
 import type { Command } from 'commander'
 import { InvalidArgumentError, Option } from 'commander'
-import { TroupeError, unknownNameError } from '../../errors.ts'
+import { TroupeError } from '../../errors.ts'
 import type { Pattern } from '../../index.ts'
-import { padToWidth, wrapText } from '../../views/text-width.ts'
-import type { Cli, ProgramContext } from './cli.ts'
 import type { BuildOptions } from './commands/build-command.ts'
 import { addBuildOptions, applyBuildOptions, BUILD_PATTERN } from './commands/build-command.ts'
 import { isSessionIdPrefix } from './find-session.ts'
 import type { PatternFlags } from './pattern-flags.ts'
 import { addPatternFlags } from './pattern-flags.ts'
 import { setProgramName } from './program-name.ts'
-import { addCommonOptions, addExecutionOptions, addRunOptions, collectValues } from './program-options.ts'
-import type { TerminalStyle } from './render/styled-line.ts'
+import type { ProgramContext } from './shared-options.ts'
+import { collectValues, EXECUTION, helpSection } from './shared-options.ts'
 import { TEAM_FIELD, TEAM_PATTERN } from './team-pattern.ts'
+
+type PatternOptions = BuildOptions & { input?: string; continue?: string | true }
 
 /** A pattern whose input has this field can continue a session. */
 const SESSION_FIELD = 'session_id'
@@ -25,7 +25,7 @@ const optionFactory = {
 /** Adds a subcommand of `run` for each built-in pattern and for those of the configuration. */
 export async function addPatternCommands(run: Command, context: ProgramContext): Promise<void> {
   const { loadBuiltInPatterns, patternInputSchema } = await import('../../runtime/built-in-patterns.ts')
-  run.usage('PATTERN [options]').commandsGroup('Patterns:')
+  run.commandsGroup('Patterns:')
   const builtIn: readonly Pattern[] = await loadBuiltInPatterns()
   const own = context.config?.options.patterns ?? []
   // `createTroupe` rejects a pattern with the name of a built-in one.
@@ -42,24 +42,17 @@ export async function addPatternCommands(run: Command, context: ProgramContext):
     command.option('--input <file>', 'read fields from a JSON or YAML file, or - for stdin')
     command.option('--tag <tag>', 'label the run, for troupe runs --tag; repeatable', collectValues)
     command.option('--detach', 'run in the background: print the run id and return; follow it with troupe watch')
-    addCommonOptions(addExecutionOptions(addRunOptions(command.optionsGroup('Options:'))))
+    context.shared.give(command, EXECUTION)
     const fileOnly = flags.fileOnly.filter(({ name }) => pattern.name !== TEAM_PATTERN || name !== TEAM_FIELD)
-    command.addHelpText('after', () => fileOnlyHelp(fileOnly, context.terminal.out))
+    if (fileOnly.length > 0) {
+      const items = fileOnly.map(({ name, description }) => [name, description] as const)
+      const section = () => helpSection('Fields without a flag (use --input):', items, context.terminal.out.width)
+      command.addHelpText('after', section)
+    }
     command.action(async () => {
       context.code = await startPattern(command, { pattern, flags, context })
     })
   }
-  const names = patterns.map(({ name }) => name)
-  run
-    .allowUnknownOption()
-    .allowExcessArguments()
-    .action((name: string | undefined) => {
-      if (name !== undefined) throw unknownNameError('unknown_pattern', { kind: 'pattern', name, known: names })
-      throw new TroupeError('unknown_pattern', 'the argument PATTERN is missing', {
-        alternatives: names,
-        hint: `example: troupe run ${names[0]} --help`,
-      })
-    })
 }
 
 function addTeamInputOptions(command: Command): void {
@@ -72,8 +65,8 @@ async function startPattern(
   command: Command,
   { pattern, flags, context }: { pattern: Pattern; flags: PatternFlags; context: ProgramContext },
 ): Promise<number> {
-  const { terminal, config, refusedFolder } = context
-  const options = command.optsWithGlobals<BuildOptions & Cli<{ input?: string; continue?: string | true }>['options']>()
+  const { terminal, config, refusedFolder, shared } = context
+  const options: PatternOptions = shared.valuesOf(command)
   setProgramName([terminal.out, terminal.err], options)
   if (pattern.name === BUILD_PATTERN && options.cleanUp) {
     const { cleanUpCommand } = await import('./commands/clean-up-command.ts')
@@ -122,18 +115,6 @@ function requireInputFile(command: Command, pattern: Pattern, { fileOnly }: Patt
     hint: `set it in a YAML or JSON file and pass --input FILE; troupe run ${pattern.name} --help lists the fields`,
     alternatives: ['--input'],
   })
-}
-
-const HELP_COLUMN = 24
-
-function fileOnlyHelp(fileOnly: PatternFlags['fileOnly'], style: TerminalStyle): string {
-  if (fileOnly.length === 0) return ''
-  const lines = fileOnly.flatMap(({ name, description }) =>
-    wrapText(' '.repeat(HELP_COLUMN) + description, style.width, HELP_COLUMN).map((text, index) =>
-      index === 0 ? padToWidth(`  ${name}`, HELP_COLUMN) + text.slice(HELP_COLUMN) : text,
-    ),
-  )
-  return ['', 'Fields without a flag (use --input):', ...lines].join('\n')
 }
 
 function firstSentence({ description }: Pattern): string {

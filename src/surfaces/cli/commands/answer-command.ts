@@ -15,7 +15,7 @@ import { requireSameModel } from '../require-same-model.ts'
 type AnswerOptions = { jsonValue?: string; wait?: boolean }
 
 /** Answers a gate and resumes the run, unless another process is running it. */
-export function answerCommand(cli: Cli<AnswerOptions>, gateId: string, values: readonly string[]): Promise<number> {
+export function answerCommand(cli: Cli<AnswerOptions>, gateId: string, ...values: string[]): Promise<number> {
   return withTroupe(cli, 'existing', async (troupe) => {
     const { terminal, options } = cli
     const gate = await findGate(troupe, gateId)

@@ -15,7 +15,7 @@ import { renderTable } from '../render/table.ts'
 type ArtifactsCli = Cli<{ version?: string; out?: string }>
 
 /** Lists the artifacts of a run, or prints the content of one. */
-export function artifactsCommand(cli: ArtifactsCli, [run, name]: readonly string[]): Promise<number> {
+export function artifactsCommand(cli: ArtifactsCli, run?: string, name?: string): Promise<number> {
   return withTroupe(cli, 'existing', async (troupe) => {
     const { run_id } = await findRun(cli, troupe, run)
     if (name === undefined) await listArtifacts(cli, troupe, run_id)

@@ -1,15 +1,16 @@
 import { expect, test } from 'vitest'
-import { applyBuildOptions, expandBuildCommand } from './build-command.ts'
+import { runCommand } from '../../../../test/support/command-run.ts'
+import { applyBuildOptions } from './build-command.ts'
 
-test('BD16 troupe build is troupe run build', () => {
-  expect(expandBuildCommand(['build', 'add a flag', '--repo', 'x'])).toEqual([
-    'run',
-    'build',
-    'add a flag',
-    '--repo',
-    'x',
+test('BD16 troupe build is troupe run build', async () => {
+  const [short, long, ofStore] = await Promise.all([
+    runCommand(['--store', 'x', 'build', '--help']),
+    runCommand(['run', 'build', '--help']),
+    runCommand(['--store', 'build', 'runs']),
   ])
-  expect(expandBuildCommand(['--store', 'build', 'runs'])).toEqual(['--store', 'build', 'runs'])
+  expect(short).toMatchObject({ code: 0, out: expect.arrayContaining([expect.stringMatching(/--style-guide/)]) })
+  expect(short).toEqual(long)
+  expect(ofStore).toMatchObject({ code: 0, err: [expect.stringMatching(/no runs in build/)] })
 })
 
 test('BD16 a person is asked about the plan on a terminal, unless --no-approve is given', () => {

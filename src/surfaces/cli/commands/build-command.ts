@@ -1,16 +1,8 @@
 import type { Command } from 'commander'
 import type { CommonOptions } from '../cli.ts'
-import { commandName } from '../known-command.ts'
 
 /** The pattern behind the command `build`. */
 export const BUILD_PATTERN = 'build'
-
-/** `troupe build …` is short for `troupe run build …`. */
-export function expandBuildCommand(argv: readonly string[]): readonly string[] {
-  if (commandName(argv) !== BUILD_PATTERN) return argv
-  const index = argv.indexOf(BUILD_PATTERN)
-  return [...argv.slice(0, index), 'run', ...argv.slice(index)]
-}
 
 export interface BuildOptions extends CommonOptions {
   repo?: string

@@ -163,7 +163,7 @@ async function findResumableRun(cli: Cli, troupe: Troupe, runId: string): Promis
   const row = await findRun(cli, troupe, runId)
   if (!troupe.isRunning(row)) return row
   throw new TroupeError('run_busy', `${row.run_id} is running in another process`, {
-    hint: `follow it with: troupe watch ${row.run_id}; send a message with: troupe team say ${row.run_id} TEXT`,
+    hint: `follow it with: troupe watch ${row.run_id}; send a message with: troupe steer ${row.run_id} say TEXT`,
   })
 }
 

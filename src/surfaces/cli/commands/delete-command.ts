@@ -7,7 +7,7 @@ import { findRun } from '../find-run.ts'
 import { withTroupe } from '../open-troupe.ts'
 
 /** Deletes runs, after asking. */
-export function deleteCommand(cli: Cli<{ yes?: boolean }>, prefixes: readonly string[]): Promise<number> {
+export function deleteCommand(cli: Cli<{ yes?: boolean }>, ...prefixes: string[]): Promise<number> {
   return withTroupe(cli, 'existing', async (troupe) => {
     const runs = []
     for (const prefix of prefixes) runs.push(await findRun(cli, troupe, prefix))

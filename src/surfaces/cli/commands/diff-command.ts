@@ -7,7 +7,7 @@ import { withTroupe } from '../open-troupe.ts'
 import { diffLines } from '../render/diff-lines.ts'
 
 /** Compares two runs: where they diverge, and the consequences. */
-export function diffCommand(cli: Cli, [first, second]: readonly [string, string]): Promise<number> {
+export function diffCommand(cli: Cli, first: string, second: string): Promise<number> {
   return withTroupe(cli, 'existing', async (troupe) => {
     const { compareRuns } = await import('../../../index.ts')
     const [a, b] = [await findRun(cli, troupe, first), await findRun(cli, troupe, second)]

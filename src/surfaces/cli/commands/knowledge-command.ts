@@ -14,7 +14,7 @@ const DEFAULT_MATCHES = 5
 const SHOWN_TEXT = 300
 
 /** Stores files of the project, and shows how far it is. */
-export function addKnowledge(cli: Cli, paths: readonly string[]): Promise<number> {
+export function addKnowledge(cli: Cli, ...paths: string[]): Promise<number> {
   return withTroupe(cli, 'new', async ({ knowledge }) => {
     const progress = progressLine(cli)
     const report = await knowledge.addFiles(paths, {
@@ -41,7 +41,7 @@ export function addKnowledge(cli: Cli, paths: readonly string[]): Promise<number
 
 type SearchOptions = { kind?: KnowledgeKind; number?: number }
 
-export function searchKnowledge(cli: Cli<SearchOptions>, words: readonly string[]): Promise<number> {
+export function searchKnowledge(cli: Cli<SearchOptions>, ...words: string[]): Promise<number> {
   const { kind = 'document', number = DEFAULT_MATCHES } = cli.options
   return withTroupe(cli, 'existing', async ({ knowledge }) => {
     const matches = await knowledge.search({ text: words.join(' '), kind, limit: number })
@@ -103,7 +103,7 @@ export function listKnowledge(cli: Cli<{ kind?: KnowledgeKind }>): Promise<numbe
 
 type ForgetOptions = { all?: boolean; yes?: boolean }
 
-export function forgetKnowledge(cli: Cli<ForgetOptions>, names: readonly string[]): Promise<number> {
+export function forgetKnowledge(cli: Cli<ForgetOptions>, ...names: string[]): Promise<number> {
   const { all = false } = cli.options
   if (all === names.length > 0) {
     throw new TroupeError(

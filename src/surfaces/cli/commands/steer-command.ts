@@ -1,4 +1,4 @@
-import { TroupeError } from '../../../errors.ts'
+import { TroupeError, unknownNameError } from '../../../errors.ts'
 import type { RunRow, SteerAction, Troupe } from '../../../index.ts'
 import { readAttachment } from '../../../index.ts'
 import type { Team } from '../../../judgement/team/team-schema.ts'
@@ -9,6 +9,7 @@ import { findRun } from '../find-run.ts'
 import { followRun, resultRecord } from '../follow-run.ts'
 import { parseTeamVariables } from '../load-team.ts'
 import { withTroupe } from '../open-troupe.ts'
+import { commandArguments } from '../program-name.ts'
 import { withProgramName } from '../render/styled-line.ts'
 import { requireSameModel } from '../require-same-model.ts'
 import { TEAM_PATTERN } from '../team-pattern.ts'
@@ -19,14 +20,19 @@ interface SteerOptions {
   attach?: string[]
 }
 
+const ACTIONS = ['pause', 'step', 'continue', 'next', 'set', 'say']
+/** What follows the action, for those that take something. */
+const VALUES: Readonly<Record<string, string>> = { next: 'AGENT', set: 'NAME=VALUE', say: 'TEXT' }
+
 /** Records a steer action. If it answers the gate that the run waits for, the run resumes here. */
-export function steerCommand(cli: Cli<SteerOptions>, verb: string, args: readonly string[]): Promise<number> {
-  const [runId = '', ...rest] = args
+export function steerCommand(cli: Cli<SteerOptions>, ...words: string[]): Promise<number> {
+  const [runId = '', verb = '', ...values] = words
+  requireAction(cli.options, words)
   return withTroupe(cli, 'existing', async (troupe) => {
     const row = await findRun(cli, troupe, runId)
     await requireSameModel(cli, troupe, row.run_id)
     const attachments = await Promise.all((cli.options.attach ?? []).map(readAttachment))
-    const parsed = await parseSteerAction(verb, rest, () => loadRunTeam(troupe, row))
+    const parsed = await toSteerAction(await loadRunTeam(troupe, row), verb, values.join(' '))
     const said = parsed.do === 'say' && attachments.length > 0 ? { ...parsed, attachments } : parsed
     const action = withPath(said, cli.options.in)
     const answersGate = await isWaitingFor(troupe, row, action)
@@ -55,21 +61,35 @@ export async function loadRunTeam(troupe: Troupe, { run_id, pattern }: RunRow): 
   return input.team
 }
 
-async function parseSteerAction(
-  verb: string,
-  rest: readonly string[],
-  team: () => Promise<Team>,
-): Promise<SteerAction> {
-  const loadedTeam = await team()
+function requireAction({ attach }: SteerOptions, [runId = '', verb = '', ...values]: readonly string[]): void {
+  if (!ACTIONS.includes(verb)) {
+    const swapped = `the run comes before the action: troupe steer ${commandArguments(verb)} ${runId}`
+    const hint = ACTIONS.includes(runId) ? swapped : undefined
+    throw unknownNameError('invalid_input', { kind: 'action', name: verb, known: ACTIONS, hint })
+  }
+  const value = VALUES[verb]
+  if (attach && verb !== 'say') {
+    throw new TroupeError('invalid_input', `steer ${verb}: --attach belongs to a message`, {
+      hint: `troupe steer ${commandArguments(runId)} say TEXT --attach FILE`,
+    })
+  }
+  if ((value === undefined) === (values.length === 0)) return
+  const problem = value ? `${value} is missing` : `'${values.join(' ')}' is too much`
+  throw new TroupeError('invalid_input', `steer ${verb}: ${problem}`, {
+    hint: `troupe steer ${[commandArguments(runId), verb, value].join(' ').trim()}`,
+  })
+}
+
+async function toSteerAction(team: Team, verb: string, value: string): Promise<SteerAction> {
   switch (verb) {
     case 'next':
-      return { do: 'override', agent: rest.join(' ') }
+      return { do: 'override', agent: value }
     case 'say':
-      return { do: 'say', text: rest.join(' ') }
+      return { do: 'say', text: value }
     case 'set': {
-      if (!/^[^=]+=/.test(rest.join(' '))) throw invalidAssignment(rest.join(' '))
-      const [[name, value] = ['', '']] = Object.entries(await parseTeamVariables(loadedTeam, [rest.join(' ')]))
-      return { do: 'set', name, value }
+      if (!/^[^=]+=/.test(value)) throw invalidAssignment(value)
+      const [[name, parsed] = ['', '']] = Object.entries(await parseTeamVariables(team, [value]))
+      return { do: 'set', name, value: parsed }
     }
     default:
       return { do: verb as 'pause' | 'step' | 'continue' }
@@ -85,7 +105,7 @@ export function withPath(action: SteerAction, path: string | undefined): SteerAc
 }
 
 function invalidAssignment(text: string): TroupeError {
-  return new TroupeError('invalid_input', `troupe team set: '${text}' is not NAME=VALUE`, {
+  return new TroupeError('invalid_input', `troupe steer: '${text}' is not NAME=VALUE`, {
     hint: 'write NAME=VALUE, such as min_words=800',
   })
 }
