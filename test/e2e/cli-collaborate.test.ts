@@ -176,7 +176,7 @@ describe('collaboration outcomes', () => {
     expect(done.err).toMatch(/positions {2}decided by a person: Ask again on Monday/)
   })
 
-  test('L36 a killed collaboration resumes without calling specialists again that have answered', async () => {
+  test('L11 a killed collaboration resumes without calling specialists again that have answered', async () => {
     const cli = await createCliFixture()
     const input = { synthesis: 'coordinator' }
     const final = { when: { agent: 'coordinator' }, reply: { text: 'Wait.' } }

@@ -43,7 +43,7 @@ describe('usage errors', () => {
     ])
     expect(help).toMatchObject({ code: 0, out: expect.stringMatching(/Start:[\s\S]*chat/) })
     expect(ofChat).toMatchObject({ code: 0, out: expect.stringMatching(/--resume <run>/) })
-    expect(ofTeam).toMatchObject({ code: 0, out: expect.stringMatching(/Team files:/) })
+    expect(ofTeam).toMatchObject({ code: 0, out: expect.stringMatching(/check FILE/) })
     expect(missing).toMatchObject({ code: 2, err: expect.stringMatching(/troupe knowledge search --help/) })
   })
 

@@ -227,7 +227,7 @@ describe('steering from another process', () => {
 })
 
 describe('crash recovery of a team', () => {
-  test('L40 a team killed during a turn resumes with the agent that has the turn', async () => {
+  test('L11 a team killed during a turn resumes with the agent that has the turn', async () => {
     const cli = await createCliFixture()
     const run = cli.start(...(await prepareReviewRun(cli, reviewScript({ reviewer: LONG }))))
     const id = await waitForRunId(run)
