@@ -19,7 +19,7 @@ const SEED = Number(process.env.CHAOS_KILL_SEED ?? Date.now() % 1_000_000)
 const TIMEOUT_MS = 600_000
 
 test(
-  'CO59 after SIGKILL at random boundaries, collaborations on SQLite resume in another process with the same result',
+  'X1 X3 J16 after SIGKILL at random boundaries, collaborations on SQLite resume in another process with the same result',
   async () => {
     const random = seededRandom(SEED)
     const start = Math.floor(random() * COLLABORATION_NAMES.length)

@@ -35,7 +35,7 @@ describe('the undisturbed collaborations', () => {
     ['hierarchical merge', { calls: 4, output: /"subtask":"three"/ }],
     ['tool call', { calls: 5, output: /consensus_score/ }],
   ]
-  test.each(cases)('CO59 %s takes the intended path', async (name, { calls, output = /./ }) => {
+  test.each(cases)('X1 X3 J16 %s takes the intended path', async (name, { calls, output = /./ }) => {
     const outcome = collaborationOutcome(await runChaos(calmPlan(collaborationScenario(name))))
     expect(outcome.calls).toBe(calls)
     expect(outcome.output).toMatch(output)
@@ -44,7 +44,7 @@ describe('the undisturbed collaborations', () => {
 
 describe('a collaboration that crashes resumes to the same result without repeating model requests', () => {
   test.each(COLLABORATION_NAMES)(
-    'CO59 %s, killed at every boundary',
+    'X1 X3 J16 %s, killed at every boundary',
     async (name) => {
       expect(await sweep(calmPlan(), name, (boundary) => ({ kind: 'kill', boundary }))).toEqual([])
     },
@@ -52,7 +52,7 @@ describe('a collaboration that crashes resumes to the same result without repeat
   )
 
   test.each(['mediate', 'escalate', 'invalid plan', 'parallel vote', 'tool call'])(
-    'CO59 %s, with latency, killed and with a power failure at every boundary',
+    'X1 X3 J16 %s, with latency, killed and with a power failure at every boundary',
     async (name) => {
       expect(await sweep(busyPlan(), name, (boundary) => ({ kind: 'kill', boundary }))).toEqual([])
       expect(await sweep(busyPlan(), name, (boundary) => ({ kind: 'power', boundary }))).toEqual([])
@@ -60,7 +60,7 @@ describe('a collaboration that crashes resumes to the same result without repeat
     TIMEOUT_MS,
   )
 
-  test('CO59 the oracle detects a store that loses its last commit', async () => {
+  test('X1 X3 J16 the oracle detects a store that loses its last commit', async () => {
     const found = await sweep(busyPlan(), 'mediate', (boundary) => ({ kind: 'forget', boundary }))
     expect(found.join('\n')).toMatch(/was answered and requested again|requests, expected \d+/)
   })

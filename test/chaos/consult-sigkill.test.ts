@@ -39,7 +39,7 @@ async function storedProblems(folder: string, outcome: Awaited<ReturnType<typeof
 }
 
 test(
-  'CS60 after SIGKILL at random boundaries, consultations on SQLite resume in another process with the same result and tables',
+  'X1 X3 after SIGKILL at random boundaries, consultations on SQLite resume in another process with the same result and tables',
   async () => {
     const random = seededRandom(SEED)
     const start = Math.floor(random() * CONSULT_NAMES.length)

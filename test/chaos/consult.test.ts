@@ -39,7 +39,7 @@ describe('the undisturbed consultations', () => {
     ['person', { calls: 2, output: /"status":"resolved"/ }],
     ['wait-for cycle', { calls: 7, output: /missing_information|Which one/ }],
   ]
-  test.each(cases)('CS60 %s takes the intended path', async (name, { calls, output }) => {
+  test.each(cases)('X1 X3 %s takes the intended path', async (name, { calls, output }) => {
     const outcome = collaborationOutcome(await runChaos(calmPlan(consultScenario(name))))
     expect(outcome.output).toMatch(output)
     expect(outcome.calls).toBe(calls)
@@ -47,7 +47,7 @@ describe('the undisturbed consultations', () => {
 })
 
 test(
-  'CS60 a person, who answers from another process, killed at every boundary',
+  'X1 X3 a person, who answers from another process, killed at every boundary',
   async () => {
     const plan: ChaosPlan = { ...busyPlan(), answer_timing: 'elsewhere' }
     expect(await sweep(plan, 'person', (boundary) => ({ kind: 'kill', boundary }))).toEqual([])
@@ -57,7 +57,7 @@ test(
 
 describe('a consultation that crashes resumes to the same result without repeating model requests', () => {
   test.each(CONSULT_NAMES)(
-    'CS60 %s, killed at every boundary',
+    'X1 X3 %s, killed at every boundary',
     async (name) => {
       expect(await sweep(calmPlan(), name, (boundary) => ({ kind: 'kill', boundary }))).toEqual([])
     },
@@ -65,7 +65,7 @@ describe('a consultation that crashes resumes to the same result without repeati
   )
 
   test.each(['tool call', 'clarification', 'background'])(
-    'CS60 %s, with latency, killed and with a power failure at every boundary',
+    'X1 X3 %s, with latency, killed and with a power failure at every boundary',
     async (name) => {
       expect(await sweep(busyPlan(), name, (boundary) => ({ kind: 'kill', boundary }))).toEqual([])
       expect(await sweep(busyPlan(), name, (boundary) => ({ kind: 'power', boundary }))).toEqual([])

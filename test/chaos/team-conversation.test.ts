@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 
 describe('crashes of a team run with human input', () => {
-  test('TM23 the undisturbed run covers every path of the scenario', () => {
+  test('X1 X2 X3 J16 the undisturbed run covers every path of the scenario', () => {
     const { journal, run } = expected
     const route = journal.flatMap((event) => (isEvent(event, 'team:turn') ? event.data.agent : []))
     expect(route.join(' ')).toBe('w v w v w v w panel chief guide asker asker closer')
@@ -35,7 +35,7 @@ describe('crashes of a team run with human input', () => {
   })
 
   test(
-    'TM23 killed at any boundary, it resumes to the same handoffs, questions and summaries',
+    'X1 X2 X3 J16 killed at any boundary, it resumes to the same handoffs, questions and summaries',
     async () => {
       expect(await teamProblemsAtEveryBoundary(calm, expected, (boundary) => ({ kind: 'kill', boundary }))).toEqual([])
     },
@@ -43,7 +43,7 @@ describe('crashes of a team run with human input', () => {
   )
 
   test(
-    'TM23 a power failure or a takeover by another process does not change the result',
+    'X1 X2 X3 J16 a power failure or a takeover by another process does not change the result',
     async () => {
       expect(await teamProblemsAtEveryBoundary(busy, expected, (boundary) => ({ kind: 'power', boundary }))).toEqual([])
       expect(
@@ -58,7 +58,7 @@ describe('crashes of a team run with human input', () => {
   )
 
   test(
-    'TM23 random faults, latencies and answer times do not change the result',
+    'X1 X2 X3 J16 random faults, latencies and answer times do not change the result',
     async () => {
       for (let seed = 1; seed <= SEEDS; seed++) {
         const outcome = await runChaos({ ...randomPlan(seed), scenario: conversationScenario })

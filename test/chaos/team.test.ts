@@ -27,7 +27,7 @@ function countDelivered(journal: readonly Event[]): number {
 }
 
 describe('crashes of a team run', () => {
-  test('TM23 the response of the undisturbed run contains the whole conversation, in order', () => {
+  test('X1 X2 X3 J16 the response of the undisturbed run contains the whole conversation, in order', () => {
     expect(expected.run.response).toBe(
       '[closer: user begin | user be quick | scout [scout: saw sky, ship ok] | left [left: charge ok] | ' +
         'right [right: put ok] | inner [worker: ship ok, {"name":"plan","version":1,"checksum":"' +
@@ -36,7 +36,7 @@ describe('crashes of a team run', () => {
   })
 
   test(
-    'TM23 killed at any boundary, it resumes to the same result and handoffs; no action or model request is repeated',
+    'X1 X2 X3 J16 killed at any boundary, it resumes to the same result and handoffs; no action or model request is repeated',
     async () => {
       expect(await teamProblemsAtEveryBoundary(calm, expected, (boundary) => ({ kind: 'kill', boundary }))).toEqual([])
       expect(await teamProblemsAtEveryBoundary(busy, expected, (boundary) => ({ kind: 'kill', boundary }))).toEqual([])
@@ -45,7 +45,7 @@ describe('crashes of a team run', () => {
   )
 
   test(
-    'TM23 a power failure, a full disk or a takeover by another process do not change the result',
+    'X1 X2 X3 J16 a power failure, a full disk or a takeover by another process do not change the result',
     async () => {
       expect(await teamProblemsAtEveryBoundary(busy, expected, (boundary) => ({ kind: 'power', boundary }))).toEqual([])
       expect(await teamProblemsAtEveryBoundary(busy, expected, (boundary) => ({ kind: 'full', boundary }))).toEqual([])
@@ -61,7 +61,7 @@ describe('crashes of a team run', () => {
   )
 
   test(
-    'TM23 random faults, latencies and answer times do not change the result',
+    'X1 X2 X3 J16 random faults, latencies and answer times do not change the result',
     async () => {
       for (let seed = 1; seed <= SEEDS; seed++) {
         const outcome = await runChaos({ ...randomPlan(seed), scenario: teamScenario })
@@ -101,7 +101,7 @@ describe('crashes of a team run', () => {
   )
 
   test(
-    'TM23 the oracle detects a store that loses its last commit',
+    'X1 X2 X3 J16 the oracle detects a store that loses its last commit',
     async () => {
       const found = await teamProblemsAtEveryBoundary(busy, expected, (boundary) => ({ kind: 'forget', boundary }))
       expect(found.join('\n')).toMatch(/requested again|executed 2 times|fewer requests|lost|differ/)

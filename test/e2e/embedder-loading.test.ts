@@ -38,7 +38,7 @@ async function voteInProcess(texts: readonly string[], input: object): Promise<V
 }
 
 test(
-  'CO114 a vote of one-word answers or categories starts no thread for the embedding model; one of sentences does',
+  'a vote of one-word answers or categories starts no thread for the embedding model; one of sentences does',
   async () => {
     expect(await voteInProcess(['blue', 'red', 'Blue'], {})).toEqual({ method: 'text', threads: 0 })
     const categories = ['approve it now', 'reject it']

@@ -38,7 +38,7 @@ test.each([
   ['evaluator', { synthesis: 'best_of' }],
   ['judge', { synthesis: 'vote' }],
   ['b', { mode: 'sequential', synthesis: 'merge' }],
-])('CO120 the prompt of %s has no template mark of a contribution', async (name, input) => {
+])('U36 the prompt of %s has no template mark of a contribution', async (name, input) => {
   const replies = { a: [hostile], b: [contributionJson('use a cache of all answers')] }
   const { model } = await record(replies, 'collaborate', { task: 'What now?', agents, ...input })
   const text = quoted(model.requestOf(name))
@@ -47,7 +47,7 @@ test.each([
   expect(text.match(/\ndata>>>/g)?.length).toBe(text.match(/<<<data\n/g)?.length)
 })
 
-test('TM73 a member of a team sees no template mark of another member', async () => {
+test('U36 a member of a team sees no template mark of another member', async () => {
   const team = {
     name: 'Two',
     description: 'x',

@@ -32,7 +32,7 @@ async function runAndResume(replies: Parameters<typeof createCollaborationTroupe
 }
 
 describe('a limit after the first contributions', () => {
-  test('CO80 a limit in the mediation round ends the run with budget; resume completes the round', async () => {
+  test('CO42 a limit in the mediation round ends the run with budget; resume completes the round', async () => {
     const { limited, done, after, output, troupe } = await runAndResume(
       conflicting,
       { on_conflict: 'mediate', synthesis: 'merge' },
@@ -53,7 +53,7 @@ describe('a limit after the first contributions', () => {
     expect(ends.map(({ status }) => status)).toEqual(['failed', 'completed'])
   })
 
-  test('CO82 a limit before the coordinator keeps all contributions; resume writes the answer', async () => {
+  test('CO42 a limit before the coordinator keeps all contributions; resume writes the answer', async () => {
     const { limited, output, after } = await runAndResume({ ...conflicting, coordinator: 'Final answer.' }, {}, 3)
     expect(limited).toMatchObject({ status: 'failed', stop_reason: 'budget' })
     expect(limited.error?.hint).toContain('troupe resume')
@@ -62,7 +62,7 @@ describe('a limit after the first contributions', () => {
     expect(output).toMatchObject({ result: 'Final answer.', metadata: { status: 'completed' } })
   })
 
-  test('CO82 a limit before the evaluator or the hierarchical synthesis can be resumed', async () => {
+  test('CO42 a limit before the evaluator or the hierarchical synthesis can be resumed', async () => {
     const best = await runAndResume({ ...conflicting, evaluator: scored }, { synthesis: 'best_of' }, 3)
     expect(best.limited.stop_reason).toBe('budget')
     expect(best.after).toEqual(['evaluator'])
@@ -75,7 +75,7 @@ describe('a limit after the first contributions', () => {
     expect(divided.output.result).toBe('The answer.')
   })
 
-  test('CO82 a limit before the judge can be resumed', async () => {
+  test('CO42 a limit before the judge can be resumed', async () => {
     const embedder = {
       id: 'x',
       threshold: 0.8,
@@ -95,7 +95,7 @@ describe('a limit after the first contributions', () => {
     expect(model.requests.map(({ session }) => session.agent)).toEqual(['a', 'b', 'judge'])
   })
 
-  test('CO82 a limit before the correction of assignments can be resumed', async () => {
+  test('CO42 a limit before the correction of assignments can be resumed', async () => {
     const wrong = JSON.stringify({ plan: 'p', assignments: [{ agent: 'x', subtask: 's' }] })
     const right = JSON.stringify({ plan: 'p', assignments: [{ agent: 'b', subtask: 's' }] })
     const a = (request: ModelRequest) => (request.output ? (request.session.turn === 1 ? wrong : right) : 'The answer.')

@@ -103,7 +103,7 @@ describe('specialists that do not answer', () => {
     expect(types).toEqual(['consult:request', 'consult:escalated', 'consult:response', 'consult:resolved'])
   })
 
-  test('CS22 a specialist that misses the deadline: timeout, with what it had written', async () => {
+  test('CS20 a specialist that misses the deadline: timeout, with what it had written', async () => {
     const slow = createSlowModel('It has an id')
     const { troupe } = await createConsultTroupe({}, { model: slow, consult: { deadlines: { critical: 30 } } })
     const { output } = await troupe.run('consult', { question, urgency: 'critical' })
@@ -188,7 +188,7 @@ describe('depth and cycles', () => {
     expect(opened.map(({ tools }) => tools)).toEqual([['look']])
   })
 
-  test('CS41 a question to a role that waits up the chain is answered by the orchestrator, which names what is missing', async () => {
+  test('CS216 a question to a role that waits up the chain is answered by the orchestrator, which names what is missing', async () => {
     const cycleReply = { answer: null, missing_information: ['Which version?'], who_could_know: null }
     const { task, consultEvents } = await createConsultTroupe({
       asking: ask,

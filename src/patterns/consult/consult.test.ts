@@ -65,7 +65,7 @@ describe('a consultation', () => {
     expect(model.requests).toHaveLength(2)
   })
 
-  test('CS4 the suggestion is a hint, and the rationale says whether it was followed', async () => {
+  test('CS86 the suggestion is a hint, and the rationale says whether it was followed', async () => {
     const { troupe, consultEvents } = await createConsultTroupe({ answering: backend })
     const hints = async (suggested_agent: string) => {
       const { run_id } = await troupe.run('consult', { question, suggested_agent })

@@ -50,7 +50,7 @@ describe('equivalent recommendations', () => {
     ['opposites', ['Enable caching', 'Disable caching', 'enable caching!'], {}],
     ['one replaced word', ['Encrypt the database', 'Encrypt the backups', 'encrypt the database'], {}],
     ['categories', ['approve it now', 'reject it', 'approve it now'], { categories: ['approve it now', 'reject it'] }],
-  ])('CO114 the embedding model is not loaded for %s', async (_, [one = '', other = '', third = ''], input) => {
+  ])('the embedding model is not loaded for %s', async (_, [one = '', other = '', third = ''], input) => {
     const vectors = embedder(1)
     const replies = { a: contributionJson(one), b: contributionJson(other), c: contributionJson(third) }
     const { output } = await runCollaboration(replies, { ...vote, ...input }, { embedder: vectors })

@@ -167,7 +167,7 @@ describe('a misbehaving agent', () => {
     )
   }
 
-  test('CO57 a failing, slow, empty, huge, malicious or invalid contribution does not change the other votes', async () => {
+  test('VO21 a failing, slow, empty, huge, malicious or invalid contribution does not change the other votes', async () => {
     await fc.assert(
       fc.asyncProperty(others, fc.constantFrom(...Object.keys(misbehaviours)), fc.nat(4), (positions, kind, place) =>
         expectUnchanged(repliesFor(positions), { kind, place }, { vote: { wave: 5 } }),
@@ -192,7 +192,7 @@ describe('a misbehaving agent', () => {
   const judge = JSON.stringify({ pairs: Array.from({ length: 10 }, (_, index) => ({ number: index + 1, same: true })) })
   const options = { embedder: { ...wordEmbedder(), close: async () => {} } }
 
-  test('CO57 it does not change them with embeddings and a judge that confirms every pair', async () => {
+  test('VO21 it does not change them with embeddings and a judge that confirms every pair', async () => {
     const kinds = Object.keys(misbehaviours).filter((kind) => kind !== 'similar')
     await fc.assert(
       fc.asyncProperty(similarPositions, fc.constantFrom(...kinds), fc.nat(4), (positions, kind, place) =>
@@ -202,7 +202,7 @@ describe('a misbehaving agent', () => {
     )
   })
 
-  test('CO57 it does not change them in sequential mode, however similar it is', async () => {
+  test('VO21 it does not change them in sequential mode, however similar it is', async () => {
     await fc.assert(
       fc.asyncProperty(similarPositions, fc.constantFrom(...Object.keys(misbehaviours)), (positions, kind) =>
         expectUnchanged({ ...repliesFor(positions), judge }, { kind, place: 4 }, { options, mode: 'sequential' }),

@@ -259,7 +259,7 @@ describe('agreement lines', () => {
     expect(agreementLines(whole, plainStyle(80)).join('\n')).not.toContain('boss')
   })
 
-  test('CO98 bidirectional control characters are removed', () => {
+  test('L94 bidirectional control characters are removed', () => {
     const turned = '\u202eevorppa\u202c \u2066x\u2069'
     const clusters = [{ recommendation: turned, agents: ['sec'], score: 1, share: 1 }]
     const text = agreementLines({ ...review, consensus: consensus({ clusters }) }, plainStyle(80)).join('\n')

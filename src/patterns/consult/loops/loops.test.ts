@@ -103,7 +103,7 @@ describe('identical questions', () => {
     expect(loops.map(({ resolution }) => resolution)).toEqual(['continued', 'continued', 'continued', 'escalated'])
   })
 
-  test('CS212 near-identical questions are found by an embedder, opposites never', async () => {
+  test('QS2 QS3 near-identical questions are found by an embedder, opposites never', async () => {
     const embedder = { ...wordEmbedder(), close: async () => {} }
     const paraphrases = [
       QUESTION,
@@ -122,7 +122,7 @@ describe('identical questions', () => {
     expect((await runAll([...opposites, ...numbers], {}, { embedder })).loops).toEqual([])
   })
 
-  test('CS212 without an embedder, or when it fails, words are compared', async () => {
+  test('QS4 without an embedder, or when it fails, words are compared', async () => {
     const broken = {
       id: 'broken',
       threshold: 0.5,
@@ -143,7 +143,7 @@ describe('identical questions', () => {
     expect((await runAll(same(3), {}, narrow)).loops).toEqual([])
   })
 
-  test('CS214 a consultation that missed its deadline does not count', async () => {
+  test('LP17 a consultation that missed its deadline does not count', async () => {
     const never = () => new Promise<never>(() => {})
     const options = { agents, consult: { deadlines: { normal: 20 } } }
     const { troupe } = await createConsultTroupe({ answering: never }, options)

@@ -14,7 +14,7 @@ const compare = async (question: string, ...earlier: string[]) => {
   return matches.map(({ same }) => same)
 }
 
-test('CS212 the shipped embedder finds realistic paraphrases', async () => {
+test('QS2 the shipped embedder finds realistic paraphrases', async () => {
   expect(
     await compare(
       'Which fields does the User model have?',
@@ -24,7 +24,7 @@ test('CS212 the shipped embedder finds realistic paraphrases', async () => {
   ).toEqual([true, true])
 })
 
-test('CS212 the shipped embedder keeps opposites, numbers, negations and names apart', async () => {
+test('QS3 the shipped embedder keeps opposites, numbers, negations and names apart', async () => {
   expect(
     await compare(
       'Should we increase the timeout of the client?',
