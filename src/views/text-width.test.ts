@@ -45,7 +45,7 @@ describe('text width', () => {
     }
   })
 
-  test('L22 terminal control sequences are removed', () => {
+  test('L94 terminal control sequences are removed', () => {
     const malicious = '\x1b[2J\x1b]0;title\x07red \x1b[31mtext\x1b[0m\r\nnext\u0000\u009b1m'
     expect(toTerminalLine(malicious)).toBe('red text next')
     expect(stripControlCharacters(malicious)).toBe('red text\nnext')

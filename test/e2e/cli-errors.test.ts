@@ -138,7 +138,7 @@ describe('read-only commands', () => {
     expect(existsSync(join(cli.folder, '.troupe'))).toBe(false)
   })
 
-  test('L19 L20 agents and doctor report problems of agent files with their location', async () => {
+  test('A17 L20 agents and doctor report problems of agent files with their location', async () => {
     const cli = await createCliFixture()
     await cli.write('people/good.md', '---\nname: good\ndescription: fine\n---\nYou are fine.\n')
     await cli.write('people/odd.md', '---\nname: odd\ncolr: red\ndescription: odd\n---\nYou are odd.\n')

@@ -72,7 +72,7 @@ describe('run team', () => {
     expect(second.err).toMatch(/route: helper → user → helper/)
   })
 
-  test('L38 an invalid team is reported as by team check, with exit 2, and nothing is stored', async () => {
+  test('TM39 L1 an invalid team is reported as by team check, with exit 2, and nothing is stored', async () => {
     const cli = await createCliFixture()
     await cli.write(
       'bad.yaml',

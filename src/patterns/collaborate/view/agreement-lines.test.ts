@@ -287,7 +287,7 @@ describe('agreement lines', () => {
     expect(lines.at(-1)).toBe('agreement unknown: only one countable recommendation')
   })
 
-  test('L22 L31 model output cannot widen a line or control the terminal', () => {
+  test('L94 L31 model output cannot widen a line or control the terminal', () => {
     const words = fc.string({ unit: 'grapheme', maxLength: 60 })
     const names = fc.uniqueArray(fc.oneof(words, fc.constant('設計者\u001b[2J')), { minLength: 1, maxLength: 4 })
     fc.assert(

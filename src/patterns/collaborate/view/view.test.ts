@@ -193,7 +193,7 @@ describe('collaboration progress', () => {
     expect(progressLines(written).at(-1)).toBe(' 500ms  ann  ■ cancelled  0 calls · 0 tokens · 200ms')
   })
 
-  test('L5 L22 model output cannot widen a line or control the terminal', () => {
+  test('L5 L94 model output cannot widen a line or control the terminal', () => {
     const written = journal()
     const nasty = '設計者 \u001b[2J\n'.repeat(20)
     addStart(written, [nasty])

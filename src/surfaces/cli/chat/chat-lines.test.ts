@@ -60,7 +60,7 @@ describe('chat lines', () => {
     }
   })
 
-  test('L22 control characters in messages and questions are removed', () => {
+  test('L94 control characters in messages and questions are removed', () => {
     const { messages } = render(message('\x1b[2Jgone\x07 \x1b]0;title\x07'))
     for (const sign of ['\x07', '\x1b']) expect(messages.join('')).not.toContain(sign)
     const { notes } = render({ type: 'question', number: 1, gate_id: 'g', kind: 'question', question: '\x1b[31mred?' })

@@ -130,7 +130,7 @@ describe('lists', () => {
     expect(JSON.parse(outputText([], 'task', { a: [1] }))).toEqual({ a: [1] })
   })
 
-  test('L19 L20 agents and doctor checks fit into a narrow terminal', () => {
+  test('A17 L20 agents and doctor checks fit into a narrow terminal', () => {
     const agents = [
       { name: 'zoë', description: 'word '.repeat(30), instructions: '', tools: [], exclude_tools: ['Bash'] },
     ]
