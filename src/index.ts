@@ -144,8 +144,8 @@ export type { McpServerStatus } from './tools/mcp/mcp-servers.ts'
 export type { ToolsOptions } from './tools/tools.ts'
 export { searchProviderFromEnv } from './tools/web/search-provider-from-env.ts'
 export type { SearchProvider } from './tools/web/web-search-tool.ts'
-export type { AccountKey, AccountRow, AccountSum, ModelRequestStatus } from './views/accounts.ts'
-export { accountsFrom, sumAccounts, sumAccountsBy } from './views/accounts.ts'
+export type { AccountKey, AccountRow, AccountSum, ModelRequestStatus } from './run-model/accounts.ts'
+export { accountsFrom, sumAccounts, sumAccountsBy } from './run-model/accounts.ts'
 export type { Detail, DetailSection } from './views/detail/detail.ts'
 export type { ExportArtifact, RunExport } from './views/page-export/run-export.ts'
 export type { PoolEntry } from './views/page-export/value-pool.ts'
@@ -212,7 +212,14 @@ export type {
 } from './views/session-file/pattern-session-file.ts'
 export { sessionFileFrom } from './views/session-file/session-file.ts'
 export { validateSession } from './views/session-file/validate-session.ts'
-export { reduceTimeline, takeChanges, timelineFrom, timelineSnapshot } from './views/timeline/reduce-timeline.ts'
+export type { TimelineSources, TimelineState } from './views/timeline/reduce-timeline.ts'
+export {
+  newTimeline,
+  reduceTimeline,
+  takeChanges,
+  timelineFrom,
+  timelineSnapshot,
+} from './views/timeline/reduce-timeline.ts'
 export type {
   Timeline,
   TimelineCall,
@@ -232,6 +239,4 @@ export type {
   TimelineTurn,
 } from './views/timeline/timeline.ts'
 export type { TimelineMark } from './views/timeline/timeline-mark.ts'
-export type { TimelineSources, TimelineState } from './views/timeline/timeline-state.ts'
-export { newTimeline } from './views/timeline/timeline-state.ts'
 export { sessionFromTranscript } from './views/transcript/session-from-transcript.ts'

@@ -10,8 +10,8 @@ import { openDatabase } from '../store/sqlite/node-sqlite.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
 import { NOW, RunWriter, sessionOpenData, testClaimant, testRunStart } from '../testing/store/store-harness.ts'
-import type { AccountRow } from '../views/accounts.ts'
-import { accountsFrom, sumAccountsBy } from '../views/accounts.ts'
+import type { AccountRow } from '../run-model/accounts.ts'
+import { accountsFrom, sumAccountsBy } from '../run-model/accounts.ts'
 import { readAccounts } from './account-query.ts'
 
 /* Journals as no engine writes them: requests that begin twice or end without a beginning, in sessions that were never opened. */

@@ -1,5 +1,5 @@
-import type { AccountKey, AccountRow, AccountSum } from './accounts.ts'
-import { groupAccounts, sumAccounts } from './accounts.ts'
+import type { AccountKey, AccountRow, AccountSum } from '../run-model/accounts.ts'
+import { groupAccounts, sumAccounts } from '../run-model/accounts.ts'
 
 /** The costs of one or many runs, without the requests that a fork inherited and another run paid for. */
 export interface CostReport {

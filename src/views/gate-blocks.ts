@@ -9,7 +9,7 @@ import { formatIdentifier, pluralize } from './format-amount.ts'
 import type { PanelBlock, PanelFact } from './panel.ts'
 import type { DiffPreview, PermissionCall } from './permission-call.ts'
 import { acceptsRule, isShownByDiff, permissionCallFrom } from './permission-call.ts'
-import { originText } from './timeline/lane-rows.ts'
+import { originText } from '../run-model/lane-rows.ts'
 
 /*
  * Everything that a person needs to answer a question: the whole call, who asks and where that agent is from, its own words as a claim, and

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Event } from '../kernel/event.ts'
 import { summaryFrom } from './run-summary.ts'
 import { reduceTimeline } from './timeline/reduce-timeline.ts'
-import { newTimeline } from './timeline/timeline-state.ts'
+import { newTimeline } from './timeline/reduce-timeline.ts'
 
 const MINUTE = 60_000
 

@@ -1,6 +1,6 @@
 import { isEvent } from '../../kernel/event.ts'
+import { originText } from '../../run-model/lane-rows.ts'
 import type { PanelBlock, PanelFact } from '../panel.ts'
-import { originText } from '../timeline/lane-rows.ts'
 import type { TimelineLane } from '../timeline/timeline.ts'
 import type { Detail } from './detail.ts'
 import type { DetailScope } from './detail-scope.ts'

@@ -8,7 +8,7 @@ import { runViewFrom } from '../run-reducer.ts'
 import type { LoadedView, RunView } from '../run-view.ts'
 import { timelineFrom } from '../timeline/reduce-timeline.ts'
 import type { Timeline } from '../timeline/timeline.ts'
-import type { TimelineSources } from '../timeline/timeline-state.ts'
+import type { TimelineSources } from '../timeline/reduce-timeline.ts'
 import type { Extents } from './bounded-value.ts'
 import { toPanelMessage } from './value-blocks.ts'
 

@@ -6,7 +6,7 @@ import { detailFrom } from '../detail/detail-from.ts'
 import type { DetailOptions } from '../detail/detail-scope.ts'
 import type { Panel } from '../panel.ts'
 import type { Timeline, TimelineRef } from '../timeline/timeline.ts'
-import type { TimelineSources } from '../timeline/timeline-state.ts'
+import type { TimelineSources } from '../timeline/reduce-timeline.ts'
 import type { PoolEntry } from './value-pool.ts'
 import { createValuePool } from './value-pool.ts'
 

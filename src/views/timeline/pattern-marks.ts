@@ -1,42 +1,33 @@
-import type { Event, EventOf, PatternEventType } from '../../kernel/event.ts'
+import type { EventOf, PatternEventType } from '../../kernel/event.ts'
+import { agentLanes, laneOfAgent } from '../../run-model/lane-rows.ts'
+import { rowText, rowTitle } from '../../run-model/row-text.ts'
+import type { TimelineLink } from '../../run-model/rows.ts'
+import type { PatternState, RunModel } from '../../run-model/run-model.ts'
+import { addMessage, addNotice, addRow, changeRow, endSpan, openSpan, rowId } from '../../run-model/run-model.ts'
+import { endPhase } from '../../run-model/run-rows.ts'
+import type { SessionNode } from '../../run-model/run-tree.ts'
+import { nodeAt } from '../../run-model/run-tree.ts'
+import { unblockSession } from '../../run-model/session-rows.ts'
 import { contentText } from '../content-text.ts'
+import type { PatternView } from '../pattern-view.ts'
 import { plainLine } from '../plain-line.ts'
-import type { PatternState } from '../run-view.ts'
 import type { AgentIdentifier } from '../session-file/pattern-session-file.ts'
-import { agentLanes, laneOfAgent } from './lane-rows.ts'
-import { callPatternView } from './pattern-labels.ts'
-import { rowText, rowTitle } from './row-text.ts'
-import { endPhase } from './run-rows.ts'
-import { unblockSession } from './session-rows.ts'
-import type { TimelineLink } from './timeline.ts'
 import type { TimelineMark } from './timeline-mark.ts'
-import type { SessionEntry, TimelineState } from './timeline-state.ts'
-import { addMessage, addNotice, addRow, endSpan, firstRowId, markChanged, openSpan } from './timeline-state.ts'
 
-/* What patterns tell about their events. */
+/* What patterns tell about their events, as rows. */
 
-export function reducePatternEvent(state: TimelineState, event: EventOf<PatternEventType>): void {
-  const owners = state.patterns.filter(({ events }) => events.has(event.type))
-  if (owners.length === 0) noticeUnknownType(state, event)
-  for (const owner of owners) {
-    const marks = callPatternView(state, owner, () => {
-      owner.state = owner.view.reduce(owner.state, event)
-      return patternMarks(owner, event)
-    })
-    for (const mark of marks ?? [])
-      applyMark(state, event, { mark, isOwn: owner.name === state.run.pattern, marks: marks ?? [] })
+type PatternEvent = EventOf<PatternEventType>
+
+/** Reads the marks of an event; returns what adds their rows. */
+export function readMarks(model: RunModel, event: PatternEvent, owner: PatternState<PatternView>): () => void {
+  const marks = patternMarks(owner, event)
+  return () => {
+    for (const mark of marks) applyMark(model, event, { mark, isOwn: owner.name === model.run.pattern, marks })
   }
 }
 
-function noticeUnknownType(state: TimelineState, event: Event): void {
-  if (state.notices.noticed.has(event.type) || state.sources.eventTypes?.has(event.type)) return
-  state.notices.noticed.add(event.type)
-  const text = `Event type "${rowTitle(state, event.type)}" is not known to this version; shown as JSON.`
-  addNotice(state, event, { kind: 'unknown_event', text })
-}
-
 /** The marks of an event. The messages and phases of session files are marks, too, unless the view has other words for them. */
-function patternMarks({ view, state }: PatternState, event: EventOf<PatternEventType>): TimelineMark[] {
+function patternMarks({ view, state }: PatternState<PatternView>, event: PatternEvent): TimelineMark[] {
   const marks = [...(view.timeline?.(state, event) ?? [])]
   const { sessionFile } = view
   const message = marks.some(({ kind }) => kind === 'message') ? undefined : sessionFile?.message?.(event)
@@ -61,80 +52,74 @@ interface MarkContext {
   marks: readonly TimelineMark[]
 }
 
-function applyMark(state: TimelineState, event: Event, { mark, isOwn, marks }: MarkContext): void {
+function applyMark(model: RunModel, event: PatternEvent, { mark, isOwn, marks }: MarkContext): void {
   switch (mark.kind) {
     case 'handoff':
     case 'consultation':
-      addLink(state, event, mark)
+      addLink(model, mark)
       return
     case 'dependency':
-      addLink(state, event, { from: null, to: null, ...mark })
+      addLink(model, { from: null, to: null, ...mark })
       return
     case 'message':
-      addPatternMessage(state, event, {
+      addPatternMessage(model, event, {
         mark,
         isLinked: marks.some(({ kind }) => kind === 'handoff' || kind === 'consultation'),
       })
       return
     case 'phase':
-      if (isOwn) beginPhase(state, event, mark.title)
+      if (isOwn) beginPhase(model, mark.title)
       return
     case 'progress':
       if (!isOwn) return
-      state.current.hasProgress = true
-      state.run.progress = { text: rowTitle(state, mark.text), share: mark.share }
+      model.current.hasProgress = true
+      model.run.progress = { text: rowTitle(model, mark.text), share: mark.share }
       return
     case 'notice': {
-      const session = state.index.sessionsByKey.get(mark.session ?? '')?.row.id ?? null
-      addNotice(state, event, { kind: mark.notice, text: rowText(state, mark.text), session })
+      const session = nodeAt(model, mark.session ?? '', 'session')?.row.id ?? null
+      addNotice(model, { kind: mark.notice, text: rowText(model, mark.text), session })
       return
     }
     default:
-      markSession(state, event, mark)
+      markSession(model, mark)
   }
 }
 
-function beginPhase(state: TimelineState, event: Event, title: string | null): void {
-  endPhase(state, event)
+function beginPhase(model: RunModel, title: string | null): void {
+  endPhase(model)
   if (title === null) return
-  const row = { id: firstRowId(state, 'phases', `phase${event.seq}`), title: rowTitle(state, title) }
-  state.current.phase = addRow(state, 'phases', { ...row, ...openSpan(state, event) })
+  const id = rowId(model, 'phases', `phase${model.clock.seq}`)
+  model.current.phase = addRow(model, 'phases', { id, title: rowTitle(model, title), ...openSpan(model) })
 }
 
 type SessionMark = Extract<TimelineMark, { kind: 'session' | 'vote' | 'blocked' | 'unblocked' }>
 
-function markSession(state: TimelineState, event: Event, mark: SessionMark): void {
-  const entry = state.index.sessionsByKey.get(mark.session)
+function markSession(model: RunModel, mark: SessionMark): void {
+  const session = nodeAt(model, mark.session, 'session')
   if (mark.kind === 'blocked') {
-    if (entry) blockSession(state, event, { entry, text: mark.text })
+    if (session) blockSession(model, session, mark.text)
     return
   }
   if (mark.kind === 'unblocked') {
-    if (entry) unblockSession(state, event, entry)
+    if (session) unblockSession(model, session)
     return
   }
   const labels =
     mark.kind === 'vote'
-      ? { vote: { text: rowTitle(state, mark.text), won: mark.won } }
+      ? { vote: { text: rowTitle(model, mark.text), won: mark.won } }
       : {
-          ...(mark.title === undefined ? undefined : { title: rowTitle(state, mark.title) }),
-          ...(mark.result === undefined ? undefined : { result: rowText(state, plainLine(mark.result)) }),
+          ...(mark.title === undefined ? undefined : { title: rowTitle(model, mark.title) }),
+          ...(mark.result === undefined ? undefined : { result: rowText(model, plainLine(mark.result)) }),
           ...(mark.group === undefined ? undefined : { group: mark.group }),
         }
-  state.index.labels.set(mark.session, { ...state.index.labels.get(mark.session), ...labels })
-  if (!entry) return
-  Object.assign(entry.row, labels)
-  markChanged(state, 'sessions', entry.row)
+  model.labels.set(mark.session, { ...model.labels.get(mark.session), ...labels })
+  if (session) changeRow(model, session.row, labels)
 }
 
-function blockSession(
-  state: TimelineState,
-  event: Event,
-  { entry, text }: { entry: SessionEntry; text: string },
-): void {
-  unblockSession(state, event, entry)
-  const row = { id: firstRowId(state, 'pauses', `p${event.seq}`), kind: 'blocked' as const, session: entry.row.id }
-  entry.blocked = addRow(state, 'pauses', { ...row, text: rowText(state, text), ...openSpan(state, event) })
+function blockSession(model: RunModel, session: SessionNode, text: string): void {
+  unblockSession(model, session)
+  const row = { id: rowId(model, 'pauses', `p${model.clock.seq}`), kind: 'blocked' as const, session: session.row.id }
+  session.blocked = addRow(model, 'pauses', { ...row, text: rowText(model, text), ...openSpan(model) })
 }
 
 type LinkMark = Extract<TimelineMark, { kind: 'handoff' | 'consultation' }> | LinkEnds
@@ -148,53 +133,53 @@ type LinkEnds = {
 }
 
 /** A line between two lanes. That of a handoff ends where the next session of the agent begins. */
-function addLink(state: TimelineState, event: Event, mark: LinkMark): TimelineLink {
+function addLink(model: RunModel, mark: LinkMark): void {
   const { kind, from, to, label = '' } = mark
-  const sender = entryOf(state, mark.from_session, from)
-  const receiver =
-    kind === 'handoff' ? state.index.sessionsByKey.get(mark.to_session ?? '') : entryOf(state, mark.to_session, to)
-  const row: TimelineLink = {
-    id: firstRowId(state, 'links', `${kind}:${event.seq}`),
-    kind,
-    from: sender?.row.lane ?? null,
-    to: receiver?.row.lane ?? null,
-    from_session: sender?.row.id ?? null,
-    to_session: receiver?.row.id ?? null,
-    ...{ call: null, group: null, label: rowText(state, label) },
-    ...openSpan(state, event),
-  }
-  const change = (change: Partial<TimelineLink>) => {
-    Object.assign(row, change)
-    markChanged(state, 'links', row)
-  }
-  if (row.from === null) row.from = laneOfAgent(state, from, (lane) => change({ from: lane }))
-  if (row.to === null) row.to = laneOfAgent(state, to, (lane) => change({ to: lane }))
-  if (kind === 'handoff' && to !== null && !receiver) agentLanes(state, to).handoffs.push(row)
-  else Object.assign(row, endSpan(state, event))
-  return addRow(state, 'links', row)
+  const sender = sessionAt(model, mark.from_session, from)
+  const receiver = sessionAt(model, mark.to_session, kind === 'handoff' ? null : to)
+  const row = addRow(model, 'links', {
+    ...{ id: rowId(model, 'links', `${kind}:${model.clock.seq}`), kind, from: null, to: null },
+    ...{ from_session: sender?.row.id ?? null, to_session: receiver?.row.id ?? null },
+    ...{ call: null, group: null, label: rowText(model, label) },
+    ...openSpan(model),
+  })
+  addressRow(model, row, { sender, receiver, from, to })
+  if (kind === 'handoff' && to !== null && !receiver) agentLanes(model, to).handoffs.push(row)
+  else Object.assign(row, endSpan(model))
 }
 
-function entryOf(state: TimelineState, key: string | undefined, agent: string | null): SessionEntry | undefined {
-  if (key !== undefined) return state.index.sessionsByKey.get(key)
-  return agent === null ? undefined : state.index.agents.get(agent)?.newest
+interface RowEnds {
+  sender: SessionNode | undefined
+  receiver: SessionNode | undefined
+  from: string | null
+  to: string | null
+}
+
+/** Sets the lanes of a row, now or when the agents get one. */
+function addressRow(
+  model: RunModel,
+  row: Pick<TimelineLink, 'from' | 'to'> & { changed_seq: number },
+  { sender, receiver, from, to }: RowEnds,
+): void {
+  row.from = sender?.row.lane ?? laneOfAgent(model, from, (lane) => changeRow(model, row, { from: lane }))
+  row.to = receiver?.row.lane ?? laneOfAgent(model, to, (lane) => changeRow(model, row, { to: lane }))
+}
+
+function sessionAt(model: RunModel, key: string | undefined, agent: string | null): SessionNode | undefined {
+  if (key !== undefined) return nodeAt(model, key, 'session')
+  return agent === null ? undefined : model.agents.get(agent)?.newest
 }
 
 function addPatternMessage(
-  state: TimelineState,
-  event: Event,
+  model: RunModel,
+  { seq }: PatternEvent,
   { mark, isLinked }: { mark: Extract<TimelineMark, { kind: 'message' }>; isLinked: boolean },
 ): void {
   const { from, to, type } = mark
-  const text = rowText(state, type === 'question' ? mark.text : plainLine(mark.text))
-  const sender = entryOf(state, mark.from_session, from)
-  const receiver = entryOf(state, mark.to_session, to)
-  const ends = { from: sender?.row.lane ?? null, to: receiver?.row.lane ?? null }
-  const row = addMessage(state, event, { ...ends, type, text, ref: { kind: 'event', id: String(event.seq) } })
-  const change = (change: Partial<typeof row>) => {
-    Object.assign(row, change)
-    markChanged(state, 'messages', row)
-  }
-  row.from ??= laneOfAgent(state, from, (lane) => change({ from: lane }))
-  row.to ??= laneOfAgent(state, to, (lane) => change({ to: lane }))
-  if (!isLinked && from !== null && to !== null) addLink(state, event, { ...mark, kind: 'message', label: type })
+  const text = rowText(model, type === 'question' ? mark.text : plainLine(mark.text))
+  const sender = sessionAt(model, mark.from_session, from)
+  const receiver = sessionAt(model, mark.to_session, to)
+  const row = addMessage(model, { from: null, to: null, type, text, ref: { kind: 'event', id: String(seq) } })
+  addressRow(model, row, { sender, receiver, from, to })
+  if (!isLinked && from !== null && to !== null) addLink(model, { ...mark, kind: 'message', label: type })
 }

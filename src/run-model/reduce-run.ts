@@ -1,0 +1,74 @@
+import type { Event, EventData, EventOf, PatternEventType } from '../kernel/event.ts'
+import { isKernelEventType } from '../kernel/event.ts'
+import { reduceAccounts } from './accounts.ts'
+import { reduceToolEvent } from './call-rows.ts'
+import { reduceGateAnswer, reduceGateOpen } from './gate-rows.ts'
+import { noticeFailedViews, reducePatternEvent } from './pattern-events.ts'
+import { rowText } from './row-text.ts'
+import type { RunModel } from './run-model.ts'
+import { addNotice, addRow } from './run-model.ts'
+import {
+  addSteering,
+  advanceClock,
+  finishEvent,
+  reduceClockJump,
+  reduceRunAttempt,
+  reduceRunCancel,
+  reduceRunEnd,
+  reduceRunInterrupt,
+  reduceRunPark,
+  reduceRunReopen,
+  reduceRunStart,
+} from './run-rows.ts'
+import { reduceSessionEnd, reduceSessionInput, reduceSessionOpen, sessionOf } from './session-rows.ts'
+import { addPerformerMessage, reduceModelEvent, reducePerformerStep } from './turn-rows.ts'
+
+/** True for events that a pattern emitted. */
+export function isPatternEvent(event: Event): event is EventOf<PatternEventType> {
+  return !isKernelEventType(event.type)
+}
+
+const REDUCERS: { [Type in keyof EventData]?: (model: RunModel, event: EventOf<Type>) => void } = {
+  'run:start': reduceRunStart,
+  'run:attempt': reduceRunAttempt,
+  'run:reopen': reduceRunReopen,
+  'run:park': reduceRunPark,
+  'run:interrupt': reduceRunInterrupt,
+  'run:clock': reduceClockJump,
+  'run:cancel': reduceRunCancel,
+  'run:steer': addSteering,
+  'run:end': reduceRunEnd,
+  'session:open': (model, event) => {
+    reduceAccounts(model.costs.ledger, event)
+    reduceSessionOpen(model, event)
+  },
+  'session:input': reduceSessionInput,
+  'session:end': reduceSessionEnd,
+  'model:begin': reduceModelEvent,
+  'model:end': reduceModelEvent,
+  'model:error': reduceModelEvent,
+  'model:lost': reduceModelEvent,
+  'step:begin': reducePerformerStep,
+  'step:end': reducePerformerStep,
+  'step:error': reducePerformerStep,
+  'performer:message': addPerformerMessage,
+  'tool:pre': reduceToolEvent,
+  'tool:post': reduceToolEvent,
+  'tool:error': reduceToolEvent,
+  'gate:open': reduceGateOpen,
+  'gate:answer': reduceGateAnswer,
+  'limit:hit': (model, event) => {
+    const text = rowText(model, event.data.error.message)
+    addNotice(model, { kind: 'limit', text, session: sessionOf(model, event)?.row.id ?? null })
+  },
+}
+
+/** Updates the model in place with one event. */
+export function reduceRun(model: RunModel, event: Event): void {
+  advanceClock(model, event)
+  if (model.tables.run.length === 0) addRow(model, 'run', model.run)
+  if (isPatternEvent(event)) reducePatternEvent(model, event)
+  else REDUCERS[event.type]?.(model, event as never)
+  noticeFailedViews(model)
+  finishEvent(model, event)
+}

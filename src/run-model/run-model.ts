@@ -1,0 +1,225 @@
+import type { EventOf, PatternEventType, RunEnd, RunStart } from '../kernel/event.ts'
+import type { PriceBook } from '../kernel/price.ts'
+import { NO_PRICES } from '../kernel/price.ts'
+import type { Redactor } from '../kernel/redactor.ts'
+import type { AccountLedger, AccountSum } from './accounts.ts'
+import { newAccountLedger, newAccountSum } from './accounts.ts'
+import type { RowWords } from './row-text.ts'
+import { NO_WORDS } from './row-text.ts'
+import type { TimelineChanges, TimelineLane, TimelineLink, TimelineMessage, TimelineNotice } from './rows.ts'
+import type { TimelinePause, TimelinePhase, TimelineRun, TimelineSession, TimelineTable, TimelineTables } from './rows.ts'
+import { mapTables } from './rows.ts'
+import type { GateNode, RunTree, SessionNode, ToolCallNode, TurnEntry } from './run-tree.ts'
+
+/*
+ * The model of a run: its journal, folded once, as the tree of its steps and as rows. Everything that shows, compares or sums up a run reads it.
+ * 1. Each event costs the same, however long the journal is.
+ * 2. A row knows the event at which it changed last, so that the rows since an event are all that a reader lacks; replacing one twice does no harm.
+ * 3. It holds no result and no input of a call: whoever needs one finds it in the journal, by `seq`.
+ */
+
+export type ModelRow<Row> = Row & { changed_seq: number }
+
+/** What the fold needs of the view of a pattern. */
+export interface PatternReducer {
+  initial(): unknown
+  reduce(state: unknown, event: EventOf<PatternEventType>): unknown
+  depth?(key: string): number
+  session?(state: unknown, session: SessionNode): { purpose: string; result?: string } | undefined
+  sessionFile?: { message?: unknown }
+}
+
+/** The view of a pattern, loaded. */
+export interface PatternSource<View = PatternReducer> {
+  name: string
+  events: readonly string[]
+  view: View
+}
+
+/** A pattern's view and its state in this run. */
+export interface PatternState<View = PatternReducer> {
+  name: string
+  events: ReadonlySet<string>
+  view: View
+  state: unknown
+}
+
+/** What the fold needs besides the events of the run. All of it is optional. */
+export interface RunModelSources<View extends PatternReducer = PatternReducer> {
+  /** The views of patterns; they tell handoffs, phases, votes, progress and the titles of sessions. */
+  views?: readonly PatternSource<View>[]
+  /** Default: no prices; every cost is unknown. */
+  prices?: PriceBook
+  /** Applied to every text of the events. */
+  redactor?: Redactor
+  /** Event types of patterns without a view, which are not reported as unknown. */
+  eventTypes?: ReadonlySet<string>
+  /** The names of patterns that can be steered. */
+  steerable?: ReadonlySet<string>
+  words?: RowWords
+  /** Reads an event of a pattern after its state has changed; returns what adds its rows. */
+  readMarks?(model: RunModel<View>, event: EventOf<PatternEventType>, pattern: PatternState<View>): () => void
+}
+
+export interface AgentLanes {
+  lanes: ModelRow<TimelineLane>[]
+  /** The ordinals of lanes without a session, ascending. */
+  free: number[]
+  /** The newest session of the agent. */
+  newest: SessionNode | undefined
+  /** Rows that were addressed to the agent before it had a lane. */
+  waiting: ((lane: string) => void)[]
+  /** Handoffs that the next session of the agent accepts. */
+  handoffs: ModelRow<TimelineLink>[]
+}
+
+/** Labels that a pattern gave to a session before it was opened. */
+export type PendingLabels = Partial<Pick<TimelineSession, 'title' | 'result' | 'group' | 'vote'>>
+
+export interface RunModel<View extends PatternReducer = PatternReducer> extends RunTree {
+  readonly sources: RunModelSources<View>
+  readonly words: RowWords
+  start: RunStart | undefined
+  end: RunEnd | undefined
+  readonly tables: { [Table in TimelineTable]: ModelRow<TimelineTables[Table]>[] }
+  readonly run: ModelRow<TimelineRun>
+  readonly clock: RunClock
+  /** The newest turn of each step key. */
+  readonly turns: Map<string, TurnEntry>
+  readonly agents: Map<string, AgentLanes>
+  /** What has not ended. */
+  readonly open: { sessions: Set<SessionNode>; turns: Set<TurnEntry>; calls: Set<ToolCallNode>; gates: Set<GateNode> }
+  /** Rows per id, for those that begin again. */
+  readonly ids: Record<TimelineTable, Map<string, number>>
+  readonly groups: Map<string, { id: string; running: Set<ModelRow<TimelineSession>> }>
+  readonly labels: Map<string, PendingLabels>
+  /** The states of the patterns' views. */
+  readonly patterns: PatternState<View>[]
+  /** The latest events of patterns without a view here. */
+  readonly otherEvents: EventOf<PatternEventType>[]
+  readonly costs: { ledger: AccountLedger; sum: AccountSum }
+  /** Models of unknown price that `limits.usd` does not count, with the seq of their first request. */
+  readonly unpriced: Map<string, number>
+  /** Event types that were reported, and patterns whose view threw with this event. */
+  readonly notices: { types: Set<string>; failedViews: string[] }
+  readonly current: {
+    phase: ModelRow<TimelinePhase> | undefined
+    pause: ModelRow<TimelinePause> | undefined
+    /** Questions that the end of the run closed. */
+    unanswered: GateNode[]
+    /** Delegations that were opened and that ended: the progress, unless the pattern tells it. */
+    tasks: { opened: number; ended: number }
+    hasProgress: boolean
+  }
+}
+
+export interface RunClock {
+  /** The time of the newest event as it is shown: it never goes back. `before` is that of the event before. */
+  now: number
+  before: number
+  /** As it was recorded. */
+  recorded: number
+  seq: number
+  /** Since when the run works; `undefined` while nobody executes it. */
+  activeSince: number | undefined
+  /** Active time before that. */
+  activeBefore: number
+  /** The time of the last event before the process died. */
+  diedAt: number | undefined
+  lastType: string
+}
+
+/** The model of a run without events. */
+export function newRunModel<View extends PatternReducer>(sources: RunModelSources<View> = {}): RunModel<View> {
+  const { views = [], prices = NO_PRICES, words = NO_WORDS } = sources
+  return {
+    ...{ sources, words, start: undefined, end: undefined, children: [], byKey: new Map(), sessions: new Map() },
+    tables: mapTables(() => []),
+    run: newRunRow(),
+    clock: {
+      ...{ now: 0, before: 0, recorded: 0, seq: 0, activeSince: undefined, activeBefore: 0, diedAt: undefined },
+      lastType: '',
+    },
+    ...{ turns: new Map(), agents: new Map(), groups: new Map(), labels: new Map(), unpriced: new Map() },
+    open: { sessions: new Set(), turns: new Set(), calls: new Set(), gates: new Set() },
+    ids: mapTables(() => new Map<string, number>()),
+    patterns: views.map(({ name, events, view }) => ({ name, events: new Set(events), view, state: view.initial() })),
+    otherEvents: [],
+    costs: { ledger: newAccountLedger(prices), sum: newAccountSum() },
+    notices: { types: new Set(), failedViews: [] },
+    current: { phase: undefined, pause: undefined, unanswered: [], tasks: { opened: 0, ended: 0 }, hasProgress: false },
+  }
+}
+
+function newRunRow(): ModelRow<TimelineRun> {
+  return {
+    ...{ id: '', pattern: '', title: '', tags: [], status: 'pending', stop_reason: null, error: null, head: 0 },
+    ...{ seq: 1, ended_seq: null, started_at: 0, ended_at: null, active_ms: 0, calls: 0, requests: 0 },
+    tokens: { input: 0, output: 0, cached: 0 },
+    ...{ usd: 0, known_usd: 0, limits: null, forked_from: null, open_gates: 0, progress: null, steerable: false },
+    changed_seq: 0,
+  }
+}
+
+/** Copies of the rows that changed after the event `seq`; those of a table are in the order in which they were made. */
+export function rowsSince({ tables, clock }: RunModel, seq: number): TimelineChanges {
+  const rows = mapTables((table) => {
+    const all: readonly ModelRow<object>[] = tables[table]
+    return all.filter(({ changed_seq }) => changed_seq > seq).map((row) => ({ ...row }))
+  })
+  const changed = Object.entries(rows).filter(([, each]) => each.length > 0)
+  return { seq: clock.seq, rows: Object.fromEntries(changed) as TimelineChanges['rows'] }
+}
+
+/** Adds a row. */
+export function addRow<Table extends TimelineTable>(
+  { tables, clock }: RunModel,
+  table: Table,
+  row: TimelineTables[Table],
+): ModelRow<TimelineTables[Table]> {
+  const added = row as ModelRow<TimelineTables[Table]>
+  added.changed_seq = clock.seq
+  const rows: ModelRow<TimelineTables[Table]>[] = tables[table]
+  rows.push(added)
+  return added
+}
+
+export function changeRow<Row extends { changed_seq: number }>(
+  { clock }: RunModel,
+  row: Row,
+  changes?: Partial<Row>,
+): void {
+  Object.assign(row, changes)
+  row.changed_seq = clock.seq
+}
+
+/** The span of something that begins with this event. */
+export function openSpan({ clock }: RunModel) {
+  return { seq: clock.seq, ended_seq: null, started_at: clock.now, ended_at: null }
+}
+
+/** The end of a span with this event. */
+export function endSpan({ clock }: RunModel) {
+  return { ended_seq: clock.seq, ended_at: clock.now }
+}
+
+/** The id of a new row: of the same thing again, `id#2` and so on. */
+export function rowId({ ids }: RunModel, table: TimelineTable, id: string): string {
+  const count = (ids[table].get(id) ?? 0) + 1
+  ids[table].set(id, count)
+  return count === 1 ? id : `${id}#${count}`
+}
+
+/** `message` rows have no span; they are addressed to lanes that may appear later. */
+export function addMessage(model: RunModel, message: Omit<TimelineMessage, 'id' | 'seq' | 'at'>) {
+  const { seq, now } = model.clock
+  return addRow(model, 'messages', { id: rowId(model, 'messages', `m${seq}`), seq, at: now, ...message })
+}
+
+export function addNotice(
+  model: RunModel,
+  notice: Pick<TimelineNotice, 'kind' | 'text'> & { session?: string | null },
+): void {
+  const { seq, now } = model.clock
+  addRow(model, 'notices', { id: rowId(model, 'notices', `n${seq}`), seq, at: now, session: null, ...notice })
+}
