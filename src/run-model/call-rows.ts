@@ -2,9 +2,9 @@ import type { EventOf } from '../kernel/event.ts'
 import { rowText, rowTitle } from './row-text.ts'
 import type { RunModel } from './run-model.ts'
 import { addRow, changeRow, rowId } from './run-model.ts'
-import type { SessionNode, ToolCallNode } from './run-tree.ts'
-import { addNode, nodeAt, parentStepKey } from './run-tree.ts'
 import { reviveSession, sessionOf } from './session-rows.ts'
+import type { SessionNode, ToolCallNode } from './step-tree.ts'
+import { addNode, nodeAt, parentStepKey } from './step-tree.ts'
 import { endTurnCall } from './turn-rows.ts'
 
 type ToolEvent = EventOf<'tool:pre'> | EventOf<'tool:post'> | EventOf<'tool:error'>
@@ -18,7 +18,7 @@ export function reduceToolEvent(model: RunModel, event: ToolEvent): void {
   if (event.type === 'tool:pre') {
     call.begun_seq = event.seq
     const { category = null, kind = null } = event.data
-    const target = rowTitle(model, model.words.target(event.data, model.sources.redactor))
+    const target = rowTitle(model, model.sources.words.target(event.data, model.sources.redactor))
     changeRow(model, row, { tool, category, kind, target })
     return
   }
@@ -44,7 +44,7 @@ export function liveCall(
   const opened = owner ?? known?.session
   if (!opened) return undefined
   const session = reviveSession(model, opened)
-  const turn = model.turns.get(parentStepKey(parentStepKey(key)))
+  const turn = model.index.turns.get(parentStepKey(parentStepKey(key)))
   model.run.calls += 1
   // No spread: of all rows, these are the most.
   const row = addRow(model, 'calls', {

@@ -7,9 +7,9 @@ import { rowText, rowTitle } from './row-text.ts'
 import type { TimelineGate } from './rows.ts'
 import type { RunModel } from './run-model.ts'
 import { addMessage, addRow, changeRow, endSpan, openSpan, rowId } from './run-model.ts'
-import type { GateNode, SessionNode, ToolCallNode } from './run-tree.ts'
-import { addNode, findEnclosing, nodeAt, parentStepKey } from './run-tree.ts'
 import { liveSession, reviveSession, sessionOf } from './session-rows.ts'
+import type { GateNode, SessionNode, ToolCallNode } from './step-tree.ts'
+import { addNode, findEnclosing, nodeAt, parentStepKey } from './step-tree.ts'
 
 export function reduceGateOpen(model: RunModel, event: EventOf<'gate:open'>): void {
   const { key, gate_id, question, choices = null, asked_by = null } = event.data
@@ -37,7 +37,13 @@ interface NewGate {
 function addGateRow(model: RunModel, { data, lane, session, call }: NewGate) {
   const { gate_id, question, choices = null, asked_by = null } = data
   const row: TimelineGate = {
-    ...{ id: rowId(model, 'gates', gate_id), gate_id, lane, session: session?.row.id ?? null, call: call?.row.id ?? null },
+    ...{
+      id: rowId(model, 'gates', gate_id),
+      gate_id,
+      lane,
+      session: session?.row.id ?? null,
+      call: call?.row.id ?? null,
+    },
     ...{ question: rowText(model, question), choices, asked_by, answer: null, answered_by: null },
     ...openSpan(model),
   }
@@ -78,7 +84,7 @@ export function reduceGateAnswer(model: RunModel, { data, at }: EventOf<'gate:an
   addMessage(model, { from: null, to: row.lane, type: 'answer', text: answer, ref: { kind: 'gate', id: row.id } })
 }
 
-function answerText({ words }: RunModel, answer: unknown): string {
+function answerText({ sources: { words } }: RunModel, answer: unknown): string {
   // A steer action can answer a gate.
   if (typeof answer === 'object' && answer !== null && 'do' in answer) return words.steering(answer as SteerAction)
   return typeof answer === 'string' ? answer : (JSON.stringify(answer) ?? '')

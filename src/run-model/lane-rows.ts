@@ -1,13 +1,13 @@
 import type { AgentOrigin } from '../kernel/agent.ts'
 import type { SessionOpen } from '../kernel/event.ts'
-import type { TimelineLane } from './rows.ts'
-import type { AgentLanes, ModelRow, RunModel } from './run-model.ts'
+import type { ModelRows, TimelineLane } from './rows.ts'
+import type { AgentLanes, RunModel } from './run-model.ts'
 import { addRow, changeRow } from './run-model.ts'
-import type { SessionNode } from './run-tree.ts'
+import type { SessionNode } from './step-tree.ts'
 
 /* The lanes of agents. A session takes the first free lane of its agent, or the one that it had before. */
 
-export function agentLanes({ agents }: RunModel, agent: string): AgentLanes {
+export function agentLanes({ index: { agents } }: RunModel, agent: string): AgentLanes {
   const known = agents.get(agent)
   if (known) return known
   const added: AgentLanes = { lanes: [], free: [], newest: undefined, waiting: [], handoffs: [] }
@@ -19,7 +19,7 @@ export function agentLanes({ agents }: RunModel, agent: string): AgentLanes {
 export function takeLane(
   model: RunModel,
   { data, earlier, parent }: { data: SessionOpen; earlier: TimelineLane | undefined; parent: string | null },
-): ModelRow<TimelineLane> {
+): ModelRows['lanes'] {
   const own = agentLanes(model, data.agent.name)
   const before = earlier ? own.free.indexOf(earlier.ordinal) : -1
   const [ordinal] = own.free.splice(Math.max(before, 0), 1)
@@ -32,7 +32,7 @@ export function takeLane(
 function addLane(
   model: RunModel,
   { data, own, parent }: { data: SessionOpen; own: AgentLanes; parent: string | null },
-): ModelRow<TimelineLane> {
+): ModelRows['lanes'] {
   const { agent, model: requested = null, depth } = data
   const ordinal = own.lanes.length + 1
   const row = addRow(model, 'lanes', {
@@ -50,7 +50,7 @@ function addLane(
   return row
 }
 
-export function setLaneModel(model: RunModel, lane: ModelRow<TimelineLane>, name: string): void {
+export function setLaneModel(model: RunModel, lane: ModelRows['lanes'], name: string): void {
   if (lane.model !== name) changeRow(model, lane, { model: name })
 }
 

@@ -23,7 +23,7 @@ export function reducePatternEvent(model: RunModel, event: EventOf<PatternEventT
 }
 
 function noticeUnknownType(model: RunModel, type: string): void {
-  const { types } = model.notices
+  const types = model.index.unknownTypes
   if (types.has(type) || model.sources.eventTypes?.has(type)) return
   types.add(type)
   const text = `Event type "${rowTitle(model, type)}" is not known to this version; shown as JSON.`
@@ -40,14 +40,14 @@ export function usePattern<T>(model: RunModel, pattern: PatternState, call: () =
   } catch {
     const place = model.patterns.indexOf(pattern)
     if (place !== -1) model.patterns.splice(place, 1)
-    model.notices.failedViews.push(pattern.name)
+    model.current.failedViews.push(pattern.name)
     return undefined
   }
 }
 
 /** Tells which views threw with this event. */
 export function noticeFailedViews(model: RunModel): void {
-  for (const name of model.notices.failedViews.splice(0)) {
+  for (const name of model.current.failedViews.splice(0)) {
     const text = `The view of the pattern ${name} does not understand this journal, which another version may have written.`
     addNotice(model, { kind: 'note', text })
   }

@@ -235,6 +235,9 @@ export interface TimelineTables {
 
 export type TimelineTable = keyof TimelineTables
 
+/** The rows as the model keeps them, with the event at which each changed last. */
+export type ModelRows = { [Table in TimelineTable]: TimelineTables[Table] & { changed_seq: number } }
+
 /** All rows; those of a table are in the order in which they were made. */
 export type Timeline = { [Table in TimelineTable]: TimelineTables[Table][] }
 

@@ -4,12 +4,19 @@ import { NO_PRICES } from '../kernel/price.ts'
 import type { Redactor } from '../kernel/redactor.ts'
 import type { AccountLedger, AccountSum } from './accounts.ts'
 import { newAccountLedger, newAccountSum } from './accounts.ts'
-import type { RowWords } from './row-text.ts'
-import { NO_WORDS } from './row-text.ts'
-import type { TimelineChanges, TimelineLane, TimelineLink, TimelineMessage, TimelineNotice } from './rows.ts'
-import type { TimelinePause, TimelinePhase, TimelineRun, TimelineSession, TimelineTable, TimelineTables } from './rows.ts'
+import type { RowWords } from './row-words.ts'
+import { NO_WORDS } from './row-words.ts'
+import type {
+  ModelRows,
+  TimelineChanges,
+  TimelineMessage,
+  TimelineNotice,
+  TimelineSession,
+  TimelineTable,
+  TimelineTables,
+} from './rows.ts'
 import { mapTables } from './rows.ts'
-import type { GateNode, RunTree, SessionNode, ToolCallNode, TurnEntry } from './run-tree.ts'
+import type { GateNode, RunTree, SessionNode, ToolCallNode, TurnEntry } from './step-tree.ts'
 
 /*
  * The model of a run: its journal, folded once, as the tree of its steps and as rows. Everything that shows, compares or sums up a run reads it.
@@ -17,8 +24,6 @@ import type { GateNode, RunTree, SessionNode, ToolCallNode, TurnEntry } from './
  * 2. A row knows the event at which it changed last, so that the rows since an event are all that a reader lacks; replacing one twice does no harm.
  * 3. It holds no result and no input of a call: whoever needs one finds it in the journal, by `seq`.
  */
-
-export type ModelRow<Row> = Row & { changed_seq: number }
 
 /** What the fold needs of the view of a pattern. */
 export interface PatternReducer {
@@ -62,7 +67,7 @@ export interface RunModelSources<View extends PatternReducer = PatternReducer> {
 }
 
 export interface AgentLanes {
-  lanes: ModelRow<TimelineLane>[]
+  lanes: ModelRows['lanes'][]
   /** The ordinals of lanes without a session, ascending. */
   free: number[]
   /** The newest session of the agent. */
@@ -70,47 +75,51 @@ export interface AgentLanes {
   /** Rows that were addressed to the agent before it had a lane. */
   waiting: ((lane: string) => void)[]
   /** Handoffs that the next session of the agent accepts. */
-  handoffs: ModelRow<TimelineLink>[]
+  handoffs: ModelRows['links'][]
 }
 
 /** Labels that a pattern gave to a session before it was opened. */
 export type PendingLabels = Partial<Pick<TimelineSession, 'title' | 'result' | 'group' | 'vote'>>
 
 export interface RunModel<View extends PatternReducer = PatternReducer> extends RunTree {
-  readonly sources: RunModelSources<View>
-  readonly words: RowWords
+  readonly sources: RunModelSources<View> & { words: RowWords }
   start: RunStart | undefined
   end: RunEnd | undefined
-  readonly tables: { [Table in TimelineTable]: ModelRow<TimelineTables[Table]>[] }
-  readonly run: ModelRow<TimelineRun>
+  readonly tables: { [Table in TimelineTable]: ModelRows[Table][] }
+  readonly run: ModelRows['run']
   readonly clock: RunClock
-  /** The newest turn of each step key. */
-  readonly turns: Map<string, TurnEntry>
-  readonly agents: Map<string, AgentLanes>
+  readonly index: RunIndex
   /** What has not ended. */
   readonly open: { sessions: Set<SessionNode>; turns: Set<TurnEntry>; calls: Set<ToolCallNode>; gates: Set<GateNode> }
-  /** Rows per id, for those that begin again. */
-  readonly ids: Record<TimelineTable, Map<string, number>>
-  readonly groups: Map<string, { id: string; running: Set<ModelRow<TimelineSession>> }>
-  readonly labels: Map<string, PendingLabels>
   /** The states of the patterns' views. */
   readonly patterns: PatternState<View>[]
   /** The latest events of patterns without a view here. */
   readonly otherEvents: EventOf<PatternEventType>[]
-  readonly costs: { ledger: AccountLedger; sum: AccountSum }
-  /** Models of unknown price that `limits.usd` does not count, with the seq of their first request. */
-  readonly unpriced: Map<string, number>
-  /** Event types that were reported, and patterns whose view threw with this event. */
-  readonly notices: { types: Set<string>; failedViews: string[] }
+  /** `unpriced` are models of unknown price that `limits.usd` does not count, with the seq of their first request. */
+  readonly costs: { ledger: AccountLedger; sum: AccountSum; unpriced: Map<string, number> }
   readonly current: {
-    phase: ModelRow<TimelinePhase> | undefined
-    pause: ModelRow<TimelinePause> | undefined
+    phase: ModelRows['phases'] | undefined
+    pause: ModelRows['pauses'] | undefined
     /** Questions that the end of the run closed. */
     unanswered: GateNode[]
     /** Delegations that were opened and that ended: the progress, unless the pattern tells it. */
     tasks: { opened: number; ended: number }
     hasProgress: boolean
+    /** Patterns whose view threw with this event. */
+    failedViews: string[]
   }
+}
+
+interface RunIndex {
+  /** The newest turn of each step key. */
+  readonly turns: Map<string, TurnEntry>
+  readonly agents: Map<string, AgentLanes>
+  /** Rows per id, for those that begin again. */
+  readonly ids: Record<TimelineTable, Map<string, number>>
+  readonly groups: Map<string, { id: string; running: Set<ModelRows['sessions']> }>
+  readonly labels: Map<string, PendingLabels>
+  /** Unknown event types that were reported. */
+  readonly unknownTypes: Set<string>
 }
 
 export interface RunClock {
@@ -133,25 +142,30 @@ export interface RunClock {
 export function newRunModel<View extends PatternReducer>(sources: RunModelSources<View> = {}): RunModel<View> {
   const { views = [], prices = NO_PRICES, words = NO_WORDS } = sources
   return {
-    ...{ sources, words, start: undefined, end: undefined, children: [], byKey: new Map(), sessions: new Map() },
+    sources: { ...sources, words },
+    ...{ start: undefined, end: undefined, children: [], byKey: new Map(), sessions: new Map() },
     tables: mapTables(() => []),
     run: newRunRow(),
     clock: {
       ...{ now: 0, before: 0, recorded: 0, seq: 0, activeSince: undefined, activeBefore: 0, diedAt: undefined },
       lastType: '',
     },
-    ...{ turns: new Map(), agents: new Map(), groups: new Map(), labels: new Map(), unpriced: new Map() },
+    index: {
+      ...{ turns: new Map(), agents: new Map(), groups: new Map(), labels: new Map(), unknownTypes: new Set() },
+      ids: mapTables(() => new Map<string, number>()),
+    },
     open: { sessions: new Set(), turns: new Set(), calls: new Set(), gates: new Set() },
-    ids: mapTables(() => new Map<string, number>()),
     patterns: views.map(({ name, events, view }) => ({ name, events: new Set(events), view, state: view.initial() })),
     otherEvents: [],
-    costs: { ledger: newAccountLedger(prices), sum: newAccountSum() },
-    notices: { types: new Set(), failedViews: [] },
-    current: { phase: undefined, pause: undefined, unanswered: [], tasks: { opened: 0, ended: 0 }, hasProgress: false },
+    costs: { ledger: newAccountLedger(prices), sum: newAccountSum(), unpriced: new Map() },
+    current: {
+      ...{ phase: undefined, pause: undefined, unanswered: [], tasks: { opened: 0, ended: 0 }, hasProgress: false },
+      failedViews: [],
+    },
   }
 }
 
-function newRunRow(): ModelRow<TimelineRun> {
+function newRunRow(): ModelRows['run'] {
   return {
     ...{ id: '', pattern: '', title: '', tags: [], status: 'pending', stop_reason: null, error: null, head: 0 },
     ...{ seq: 1, ended_seq: null, started_at: 0, ended_at: null, active_ms: 0, calls: 0, requests: 0 },
@@ -164,7 +178,7 @@ function newRunRow(): ModelRow<TimelineRun> {
 /** Copies of the rows that changed after the event `seq`; those of a table are in the order in which they were made. */
 export function rowsSince({ tables, clock }: RunModel, seq: number): TimelineChanges {
   const rows = mapTables((table) => {
-    const all: readonly ModelRow<object>[] = tables[table]
+    const all: readonly { changed_seq: number }[] = tables[table]
     return all.filter(({ changed_seq }) => changed_seq > seq).map((row) => ({ ...row }))
   })
   const changed = Object.entries(rows).filter(([, each]) => each.length > 0)
@@ -176,10 +190,10 @@ export function addRow<Table extends TimelineTable>(
   { tables, clock }: RunModel,
   table: Table,
   row: TimelineTables[Table],
-): ModelRow<TimelineTables[Table]> {
-  const added = row as ModelRow<TimelineTables[Table]>
+): ModelRows[Table] {
+  const added = row as ModelRows[Table]
   added.changed_seq = clock.seq
-  const rows: ModelRow<TimelineTables[Table]>[] = tables[table]
+  const rows: ModelRows[Table][] = tables[table]
   rows.push(added)
   return added
 }
@@ -204,7 +218,7 @@ export function endSpan({ clock }: RunModel) {
 }
 
 /** The id of a new row: of the same thing again, `id#2` and so on. */
-export function rowId({ ids }: RunModel, table: TimelineTable, id: string): string {
+export function rowId({ index: { ids } }: RunModel, table: TimelineTable, id: string): string {
   const count = (ids[table].get(id) ?? 0) + 1
   ids[table].set(id, count)
   return count === 1 ? id : `${id}#${count}`
@@ -222,4 +236,20 @@ export function addNotice(
 ): void {
   const { seq, now } = model.clock
   addRow(model, 'notices', { id: rowId(model, 'notices', `n${seq}`), seq, at: now, session: null, ...notice })
+}
+
+/** Ends a turn; one without a response is lost, unless it failed. */
+export function endTurn(
+  model: RunModel,
+  turn: TurnEntry,
+  how: { status?: 'ok' | 'failed' | 'lost'; ended_at?: number | undefined } = {},
+): void {
+  const { row, session } = turn
+  if (row.ended_seq !== null) return
+  const status = how.status ?? (row.responded_seq === null ? 'lost' : 'ok')
+  changeRow(model, row, { status, ...endSpan(model) })
+  // A process that died was not at work until its run was resumed.
+  if (how.ended_at !== undefined) row.ended_at = Math.max(row.started_at, Math.min(how.ended_at, model.clock.now))
+  model.open.turns.delete(turn)
+  if (session.turn === turn) session.turn = undefined
 }

@@ -6,10 +6,9 @@ import { closeGate, reopenGate } from './gate-rows.ts'
 import { rowText, rowTitle } from './row-text.ts'
 import type { TimelinePause } from './rows.ts'
 import type { RunModel } from './run-model.ts'
-import { addMessage, addNotice, addRow, changeRow, endSpan, openSpan, rowId } from './run-model.ts'
-import { nodeAt } from './run-tree.ts'
+import { addMessage, addNotice, addRow, changeRow, endSpan, endTurn, openSpan, rowId } from './run-model.ts'
 import { endSessionRow, reviveSession } from './session-rows.ts'
-import { endTurn } from './turn-rows.ts'
+import { nodeAt } from './step-tree.ts'
 
 /** Steps back of the recorded time below this are rounding, or the difference of two clocks, and no news. */
 const CLOCK_TOLERANCE_MS = 1000
@@ -24,7 +23,7 @@ export function advanceClock(model: RunModel, event: Event): void {
   clock.seq = event.seq
   run.head = event.seq
   if (back < CLOCK_TOLERANCE_MS) return
-  const text = `The clock went back ${model.words.duration(back)}. Order follows the sequence, not the clock.`
+  const text = `The clock went back ${model.sources.words.duration(back)}. Order follows the sequence, not the clock.`
   addNotice(model, { kind: 'clock', text })
 }
 
@@ -74,7 +73,7 @@ export function reduceRunAttempt(model: RunModel, { data }: EventOf<'run:attempt
   if (data.models)
     addNotice(model, {
       kind: 'note',
-      text: rowText(model, `Resumed with other models: ${model.words.models(data.models)}`),
+      text: rowText(model, `Resumed with other models: ${model.sources.words.models(data.models)}`),
     })
   clock.activeSince = clock.now
   run.status = 'running'
@@ -89,7 +88,7 @@ export function reduceClockJump(model: RunModel, { data: { jump_ms } }: EventOf<
     clock.activeSince = clock.now
     addPause(model, 'The machine was suspended', { started_at, ...endSpan(model) })
   }
-  const text = `The clock jumped ${model.words.duration(jump_ms)} forward, as after a suspended machine. It does not count as working time.`
+  const text = `The clock jumped ${model.sources.words.duration(jump_ms)} forward, as after a suspended machine. It does not count as working time.`
   addNotice(model, { kind: 'clock', text })
 }
 
@@ -120,7 +119,11 @@ function pauseRun(model: RunModel, text: string, kind?: TimelinePause['kind']): 
   model.current.pause = addPause(model, text, { kind })
 }
 
-function addPause(model: RunModel, text: string, row: { [Field in keyof TimelinePause]?: TimelinePause[Field] | undefined }) {
+function addPause(
+  model: RunModel,
+  text: string,
+  row: { [Field in keyof TimelinePause]?: TimelinePause[Field] | undefined },
+) {
   const { kind = 'interrupted', ...span } = row
   const id = rowId(model, 'pauses', `p${model.clock.seq}`)
   return addRow(model, 'pauses', { id, kind, session: null, text, ...openSpan(model), ...(span as object) })
@@ -144,7 +147,7 @@ export function reduceRunEnd(model: RunModel, { data }: EventOf<'run:end'>): voi
   for (const turn of [...open.turns]) endTurn(model, turn)
   for (const session of [...open.sessions]) endSessionRow(model, session, { status: sessionStatus(status) })
   endPhase(model)
-  Object.assign(run, { status, stop_reason, error: error && rowText(model, model.words.error(error)) })
+  Object.assign(run, { status, stop_reason, error: error && rowText(model, model.sources.words.error(error)) })
   Object.assign(run, endSpan(model))
 }
 
@@ -184,7 +187,7 @@ function revivePath(model: RunModel, key: string): void {
 }
 
 export function addSteering(model: RunModel, { seq, data: { action, by } }: EventOf<'run:steer'>): void {
-  const request = model.words.steering(action)
+  const request = model.sources.words.steering(action)
   const text = rowText(model, action.do === 'say' ? action.text : request)
   addMessage(model, { from: null, to: null, type: action.do, text, ref: { kind: 'event', id: String(seq) } })
   addNotice(model, { kind: 'note', text: rowText(model, `${by} requests: ${request}`) })

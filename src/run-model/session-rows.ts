@@ -3,12 +3,11 @@ import type { Event, EventOf, SessionEnd, SessionOpen } from '../kernel/event.ts
 import { agentLanes, freeLane, takeLane } from './lane-rows.ts'
 import { usePattern } from './pattern-events.ts'
 import { rowText, rowTitle } from './row-text.ts'
-import type { ModelRow, RunModel } from './run-model.ts'
-import { addMessage, addRow, changeRow, endSpan, openSpan, rowId } from './run-model.ts'
-import type { SessionNode, ToolCallNode } from './run-tree.ts'
-import { addNode, findEnclosing, nodeAt, parentStepKey } from './run-tree.ts'
-import type { TimelineLink, TimelineSession } from './rows.ts'
-import { endTurn } from './turn-rows.ts'
+import type { ModelRows, TimelineSession } from './rows.ts'
+import type { RunModel } from './run-model.ts'
+import { addMessage, addRow, changeRow, endSpan, endTurn, openSpan, rowId } from './run-model.ts'
+import type { SessionNode, ToolCallNode } from './step-tree.ts'
+import { addNode, findEnclosing, nodeAt, parentStepKey } from './step-tree.ts'
 
 /** The session that an event belongs to. */
 export function sessionOf(model: RunModel, { session_id, data }: Event): SessionNode | undefined {
@@ -46,7 +45,7 @@ function addSession(model: RunModel, { session_id, data, known }: NewSession): S
     ...{ group: null, background: data.background === true, title: again?.row.title ?? '' },
     ...{ status: 'running', stop_reason: null, result: null, vote: null },
     ...openSpan(model),
-    ...model.labels.get(key),
+    ...model.index.labels.get(key),
   })
   const opener = caller?.group ?? `pattern:${parent?.row.id ?? ''}`
   const begin = {
@@ -88,20 +87,20 @@ function linkSession(model: RunModel, session: SessionNode): void {
 
 /** Sessions with the same opener that run at the same time are a group. */
 function joinGroup(model: RunModel, { row, opener }: SessionNode): void {
-  const known = model.groups.get(opener)
+  const known = model.index.groups.get(opener)
   if (!known || known.running.size === 0) {
     const id = opener.startsWith('pattern:') ? `g${row.seq}` : opener
-    model.groups.set(opener, { id, running: new Set([row]) })
+    model.index.groups.set(opener, { id, running: new Set([row]) })
     return
   }
   for (const each of known.running.size === 1 ? [...known.running, row] : [row]) setGroup(model, each, known.id)
   known.running.add(row)
 }
 
-function setGroup(model: RunModel, row: ModelRow<TimelineSession>, group: string): void {
+function setGroup(model: RunModel, row: ModelRows['sessions'], group: string): void {
   if (row.group !== null) return
   changeRow(model, row, { group })
-  const link: ModelRow<TimelineLink> | undefined = nodeAt(model, row.key, 'session')?.link
+  const link: ModelRows['links'] | undefined = nodeAt(model, row.key, 'session')?.link
   if (link) changeRow(model, link, { group })
 }
 
@@ -118,7 +117,7 @@ export function reduceSessionInput(model: RunModel, event: EventOf<'session:inpu
   const { content } = event.data.message
   session.instruction = content.flatMap((part) => (part.type === 'text' ? part.text : [])).join('\n')
   const { row, link, instruction } = session
-  const purpose = model.labels.get(row.key)?.title ?? sessionLabel(model, session)?.purpose ?? instruction
+  const purpose = model.index.labels.get(row.key)?.title ?? sessionLabel(model, session)?.purpose ?? instruction
   changeRow(model, row, { title: rowTitle(model, purpose) })
   if (link) changeRow(model, link, { label: row.title })
   if (session.isSilent) return
@@ -154,10 +153,10 @@ export function endSessionRow(model: RunModel, session: SessionNode, outcome: Se
   if (session.turn) endTurn(model, session.turn)
   const end = endSpan(model)
   const label = sessionLabel(model, { ...session, status, error, ended_at: end.ended_at })
-  const result = model.labels.get(row.key)?.result ?? label?.result
-  const words = result === undefined && error ? error.message : model.words.line(result ?? text)
+  const result = model.index.labels.get(row.key)?.result ?? label?.result
+  const words = result === undefined && error ? error.message : model.sources.words.line(result ?? text)
   changeRow(model, row, { status, stop_reason, ...end, result: rowText(model, words) || null })
-  model.groups.get(session.opener)?.running.delete(row)
+  model.index.groups.get(session.opener)?.running.delete(row)
   freeLane(model, session)
   model.open.sessions.delete(session)
   if (link) {

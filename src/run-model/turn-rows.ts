@@ -7,10 +7,10 @@ import { setLaneModel } from './lane-rows.ts'
 import { rowTitle } from './row-text.ts'
 import type { TimelineTurn } from './rows.ts'
 import type { RunModel } from './run-model.ts'
-import { addNotice, addRow, changeRow, endSpan, openSpan, rowId } from './run-model.ts'
-import type { SessionNode, TurnEntry } from './run-tree.ts'
-import { parentStepKey } from './run-tree.ts'
+import { addNotice, addRow, changeRow, endTurn, openSpan, rowId } from './run-model.ts'
 import { liveSession, sessionOf } from './session-rows.ts'
+import type { SessionNode, TurnEntry } from './step-tree.ts'
+import { parentStepKey } from './step-tree.ts'
 
 type ModelEvent = EventOf<'model:begin'> | EventOf<'model:end'> | EventOf<'model:error'> | EventOf<'model:lost'>
 
@@ -24,7 +24,7 @@ export function reduceModelEvent(model: RunModel, event: ModelEvent): void {
   if (session) session.model_call_since = event.type === 'model:begin' ? event.at : null
   const isPerformers = PERFORMER_REQUEST.test(key)
   const turnKey = isPerformers ? parentStepKey(parentStepKey(key)) : parentStepKey(key)
-  const turn = model.turns.get(turnKey)
+  const turn = model.index.turns.get(turnKey)
   if (event.type === 'model:begin') {
     if (session) session.sent_to ??= event.data.model
     if (!isPerformers) beginRequest(model, turnKey, event)
@@ -37,11 +37,11 @@ export function reduceModelEvent(model: RunModel, event: ModelEvent): void {
 
 function beginRequest(model: RunModel, key: string, event: EventOf<'model:begin'>): void {
   const { model: name, phase = 'turn', unpriced } = event.data
-  if (unpriced && !model.unpriced.has(name)) {
-    model.unpriced.set(name, event.seq)
+  if (unpriced && !model.costs.unpriced.has(name)) {
+    model.costs.unpriced.set(name, event.seq)
     addNotice(model, { kind: 'note', text: `The price of ${name} is unknown: limit usd does not count it` })
   }
-  const known = model.turns.get(key)
+  const known = model.index.turns.get(key)
   const isOpen = known?.row.ended_seq === null
   if (isOpen) known.row.attempts += 1
   const turn = isOpen ? known : addTurn(model, liveSession(model, event), { key, phase, again: known })
@@ -68,7 +68,7 @@ function addTurn(
   })
   const turn: TurnEntry = { row, session, pending: 0 }
   if (phase !== 'summary') session.turn = turn
-  model.turns.set(key, turn)
+  model.index.turns.set(key, turn)
   model.open.turns.add(turn)
   return turn
 }
@@ -117,7 +117,7 @@ function settleRequest(model: RunModel, event: Exclude<ModelEvent, EventOf<'mode
   }
   noteUnusualResponse(model, event, row)
   if (event.type === 'model:error') {
-    changeRow(model, row, { title: rowTitle(model, model.words.error(event.data.error)) })
+    changeRow(model, row, { title: rowTitle(model, model.sources.words.error(event.data.error)) })
     if (!event.data.retry) endTurn(model, turn, { status: 'failed' })
     return
   }
@@ -147,7 +147,7 @@ function noteUnusualResponse(
 function setResponse(model: RunModel, { row }: TurnEntry, text: string): void {
   const { now, seq } = model.clock
   changeRow(model, row, {
-    ...{ title: rowTitle(model, model.words.line(text)), responded_at: now, responded_seq: seq },
+    ...{ title: rowTitle(model, model.sources.words.line(text)), responded_at: now, responded_seq: seq },
   })
 }
 
@@ -157,29 +157,13 @@ export function endTurnCall(model: RunModel, turn: TurnEntry): void {
   if (turn.pending <= 0 && turn.row.responded_seq !== null && turn.row.phase !== 'performer') endTurn(model, turn)
 }
 
-/** Ends a turn; one without a response is lost, unless it failed. */
-export function endTurn(
-  model: RunModel,
-  turn: TurnEntry,
-  how: { status?: 'ok' | 'failed' | 'lost'; ended_at?: number | undefined } = {},
-): void {
-  const { row, session } = turn
-  if (row.ended_seq !== null) return
-  const status = how.status ?? (row.responded_seq === null ? 'lost' : 'ok')
-  changeRow(model, row, { status, ...endSpan(model) })
-  // A process that died was not at work until its run was resumed.
-  if (how.ended_at !== undefined) row.ended_at = Math.max(row.started_at, Math.min(how.ended_at, model.clock.now))
-  model.open.turns.delete(turn)
-  if (session.turn === turn) session.turn = undefined
-}
-
 type StepEvent = EventOf<'step:begin'> | EventOf<'step:end'> | EventOf<'step:error'>
 
 /** The turn of an external agent is a step. */
 export function reducePerformerStep(model: RunModel, event: StepEvent): void {
   const { key } = event.data
   if (!key.endsWith('/performer') || event.session_id === undefined) return
-  const turn = model.turns.get(key)
+  const turn = model.index.turns.get(key)
   const isOpen = turn?.row.ended_seq === null
   if (event.type === 'step:begin') {
     if (isOpen) turn.row.attempts += 1
@@ -187,12 +171,12 @@ export function reducePerformerStep(model: RunModel, event: StepEvent): void {
     return
   }
   if (!isOpen) return
-  if (event.type === 'step:error') turn.row.title = rowTitle(model, model.words.error(event.data.error))
+  if (event.type === 'step:error') turn.row.title = rowTitle(model, model.sources.words.error(event.data.error))
   endTurn(model, turn, { status: event.type === 'step:end' ? 'ok' : 'failed' })
 }
 
 export function addPerformerMessage(model: RunModel, { data }: EventOf<'performer:message'>): void {
-  const turn = model.turns.get(parentStepKey(parentStepKey(data.key)))
+  const turn = model.index.turns.get(parentStepKey(parentStepKey(data.key)))
   const text = textFrom(data.message)
   if (turn && text !== '') setResponse(model, turn, text)
 }

@@ -1,8 +1,8 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { PriceBook } from '../kernel/price.ts'
-import type { Store } from '../store/store.ts'
 import type { AccountRow } from '../run-model/accounts.ts'
 import { ACCOUNT_EVENTS, accountsFrom } from '../run-model/accounts.ts'
+import type { Store } from '../store/store.ts'
 import { requireRun } from './run-lookup.ts'
 
 /** Which model requests to read, and the prices to compute their cost with. */

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { echo, rules } from '../../test/support/recorded-run.ts'
 import { agents, createTestTroupe, modelFromRules } from '../../test/support/test-troupe.ts'
-import { reduceTimeline, timelineSnapshot } from '../views/timeline/reduce-timeline.ts'
-import { newTimeline } from '../views/timeline/reduce-timeline.ts'
+import { newTimeline, reduceTimeline, timelineSnapshot } from '../views/timeline/reduce-timeline.ts'
 
 async function parkedRun(options = {}) {
   const retryPolicy = {

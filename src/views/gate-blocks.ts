@@ -3,13 +3,13 @@ import type { Event } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { Gate } from '../kernel/gate.ts'
 import { textFrom } from '../kernel/model.ts'
+import { originText } from '../run-model/lane-rows.ts'
 import { fileChangeBlocks } from './detail/file-change.ts'
 import { isObject, valueBlocks } from './detail/value-blocks.ts'
 import { formatIdentifier, pluralize } from './format-amount.ts'
 import type { PanelBlock, PanelFact } from './panel.ts'
 import type { DiffPreview, PermissionCall } from './permission-call.ts'
 import { acceptsRule, isShownByDiff, permissionCallFrom } from './permission-call.ts'
-import { originText } from '../run-model/lane-rows.ts'
 
 /*
  * Everything that a person needs to answer a question: the whole call, who asks and where that agent is from, its own words as a claim, and

@@ -1,6 +1,9 @@
 import type { Event, EventOf, PatternEventType } from '../kernel/event.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import { shortText } from '../kernel/short-text.ts'
+import { isPatternEvent } from '../run-model/reduce-run.ts'
+import type { PatternState } from '../run-model/run-model.ts'
+import { findEnclosing, parentStepKey } from '../run-model/step-tree.ts'
 import type { Panel } from './panel.ts'
 import type {
   PatternView,
@@ -11,8 +14,7 @@ import type {
   TextLine,
   ViewPage,
 } from './pattern-view.ts'
-import { findEnclosing, isPatternEvent, parentStepKey } from './run-reducer.ts'
-import type { LoadedView, PatternState, RunView } from './run-view.ts'
+import type { LoadedView, RunView } from './run-view.ts'
 
 /* The views of patterns within the view of a run. Events of patterns that this process does not know are shown by their fields. */
 
@@ -113,7 +115,7 @@ export function outputText(
   return own ?? JSON.stringify(output, undefined, 2)
 }
 
-function mainPattern(view: RunView): PatternState | undefined {
+function mainPattern(view: RunView): PatternState<PatternView> | undefined {
   return view.patterns.find(({ name }) => name === view.start?.pattern)
 }
 

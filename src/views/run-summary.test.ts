@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Event } from '../kernel/event.ts'
 import { summaryFrom } from './run-summary.ts'
-import { reduceTimeline } from './timeline/reduce-timeline.ts'
-import { newTimeline } from './timeline/reduce-timeline.ts'
+import { newTimeline, reduceTimeline } from './timeline/reduce-timeline.ts'
 
 const MINUTE = 60_000
 

@@ -1,7 +1,7 @@
 import type { EventType } from '../kernel/event.ts'
 import { formatAge } from './format-amount.ts'
-import type { TimelineNotice, TimelinePause, TimelineRun } from './timeline/timeline.ts'
 import type { TimelineState } from './timeline/reduce-timeline.ts'
+import type { TimelineNotice, TimelinePause, TimelineRun } from './timeline/timeline.ts'
 
 /* What a list shows about a run and only its journal tells, computed from its timeline. */
 

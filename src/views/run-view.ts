@@ -1,95 +1,61 @@
-import type { ErrorRecord } from '../errors.ts'
-import type { EventOf, PatternEventType, RunEnd, RunStart, SessionEnd, StopReason } from '../kernel/event.ts'
+import type { Event } from '../kernel/event.ts'
+import type { PatternSource } from '../run-model/run-model.ts'
+import type { RunNode } from '../run-model/step-tree.ts'
+import { nodeAt } from '../run-model/step-tree.ts'
 import type { PatternView } from './pattern-view.ts'
+import type { TimelineState } from './timeline/reduce-timeline.ts'
+import { newTimeline, reduceTimeline } from './timeline/reduce-timeline.ts'
 
-export interface SessionNode {
-  kind: 'session'
-  key: string
-  session_id: string
-  agent: string
-  model: string | null
-  segment: number
-  depth: number
-  status: 'running' | SessionEnd['status']
-  stop_reason: StopReason | null
-  instruction: string
-  text: string
-  error: ErrorRecord | null
-  /** Model requests that ended or failed in this segment, and their tokens. */
-  calls: number
-  tokens: number
-  /** Start time of the model request in flight. */
-  model_call_since: number | null
-  started_at: number
-  ended_at: number | null
-  children: RunNode[]
-}
-
-export interface ToolCallNode {
-  kind: 'call'
-  key: string
-  tool: string
-  delegates: boolean
-  input: unknown
-  status: 'running' | 'ok' | 'failed'
-  error: ErrorRecord | null
-  started_at: number
-  ended_at: number | null
-  children: RunNode[]
-}
-
-export interface GateNode {
-  kind: 'gate'
-  key: string
-  gate_id: string
-  question: string
-  choices: string[] | null
-  asked_by: string | null
-  answer: unknown
-  answered_by: string | null
-  started_at: number
-  ended_at: number | null
-  children: RunNode[]
-}
-
-export type RunNode = SessionNode | ToolCallNode | GateNode
+export { isPatternEvent, reduceRun } from '../run-model/reduce-run.ts'
+export type { GateNode, RunNode, SessionNode, ToolCallNode } from '../run-model/step-tree.ts'
+export { activeSessions, findEnclosing } from '../run-model/step-tree.ts'
 
 /** The view of a pattern, loaded. */
-export interface LoadedView {
-  name: string
-  events: readonly string[]
-  view: PatternView
+export type LoadedView = PatternSource<PatternView>
+
+/** The model of a run as people see it: its tree, its rows and the states of the patterns' views. */
+export type RunView = TimelineState
+
+/** `views` are those of the patterns that this process knows. */
+export function newRunView(views: readonly LoadedView[] = []): RunView {
+  return newTimeline({ views })
 }
 
-/** A pattern's view and its state in this run. */
-export interface PatternState {
-  name: string
-  events: ReadonlySet<string>
-  view: PatternView
-  state: unknown
+/** The view of a whole journal; calls have their input. */
+export function runViewFrom(events: readonly Event[], views: readonly LoadedView[] = []): RunView {
+  const view = newRunView(views)
+  for (const event of events) {
+    reduceTimeline(view, event)
+    const call = event.type === 'tool:pre' ? nodeAt(view, event.data.key, 'call') : undefined
+    if (event.type === 'tool:pre' && call) call.input = event.data.input
+  }
+  return view
 }
 
-export interface RunView {
-  run_id: string
-  start: RunStart | undefined
-  started_at: number
-  end: RunEnd | undefined
-  ended_at: number | null
-  children: RunNode[]
-  byKey: Map<string, RunNode>
-  /** The newest segment of each session, by session id. */
-  sessions: Map<string, SessionNode>
-  /** The states of the patterns' views, changed by `reduceRun`. */
-  patterns: PatternState[]
-  /** The latest events of patterns without a view here. */
-  otherEvents: EventOf<PatternEventType>[]
-  /** Models of unknown price that `limits.usd` does not count, with the seq of their first request. */
-  unpriced: Map<string, number>
-  calls: number
-  input: number
-  output: number
-  /** Model requests whose usage was never reported. */
-  estimated: number
-  /** Model requests lost in a crash or an abort, with the tokens reserved for them. */
-  lost: { calls: number; tokens: number }
+/** The nodes of a tree as `show --json` prints them. */
+export function treeRecords(nodes: readonly RunNode[]): object[] {
+  return nodes.map((node) => {
+    const { kind, key, started_at, ended_at } = node
+    const common = { kind, key, ...ownFields(node), started_at, ended_at }
+    return { ...common, children: treeRecords(node.children) }
+  })
+}
+
+function ownFields(node: RunNode): object {
+  switch (node.kind) {
+    case 'session': {
+      const { session_id, agent, model, segment, depth, status, stop_reason, instruction, text, error } = node
+      const { calls, tokens, model_call_since } = node
+      const end = { status, stop_reason, instruction, text, error, calls, tokens, model_call_since }
+      return { session_id, agent, model, segment, depth, ...end }
+    }
+    case 'call': {
+      const { tool, input, status, error, row } = node
+      return { tool, delegates: row.kind === 'pattern', input, status, error }
+    }
+    case 'gate': {
+      const { gate_id, question, choices, asked_by, answer, answered_by } = node
+      return { gate_id, question, choices, asked_by, answer, answered_by }
+    }
+  }
 }

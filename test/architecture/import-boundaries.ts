@@ -6,7 +6,7 @@ import type { Violation } from './violation.ts'
 import { isTestFile } from './violation.ts'
 
 const adapters = ['models', 'tools', 'performers', 'store', 'engine', 'knowledge', 'formats']
-const core = ['errors', 'schema', 'judgement', 'kernel', 'requests', 'patterns', ...adapters]
+const core = ['errors', 'schema', 'judgement', 'kernel', 'run-model', 'requests', 'patterns', ...adapters]
 
 /** Zones that each zone may import. A zone may import itself, except that a pattern must not import another pattern. */
 const allowedImports: Record<string, readonly string[]> = {
@@ -14,18 +14,19 @@ const allowedImports: Record<string, readonly string[]> = {
   schema: ['errors'],
   judgement: ['errors', 'schema'],
   kernel: ['errors', 'schema'],
+  'run-model': ['errors', 'schema', 'kernel'],
   requests: ['errors', 'schema', 'kernel'],
   // Their views use the pattern-neutral ones, never the other way round.
-  patterns: ['errors', 'schema', 'kernel', 'judgement', 'requests', 'views'],
+  patterns: ['errors', 'schema', 'kernel', 'judgement', 'requests', 'run-model', 'views'],
   ...Object.fromEntries(adapters.map((adapter) => [adapter, ['errors', 'schema', 'kernel']])),
-  engine: ['errors', 'schema', 'kernel', 'store'],
+  engine: ['errors', 'schema', 'kernel', 'run-model', 'store'],
   performers: ['errors', 'schema', 'kernel', 'requests'],
   models: ['errors', 'schema', 'kernel', 'judgement', 'requests'],
   tools: ['errors', 'schema', 'kernel', 'judgement'],
   formats: ['errors', 'schema', 'kernel', 'judgement'],
   knowledge: ['errors', 'schema', 'kernel', 'judgement', 'store'],
   audit: ['errors', 'schema', 'kernel'],
-  views: ['errors', 'schema', 'judgement', 'kernel'],
+  views: ['errors', 'schema', 'judgement', 'kernel', 'run-model'],
   runtime: [...core, 'audit', 'views'],
   index: [...core, 'audit', 'views', 'runtime'],
   testing: [...core, 'audit', 'views', 'runtime', 'index'],

@@ -26,7 +26,6 @@ export const allowedWideInterfaces: Readonly<Record<string, string>> = {
   TimelineRun: 'view: everything that is shown of a run at a glance',
   TimelineSession: 'view: one member per column of the row of a session',
   TimelineTurn: 'view: one member per column of the row of a turn',
-  RunView: 'view: everything that is shown of one run',
   SessionNode: 'view: everything that is shown of one session',
   SessionState: 'fold: the state of one conversation, changed in one place only (applyEvent)',
   ToolCall: 'public API: the facts about one call, most of them optional',

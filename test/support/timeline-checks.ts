@@ -1,8 +1,7 @@
 import { expect } from 'vitest'
 import type { Event, PriceBook, Timeline, TimelineSources } from '../../src/index.ts'
 import { accountsFrom, reduceTimeline, sumAccounts, takeChanges, timelineFrom } from '../../src/index.ts'
-import { timelineSnapshot } from '../../src/views/timeline/reduce-timeline.ts'
-import { newTimeline } from '../../src/views/timeline/reduce-timeline.ts'
+import { newTimeline, timelineSnapshot } from '../../src/views/timeline/reduce-timeline.ts'
 
 /* Properties that hold for the timeline of any journal. */
 

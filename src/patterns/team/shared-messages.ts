@@ -1,7 +1,7 @@
 import type { Event, EventOf } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
 import type { Message } from '../../kernel/model.ts'
-import { parentStepKey } from '../../views/run-reducer.ts'
+import { parentStepKey } from '../../run-model/step-tree.ts'
 import { summarizedMessages, summaryMessage } from './compress-conversation.ts'
 import type { TeamEvent, TeamEventOf } from './events.ts'
 import { parseAnswerMessage, toPersonMessage } from './human-questions.ts'

@@ -1,6 +1,6 @@
 import type { VariableValue } from '../../judgement/condition/condition-tree.ts'
 import type { Event } from '../../kernel/event.ts'
-import { parentStepKey } from '../../views/run-reducer.ts'
+import { parentStepKey } from '../../run-model/step-tree.ts'
 import type { TeamEvent, TeamEventOf } from './events.ts'
 
 /*

@@ -68,6 +68,6 @@ describe('progress display', () => {
     const progress = new ProgressDisplay(terminal, { after: 1 })
     progress.update({ event: start(1) })
     expect(written).toEqual([])
-    expect(progress.view.run_id).toBe('r_1')
+    expect(progress.view.run.id).toBe('r_1')
   })
 })

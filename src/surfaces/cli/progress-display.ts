@@ -1,7 +1,7 @@
 import type { ModelChange, StreamItem } from '../../index.ts'
 import { modelChangesText } from '../../views/needs-text.ts'
-import { newRunView, reduceRun } from '../../views/run-reducer.ts'
 import type { LoadedView, RunView } from '../../views/run-view.ts'
+import { newRunView, reduceRun } from '../../views/run-view.ts'
 import { toTerminalLine, wrapText } from '../../views/text-width.ts'
 import { formatProgressLine, liveLines } from './render/run-progress.ts'
 import type { Terminal } from './terminal.ts'

@@ -1,6 +1,6 @@
 import type { Event } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
-import { isPatternEvent } from '../run-reducer.ts'
+import { isPatternEvent } from '../../run-model/reduce-run.ts'
 import type { Timeline } from '../timeline/timeline.ts'
 
 /*

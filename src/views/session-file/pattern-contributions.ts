@@ -1,5 +1,5 @@
 import type { Event } from '../../kernel/event.ts'
-import { isPatternEvent } from '../run-reducer.ts'
+import { isPatternEvent } from '../../run-model/reduce-run.ts'
 import type { LoadedView } from '../run-view.ts'
 import type { PatternSessionFile } from './pattern-session-file.ts'
 

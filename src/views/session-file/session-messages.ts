@@ -1,5 +1,5 @@
 import type { Event } from '../../kernel/event.ts'
-import { isPatternEvent } from '../run-reducer.ts'
+import { isPatternEvent } from '../../run-model/reduce-run.ts'
 import type { AgentMessage } from './agent-session.ts'
 import type { SessionFileContribution } from './pattern-contributions.ts'
 import type { AgentIdentifier, SessionFileMessage } from './pattern-session-file.ts'

@@ -1,5 +1,5 @@
 import type { Event } from '../../kernel/event.ts'
-import { isPatternEvent } from '../run-reducer.ts'
+import { isPatternEvent } from '../../run-model/reduce-run.ts'
 import type { PhaseAnnotation, ToolCallRecord } from './agent-session.ts'
 import type { SessionFileContribution } from './pattern-contributions.ts'
 import { toIso } from './session-status.ts'

@@ -2,8 +2,8 @@ import type { Agent } from '../../kernel/agent.ts'
 import type { Event, EventOf, RunEnd, RunStart, SessionEnd } from '../../kernel/event.ts'
 import { textFrom } from '../../kernel/model.ts'
 import type { ToolCategory } from '../../kernel/tool.ts'
+import { parentStepKey } from '../../run-model/step-tree.ts'
 import { withoutFileData } from '../attachment-list.ts'
-import { parentStepKey } from '../run-reducer.ts'
 import { FileChangeLog } from './file-changes.ts'
 
 /*

@@ -5,9 +5,9 @@ import type { TimelineLink } from '../../run-model/rows.ts'
 import type { PatternState, RunModel } from '../../run-model/run-model.ts'
 import { addMessage, addNotice, addRow, changeRow, endSpan, openSpan, rowId } from '../../run-model/run-model.ts'
 import { endPhase } from '../../run-model/run-rows.ts'
-import type { SessionNode } from '../../run-model/run-tree.ts'
-import { nodeAt } from '../../run-model/run-tree.ts'
 import { unblockSession } from '../../run-model/session-rows.ts'
+import type { SessionNode } from '../../run-model/step-tree.ts'
+import { nodeAt } from '../../run-model/step-tree.ts'
 import { contentText } from '../content-text.ts'
 import type { PatternView } from '../pattern-view.ts'
 import { plainLine } from '../plain-line.ts'
@@ -112,7 +112,7 @@ function markSession(model: RunModel, mark: SessionMark): void {
           ...(mark.result === undefined ? undefined : { result: rowText(model, plainLine(mark.result)) }),
           ...(mark.group === undefined ? undefined : { group: mark.group }),
         }
-  model.labels.set(mark.session, { ...model.labels.get(mark.session), ...labels })
+  model.index.labels.set(mark.session, { ...model.index.labels.get(mark.session), ...labels })
   if (session) changeRow(model, session.row, labels)
 }
 
@@ -167,7 +167,7 @@ function addressRow(
 
 function sessionAt(model: RunModel, key: string | undefined, agent: string | null): SessionNode | undefined {
   if (key !== undefined) return nodeAt(model, key, 'session')
-  return agent === null ? undefined : model.agents.get(agent)?.newest
+  return agent === null ? undefined : model.index.agents.get(agent)?.newest
 }
 
 function addPatternMessage(

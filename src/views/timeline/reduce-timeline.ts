@@ -1,6 +1,6 @@
 import type { Event } from '../../kernel/event.ts'
 import { reduceRun } from '../../run-model/reduce-run.ts'
-import type { RowWords } from '../../run-model/row-text.ts'
+import type { RowWords } from '../../run-model/row-words.ts'
 import type { Timeline, TimelineChanges } from '../../run-model/rows.ts'
 import { mapTables } from '../../run-model/rows.ts'
 import type { RunModel, RunModelSources } from '../../run-model/run-model.ts'

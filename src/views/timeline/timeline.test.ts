@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { rules, runToEnd } from '../../../test/support/recorded-run.ts'
 import { modelFromRules } from '../../../test/support/test-troupe.ts'
-import { reduceTimeline, takeChanges, timelineFrom, timelineSnapshot } from './reduce-timeline.ts'
-import { newTimeline } from './reduce-timeline.ts'
+import { newTimeline, reduceTimeline, takeChanges, timelineFrom, timelineSnapshot } from './reduce-timeline.ts'
 
 /** A run in which a lead delegates twice, resumes a session, and asks a person; the coder's first request fails. */
 const recordedRun = () => runToEnd({ model: modelFromRules(...rules) })

@@ -1,6 +1,6 @@
+import { parentStepKey } from '../../../run-model/step-tree.ts'
 import { contentText } from '../../../views/content-text.ts'
 import { formatIdentifier, pluralize } from '../../../views/format-amount.ts'
-import { parentStepKey } from '../../../views/run-reducer.ts'
 import type { TimelineMark } from '../../../views/timeline/timeline-mark.ts'
 import type { ReviewerInput } from '../contracts.ts'
 import { reviewerInput } from '../contracts.ts'

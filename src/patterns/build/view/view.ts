@@ -1,7 +1,7 @@
+import { parentStepKey } from '../../../run-model/step-tree.ts'
 import { formatDuration, pluralize } from '../../../views/format-amount.ts'
 import type { ProgressLine, SessionFacts, SessionLabel, SessionLookup, TextLine } from '../../../views/pattern-view.ts'
 import { definePatternView } from '../../../views/pattern-view.ts'
-import { parentStepKey } from '../../../views/run-reducer.ts'
 import { STATUS_GLYPHS } from '../../../views/status-glyphs.ts'
 import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import type { BuildEvent } from '../events.ts'

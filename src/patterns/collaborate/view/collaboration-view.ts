@@ -1,4 +1,4 @@
-import { parentStepKey } from '../../../views/run-reducer.ts'
+import { parentStepKey } from '../../../run-model/step-tree.ts'
 import type { CollaborateEvent } from '../events.ts'
 
 /*

@@ -1,5 +1,5 @@
 import { sumUsd } from '../../../kernel/spend.ts'
-import { parentStepKey } from '../../../views/run-reducer.ts'
+import { parentStepKey } from '../../../run-model/step-tree.ts'
 import type { ConsultEvent, ConsultEventOf } from '../events.ts'
 import type { ConsultationStatus } from '../request.ts'
 

@@ -1,6 +1,6 @@
 import type { Transcript } from '../../../patterns/team/transcript.ts'
 import { isMessageKey, nestedAgentName } from '../../../patterns/team/transcript.ts'
-import { activeSessions } from '../../../views/run-reducer.ts'
+import { activeSessions } from '../../../views/run-view.ts'
 import type { TerminalStyle } from '../render/styled-line.ts'
 import { renderLine } from '../render/styled-line.ts'
 import { messageLines } from './chat-lines.ts'

@@ -1,6 +1,6 @@
 import { TroupeError } from '../../../errors.ts'
 import { loadPatternViews } from '../../../views/pattern-views.ts'
-import { runViewFrom } from '../../../views/run-reducer.ts'
+import { runViewFrom } from '../../../views/run-view.ts'
 import type { Cli } from '../cli.ts'
 import { exitCodeFrom } from '../exit-code.ts'
 import { findRun } from '../find-run.ts'

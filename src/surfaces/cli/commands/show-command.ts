@@ -3,7 +3,7 @@ import type { Event, NeedsReport, RunResult, RunRow, Troupe } from '../../../ind
 import { attachmentLine, withoutFileData } from '../../../views/attachment-list.ts'
 import { changedPartsText, missingPartsText, modelChangesText } from '../../../views/needs-text.ts'
 import { loadPatternViews, patternJson } from '../../../views/pattern-views.ts'
-import { runViewFrom } from '../../../views/run-reducer.ts'
+import { runViewFrom, treeRecords } from '../../../views/run-view.ts'
 import { transcriptFrom } from '../../../views/session-transcript.ts'
 import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import type { Cli } from '../cli.ts'
@@ -76,12 +76,12 @@ async function runRecord(troupe: Troupe, row: RunRow, events: readonly Event[]) 
     ended_at,
     input: view.start?.input ?? null,
     limits: view.start?.limits ?? null,
-    usage_notes: { estimated_calls: view.estimated, lost: row.usage.lost },
+    usage_notes: { estimated_calls: view.costs.sum.estimated.calls, lost: row.usage.lost },
     gates: result.gates,
     missing,
     changed,
     ...patternJson(view),
-    tree: view.children,
+    tree: treeRecords(view.children),
     timeline: (await troupe.timeline(row.run_id)).timeline,
   }
 }

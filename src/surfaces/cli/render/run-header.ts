@@ -34,16 +34,17 @@ export function runHeader(row: RunRow, live: boolean, style: TerminalStyle): str
 }
 
 /** Notes on lost and estimated model requests. */
-export function usageNotes({ lost, estimated }: RunView, style: TerminalStyle): string[] {
+export function usageNotes({ costs }: RunView, style: TerminalStyle): string[] {
+  const { lost, estimated } = costs.sum
   const notes: string[] = []
   if (lost.calls > 0) {
     notes.push(
       `${pluralize(lost.calls, 'model request')} lost in a crash or an abort: up to ${formatCount(lost.tokens)} reserved tokens are not included above`,
     )
   }
-  if (estimated > 0) {
+  if (estimated.calls > 0) {
     notes.push(
-      `${pluralize(estimated, 'model request')} without usable usage figures: counted at what they can have cost (estimated)`,
+      `${pluralize(estimated.calls, 'model request')} without usable usage figures: counted at what they can have cost (estimated)`,
     )
   }
   return notes.flatMap((note) => wrapText(note, style.width, 2))

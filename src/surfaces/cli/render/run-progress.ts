@@ -2,8 +2,8 @@ import type { Event, ProgressLine, TextLine, TextSpan, TextStyle } from '../../.
 import { errorSummary } from '../../../views/error-summary.ts'
 import { formatCount, formatDuration, pluralize } from '../../../views/format-amount.ts'
 import { patternProgress, sessionLabel } from '../../../views/pattern-views.ts'
-import { activeSessions, findEnclosing, isPatternEvent } from '../../../views/run-reducer.ts'
 import type { RunView, SessionNode } from '../../../views/run-view.ts'
+import { activeSessions, findEnclosing, isPatternEvent } from '../../../views/run-view.ts'
 import { STATUS_GLYPHS } from '../../../views/status-glyphs.ts'
 import { formatSteerAction } from '../../../views/steer-text.ts'
 import { padToWidth, toTerminalLine, wrapText } from '../../../views/text-width.ts'
@@ -22,7 +22,7 @@ export function formatProgressLine(event: Event, view: RunView, style: TerminalS
   const { speaker, spans, notes = [] } = line
   const indent = '  '.repeat(Math.min(speaker?.depth ?? 0, 4))
   const name: TextSpan[] = speaker?.agent ? [['bold', toTerminalLine(speaker.agent)], '  '] : []
-  const elapsed = padToWidth(formatDuration(event.at - view.started_at), TIME_WIDTH, 'right')
+  const elapsed = padToWidth(formatDuration(event.at - view.run.started_at), TIME_WIDTH, 'right')
   const margin = ' '.repeat(TIME_WIDTH + 2) + indent
   const below = notes.flatMap((note) => wrapText(`${margin}${toTerminalLine(note)}`, style.width, margin.length))
   return [
@@ -94,7 +94,7 @@ function sessionProgress(event: Event, view: RunView): ProgressLine | undefined 
       }
     case 'model:begin':
       // Once for each model of the run.
-      if (view.unpriced.get(event.data.model) !== event.seq) return undefined
+      if (view.costs.unpriced.get(event.data.model) !== event.seq) return undefined
       return {
         spans: [['yellow', `the price of ${toTerminalLine(event.data.model)} is unknown: limit usd does not count it`]],
       }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ErrorRecord } from '../../../errors.ts'
 import type { Event, EventData } from '../../../kernel/event.ts'
-import { activeSessions, newRunView, openGates, reduceRun, runViewFrom } from '../../../views/run-reducer.ts'
+import { activeSessions, newRunView, reduceRun, runViewFrom } from '../../../views/run-view.ts'
 import { displayWidth } from '../../../views/text-width.ts'
 import { usageNotes } from './run-header.ts'
 import { formatProgressLine, liveLines } from './run-progress.ts'
@@ -133,7 +133,7 @@ describe('run tree', () => {
       asked_by: 'builder',
     })
     const view = runViewFrom(written.events)
-    expect(openGates(view).map(({ gate_id }) => gate_id)).toEqual(['g_1'])
+    expect([...view.open.gates].map(({ gate_id }) => gate_id)).toEqual(['g_1'])
     expect(runTreeLines(view, { style, now: 2000, live: false }).slice(4, 9)).toEqual([
       '├─ ? builder  waiting · 0 calls · 0 tokens',
       '│  │ work for builder',

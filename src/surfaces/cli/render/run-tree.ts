@@ -3,7 +3,6 @@ import { errorSummary } from '../../../views/error-summary.ts'
 import { formatCount, formatDuration, pluralize } from '../../../views/format-amount.ts'
 import { sessionLabel } from '../../../views/pattern-views.ts'
 import { responseText } from '../../../views/response-text.ts'
-import { isWaitingForAnswer } from '../../../views/run-reducer.ts'
 import type { GateNode, RunNode, RunView, SessionNode, ToolCallNode } from '../../../views/run-view.ts'
 import { STATUS_GLYPHS } from '../../../views/status-glyphs.ts'
 import { formatSteerAction } from '../../../views/steer-text.ts'
@@ -114,6 +113,11 @@ function sessionStatus(session: SessionNode, context: TreeContext): string {
   if (session.status !== 'running') return session.status
   if (isWaitingForAnswer(session)) return 'waiting'
   return context.live ? 'running' : 'pending'
+}
+
+/** Whether this node or one below it waits for a human answer. */
+function isWaitingForAnswer(node: RunNode): boolean {
+  return node.kind === 'gate' ? node.ended_at === null : node.children.some(isWaitingForAnswer)
 }
 
 function toolCallLines(call: ToolCallNode, context: TreeContext): string[] {

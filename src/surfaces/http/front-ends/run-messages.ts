@@ -1,7 +1,7 @@
 import type { Event, StreamItem } from '../../../index.ts'
 import { outputText } from '../../../views/pattern-views.ts'
-import { isPatternEvent } from '../../../views/run-reducer.ts'
 import type { LoadedView } from '../../../views/run-view.ts'
+import { isPatternEvent } from '../../../views/run-view.ts'
 import { ResponseParts } from './response-parts.ts'
 import type { ModelTokens, RunAgent, RunMessage, RunOutcome, RunQuestion } from './run-message.ts'
 

@@ -1,9 +1,7 @@
 import type { ErrorRecord } from '../errors.ts'
 import type { SessionEnd, SessionOpen, StopReason } from '../kernel/event.ts'
 import type { Gate } from '../kernel/gate.ts'
-import type { TimelineGate, TimelineLane, TimelineLink, TimelinePause, TimelineTurn } from './rows.ts'
-import type { TimelineCall, TimelineSession } from './rows.ts'
-import type { ModelRow } from './run-model.ts'
+import type { ModelRows } from './rows.ts'
 
 /*
  * The tree of a run: its sessions, tool calls and gates, each once, with the newest of its rows. Step keys are paths, so a node's parent is the node
@@ -38,8 +36,8 @@ export interface SessionNode extends NodeSpan {
   /** The events of its opening and its end. */
   opened_seq: number
   ended_seq: number | null
-  row: ModelRow<TimelineSession>
-  lane: ModelRow<TimelineLane>
+  row: ModelRows['sessions']
+  lane: ModelRows['lanes']
   data: SessionOpen
   parent: SessionNode | undefined
   caller: ToolCallNode | undefined
@@ -51,8 +49,8 @@ export interface SessionNode extends NodeSpan {
   turns: number
   openGates: number
   turn: TurnEntry | undefined
-  link: ModelRow<TimelineLink> | undefined
-  blocked: ModelRow<TimelinePause> | undefined
+  link: ModelRows['links'] | undefined
+  blocked: ModelRows['pauses'] | undefined
   /** The pattern sends the messages of this session itself. */
   isSilent: boolean
 }
@@ -67,7 +65,7 @@ export interface ToolCallNode extends NodeSpan {
   ended_seq: number | null
   /** Set where the whole journal is at hand. */
   input?: unknown
-  row: ModelRow<TimelineCall>
+  row: ModelRows['calls']
   session: SessionNode
   turn: TurnEntry | undefined
   group: string | null
@@ -82,7 +80,7 @@ export interface GateNode extends NodeSpan {
   asked_by: string | null
   answer: unknown
   answered_by: string | null
-  row: ModelRow<TimelineGate>
+  row: ModelRows['gates']
   data: Gate
   session: SessionNode | undefined
   call: ToolCallNode | undefined
@@ -92,7 +90,7 @@ export type RunNode = SessionNode | ToolCallNode | GateNode
 
 /** A turn has no children: the calls of its response are those of its session. */
 export interface TurnEntry {
-  row: ModelRow<TimelineTurn>
+  row: ModelRows['turns']
   session: SessionNode
   /** Calls of the response that have not ended. */
   pending: number
