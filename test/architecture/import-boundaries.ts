@@ -42,6 +42,8 @@ export const allowedRuntimeFiles: Readonly<Record<string, string>> = {
     'the command line checks Node before it loads the public API, which an older Node cannot run; `createTroupe` does the same for programs',
   'built-in-patterns':
     'commands and flags are made from the patterns before a store is opened; programs have `troupe.patterns()`',
+  troupe:
+    'commands that execute a run load `createTroupe` alone; what else the public API exports, such as readers of journals, is a tenth of the files',
   'tool-ports':
     'the machine of the person at the terminal, without a troupe: its sandbox, its programs, worktrees that runs left; `createTroupe({ workspace })` does the same for programs',
 }

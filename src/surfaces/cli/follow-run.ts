@@ -1,5 +1,5 @@
 import type { RunHandle, RunResult, Troupe } from '../../index.ts'
-import { loadPatternViews, outputText } from '../../views/pattern-views.ts'
+import { outputText } from '../../views/pattern-views.ts'
 import type { RunView } from '../../views/run-view.ts'
 import { stripControlCharacters, wrapText } from '../../views/text-width.ts'
 import type { Cli } from './cli.ts'
@@ -22,7 +22,7 @@ export async function followRun(
   const progress = new ProgressDisplay(terminal, {
     after,
     silent: options.json === true || options.quiet === true,
-    views: await loadPatternViews(await troupe.patterns()),
+    patterns: await troupe.patterns(),
   })
   const interrupt = onInterrupt(`stopped; resume with: troupe resume ${handle.run_id}`, {
     drain: () => troupe.drain(),
@@ -32,7 +32,7 @@ export async function followRun(
   })
   let result: RunResult
   try {
-    for await (const item of handle) progress.update(item)
+    for await (const item of handle) await progress.update(item)
     result = await handle.result
   } finally {
     progress.end()

@@ -44,7 +44,7 @@ export function storeExists(cli: Cli): boolean {
 
 /** Opens the runtime. Only `new` creates a store; `existing` uses an empty in-memory store when there is none. */
 export async function openTroupe(cli: Cli, use: 'existing' | 'new'): Promise<Troupe> {
-  const { createTroupe } = await import('../../index.ts')
+  const { createTroupe } = await import('../../runtime/troupe.ts')
   const model = modelName(cli)
   const servers = await readMcpServers(cli)
   if (use === 'new') await warnOfUntrustedAgents(cli)

@@ -1,7 +1,6 @@
 import type { Command, Option } from 'commander'
 import { TroupeError } from '../../errors.ts'
 import type { JsonSchema } from '../../index.ts'
-import { readAttachment } from '../../index.ts'
 import { collectValues } from './shared-options.ts'
 
 /*
@@ -93,7 +92,10 @@ export function addPatternFlags(
     async parsedInput() {
       const input: Record<string, unknown> = {}
       const attached = command.getOptionValue('attach') as string[] | undefined
-      if (takesAttachments && attached) input.attachments = await Promise.all(attached.map(readAttachment))
+      if (takesAttachments && attached) {
+        const { readAttachment } = await import('../../index.ts')
+        input.attachments = await Promise.all(attached.map(readAttachment))
+      }
       const names = command.getOptionValue('with') as string | undefined
       if (takesAgents && names !== undefined) input.agents = parseNames(names)
       if (command.args.length > 0 && positional !== undefined) input[positional] = command.args.join(' ')

@@ -1,6 +1,7 @@
-import type { ModelChange, StreamItem } from '../../index.ts'
+import type { Event, ModelChange, Pattern, StreamItem } from '../../index.ts'
 import { modelChangesText } from '../../views/needs-text.ts'
-import type { LoadedView, RunView } from '../../views/run-view.ts'
+import { loadPatternViews } from '../../views/pattern-views.ts'
+import type { RunView } from '../../views/run-view.ts'
 import { newRunView, reduceRun } from '../../views/run-view.ts'
 import { toTerminalLine, wrapText } from '../../views/text-width.ts'
 import { formatProgressLine, liveLines } from './render/run-progress.ts'
@@ -19,28 +20,30 @@ interface ProgressOptions {
   /** Events up to this seq update the view and are not printed. */
   after?: number
   silent?: boolean
-  /** The views of the patterns of this process. */
-  views?: readonly LoadedView[]
+  /** The patterns of this process. Their views are loaded with the first event that needs them. */
+  patterns?: readonly Pattern[]
 }
 
 export class ProgressDisplay {
-  readonly view: RunView
+  readonly view: RunView = newRunView()
   readonly #terminal: Terminal
   readonly #silent: boolean
   readonly #after: number
+  /** The patterns whose views no event has needed yet. */
+  #unloaded: readonly Pattern[]
   readonly #streamedText = new Map<string, string>()
   #drawnLines = 0
   #timer: NodeJS.Timeout | undefined
 
   constructor(terminal: Terminal, options: ProgressOptions = {}) {
-    this.view = newRunView(options.views)
+    this.#unloaded = options.patterns ?? []
     this.#terminal = terminal
     this.#silent = options.silent ?? false
     this.#after = options.after ?? 0
     if (terminal.live && !this.#silent) this.#timer = setInterval(() => this.#redraw(), REDRAW_MS).unref()
   }
 
-  update(item: StreamItem): void {
+  async update(item: StreamItem): Promise<void> {
     if ('delta' in item) {
       const { session_id, offset, text } = item.delta
       const previous = offset === 0 ? '' : (this.#streamedText.get(session_id) ?? '')
@@ -48,12 +51,19 @@ export class ProgressDisplay {
       return
     }
     const { event } = item
+    const needed = this.#unloaded.filter((pattern) => isViewNeeded(pattern, event))
+    if (needed.length > 0) await this.#loadViews(needed)
     reduceRun(this.view, event)
     if (event.type === 'session:end' && event.session_id) this.#streamedText.delete(event.session_id)
     if (this.#silent || event.seq <= this.#after) return
     const line = formatProgressLine(event, this.view, this.#terminal.err)
     if (line !== undefined) this.note(line)
     if (event.type === 'run:attempt') this.#noteModels(event.data.models ?? [])
+  }
+
+  async #loadViews(patterns: readonly Pattern[]): Promise<void> {
+    this.#unloaded = this.#unloaded.filter((pattern) => !patterns.includes(pattern))
+    this.view.patterns.push(...newRunView(await loadPatternViews(patterns)).patterns)
   }
 
   #noteModels(changes: readonly ModelChange[]): void {
@@ -92,4 +102,9 @@ export class ProgressDisplay {
     if (this.#drawnLines > 0) this.#terminal.draw(`\r\x1b[${this.#drawnLines}A\x1b[0J`)
     this.#drawnLines = 0
   }
+}
+
+/** The pattern of a run shows the run; patterns that agents call show their own events. */
+function isViewNeeded({ name, events = {} }: Pattern, event: Event): boolean {
+  return event.type === 'run:start' ? event.data.pattern === name : Object.hasOwn(events, event.type)
 }

@@ -17,8 +17,8 @@ export async function workspaceOptions(cli: Cli): Promise<WorkspaceOptions> {
   const hosts = [...(configured?.network?.hosts ?? []), ...(options.allowHost ?? [])]
   const wantsSandbox = options.sandbox !== false && configured?.sandbox !== 'none'
   const { sandboxReport } = await import('../../runtime/tool-ports.ts')
-  const { searchProviderFromEnv } = await import('../../index.ts')
-  const search = hosts.length > 0 ? await searchProviderFromEnv(process.env) : undefined
+  const search =
+    hosts.length > 0 ? await (await import('../../index.ts')).searchProviderFromEnv(process.env) : undefined
   const report = wantsSandbox ? await sandboxReport({ network: hosts.length > 0 }) : undefined
   const isMissing = report && !report.available
   if (isMissing) {

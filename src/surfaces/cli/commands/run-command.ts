@@ -1,11 +1,8 @@
 import { resolve } from 'node:path'
 import type { Troupe } from '../../../index.ts'
 import type { Cli } from '../cli.ts'
-import { findRun } from '../find-run.ts'
-import { findSession } from '../find-session.ts'
 import { followRun } from '../follow-run.ts'
 import { limitsFrom } from '../limit-option.ts'
-import { resolveTeamInput } from '../load-team.ts'
 import { modelName, withTroupe } from '../open-troupe.ts'
 import { readObjectFile } from '../pattern-flags.ts'
 import { TEAM_PATTERN } from '../team-pattern.ts'
@@ -30,7 +27,10 @@ export async function runPatternCommand(
   const fields = { ...(path === undefined ? {} : await readObjectFile(path, '--input')), ...flags }
   if (path !== undefined && path !== '-') cli.sourceFiles = [resolve(path)]
   const from = path === undefined || path === '-' ? './stdin' : path
-  const completed = pattern === TEAM_PATTERN ? await resolveTeamInput(cli, fields, { from, file, set }) : fields
+  const completed =
+    pattern === TEAM_PATTERN
+      ? await (await import('../load-team.ts')).resolveTeamInput(cli, fields, { from, file, set })
+      : fields
   const limits = await limitsFrom(cli)
   const model = modelName(cli)
   return withTroupe(cli, 'new', async (troupe) => {
@@ -51,6 +51,7 @@ async function resolveSession(
 ): Promise<Record<string, unknown>> {
   if (options.continue === undefined) return input
   const id = options.continue === true ? undefined : options.continue
+  const { findSession } = await import('../find-session.ts')
   return { ...input, session_id: await findSession(troupe, pattern, id) }
 }
 
@@ -61,6 +62,7 @@ async function resolveRunId(
   input: Record<string, unknown>,
 ): Promise<Record<string, unknown>> {
   if (typeof input.of_run !== 'string') return input
+  const { findRun } = await import('../find-run.ts')
   const { run_id } = await findRun(cli, troupe, input.of_run)
   return { ...input, of_run: run_id }
 }

@@ -1,5 +1,4 @@
 import type { RunRow, Troupe } from '../../../index.ts'
-import { loadPatternViews } from '../../../views/pattern-views.ts'
 import type { Cli } from '../cli.ts'
 import { EXIT, exitCodeFrom } from '../exit-code.ts'
 import { findRun } from '../find-run.ts'
@@ -27,7 +26,7 @@ export function watchCommand(cli: Cli<{ fromStart?: boolean }>, runId: string | 
     const progress = new ProgressDisplay(terminal, {
       after,
       silent: options.json === true,
-      views: await loadPatternViews(await troupe.patterns()),
+      patterns: await troupe.patterns(),
     })
     if (after > 0 && !options.json) terminal.note(watchHeader(row, terminal.err))
     try {
@@ -59,7 +58,7 @@ async function followEvents(cli: Cli, troupe: Troupe, { row, after, progress }: 
   try {
     for await (const event of troupe.watch(row.run_id, { signal: abandoned.signal })) {
       if (cli.options.json && event.seq > after) cli.terminal.print(toInertJson(event))
-      progress.update({ event })
+      await progress.update({ event })
       // An earlier `run:park` is history: the run has continued since.
       if (event.type === 'run:park' && event.seq >= row.head) return
     }
