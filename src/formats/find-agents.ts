@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path'
 import { TroupeError } from '../errors.ts'
 import type { AgentFileOptions } from './agent-file.ts'
 import type { LoadedAgents } from './agent-folder.ts'
-import { listAgentFiles, readAgentFolder } from './agent-folder.ts'
 import { resolveNameConflicts } from './agent-name-conflicts.ts'
 import { BUILT_IN_COLLECTION, builtInAgentsFolder } from './built-in-agents.ts'
 import type { FileProblem } from './file-problem.ts'
@@ -77,6 +76,8 @@ export async function existingAgentFolders(options: FindAgentsOptions): Promise<
 /** Changes when an agent file of the search path is added, changed or removed. */
 export async function agentFilesSignature(options: FindAgentsOptions): Promise<string> {
   const folders = await existingAgentFolders(options)
+  if (folders.length === 0) return ''
+  const { listAgentFiles } = await import('./agent-folder.ts')
   const lists = await Promise.all(folders.map(listAgentFiles))
   const describe = async (path: string) => {
     const found = await stat(path).catch(() => undefined)
@@ -95,6 +96,7 @@ export async function findAgents(options: FindAgentsOptions): Promise<LoadedAgen
       ...(collection !== undefined && { collection }),
       ...(within !== undefined && { within }),
     }
+    const { readAgentFolder } = await import('./agent-folder.ts')
     const { agents, problems } = await readAgentFolder(folder, folderOptions)
     found.agents.push(...agents)
     found.problems.push(...problems)

@@ -19,3 +19,19 @@ export function lazy<T>(create: () => Promise<T>): Lazy<T> {
     peek: () => value,
   }
 }
+
+/** A port of async functions whose modules are imported with the first call. */
+export function lazyPort<T extends object>(open: () => Promise<T>): T {
+  const port = lazy(open)
+  return new Proxy({} as T, {
+    // Whoever awaits the port itself must not take it for a promise.
+    get: (_target, name) => (name === 'then' ? undefined : callLater(port, name)),
+  })
+}
+
+function callLater<T extends object>(port: Lazy<T>, name: string | symbol): (...values: unknown[]) => Promise<unknown> {
+  return async (...values) => {
+    const opened = await port.get()
+    return Reflect.apply(Reflect.get(opened, name) as () => unknown, opened, values)
+  }
+}

@@ -10,6 +10,7 @@ import type { Redactor } from '../kernel/redactor.ts'
 import type { AddFilesOptions, AddFilesReport } from '../knowledge/add-documents.ts'
 import type { EmbeddedKnowledge, KnowledgeProgress, ReindexReport } from '../knowledge/embedded-knowledge.ts'
 import type { Lazy } from './lazy.ts'
+import { lazyPort } from './lazy.ts'
 
 export interface ReindexOptions {
   onProgress?: (progress: KnowledgeProgress) => void
@@ -59,11 +60,5 @@ export function createTroupeKnowledge({ knowledge, project, redactor, now }: Kno
 
 /** The knowledge of a project for patterns, loaded when one first uses it. */
 export function lazyKnowledge(knowledge: KnowledgeDeps['knowledge'], project: string): Knowledge {
-  const open = async () => (await knowledge.get())(project)
-  return {
-    add: async (documents, signal) => (await open()).add(documents, signal),
-    get: async (kind, ids) => (await open()).get(kind, ids),
-    search: async (query, signal) => (await open()).search(query, signal),
-    forget: async (selection) => (await open()).forget(selection),
-  }
+  return lazyPort(async () => (await knowledge.get())(project))
 }

@@ -6,7 +6,7 @@ import { wallClock } from '../tools/tools.ts'
 import { FOLDER_TOOLS } from './environment-port.ts'
 import type { FolderToolboxes } from './folder-toolboxes.ts'
 import { createFolderToolboxes } from './folder-toolboxes.ts'
-import { openRepository } from './open-repository.ts'
+import { lazyPort } from './lazy.ts'
 import type { CheckedPorts } from './runtime-parts.ts'
 import { enabledTools } from './tool-ports.ts'
 import type { TroupeOptions } from './troupe-options.ts'
@@ -25,7 +25,10 @@ export function worktreePorts(
   const runner = createCommandRunner({ sandboxIn: (folder) => toolboxes.open(folder).sandbox, ...wallClock })
   return {
     ...(names.has('Bash') ? { commands: runner } : undefined),
-    repository: withClosedTools(openRepository(toolbox.workspace.realPath), toolboxes),
+    repository: lazyPort(async () => {
+      const { openRepository } = await import('./open-repository.ts')
+      return withClosedTools(openRepository(toolbox.workspace.realPath), toolboxes)
+    }),
     toolIn: (folder, name) =>
       names.has(name) ? toolboxes.open(folder).tools.find((tool) => tool.name === name) : undefined,
   }

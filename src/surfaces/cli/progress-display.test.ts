@@ -39,12 +39,12 @@ const delta = (text: string, offset: number) => ({
 })
 
 describe('progress display', () => {
-  test('L4 L7 streamed text is never written to a pipe', () => {
+  test('L4 L7 streamed text is never written to a pipe', async () => {
     const { terminal, written } = recordingTerminal(false)
     const progress = new ProgressDisplay(terminal)
-    progress.update({ event: start(1) })
-    progress.update({ event: opened })
-    progress.update(delta('secret words', 0))
+    await progress.update({ event: start(1) })
+    await progress.update({ event: opened })
+    await progress.update(delta('secret words', 0))
     progress.end()
     expect(written).toEqual(['   0ms  run r_1 started: task'])
   })
@@ -52,9 +52,9 @@ describe('progress display', () => {
   test('L7 a terminal redraws the live block below permanent lines and erases it at the end', async () => {
     const { terminal, written } = recordingTerminal(true)
     const progress = new ProgressDisplay(terminal)
-    progress.update({ event: opened })
-    progress.update(delta('first ', 0))
-    progress.update(delta('words', 6))
+    await progress.update({ event: opened })
+    await progress.update(delta('first ', 0))
+    await progress.update(delta('words', 6))
     await expect.poll(() => written.join('')).toContain('…first words')
     progress.note('a permanent line')
     progress.end()
@@ -63,10 +63,10 @@ describe('progress display', () => {
     expect(written.at(-1)).toBe('a permanent line')
   })
 
-  test('L10 past events update the view and are not printed', () => {
+  test('L10 past events update the view and are not printed', async () => {
     const { terminal, written } = recordingTerminal(false)
     const progress = new ProgressDisplay(terminal, { after: 1 })
-    progress.update({ event: start(1) })
+    await progress.update({ event: start(1) })
     expect(written).toEqual([])
     expect(progress.view.run.id).toBe('r_1')
   })

@@ -26,6 +26,7 @@ import { GIT_CONFIG, gitConfigPath, sandboxEnvironment } from './sandbox-environ
 import type { HostPrograms, WrappedCommand } from './sandbox-runtime.ts'
 import { acquireProxy, runtimeFolders, withoutSeccomp, wrapCommand } from './sandbox-runtime.ts'
 import { createSeccompFilter } from './seccomp.ts'
+import { shellQuote } from './unsandboxed.ts'
 import { FolderScans, isFullyProtected, PartlyProtectedFolders } from './workspace-guard.ts'
 
 const IS_ROOT = process.geteuid?.() === 0
@@ -253,9 +254,4 @@ function superviseProcess(
   )
   ended.catch(() => {})
   return { child, ended, kill }
-}
-
-/** Quotes a word for a shell. Prevents command injection. */
-export function shellQuote(word: string): string {
-  return `'${word.replaceAll("'", "'\\''")}'`
 }

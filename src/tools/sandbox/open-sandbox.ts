@@ -1,7 +1,7 @@
 import { TroupeError } from '../../errors.ts'
 import type { Workspace } from '../files/workspace.ts'
 import { findProgram, findRipgrep } from '../search/ripgrep.ts'
-import { createBubblewrapSandbox } from './bubblewrap.ts'
+import type { BubblewrapOptions } from './bubblewrap.ts'
 import { describeSandbox } from './describe-sandbox.ts'
 import type { Sandbox, SandboxedProcess, SandboxOptions, SpawnRequest } from './sandbox.ts'
 import { hostProgramPath, preferTrustedPath } from './trusted-path.ts'
@@ -29,12 +29,28 @@ export function openSandbox({ workspace, sandbox, hosts, records, readMore }: Op
   const rg = findRipgrep(writable, path)
   if (report.available && bwrap !== undefined && rg !== undefined) {
     const more = { ...(records === undefined ? undefined : { records }), ...(readMore ? { readMore } : undefined) }
-    return createBubblewrapSandbox({ workspace, hosts, ...sandbox, ...more, programs: { bwrap, rg, socat }, path })
+    return onDemand({ workspace, hosts, ...sandbox, ...more, programs: { bwrap, rg, socat }, path })
   }
   throw new TroupeError('invalid_input', `commands cannot be sandboxed here: ${report.problems.join('; ')}`, {
     responsible: 'operator',
     hint: "install what is missing, or accept unsandboxed commands with `sandbox: 'none'`",
   })
+}
+
+/** Most of the sandbox is imported with the first command. */
+function onDemand(options: BubblewrapOptions): Sandbox {
+  let opened: Sandbox | undefined
+  const open = async () => {
+    const { createBubblewrapSandbox } = await import('./bubblewrap.ts')
+    opened ??= createBubblewrapSandbox(options)
+    return opened
+  }
+  return {
+    kind: 'bubblewrap',
+    spawn: async (request) => (await open()).spawn(request),
+    isVisible: (path, access) => opened?.isVisible?.(path, access) ?? true,
+    close: async () => opened?.close(),
+  }
 }
 
 /** Starts a long-running server, such as a language server, in the sandbox, with a pipe to its stdin. */

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { isSecretName } from '../../judgement/redaction/redaction.ts'
 import type { Workspace } from '../files/workspace.ts'
-import { shellQuote } from './bubblewrap.ts'
 import { killProcessGroup } from './kill-process.ts'
 import type { ProcessExit, Sandbox } from './sandbox.ts'
 
@@ -37,4 +36,9 @@ export function createUnsandboxed(workspace: Workspace): Sandbox {
 /** Prevents leakage of API keys: commands and servers execute code of the repository that nobody has read. */
 function withoutSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !isSecretName(name)))
+}
+
+/** Quotes a word for a shell. Prevents command injection. */
+export function shellQuote(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`
 }
