@@ -118,6 +118,13 @@ export interface StepOptions {
   version?: number
 }
 
+/** What changes while a run works: read by the effect of a step, it is recorded with the result of that. */
+export interface Readings {
+  now(): number
+  spend(scope?: SpendScope): Spend
+  query(query: TableQuery): Promise<Row[]>
+}
+
 /** Facts about the run and the caller, fixed while the pattern executes. */
 export interface RunContext {
   readonly run_id: string
@@ -205,7 +212,13 @@ export type EventDataByType = Readonly<Record<string, unknown>>
 
 /** Durable steps: everything that steers a pattern is recorded under a key and is the same on every replay. */
 export interface StepContext<Events extends EventDataByType = EventDataByType> {
-  step<T>(key: string, effect: (signal: AbortSignal) => T | Promise<T>, options?: StepOptions): Promise<T>
+  step<T>(
+    key: string,
+    effect: (signal: AbortSignal, readings: Readings) => T | Promise<T>,
+    options?: StepOptions,
+  ): Promise<T>
+  /** True when the journal has an outcome of this step: code that reads more at once goes on with what its older version has read. */
+  isRecorded(key: string): boolean
   /** Opens a gate and waits for a person's answer, across restarts. */
   ask(key: string, question: Question): Promise<unknown>
   /** Steering commands that nobody took so far; `accepts` selects among them. For patterns with `checkSteer`. */

@@ -8,6 +8,7 @@ import type {
   KnowledgeContext,
   PartialOutputReader,
   ProjectContext,
+  Readings,
   RunContext,
   SessionContext,
   SpendScope,
@@ -95,6 +96,7 @@ function knowledgeContext({ execution: { run, ports } }: PatternScope): Knowledg
 function sessionContext(scope: PatternScope): SessionContext {
   const { execution, caller, signal } = scope
   const { run, ports, journal } = execution
+  const { query: queryTable } = readings(scope)
   const session = (key: string): SessionScope => ({
     execution,
     key: under(scope, key),
@@ -132,15 +134,7 @@ function sessionContext(scope: PatternScope): SessionContext {
       return output
     },
     recall: (key, query) => runStep(step(scope, key), () => ports.recallRuns(run.project, query), { input: query }),
-    query: (key, query) =>
-      runStep(
-        step(scope, key),
-        async () => {
-          await journal.commit()
-          return ports.queryTable(run, query)
-        },
-        { input: query },
-      ),
+    query: (key, query) => runStep(step(scope, key), () => queryTable(query), { input: query }),
     cachedResult: async (key, cache_key, model = scope.caller?.opening.model) =>
       (await runStep<SessionResult | null>(step(scope, key), async () => {
         await journal.commit()
@@ -162,15 +156,29 @@ async function resolvedModelName({ models }: Ports, ...names: (string | undefine
   return undefined
 }
 
+function readings(scope: PatternScope): Readings {
+  const { run, ports, journal, budget } = scope.execution
+  return {
+    now: () => ports.world.now(),
+    spend: (spend) => budget.spentUnder(spendPath(scope, spend)),
+    query: async (query) => {
+      await journal.commit()
+      return ports.queryTable(run, query)
+    },
+  }
+}
+
 function stepContext(scope: PatternScope): StepContext {
   const { execution, caller, signal } = scope
   const { world, prices } = execution.ports
+  const live = readings(scope)
   const external = (key: string): StepScope => ({ ...step(scope, key), external: true })
   const agent = caller?.opening.agent
   const from = agent?.origin ? { from: agentSource(agent) } : undefined
   const asker = caller && agent && { session_id: caller.session_id, agent: agent.name, ...from }
   return {
-    step: (key, effect, options) => runStep(step(scope, key), () => effect(signal), options),
+    step: (key, effect, options) => runStep(step(scope, key), () => effect(signal, live), options),
+    isRecorded: (key) => execution.journalIndex.outcome(under(scope, key)) !== undefined,
     ask: (key, question) => execution.waitForGate(step(scope, key), question, asker),
     takeSteering: (key, accepts) => takeSteering(external(key), accepts),
     parallel: runParallel,
@@ -180,14 +188,14 @@ function stepContext(scope: PatternScope): StepContext {
       // A type of the kernel cannot be in `events` of a pattern.
       emitEvent(scope, type as string as PatternEventType, { ...parsed, key: under(scope, key) })
     },
-    readSpend: (key, spend) => recordValue(external(key), () => execution.budget.spentUnder(spendPath(scope, spend))),
+    readSpend: (key, spend) => recordValue(external(key), () => live.spend(spend)),
     priceUsage: (key, usage, model = caller?.opening.model) =>
       runStep(step(scope, key), async () => {
         const name = await resolvedModelName(execution.ports, model, execution.run.model)
         return { model: name ?? null, usd: name === undefined ? null : (prices.cost(name, usage, world.now()) ?? null) }
       }),
     journalKey: (key) => under(scope, key),
-    now: (key) => recordValue(external(key), () => world.now()),
+    now: (key) => recordValue(external(key), () => live.now()),
     random: (key) => recordValue(external(key), () => world.random()),
     setPartialOutput: (read) => {
       const readHere: PartialOutputReader = (stop_reason) => read(stop_reason, execution.budget.spentUnder(scope.path))

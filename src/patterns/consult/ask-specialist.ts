@@ -11,6 +11,7 @@ import { specialistAgent } from './consultation.ts'
 import { buildContextPackage } from './context-package/build-context-package.ts'
 import { formatContextPackage } from './context-package/package-prompt.ts'
 import { findSimilar } from './learning/find-similar.ts'
+import { readAtOnce } from './read-at-once.ts'
 import type { SpecialistFailure } from './retry.ts'
 import { keyAfterRetry, roundKeys } from './retry.ts'
 import type { SpecialistChoice } from './routing/select-specialist.ts'
@@ -51,15 +52,12 @@ export async function prepareQuestion(
   question: SpecialistQuestion,
 ): Promise<PreparedQuestion> {
   const { key, agent, choice } = question
-  const at = await context.now(`${key}-asked-at`)
-  const similar = await findSimilar(context, { request, agent, reason: choice.reason, key: `${key}-similar` })
-  const packed = await buildContextPackage(context, {
-    request,
-    agent,
-    reason: choice.reason,
-    similar,
-    config,
-    key: `${key}-context`,
+  const asked = { request, agent, reason: choice.reason }
+  const step = { key: `${key}-context`, earlier: `${key}-asked-at` }
+  const { at, packed } = await readAtOnce(context, step, async (reading) => {
+    const now = await reading.now(step.earlier)
+    const similar = await findSimilar(reading, { ...asked, key: `${key}-similar` })
+    return { at: now, packed: await buildContextPackage(reading, { ...asked, similar, config, key: step.key }) }
   })
   const { items, left_out, tokens, redacted, method } = packed
   context.emit(`${key}-package`, 'consult:package', {

@@ -29,6 +29,7 @@ import {
   specialistKey,
   specialistKeys,
 } from './retry.ts'
+import type { RecordedRows } from './routing/load-and-history.ts'
 import type { SpecialistChoice } from './routing/select-specialist.ts'
 import { selectSpecialist } from './routing/select-specialist.ts'
 import { startInBackground } from './start-in-background.ts'
@@ -62,6 +63,8 @@ export interface ConsultOptions {
   /** The specialist that failed before, when a collected consultation is routed again. */
   previous?: SpecialistFailure & { reason: string }
   firstAttempt?: number
+  /** For the first attempt. */
+  records?: RecordedRows | undefined
 }
 
 /** Routes the question until a specialist answers, or else asks a person. */
@@ -71,14 +74,21 @@ export async function consultSpecialists(
 ): Promise<PatternResult> {
   const { context, config, request } = consultation
   const failures: SpecialistFailure[] = options.previous ? [options.previous] : []
-  let { previous } = options
+  let { previous, records } = options
   const attempts = attemptsAfterRetry(context, firstAttempt, options.previous)
   for (const attempt of attempts) {
-    const selection = { request, config, excluded: consultation.excluded, previous, key: `route/${attempt.number}` }
+    const selection = {
+      request,
+      config,
+      excluded: consultation.excluded,
+      previous,
+      records,
+      key: `route/${attempt.number}`,
+    }
     const selected = await selectSpecialist(context, selection)
     const isRetried = 'none' in selected && selected.error && attempt.round > 0
     const choice = isRetried
-      ? await selectSpecialist(context, { ...selection, key: `route/${attempt.name}` })
+      ? await selectSpecialist(context, { ...selection, records: undefined, key: `route/${attempt.name}` })
       : selected
     if ('none' in choice) return endUnanswered(consultation, failures, choice)
     consultation.reason = choice.reason
@@ -91,6 +101,7 @@ export async function consultSpecialists(
     consultation.excluded.push(...choice.agents)
     failures.push(outcome)
     previous = { ...outcome, reason: choice.reason }
+    records = undefined
   }
   return endUnanswered(consultation, failures, { none: 'no specialist answered' })
 }

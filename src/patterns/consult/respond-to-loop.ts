@@ -4,15 +4,19 @@ import type { Consultation } from './consultation.ts'
 import { deliverAnswer } from './deliver.ts'
 import type { LoopCheck } from './loops/check-for-loops.ts'
 import { checkForLoops } from './loops/check-for-loops.ts'
+import type { LoopHistory } from './loops/loop-history.ts'
 import { recordLoop } from './loops/record-loop.ts'
 
 /**
  * Checks a new request against the asker's recent consultations. The graded response: `undefined` to go on (perhaps without specialists that
  * were asked before), advice with the earlier answer, or a person.
  */
-export async function respondToLoop(consultation: Consultation): Promise<PatternResult | undefined> {
+export async function respondToLoop(
+  consultation: Consultation,
+  history: LoopHistory,
+): Promise<PatternResult | undefined> {
   const { context, config, request } = consultation
-  const check = await checkForLoops(context, { request, config, key: 'loops' })
+  const check = await checkForLoops(context, { request, config, history, key: 'loops' })
   recordLoop(consultation, check, { key: 'loop', resolution: check.resolution })
   if (check.action === 'continue') return undefined
   const root_cause = check.findings.map(({ description }) => description).join('; ')

@@ -6,7 +6,10 @@ import { toRequest } from './consultation.ts'
 import { continueConsultation } from './continue-consultation.ts'
 import type { ConsultContext } from './events.ts'
 import type { ConsultInput, ConsultToolInput } from './input.ts'
+import { readLoopHistory } from './loops/loop-history.ts'
+import { readAtOnce } from './read-at-once.ts'
 import { respondToLoop } from './respond-to-loop.ts'
+import { readRecords } from './routing/load-and-history.ts'
 
 /** Takes a question to a specialist and returns the answer, or continues an earlier consultation. */
 export async function runConsultation(
@@ -24,8 +27,19 @@ export async function runConsultation(
   }
   context.emit('request', 'consult:request', request)
   const background = 'background' in input && input.background === true
-  return recordFailure(
-    consultation,
-    async () => (await respondToLoop(consultation)) ?? consultSpecialists(consultation, { background }),
-  )
+  return recordFailure(consultation, async () => {
+    const { history, records } = await readBefore(consultation)
+    return (await respondToLoop(consultation, history)) ?? consultSpecialists(consultation, { background, records })
+  })
+}
+
+/** The recent consultations of the asker, and the load and past success of the specialists. */
+function readBefore({ context, config: { limits }, request }: Consultation) {
+  const { requesting_agent: agent, collaboration_id } = request
+  const asked = { collaboration_id, agent, window: limits, max_active: limits.max_active_collaborations_per_agent }
+  return readAtOnce(context, { key: 'before', earlier: 'loops/now' }, async (reading) => ({
+    history: await readLoopHistory(reading, { ...asked, key: 'loops' }),
+    // Release 0.1.0 read them when it had found no loop.
+    ...(reading === context ? undefined : { records: await readRecords(reading, 'records') }),
+  }))
 }

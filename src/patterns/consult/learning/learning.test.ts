@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { memoryStore } from '../../../../test/support/memory-store.ts'
 import { redactField } from '../../../judgement/redaction/redaction.ts'
+import type { Readings } from '../../../kernel/context.ts'
 import type { Embedder } from '../../../kernel/embedder.ts'
 import { knowledgeByProject } from '../../../knowledge/embedded-knowledge.ts'
 import type { Store } from '../../../store/store.ts'
@@ -24,12 +25,14 @@ interface TestOptions {
 function learner({ store = memoryStore(), embedder = wordEmbedder(), project = 'p', now = NOW }: TestOptions = {}) {
   let revision = 0
   const knowledge = knowledgeByProject({ store, embedder, newRevision: () => `${now} ${++revision}` })(project)
+  const readings = { now: () => now } as Readings
   const context: LearningContext = {
     knowledge,
     redactor: { redact: (text, field) => redactField(text, field, []) },
     run_id: 'run',
     now: async () => now,
-    step: async (_key, effect) => effect(new AbortController().signal),
+    isRecorded: () => false,
+    step: async (_key, effect) => effect(new AbortController().signal, readings),
   }
   return { context, knowledge, store }
 }

@@ -3,12 +3,13 @@ import type { Context } from '../../../kernel/context.ts'
 import type { Knowledge } from '../../../kernel/knowledge.ts'
 import { redactJson } from '../../../kernel/redactor.ts'
 import type { ConsultationAnswer } from '../output.ts'
+import { readAtOnce } from '../read-at-once.ts'
 import type { ConsultationRequest } from '../request.ts'
 import type { StoredConsultation } from './stored-consultation.ts'
 import { parseStored, toDocument } from './stored-consultation.ts'
 
 /** What the pattern uses to learn. */
-export type LearningContext = Pick<Context, 'knowledge' | 'redactor' | 'step' | 'now' | 'run_id'>
+export type LearningContext = Pick<Context, 'knowledge' | 'redactor' | 'step' | 'isRecorded' | 'now' | 'run_id'>
 
 export interface ResolvedConsultation {
   request: ConsultationRequest
@@ -38,7 +39,6 @@ export async function storeConsultation(
   const { source } = consultation.answer
   if (!knowledge || outcome_type === 'loop_detected' || (source !== 'specialist' && source !== 'person')) return null
   const { request, agent, reason, answer } = consultation
-  const at = await context.now(`${key}/now`)
   const stored: StoredConsultation = {
     type: 'agent_collaboration',
     scenario: reason,
@@ -52,21 +52,29 @@ export async function storeConsultation(
     run_id: context.run_id,
     answer,
   }
-  return context.step(`${key}/store`, async (signal) => {
-    try {
-      const { lessons_learned: lessons, success_rating: rating } =
-        (await readStored(knowledge, request.collaboration_id)) ?? {}
-      const earlier = {
-        ...(lessons === undefined ? undefined : { lessons_learned: lessons }),
-        ...(rating === undefined ? undefined : { success_rating: rating }),
-      }
-      await knowledge.add([toDocument(withoutSecrets(context, { ...earlier, ...stored }), at)], signal)
-      return null
-    } catch (thrown) {
-      signal.throwIfAborted()
-      return toTroupeError(thrown).message
-    }
+  return readAtOnce(context, { key: `${key}/store`, earlier: `${key}/now` }, async (reading) => {
+    const at = await reading.now(`${key}/now`)
+    return reading.step(`${key}/store`, (signal) => store(reading, { stored, at, signal }))
   })
+}
+
+async function store(
+  context: LearningContext,
+  { stored, at, signal }: { stored: StoredConsultation; at: number; signal: AbortSignal },
+): Promise<string | null> {
+  const { knowledge } = context
+  try {
+    const earlier = knowledge && (await readStored(knowledge, stored.collaboration_id))
+    const rated = {
+      ...(earlier?.lessons_learned === undefined ? undefined : { lessons_learned: earlier.lessons_learned }),
+      ...(earlier?.success_rating === undefined ? undefined : { success_rating: earlier.success_rating }),
+    }
+    await knowledge?.add([toDocument(withoutSecrets(context, { ...rated, ...stored }), at)], signal)
+    return null
+  } catch (thrown) {
+    signal.throwIfAborted()
+    return toTroupeError(thrown).message
+  }
 }
 
 export interface ConsultationRating {

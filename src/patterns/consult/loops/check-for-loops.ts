@@ -4,8 +4,7 @@ import type { Context } from '../../../kernel/context.ts'
 import { compareQuestions } from './compare-questions.ts'
 import type { LoopAdvice } from './loop-advice.ts'
 import { loopAdvice } from './loop-advice.ts'
-import type { LoopWindow } from './loop-history.ts'
-import { readLoopHistory } from './loop-history.ts'
+import type { LoopHistory } from './loop-history.ts'
 
 /** The part of a request that the loop detector reads. */
 export interface LoopRequest {
@@ -16,7 +15,8 @@ export interface LoopRequest {
 
 export interface LoopCheckOptions {
   request: LoopRequest
-  config: { limits: ConsultationLimits & LoopWindow }
+  config: { limits: ConsultationLimits }
+  history: LoopHistory
   key: string
 }
 
@@ -30,12 +30,12 @@ export interface LoopCheck extends LoopJudgement, LoopAdvice {
  * Checks a request against the asker's recent consultations, after `consult:request` and before routing. `nudge` is answered with
  * `advice` and `earlier_answer` and without a specialist, `reroute` with a specialist other than those of `exclude`, `escalate` by a person.
  */
-export async function checkForLoops(context: Context, { request, config, key }: LoopCheckOptions): Promise<LoopCheck> {
-  const { collaboration_id, requesting_agent, question } = request
-  const { past, active } = await readLoopHistory(context, {
-    ...{ collaboration_id, agent: requesting_agent, window: config.limits, key },
-    max_active: config.limits.max_active_collaborations_per_agent,
-  })
+export async function checkForLoops(
+  context: Context,
+  { request, config, history, key }: LoopCheckOptions,
+): Promise<LoopCheck> {
+  const { requesting_agent, question } = request
+  const { past, active } = history
   const own = past.filter((consultation) => consultation.requesting_agent === requesting_agent)
   const earlier = own.map((consultation) => consultation.question)
   const { matches, ...compared } =

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { Context } from '../../../kernel/context.ts'
 import type { Row, TableQuery } from '../../../kernel/table-query.ts'
 import { checkForLoops } from './check-for-loops.ts'
+import { readLoopHistory } from './loop-history.ts'
 
 const limits = {
   ...{ max_exchanges_per_collaboration: 5, max_identical_questions: 2, max_active_collaborations_per_agent: 3 },
@@ -33,12 +34,16 @@ const row = (id: string, given: Row = {}): Row => ({
   ...{ status: 'pending', created_at: 9_999_999 },
   ...given,
 })
-const check = (rows: readonly Row[], collaboration_id: string) =>
-  checkForLoops(contextWith(rows), {
+async function check(rows: readonly Row[], collaboration_id: string) {
+  const context = contextWith(rows)
+  const max_active = limits.max_active_collaborations_per_agent
+  return checkForLoops(context, {
     request: { collaboration_id, requesting_agent: 'a', question: `What is ${collaboration_id}?` },
     config: { limits },
+    history: await readLoopHistory(context, { collaboration_id, agent: 'a', window: limits, max_active, key: 'k' }),
     key: 'k',
   })
+}
 
 test('CS215 of five requests at once exactly the last two are too many', async () => {
   const ids = ['e', 'b', 'd', 'a', 'c']

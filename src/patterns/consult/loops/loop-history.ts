@@ -42,7 +42,7 @@ export interface LoopHistory {
 
 /** Reads the window of one agent in this project: one hour and ten consultations, unless configured otherwise. */
 export async function readLoopHistory(
-  context: Context,
+  context: Pick<Context, 'now' | 'query' | 'run_id'>,
   { collaboration_id, agent, window, max_active, key }: HistoryRequest,
 ): Promise<LoopHistory> {
   const now = await context.now(`${key}/now`)
@@ -96,7 +96,7 @@ interface Details {
 
 const NO_DETAILS: Details = { outcomes: new Map(), loops: new Map() }
 
-async function readDetails(context: Context, rows: readonly Row[], key: string): Promise<Details> {
+async function readDetails(context: Pick<Context, 'query'>, rows: readonly Row[], key: string): Promise<Details> {
   if (rows.length === 0) return NO_DETAILS
   const collaboration_id = rows.map(({ id }) => String(id))
   const [outcomes, loops] = await Promise.all([

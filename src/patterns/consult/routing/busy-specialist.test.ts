@@ -4,7 +4,7 @@ import type { TableQuery } from '../../../kernel/table-query.ts'
 import { createLeasedRun, runEndData } from '../../../testing/store/store-harness.ts'
 import type { ConsultEventOf } from '../events.ts'
 import { consultTables } from '../tables.ts'
-import { isSpecialistBusy, readRecords } from './load-and-history.ts'
+import { isSpecialistBusy, readRecords, recordsFromRows } from './load-and-history.ts'
 
 const HOUR = 3_600_000
 const NOW = 1_000 * HOUR
@@ -45,7 +45,7 @@ async function createScene() {
     fail: (id: string) => append('consult:failed', { collaboration_id: id, error: { code: 'timeout' } }, 0),
     end: () => append('run:end', runEndData(), 0),
     isBusy: (agent: string, max: number) => isSpecialistBusy(context, { agent, max, key: 'load' }),
-    active: async (agent: string) => (await readRecords(context, 'route')).get(agent)?.active ?? 0,
+    active: async (agent: string) => recordsFromRows(await readRecords(context, 'route')).get(agent)?.active ?? 0,
   }
 }
 

@@ -25,11 +25,8 @@ const MAX_ROWS = 100
 /** A question of a process that died long ago keeps nobody busy. */
 const ACTIVE_WINDOW_MS = 3_600_000
 
-/** Reads current load and past success of each specialist from the tables of the project, in recorded steps. */
-export async function readRecords(
-  context: Pick<Context, 'query' | 'now'>,
-  key: string,
-): Promise<Map<string, SpecialistRecord>> {
+/** Reads current load and past success of each specialist from the tables of the project, under keys that begin with `key`. */
+export async function readRecords(context: Pick<Context, 'query' | 'now'>, key: string): Promise<RecordedRows> {
   const orderBy = { column: 'created_at', direction: 'desc' } as const
   const columns = ['id', 'specialist_agent', 'consultation_reason', 'status']
   const newest = { table: 'agent_collaborations', columns, orderBy, limit: MAX_ROWS }
@@ -40,7 +37,7 @@ export async function readRecords(
   const ended = await context.query(`${key}/ended`, { ...newest, where: { status: settledStatuses, abandoned: 0 } })
   const ratings = { table: 'collaboration_outcomes', columns: ['collaboration_id', 'success_rating'] }
   const outcomes = await context.query(`${key}/outcomes`, { ...newest, ...ratings })
-  return recordsFromRows({ open, ended, outcomes })
+  return { open, ended, outcomes }
 }
 
 /** The questions of the last hour that specialists work on. One that asked back waits for the asker: it is not at work. */
@@ -60,7 +57,7 @@ export async function isSpecialistBusy(
   return (await context.query(`${key}/open`, query)).length >= max
 }
 
-interface RecordedRows {
+export interface RecordedRows {
   /** Questions that specialists work on. */
   open: readonly Row[]
   /** Consultations that have ended. */

@@ -30,13 +30,17 @@ async function route(model: Model, scene: Scene = {}): Promise<Selection> {
     input: z.object({}),
     output: z.unknown(),
     async execute(given) {
-      const query = async (_key: string, { table, where }: TableQuery) =>
+      const query = async ({ table, where }: TableQuery) =>
         (rows[table] ?? []).filter(
           ({ status, to_agent }) =>
             (where?.status === undefined || [where.status].flat().includes(status as string)) &&
             (where?.to_agent === undefined || where.to_agent === to_agent),
         )
-      const context: typeof given = Object.assign(Object.create(given), { query })
+      const context: typeof given = {
+        ...given,
+        step: (key, effect, options) =>
+          given.step(key, (signal, readings) => effect(signal, { ...readings, query }), options),
+      }
       const asked = { requesting_agent: 'lead', question: 'Is this login secure?', urgency: 'normal', ...request }
       const config = parseConsultConfig(settings)
       const output = await selectSpecialist(context, { request: asked, config, excluded, previous, key: 'route' })

@@ -5,7 +5,9 @@ import type { SessionResult } from '../../../kernel/session-result.ts'
 import { requireUsableSession } from '../configuration-error.ts'
 import type { ConsultConfig } from '../consult-config.ts'
 import { callOrchestrator } from '../orchestrator-call.ts'
-import { isSpecialistBusy, readRecords } from './load-and-history.ts'
+import { readAtOnce } from '../read-at-once.ts'
+import type { RecordedRows } from './load-and-history.ts'
+import { isSpecialistBusy, readRecords, recordsFromRows } from './load-and-history.ts'
 import type { SpecialistDecision } from './routing-decision.ts'
 import { parseRoutingDecision } from './routing-decision.ts'
 import type { RoutedRequest } from './routing-prompt.ts'
@@ -22,6 +24,8 @@ export interface SelectionRequest {
   excluded: readonly string[]
   /** The specialist that failed: its scenario's fallback is asked next. */
   previous?: { agent: string; reason: string; problem: string } | undefined
+  /** Load and past success of the specialists, if they were read already. */
+  records?: RecordedRows | undefined
   key: string
 }
 
@@ -82,8 +86,14 @@ async function rerouteFromBusy(
   )
   if (agents.length > 1 || other === undefined) return choice
   const max = config.limits.max_active_collaborations_per_specialist
-  if (!(await isSpecialistBusy(context, { agent, max, key: `${key}/load` }))) return choice
-  if (await isSpecialistBusy(context, { agent: other, max, key: `${key}/other-load` })) return choice
+  const isOtherFree = await readAtOnce(
+    context,
+    { key: `${key}/load`, earlier: `${key}/load/now` },
+    async (reading) =>
+      (await isSpecialistBusy(reading, { agent, max, key: `${key}/load` })) &&
+      !(await isSpecialistBusy(reading, { agent: other, max, key: `${key}/other-load` })),
+  )
+  if (!isOtherFree) return choice
   const load = max === 1 ? 'a question' : `${max} questions`
   const rationale = `${agent} was chosen, but it works on ${load} already; ${other} answers ${reason}, too.`
   const rerouted = toChoice(selection, { agents: [other], reason, rationale, confidence }, 'fallback')
@@ -116,10 +126,18 @@ async function routeByModel(
 ): Promise<Selection> {
   const { config, key, previous } = selection
   const names = candidates.map(({ name }) => name)
-  const records = await readRecords(context, key)
+  const at = { key: `${key}/records`, earlier: `${key}/now` }
+  const rows = selection.records ?? (await readAtOnce(context, at, (reading) => readRecords(reading, key)))
   const { scenarios, limits } = config
   const max_active = limits.max_active_collaborations_per_specialist
-  const instruction = formatRoutingRequest({ request, candidates, scenarios, records, max_active, previous })
+  const instruction = formatRoutingRequest({
+    request,
+    candidates,
+    scenarios,
+    records: recordsFromRows(rows),
+    max_active,
+    previous,
+  })
   const output = routingSchema(candidates)
   const call = { key: `${key}/router`, system: ROUTING_SYSTEM, instruction, output }
   const first = await callOrchestrator(context, config, call)
