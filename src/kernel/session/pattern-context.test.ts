@@ -57,6 +57,26 @@ describe('pattern context', () => {
     expect(seen).toEqual([15, 15])
   })
 
+  test('PT14 the effect of a step reads clock and spend; one event records them, and a resumed run sees the same', async () => {
+    const store = memoryStore()
+    const seen: unknown[] = []
+    const talk = patternFrom('talk', async (context) => {
+      const known = context.isRecorded('facts')
+      const facts = await context.step('facts', (_, { now, spend }) => ({ now: now(), calls: spend('here').calls }))
+      seen.push([known, facts])
+      await context.ask('wait', { question: 'Continue?' })
+      return facts
+    })
+    const troupe = await troupeWith([talk], { store })
+    const waiting = await troupe.run('talk', {})
+    const done = await (await troupe.answer(waiting.gates[0]?.gate_id ?? '', 'yes')).result
+    expect(seen).toEqual([false, true].map((known) => [known, done.output]))
+    const steps = (await troupe.events(done.run_id).all()).filter(({ type }) => type === 'step:end')
+    expect(steps.map(({ data }) => data)).toMatchObject([
+      { key: 'facts', result: { now: expect.any(Number), calls: 0 } },
+    ])
+  })
+
   test('CO52 recall returns completed runs of a pattern in this project, newest first, with input and output', async () => {
     const note = patternFrom('note', async (context) => {
       if (context.project === 'bad') throw new Error('no')
