@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
+import { UNKNOWN_PROFILE } from '../src/formats/project-profile/project-profile.ts'
 import type { Embedder } from '../src/kernel/embedder.ts'
 import type { Message } from '../src/kernel/model.ts'
-import { UNKNOWN_PROFILE } from '../src/kernel/project-profile.ts'
 import { localEmbedder } from '../src/knowledge/local-embedder.ts'
 import { estimateTokens } from '../src/patterns/consult/context-package/candidate.ts'
 import { composePackage } from '../src/patterns/consult/context-package/compose-package.ts'

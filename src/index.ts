@@ -11,13 +11,23 @@ export type { ErrorCode, ErrorRecord, ResponsibleParty } from './errors.ts'
 export { TroupeError } from './errors.ts'
 export { readTeamFile } from './formats/read-team.ts'
 export type { TeamFileProblem, TeamFileResult } from './formats/team-file.ts'
+export type { HostProgram, NeedKind, NeedsReport, PartName, RunNeeds } from './judgement/needs/run-needs.ts'
 export type { Policy } from './judgement/permission/permission-policy.ts'
 export type { Team, TeamInput } from './judgement/team/team-schema.ts'
 export type { Agent, AgentOrigin } from './kernel/agent.ts'
 export type { Attachment } from './kernel/attachment.ts'
 export type { Context, SettledResult } from './kernel/context.ts'
 export type { Embedder } from './kernel/embedder.ts'
-export type { Event, EventData, EventType, ForkChanges, ForkedFrom, Status, StopReason } from './kernel/event.ts'
+export type {
+  Event,
+  EventData,
+  EventType,
+  ForkChanges,
+  ForkedFrom,
+  ModelChange,
+  Status,
+  StopReason,
+} from './kernel/event.ts'
 export { isEvent } from './kernel/event.ts'
 export type {
   AnswerVerdict,
@@ -66,7 +76,6 @@ export type { PriceBook } from './kernel/price.ts'
 export type { RateLimiter } from './kernel/rate-limiter.ts'
 export type { Redactor } from './kernel/redactor.ts'
 export type { RunContextData, RunMetadata } from './kernel/run-metadata.ts'
-export type { HostProgram, ModelChange, NeedKind, NeedsReport, PartName, RunNeeds } from './kernel/run-needs.ts'
 export type { SteerAction } from './kernel/steer-action.ts'
 export type { ColumnCondition, ColumnValue, Row, TableQuery } from './kernel/table-query.ts'
 export type { ChangePreview, Tool, ToolCall, ToolDefinition, ToolResult } from './kernel/tool.ts'

@@ -1,11 +1,11 @@
 import { TroupeError, toTroupeError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
-import type { Ports } from '../kernel/ports.ts'
 import type { Command, RunRow } from '../store/store.ts'
 import { claimableRuns, needsExecution } from './claimable-runs.ts'
 import { CommandReader } from './command-reader.ts'
 import { frozenCopy } from './copy-json.ts'
 import type { ClaimedRun, EndedRun, Engine, EngineParts, ReopenOptions, StartedRun, StreamItem } from './engine.ts'
+import type { EnginePorts } from './engine-ports.ts'
 import { checkExecutable, hasCancelCommand } from './executable-run.ts'
 import { Committer } from './group-commit.ts'
 import type { HeldLease } from './held-lease.ts'
@@ -44,7 +44,7 @@ interface FirstAttempt {
 
 export class EmbeddedEngine implements Engine {
   readonly #options: EngineParts
-  readonly #ports: Ports
+  readonly #ports: EnginePorts
   readonly #owner: string
   readonly #committer: Committer
   readonly #marks: RequestMarkFile | undefined

@@ -1,10 +1,11 @@
 import type { Event, EventOf } from '../kernel/event.ts'
 import type { Limits } from '../kernel/limits.ts'
-import type { Delta, Ports } from '../kernel/ports.ts'
+import type { Delta } from '../kernel/ports.ts'
 import type { StartTurns } from '../kernel/session/turn-scope.ts'
 import type { Spend } from '../kernel/spend.ts'
 import type { World } from '../kernel/world.ts'
 import type { Store } from '../store/store.ts'
+import type { EnginePorts } from './engine-ports.ts'
 
 /** An item of a run's stream: a committed event, or a text delta while the model writes. */
 export type StreamItem = { event: Event } | { delta: Delta }
@@ -41,7 +42,7 @@ export interface EngineParts {
   store: Store
   world: World
   /** All ports but `publish`, which the engine provides. */
-  ports: Omit<Ports, 'publish'>
+  ports: Omit<EnginePorts, 'publish'>
   /** Carries out the turns of sessions. */
   startTurns: StartTurns
   /** Runs that execute at once; the others wait. */

@@ -1,19 +1,19 @@
 import { TroupeError, toTroupeError } from '../errors.ts'
+import { requireNeeds } from '../judgement/needs/run-needs.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Event, RunStart } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { Pattern } from '../kernel/pattern.ts'
-import type { Ports } from '../kernel/ports.ts'
 import { withFallbackAgents } from '../kernel/roster.ts'
 import { requirePattern } from '../kernel/run-input.ts'
-import { requireNeeds } from '../kernel/run-needs.ts'
 import type { RunRow, Store } from '../store/store.ts'
+import type { EnginePorts } from './engine-ports.ts'
 import { applyForkToPorts } from './fork-changes.ts'
 import { needsReportFrom, readNeedsEvents, rolesOfOwnModel } from './needs-report.ts'
 import { assertSameWorkspace, requireRunStart } from './run-history.ts'
 
 export interface ExecutableRun {
-  ports: Ports
+  ports: EnginePorts
   pattern: Pattern
 }
 
@@ -21,7 +21,7 @@ export interface ExecutableRun {
  * The parts that execute a run. Throws if this process cannot execute it: a missing part that the run needs, an unknown pattern,
  * another workspace, another journal format, an incomplete fork. `head` is the seq of the last event.
  */
-export function requireExecutable(events: readonly Event[], head: number, ports: Ports): ExecutableRun {
+export function requireExecutable(events: readonly Event[], head: number, ports: EnginePorts): ExecutableRun {
   const start = requireRunStart(events)
   checkForkComplete(start, head)
   assertSameWorkspace(start.workspace, ports.workspace)
@@ -31,7 +31,7 @@ export function requireExecutable(events: readonly Event[], head: number, ports:
 }
 
 /** A run keeps its own model: agents of the roles that stood for it use it in every process, also without `--model`. */
-function withRunModel(ports: Ports, events: readonly Event[], { model }: RunStart): Ports {
+function withRunModel(ports: EnginePorts, events: readonly Event[], { model }: RunStart): EnginePorts {
   const { models, host } = ports
   const isOther = (role: string) => host.provided.models?.find(({ name }) => name === role)?.hash !== model
   const roles = host.provided.models ? rolesOfOwnModel(events).filter(isOther) : []
@@ -43,7 +43,7 @@ function withRunModel(ports: Ports, events: readonly Event[], { model }: RunStar
  * An agent file that was added while the run was executed is not among its needs: without the file, its open sessions continue with the
  * agent that they recorded.
  */
-function withRecordedAgents(ports: Ports, events: readonly Event[]): Ports {
+function withRecordedAgents(ports: EnginePorts, events: readonly Event[]): EnginePorts {
   const recorded = new Map<string, Agent>()
   for (const event of events) {
     if (!isEvent(event, 'session:open')) continue
@@ -58,7 +58,7 @@ function withRecordedAgents(ports: Ports, events: readonly Event[]): Ports {
 export type CancellableRun = Omit<ExecutableRun, 'pattern'> & { pattern: Pattern | undefined }
 
 /** Throws `problem`, the reason why the run cannot be executed, unless it is only that a part is missing here. */
-export function requireCancellable(events: readonly Event[], ports: Ports, problem: unknown): CancellableRun {
+export function requireCancellable(events: readonly Event[], ports: EnginePorts, problem: unknown): CancellableRun {
   if (!['needs_missing', 'unknown_pattern'].includes(toTroupeError(problem).code)) throw problem
   const start = requireRunStart(events)
   // Without its model or performer a session cannot be replayed up to the cancellation: it would end as failed, with no usage.
@@ -75,7 +75,7 @@ export async function hasCancelCommand(store: Store, run_id: string): Promise<bo
 }
 
 /** Throws as `requireExecutable` does, before the run is leased: a process that cannot execute it changes nothing. */
-export async function checkExecutable(store: Store, ports: Ports, { run_id, head }: RunRow): Promise<void> {
+export async function checkExecutable(store: Store, ports: EnginePorts, { run_id, head }: RunRow): Promise<void> {
   const check = async () => requireExecutable(await readNeedsEvents(store, run_id, ports.host.provided), head, ports)
   try {
     await check()

@@ -4,12 +4,12 @@ import type { Event, ForkChanges, RunStart, SessionOpen } from '../kernel/event.
 import { isEvent } from '../kernel/event.ts'
 import type { Gate } from '../kernel/gate.ts'
 import type { Pattern } from '../kernel/pattern.ts'
-import type { Ports } from '../kernel/ports.ts'
 import type { Roster } from '../kernel/roster.ts'
 import { createRoster } from '../kernel/roster.ts'
 import { parseLimits, parsePatternInput, requirePattern } from '../kernel/run-input.ts'
 import { toJsonSchema } from '../schema/schema.ts'
 import { unknownGateError } from '../store/preconditions.ts'
+import type { EnginePorts } from './engine-ports.ts'
 import { checkGateAnswer } from './gate-answer.ts'
 import { stepKey } from './journal-diff.ts'
 import { requireRunStart } from './run-history.ts'
@@ -20,7 +20,7 @@ import { requireRunStart } from './run-history.ts'
  */
 
 /** Applies the agent changes of a fork to the roster: they hold for every session of the run, in every process. */
-export function applyForkToPorts(ports: Ports, { forked_from }: RunStart): Ports {
+export function applyForkToPorts(ports: EnginePorts, { forked_from }: RunStart): EnginePorts {
   const agents = forked_from?.changes.agents
   if (!agents) return ports
   const { roster } = ports

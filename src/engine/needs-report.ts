@@ -1,9 +1,9 @@
-import type { Event } from '../kernel/event.ts'
+import type { HostParts, NeedsReport, RunHost, RunNeeds } from '../judgement/needs/run-needs.ts'
+import { changedModels, compareNeeds, withoutUnusedAgents } from '../judgement/needs/run-needs.ts'
+import type { Event, ModelChange } from '../kernel/event.ts'
 import { isEvent, isKernelEventType } from '../kernel/event.ts'
 import { canonicalJson } from '../kernel/hash.ts'
 import type { JournalIndex } from '../kernel/journal/journal-index.ts'
-import type { HostParts, ModelChange, NeedsReport, RunHost, RunNeeds } from '../kernel/run-needs.ts'
-import { changedModels, compareNeeds, withoutUnusedAgents } from '../kernel/run-needs.ts'
 import type { Store } from '../store/store.ts'
 
 /** The number of first events that `recordedNeeds` reads. */
@@ -24,8 +24,8 @@ export function recordedNeeds(events: readonly Event[]): RunNeeds | undefined {
 }
 
 function firstNeeds([start, attempt]: readonly Event[]): RunNeeds | undefined {
-  if (isEvent(attempt, 'run:attempt') && attempt.data.needs) return attempt.data.needs
-  return isEvent(start, 'run:start') ? start.data.needs : undefined
+  if (isEvent(attempt, 'run:attempt') && attempt.data.needs) return attempt.data.needs as RunNeeds
+  return isEvent(start, 'run:start') ? (start.data.needs as RunNeeds | undefined) : undefined
 }
 
 /** The roles that stood for the run's own model when it started, as all do with `--model`. */

@@ -1,25 +1,26 @@
 import { errorFromRecord, TroupeError } from '../errors.ts'
+import type { RunNeeds } from '../judgement/needs/run-needs.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Event, EventOf } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { Hooks } from '../kernel/hook.ts'
 import type { Model } from '../kernel/model.ts'
-import type { Ports } from '../kernel/ports.ts'
 import { NO_RETRIES } from '../kernel/retry-policy.ts'
 import { createRoster } from '../kernel/roster.ts'
 import type { Tool, ToolKind } from '../kernel/tool.ts'
 import * as z from '../schema/zod.ts'
 import type { Store } from '../store/store.ts'
+import type { EnginePorts } from './engine-ports.ts'
 import { recordedPermissions, recordedSubject } from './replay-permissions.ts'
 import type { ReplayWorld } from './replay-world.ts'
 import { sessionPorts } from './session-ports.ts'
 
 /*
- * Ports for a replay: no model request, tool call or hook call leaves the process. A call without a recording waits until
+ * EnginePorts for a replay: no model request, tool call or hook call leaves the process. A call without a recording waits until
  * the replay is aborted. Agents and tools come from the journal, patterns from this program.
  */
 
-type LivePorts = Omit<Ports, 'publish'>
+type LivePorts = Omit<EnginePorts, 'publish'>
 
 /** Store reads in flight: the replay is not idle before they return. */
 export interface PendingReads {
@@ -29,7 +30,7 @@ export interface PendingReads {
 export function replayPorts(
   deps: { store: Store; ports: LivePorts; world: ReplayWorld; pendingReads: PendingReads },
   events: readonly Event[],
-): Ports {
+): EnginePorts {
   const { world } = deps
   // A replay starts no MCP server, sends no request and opens no worktree.
   const {
@@ -104,7 +105,7 @@ function recordedAgents({ roster }: LivePorts, events: readonly Event[]): Agent[
     if (data.agent.origin?.by !== 'model' && !recorded.has(data.agent.name)) recorded.set(data.agent.name, data.agent)
   }
   const [start] = events
-  const needs = isEvent(start, 'run:start') ? start.data.needs?.agents : undefined
+  const needs = isEvent(start, 'run:start') ? (start.data.needs as Partial<RunNeeds> | undefined)?.agents : undefined
   const listed = new Set(needs?.map(({ name }) => name))
   const present = roster.names.map((name) => recorded.get(name) ?? roster.get(name))
   return [...present, ...[...recorded.values()].filter(({ name }) => !roster.has(name) && listed.has(name))]
@@ -142,7 +143,7 @@ function recordedHooks(events: readonly Event[]): Hooks[] {
 
 /** The MCP tools that a session had in the original run. */
 function recordedServerTools(
-  { serverToolNames }: Pick<Ports, 'serverToolNames'>,
+  { serverToolNames }: Pick<EnginePorts, 'serverToolNames'>,
   key: string,
   events: readonly Event[],
 ): string[] {

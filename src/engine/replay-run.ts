@@ -1,17 +1,17 @@
 import { errorFromRecord, TroupeError, toTroupeError } from '../errors.ts'
+import { compareNeeds, requireNeeds } from '../judgement/needs/run-needs.ts'
 import type { Event, RunEnd, RunStart } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import { Execution } from '../kernel/journal/execution.ts'
 import type { Append, AppendOutcome } from '../kernel/journal/journal.ts'
 import { JournalIndex } from '../kernel/journal/journal-index.ts'
 import type { Pattern } from '../kernel/pattern.ts'
-import type { Ports } from '../kernel/ports.ts'
 import { requirePattern } from '../kernel/run-input.ts'
 import { runMetadataFrom } from '../kernel/run-metadata.ts'
-import { compareNeeds, requireNeeds } from '../kernel/run-needs.ts'
 import { Budget } from '../kernel/session/budget.ts'
 import type { StartTurns } from '../kernel/session/turn-scope.ts'
 import type { Store } from '../store/store.ts'
+import type { EnginePorts } from './engine-ports.ts'
 import { Committer } from './group-commit.ts'
 import type { CanonicalEntry, JournalDifference } from './journal-diff.ts'
 import { canonicalEvents, diffJournals, stepKey } from './journal-diff.ts'
@@ -45,7 +45,7 @@ export interface ReplayReport {
 
 export interface ReplayDeps {
   store: Store
-  ports: Omit<Ports, 'publish'>
+  ports: Omit<EnginePorts, 'publish'>
   startTurns: StartTurns
 }
 

@@ -6,7 +6,6 @@ import { isFatal } from '../kernel/journal/fatal-error.ts'
 import type { Journal } from '../kernel/journal/journal.ts'
 import { JournalIndex } from '../kernel/journal/journal-index.ts'
 import type { Pattern } from '../kernel/pattern.ts'
-import type { Ports } from '../kernel/ports.ts'
 import { runMetadataFrom } from '../kernel/run-metadata.ts'
 import { Budget, limitError } from '../kernel/session/budget.ts'
 import { settleLostModelCalls } from '../kernel/session/lost-model-calls.ts'
@@ -14,6 +13,7 @@ import { resumeBackgroundSessions } from '../kernel/session/pattern-context.ts'
 import type { StartTurns } from '../kernel/session/turn-scope.ts'
 import type { Command, GateRow, Store } from '../store/store.ts'
 import type { EndedRun, ReopenOptions } from './engine.ts'
+import type { EnginePorts } from './engine-ports.ts'
 import type { CancellableRun } from './executable-run.ts'
 import { hasCancelCommand, requireCancellable, requireExecutable } from './executable-run.ts'
 import type { Committer } from './group-commit.ts'
@@ -36,7 +36,7 @@ import { requireComplete, runHistoryFrom, undeliveredEvents } from './run-histor
 
 export interface RunAttemptDeps {
   store: Store
-  ports: Ports
+  ports: EnginePorts
   startTurns: StartTurns
   committer: Committer
   owner: string
@@ -52,7 +52,7 @@ export interface RunAttemptDeps {
 export type RunAttemptOutcome = 'ended' | 'parked' | 'interrupted' | 'again'
 
 interface StartContext {
-  ports: Ports
+  ports: EnginePorts
   journal: Journal
   recorded: JournalIndex
 }

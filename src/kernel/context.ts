@@ -3,16 +3,14 @@ import type { Schema } from '../schema/standard-schema.ts'
 import type { Agent } from './agent.ts'
 import type { Artifact, ArtifactRef, ArtifactVersion } from './artifact.ts'
 import type { Attachment } from './attachment.ts'
-import type { CommandRunner } from './command-runner.ts'
 import type { Embedder } from './embedder.ts'
 import type { SessionOpen, StopReason } from './event.ts'
 import type { Question } from './gate.ts'
 import type { Knowledge } from './knowledge.ts'
 import type { Limits } from './limits.ts'
 import type { Message, Usage } from './model.ts'
-import type { ProjectProfile } from './project-profile.ts'
+import type { PatternPart } from './pattern-part.ts'
 import type { Redactor } from './redactor.ts'
-import type { Repository } from './repository.ts'
 import type { Roster } from './roster.ts'
 import type { RunMetadata } from './run-metadata.ts'
 import type { QueuePlace } from './session/session-queue.ts'
@@ -150,14 +148,14 @@ export interface RunContext {
 
 /** Facts about the project that the run works on. */
 export interface ProjectContext {
-  /** The profile of the project, from its files. Throws `invalid_input` for a wrong profile file. Use it inside a step only. */
-  projectProfile(): Promise<ProjectProfile>
+  /** The profile of the project, from its files, if there are any. Throws `invalid_input` for a wrong profile file. Use it inside a step only. */
+  projectProfile(): Promise<PatternPart<'project profile'> | undefined>
   /** Removes secrets from texts; it knows values of the environment, so use it inside a step only. */
   readonly redactor: Redactor | undefined
   /** Git worktrees beside the workspace; use it inside a step of kind `idempotent` only. `undefined` without a workspace. */
-  readonly repository: Repository | undefined
+  readonly repository: PatternPart<'repository'> | undefined
   /** Runs commands in the sandbox; use it inside a step only. `undefined` where agents cannot run commands either. */
-  readonly commands: CommandRunner | undefined
+  readonly commands: PatternPart<'commands'> | undefined
 }
 
 /** Looks things up, inside a step only: what is found may differ the next time. */
@@ -193,6 +191,20 @@ export interface SessionContext {
   supersede(keys: readonly string[]): void
   /** Runs another pattern as a subtree of this run. */
   run(pattern: string, input: unknown, options: SubRunOptions): Promise<unknown>
+}
+
+/** Facts that change while a run works. Each is read once and recorded under its key; the effect of a step reads several with `Readings`. */
+export interface FactContext {
+  now(key: string): Promise<number>
+  random(key: string): Promise<number>
+  /** The spend of the run, of this pattern's subtree, or of everything under one of its keys. */
+  readSpend(key: string, scope?: SpendScope): Promise<Spend>
+  /** The cost of this usage with another model, at today's prices; `usd` is `null` if the price is unknown. */
+  priceUsage(
+    key: string,
+    usage: Usage,
+    model: string | undefined,
+  ): Promise<{ model: string | null; usd: number | null }>
   /**
    * The result that an earlier session of this project stored under `cache_key`, if it used the model that a new one would use:
    * `model`, or else the model of the caller or the run.
@@ -205,6 +217,8 @@ export interface SessionContext {
    * inherited, each is returned once: the own one of this run, otherwise the original.
    */
   query(key: string, query: TableQuery): Promise<Row[]>
+  /** True when the journal has an outcome of this step: code that reads more at once goes on with what its older version has read. */
+  isRecorded(key: string): boolean
 }
 
 /** The data of each event that a pattern declares, by type. */
@@ -217,8 +231,6 @@ export interface StepContext<Events extends EventDataByType = EventDataByType> {
     effect: (signal: AbortSignal, readings: Readings) => T | Promise<T>,
     options?: StepOptions,
   ): Promise<T>
-  /** True when the journal has an outcome of this step: code that reads more at once goes on with what its older version has read. */
-  isRecorded(key: string): boolean
   /** Opens a gate and waits for a person's answer, across restarts. */
   ask(key: string, question: Question): Promise<unknown>
   /** Steering commands that nobody took so far; `accepts` selects among them. For patterns with `checkSteer`. */
@@ -233,18 +245,8 @@ export interface StepContext<Events extends EventDataByType = EventDataByType> {
   first(key: string, branches: Readonly<Record<string, Promise<unknown>>>): Promise<string>
   /** Records an event that the pattern declares in `events`. Throws `invalid_event` if the data does not match its schema. */
   emit<T extends keyof Events & string>(key: string, type: T, data: Events[T]): void
-  /** The spend of the run, of this pattern's subtree, or of everything under one of its keys. */
-  readSpend(key: string, scope?: SpendScope): Promise<Spend>
-  /** The cost of this usage with another model, at today's prices; `usd` is `null` if the price is unknown. */
-  priceUsage(
-    key: string,
-    usage: Usage,
-    model: string | undefined,
-  ): Promise<{ model: string | null; usd: number | null }>
   /** The key of a step as the journal has it, for `retry_keys` of a result. */
   journalKey(key: string): string
-  now(key: string): Promise<number>
-  random(key: string): Promise<number>
   /**
    * Sets what a run that is cancelled, times out or fails keeps as its `output`. In a sub-run, the caller of `run` gets it with
    * `onPartialOutput`; in a tool call it has no effect.
@@ -271,5 +273,6 @@ export interface Context<Events extends EventDataByType = EventDataByType>
     ProjectContext,
     KnowledgeContext,
     SessionContext,
+    FactContext,
     StepContext<Events>,
     ArtifactContext {}

@@ -8,12 +8,11 @@ import type { Limits } from './limits.ts'
 import type { AssistantMessage, Usage, UserMessage } from './model.ts'
 import type { ModelEnd, ModelError } from './model-event.ts'
 import type { PlanEntry } from './performer.ts'
-import type { SessionWorktree, WorktreeResult } from './repository.ts'
 import type { RunContextData } from './run-metadata.ts'
-import type { ModelChange, RunNeeds } from './run-needs.ts'
 import type { QueuePlace } from './session/session-queue.ts'
 import type { SteeringCommand } from './steer-action.ts'
 import type { ToolCategory, ToolKind, ToolProgress } from './tool.ts'
+import type { SessionWorktree, WorktreeResult } from './worktree.ts'
 
 export type Status = 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled'
 
@@ -55,8 +54,18 @@ export interface RunStart {
   /** Permission rules given at the start of the run. */
   permissions?: unknown
   /** The parts of the host that the run depends on: a process that lacks one does not execute it. */
-  needs?: RunNeeds
+  needs?: object
   forked_from?: ForkedFrom
+}
+
+/** A model that a resumed run uses instead of the one that it used before: the process that resumes it has another one for the role. */
+export interface ModelChange {
+  /** `fast`, `general` or `reasoning`; `default` for agents that name no model, if that is not the model of `general`. */
+  readonly role: string
+  readonly from: string
+  readonly to: string
+  /** The agents that are at work in the run and sent their last request to `from`. */
+  readonly agents: readonly string[]
 }
 
 /** Origin of a forked run: its first `inherited` events are those of `run_id` up to `seq`, with the changes applied. */
@@ -243,7 +252,7 @@ export interface EventData {
    * `needs` if this process, the first to execute the run, provides other parts than the one that started it; `models` if it uses other models
    * than the attempts before.
    */
-  'run:attempt': { epoch: number; owner: string; needs?: RunNeeds; models?: ModelChange[] }
+  'run:attempt': { epoch: number; owner: string; needs?: object; models?: ModelChange[] }
   'run:reopen': { key: string | null; additional_keys?: string[]; limits: Limits; force?: true }
   'run:park': { gates: string[] }
   'run:interrupt': { reason: string }

@@ -7,6 +7,7 @@ import type { Context } from './context.ts'
 import type { PatternEventOf, StopReason } from './event.ts'
 import { isKernelEventType } from './event.ts'
 import type { Limits } from './limits.ts'
+import type { PatternPart } from './pattern-part.ts'
 import type { Roster } from './roster.ts'
 import type { SteerAction } from './steer-action.ts'
 import type { ToolCategory, ToolMetadata, ToolResult } from './tool.ts'
@@ -25,12 +26,6 @@ export interface PatternSchemas {
   input: Schema
   output: Schema
   events: EventSchemas
-}
-
-/** A part of a pattern that the room of this name defines and reads: the kernel passes it on. */
-export interface PatternPart<Name extends string> {
-  /** Only for the compiler: never set. */
-  readonly '~part'?: Name
 }
 
 /** A collaboration pattern. The library function, the tool and the command are all derived from this definition. */

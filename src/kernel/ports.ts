@@ -1,6 +1,5 @@
 import type { Agent } from './agent.ts'
 import type { Artifact, ArtifactVersion } from './artifact.ts'
-import type { CommandRunner } from './command-runner.ts'
 import type { RecalledRun, RecallQuery } from './context.ts'
 import type { Embedder } from './embedder.ts'
 import type { Event } from './event.ts'
@@ -9,24 +8,23 @@ import type { Knowledge } from './knowledge.ts'
 import type { Limits } from './limits.ts'
 import type { Models } from './model.ts'
 import type { Pattern, PatternTool } from './pattern.ts'
+import type { PatternPart } from './pattern-part.ts'
 import type { Performer } from './performer.ts'
 import type { Permissions } from './permission.ts'
 import type { PriceBook } from './price.ts'
-import type { ProjectProfile } from './project-profile.ts'
 import type { RateLimiter } from './rate-limiter.ts'
 import type { Redactor } from './redactor.ts'
-import type { Repository } from './repository.ts'
 import type { RequestMarks } from './request-progress.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import type { Roster } from './roster.ts'
 import type { RunMetadata } from './run-metadata.ts'
-import type { RunHost } from './run-needs.ts'
 import type { ServerToolNames } from './server-tool-names.ts'
 import type { SessionFold } from './session/session-fold.ts'
 import type { SessionPolicy } from './session-policy.ts'
 import type { SessionResult } from './session-result.ts'
 import type { Row, TableQuery } from './table-query.ts'
 import type { Tool } from './tool.ts'
+import type { SessionWorktrees } from './worktree.ts'
 import type { World } from './world.ts'
 
 /** A piece of a streamed model response. `offset` counts the characters before it; a new attempt restarts at 0. */
@@ -123,12 +121,14 @@ export interface HistoryPorts {
 /** The project that runs work on. */
 export interface ProjectPorts {
   /** Reads the profile of the project; without it, nothing is known about the project. */
-  projectProfile?(): Promise<ProjectProfile>
+  projectProfile?(): Promise<PatternPart<'project profile'>>
   /** The git repository of the workspace. */
-  repository?: Repository
+  repository?: PatternPart<'repository'>
+  /** The worktrees of sessions. */
+  worktrees?: SessionWorktrees
   /** The knowledge of a project. */
   knowledge?(project: string): Knowledge
-  commands?: CommandRunner
+  commands?: PatternPart<'commands'>
 }
 
 /** Everything outside the kernel, as the kernel sees it. */
@@ -136,7 +136,6 @@ export interface Ports extends ModelPorts, ToolPorts, HistoryPorts, ProjectPorts
   world: World
   roster: Roster
   patterns: ReadonlyMap<string, Pattern>
-  host: RunHost
   sessionPolicy: SessionPolicy
   /** External agents that carry out turns, by the name that agents use (`performer`). */
   performers?: ReadonlyMap<string, Performer>

@@ -1,5 +1,4 @@
 import type { JsonSchema } from '../schema/standard-schema.ts'
-import type { WorktreeResult } from './repository.ts'
 
 /** Policy of the session loop: when a conversation is compacted, and what the loop tells the agent. */
 export interface SessionPolicy {
@@ -32,6 +31,4 @@ export interface SessionPrompts {
   rejectedAnswer(reason: string): string
   /** Before the results of background sessions that the agent did not collect. */
   backgroundResults: string
-  /** At the end of the result of a session that worked in a worktree, for the agent or the person that gets it. */
-  worktreeResult(result: Omit<WorktreeResult, 'summary'>): string
 }

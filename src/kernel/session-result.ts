@@ -1,7 +1,7 @@
 import type { ErrorRecord } from '../errors.ts'
 import type { SessionEnd, StopReason } from './event.ts'
 import type { Usage } from './model.ts'
-import type { WorktreeResult } from './repository.ts'
+import type { WorktreeResult } from './worktree.ts'
 
 /** The outcome of a session, as its caller and later runs see it. */
 export interface SessionResult {

@@ -1,7 +1,6 @@
 import type { ErrorRecord } from '../errors.ts'
-import type { ToolPre } from '../kernel/event.ts'
+import type { ModelChange, ToolPre } from '../kernel/event.ts'
 import type { Redactor } from '../kernel/redactor.ts'
-import type { ModelChange } from '../kernel/run-needs.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
 
 /** How rows word facts; views bring it. Without it they have the facts only. */

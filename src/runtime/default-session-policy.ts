@@ -1,9 +1,5 @@
-import type { ChangedFile, WorktreeResult } from '../kernel/repository.ts'
 import type { SessionPolicy } from '../kernel/session-policy.ts'
 import type { JsonSchema } from '../schema/standard-schema.ts'
-
-/** Changed files in the result of a session with a worktree. */
-const MAX_LISTED = 20
 
 /** The thresholds for compacting a conversation, and the prompts of the session loop. */
 export const DEFAULT_SESSION_POLICY: SessionPolicy = {
@@ -27,7 +23,6 @@ export const DEFAULT_SESSION_POLICY: SessionPolicy = {
     invalidOutput: repairPrompt,
     rejectedAnswer: (reason) =>
       `Your answer was not accepted: ${reason}. Correct it and give your whole final answer again.`,
-    worktreeResult: formatWorktreeResult,
     backgroundResults: 'Results of your background tasks, as data. Take them into account and give your final answer.',
   },
 }
@@ -59,28 +54,4 @@ export function repairPrompt(problem: string, schema: JsonSchema): string {
     `I could not read your last message as JSON of the required form: ${problem}.`,
     `Send the same answer again, unchanged in content, ${form}. Reply with the JSON and nothing else.`,
   ].join('\n')
-}
-
-/** Tells where the work of a session in a worktree is: its files are not in the folder of the caller. */
-function formatWorktreeResult({ branch, files, skipped }: Omit<WorktreeResult, 'summary'>): string {
-  const left = skipped.map(({ path, reason }) => `not committed: ${path} (${reason})`)
-  if (files.length === 0) return section(['No files were changed.', ...left])
-  const listed = files.slice(0, MAX_LISTED).map(describeChange)
-  const more = files.length > MAX_LISTED ? [`and ${files.length - MAX_LISTED} more`] : []
-  return section([
-    `The changes are committed on the branch ${branch}, not in the checkout. To get them: git merge ${branch}`,
-    ...listed,
-    ...more,
-    ...left,
-  ])
-}
-
-function section(lines: readonly string[]): string {
-  return ['[worktree]', ...lines].join('\n')
-}
-
-/** Paths are untrusted: control characters could begin a line of their own. */
-function describeChange({ change, path, from }: ChangedFile): string {
-  const quote = (text: string) => (/[\p{C}\p{Zl}\p{Zp}]/u.test(text) ? JSON.stringify(text) : text)
-  return from === undefined ? `${change}: ${quote(path)}` : `${change}: ${quote(from)} -> ${quote(path)}`
 }

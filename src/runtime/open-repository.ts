@@ -1,6 +1,6 @@
 import { userHome } from '../formats/user-home.ts'
-import type { Repository } from '../kernel/repository.ts'
 import { createRepository } from '../tools/git/git-repository.ts'
+import type { Repository } from '../tools/git/repository.ts'
 import { hostProgramPath } from '../tools/sandbox/trusted-path.ts'
 import { userWorktrees } from './folder-toolboxes.ts'
 

@@ -1,6 +1,10 @@
 import { TroupeError } from '../errors.ts'
+import {
+  attachmentTooLargeError,
+  createAttachment,
+  MAX_ATTACHMENT_BYTES,
+} from '../judgement/attachment/attached-file.ts'
 import type { Attachment } from '../kernel/attachment.ts'
-import { attachmentTooLargeError, createAttachment, MAX_ATTACHMENT_BYTES } from '../kernel/attachment.ts'
 
 /** Reads a file for `attachments`: an image, a PDF, or a text file. Its type is detected by its content. */
 export async function readAttachment(path: string): Promise<Attachment> {

@@ -51,7 +51,7 @@ async function openHosts(options: TroupeOptions = {}): Promise<{ program: Troupe
 
 async function needsOf(troupe: Troupe, run_id: string): Promise<RunNeeds | undefined> {
   const [start] = await troupe.events(run_id).all()
-  return isEvent(start, 'run:start') ? start.data.needs : undefined
+  return isEvent(start, 'run:start') ? (start.data.needs as RunNeeds | undefined) : undefined
 }
 
 const team = {

@@ -1,11 +1,12 @@
 import type { Engine } from '../engine/engine.ts'
+import type { EnginePorts } from '../engine/engine-ports.ts'
+import type { RunHost } from '../judgement/needs/run-needs.ts'
 import type { Policy } from '../judgement/permission/permission-policy.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Embedder } from '../kernel/embedder.ts'
 import type { Limits } from '../kernel/limits.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import type { Ports } from '../kernel/ports.ts'
-import type { RunHost } from '../kernel/run-needs.ts'
 import type { World } from '../kernel/world.ts'
 import type { EmbeddedKnowledge } from '../knowledge/embedded-knowledge.ts'
 import type { Store } from '../store/store.ts'
@@ -46,5 +47,5 @@ export type CheckedPorts = Pick<Ports, 'roster' | 'models' | 'retryPolicy' | 'to
 export interface ExecutionParts {
   patterns: Pattern[]
   engine: Engine
-  ports: Omit<Ports, 'publish'>
+  ports: Omit<EnginePorts, 'publish'>
 }

@@ -1,5 +1,5 @@
+import { attachmentBytes, describeAttachment } from '../judgement/attachment/attached-file.ts'
 import type { Attachment } from '../kernel/attachment.ts'
-import { attachmentBytes, describeAttachment } from '../kernel/attachment.ts'
 
 /** The attachments in the input of a run. */
 function attachmentsFrom(input: unknown): Attachment[] {

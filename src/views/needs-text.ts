@@ -1,5 +1,6 @@
-import type { ModelChange, NeedsReport } from '../kernel/run-needs.ts'
-import { formatParts, formatProgram } from '../kernel/run-needs.ts'
+import type { NeedsReport } from '../judgement/needs/run-needs.ts'
+import { formatParts, formatProgram } from '../judgement/needs/run-needs.ts'
+import type { ModelChange } from '../kernel/event.ts'
 
 /** The reason why a process cannot continue a run, and who can; empty if it can. */
 export function missingPartsText({ missing, started_by }: Pick<NeedsReport, 'missing' | 'started_by'>): string {

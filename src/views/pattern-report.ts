@@ -1,4 +1,4 @@
-import type { PatternPart } from '../kernel/pattern.ts'
+import type { PatternPart } from '../kernel/pattern-part.ts'
 import type { Row } from '../kernel/table-query.ts'
 import type { PanelBlock } from './panel.ts'
 

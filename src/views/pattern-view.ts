@@ -1,7 +1,7 @@
 import type { ErrorRecord } from '../errors.ts'
 import type { EventOf, Event as JournalEvent, PatternEventType, RunEnd, SessionEnd } from '../kernel/event.ts'
 import type { Message } from '../kernel/model.ts'
-import type { PatternPart } from '../kernel/pattern.ts'
+import type { PatternPart } from '../kernel/pattern-part.ts'
 import type { Panel, PanelBlock, PanelFact } from './panel.ts'
 import type { PatternSessionFile } from './session-file/pattern-session-file.ts'
 import type { TimelineMark } from './timeline/timeline-mark.ts'

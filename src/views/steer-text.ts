@@ -1,4 +1,4 @@
-import { describeAttachment } from '../kernel/attachment.ts'
+import { describeAttachment } from '../judgement/attachment/attached-file.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
 
 export function formatSteerAction(action: SteerAction): string {

@@ -19,7 +19,7 @@ const allowedImports: Record<string, readonly string[]> = {
   // Their views use the pattern-neutral ones, never the other way round.
   patterns: ['errors', 'schema', 'kernel', 'judgement', 'requests', 'run-model', 'views'],
   ...Object.fromEntries(adapters.map((adapter) => [adapter, ['errors', 'schema', 'kernel']])),
-  engine: ['errors', 'schema', 'kernel', 'run-model', 'store'],
+  engine: ['errors', 'schema', 'judgement', 'kernel', 'run-model', 'store'],
   performers: ['errors', 'schema', 'kernel', 'requests'],
   models: ['errors', 'schema', 'kernel', 'judgement', 'requests'],
   tools: ['errors', 'schema', 'kernel', 'judgement'],
@@ -96,7 +96,7 @@ function findProblem(edge: Import, known: ReadonlySet<string>): string | undefin
   if (isTestFile(target)) return `imports the test file ${target}`
   const [importer, imported] = [zoneFrom(from), zoneFrom(target)]
   if (importer === imported) return findProblemWithinZone(importer, edge, target)
-  if (isChatOfTeam(from, target) || isTableOfPattern(from, target)) return undefined
+  if (isChatOfTeam(from, target) || isPartOfPattern(from, target)) return undefined
   if (!allowedImports[importer]?.includes(imported)) return `${importer} may not import ${imported} (${target})`
   return undefined
 }
@@ -117,9 +117,16 @@ function isChatOfTeam(from: string, target: string): boolean {
   )
 }
 
-/** The store keeps the tables that a pattern declares. */
-function isTableOfPattern(from: string, target: string): boolean {
-  return zoneFrom(from) === 'patterns' && target === 'src/store/tables/projection.ts'
+/** Files in which a room says what it takes from patterns, or provides to them: the kernel passes these parts on (`PatternPart`). */
+const PATTERN_PARTS = new Set([
+  'src/formats/project-profile/project-profile.ts',
+  'src/store/tables/projection.ts',
+  'src/tools/git/repository.ts',
+  'src/tools/sandbox/command-runner.ts',
+])
+
+function isPartOfPattern(from: string, target: string): boolean {
+  return zoneFrom(from) === 'patterns' && PATTERN_PARTS.has(target)
 }
 
 /** `src/kernel/event.ts` belongs to the zone `kernel`, `src/errors.ts` to the zone `errors`. */

@@ -8,6 +8,7 @@ import { createTroupe, definePattern, isEvent } from '../../src/index.ts'
 import type { EventOf } from '../../src/kernel/event.ts'
 import { DEFAULT_LIMITS } from '../../src/kernel/limits.ts'
 import { scriptedPerformer } from '../../src/testing/scripted-performer.ts'
+import type { CommandRunner } from '../../src/tools/sandbox/command-runner.ts'
 import { countEachTest } from '../support/attempt-count.ts'
 import { requireSandbox } from '../support/require-program.ts'
 import { agent, functionModel } from '../support/test-troupe.ts'
@@ -304,7 +305,9 @@ test.each(NAMED)(
       async execute(context) {
         await context.ask('go', { question: 'Shall I?' })
         const check = { workspace, command: 'touch ran', timeout_ms: 10_000, max_output_chars: 100 }
-        const output = await context.step('check', async (signal) => context.commands?.run(check, signal))
+        const output = await context.step('check', async (signal) =>
+          (context.commands as CommandRunner).run(check, signal),
+        )
         return { success: true as const, output }
       },
     })

@@ -14,8 +14,8 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { Repository } from '../../src/kernel/repository.ts'
 import { createRepository } from '../../src/tools/git/git-repository.ts'
+import type { Repository } from '../../src/tools/git/repository.ts'
 
 /** A real repository in a temporary folder, with the port that works on it. */
 export interface GitFixture {

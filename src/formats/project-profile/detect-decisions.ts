@@ -1,5 +1,5 @@
-import type { ArchitectureDecision, BestPractice } from '../../kernel/project-profile.ts'
 import type { ProjectFiles } from './project-files.ts'
+import type { ArchitectureDecision, BestPractice } from './project-profile.ts'
 
 const DECISION_FOLDERS = [
   'docs/decisions',

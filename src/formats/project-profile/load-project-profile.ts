@@ -1,8 +1,8 @@
-import type { ProjectProfile } from '../../kernel/project-profile.ts'
 import { detectDecisions, detectPractices } from './detect-decisions.ts'
 import { detectStack } from './detect-stack.ts'
 import { readProfileFile } from './profile-file.ts'
 import { openProjectFiles } from './project-files.ts'
+import type { ProjectProfile } from './project-profile.ts'
 
 /** The profile of the project in a folder: what its files say, and over it the fields of `.troupe/profile.yaml`. */
 export async function loadProjectProfile(folder: string): Promise<ProjectProfile> {

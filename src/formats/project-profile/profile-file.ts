@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { nearestNames, TroupeError } from '../../errors.ts'
-import type { ProjectProfile } from '../../kernel/project-profile.ts'
 import * as z from '../../schema/zod.ts'
 import type { ConfigData } from '../config-file.ts'
 import { readConfigData, toConfigFile } from '../config-file.ts'
 import { openProjectFiles } from './project-files.ts'
+import type { ProjectProfile } from './project-profile.ts'
 
 export const PROFILE_PATH = '.troupe/profile.yaml'
 

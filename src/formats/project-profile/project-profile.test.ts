@@ -6,6 +6,7 @@ import { afterEach, expect, test } from 'vitest'
 import { createTroupe, definePattern } from '../../index.ts'
 import * as z from '../../schema/zod.ts'
 import { formatProfileFile, loadProjectProfile } from './load-project-profile.ts'
+import type { ProjectProfile } from './project-profile.ts'
 
 const folders: string[] = []
 afterEach(() => {
@@ -171,7 +172,10 @@ test('PJ8 a pattern gets the profile of the workspace, or an empty one', async (
     output: z.unknown(),
     execute: async (context) => ({
       success: true,
-      output: await context.step('profile', async () => (await context.projectProfile()).tech_stack),
+      output: await context.step(
+        'profile',
+        async () => ((await context.projectProfile()) as ProjectProfile).tech_stack,
+      ),
     }),
   })
   const options = { config: false as const, store: 'memory', patterns: [look], embedder: false as const }

@@ -5,6 +5,7 @@ import type {
   ArtifactContext,
   Caller,
   Context,
+  FactContext,
   KnowledgeContext,
   PartialOutputReader,
   ProjectContext,
@@ -22,7 +23,6 @@ import type { StepScope } from '../journal/step.ts'
 import { firstToSettle, recordValue, runParallel, runStep } from '../journal/step.ts'
 import type { Pattern, PatternResult } from '../pattern.ts'
 import type { Ports } from '../ports.ts'
-import { UNKNOWN_PROFILE } from '../project-profile.ts'
 import { extendRoster } from '../roster.ts'
 import { parsePatternInput, requirePattern } from '../run-input.ts'
 import type { SessionResult } from '../session-result.ts'
@@ -58,6 +58,7 @@ export function createContext(scope: PatternScope): Context {
     ...projectContext(scope),
     ...knowledgeContext(scope),
     ...sessionContext(scope),
+    ...factContext(scope),
     ...stepContext(scope),
     ...artifactContext(scope),
   }
@@ -82,7 +83,7 @@ function runContext({ execution, caller }: PatternScope): RunContext {
 
 function projectContext({ execution: { ports } }: PatternScope): ProjectContext {
   return {
-    projectProfile: async () => (await ports.projectProfile?.()) ?? UNKNOWN_PROFILE,
+    projectProfile: async () => ports.projectProfile?.(),
     redactor: ports.redactor,
     repository: ports.repository,
     commands: ports.commands,
@@ -95,8 +96,7 @@ function knowledgeContext({ execution: { run, ports } }: PatternScope): Knowledg
 
 function sessionContext(scope: PatternScope): SessionContext {
   const { execution, caller, signal } = scope
-  const { run, ports, journal } = execution
-  const { query: queryTable } = readings(scope)
+  const { run, ports } = execution
   const session = (key: string): SessionScope => ({
     execution,
     key: under(scope, key),
@@ -133,14 +133,6 @@ function sessionContext(scope: PatternScope): SessionContext {
       if (retry_keys.length > 0) onIncomplete?.(retry_keys)
       return output
     },
-    recall: (key, query) => runStep(step(scope, key), () => ports.recallRuns(run.project, query), { input: query }),
-    query: (key, query) => runStep(step(scope, key), () => queryTable(query), { input: query }),
-    cachedResult: async (key, cache_key, model = scope.caller?.opening.model) =>
-      (await runStep<SessionResult | null>(step(scope, key), async () => {
-        await journal.commit()
-        const name = await resolvedModelName(ports, model, run.model)
-        return (await ports.cachedResult(run.project, cache_key, name)) ?? null
-      })) ?? undefined,
   }
 }
 
@@ -170,17 +162,14 @@ function readings(scope: PatternScope): Readings {
 
 function stepContext(scope: PatternScope): StepContext {
   const { execution, caller, signal } = scope
-  const { world, prices } = execution.ports
   const live = readings(scope)
-  const external = (key: string): StepScope => ({ ...step(scope, key), external: true })
   const agent = caller?.opening.agent
   const from = agent?.origin ? { from: agentSource(agent) } : undefined
   const asker = caller && agent && { session_id: caller.session_id, agent: agent.name, ...from }
   return {
     step: (key, effect, options) => runStep(step(scope, key), () => effect(signal, live), options),
-    isRecorded: (key) => execution.journalIndex.outcome(under(scope, key)) !== undefined,
     ask: (key, question) => execution.waitForGate(step(scope, key), question, asker),
-    takeSteering: (key, accepts) => takeSteering(external(key), accepts),
+    takeSteering: (key, accepts) => takeSteering(externalStep(scope, key), accepts),
     parallel: runParallel,
     first: (key, branches) => firstToSettle(step(scope, key), branches),
     emit: (key, type, data) => {
@@ -188,20 +177,38 @@ function stepContext(scope: PatternScope): StepContext {
       // A type of the kernel cannot be in `events` of a pattern.
       emitEvent(scope, type as string as PatternEventType, { ...parsed, key: under(scope, key) })
     },
-    readSpend: (key, spend) => recordValue(external(key), () => live.spend(spend)),
-    priceUsage: (key, usage, model = caller?.opening.model) =>
-      runStep(step(scope, key), async () => {
-        const name = await resolvedModelName(execution.ports, model, execution.run.model)
-        return { model: name ?? null, usd: name === undefined ? null : (prices.cost(name, usage, world.now()) ?? null) }
-      }),
     journalKey: (key) => under(scope, key),
-    now: (key) => recordValue(external(key), () => live.now()),
-    random: (key) => recordValue(external(key), () => world.random()),
     setPartialOutput: (read) => {
       const readHere: PartialOutputReader = (stop_reason) => read(stop_reason, execution.budget.spentUnder(scope.path))
       if (scope.path === '') execution.readPartialOutput = readHere
       else scope.onPartialOutput?.(readHere)
     },
+  }
+}
+
+function factContext(scope: PatternScope): FactContext {
+  const { execution, caller } = scope
+  const { run, ports, journal } = execution
+  const { world, prices } = ports
+  const live = readings(scope)
+  return {
+    now: (key) => recordValue(externalStep(scope, key), () => live.now()),
+    random: (key) => recordValue(externalStep(scope, key), () => world.random()),
+    readSpend: (key, spend) => recordValue(externalStep(scope, key), () => live.spend(spend)),
+    priceUsage: (key, usage, model = caller?.opening.model) =>
+      runStep(step(scope, key), async () => {
+        const name = await resolvedModelName(ports, model, run.model)
+        return { model: name ?? null, usd: name === undefined ? null : (prices.cost(name, usage, world.now()) ?? null) }
+      }),
+    recall: (key, query) => runStep(step(scope, key), () => ports.recallRuns(run.project, query), { input: query }),
+    query: (key, query) => runStep(step(scope, key), () => live.query(query), { input: query }),
+    cachedResult: async (key, cache_key, model = caller?.opening.model) =>
+      (await runStep<SessionResult | null>(step(scope, key), async () => {
+        await journal.commit()
+        const name = await resolvedModelName(ports, model, run.model)
+        return (await ports.cachedResult(run.project, cache_key, name)) ?? null
+      })) ?? undefined,
+    isRecorded: (key) => execution.journalIndex.outcome(under(scope, key)) !== undefined,
   }
 }
 
@@ -225,6 +232,10 @@ function under({ path }: PatternScope, key: string): string {
 
 function step(scope: PatternScope, key: string): StepScope {
   return { execution: scope.execution, key: under(scope, key), signal: scope.signal }
+}
+
+function externalStep(scope: PatternScope, key: string): StepScope {
+  return { ...step(scope, key), external: true }
 }
 
 /** The subtree of the run whose spend is read. */

@@ -6,7 +6,7 @@ import { shortHash } from '../hash.ts'
 import type { Execution } from '../journal/execution.ts'
 import type { StepScope } from '../journal/step.ts'
 import { runStep } from '../journal/step.ts'
-import type { Repository, SessionWorktree, WorktreeResult } from '../repository.ts'
+import type { SessionWorktree, SessionWorktrees, WorktreeResult } from '../worktree.ts'
 import { agentSlug } from './session-state.ts'
 
 /*
@@ -37,10 +37,9 @@ export async function openSessionWorktree(scope: StepScope, wanted: WorktreeRequ
   const worktree = await runStep<SessionWorktree>(
     { execution, key: `${key}/worktree`, signal },
     async () => {
-      const repository = requireRepository(execution, wanted.agent.name)
+      const worktrees = requireWorktrees(execution, wanted.agent.name)
       const id = { run_id: execution.run.id, name: worktreeName(execution, wanted) }
-      const opened = await repository.openWorktree({ id, ...(base === undefined ? undefined : { base }) }, signal)
-      return { id, workspace: opened.workspace, branch: opened.branch, base: opened.base }
+      return worktrees.open({ id, ...(base === undefined ? undefined : { base }) }, signal)
     },
     { kind: 'idempotent' },
   )
@@ -53,7 +52,7 @@ export async function reopenSessionWorktree(scope: StepScope, { worktree, agent 
   const { execution, key, signal } = scope
   if (!worktree || execution.ports.replayOnly || execution.journalIndex.outcome(`${key}/worktree/end`)) return
   const { id, base } = worktree
-  await execution.load(() => requireRepository(execution, agent.name).openWorktree({ id, base }, signal))
+  await execution.load(() => requireWorktrees(execution, agent.name).open({ id, base }, signal))
   inUse(execution).add(id.name)
 }
 
@@ -63,21 +62,12 @@ export async function closeSessionWorktree(
   { worktree, agent }: SessionOpen,
 ): Promise<WorktreeResult | undefined> {
   if (!worktree || signal.aborted) return undefined
-  const { id, branch } = worktree
   const result = await runStep<WorktreeResult>(
     { execution, key: `${key}/worktree/end`, signal },
-    async () => {
-      const repository = requireRepository(execution, agent.name)
-      // Repeated after a crash, the worktree may be removed already.
-      await repository.openWorktree({ id, base: worktree.base }, signal)
-      const { head, files, skipped } = await repository.commit({ id, message: `Work of ${agent.name}` }, signal)
-      await repository.removeWorktree({ id, branch: files.length === 0 ? 'delete' : 'keep' }, signal)
-      const changes = { branch, head, files, skipped }
-      return { ...changes, summary: execution.ports.sessionPolicy.prompts.worktreeResult(changes) }
-    },
+    () => requireWorktrees(execution, agent.name).close(worktree, agent.name, signal),
     { kind: 'idempotent' },
   )
-  inUse(execution).delete(id.name)
+  inUse(execution).delete(worktree.id.name)
   return result
 }
 
@@ -94,8 +84,8 @@ function worktreeName(execution: Execution, { agent, session_id, caller, request
   return request.thread && !inUse(execution).has(shared) ? shared : `${slug}-${shortHash(session_id)}`
 }
 
-function requireRepository({ ports }: Execution, agent: string): Repository {
-  if (ports.repository) return ports.repository
+function requireWorktrees({ ports }: Execution, agent: string): SessionWorktrees {
+  if (ports.worktrees) return ports.worktrees
   throw new TroupeError(
     'invalid_input',
     `the agent '${agent}' has \`isolation: worktree\`, but there is no workspace`,

@@ -3,6 +3,7 @@ import { definePattern } from '../../kernel/pattern.ts'
 import type * as z from '../../schema/zod.ts'
 import type { BuildConfig } from './build-config.ts'
 import { buildSettings, DEFAULT_BUILD_CONFIG, parseBuildConfig } from './build-config.ts'
+import type { BuildContext } from './events.ts'
 import { buildEvents } from './events.ts'
 import { buildInput, buildRequestInput } from './input.ts'
 import type { BuildOutput } from './output.ts'
@@ -35,7 +36,7 @@ export function createBuildPattern(config: BuildConfig): BuildPattern {
     check(roster) {
       for (const name of [config.architect, config.developer, config.reviewer]) roster.get(name)
     },
-    execute: async (context, input) => (await importExecution()).executeBuild(config, context, input),
+    execute: async (context: BuildContext, input) => (await importExecution()).executeBuild(config, context, input),
   })
 }
 

@@ -1,6 +1,8 @@
 import type { Context } from '../../kernel/context.ts'
 import type { DeclaredEvent, EmittedData } from '../../kernel/pattern.ts'
 import * as z from '../../schema/zod.ts'
+import type { Repository } from '../../tools/git/repository.ts'
+import type { CommandRunner } from '../../tools/sandbox/command-runner.ts'
 import { buildPlan, developerOutput, fileChanges, reviewerOutput } from './contracts.ts'
 import { agentMessage } from './messages.ts'
 import { buildStatuses, failureDecision } from './output.ts'
@@ -71,5 +73,9 @@ export const buildEvents = {
   }),
 }
 
-export type BuildContext = Context<EmittedData<typeof buildEvents>>
+/** With the parts that the rooms of git and of the sandbox provide. */
+export type BuildContext = Context<EmittedData<typeof buildEvents>> & {
+  readonly repository: Repository | undefined
+  readonly commands: CommandRunner | undefined
+}
 export type BuildEvent = DeclaredEvent<typeof buildEvents>

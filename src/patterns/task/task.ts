@@ -1,6 +1,6 @@
 import { TroupeError } from '../../errors.ts'
+import { checkAttachments } from '../../judgement/attachment/attached-file.ts'
 import type { Agent } from '../../kernel/agent.ts'
-import { checkAttachments } from '../../kernel/attachment.ts'
 import type { Context, PerformRequest } from '../../kernel/context.ts'
 import { canonicalJson, sha256 } from '../../kernel/hash.ts'
 import type { Pattern, PatternResult } from '../../kernel/pattern.ts'

@@ -1,5 +1,5 @@
+import { isWithinAttachmentLimits } from '../../judgement/attachment/attached-file.ts'
 import type { Attachment } from '../../kernel/attachment.ts'
-import { isWithinAttachmentLimits } from '../../kernel/attachment.ts'
 
 /** The messages without the oldest attachments, so that the rest fits into one input together with those of `request`. */
 export function dropOldestAttachments<M extends { attachments?: readonly Attachment[] }>(

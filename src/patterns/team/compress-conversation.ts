@@ -1,6 +1,5 @@
 import { TEAM, USER } from '../../judgement/team/team-schema.ts'
 import type { Agent } from '../../kernel/agent.ts'
-import type { RequestConversation } from './sub-team-context.ts'
 import { findRequestMessage } from './sub-team-context.ts'
 import { SUMMARY_PROMPT } from './summary-prompt.ts'
 import { runSystemAgent } from './system-agent.ts'
@@ -25,7 +24,7 @@ export async function compressConversation(state: TeamState): Promise<void> {
   const { context, conversation, round } = state
   const { thread, messages } = conversation
   if (thread.bytes <= conversation.compressAtBytes) return
-  const { replaced } = splitConversation(state)
+  const replaced = replaceableMessages(state)
   if (replaced.length < 2 || totalBytes(replaced) < thread.bytes * MIN_SAVING) return
   const key = `round/${round}/compress`
   const before = thread.bytes
@@ -43,32 +42,34 @@ export async function compressConversation(state: TeamState): Promise<void> {
     context.emit(key, 'team:compress', { round, before, after: before, messages: 0, error })
     return
   }
-  const shortened = summarizedMessages(state, summaryMessage(state.record, result.text))
+  const summary = summaryMessage(state.record, result.text)
+  const replaces = messages.flatMap((message, place) => (replaced.includes(message) ? place : []))
+  if (conversation.isEmitted) context.emit(`${key}-message`, 'team:message', { round, ...summary, replaces })
+  const shortened = withSummary(messages, summary, new Set(replaces))
   messages.splice(0, messages.length, ...shortened)
   thread.replace(shortened.map(toUserMessage))
   conversation.compressAtBytes = Math.max(conversation.compressAtBytes, thread.bytes * 2)
   context.emit(key, 'team:compress', { round, before, after: thread.bytes, messages: replaced.length })
 }
 
-/** The conversation after a summary: user messages, the summary, and the newest messages. */
-export function summarizedMessages(
-  state: RequestConversation & { plan: Pick<TeamPlan, 'team'> },
+/** The conversation after a summary, which stands before the newest messages. */
+export function withSummary(
+  messages: readonly TeamMessage[],
   summary: TeamMessage,
+  replaces: ReadonlySet<number>,
 ): TeamMessage[] {
-  return [...splitConversation(state).kept, summary, ...state.conversation.messages.slice(-KEEP_RECENT)]
+  const kept = messages.slice(0, -KEEP_RECENT).filter((_, place) => !replaces.has(place))
+  return [...kept, summary, ...messages.slice(-KEEP_RECENT)]
 }
 
-/** The older messages: those that a summary keeps, and those that it replaces. */
-function splitConversation(state: RequestConversation & { plan: Pick<TeamPlan, 'team'> }) {
+/** The older messages, without those that a summary keeps. */
+function replaceableMessages(state: TeamState) {
   const older = state.conversation.messages.slice(0, -KEEP_RECENT)
   const kept = userMessagesToKeep(older, { request: findRequestMessage(state), plan: state.plan })
-  return { kept, replaced: older.filter((message) => !kept.includes(message)) }
+  return older.filter((message) => !kept.includes(message))
 }
 
-export function summaryMessage(
-  { handoffs, artifacts }: Pick<TeamRecord, 'handoffs' | 'artifacts'>,
-  summary: string,
-): TeamMessage {
+function summaryMessage({ handoffs, artifacts }: TeamRecord, summary: string) {
   const decisions = handoffs.map(
     ({ round, from, to, handoff_reason }) => `${round}: ${from} → ${to ?? 'nobody'}: ${handoff_reason}`,
   )

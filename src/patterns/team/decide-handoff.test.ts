@@ -165,7 +165,7 @@ test('TM24 timestamps come from the recorded clock, in UTC', async () => {
       isEvent(event, 'step:end') && event.data.key === key ? (event.data.result as number) : [],
     )
   expect(output.history.map(({ timestamp }) => timestamp)).toEqual([
-    ...[...stepResults('start/at'), ...stepResults('round/1/at')].map((ms) => new Date(ms).toISOString()),
+    ...[...stepResults('start/asked/at'), ...stepResults('round/1/at')].map((ms) => new Date(ms).toISOString()),
   ])
   expect(output.history[0]?.timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 })

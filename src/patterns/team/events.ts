@@ -49,6 +49,20 @@ export const teamEvents = {
     warnings: z.array(z.string()).optional(),
   }),
   'team:turn': z.strictObject({ round, agent: z.string() }),
+  /** A message of the conversation. Its text is here if neither the session nor the gate of its turn has it. */
+  'team:message': z.strictObject({
+    round,
+    from: z.string(),
+    text: z.string().optional(),
+    artifacts: z.array(z.string()).optional(),
+    error: z.string().optional(),
+    stop_reason: z.string().optional(),
+    person: z.literal(true).optional(),
+    /** Replaces the messages at these places. */
+    replaces: z.array(z.int()).optional(),
+    summary: z.string().optional(),
+    decisions: z.array(z.string()).optional(),
+  }),
   'team:handoff': z.strictObject({
     round,
     from: z.string(),

@@ -32,7 +32,7 @@ export async function runGroupTurn(state: TeamState, group: TeamGroup, request: 
   })
   if (group.kind === 'consensus') {
     const result = await runConsensusGroup(state, group, request.key)
-    recordTurn(state, group.name, result)
+    recordTurn(state, { name: group.name, key: request.key }, result)
     return result
   }
   const result = await runParallelGroup(state, group, request)
@@ -68,9 +68,9 @@ async function runParallelGroup(
   keepAnswersOfCancelledGroup(state, earlierResponse, settled)
   const results = settled.map((outcome, index): MemberResult => {
     const { name } = members[index] as TeamMember
-    const thrownAt = { key: `${key}/member/${name}` }
-    const result = outcome.ok ? outcome.value : toFailedTurn(state, name, { ...thrownAt, thrown: outcome.error })
-    recordTurn(state, name, result)
+    const member = { name, key: `${key}/member/${name}` }
+    const result = outcome.ok ? outcome.value : toFailedTurn(state, name, { ...member, thrown: outcome.error })
+    recordTurn(state, member, result)
     return { name, result, conditions: asked[index] ?? [] }
   })
   return joinResults(results)

@@ -1,6 +1,6 @@
 import { toTroupeError } from '../../errors.ts'
+import { checkAttachments } from '../../judgement/attachment/attached-file.ts'
 import type { Attachment } from '../../kernel/attachment.ts'
-import { checkAttachments } from '../../kernel/attachment.ts'
 import { attachmentSchema } from '../../kernel/attachment-schema.ts'
 import type { Context } from '../../kernel/context.ts'
 import type { Question } from '../../kernel/gate.ts'

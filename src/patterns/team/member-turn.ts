@@ -13,7 +13,7 @@ import type { TeamMember } from './team-plan.ts'
 import type { TeamState } from './team-state.ts'
 import { appendMessage, recordTurnEnd, recordTurnStart, setVariable } from './team-state.ts'
 import type { TurnFailure } from './turn-message.ts'
-import { toAgentMessage, toTeamMessage } from './turn-message.ts'
+import { spokenText, toAgentMessage, toTeamMessage } from './turn-message.ts'
 import { parseTurnOutput, turnOutputSchema } from './turn-output.ts'
 
 /** The result of one turn, before the handoff is decided. */
@@ -30,6 +30,8 @@ export interface TurnResult {
   failure?: TurnFailure
   /** Errors that no session has: of a sub-team or group that threw. */
   thrown?: readonly { member: string; error: string }[]
+  /** Set when the end of the session, or the answer of the gate, tells the text of the message. */
+  isTold?: boolean
   /** Set when the text was synthesized from the answers of several members. */
   synthesized?: true
 }
@@ -53,11 +55,31 @@ export async function runMemberTurn(state: TeamState, member: SingleMember, requ
 }
 
 /** Applies a turn to the state: conversation, variables and artifacts. */
-export function recordTurn(state: TeamState, name: string, result: TurnResult): void {
+export function recordTurn(state: TeamState, { name, key }: { name: string; key: string }, result: TurnResult): void {
   for (const [variable, value] of result.variables) setVariable(state, variable, value)
   state.record.artifacts.push(...result.artifacts)
-  for (const message of result.messages) appendMessage(state, message)
+  for (const message of result.messages) {
+    emitMessage(state, message, { key, isTold: result.isTold === true })
+    appendMessage(state, message)
+  }
   recordTurnEnd(state, name, result.failure !== undefined)
+}
+
+/** Says who spoke. */
+function emitMessage(
+  { context, round, conversation }: TeamState,
+  { from, text, artifacts, error, stop_reason, person }: TeamMessage,
+  { key, isTold }: { key: string; isTold: boolean },
+): void {
+  if (!conversation.isEmitted) return
+  context.emit(`${key}-message`, 'team:message', {
+    ...{ round, from },
+    ...(text === undefined || isTold ? undefined : { text }),
+    ...(artifacts ? { artifacts: [...artifacts] } : undefined),
+    ...(error === undefined ? undefined : { error }),
+    ...(stop_reason === undefined ? undefined : { stop_reason }),
+    ...(person ? { person } : undefined),
+  })
 }
 
 async function runAgentTurn(
@@ -83,12 +105,13 @@ async function runAgentTurn(
   const artifacts = writtenArtifacts(state, key)
   const answer = { agent: name, session, answer: turnOutput.text, wantsObject, artifacts }
   const { text, message, failure } = toAgentMessage(state, answer)
+  const isTold = text === spokenText(session)
   // Verdicts and variables of a failed turn may be incomplete: drop them.
-  if (failure) return { ...emptyTurnResult(), text, messages: [message], artifacts, failure }
+  if (failure) return { ...emptyTurnResult(), text, messages: [message], isTold, artifacts, failure }
   const { stop_reason } = message
   const incomplete = stop_reason === undefined ? [] : [`the answer is incomplete: stop_reason ${stop_reason}`]
   const allProblems = [...problems, ...missingVariables(state, profile, variables), ...incomplete]
-  return { text, messages: [message], verdicts, variables, artifacts, suggestedNext, problems: allProblems }
+  return { text, messages: [message], isTold, verdicts, variables, artifacts, suggestedNext, problems: allProblems }
 }
 
 /** A variable that a person has set is no longer asked for: the answer must not replace it. */
@@ -122,7 +145,12 @@ async function runHumanTurn(
     question: last?.text ?? last?.error ?? input.message,
     detail: { kind: 'person', as: name, ...(role === undefined ? undefined : { role }), from: last?.from ?? 'user' },
   })
-  return { ...emptyTurnResult(), text: answer.text, messages: [{ from: name, person: true, round, ...answer }] }
+  return {
+    ...emptyTurnResult(),
+    text: answer.text,
+    messages: [{ from: name, person: true, round, ...answer }],
+    isTold: true,
+  }
 }
 
 type SubTeamMember = Extract<TeamMember, { kind: 'team' }>

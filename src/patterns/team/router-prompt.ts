@@ -1,5 +1,5 @@
+import { describeAttachment } from '../../judgement/attachment/attached-file.ts'
 import type { Attachment } from '../../kernel/attachment.ts'
-import { describeAttachment } from '../../kernel/attachment.ts'
 import { withJsonSchema } from '../../schema/schema.ts'
 import { arrayOf, INTEGER, nullable, strictObject } from '../../schema/strict-schema.ts'
 import * as z from '../../schema/zod.ts'

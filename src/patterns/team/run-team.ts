@@ -108,8 +108,9 @@ async function runTurn(state: TeamState, name: string): Promise<TurnResult> {
   const member = plan.member(name)
   const conditions = plan.semanticConditions(name, state.conditionValues)
   if (member.kind === 'group') return runGroupTurn(state, member.group, { key: `round/${round}/group`, conditions })
-  const result = await runMemberTurn(state, member, { key: `round/${round}/${member.kind}`, conditions })
-  recordTurn(state, name, result)
+  const key = `round/${round}/${member.kind}`
+  const result = await runMemberTurn(state, member, { key, conditions })
+  recordTurn(state, { name, key }, result)
   return result
 }
 

@@ -12,6 +12,7 @@ import type { Event } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
 import { detailFrom } from '../../views/detail/detail-from.ts'
 import { loadPatternViews } from '../../views/pattern-views.ts'
+import type { TeamEvent } from './events.ts'
 
 /** Checks that the prompt of every turn is shown whole, and returns their number. */
 async function expectWholePrompts({ troupe, events, result }: TeamRun): Promise<number> {
@@ -153,7 +154,7 @@ test('PN1 TM79 the prompts are whole after a sub-team, a consensus group or a pa
   }
 })
 
-test('PN1 TM79 a journal without the error of a failed sub-team says how many messages are missing', async () => {
+test('PN1 TM79 a journal without the message of a failed sub-team says how many messages are missing', async () => {
   const down = Object.assign(new Error('the provider is down'), { status: 404 })
   const inner = { name: 'Inner', agents: [{ name: 'drafter' }], handoffs: [], after_work_behavior: 'return_to_user' }
   const team = {
@@ -166,7 +167,8 @@ test('PN1 TM79 a journal without the error of a failed sub-team says how many me
     after_work_behavior: 'terminate',
   }
   const { troupe, events } = await runTeam(team, { lead: ['Go.'], drafter: [down], closer: ['Done.'] })
-  const older = JSON.parse(JSON.stringify(events), (key, value) => (key === 'failed' ? undefined : value)) as Event[]
+  const isOfLaw = (event: Event | TeamEvent) => event.type === 'team:message' && event.data.from === 'law'
+  const older = events.filter((event) => !isOfLaw(event))
   expect(handoffsFrom(events)[1]?.failed).toEqual([{ member: 'law', error: expect.stringContaining('is down') }])
   const begin = older.findLast((event) => isEvent(event, 'model:begin'))
   const id = isEvent(begin, 'model:begin') ? begin.data.key.replace(/\/model$/, '') : ''
@@ -176,4 +178,23 @@ test('PN1 TM79 a journal without the error of a failed sub-team says how many me
     'preceded by 3 messages of the shared conversation that the journal does not have',
   )
   expect(request?.tone).toBe('bad')
+})
+
+test('PN1 TM79 the prompts of a journal without messages, as release 0.1.0 has written it, are those of its sessions', async () => {
+  const team = {
+    name: 'Chain',
+    agents: [{ name: 'writer' }, { name: 'editor' }, { name: 'publisher' }],
+    handoffs: chainOf(['writer', 'editor', 'publisher']),
+    after_work_behavior: 'terminate',
+  }
+  const { troupe, events } = await runTeam(team, { writer: ['A draft.'], editor: ['Edited.'], publisher: ['Out.'] })
+  const older = events.filter(({ type }: Event | TeamEvent) => type !== 'team:message')
+  expect(older.length).toBe(events.length - 3)
+  const views = await loadPatternViews(await troupe.patterns())
+  const notes = older.flatMap((event) => {
+    if (!isEvent(event, 'model:begin')) return []
+    const id = event.data.key.replace(/\/model$/, '')
+    return detailFrom(older, { kind: 'turn', id }, { views })?.sections.find(({ title }) => title === 'Request')?.note
+  })
+  expect(notes).toEqual(Array.from({ length: 3 }, () => 'as recorded: its hash matches'))
 })

@@ -55,8 +55,13 @@ export function subTeamMessages(state: RequestConversation & { plan: { team: Pic
 
 /** Adds the messages of `before` in the input to the conversation. */
 export function appendPriorMessages(state: TeamState): void {
-  for (const { attachments, ...message } of state.input.before)
-    appendMessage(state, attachments ? { ...message, attachments } : message)
+  for (const message of priorMessages(state.input.before)) appendMessage(state, message)
+}
+
+type PriorMessage = Omit<TeamMessage, 'attachments'> & { attachments?: TeamMessage['attachments'] | undefined }
+
+export function priorMessages(before: readonly PriorMessage[]): TeamMessage[] {
+  return before.map(({ attachments, ...message }) => (attachments ? { ...message, attachments } : message))
 }
 
 /** The names of the members that lead to a sub-team, such as `legal/contracts`. Steering addresses it by this path. */

@@ -1,3 +1,4 @@
+import { USER } from '../../judgement/team/team-schema.ts'
 import type { Attachment } from '../../kernel/attachment.ts'
 import { attachmentText } from '../../kernel/attachment.ts'
 import type { FilePart, TextPart, UserMessage } from '../../kernel/model.ts'
@@ -19,6 +20,11 @@ export interface TeamMessage {
   /** Replaces older messages. */
   summary?: string
   decisions?: readonly string[]
+}
+
+/** What a person said to the team, in this round if there was one. */
+export function toUserTeamMessage(round: number, said: Pick<TeamMessage, 'text' | 'attachments'>): TeamMessage {
+  return { from: USER, ...(round > 0 ? { round } : undefined), ...said }
 }
 
 /** Prevents prompt injection: neither quotes nor the marks of a chat template end the quotation. */

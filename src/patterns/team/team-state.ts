@@ -39,6 +39,8 @@ export interface TeamConversation {
   readonly messages: TeamMessage[]
   /** The size in bytes above which the conversation is compressed. */
   compressAtBytes: number
+  /** False for a team that release 0.1.0 began: it goes on without `team:message`. */
+  readonly isEmitted: boolean
 }
 
 /** The parts of the team's output that accumulate while it runs. */
@@ -95,7 +97,10 @@ export function createTeamState(context: TeamContext, plan: TeamPlan, input: Tea
     context,
     plan,
     input,
-    conversation: { thread: new Thread(), messages: [], compressAtBytes: contextLimitBytes(plan) },
+    conversation: {
+      ...{ thread: new Thread(), messages: [], compressAtBytes: contextLimitBytes(plan) },
+      isEmitted: !context.isRecorded('start/at'),
+    },
     variables,
     conditionValues: { ...variables, ...Object.fromEntries<VariableValue>(systemValues) },
     personVariables: new Set(),

@@ -5,6 +5,7 @@ import type { SessionResult } from '../../kernel/session-result.ts'
 import { withChanges } from '../../kernel/session-result.ts'
 import { isExampleResponse } from './member-prompt.ts'
 import type { TeamMessage } from './team-message.ts'
+import { parseTurnOutput } from './turn-output.ts'
 
 /* The message of a turn, from the end of its session: the same while a team runs and when its conversation is rebuilt from the journal. */
 
@@ -39,6 +40,11 @@ export function toAgentMessage(
     session.status === 'completed' ? (copied ?? emptyAnswerFailure(agent, session)) : failureFrom({ ...session, agent })
   const message = toTeamMessage(state, { from: agent, text, artifacts, ...partialStopReason(session) }, failure)
   return { text, message, failure }
+}
+
+/** The text that the end of an agent's session tells. */
+export function spokenText(session: Pick<SessionResult, 'text' | 'object' | 'worktree'>): string {
+  return withChanges(parseTurnOutput(session.text, session.object, { conditions: [], outputs: {} }).text, session)
 }
 
 /** The `stop_reason` of a session that has an answer but did not finish its work. */

@@ -5,6 +5,7 @@ import type { PersonMessage } from './human-questions.ts'
 import { emptyTurnResult } from './member-turn.ts'
 import { recordHandoff, recordHandoffTarget, recordMessages } from './team-history.ts'
 import type { TeamMessage } from './team-message.ts'
+import { toUserTeamMessage } from './team-message.ts'
 import type { TeamState } from './team-state.ts'
 import { appendMessage, resetAfterUserMessage, resetLoopDetection } from './team-state.ts'
 import type { TurnFailure } from './turn-message.ts'
@@ -26,7 +27,8 @@ export async function handleUserMessages(
 ): Promise<(HandoffDecision & { to: string }) | TurnFailure> {
   const messages = appendUserMessages(state, said)
   resetAfterUserMessage(state)
-  state.record.latestEntries = await recordMessages(state, { key, timeKey: `${key}/at`, messages })
+  const timeKey = key === 'start' && state.conversation.isEmitted ? 'start/asked/at' : `${key}/at`
+  state.record.latestEntries = await recordMessages(state, { key, timeKey, messages })
   const result = { ...emptyTurnResult(), text: said.map(({ text }) => text).join('\n'), messages }
   const handoff = await decideHandoff(state, { from: USER, key, result }, fallback)
   if ('error' in handoff) return handoff
@@ -43,8 +45,7 @@ export async function recordUserMessages(state: TeamState, key: string, said: re
 }
 
 function appendUserMessages(state: TeamState, said: readonly PersonMessage[]): TeamMessage[] {
-  const round = state.round > 0 ? { round: state.round } : undefined
-  const messages = said.map((message) => ({ from: USER, ...round, ...message }))
+  const messages = said.map((message) => toUserTeamMessage(state.round, message))
   for (const message of messages) appendMessage(state, message)
   return messages
 }

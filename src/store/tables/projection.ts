@@ -1,5 +1,6 @@
 import type { EventOf, PatternEventType } from '../../kernel/event.ts'
-import type { Pattern, PatternPart } from '../../kernel/pattern.ts'
+import type { Pattern } from '../../kernel/pattern.ts'
+import type { PatternPart } from '../../kernel/pattern-part.ts'
 import type { ColumnCondition, Row } from '../../kernel/table-query.ts'
 
 /*

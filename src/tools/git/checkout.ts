@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { CheckoutFeature, CheckoutState, RepositoryRefusal } from '../../kernel/repository.ts'
 import { isWithin, resolveRealPath } from '../files/protected-paths.ts'
 import type { Git } from './git-client.ts'
 import { findWorkingTree, readConfigState } from './git-files.ts'
 import type { GitProgram } from './git-process.ts'
 import { runGit } from './git-process.ts'
+import type { CheckoutFeature, CheckoutState, RepositoryRefusal } from './repository.ts'
 import { repositoryFolder } from './worktree-place.ts'
 
 /** The user's checkout, as worktrees need it. */

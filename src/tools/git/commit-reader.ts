@@ -1,4 +1,4 @@
-import type { WorktreeId } from '../../kernel/repository.ts'
+import type { WorktreeId } from '../../kernel/worktree.ts'
 import type { WorktreeScope } from './worktrees.ts'
 import { requireCommit, requireWorktree } from './worktrees.ts'
 

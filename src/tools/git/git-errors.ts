@@ -1,6 +1,6 @@
 import { TroupeError } from '../../errors.ts'
-import type { RepositoryRefusal } from '../../kernel/repository.ts'
 import type { GitOutput } from './git-process.ts'
+import type { RepositoryRefusal } from './repository.ts'
 
 /** The folders of a command, for its error text. */
 export interface GitFolders {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { GitFixture } from '../../../test/support/git-fixture.ts'
 import { createGitFixture } from '../../../test/support/git-fixture.ts'
-import type { Worktree } from '../../kernel/repository.ts'
+import type { Worktree } from './repository.ts'
 
 let fixture: GitFixture
 let one: Worktree

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ChangedFile, Commit, SkippedChange, StagedChanges, WorktreeId } from '../../kernel/repository.ts'
+import type { WorktreeId } from '../../kernel/worktree.ts'
+import type { ChangedFile, Commit, SkippedChange, StagedChanges } from './repository.ts'
 import type { CommitSettings } from './user-settings.ts'
 import { identityEnvironment } from './user-settings.ts'
 import type { WorktreePlace } from './worktree-place.ts'

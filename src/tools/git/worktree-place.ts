@@ -13,7 +13,7 @@ import { rm } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import { TroupeError } from '../../errors.ts'
 import { shortHash } from '../../kernel/hash.ts'
-import type { WorktreeId } from '../../kernel/repository.ts'
+import type { WorktreeId } from '../../kernel/worktree.ts'
 import { errorCode, operatorError } from '../tool-errors.ts'
 
 /*

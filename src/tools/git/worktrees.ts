@@ -1,13 +1,14 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Worktree, WorktreeId } from '../../kernel/repository.ts'
+import type { WorktreeId } from '../../kernel/worktree.ts'
 import { operatorError } from '../tool-errors.ts'
 import type { Checkout } from './checkout.ts'
 import type { Git } from './git-client.ts'
 import { isGitRunning } from './git-client.ts'
 import type { WorktreeEntry } from './git-files.ts'
 import { listWorktrees, readBranch } from './git-files.ts'
+import type { Worktree } from './repository.ts'
 import type { WorktreePlace } from './worktree-place.ts'
 import {
   BRANCH_PREFIX,

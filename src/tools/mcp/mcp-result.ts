@@ -1,5 +1,9 @@
+import {
+  attachmentBytes,
+  attachmentMediaType,
+  isWithinAttachmentLimits,
+} from '../../judgement/attachment/attached-file.ts'
 import type { Attachment } from '../../kernel/attachment.ts'
-import { attachmentBytes, attachmentMediaType, isWithinAttachmentLimits } from '../../kernel/attachment.ts'
 import type { ToolResult } from '../../kernel/tool.ts'
 import type { McpToolResult } from './mcp-connection.ts'
 import { needsStructuredContent } from './structured-content.ts'

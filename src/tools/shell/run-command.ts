@@ -1,5 +1,5 @@
 import { StringDecoder } from 'node:string_decoder'
-import type { CommandOutcome, CommandRequest, CommandRunner } from '../../kernel/command-runner.ts'
+import type { CommandOutcome, CommandRequest, CommandRunner } from '../sandbox/command-runner.ts'
 import type { ProcessExit, Sandbox } from '../sandbox/sandbox.ts'
 
 /*

@@ -1,4 +1,4 @@
-import type { Worktree } from '../../../kernel/repository.ts'
+import type { Worktree } from '../../../tools/git/repository.ts'
 import type { BuildScope } from '../build-scope.ts'
 import { gitStep, identify, startConversation, toFileChanges, worktreeId } from '../build-scope.ts'
 import type { DeveloperInput, DeveloperOutput, PlannedTask, PreviousAttempt, RequiredChange } from '../contracts.ts'

@@ -1,4 +1,4 @@
-import type { MergeConflict } from '../../../kernel/repository.ts'
+import type { MergeConflict } from '../../../tools/git/repository.ts'
 import type { BuildScope } from '../build-scope.ts'
 import { gitStep, identify, toFileChanges } from '../build-scope.ts'
 import type { StatusUpdate } from '../messages.ts'

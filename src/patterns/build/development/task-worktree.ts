@@ -1,4 +1,4 @@
-import type { ChangedFile, Worktree } from '../../../kernel/repository.ts'
+import type { ChangedFile, Worktree } from '../../../tools/git/repository.ts'
 import type { BuildScope } from '../build-scope.ts'
 import { gitStep } from '../build-scope.ts'
 import type { PlannedTask } from '../contracts.ts'

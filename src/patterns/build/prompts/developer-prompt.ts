@@ -1,8 +1,8 @@
-import type { MergeConflict } from '../../../kernel/repository.ts'
 import { DATA_RULE, fenceData, jsonAnswer, section } from '../../../requests/prompt-text.ts'
 import { withJsonSchema } from '../../../schema/schema.ts'
 import { arrayOf, nullable, oneOf, strictObject, TEXT } from '../../../schema/strict-schema.ts'
 import * as z from '../../../schema/zod.ts'
+import type { MergeConflict } from '../../../tools/git/repository.ts'
 import type { DeveloperInput, PreviousAttempt, RequiredChange } from '../contracts.ts'
 import { developerStatuses } from '../contracts.ts'
 

@@ -1,4 +1,4 @@
-import type { ChangedFile } from '../../../kernel/repository.ts'
+import type { ChangedFile } from '../../../tools/git/repository.ts'
 import type { BuildScope } from '../build-scope.ts'
 import { emitPhase, gitStep, identify, startConversation } from '../build-scope.ts'
 import type { BuildPlan, RequiredChange, ReviewerInput } from '../contracts.ts'

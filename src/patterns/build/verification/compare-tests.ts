@@ -1,4 +1,4 @@
-import type { ChangedFile } from '../../../kernel/repository.ts'
+import type { ChangedFile } from '../../../tools/git/repository.ts'
 import type { CheckResult } from './check.ts'
 
 /*

@@ -1,7 +1,7 @@
 import { didYouMean, TroupeError, unknownNameError } from '../../../errors.ts'
+import { checkAttachments } from '../../../judgement/attachment/attached-file.ts'
 import { normalizeStatement } from '../../../judgement/similarity/similarity.ts'
 import { requireAgentName } from '../../../kernel/agent-name.ts'
-import { checkAttachments } from '../../../kernel/attachment.ts'
 import type { Roster } from '../../../kernel/roster.ts'
 import type { CollaborationLimits } from '../specialists.ts'
 import { specialistName, specialistRole } from '../specialists.ts'

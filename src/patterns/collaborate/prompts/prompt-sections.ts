@@ -1,5 +1,5 @@
+import { describeAttachment } from '../../../judgement/attachment/attached-file.ts'
 import type { Attachment } from '../../../kernel/attachment.ts'
-import { describeAttachment } from '../../../kernel/attachment.ts'
 import { DATA_RULE, fenceData, section } from '../../../requests/prompt-text.ts'
 import type { Contribution } from '../output.ts'
 import { toSingleLine } from './quote-untrusted.ts'

@@ -1,4 +1,6 @@
 import { toTroupeError } from '../../../errors.ts'
+import type { ProjectProfile } from '../../../formats/project-profile/project-profile.ts'
+import { UNKNOWN_PROFILE } from '../../../formats/project-profile/project-profile.ts'
 import type { Context } from '../../../kernel/context.ts'
 import type { Knowledge } from '../../../kernel/knowledge.ts'
 import { composePackage, MAX_QUERY_CHARACTERS } from './compose-package.ts'
@@ -38,7 +40,7 @@ export async function buildContextPackage(
       reason,
       similar,
       messages: context.caller?.messages ?? [],
-      profile: await context.projectProfile(),
+      profile: ((await context.projectProfile()) as ProjectProfile | undefined) ?? UNKNOWN_PROFILE,
       documents,
       budget_tokens: Math.max(MIN_BUDGET_TOKENS, config.context?.budget_tokens ?? DEFAULT_BUDGET_TOKENS),
       redact: redactor && ((text) => redactor.redact(text, '')),

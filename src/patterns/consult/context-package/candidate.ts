@@ -1,4 +1,4 @@
-import type { ArchitectureDecision } from '../../../kernel/project-profile.ts'
+import type { ArchitectureDecision } from '../../../formats/project-profile/project-profile.ts'
 import type { ConversationExcerpt, ItemSource, PastCollaboration } from './context-package.ts'
 
 /** The field of the package that a candidate would go to, with what the field needs besides the text. */

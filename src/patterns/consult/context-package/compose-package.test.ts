@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { UNKNOWN_PROFILE } from '../../../formats/project-profile/project-profile.ts'
 import type { Message } from '../../../kernel/model.ts'
-import { UNKNOWN_PROFILE } from '../../../kernel/project-profile.ts'
 import { wordEmbedder } from '../../../testing/word-embedder.ts'
 import { estimateTokens } from './candidate.ts'
 import type { PackageMaterial } from './compose-package.ts'

@@ -1,4 +1,4 @@
-import type { ArchitectureDecision } from '../../../kernel/project-profile.ts'
+import type { ArchitectureDecision } from '../../../formats/project-profile/project-profile.ts'
 
 /** Where an item of a package comes from. */
 export type ItemSource =

@@ -1,4 +1,4 @@
-import type { ProjectProfile } from '../../../kernel/project-profile.ts'
+import type { ProjectProfile } from '../../../formats/project-profile/project-profile.ts'
 import type { Candidate } from './candidate.ts'
 import type { PastCollaboration } from './context-package.ts'
 

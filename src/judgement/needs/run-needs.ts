@@ -1,4 +1,4 @@
-import { TroupeError } from '../errors.ts'
+import { TroupeError } from '../../errors.ts'
 
 /*
  * The parts of the host that a run depends on: `run:start.needs`. A process that lacks one of them must not execute the run: an
@@ -71,14 +71,11 @@ export interface NeedsReport {
   readonly started_by: HostProgram | null
 }
 
-/** A model that a resumed run uses instead of the one that it used before: the process that resumes it has another one for the role. */
-export interface ModelChange {
-  /** `fast`, `general` or `reasoning`; `default` for agents that name no model, if that is not the model of `general`. */
+/** A role whose model is another one here than where the run was executed before. */
+export interface ChangedModel {
   readonly role: string
   readonly from: string
   readonly to: string
-  /** The agents that are at work in the run and sent their last request to `from`. */
-  readonly agents: readonly string[]
 }
 
 const NO_NEEDS: NeedsReport = Object.freeze({ missing: [], unused: [], changed: [], started_by: null })
@@ -142,7 +139,7 @@ function addDefaultModel(models: Map<string, string | undefined>): void {
 export function changedModels(
   used: ReadonlyMap<string, string | undefined>,
   { models = [] }: HostParts,
-): Omit<ModelChange, 'agents'>[] {
+): ChangedModel[] {
   const [before, now] = [new Map(used), new Map(models.map(({ name, hash }) => [name, hash]))]
   for (const each of [before, now]) addDefaultModel(each)
   const changes = [...before].flatMap(([role, from]) => {

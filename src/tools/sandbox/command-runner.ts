@@ -1,3 +1,5 @@
+import type { PatternPart } from '../../kernel/pattern-part.ts'
+
 /*
  * The command runner port: commands of Troupe itself, such as a test run, in the sandbox that agents' commands have. They get no terminal
  * and no input, and what they print is bounded.
@@ -25,7 +27,7 @@ export interface CommandOutcome {
   duration_ms: number
 }
 
-export interface CommandRunner {
+export interface CommandRunner extends PatternPart<'commands'> {
   /** Runs a command to its end. An abort kills it and rejects. */
   run(request: CommandRequest, signal?: AbortSignal): Promise<CommandOutcome>
 }

@@ -1,3 +1,6 @@
+import type { PatternPart } from '../../kernel/pattern-part.ts'
+import type { WorktreeFile, WorktreeId } from '../../kernel/worktree.ts'
+
 /*
  * The repository port: work in git worktrees beside the user's checkout.
  * 1. The user's working tree, index, `HEAD`, stash and branches other than `troupe/…` are never changed.
@@ -5,13 +8,6 @@
  *    In a pattern, call them inside a step of kind `idempotent`.
  * 3. Nothing that the repository names is executed: no hooks, filters, merge drivers or other programs of its config.
  */
-
-/** A worktree belongs to a run. Its branch is `troupe/<run_id>/<name>`. */
-export interface WorktreeId {
-  run_id: string
-  /** Letters, digits and `._-`, such as the id of a task. */
-  name: string
-}
 
 export interface Worktree {
   id: WorktreeId
@@ -61,11 +57,7 @@ export interface CheckoutState {
   notes: string[]
 }
 
-export interface ChangedFile {
-  path: string
-  change: 'created' | 'modified' | 'deleted' | 'renamed'
-  /** The former path of a renamed file. */
-  from?: string
+export interface ChangedFile extends WorktreeFile {
   /** Of the new version; of the old one for a deleted file. */
   type: 'file' | 'executable' | 'link' | 'submodule'
   /** The target of a link. It may lead anywhere. */
@@ -95,17 +87,6 @@ export interface Commit extends WorktreeChanges {
   head: string
   /** Files that still have conflict markers of `startMerge`; nothing is committed while there are any. */
   unresolved: string[]
-}
-
-/** The worktree of a session whose agent has `isolation: worktree`. */
-export interface SessionWorktree extends Pick<Worktree, 'id' | 'workspace' | 'branch' | 'base'> {}
-
-/** The work of a session in its worktree. Without `files`, the branch was removed again. */
-export interface WorktreeResult extends WorktreeChanges {
-  branch: string
-  head: string
-  /** The same for people and models; add it to what the caller gets as the answer. */
-  summary: string
 }
 
 /** One version of a file in a conflict. */
@@ -161,7 +142,7 @@ export interface RepositoryReader {
   ): Promise<{ text: string; truncated: boolean }>
 }
 
-export interface Repository extends RepositoryReader {
+export interface Repository extends RepositoryReader, PatternPart<'repository'> {
   /** Reads the state of the user's checkout. It does not throw for a folder that is no repository: see `refusal`. */
   inspect(signal?: AbortSignal): Promise<CheckoutState>
   /** Opens a worktree on its branch, created at `base` (default: the user's `HEAD`). An existing branch of this name is continued. */

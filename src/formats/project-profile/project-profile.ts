@@ -1,3 +1,5 @@
+import type { PatternPart } from '../../kernel/pattern-part.ts'
+
 /** A decision record of the project. */
 export interface ArchitectureDecision {
   title: string
@@ -13,7 +15,7 @@ export interface BestPractice {
 }
 
 /** What the files of a project say about it; `.troupe/profile.yaml` wins over what was detected, field by field. */
-export interface ProjectProfile {
+export interface ProjectProfile extends PatternPart<'project profile'> {
   /** Such as `web application`; `unknown` when nothing was recognised. */
   project_type: string
   /** Languages, frameworks, databases and platforms. */
