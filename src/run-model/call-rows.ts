@@ -16,7 +16,8 @@ export function reduceToolEvent(model: RunModel, event: ToolEvent): void {
   const { row } = call
   call.group = parallel_group_id ?? null
   if (event.type === 'tool:pre') {
-    call.begun_seq = event.seq
+    call.begun_seq ??= event.seq
+    call.tool = tool
     const { category = null, kind = null } = event.data
     const target = rowTitle(model, model.sources.words.target(event.data, model.sources.redactor))
     changeRow(model, row, { tool, category, kind, target })

@@ -60,7 +60,7 @@ export interface ToolCallNode extends NodeSpan {
   tool: string
   status: 'running' | 'ok' | 'failed'
   error: ErrorRecord | null
-  /** The events of its newest beginning and of its outcome. */
+  /** The events of its first beginning and of its outcome. */
   begun_seq: number | null
   ended_seq: number | null
   /** Set where the whole journal is at hand. */

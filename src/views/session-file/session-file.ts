@@ -1,15 +1,13 @@
 import type { Event } from '../../kernel/event.ts'
+import { isEvent } from '../../kernel/event.ts'
 import { withoutFileData } from '../attachment-list.ts'
 import type { LoadedView } from '../run-view.ts'
 import type { AgentSession, MultiAgentSession, SessionRun, SessionSummary, ToolCallRecord } from './agent-session.ts'
-import type { SessionFileContribution } from './pattern-contributions.ts'
-import { contributionsFrom } from './pattern-contributions.ts'
+import { fileChanges } from './file-changes.ts'
 import type { AgentIdentifier, CollaborationPattern } from './pattern-session-file.ts'
-import { messagesFrom } from './session-messages.ts'
-import { phasesFrom } from './session-phases.ts'
-import type { RunFacts } from './session-records.ts'
-import { runFactsFrom } from './session-records.ts'
-import { runStatus, toIso, toSessionStatus } from './session-status.ts'
+import { messagesFrom, phasesFrom } from './session-messages.ts'
+import type { SessionFileContribution, SessionScope } from './session-scope.ts'
+import { sessionScope, toIso, toSessionStatus } from './session-scope.ts'
 import type { SubSession } from './sub-sessions.ts'
 import { identifyAgent, sessionTree } from './sub-sessions.ts'
 
@@ -23,37 +21,37 @@ export function sessionFileFrom(
   events: readonly Event[],
   views: readonly LoadedView[] = [],
 ): AgentSession | MultiAgentSession {
-  const facts = runFactsFrom(events)
-  const contributions = contributionsFrom(events, views)
-  const own = contributions.find(({ name }) => name === facts.start?.pattern)
-  const top = [...facts.segments.values()].filter(({ opener }) => !opener)
+  const scope = sessionScope(events, views)
+  const { model, sessions, own, ended_at } = scope
+  const top = sessions.filter(({ caller }) => !caller)
   const main = own || top.length !== 1 ? undefined : top[0]
-  const { calls, subs } = sessionTree({ facts, main, contributions })
+  const { calls, subs } = sessionTree(scope, main)
   const allCalls = [...calls, ...subs.flatMap(({ record }) => record.tool_calls)]
-  const ended_at = facts.end ? facts.last_at : undefined
-  const phases = phasesFrom(events, own, { calls: allCalls, ended_at })
-  const prompt = userPrompt(facts.start?.input, own)
+  const phases = phasesFrom(scope, allCalls)
+  const prompt = userPrompt(model.start?.input, own)
+  const request = events.find((event) => event.type === 'model:begin')
+  const model_id = main?.sent_to ?? request?.data.model ?? model.start?.model ?? 'unknown'
   const session: AgentSession = {
-    session_id: facts.run_id,
+    session_id: model.run.id,
     task_title: toTitle(prompt),
     user_prompt: prompt,
-    created_at: toIso(facts.started_at),
+    created_at: toIso(model.run.started_at),
     ...(ended_at === undefined ? undefined : { completed_at: toIso(ended_at) }),
-    status: toSessionStatus(runStatus(facts)),
-    agent: { model_id: main?.model ?? facts.model ?? facts.start?.model ?? 'unknown' },
+    status: toSessionStatus(model.run.status),
+    agent: { model_id },
     tool_calls: calls,
     ...(phases.length > 0 ? { phase_annotations: phases } : undefined),
-    summary: summarize(facts, allCalls, own),
-    run: toSessionRun(facts),
+    summary: summarize(scope, allCalls),
+    run: toSessionRun(scope),
   }
   if (!own && subs.length === 0) return session
-  const { pattern, orchestrator } = own?.source.collaboration(own.state, facts.start?.input) ?? DEFAULT_COLLABORATION
-  const director = orchestrator ?? (main ? identifyAgent(main.agent) : toRunIdentifier(facts))
+  const { pattern, orchestrator } = own?.source.collaboration(own.state, model.start?.input) ?? DEFAULT_COLLABORATION
+  const director = orchestrator ?? (main ? identifyAgent(main.data.agent) : toRunIdentifier(scope))
   return {
     ...session,
     collaboration: { mode: 'multi_agent', pattern, orchestrator: director, participants: participants(director, subs) },
     sub_sessions: subs.map(({ record }) => record),
-    messages: messagesFrom(events, { subs, contributions, own, orchestrator: director }),
+    messages: messagesFrom(scope, { subs, orchestrator: director }),
   }
 }
 
@@ -63,47 +61,44 @@ const DEFAULT_COLLABORATION: { pattern: CollaborationPattern; orchestrator?: Age
 }
 
 /** The code of the pattern itself, where no agent directs the others. */
-function toRunIdentifier({ start }: RunFacts): AgentIdentifier {
+function toRunIdentifier({ model: { start } }: SessionScope): AgentIdentifier {
   return { agent_id: start?.pattern ?? 'run', agent_type: 'orchestrator' }
 }
 
 function participants(director: AgentIdentifier, subs: readonly SubSession[]): AgentIdentifier[] {
   const byId = new Map([[director.agent_id, director]])
-  for (const { facts, record } of subs) {
+  for (const { session, record } of subs) {
     const { instance_id, ...agent } = record.agent
-    const isOwn = instance_id !== undefined && instance_id !== facts.session_id
+    const isOwn = instance_id !== undefined && instance_id !== session.session_id
     if (!byId.has(agent.agent_id)) byId.set(agent.agent_id, isOwn ? record.agent : agent)
   }
   return [...byId.values()]
 }
 
-function summarize(
-  facts: RunFacts,
-  calls: readonly ToolCallRecord[],
-  own: SessionFileContribution | undefined,
-): SessionSummary {
-  const { files_created, files_modified, files_deleted } = own?.source.changes?.(own.state) ?? facts.files.files
+function summarize({ model, events, own }: SessionScope, calls: readonly ToolCallRecord[]): SessionSummary {
+  const changed = own?.source.changes?.(own.state) ?? fileChanges(events)
   const failed = calls.filter(({ output, made_by_pattern }) => output.status === 'failed' && !made_by_pattern)
+  const requests = events.filter((event) => isEvent(event, 'model:error') && event.data.retry === undefined)
   return {
-    total_duration_ms: facts.last_at - facts.started_at,
+    total_duration_ms: model.clock.recorded - model.run.started_at,
     tool_calls_count: calls.length,
-    files_created: [...files_created],
-    files_modified: [...files_modified],
-    files_deleted: [...files_deleted],
-    errors_encountered: failed.length + facts.failed_requests,
+    files_created: [...changed.files_created],
+    files_modified: [...changed.files_modified],
+    files_deleted: [...changed.files_deleted],
+    errors_encountered: failed.length + requests.length,
   }
 }
 
-function toSessionRun(facts: RunFacts): SessionRun {
-  const { run_id, start, end, questions } = facts
+function toSessionRun({ model: { run, start, end, open } }: SessionScope): SessionRun {
   const error = end?.error?.message
+  const questions = [...open.gates].map(({ question }) => question)
   return {
-    run_id,
+    run_id: run.id,
     pattern: start?.pattern ?? 'unknown',
-    status: runStatus(facts),
-    stop_reason: end?.stop_reason ?? null,
+    status: run.status,
+    stop_reason: run.stop_reason,
     ...(error === undefined ? undefined : { error }),
-    ...(!end && questions.size > 0 ? { waiting_for: [...questions.values()] } : undefined),
+    ...(questions.length > 0 ? { waiting_for: questions } : undefined),
   }
 }
 
