@@ -1,9 +1,9 @@
-import { isEvent } from '../../kernel/event.ts'
 import { originText } from '../../run-model/lane-rows.ts'
 import type { PanelBlock, PanelFact } from '../panel.ts'
 import type { TimelineLane } from '../timeline/timeline.ts'
 import type { Detail } from './detail.ts'
 import type { DetailScope } from './detail-scope.ts'
+import { eventsWithKey } from './event-index.ts'
 import { laneLabel } from './timeline-rows.ts'
 
 /** An agent of a run, as one of its lanes shows it: where its definition is from, its tools, its sessions and its totals. */
@@ -13,10 +13,8 @@ export function agentDetail(scope: DetailScope, id: string): Detail | undefined 
   if (!lane) return undefined
   const sessions = timeline.sessions.filter((session) => session.lane === id)
   const newest = sessions.at(-1)
-  const opening = scope.events.findLast(
-    (event) => isEvent(event, 'session:open') && event.session_id === newest?.session_id,
-  )
-  const data = isEvent(opening, 'session:open') ? opening.data : undefined
+  const node = scope.model().sessions.get(newest?.session_id ?? '')
+  const { data } = node ?? {}
   const agent = scope.redact(data?.agent)
   return {
     ref: { kind: 'agent', id },
@@ -39,7 +37,7 @@ export function agentDetail(scope: DetailScope, id: string): Detail | undefined 
       { title: `Tools, ${data?.tools.length ?? 0}`, blocks: [{ kind: 'code', text: (data?.tools ?? []).join(', ') }] },
       { title: `Sessions, ${sessions.length}`, blocks: [sessionTable(scope, id)] },
     ],
-    json: opening ? [opening] : [],
+    json: eventsWithKey(scope.events, node?.key ?? '').filter(({ type }) => type === 'session:open'),
   }
 }
 

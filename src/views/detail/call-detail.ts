@@ -1,132 +1,77 @@
-import type { Event, EventOf, ToolPre } from '../../kernel/event.ts'
+import type { EventOf } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
 import { toolCallsFrom } from '../../kernel/model.ts'
-import { parentStepKey } from '../../run-model/step-tree.ts'
+import { nodeAt, parentStepKey } from '../../run-model/step-tree.ts'
 import type { PanelBlock, PanelFact } from '../panel.ts'
+import type { GateNode, ToolCallNode } from '../run-view.ts'
+import { toolTarget } from '../tool-input.ts'
 import type { Detail, DetailSection } from './detail.ts'
 import type { DetailScope } from './detail-scope.ts'
-import { agentOf } from './detail-scope.ts'
-import { eventIndex, eventsOfSession, eventsWithKey, rowIndex } from './event-index.ts'
+import { eventsOfSession, eventsWithKey } from './event-index.ts'
 import { fileChangeBlocks } from './file-change.ts'
-import { errorFacts, firstLine } from './turn-detail.ts'
-import { isObject, valueBlocks } from './value-blocks.ts'
+import { errorFacts } from './turn-detail.ts'
+import { valueBlocks } from './value-blocks.ts'
 
 /* A tool call: its arguments, its result or error, what it changed, and who allowed it. */
 
-type CallEnd = EventOf<'tool:post'> | EventOf<'tool:error'>
-
+/** A call with the events of its beginning and its outcome. */
 export interface RecordedCall {
-  key: string
-  tool: string
-  session_id: string | undefined
+  node: ToolCallNode
   input: unknown
-  /** As the model wrote it, if a hook changed it. */
-  original_input?: unknown
   begin: EventOf<'tool:pre'> | undefined
-  end: CallEnd | undefined
-  /** Permission questions and their answers. */
-  gates: readonly GateExchange[]
-  events: readonly Event[]
-}
-
-interface GateExchange {
-  open: EventOf<'gate:open'>
-  answer: EventOf<'gate:answer'> | undefined
+  end: EventOf<'tool:post'> | EventOf<'tool:error'> | undefined
+  /** Permission questions. */
+  gates: readonly GateNode[]
 }
 
 export function recordedCall(scope: DetailScope, key: string): RecordedCall | undefined {
+  const node = nodeAt(scope.model(), key, 'call')
+  if (!node) return undefined
   const events = eventsWithKey(scope.events, key)
   const begin = events.find((event) => isEvent(event, 'tool:pre'))
-  const end = events.findLast((event): event is CallEnd => isEvent(event, 'tool:post') || isEvent(event, 'tool:error'))
-  const gates = permissionGates(scope, key)
-  const first = begin ?? end
-  const [gate] = gates
-  if (!first && !gate) return undefined
-  const requested = requestedCall(scope, key)
-  const data: Partial<ToolPre> = begin?.data ?? {}
+  const end = events.findLast((event) => isEvent(event, 'tool:post') || isEvent(event, 'tool:error'))
+  const gates = node.children.filter((child) => child.kind === 'gate')
   return {
-    key,
-    tool: first?.data.tool ?? requested?.name ?? 'unknown',
-    session_id: first?.session_id ?? gate?.open.session_id,
-    input: begin ? data.input : requested?.input,
-    ...('original_input' in data ? { original_input: data.original_input } : undefined),
+    node,
+    input: begin ? begin.data.input : requestedInput(scope, key),
     begin,
     end,
-    gates,
-    events: [...events, ...gates.flatMap(({ open, answer }) => (answer ? [open, answer] : [open]))].sort(
-      (one, other) => one.seq - other.seq,
-    ),
+    gates: gates.filter((gate) => `${gate.key}/`.startsWith(`${key}/permission/`)),
   }
 }
 
-function permissionGates({ events }: DetailScope, key: string): GateExchange[] {
-  const { gates } = eventIndex(events)
-  const opens = gates.filter((event) => isEvent(event, 'gate:open') && isBelow(event.data.key, `${key}/permission`))
-  return opens.filter((event) => isEvent(event, 'gate:open')).map((open) => ({ open, answer: answerOf(events, open) }))
-}
-
-function isBelow(key: string, parent: string): boolean {
-  return key === parent || key.startsWith(`${parent}/`)
-}
-
-export function answerOf(events: readonly Event[], { data }: EventOf<'gate:open'>): EventOf<'gate:answer'> | undefined {
-  const { gates } = eventIndex(events)
-  const found = gates.find((event) => isEvent(event, 'gate:answer') && event.data.gate_id === data.gate_id)
-  return isEvent(found, 'gate:answer') ? found : undefined
-}
-
-/** The call as the model wrote it: for calls that failed or were asked about before they began. */
-function requestedCall({ events }: DetailScope, key: string): { name: string; input: unknown } | undefined {
+/** The input as the model wrote it: for calls that failed or were asked about before they began. */
+function requestedInput({ events }: DetailScope, key: string): unknown {
   const turnKey = parentStepKey(parentStepKey(key))
   const response = [`${turnKey}/model`, `${turnKey}/model/again`]
     .flatMap((modelKey) => eventsWithKey(events, modelKey))
     .findLast((event) => isEvent(event, 'model:end'))
-  const ordinal = Number(key.slice(key.lastIndexOf('/') + 1))
-  return isEvent(response, 'model:end') ? toolCallsFrom(response.data.message)[ordinal] : undefined
+  return response && toolCallsFrom(response.data.message)[Number(key.slice(key.lastIndexOf('/') + 1))]?.input
 }
 
 export function callDetail(scope: DetailScope, key: string): Detail | undefined {
   const call = recordedCall(scope, key)
   if (!call) return undefined
+  const { node, begin, gates } = call
+  const { row } = node
   return {
     ref: { kind: 'call', id: key },
-    kind: `Call ${callNumber(scope, call)}`,
-    title: `${call.tool} ${callTarget(call)}`.trim(),
-    from: agentOf(scope, call.session_id),
-    to: call.begin?.data.agent ?? null,
-    state: callState(call),
+    kind: `Call ${row.number}`,
+    // A call that was refused before it began has no target.
+    title: `${node.tool} ${row.target || toolTarget(call)}`.trim(),
+    from: node.session.agent,
+    to: begin?.data.agent ?? null,
+    state: row.status === 'ok' ? 'completed' : row.status,
     facts: callFacts(call),
     sections: [...inputSections(scope, call), ...resultSections(scope, call), ...permissionSections(scope, call)],
-    json: call.events,
+    json: [key, ...gates.map((gate) => gate.key)]
+      .flatMap((each) => eventsWithKey(scope.events, each))
+      .sort((one, other) => one.seq - other.seq),
   }
 }
 
-/** The number of the call in its run. */
-function callNumber(scope: DetailScope, { key }: RecordedCall): number {
-  return rowIndex(scope.timeline()).callById.get(key)?.number ?? 1
-}
-
-const TARGET_FIELDS = ['file_path', 'path', 'command', 'url', 'pattern', 'query', 'agent', 'question', 'name']
-
-/** The file, command, address or agent that a call is about. */
-export function callTarget({ begin, input }: Pick<RecordedCall, 'begin' | 'input'>): string {
-  const subject = begin?.data.subject ?? begin?.data.agent
-  if (subject !== undefined) return firstLine(subject)
-  if (!isObject(input)) return ''
-  const found = TARGET_FIELDS.map((name) => input[name]).find((value) => typeof value === 'string')
-  return firstLine(String(found ?? ''))
-}
-
-export function callState({ begin, end, gates }: RecordedCall): string {
-  if (end) return end.type === 'tool:post' ? 'completed' : 'failed'
-  if (gates.some(({ answer }) => !answer)) return 'waiting'
-  return begin || gates.length > 0 ? 'running' : 'unknown'
-}
-
-function callFacts({ begin, end, gates }: RecordedCall): PanelFact[] {
-  const started = begin ?? gates[0]?.open
-  const facts: PanelFact[] = []
-  if (started) facts.push({ label: 'started', value: started.at, unit: 'time' })
+function callFacts({ node, begin, end }: RecordedCall): PanelFact[] {
+  const facts: PanelFact[] = [{ label: 'started', value: begin?.at ?? node.started_at, unit: 'time' }]
   if (begin && end) facts.push({ label: 'duration', value: end.at - begin.at, unit: 'ms' })
   if (begin) facts.push({ label: 'category', value: begin.data.category }, { label: 'effect', value: begin.data.kind })
   if (isEvent(end, 'tool:post') && end.data.truncated)
@@ -141,12 +86,14 @@ function callFacts({ begin, end, gates }: RecordedCall): PanelFact[] {
 }
 
 function inputSections({ redact, events }: DetailScope, call: RecordedCall): DetailSection[] {
-  const place = { session_id: call.session_id, before: call.begin?.seq ?? Number.POSITIVE_INFINITY }
-  const changes = fileChangeBlocks(eventsOfSession(events, call.session_id), redact(call.input), place)
-  const sections: DetailSection[] = [{ title: 'Input', note: call.tool, blocks: valueBlocks(redact(call.input)) }]
+  const { session, tool } = call.node
+  const place = { session_id: session.session_id, before: call.begin?.seq ?? Number.POSITIVE_INFINITY }
+  const changes = fileChangeBlocks(eventsOfSession(events, session.session_id), redact(call.input), place)
+  const sections: DetailSection[] = [{ title: 'Input', note: tool, blocks: valueBlocks(redact(call.input)) }]
   if (changes.length > 0) sections.unshift({ title: 'Change', blocks: changes })
-  if (call.original_input !== undefined)
-    sections.push({ title: 'Input of the model, changed by a hook', blocks: valueBlocks(redact(call.original_input)) })
+  const { original_input } = call.begin?.data ?? {}
+  if (original_input !== undefined)
+    sections.push({ title: 'Input of the model, changed by a hook', blocks: valueBlocks(redact(original_input)) })
   return sections
 }
 
@@ -172,12 +119,12 @@ function resultSections({ redact }: DetailScope, { end }: RecordedCall): DetailS
 
 function permissionSections({ redact }: DetailScope, { gates }: RecordedCall): DetailSection[] {
   if (gates.length === 0) return []
-  const rows = gates.map(({ open, answer }) => ({
-    asked: open.at,
-    question: open.data.question,
-    answer: answer ? answerText(redact(answer.data.answer)) : null,
-    by: answer?.data.by ?? null,
-    waited: answer ? answer.at - open.at : null,
+  const rows = gates.map(({ question, answer, answered_by, started_at, ended_at }) => ({
+    asked: started_at,
+    question,
+    answer: ended_at === null ? null : answerText(redact(answer)),
+    by: answered_by,
+    waited: ended_at === null ? null : ended_at - started_at,
   }))
   const columns = [
     { key: 'asked', title: 'Asked', unit: 'time' as const },

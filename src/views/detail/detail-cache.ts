@@ -4,11 +4,9 @@ import type { Redactor } from '../../kernel/redactor.ts'
 import type { SessionFold } from '../../kernel/session/session-fold.ts'
 import type { Thread } from '../../kernel/thread.ts'
 import type { PanelMessage } from '../panel.ts'
-import type { LoadedView, RunView } from '../run-view.ts'
-import { runViewFrom } from '../run-view.ts'
+import type { RunView } from '../run-view.ts'
 import type { TimelineSources } from '../timeline/reduce-timeline.ts'
-import { timelineFrom } from '../timeline/reduce-timeline.ts'
-import type { Timeline } from '../timeline/timeline.ts'
+import { runModelFrom } from '../timeline/reduce-timeline.ts'
 import type { Extents } from './bounded-value.ts'
 import { toPanelMessage } from './value-blocks.ts'
 
@@ -18,9 +16,8 @@ import { toPanelMessage } from './value-blocks.ts'
  */
 
 export interface DetailCache {
-  /** The rows of the journal, reduced when they are first needed. */
-  timeline(): Timeline
-  runView(): RunView
+  /** The journal, reduced when it is first needed. */
+  model(): RunView
   /** Secrets are found by the names of fields, too: redact a value before its fields become facts. */
   redact<Value>(value: Value): Value
   panelMessage(message: Message): PanelMessage
@@ -31,21 +28,16 @@ export interface DetailCache {
   threads: Map<EventOf<'session:open'>, { thread: Thread | undefined }>
 }
 
-export interface DetailCacheSources {
-  views?: readonly LoadedView[]
-  redactor?: Redactor
-  /** Default: with the views and prices of the options. */
-  timeline?: TimelineSources
-}
-
-export function createDetailCache(events: readonly Event[], sources: DetailCacheSources = {}): DetailCache {
-  let timeline: Timeline | undefined
-  let view: RunView | undefined
+export function createDetailCache(
+  events: readonly Event[],
+  sources: TimelineSources = {},
+  redactor = sources.redactor,
+): DetailCache {
+  let model: RunView | undefined
   const panelMessages = new Map<Message, PanelMessage>()
   return {
-    timeline: () => (timeline ??= timelineFrom(events, sources.timeline ?? {})),
-    runView: () => (view ??= runViewFrom(events, sources.views ?? [])),
-    redact: sources.redactor ? memoizedRedaction(sources.redactor) : (value) => value,
+    model: () => (model ??= runModelFrom(events, sources)),
+    redact: redactor ? memoizedRedaction(redactor) : (value) => value,
     panelMessage(message) {
       const known = panelMessages.get(message) ?? toPanelMessage(message)
       panelMessages.set(message, known)

@@ -46,13 +46,9 @@ export function detailFrom(
   const { views, prices, redactor } = options
   const cache =
     options.cache ??
-    createDetailCache(events, {
-      ...(views ? { views } : undefined),
-      ...(redactor ? { redactor } : undefined),
-      timeline: { ...(views ? { views } : undefined), ...(prices ? { prices } : undefined) },
-    })
-  const { timeline, redact } = cache
-  const scope: DetailScope = { events, options, cache, redact, timeline }
+    createDetailCache(events, { ...(views ? { views } : undefined), ...(prices ? { prices } : undefined) }, redactor)
+  const { model, redact } = cache
+  const scope: DetailScope = { events, options, cache, redact, model, timeline: () => model().tables }
   const make = Object.hasOwn(DETAILS, ref.kind) ? DETAILS[ref.kind] : undefined
   const detail = make && makeDetail(make, scope, ref)
   return detail && boundedValue(redact({ ...detail, ref: { kind: ref.kind, id: ref.id } }), cache.extents)

@@ -3,7 +3,7 @@ import { isEvent } from '../../kernel/event.ts'
 import type { ToolSpec } from '../../kernel/model.ts'
 import type { PriceBook } from '../../kernel/price.ts'
 import type { Redactor } from '../../kernel/redactor.ts'
-import type { LoadedView } from '../run-view.ts'
+import type { LoadedView, RunView } from '../run-view.ts'
 import type { Timeline } from '../timeline/timeline.ts'
 import type { DetailCache } from './detail-cache.ts'
 import { eventsOfSession } from './event-index.ts'
@@ -27,7 +27,8 @@ export interface DetailScope {
   events: readonly Event[]
   options: DetailOptions
   cache: DetailCache
-  /** The rows of the journal, reduced when they are first needed. */
+  /** The journal, reduced when it is first needed, and its rows. */
+  model(): RunView
   timeline(): Timeline
   /** Secrets are found by the names of fields, too: redact a value before its fields become facts. */
   redact<Value>(value: Value): Value

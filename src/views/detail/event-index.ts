@@ -1,5 +1,4 @@
 import type { Event } from '../../kernel/event.ts'
-import { isEvent } from '../../kernel/event.ts'
 import { isPatternEvent } from '../../run-model/reduce-run.ts'
 import type { Timeline } from '../timeline/timeline.ts'
 
@@ -13,7 +12,6 @@ export interface EventIndex {
   bySession: ReadonlyMap<string | undefined, readonly Event[]>
   byKey: ReadonlyMap<string, readonly Event[]>
   bySeq: ReadonlyMap<number, Event>
-  gates: readonly Event[]
   ofPatterns: readonly Event[]
 }
 
@@ -26,7 +24,6 @@ export function eventIndex(events: readonly Event[]): EventIndex {
     bySession: Map.groupBy(events, ({ session_id }) => session_id),
     byKey: Map.groupBy(events, ({ data }) => String((data as { key?: unknown } | null)?.key ?? '')),
     bySeq: new Map(events.map((event) => [event.seq, event])),
-    gates: events.filter((event) => isEvent(event, 'gate:open') || isEvent(event, 'gate:answer')),
     ofPatterns: events.filter(isPatternEvent),
   }
   indexes.set(events, index)

@@ -1,39 +1,41 @@
 import { isEvent } from '../../kernel/event.ts'
 import { gateBlocks } from '../gate-blocks.ts'
-import { answerOf, answerText } from './call-detail.ts'
+import { answerText } from './call-detail.ts'
 import type { Detail } from './detail.ts'
 import type { DetailScope } from './detail-scope.ts'
-import { agentOf } from './detail-scope.ts'
+import { eventsWithKey } from './event-index.ts'
 
 /** A question to a person, with everything that was needed to answer it, and the answer. */
 export function gateDetail(scope: DetailScope, id: string): Detail | undefined {
-  const open = scope.events.find((event) => isEvent(event, 'gate:open') && event.data.gate_id === id)
-  if (!isEvent(open, 'gate:open')) return undefined
-  const answer = answerOf(scope.events, open)
-  const { question, asked_by } = open.data
-  const gate = scope.redact({ ...open.data, session_id: open.session_id ?? null })
+  const gate = [...scope.model().byKey.values()].find((node) => node.kind === 'gate' && node.gate_id === id)
+  if (gate?.kind !== 'gate') return undefined
+  const { question, asked_by, data, session, answer, answered_by, started_at, ended_at } = gate
+  const events = eventsWithKey(scope.events, gate.key)
   return {
     ref: { kind: 'gate', id },
     kind: 'Question',
     title: question,
-    from: agentOf(scope, open.session_id, open.seq) ?? asked_by ?? null,
+    from: session?.agent ?? asked_by,
     to: null,
-    state: answer ? 'completed' : 'waiting',
+    state: ended_at === null ? 'waiting' : 'completed',
     facts: [
-      { label: 'asked', value: open.at, unit: 'time' },
-      ...(answer
-        ? [
-            { label: 'waited', value: answer.at - open.at, unit: 'ms' as const },
-            { label: 'answered by', value: answer.data.by },
-          ]
-        : []),
+      { label: 'asked', value: started_at, unit: 'time' },
+      ...(ended_at === null
+        ? []
+        : [
+            { label: 'waited', value: ended_at - started_at, unit: 'ms' as const },
+            { label: 'answered by', value: answered_by },
+          ]),
     ],
     sections: [
-      ...(answer
-        ? [{ title: 'Answer', blocks: [{ kind: 'text' as const, text: answerText(scope.redact(answer.data.answer)) }] }]
-        : []),
-      { title: 'Question', blocks: gateBlocks(scope.events, gate) },
+      ...(ended_at === null
+        ? []
+        : [{ title: 'Answer', blocks: [{ kind: 'text' as const, text: answerText(scope.redact(answer)) }] }]),
+      {
+        title: 'Question',
+        blocks: gateBlocks(scope.events, scope.redact({ ...data, session_id: session?.session_id ?? null })),
+      },
     ],
-    json: answer ? [open, answer] : [open],
+    json: events.filter((event) => isEvent(event, 'gate:open') || isEvent(event, 'gate:answer')),
   }
 }

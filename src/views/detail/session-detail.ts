@@ -1,5 +1,5 @@
 import type { Event, EventOf } from '../../kernel/event.ts'
-import { isEvent } from '../../kernel/event.ts'
+import { nodeAt } from '../../run-model/step-tree.ts'
 import { pluralize } from '../format-amount.ts'
 import type { PanelBlock, PanelFact } from '../panel.ts'
 import type { TimelineSession } from '../timeline/timeline.ts'
@@ -48,7 +48,7 @@ export function delegationDetail(scope: DetailScope, id: string): Detail | undef
     ref: { kind: 'delegation', id },
     kind: number === undefined ? 'Delegation' : `Delegation, call ${number}`,
     sections: [
-      { title: 'Input', ...(call ? { note: call.tool } : undefined), blocks: input },
+      { title: 'Input', ...(call ? { note: call.node.tool } : undefined), blocks: input },
       ...rows.flatMap((each) => [workSection(scope, each), ...outputSections(scope, each, segmentEvents(scope, each))]),
     ],
   }
@@ -114,7 +114,7 @@ function workSection(scope: DetailScope, row: TimelineSession): DetailSection {
 /** The result: the output of the pattern's contract, the structured output, or the text, with whether it is valid. */
 function outputSections(scope: DetailScope, row: TimelineSession, events: readonly Event[]): DetailSection[] {
   const end = endOf(events)
-  const contract = contractOutput(scope, row, events)
+  const contract = contractOutput(scope, row)
   if (!end && contract === undefined) return []
   const object = contract ?? end?.data.object
   const validity = outputValidity(end, object !== undefined)
@@ -141,18 +141,14 @@ function outputValidity(end: EventOf<'session:end'> | undefined, isStructured: b
 }
 
 /** The validated output that a pattern recorded for one of its sessions. */
-function contractOutput(
-  { cache }: DetailScope,
-  row: TimelineSession,
-  own: readonly Event[],
-): Record<string, unknown> | undefined {
-  const open = own.find((event) => isEvent(event, 'session:open'))
-  if (!isEvent(open, 'session:open')) return undefined
-  const { agent, key } = open.data
-  const entry = { key, agent: { agent_id: agent.name, agent_type: agent.name }, instruction: instructionOf(own) }
-  for (const { view, state } of cache.runView().patterns) {
+function contractOutput(scope: DetailScope, row: TimelineSession): Record<string, unknown> | undefined {
+  const session = nodeAt(scope.model(), row.key, 'session')
+  if (!session || row.ended_seq === null) return undefined
+  const { agent, key, instruction } = session
+  const entry = { key, agent: { agent_id: agent, agent_type: agent }, instruction }
+  for (const { view, state } of scope.model().patterns) {
     const output = view.sessionFile?.session?.(state, entry)?.output
-    if (output && row.ended_seq !== null) return output
+    if (output) return output
   }
   return undefined
 }

@@ -1,13 +1,12 @@
 import type { Event, EventOf } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
 import type { Usage } from '../../kernel/model.ts'
-import { textFrom, toolCallsFrom } from '../../kernel/model.ts'
-import { parentStepKey } from '../../run-model/step-tree.ts'
+import { toolCallsFrom } from '../../kernel/model.ts'
 import { pluralize } from '../format-amount.ts'
 import type { PanelBlock, PanelFact } from '../panel.ts'
 import type { Detail, DetailSection } from './detail.ts'
 import type { DetailScope } from './detail-scope.ts'
-import { eventsOfSession, eventsWithKey } from './event-index.ts'
+import { eventsWithKey } from './event-index.ts'
 import type { SentRequestView } from './model-request.ts'
 import { recordedRequest } from './model-request.ts'
 import { sharedThread } from './shared-thread.ts'
@@ -33,11 +32,12 @@ export function turnDetail(scope: DetailScope, id: string): Detail | undefined {
     conversations: scope.cache.conversations,
     thread: (open) => sharedThread(scope, open),
   })
+  const row = scope.model().index.turns.get(id.replace(/\/model$/, ''))?.row
   const attempts = begins.map((each) => [each, outcomeOf(each, outcomes)] as const)
   return {
     ref: { kind: 'turn', id },
-    kind: `Turn ${turnNumber(scope, begin)}`,
-    title: isEvent(outcome, 'model:end') ? firstLine(textFrom(outcome.data.message)) : '',
+    kind: `Turn ${Math.max(1, row?.number ?? 1)}`,
+    title: row?.title ?? '',
     from: request?.opening.agent.name ?? null,
     to: null,
     state: turnState(outcome),
@@ -59,16 +59,6 @@ function outcomeOf(begin: Begin, outcomes: readonly Outcome[]): Outcome | undefi
   return outcomes.find(
     ({ seq, data }) => seq > begin.seq && data.key === begin.data.key && data.attempt === begin.data.attempt,
   )
-}
-
-/** Counts the turns of the session in this run. */
-function turnNumber({ events }: DetailScope, begin: Begin): number {
-  const turns = new Set<string>()
-  for (const event of eventsOfSession(events, begin.session_id)) {
-    if (event.seq > begin.seq) break
-    if (isEvent(event, 'model:begin') && !event.data.phase) turns.add(parentStepKey(event.data.key))
-  }
-  return Math.max(1, turns.size)
 }
 
 function turnState(outcome: Outcome | undefined): string {
@@ -211,9 +201,4 @@ function attemptTable(attempts: readonly (readonly [Begin, Outcome | undefined])
     ],
     rows,
   }
-}
-
-export function firstLine(text: string): string {
-  const line = text.trim().split('\n', 1)[0] ?? ''
-  return line.length > 120 ? `${line.slice(0, 119)}…` : line
 }

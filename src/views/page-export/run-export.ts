@@ -60,14 +60,9 @@ export const LONGEST_TEXT = 32_768
 
 export function runExportFrom(sources: RunExportSources): PoolEntry[] {
   const { events, details } = sources
-  const { views, redactor } = details
-  const cache = createDetailCache(events, {
-    ...(views ? { views } : undefined),
-    ...(redactor ? { redactor } : undefined),
-    timeline: sources.timeline,
-  })
+  const cache = createDetailCache(events, sources.timeline, details.redactor)
   const { redact } = cache
-  const timeline = cache.timeline()
+  const timeline = cache.model().tables
   const sessionOf = new Map([...timeline.turns, ...timeline.calls].map(({ id, session }) => [id, session]))
   const pool = createValuePool(cutLongText)
   const byPlace = new Map<string, number>()

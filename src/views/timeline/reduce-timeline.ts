@@ -31,11 +31,16 @@ export function newTimeline(sources: TimelineSources = {}): TimelineState {
   return newRunModel<PatternView>({ ...sources, words: WORDS, readMarks })
 }
 
-/** The timeline of a journal, or of its beginning. With `loadPatternViews(await troupe.patterns())`, patterns contribute to it. */
-export function timelineFrom(events: Iterable<Event>, sources?: TimelineSources): Timeline {
+/** The model of a journal, or of its beginning. */
+export function runModelFrom(events: Iterable<Event>, sources?: TimelineSources): TimelineState {
   const state = newTimeline(sources)
   for (const event of events) reduceTimeline(state, event)
-  return state.tables
+  return state
+}
+
+/** The timeline of a journal, or of its beginning. With `loadPatternViews(await troupe.patterns())`, patterns contribute to it. */
+export function timelineFrom(events: Iterable<Event>, sources?: TimelineSources): Timeline {
+  return runModelFrom(events, sources).tables
 }
 
 /** Updates a timeline in place with one event. Each event costs the same, however long the journal is. */
