@@ -4,7 +4,7 @@ import type { SessionFileChanges } from './pattern-session-file.ts'
 type Change = 'created' | 'modified' | 'deleted'
 
 /** What became of each file in the end: a file that was created and deleted again has not changed. */
-export function fileChanges(events: readonly Event[]): SessionFileChanges {
+export function changedFiles(events: readonly Event[]): SessionFileChanges {
   const changes = new Map<string, Change>()
   for (const event of events) {
     if (event.type === 'tool:post' || event.type === 'tool:error') {

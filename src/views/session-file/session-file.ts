@@ -3,11 +3,11 @@ import { isEvent } from '../../kernel/event.ts'
 import { withoutFileData } from '../attachment-list.ts'
 import type { LoadedView } from '../run-view.ts'
 import type { AgentSession, MultiAgentSession, SessionRun, SessionSummary, ToolCallRecord } from './agent-session.ts'
-import { fileChanges } from './file-changes.ts'
+import { changedFiles } from './file-changes.ts'
+import type { FileScope, SessionFileContribution } from './file-scope.ts'
+import { fileScope, toIso, toSessionStatus } from './file-scope.ts'
 import type { AgentIdentifier, CollaborationPattern } from './pattern-session-file.ts'
 import { messagesFrom, phasesFrom } from './session-messages.ts'
-import type { SessionFileContribution, SessionScope } from './session-scope.ts'
-import { sessionScope, toIso, toSessionStatus } from './session-scope.ts'
 import type { SubSession } from './sub-sessions.ts'
 import { identifyAgent, sessionTree } from './sub-sessions.ts'
 
@@ -21,7 +21,7 @@ export function sessionFileFrom(
   events: readonly Event[],
   views: readonly LoadedView[] = [],
 ): AgentSession | MultiAgentSession {
-  const scope = sessionScope(events, views)
+  const scope = fileScope(events, views)
   const { model, sessions, own, ended_at } = scope
   const top = sessions.filter(({ caller }) => !caller)
   const main = own || top.length !== 1 ? undefined : top[0]
@@ -61,7 +61,7 @@ const DEFAULT_COLLABORATION: { pattern: CollaborationPattern; orchestrator?: Age
 }
 
 /** The code of the pattern itself, where no agent directs the others. */
-function toRunIdentifier({ model: { start } }: SessionScope): AgentIdentifier {
+function toRunIdentifier({ model: { start } }: FileScope): AgentIdentifier {
   return { agent_id: start?.pattern ?? 'run', agent_type: 'orchestrator' }
 }
 
@@ -75,8 +75,8 @@ function participants(director: AgentIdentifier, subs: readonly SubSession[]): A
   return [...byId.values()]
 }
 
-function summarize({ model, events, own }: SessionScope, calls: readonly ToolCallRecord[]): SessionSummary {
-  const changed = own?.source.changes?.(own.state) ?? fileChanges(events)
+function summarize({ model, events, own }: FileScope, calls: readonly ToolCallRecord[]): SessionSummary {
+  const changed = own?.source.changes?.(own.state) ?? changedFiles(events)
   const failed = calls.filter(({ output, made_by_pattern }) => output.status === 'failed' && !made_by_pattern)
   const requests = events.filter((event) => isEvent(event, 'model:error') && event.data.retry === undefined)
   return {
@@ -89,7 +89,7 @@ function summarize({ model, events, own }: SessionScope, calls: readonly ToolCal
   }
 }
 
-function toSessionRun({ model: { run, start, end, open } }: SessionScope): SessionRun {
+function toSessionRun({ model: { run, start, end, open } }: FileScope): SessionRun {
   const error = end?.error?.message
   const questions = [...open.gates].map(({ question }) => question)
   return {

@@ -1,8 +1,8 @@
 import { isPatternEvent } from '../run-view.ts'
 import type { AgentMessage, PhaseAnnotation, ToolCallRecord } from './agent-session.ts'
+import type { FileScope } from './file-scope.ts'
+import { toIso } from './file-scope.ts'
 import type { AgentIdentifier, SessionFileMessage } from './pattern-session-file.ts'
-import type { SessionScope } from './session-scope.ts'
-import { toIso } from './session-scope.ts'
 import type { SubSession } from './sub-sessions.ts'
 
 interface PlacedMessage extends SessionFileMessage {
@@ -12,7 +12,7 @@ interface PlacedMessage extends SessionFileMessage {
 
 /** All messages between agents, in order: those that patterns recorded, and one for each delegation and each of its results. */
 export function messagesFrom(
-  scope: SessionScope,
+  scope: FileScope,
   { subs, orchestrator }: { subs: readonly SubSession[]; orchestrator: AgentIdentifier },
 ): AgentMessage[] {
   const agents = new Map(subs.map(({ session, record }) => [session, record.agent]))
@@ -35,7 +35,7 @@ export function messagesFrom(
     })
 }
 
-function patternMessages({ events, contributions }: SessionScope): PlacedMessage[] {
+function patternMessages({ events, contributions }: FileScope): PlacedMessage[] {
   return events.filter(isPatternEvent).flatMap((event) =>
     contributions.flatMap(({ events: types, source }) => {
       const message = types.has(event.type) ? source.message?.(event) : undefined
@@ -75,10 +75,7 @@ function delegationMessages({ session, record }: SubSession, from: AgentIdentifi
 }
 
 /** The phases that the pattern of the run records. */
-export function phasesFrom(
-  { events, own, ended_at }: SessionScope,
-  calls: readonly ToolCallRecord[],
-): PhaseAnnotation[] {
+export function phasesFrom({ events, own, ended_at }: FileScope, calls: readonly ToolCallRecord[]): PhaseAnnotation[] {
   const phases = events.filter(isPatternEvent).flatMap((event) => {
     const phase = own?.events.has(event.type) ? own.source.phase?.(event) : undefined
     return phase ? { ...phase, at: event.at } : []

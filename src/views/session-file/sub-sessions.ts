@@ -4,9 +4,9 @@ import { isEvent } from '../../kernel/event.ts'
 import { withoutFileData } from '../attachment-list.ts'
 import type { SessionNode, ToolCallNode } from '../run-view.ts'
 import type { SubAgentSession, SubSessionOutput, ToolCallRecord } from './agent-session.ts'
+import type { FileScope } from './file-scope.ts'
+import { segmentEnd, sessionStatus, toIso } from './file-scope.ts'
 import type { AgentIdentifier } from './pattern-session-file.ts'
-import type { SessionScope } from './session-scope.ts'
-import { endOf, sessionStatus, toIso } from './session-scope.ts'
 
 /** A sub-session with the session that it was made of. */
 export interface SubSession {
@@ -24,7 +24,7 @@ export interface SessionTree {
  * The sessions of a run and their calls, linked both ways: each sub-session by the one call that opened it. Without a `main` session, the file is about
  * the run itself.
  */
-export function sessionTree(scope: SessionScope, main: SessionNode | undefined): SessionTree {
+export function sessionTree(scope: FileScope, main: SessionNode | undefined): SessionTree {
   const { calls, sessions } = scope
   const subs = toSubSessions(scope, main)
   const records = new Map(calls.map((call) => [call, toCallRecord(scope, call)]))
@@ -56,7 +56,7 @@ function inOrder(calls: readonly ToolCallRecord[]): ToolCallRecord[] {
   return calls.toSorted((one, other) => Date.parse(one.started_at) - Date.parse(other.started_at))
 }
 
-function toSubSessions(scope: SessionScope, main: SessionNode | undefined): SubSession[] {
+function toSubSessions(scope: FileScope, main: SessionNode | undefined): SubSession[] {
   const run_id = scope.model.run.id
   const ids = new Map<SessionNode | undefined, string>([[main, run_id]])
   const segments = new Map<string, string[]>()
@@ -76,12 +76,12 @@ function toSubSessions(scope: SessionScope, main: SessionNode | undefined): SubS
 }
 
 function toSubSession(
-  scope: SessionScope,
+  scope: FileScope,
   session: SessionNode,
   ids: Pick<SubAgentSession, 'sub_session_id' | 'parent_session_id'>,
 ): SubAgentSession {
   const { key, instruction, session_id, data, started_at, sent_to } = session
-  const end = endOf(scope, session)
+  const end = segmentEnd(scope, session)
   const agent = { ...identifyAgent(data.agent), instance_id: session_id }
   const known = scope.contributions
     .map(({ source, state }) => source.session?.(state, { key, agent, instruction }))
@@ -138,7 +138,7 @@ function isDefinedInCall(origin: AgentOrigin | undefined): boolean {
 const INTERRUPTED = 'interrupted: the run ended before the call had a result'
 
 /** A tool call of a model. A call without a result in a run that has ended was interrupted. */
-function toCallRecord(scope: SessionScope, call: ToolCallNode): ToolCallRecord {
+function toCallRecord(scope: FileScope, call: ToolCallNode): ToolCallRecord {
   const begin = scope.eventAt(call.begun_seq)
   return {
     call_id: call.key,
@@ -150,7 +150,7 @@ function toCallRecord(scope: SessionScope, call: ToolCallNode): ToolCallRecord {
   }
 }
 
-function toCallOutput({ eventAt, ended_at }: SessionScope, { ended_seq }: ToolCallNode): ToolCallRecord['output'] {
+function toCallOutput({ eventAt, ended_at }: FileScope, { ended_seq }: ToolCallNode): ToolCallRecord['output'] {
   const end = eventAt(ended_seq)
   if (isEvent(end, 'tool:post')) {
     const result = withoutFileData(end.data.output)
@@ -165,9 +165,9 @@ function toCallOutput({ eventAt, ended_at }: SessionScope, { ended_seq }: ToolCa
 }
 
 /** The delegation of a pattern, which opens sessions without a tool call or several in one. */
-function toDelegationRecord(scope: SessionScope, session: SessionNode): ToolCallRecord {
+function toDelegationRecord(scope: FileScope, session: SessionNode): ToolCallRecord {
   const { key, caller, agent, instruction, started_at, text, error } = session
-  const end = endOf(scope, session)
+  const end = segmentEnd(scope, session)
   return {
     call_id: key,
     tool_name: caller?.tool ?? scope.model.start?.pattern ?? 'unknown',

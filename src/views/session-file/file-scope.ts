@@ -14,7 +14,7 @@ export interface SessionFileContribution {
 }
 
 /** The run that a file is about. */
-export interface SessionScope {
+export interface FileScope {
   model: RunView
   events: readonly Event[]
   sessions: readonly SessionNode[]
@@ -28,7 +28,7 @@ export interface SessionScope {
   eventAt(seq: number | null): Event | undefined
 }
 
-export function sessionScope(events: readonly Event[], views: readonly LoadedView[]): SessionScope {
+export function fileScope(events: readonly Event[], views: readonly LoadedView[]): FileScope {
   const model = runViewFrom(events, views)
   const nodes = [...model.byKey.values()]
   const bySeq = new Map(events.map((event) => [event.seq, event]))
@@ -47,7 +47,7 @@ export function sessionScope(events: readonly Event[], views: readonly LoadedVie
   }
 }
 
-export function endOf({ eventAt }: SessionScope, { ended_seq }: SessionNode): SessionEnd | undefined {
+export function segmentEnd({ eventAt }: FileScope, { ended_seq }: SessionNode): SessionEnd | undefined {
   const end = eventAt(ended_seq)
   return isEvent(end, 'session:end') ? end.data : undefined
 }
@@ -71,6 +71,6 @@ export function toSessionStatus(status: Status): SessionStatus {
 }
 
 /** The status of a session; one that the end of the run cut off has failed. */
-export function sessionStatus({ model }: SessionScope, { status }: SessionNode): SessionStatus {
+export function sessionStatus({ model }: FileScope, { status }: SessionNode): SessionStatus {
   return toSessionStatus(status === 'running' && model.end ? 'failed' : status)
 }
