@@ -76,3 +76,22 @@ console.log(
 console.log(`snapshot ${(json.length / 1e6).toFixed(1)} MB of JSON`)
 const { gzipSync } = await import('node:zlib')
 console.log(`snapshot ${(gzipSync(json).length / 1e6).toFixed(2)} MB compressed`)
+
+const UPDATES = 100
+const EVENTS_PER_UPDATE = 50
+const live = newTimeline()
+const head = Math.max(0, events.length - UPDATES * EVENTS_PER_UPDATE)
+for (const event of events.slice(0, head)) reduceTimeline(live, event)
+takeChanges(live)
+const updates = { ms: [] as number[], bytes: 0 }
+for (let from = head; from < events.length; from += EVENTS_PER_UPDATE) {
+  for (const event of events.slice(from, from + EVENTS_PER_UPDATE)) reduceTimeline(live, event)
+  const start = performance.now()
+  const changes = takeChanges(live)
+  updates.ms.push(performance.now() - start)
+  updates.bytes += JSON.stringify(changes).length
+}
+const middle = updates.ms.toSorted((a, b) => a - b)[Math.floor(updates.ms.length / 2)] ?? 0
+console.log(
+  `rows since the last of 20 updates a second, at ${EVENTS_PER_UPDATE} events each: ${(middle * 1000).toFixed(0)} µs (median), ${(updates.bytes / updates.ms.length / 1000).toFixed(1)} kB of JSON`,
+)

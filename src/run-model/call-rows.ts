@@ -70,8 +70,15 @@ export function liveCall(
   const call: ToolCallNode = known
     ? Object.assign(known, begin)
     : addNode(model, {
-        ...{ kind: 'call', key, tool, started_at: row.started_at, children: [], begun_seq: null },
-        ...{ group: null, openGates: 0, ...begin },
+        kind: 'call',
+        key,
+        tool,
+        started_at: row.started_at,
+        children: [],
+        begun_seq: null,
+        group: null,
+        openGates: 0,
+        ...begin,
       })
   model.open.calls.add(call)
   return call

@@ -8,7 +8,7 @@ import type { RowWords } from './row-words.ts'
 import { NO_WORDS } from './row-words.ts'
 import type {
   ModelRows,
-  TimelineChanges,
+  Timeline,
   TimelineMessage,
   TimelineNotice,
   TimelineSession,
@@ -176,13 +176,11 @@ function newRunRow(): ModelRows['run'] {
 }
 
 /** Copies of the rows that changed after the event `seq`; those of a table are in the order in which they were made. */
-export function rowsSince({ tables, clock }: RunModel, seq: number): TimelineChanges {
-  const rows = mapTables((table) => {
-    const all: readonly { changed_seq: number }[] = tables[table]
-    return all.filter(({ changed_seq }) => changed_seq > seq).map((row) => ({ ...row }))
-  })
-  const changed = Object.entries(rows).filter(([, each]) => each.length > 0)
-  return { seq: clock.seq, rows: Object.fromEntries(changed) as TimelineChanges['rows'] }
+export function rowsSince({ tables }: RunModel, seq: number): Timeline {
+  return mapTables((table) => {
+    const rows: readonly ModelRows[TimelineTable][] = tables[table]
+    return rows.filter(({ changed_seq }) => changed_seq > seq).map((row) => ({ ...row }))
+  }) as Timeline
 }
 
 /** Adds a row. */

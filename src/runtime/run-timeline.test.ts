@@ -35,6 +35,28 @@ test('TL7 the timeline of a stored run equals the one that a program reduces, at
   await troupe.close()
 })
 
+test('TL16 the rows since an event bring an older timeline up to date, also twice', async () => {
+  const { troupe, parked } = await parkedRun()
+  const { run_id } = parked
+  const { seq: head, timeline: newest } = await troupe.timeline(run_id)
+  for (let since = 1; since <= head; since += 3) {
+    const { timeline: changes } = await troupe.timeline(run_id, { since })
+    for (const seq of [since, Math.min(head, since + 2)]) {
+      const { timeline } = await troupe.timeline(run_id, { seq })
+      const tables = Object.entries(timeline).map(([table, rows]) => {
+        const byId = new Map(rows.map((row) => [row.id, row]))
+        const again = changes[table as 'turns']
+        for (const row of [...again, ...again]) byId.set(row.id, row as never)
+        return [table, [...byId.values()]] as const
+      })
+      expect(Object.fromEntries(tables)).toEqual(newest)
+    }
+    expect(changes.calls.length).toBeLessThanOrEqual(newest.calls.length)
+  }
+  expect((await troupe.timeline(run_id, { since: head })).timeline).toMatchObject({ run: [], turns: [], calls: [] })
+  await troupe.close()
+})
+
 test('TL8 a summary tells agents, bars, the last event and progress; unknown runs have none', async () => {
   const { troupe, parked } = await parkedRun()
   const [summary, ...more] = await troupe.runSummaries([parked.run_id, 'r_none', parked.run_id])

@@ -1,4 +1,5 @@
 import type { Event, EventType } from '../kernel/event.ts'
+import { rowsSince } from '../run-model/run-model.ts'
 import type { RunRow, Store } from '../store/store.ts'
 import type { RunSummary } from '../views/run-summary.ts'
 import { SUMMARY_EVENTS, summaryFrom } from '../views/run-summary.ts'
@@ -31,12 +32,16 @@ export async function timelineSources(parts: RuntimeParts): Promise<TimelineSour
   }
 }
 
-export async function readTimeline(parts: RuntimeParts, run_id: string, moment: RunMoment = {}): Promise<RunTimeline> {
+export async function readTimeline(
+  parts: RuntimeParts,
+  run_id: string,
+  { since = 0, ...moment }: RunMoment & { since?: number } = {},
+): Promise<RunTimeline> {
   checkMoment(moment)
   await requireRun(parts.store, parts.project, run_id)
   const state = newTimeline(await timelineSources(parts))
   for await (const event of eventPages(parts.store, run_id, moment.seq)) reduceTimeline(state, event)
-  return { seq: state.clock.seq, timeline: state.tables }
+  return { seq: state.clock.seq, timeline: rowsSince(state, since) }
 }
 
 const EVENTS_PER_PAGE = 2000

@@ -111,8 +111,11 @@ export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]
   detail(run_id: string, ref: TimelineRef, options?: RunMoment): Promise<Detail>
   /** The pages about a run as data: those of its patterns, and its cost; at an earlier event with `seq`. Texts go through `redact`. */
   panels(run_id: string, options?: RunMoment): Promise<RunPanels>
-  /** The timeline of a run as rows of tables, for swimlanes; at an earlier event with `seq`. Texts go through `redact`. */
-  timeline(run_id: string, options?: RunMoment): Promise<RunTimeline>
+  /**
+   * The timeline of a run as rows of tables, for swimlanes: at an earlier event with `seq`, only the rows that changed after an event with `since`. Texts
+   * go through `redact`.
+   */
+  timeline(run_id: string, options?: RunMoment & { since?: number }): Promise<RunTimeline>
   /** The patterns, prices and redaction of this troupe: `newTimeline` and `reduceTimeline` with them and `watch` keep a timeline up to date. */
   timelineSources(): Promise<TimelineSources>
   /**

@@ -2,7 +2,6 @@ import type { Event } from '../../kernel/event.ts'
 import { reduceRun } from '../../run-model/reduce-run.ts'
 import type { RowWords } from '../../run-model/row-words.ts'
 import type { Timeline, TimelineChanges } from '../../run-model/rows.ts'
-import { mapTables } from '../../run-model/rows.ts'
 import type { RunModel, RunModelSources } from '../../run-model/run-model.ts'
 import { newRunModel, rowsSince } from '../../run-model/run-model.ts'
 import { errorSummary } from '../error-summary.ts'
@@ -48,12 +47,12 @@ export const reduceTimeline: (state: TimelineState, event: Event) => void = redu
 
 /** The rows that changed since the last call, as copies. */
 export function takeChanges(state: TimelineState): TimelineChanges {
-  const { seq, rows } = rowsSince(state, state.taken_seq ?? 0)
-  state.taken_seq = seq
-  return { seq, rows }
+  const changed = Object.entries<object[]>(rowsSince(state, state.taken_seq ?? 0)).filter(([, rows]) => rows.length > 0)
+  state.taken_seq = state.clock.seq
+  return { seq: state.clock.seq, rows: Object.fromEntries(changed) }
 }
 
 /** All rows, as copies: later events do not change them. */
-export function timelineSnapshot({ tables }: TimelineState): Timeline {
-  return mapTables((table) => tables[table].map((row) => ({ ...row }))) as Timeline
+export function timelineSnapshot(state: TimelineState): Timeline {
+  return rowsSince(state, 0)
 }
