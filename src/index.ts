@@ -178,17 +178,11 @@ export type {
   EventExplanation,
   PanelScope,
   PatternView,
-  ProgressLine,
   SessionFacts,
   SessionLabel,
-  SessionLookup,
-  TextLine,
-  TextSpan,
-  TextStyle,
-  ViewPage,
 } from './views/pattern-view.ts'
 export { definePatternView } from './views/pattern-view.ts'
-export { loadPatternViews, patternViewText } from './views/pattern-views.ts'
+export { loadPatternViews } from './views/pattern-views.ts'
 export type { RunSummary } from './views/run-summary.ts'
 export type { LoadedView } from './views/run-view.ts'
 export type {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { fileURLToPath } from 'node:url'
 import type { Event } from 'troupe'
-import { createTroupe, isEvent, patternViewText } from 'troupe'
+import { createTroupe, isEvent } from 'troupe'
 import { review } from './review.ts'
 
 // A pattern of our own, as a run and as a tool of an agent. Runs offline: the replies come from script.json.
@@ -26,9 +26,12 @@ assert.deepEqual(run.output, {
 })
 const events = await troupe.events(run.run_id).all()
 assert.deepEqual(votes(events), ['editor', 'lawyer'])
-const lines = await patternViewText(review, events)
-assert.deepEqual(lines, ['approved  1 of 2 votes'])
-console.log(lines.join('\n'))
+const { panels } = await troupe.panels(run.run_id)
+const facts = panels.flatMap(({ blocks }) => blocks.flatMap((block) => (block.kind === 'facts' ? block.facts : [])))
+assert.deepEqual(
+  facts.map(({ label, value }) => `${label}: ${value}`),
+  ['decision: approved', 'approvals: 1 of 2'],
+)
 
 // 2. As a tool, under its alias: the author asks for a second opinion and gets the output as the tool's result.
 const task = await troupe.run('task', { agent: 'author', instruction: 'Publish: We never lose data.' })

@@ -19,7 +19,7 @@ const events = {
   'review:decided': z.strictObject({ approved: z.boolean(), saved: z.int() }),
 }
 
-// What people see of it: a pure reducer over its events, and lines from the reduced state.
+// What people see of it: a pure reducer over its events, marks of what an event means, and blocks from the reduced state.
 interface Tally {
   votes: { agent: string; approve: boolean }[]
   approved?: boolean
@@ -31,14 +31,18 @@ const view = definePatternView<Tally, DeclaredEvent<typeof events>>({
     if (type === 'review:decided') return { ...tally, approved: data.approved }
     return { ...tally, votes: [...tally.votes, { agent: data.agent, approve: data.approve }] }
   },
-  progress(_tally, { type, data }, sessions) {
-    if (type === 'review:decided') return { spans: [['bold', data.approved ? 'approved' : 'rejected']] }
-    const speaker = { agent: data.agent, depth: sessions.depth(data.key.replace(/\/vote$/, '')) }
-    return { speaker, spans: [data.approve ? ['green', 'approves'] : ['red', 'objects'], `  ${data.reason}`] }
+  timeline(_tally, { type, data }) {
+    if (type === 'review:decided') return [{ kind: 'phase', title: data.approved ? 'Approved' : 'Rejected' }]
+    const text = `${data.approve ? 'approves' : 'objects'}: ${data.reason}`
+    return [{ kind: 'progress', text, share: null, agent: data.agent }]
   },
-  lines({ votes, approved }) {
-    const count = votes.filter(({ approve }) => approve).length
-    return [[['bold', approved ? 'approved' : 'rejected'], `  ${count} of ${votes.length} votes`]]
+  panels({ votes, approved = false }) {
+    const yes = votes.filter(({ approve }) => approve)
+    const facts = [
+      { label: 'decision', value: approved ? 'approved' : 'rejected' },
+      { label: 'approvals', value: `${yes.length} of ${votes.length}` },
+    ]
+    return [{ id: 'review', title: 'Review', blocks: [{ kind: 'facts', facts }] }]
   },
 })
 

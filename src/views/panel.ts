@@ -71,6 +71,8 @@ export interface PanelBlockHead {
   title?: string
   /** Explains a question and is not part of what is decided. Never taken from a title, which may be the name of a field that a model chose. */
   context?: true
+  /** Explains or repeats what other blocks say: left out where there is little room, such as on a terminal without `--all`. */
+  detail?: true
 }
 
 export type PanelBlock = PanelBlockHead & PanelContent

@@ -1,20 +1,13 @@
-import type { Event, EventOf, PatternEventType } from '../kernel/event.ts'
+import type { EventOf, PatternEventType } from '../kernel/event.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import { shortText } from '../kernel/short-text.ts'
-import { isPatternEvent } from '../run-model/reduce-run.ts'
 import type { PatternState } from '../run-model/run-model.ts'
-import { findEnclosing, parentStepKey } from '../run-model/step-tree.ts'
+import { findEnclosing } from '../run-model/step-tree.ts'
 import type { Panel } from './panel.ts'
-import type {
-  PatternView,
-  ProgressLine,
-  SessionFacts,
-  SessionLabel,
-  SessionLookup,
-  TextLine,
-  ViewPage,
-} from './pattern-view.ts'
+import type { PatternView, SessionFacts, SessionLabel } from './pattern-view.ts'
 import type { LoadedView, RunView } from './run-view.ts'
+import { patternMarks } from './timeline/pattern-marks.ts'
+import type { TimelineMark } from './timeline/timeline-mark.ts'
 
 /* The views of patterns within the view of a run. Events of patterns that this process does not know are shown by their fields. */
 
@@ -29,40 +22,38 @@ export async function loadPatternViews(patterns: readonly Pattern[]): Promise<Lo
   return (await Promise.all(loaded)).flat()
 }
 
-/** The progress line of a pattern's event. */
-export function patternProgress(view: RunView, event: EventOf<PatternEventType>): ProgressLine | undefined {
-  const owner = view.patterns.find(({ events }) => events.has(event.type))
-  if (owner?.view.progress) return owner.view.progress(owner.state, event, sessionLookup(view))
-  const speaker = findEnclosing(view, event.data.key, 'session')
-  return { speaker, spans: eventFields(event) }
-}
-
-function sessionLookup(view: RunView): SessionLookup {
-  return {
-    session: (key) => {
-      const node = view.byKey.get(key)
-      return node?.kind === 'session' ? node : undefined
-    },
-    depth: (key) => depthAt(view, key),
+/** What an event of a pattern means; `undefined` without a view that says it, or if the view is of another version: its fields are shown then. */
+export function eventMarks(
+  { patterns }: RunView,
+  event: EventOf<PatternEventType>,
+): readonly TimelineMark[] | undefined {
+  const owner = patterns.find(({ events }) => events.has(event.type))
+  if (!owner?.view.timeline) return undefined
+  try {
+    return patternMarks(owner, event)
+  } catch {
+    return undefined
   }
 }
 
-/** The type of an event and its fields in short: `review:vote  agent: a, approve: true`. */
-export function eventFields({ type, data }: EventOf<PatternEventType>): TextLine {
+/** The fields of an event in short: `agent: a, approve: true`. */
+export function eventFields({ data }: EventOf<PatternEventType>): string {
   const { key: _key, ...fields } = data
-  const text = Object.entries(fields).map(([name, value]) => `${name}: ${fieldText(value)}`)
-  return [`${type}  `, ['dim', text.join(', ')]]
+  return Object.entries(fields)
+    .map(([name, value]) => `${name}: ${fieldText(value)}`)
+    .join(', ')
 }
 
 function fieldText(value: unknown): string {
   return shortText(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''), 60)
 }
 
-function depthAt(view: RunView, key: string): number {
-  const session = view.byKey.get(key)
-  if (session?.kind === 'session') return session.depth
-  const caller = findEnclosing(view, parentStepKey(key), 'session')
-  return caller ? caller.depth + 1 : 0
+/** The depth of the session that a key belongs to, or one below it for what one of its calls does. */
+export function depthAt(view: RunView, key: string): number {
+  const added = (place: string) => view.patterns.reduce((sum, { view: each }) => sum + (each.depth?.(place) ?? 0), 0)
+  const session = findEnclosing(view, key, 'session')
+  if (!session) return added(key)
+  return findEnclosing(view, key) === session ? session.depth : session.depth + 1 + added(key) - added(session.key)
 }
 
 /** The labels that the pattern of a session gives it. */
@@ -74,21 +65,14 @@ export function sessionLabel(view: RunView, session: SessionFacts): SessionLabel
   return undefined
 }
 
-/** The lines that the pattern of the run shows below the run. */
-export function patternLines(view: RunView, page: ViewPage): readonly TextLine[] {
-  const main = mainPattern(view)
-  return main?.view.lines?.(main.state, page) ?? []
-}
-
 /** The pages that the patterns of a run bring: those of the pattern of the run first, then those of patterns that agents called. */
 export function patternPanels(view: RunView): Panel[] {
   const main = mainPattern(view)
   const others = view.patterns.filter((each) => each !== main)
-  const sessions = sessionLookup(view)
   return [...(main ? [main] : []), ...others].flatMap((each) => {
     const own = each === main ? { input: view.start?.input, output: view.end?.output ?? null } : { output: null }
     try {
-      return each.view.panels?.(each.state, { ...own, end: view.end, sessions }) ?? []
+      return each.view.panels?.(each.state, { ...own, end: view.end }) ?? []
     } catch {
       // Written by another version of the pattern: the rest of the run must stay visible.
       return []
@@ -117,19 +101,4 @@ export function outputText(
 
 function mainPattern(view: RunView): PatternState<PatternView> | undefined {
   return view.patterns.find(({ name }) => name === view.start?.pattern)
-}
-
-/** The lines of a pattern's view as plain text, from the events of a run; none for a pattern without `view.lines`. */
-export async function patternViewText(
-  pattern: Pattern,
-  events: readonly Event[],
-  { width = 80, output = null }: { width?: number; output?: unknown } = {},
-): Promise<string[]> {
-  const [loaded] = await loadPatternViews([pattern])
-  if (!loaded) return []
-  const { view } = loaded
-  const own = events.filter(isPatternEvent).filter(({ type }) => loaded.events.includes(type))
-  const state = own.reduce((before, event) => view.reduce(before, event), view.initial())
-  const lines = view.lines?.(state, { output, width, ascii: false }) ?? []
-  return lines.map((line) => line.map((span) => (typeof span === 'string' ? span : span[1])).join(''))
 }

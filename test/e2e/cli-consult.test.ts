@@ -23,8 +23,10 @@ test('CS73 a question is answered, followed up and rated on the command line, an
   const { consult, troupe } = await createFixture()
   const asked = await consult('--as', 'frontend_developer', QUESTION)
   expect(asked).toMatchObject({ code: 0, out: expect.stringContaining('409 with the id') })
-  expect(oneLine(asked.err)).toContain('frontend_developer → backend_developer · api_clarification · resolved')
-  const [, id = ''] = /collaboration_id\s+([0-9a-f-]{36})/.exec(asked.err) ?? []
+  expect(oneLine(asked.err)).toMatch(
+    /asked by: frontend_developer · specialist: backend_developer · reason: api clarification · status: resolved/,
+  )
+  const [, id = ''] = /collaboration_id:\s+([0-9a-f-]{36})/.exec(asked.err) ?? []
   const again = await consult('--collaboration-id', id, 'Also in version 2?')
   expect(again).toMatchObject({ code: 0, out: expect.stringContaining('409 with the id') })
   const rated = await troupe('run', 'rate_consultation', '--collaboration-id', id, '--rating', '4', '--trust-project')

@@ -31,8 +31,8 @@ describe('run team', () => {
     const cli = await createCliFixture()
     const { code, out, err } = await cli.troupe(...(await prepareReviewRun(cli)))
     expect({ code, out }).toEqual({ code: 0, out: 'It is out.\n' })
-    expect(err).toMatch(/Review: writer starts/)
-    expect(err).toMatch(/writer {2}starts {2}round 1/)
+    expect(err).toMatch(/Review {2}writer starts/)
+    expect(err).toMatch(/writer {2}round 1/)
     expect(err).toMatch(/writer → reviewer {2}draft is complete/)
     expect(err).toMatch(/reviewer → writer {2}not approved/)
     expect(err).toMatch(/route: writer → reviewer → writer → reviewer → publisher/)
@@ -231,7 +231,7 @@ describe('crash recovery of a team', () => {
     const cli = await createCliFixture()
     const run = cli.start(...(await prepareReviewRun(cli, reviewScript({ reviewer: LONG }))))
     const id = await waitForRunId(run)
-    await run.waitFor(/reviewer {2}starts {2}round 2/)
+    await run.waitFor(/reviewer {2}round 2/)
     run.kill('SIGKILL')
     await run.done
     // The writer would now decide differently; recorded handoffs stay.

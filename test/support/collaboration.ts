@@ -4,6 +4,10 @@ import { defineTool } from '../../src/index.ts'
 import type { Consensus } from '../../src/judgement/vote/consensus.ts'
 import type { VoteResult } from '../../src/patterns/collaborate/decision/synthesis.ts'
 import type { BestOfEvaluation, Contribution } from '../../src/patterns/collaborate/output.ts'
+import { agreementPanels } from '../../src/patterns/collaborate/view/agreement-panel.ts'
+import { panelLines } from '../../src/surfaces/cli/render/block-lines.ts'
+import type { TerminalStyle } from '../../src/surfaces/cli/render/styled-line.ts'
+import { plainStyle } from '../../src/surfaces/cli/render/styled-line.ts'
 import type { ChunkSource } from './manual-doubles.ts'
 import { chunkModel, textChunks } from './manual-doubles.ts'
 import { createTroupeWithStore } from './test-troupe.ts'
@@ -122,4 +126,10 @@ export function noopTool(name: string, kind: 'read' | 'act') {
     input: z.object({}),
     execute: () => ({ success: true }),
   })
+}
+
+/** The agreement as a terminal draws it, without its title. */
+export function drawnAgreement(output: unknown, style: TerminalStyle = plainStyle(80), all = false): string[] {
+  const views = { byKey: new Map(), specialists: new Map() }
+  return panelLines(agreementPanels(views, { output }), style, all).slice(1)
 }

@@ -7,7 +7,7 @@ import type { PanelScope } from '../../views/pattern-view.ts'
 import type { HandoffTrace, TeamEventOf } from './events.ts'
 import { handoffSource, ruleSteps } from './handoff-explanation.ts'
 import type { TeamView } from './team-view.ts'
-import { briefReason, teamDepth } from './team-view.ts'
+import { briefReason, formatRoute, routeFromOutput, teamDepth } from './team-view.ts'
 
 /* The handoffs of a team as a panel: the graph of its members, and why each handoff was made. */
 
@@ -16,7 +16,8 @@ type Handoff = TeamEventOf<'team:handoff'>
 const END = 'end'
 
 export function handoffPanels(team: TeamView, { input, output, end }: PanelScope): readonly Panel[] {
-  if (team.turns.size === 0 && team.handoffEvents.length === 0) return []
+  const route = team.route.length > 0 ? team.route : routeFromOutput(output)
+  if (team.turns.size === 0 && team.handoffEvents.length === 0 && route.length === 0) return []
   const badge = team.handoffEvents.length === 0 ? undefined : { badge: String(team.handoffEvents.length) }
   return [
     {
@@ -24,7 +25,7 @@ export function handoffPanels(team: TeamView, { input, output, end }: PanelScope
       title: 'Handoffs',
       ...badge,
       blocks: [
-        { kind: 'facts', facts: teamFacts(team) },
+        { kind: 'facts', facts: teamFacts(team, route) },
         graphBlock(team, graphOf(input), end !== undefined),
         handoffTable(team),
         ...variableBlocks(team, input),
@@ -42,15 +43,24 @@ function graphOf(input: unknown): TeamGraph | undefined {
   return parsed.success ? buildTeamGraph(parsed.data) : undefined
 }
 
-function teamFacts({ turns, handoffEvents, end, problems }: TeamView): PanelFact[] {
+const PROBLEMS_SHOWN = 5
+
+function teamFacts({ turns, handoffEvents, end, problems }: TeamView, route: readonly string[]): PanelFact[] {
   const rounds = [...turns].reduce((max, [key, { round }]) => (teamDepth(key) === 0 ? Math.max(max, round) : max), 0)
   const byModel = handoffEvents.filter(({ data }) => data.by === 'model').length
   return [
+    ...(route.length === 0 ? [] : [{ label: 'route', value: formatRoute(route) }]),
     { label: 'rounds', value: end?.rounds ?? rounds, unit: 'count' },
     { label: 'handoffs', value: handoffEvents.length, unit: 'count' },
     { label: 'decided by a model request', value: byModel, unit: 'count' },
     ...(problems.length === 0 ? [] : [{ label: 'problems', value: problems.length, tone: 'attention' as const }]),
     ...(end ? [{ label: 'ended', value: end.reason }] : []),
+    // They explain where a team stopped.
+    ...problems.slice(-PROBLEMS_SHOWN).map(({ round, from, text }) => ({
+      label: `${from}, round ${round}`,
+      value: text,
+      tone: 'attention' as const,
+    })),
   ]
 }
 
@@ -78,7 +88,7 @@ function graphBlock(team: TeamView, graph: TeamGraph | undefined, ended: boolean
     add(from)
     add(to)
   }
-  return { kind: 'graph', title: 'Members and handoffs', nodes: [...nodes.values()], edges }
+  return { kind: 'graph', title: 'Members and handoffs', detail: true, nodes: [...nodes.values()], edges }
 }
 
 function turnCounts({ turns }: TeamView): Map<string, number> {
@@ -105,6 +115,7 @@ function handoffTable({ handoffEvents }: TeamView): PanelBlock {
   return {
     kind: 'table',
     title: 'Handoffs',
+    detail: true,
     columns: [
       { key: 'at', title: 'At', unit: 'time' },
       { key: 'round', title: 'Round', unit: 'count' },
@@ -152,6 +163,7 @@ function variableBlocks({ variables }: TeamView, input: unknown): PanelBlock[] {
     {
       kind: 'table',
       title: 'Variables',
+      detail: true,
       columns: [
         { key: 'name', title: 'Variable', unit: 'code' },
         { key: 'value', title: 'Value', unit: 'code' },
@@ -169,7 +181,7 @@ const EXPLANATIONS_SHOWN = 50
 
 function explanationBlocks({ handoffEvents }: TeamView): PanelBlock[] {
   const steps = handoffEvents.slice(-EXPLANATIONS_SHOWN).map((event) => explanationStep(event))
-  return steps.length === 0 ? [] : [{ kind: 'steps', title: 'Explanations', steps }]
+  return steps.length === 0 ? [] : [{ kind: 'steps', title: 'Explanations', detail: true, steps }]
 }
 
 function explanationStep({ data }: Handoff): PanelStep {
@@ -204,5 +216,13 @@ function artifactBlocks(output: unknown): PanelBlock[] {
   const { artifacts } = (typeof output === 'object' && output !== null ? output : {}) as { artifacts?: unknown }
   if (!Array.isArray(artifacts) || artifacts.length === 0) return []
   const rows = artifacts.map((name) => ({ name: typeof name === 'string' ? name : JSON.stringify(name) }))
-  return [{ kind: 'table', title: 'Artifacts', columns: [{ key: 'name', title: 'Artifact', unit: 'code' }], rows }]
+  return [
+    {
+      kind: 'table',
+      title: 'Artifacts',
+      detail: true,
+      columns: [{ key: 'name', title: 'Artifact', unit: 'code' }],
+      rows,
+    },
+  ]
 }

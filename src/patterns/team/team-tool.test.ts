@@ -9,7 +9,10 @@ import { routeFrom } from '../../../test/support/team-harness.ts'
 import { agent, createTestTroupe, createTroupeWithStore, storeOf } from '../../../test/support/test-troupe.ts'
 import type { ModelRequest, TroupeOptions } from '../../index.ts'
 import { createTroupe } from '../../index.ts'
-import { newTeamView } from './team-view.ts'
+import { formatProgressLine } from '../../surfaces/cli/render/run-progress.ts'
+import { plainStyle } from '../../surfaces/cli/render/styled-line.ts'
+import { runViewFrom } from '../../views/run-view.ts'
+import { teamEvents } from './events.ts'
 import { teamView } from './view.ts'
 
 const desk = {
@@ -190,16 +193,16 @@ describe('a team inside a task that stops and goes on', () => {
 
 test('TM61 progress of a called team is shown below its caller', async () => {
   const { events } = await runLead(leadModel())
-  const lines = events.flatMap((event) => {
-    const line = teamView.progress?.(newTeamView(), event as never, {} as never)
-    return line
-      ? [`${line.speaker?.depth} ${line.spans.map((span) => (typeof span === 'string' ? span : span[1])).join('')}`]
-      : []
-  })
+  const run = runViewFrom(events, [{ name: 'team', events: Object.keys(teamEvents), view: teamView }])
+  const lines = events.flatMap((event) =>
+    event.type.startsWith('team:') ? (formatProgressLine(event, run, plainStyle(100))?.slice(8) ?? []) : [],
+  )
   expect(lines).toEqual([
-    '1 Desk: writer starts',
-    '1 writer → checker  always',
-    '1 checker → back  no rule holds; after_work_behavior is return_to_user',
+    '  Desk  writer starts',
+    '  writer  round 1',
+    '  writer → checker  always',
+    '  checker  round 2',
+    '  checker → back  no rule holds; after_work_behavior is return_to_user',
   ])
 })
 

@@ -1,12 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import type { AnyEvent } from '../../../test/support/manual-doubles.ts'
 import type { Event } from '../../kernel/event.ts'
+import { panelLines } from '../../surfaces/cli/render/block-lines.ts'
 import { formatProgressLine } from '../../surfaces/cli/render/run-progress.ts'
 import { runTreeLines } from '../../surfaces/cli/render/run-tree.ts'
 import { plainStyle } from '../../surfaces/cli/render/styled-line.ts'
 import { newRunView, reduceRun, runViewFrom } from '../../views/run-view.ts'
 import { displayWidth } from '../../views/text-width.ts'
 import { teamEvents } from './events.ts'
+import { handoffPanels } from './handoffs-panel.ts'
 import type { TeamView } from './team-view.ts'
 import { formatRoute, routeFromOutput } from './team-view.ts'
 import { teamView } from './view.ts'
@@ -55,15 +57,22 @@ function addTurn({ add }: Journal, { key, round, agent, session = `${key}/agent`
 test('TM67 the end of a run and show list the newest problems of handoffs', () => {
   const { events, add } = journal()
   for (let round = 1; round <= 7; round++) {
-    const decision = { decision: { to: 'b', by: 'rule' }, rules: [] }
+    const explanation = { decision: { to: 'b', by: 'rule' }, rules: [] }
     const problems = [`the answer of round ${round} does not set 'count'`]
-    add('team:handoff', { key: `round/${round}`, round, from: 'a', to: 'b', handoff_reason: 'x', decision, problems })
+    add('team:handoff', {
+      key: `round/${round}`,
+      round,
+      from: 'a',
+      to: 'b',
+      handoff_reason: 'x',
+      explanation,
+      problems,
+    })
   }
-  const lines = (teamView.lines?.(teamState(events), { output: undefined, width: 40, ascii: false }) ?? []).map(
-    (spans) => spans.map((span) => (typeof span === 'string' ? span : span[1])).join(''),
-  )
-  expect(lines[0]).toBe('! 2 earlier problems')
-  expect(lines.join('\n')).toContain('! a, round 3: the answer of round 3 does\n  not set')
+  const panels = handoffPanels(teamState(events), { output: undefined })
+  const lines = panelLines(panels, plainStyle(40))
+  expect(lines.join('\n')).toContain('problems: 7')
+  expect(lines.join('\n')).toContain("a, round 3: the answer of round 3 does\n  not set 'count'")
   expect(lines.join('\n')).not.toContain('round 2')
   expect(lines.every((line) => displayWidth(line) <= 40)).toBe(true)
 })
@@ -121,15 +130,16 @@ describe('team progress', () => {
   test('L37 progress shows turns and handoffs with their reasons; nested teams are indented', () => {
     const lines = progressLines(nestedTeamJournal().events).filter((text) => !text.includes('done'))
     expect(lines.slice(1)).toEqual([
-      'Outer: lead starts',
-      'lead  starts  round 1',
+      'Outer  lead starts',
+      'lead  round 1',
       'lead → research  facts are missing',
-      '  Inner: finder starts',
-      '  finder  starts  round 1',
+      'research  round 2',
+      '  Inner  finder starts',
+      '  finder  round 1',
       '  finder → back  no rule holds',
       'research → you  no rule holds',
       'you → lead  always',
-      'lead  starts  round 3',
+      'lead  round 3',
     ])
   })
 
@@ -145,7 +155,7 @@ describe('team progress', () => {
     add('team:steered', { key: 'steer/4/steered/1', ...steered, accepted: false, reason: 'no such agent' })
     expect(progressLines(events).slice(1)).toEqual([
       'jury  a, b in parallel',
-      'loop detected  a → b, 4 times',
+      'loop detected: a → b, 4 times',
       'summarised 12 older messages: 400 kB → 4 kB',
       'user requests: x = 2',
       'applied: next agent c',
@@ -202,11 +212,12 @@ describe('team progress', () => {
     const error = { code: 'no_model', message: 'no model is configured', hint: '', alternatives: [] }
     addRouterSession('round/1/router', { status: 'failed', stop_reason: 'failed', error })
     addRouterSession('round/1/router/fallback', { status: 'completed', stop_reason: 'completed', error: null })
-    const lines = progressLines(written.events).slice(1)
-    expect(lines.slice(0, 3)).toEqual([
-      'router  evaluates conditions',
+    const lines = progressLines(written.events, 80).slice(1)
+    expect(lines.slice(0, 4)).toEqual([
+      'boss  round 1',
+      'router  starts  evaluates conditions',
       'router  no model for its role',
-      "router  evaluates conditions, with the run's model",
+      "router  starts  evaluates conditions, with the run's model",
     ])
     const shown = runTreeLines(runViewFrom(written.events, views), { style, now: 0, live: false }).join('\n')
     expect(shown).not.toMatch(/✗|no_model|"said"/)

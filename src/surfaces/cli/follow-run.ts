@@ -1,5 +1,5 @@
 import type { RunHandle, RunResult, Troupe } from '../../index.ts'
-import { outputText } from '../../views/pattern-views.ts'
+import { outputText, patternPanels } from '../../views/pattern-views.ts'
 import type { RunView } from '../../views/run-view.ts'
 import { stripControlCharacters, wrapText } from '../../views/text-width.ts'
 import type { Cli } from './cli.ts'
@@ -7,7 +7,7 @@ import { printJson } from './cli.ts'
 import { EXIT, exitCodeFrom } from './exit-code.ts'
 import { onInterrupt } from './interrupt.ts'
 import { ProgressDisplay } from './progress-display.ts'
-import { patternSection } from './render/pattern-lines.ts'
+import { panelLines } from './render/block-lines.ts'
 import { isReplyGate, nextStepLines, summaryLine } from './render/result-lines.ts'
 import { withProgramName } from './render/styled-line.ts'
 
@@ -74,7 +74,7 @@ export function printResult(cli: Cli, result: RunResult, view: RunView): void {
   if (text !== '')
     terminal.print(terminal.outputIsTTY ? wrapText(stripControlCharacters(text), terminal.out.width).join('\n') : text)
   if (!options.quiet) {
-    const section = patternSection(view, result.output, terminal.err)
+    const section = panelLines(patternPanels(view), terminal.err)
     for (const line of section.length > 1 ? ['', ...section] : section) terminal.note(line)
     terminal.note(summaryLine(result, terminal.err))
   }

@@ -156,7 +156,7 @@ function addInspectCommands(add: AddCommand): void {
     .argument('[run]', RUN_OR_NEWEST)
     .argument('[agent]', 'print the whole conversation of this agent')
     .option('--full', 'print whole instructions, answers, tool calls and results')
-    .option('--all', 'include every tool call')
+    .option('--all', 'include every tool call, and all parts of panels')
     .option('--events', 'print the journal instead')
   add('watch', async () => (await import('./commands/watch-command.ts')).watchCommand)
     .description('follow a run live, from any process')

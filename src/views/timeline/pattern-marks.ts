@@ -27,7 +27,7 @@ export function readMarks(model: RunModel, event: PatternEvent, owner: PatternSt
 }
 
 /** The marks of an event. The messages and phases of session files are marks, too, unless the view has other words for them. */
-function patternMarks({ view, state }: PatternState<PatternView>, event: PatternEvent): TimelineMark[] {
+export function patternMarks({ view, state }: PatternState<PatternView>, event: PatternEvent): TimelineMark[] {
   const marks = [...(view.timeline?.(state, event) ?? [])]
   const { sessionFile } = view
   const message = marks.some(({ kind }) => kind === 'message') ? undefined : sessionFile?.message?.(event)
@@ -109,7 +109,7 @@ function markSession(model: RunModel, mark: SessionMark): void {
       ? { vote: { text: rowTitle(model, mark.text), won: mark.won } }
       : {
           ...(mark.title === undefined ? undefined : { title: rowTitle(model, mark.title) }),
-          ...(mark.result === undefined ? undefined : { result: rowText(model, plainLine(mark.result)) }),
+          ...(mark.result ? { result: rowText(model, plainLine(mark.result)) } : undefined),
           ...(mark.group === undefined ? undefined : { group: mark.group }),
         }
   model.index.labels.set(mark.session, { ...model.index.labels.get(mark.session), ...labels })

@@ -22,12 +22,12 @@ export type TimelineMark =
   | { kind: 'dependency'; from_session: string; to_session: string; label?: string }
   /** `type` is a word such as `task_assignment`, `question` or `answer`. */
   | ({ kind: 'message'; type: string; text: string } & Omit<MarkedLink, 'label'>)
-  /** A step of the workflow begins, and the one before it ends. `null` only ends it. Of the pattern of the run only. */
-  | { kind: 'phase'; title: string | null }
-  /** How far the run is; `share` is from 0 to 1. Of the pattern of the run only. */
-  | { kind: 'progress'; text: string; share: number | null }
-  /** Labels of a session; they replace those of `session` of the view. `group` names sessions that run in parallel. */
-  | { kind: 'session'; session: string; title?: string; result?: string; group?: string }
+  /** A step of the workflow begins, and the one before it ends. `null` only ends it. On a page of the pattern of the run only. */
+  | { kind: 'phase'; title: string | null; text?: string }
+  /** How far the run is, and who goes on; `share` is from 0 to 1. On a page of the pattern of the run only. */
+  | { kind: 'progress'; text: string; share: number | null; agent?: string }
+  /** Labels of a session; they replace those of `session` of the view. `group` names sessions that run in parallel, `agent` one whose session may never open. */
+  | { kind: 'session'; session: string; agent?: string; title?: string; result?: string; group?: string }
   /** The position of a session in a vote; `won` is `null` until it is decided. */
   | { kind: 'vote'; session: string; text: string; won: boolean | null }
   /** A session waits for something other than a person; it goes on with `unblocked`, or when it ends. */

@@ -1,10 +1,11 @@
 import { parentStepKey } from '../../../run-model/step-tree.ts'
 import { contentText } from '../../../views/content-text.ts'
-import { formatIdentifier, pluralize } from '../../../views/format-amount.ts'
+import { formatDuration, formatIdentifier, pluralize } from '../../../views/format-amount.ts'
 import type { TimelineMark } from '../../../views/timeline/timeline-mark.ts'
 import type { ReviewerInput } from '../contracts.ts'
 import { reviewerInput } from '../contracts.ts'
 import type { BuildEvent, Phase } from '../events.ts'
+import { describeCheck } from '../verification/check.ts'
 import type { BuildEventOf, BuildProgress } from './build-progress.ts'
 import { mergedTasks } from './build-progress.ts'
 import type { BuildRecord } from './session-file.ts'
@@ -18,10 +19,24 @@ interface BuildMarksState {
 
 export function buildMarks(state: BuildMarksState, event: BuildEvent): TimelineMark[] {
   switch (event.type) {
+    case 'build:start': {
+      const { base, base_branch, notes } = event.data
+      return [progress(`builds on ${base_branch ?? 'a detached HEAD'}, ${base.slice(0, 10)}`), ...notes.map(note)]
+    }
     case 'build:phase':
       return [{ kind: 'phase', title: phaseTitle(event.data) }]
-    case 'build:plan':
-      return [progressMark(state.progress)]
+    case 'build:check': {
+      const { stage, duration_ms, ...check } = event.data
+      const when = stage === 'baseline' ? 'before the work: ' : ''
+      const text = `${when}${describeCheck({ ...check, duration_ms })} (${formatDuration(duration_ms)})`
+      return [progress(text), ...(state.progress.plan ? [progressMark(state.progress)] : [])]
+    }
+    case 'build:plan': {
+      const tasks = event.data.plan.tasks.map(({ task_id, title }) => `${task_id} ${title}`)
+      return [progress(`plan: ${tasks.join('; ') || 'no tasks'}`), progressMark(state.progress)]
+    }
+    case 'build:decision':
+      return [note(`${event.data.task_id}: ${event.data.decision}: ${event.data.reason}`)]
     case 'build:task_start':
       return taskMarks(state.progress, event)
     case 'build:task_end': {
@@ -30,7 +45,7 @@ export function buildMarks(state: BuildMarksState, event: BuildEvent): TimelineM
       return session === undefined ? [] : [{ kind: 'session', session, result: output.summary }]
     }
     case 'build:merge':
-      return [progressMark(state.progress)]
+      return [progress(`${event.data.task_id} merged`), progressMark(state.progress)]
     case 'build:review':
       return reviewMarks(event)
     case 'build:message':
@@ -155,6 +170,10 @@ function reviewRequestText({ review_scope: { files, focus_areas = [] }, criteria
   ]
   const passes = required.length === 0 ? '' : `; ${required.join(' and ')} must pass`
   return `Review ${pluralize(files.length, 'file')}${focus}${passes}`
+}
+
+function progress(text: string): TimelineMark {
+  return { kind: 'progress', text, share: null }
 }
 
 function note(text: string): TimelineMark {

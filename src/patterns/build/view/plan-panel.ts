@@ -1,5 +1,7 @@
 import type { Panel, PanelBlock, PanelFact, PanelStep } from '../../../views/panel.ts'
 import type { PanelScope } from '../../../views/pattern-view.ts'
+import type { BuildOutput } from '../output.ts'
+import { describeChecks } from '../verification/check.ts'
 import type { BuildProgress } from './build-progress.ts'
 import { isMerged, mergedTasks, taskState, waitsFor } from './build-progress.ts'
 import { reviewBlocks } from './review-blocks.ts'
@@ -16,13 +18,14 @@ export function planPanels({ progress }: { progress: BuildProgress }, { output }
       title: 'Plan and review',
       ...(badge === undefined ? undefined : { badge }),
       blocks: [
-        { kind: 'facts', facts: buildFacts(progress) },
+        { kind: 'facts', facts: [...buildFacts(progress), ...resultFacts(output)] },
+        ...resultCheckBlocks(output),
         ...planBlocks(progress),
         ...reviewBlocks(progress),
         ...checkBlocks(progress),
         ...mergeBlocks(progress),
         ...changedFileBlocks(progress),
-        ...reportBlocks(output),
+        ...reportBlocks(progress, output),
       ],
     },
   ]
@@ -58,6 +61,31 @@ function buildFacts(progress: BuildProgress): PanelFact[] {
     ...(end?.head ? [{ label: 'commit', value: end.head.slice(0, 10), unit: 'code' as const }] : []),
     ...(start?.notes ?? []).map((value) => ({ label: 'note', value, tone: 'attention' as const })),
   ]
+}
+
+/** Who accepted the result, and how to take it over. */
+function resultFacts(output: unknown): PanelFact[] {
+  if (!isBuildOutput(output)) return []
+  const { iterations, approved_by, branch, changes } = output
+  return [
+    ...(iterations === 0 ? [] : [{ label: 'rounds', value: iterations, unit: 'count' as const }]),
+    ...(approved_by === null ? [] : [{ label: 'approved by', value: approved_by }]),
+    ...(branch === null
+      ? []
+      : [
+          { label: 'files', value: Object.values(changes).flat().length, unit: 'count' as const },
+          { label: 'see it with', value: `git diff HEAD...${branch}`, unit: 'code' as const },
+          { label: 'keep it with', value: `git merge ${branch}`, unit: 'code' as const },
+        ]),
+  ]
+}
+
+/** The checks of the result; one that had failed before is no fault of the work. */
+function resultCheckBlocks(output: unknown): PanelBlock[] {
+  if (!isBuildOutput(output) || output.checks.final.length === 0) return []
+  const { final, baseline } = output.checks
+  const texts = describeChecks(final, baseline)
+  return [{ kind: 'text', title: 'Checks of the result', text: texts.join('\n') }]
 }
 
 function planBlocks(progress: BuildProgress): PanelBlock[] {
@@ -116,6 +144,7 @@ function taskTable(progress: BuildProgress): PanelBlock {
   return {
     kind: 'table',
     title: 'Scope and dependencies',
+    detail: true,
     columns: [
       { key: 'id', title: 'Task id', unit: 'code' },
       { key: 'title', title: 'Title' },
@@ -154,6 +183,7 @@ function checkBlocks({ checks }: BuildProgress): PanelBlock[] {
     {
       kind: 'table',
       title: 'Checks',
+      detail: true,
       columns: [
         { key: 'when', title: 'When' },
         { key: 'name', title: 'Check' },
@@ -176,7 +206,14 @@ function checkBlocks({ checks }: BuildProgress): PanelBlock[] {
       })),
     },
     ...(failing
-      ? [{ kind: 'code' as const, title: `End of the output of ${failing.name}`, text: failing.output }]
+      ? [
+          {
+            kind: 'code' as const,
+            detail: true as const,
+            title: `End of the output of ${failing.name}`,
+            text: failing.output,
+          },
+        ]
       : []),
   ]
 }
@@ -202,7 +239,7 @@ function mergeBlocks({ merges, conflicts }: BuildProgress): PanelBlock[] {
     { key: 'state', title: 'State', unit: 'state' as const },
     { key: 'note', title: 'Note' },
   ]
-  return [{ kind: 'table', title: 'Merges, in order', columns, rows }]
+  return [{ kind: 'table', title: 'Merges, in order', detail: true, columns, rows }]
 }
 
 function changedFileBlocks({ merges }: BuildProgress): PanelBlock[] {
@@ -217,17 +254,18 @@ function changedFileBlocks({ merges }: BuildProgress): PanelBlock[] {
     { key: 'change', title: 'Change' },
     { key: 'task_id', title: 'By task', unit: 'code' as const },
   ]
-  return [{ kind: 'table', title: 'Files changed', columns, rows }]
+  return [{ kind: 'table', title: 'Files changed', detail: true, columns, rows }]
 }
 
-function reportBlocks(output: unknown): PanelBlock[] {
-  const { report, notes } = (typeof output === 'object' && output !== null ? output : {}) as Record<string, unknown>
+function reportBlocks({ start }: BuildProgress, output: unknown): PanelBlock[] {
+  if (!isBuildOutput(output)) return []
+  const notes = output.notes.filter((text) => !start?.notes.includes(text))
   return [
-    ...(Array.isArray(notes)
-      ? notes.map((text) => ({ kind: 'text' as const, title: 'Note', text: String(text) }))
-      : []),
-    ...(typeof report === 'string'
-      ? [{ kind: 'text' as const, title: 'Report', text: report, claimed_by: 'architect' }]
-      : []),
+    ...notes.map((text) => ({ kind: 'text' as const, title: 'Note', text })),
+    { kind: 'text', title: 'Report', text: output.report, claimed_by: 'architect', detail: true },
   ]
+}
+
+export function isBuildOutput(output: unknown): output is BuildOutput {
+  return typeof output === 'object' && output !== null && 'report' in output && 'merge_rounds' in output
 }

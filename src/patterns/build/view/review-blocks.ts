@@ -8,7 +8,11 @@ type Review = BuildEventOf<'build:review'>
 /** Review rounds, newest first, with the findings of each and what became of them. */
 export function reviewBlocks({ reviews, checks }: BuildProgress): PanelBlock[] {
   return reviews
-    .map((review, index) => roundBlocks(review, reviews[index + 1], checks))
+    .map((review, index) => {
+      const next = reviews[index + 1]
+      const blocks = roundBlocks(review, next, checks)
+      return next ? blocks.map((block) => ({ ...block, detail: true as const })) : blocks
+    })
     .toReversed()
     .flat()
 }

@@ -1,17 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { contributionJson, lastInstruction, runCollaboration } from '../../../../test/support/collaboration.ts'
+import {
+  contributionJson,
+  drawnAgreement,
+  lastInstruction,
+  runCollaboration,
+} from '../../../../test/support/collaboration.ts'
 import type { ModelRequest } from '../../../index.ts'
-import { agreementLines } from '../view/agreement-lines.ts'
 
 const vote = { synthesis: 'vote' }
 const two = [{ name: 'a' }, { name: 'b' }]
-
-/** The chart without styles. */
-function chart(output: unknown): string[] {
-  return agreementLines(output, { width: 80, ascii: false }).map((line) =>
-    line.map((span) => (typeof span === 'string' ? span : span[1])).join(''),
-  )
-}
 
 describe('decisions of votes', () => {
   const split = {
@@ -29,8 +26,8 @@ describe('decisions of votes', () => {
     })
     expect(output.result).toMatch(/^# No decision: the highest score has 1 of 3 votes \(use Redis\)\n/)
     expect(output.result).not.toContain('100 %')
-    expect(chart(output)[0]).toBe('positions  NO DECISION: the highest score has 1 of 3 votes')
-    expect(chart(output).join('\n')).not.toContain('✓')
+    expect(drawnAgreement(output)[0]).toBe('no decision: the highest score has 1 of 3 votes')
+    expect(drawnAgreement(output).join('\n')).not.toContain('✓')
   })
 
   test('CO116 a single voter decides with more than half of the weight, and when nobody else was asked', async () => {
@@ -46,7 +43,7 @@ describe('decisions of votes', () => {
     const { output } = await runCollaboration({ a: contributionJson('go'), b: 'hm', c: '…' }, vote)
     expect(output).toMatchObject({ decided: false })
     expect(output.result).toMatch(/^# No decision: only one recommendation can be counted \(go\)\n/)
-    expect(chart(output).join('\n')).not.toMatch(/✓|100 %/)
+    expect(drawnAgreement(output).join('\n')).not.toMatch(/✓|100 %/)
   })
 
   test('CO116 a tie, a veto and a vote without unanimity are no decision; a majority is one', async () => {
@@ -66,9 +63,9 @@ describe('decisions of votes', () => {
   test('CO119 beside an agreement of 50 % there is neither a tick nor 100 %', async () => {
     const replies = { a: contributionJson('use Redis', 1), b: contributionJson('use Memcached', 0) }
     const { output } = await runCollaboration(replies, { ...vote, agents: two })
-    const lines = chart(output).join('\n')
+    const lines = drawnAgreement(output).join('\n')
     expect(output.consensus.agreement_score).toBe(0.5)
-    expect(lines).toContain('agreement 50 % of 2 votes · no consensus')
+    expect(lines).toContain('agreement: 50 %\nvotes: 2')
     expect(lines).not.toMatch(/✓|█ +100 %|weighted/)
     expect(output.result).not.toContain('100 %')
   })
@@ -85,8 +82,8 @@ describe('decisions of votes', () => {
     const { output } = await runCollaboration(replies, { ...vote, agents, limits: { max_agents: 5 } })
     expect(output).toMatchObject({ decided: true, vote: { winner: 'use Redis' } })
     expect(output.result).toMatch(/^# use Redis \(no consensus: 2 of \d votes\)/)
-    expect(chart(output)[0]).toBe('positions  NO CONSENSUS')
-    expect(chart(output).join('\n')).not.toContain('✓')
+    expect(drawnAgreement(output)).toContain('consensus: no')
+    expect(drawnAgreement(output).join('\n')).not.toContain('✓')
   })
 })
 

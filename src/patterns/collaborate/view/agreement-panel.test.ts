@@ -1,10 +1,14 @@
 import { expect, test } from 'vitest'
-import { contributionJson, createCollaborationTroupe, permanentError } from '../../../../test/support/collaboration.ts'
+import {
+  contributionJson,
+  createCollaborationTroupe,
+  drawnAgreement,
+  permanentError,
+} from '../../../../test/support/collaboration.ts'
 import { isEvent } from '../../../kernel/event.ts'
 import type { PanelBlock } from '../../../views/panel.ts'
 import { loadPatternViews } from '../../../views/pattern-views.ts'
 import { timelineFrom } from '../../../views/timeline/reduce-timeline.ts'
-import { agreementLines } from './agreement-lines.ts'
 import { agreementPanels } from './agreement-panel.ts'
 import type { AgreementView } from './agreement-view.ts'
 import type { CollaborationViews } from './collaboration-view.ts'
@@ -133,14 +137,10 @@ test('an output of an older version, with figures that are no longer made, is sh
       savings: { baseline_model: 'dear', baseline_cost: 4, saved: 3 },
     },
   }
-  const sessions = { session: () => undefined, depth: () => 0 }
   const views: CollaborationViews = { byKey: new Map(), specialists: new Map() }
-  const [panel] = agreementPanels(views, { input, output: older, sessions })
+  const [panel] = agreementPanels(views, { input, output: older })
   expect(block(panel?.blocks ?? [], 'shares')?.shares).toHaveLength(3)
   expect(block(panel?.blocks ?? [], 'facts', 'Savings')?.facts).toContainEqual({ label: 'not asked', value: 'e' })
-  const lines = agreementLines(older, { width: 100, ascii: false }).flat()
-  expect(lines.map((span) => (typeof span === 'string' ? span : span[1]))).toContain(
-    'saved 1 call: solo; not called: e',
-  )
+  expect(drawnAgreement(older)).toContain('requests saved: 1 · because: solo · not asked: e')
   await troupe.close()
 })

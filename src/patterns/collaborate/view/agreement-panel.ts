@@ -1,3 +1,4 @@
+import { errorSummary } from '../../../views/error-summary.ts'
 import { pluralize } from '../../../views/format-amount.ts'
 import type { Panel, PanelBlock, PanelFact } from '../../../views/panel.ts'
 import type { PanelScope } from '../../../views/pattern-view.ts'
@@ -5,7 +6,7 @@ import { contributionBlocks, disagreementBlocks, dissentBlocks, scoreBlocks } fr
 import type { AgreementView } from './agreement-view.ts'
 import { agreementViewFrom } from './agreement-view.ts'
 import type { CollaborationView, CollaborationViews } from './collaboration-view.ts'
-import { enclosingCollaboration } from './collaboration-view.ts'
+import { enclosingCollaboration, formatRecommendation } from './collaboration-view.ts'
 import { positionBlocks } from './position-blocks.ts'
 import { isAgreed, winningCluster } from './winning-position.ts'
 
@@ -18,22 +19,30 @@ export function agreementPanels(views: CollaborationViews, { input, output }: Pa
     ? agreementBlocks(agreement, input)
     : [...views.byKey.values()].flatMap((each) => openBlocks(views, each))
   if (blocks.length === 0) return []
-  return [{ id: 'agreement', title: 'Agreement', ...badgeOf(agreement), blocks }]
+  const title = agreement && !hasPositions(agreement) ? 'Subtasks' : 'Agreement'
+  return [{ id: 'agreement', title, ...badgeOf(agreement), blocks }]
+}
+
+/** Subtasks are not positions on one question, unless they were voted on. */
+function hasPositions({ contributions, vote }: AgreementView): boolean {
+  return vote !== undefined || !contributions.some(({ subtask }) => subtask !== undefined)
 }
 
 function badgeOf(agreement: AgreementView | undefined): { badge?: string } {
-  const score = agreement?.consensus?.agreement_score
+  const score = agreement && hasPositions(agreement) ? agreement.consensus?.agreement_score : undefined
   return score === null || score === undefined ? {} : { badge: `${Math.round(score * 100)} %` }
 }
 
 function agreementBlocks(agreement: AgreementView, input: unknown): PanelBlock[] {
   const { result, metadata } = agreement
+  const facts = hasPositions(agreement) ? [resultFact(agreement), ...consensusFacts(agreement, input)] : []
+  if (metadata?.cost !== undefined) facts.push({ label: 'cost', value: metadata.cost, unit: 'usd' })
   return [
-    { kind: 'facts', title: 'Result', facts: [resultFact(agreement), ...consensusFacts(agreement, input)] },
-    ...(result ? [{ kind: 'text' as const, title: 'Answer', text: result }] : []),
-    ...positionBlocks(agreement),
-    ...dissentBlocks(agreement),
-    ...disagreementBlocks(agreement),
+    ...(facts.length === 0 ? [] : [{ kind: 'facts' as const, title: 'Result', facts }]),
+    ...(result ? [{ kind: 'text' as const, title: 'Answer', text: result, detail: true as const }] : []),
+    ...subtaskBlocks(agreement),
+    ...positionBlocks(agreement, hasPositions(agreement)),
+    ...(hasPositions(agreement) ? [...dissentBlocks(agreement), ...disagreementBlocks(agreement)] : []),
     ...scoreBlocks(agreement),
     ...savingBlocks(agreement),
     ...contributionBlocks(agreement),
@@ -57,22 +66,23 @@ function resultFact(agreement: AgreementView): PanelFact {
 
 const METHODS: Readonly<Record<string, string>> = { text: 'text', embeddings: 'embeddings', model: 'a model' }
 
-function consensusFacts({ consensus, metadata }: AgreementView, input: unknown): PanelFact[] {
+function consensusFacts({ consensus, contributions }: AgreementView, input: unknown): PanelFact[] {
   const { consensus_threshold } = (input ?? {}) as { consensus_threshold?: unknown }
   const facts: PanelFact[] = []
   if (consensus) {
     const { agreement_score, consensus_score, has_consensus, confidence, method, note } = consensus
-    facts.push({
-      label: 'agreement',
-      value: agreement_score,
-      unit: 'share',
-      tone: has_consensus ? 'good' : 'attention',
-    })
+    const votes = consensus.clusters.reduce((sum, { agents }) => sum + agents.length, 0)
+    facts.push(
+      agreement_score === null || consensus.unclear
+        ? { label: 'agreement', value: `unknown: ${unknownReason(consensus)}` }
+        : { label: 'agreement', value: agreement_score, unit: 'share', tone: has_consensus ? 'good' : 'attention' },
+      { label: 'votes', value: votes, unit: 'count' },
+    )
     if (typeof consensus_threshold === 'number')
       facts.push({ label: 'needed', value: consensus_threshold, unit: 'share' })
-    if (consensus_score !== null)
+    if (consensus_score !== null && has_consensus)
       facts.push({ label: 'by confidence and weight', value: consensus_score, unit: 'share' })
-    facts.push({ label: 'consensus', value: has_consensus ? 'yes' : 'no' })
+    facts.push({ label: 'consensus', value: has_consensus ? 'yes' : 'no', tone: has_consensus ? 'good' : 'attention' })
     if (confidence)
       facts.push({
         label: `right before at this agreement, ${pluralize(confidence.cases, 'case')}`,
@@ -82,8 +92,25 @@ function consensusFacts({ consensus, metadata }: AgreementView, input: unknown):
     facts.push({ label: 'compared by', value: METHODS[method] ?? method })
     if (note !== undefined) facts.push({ label: 'note', value: note, tone: 'attention' })
   }
-  if (metadata?.cost !== undefined) facts.push({ label: 'cost', value: metadata.cost, unit: 'usd' })
+  // Explains why shares differ from the confidences.
+  if (contributions.some(({ weight = 1 }) => weight !== 1))
+    facts.push({ label: 'shares', value: 'include the given weights and past accuracy' })
   return facts
+}
+
+function unknownReason({ unclear, clusters }: NonNullable<AgreementView['consensus']>): string {
+  if (unclear) return `${pluralize(unclear.length, 'pair')} of recommendations may be the same in different words`
+  return `${clusters.length > 0 ? 'only one' : 'no'} countable recommendation`
+}
+
+/** Divided work, with what came of each part. */
+function subtaskBlocks({ contributions }: AgreementView): PanelBlock[] {
+  const steps = contributions.flatMap(({ agent, subtask, status, error, recommendation, confidence }) => {
+    if (subtask === undefined) return []
+    const note = error ? errorSummary(error) : formatRecommendation({ recommendation, confidence })
+    return [{ title: subtask, agent, state: status, ...(note === '' ? undefined : { note }) }]
+  })
+  return steps.length === 0 ? [] : [{ kind: 'steps', title: 'Parts of the work', steps }]
 }
 
 const SAVING_REASONS: Readonly<Record<string, string>> = {

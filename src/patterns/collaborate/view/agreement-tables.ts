@@ -25,6 +25,7 @@ export function disagreementBlocks({ consensus }: AgreementView): PanelBlock[] {
           {
             kind: 'table' as const,
             title: 'Key agreements',
+            detail: true as const,
             columns: [{ key: 'statement', title: 'Statement' }],
             rows: key_agreements.map((statement) => ({ statement })),
           },
@@ -35,6 +36,7 @@ export function disagreementBlocks({ consensus }: AgreementView): PanelBlock[] {
           {
             kind: 'table' as const,
             title: 'Disagreements',
+            detail: true as const,
             columns: [
               { key: 'severity', title: 'Severity' },
               { key: 'topic', title: 'Topic' },
@@ -76,6 +78,7 @@ export function contributionBlocks({ contributions }: AgreementView): PanelBlock
     {
       kind: 'table',
       title: 'Contributions',
+      detail: true,
       columns: [
         { key: 'agent', title: 'Specialist', unit: 'agent' },
         { key: 'role', title: 'Role' },
@@ -91,7 +94,7 @@ export function contributionBlocks({ contributions }: AgreementView): PanelBlock
       rows: contributions.map((each) => toRow(each, isWeighted)),
     },
     ...contributions.flatMap(({ agent, response }): PanelBlock[] =>
-      response.trim() === '' ? [] : [{ kind: 'text', title: agent, text: response, claimed_by: agent }],
+      response.trim() === '' ? [] : [{ kind: 'text', title: agent, text: response, claimed_by: agent, detail: true }],
     ),
   ]
 }

@@ -1,6 +1,7 @@
 import { parentStepKey } from '../../../run-model/step-tree.ts'
+import { pluralize } from '../../../views/format-amount.ts'
 import type { TimelineMark } from '../../../views/timeline/timeline-mark.ts'
-import type { CollaborateEvent } from '../events.ts'
+import type { CollaborateEvent, CollaborateEventOf } from '../events.ts'
 import type { CollaborationViews } from './collaboration-view.ts'
 import { collaborationSessionPurpose, enclosingCollaboration, formatRecommendation } from './collaboration-view.ts'
 
@@ -10,7 +11,7 @@ export function collaborationMarks(views: CollaborationViews, event: Collaborate
   const { key } = event.data
   switch (event.type) {
     case 'tool:collaborative:start':
-      return [{ kind: 'phase', title: 'Specialists' }]
+      return [{ kind: 'phase', title: 'Specialists', text: `${event.data.mode}: ${event.data.agents.join(', ')}` }]
     case 'tool:collaborative:agent:start': {
       const session = parentStepKey(key)
       const collaboration = enclosingCollaboration(views, key)
@@ -20,26 +21,51 @@ export function collaborationMarks(views: CollaborationViews, event: Collaborate
       return [{ kind: 'session', session, title, ...group }]
     }
     case 'tool:collaborative:agent:complete': {
-      const { recommendation, confidence = null } = event.data
+      const { agent, recommendation = null, confidence = null } = event.data
       const session = parentStepKey(key)
-      if (recommendation === undefined) return progressMarks(views, key)
       const result = formatRecommendation({ recommendation, confidence })
       return [
-        { kind: 'session', session, result },
-        { kind: 'vote', session, text: result, won: null },
+        { kind: 'session', session, agent, result },
+        ...(recommendation === null ? [] : [{ kind: 'vote' as const, session, text: result, won: null }]),
         ...progressMarks(views, key),
       ]
     }
     case 'tool:collaborative:agent:error':
       return progressMarks(views, key)
     case 'tool:collaborative:synthesis:start':
-      return [{ kind: 'phase', title: 'Result' }]
+      return [{ kind: 'phase', title: 'Result', text: synthesisText(views, event.data) }]
     case 'tool:collaborative:complete':
-      return decidedVotes(views, event.data)
+      return [...decidedVotes(views, event.data), ...nestedEnd(event.data)]
     default:
       return []
   }
 }
+
+const STRATEGIES: Readonly<Record<string, string>> = {
+  coordinator: 'the coordinator writes the answer',
+  vote: 'counts the votes',
+  merge: 'merges the answers',
+  best_of: 'the evaluator scores the answers',
+}
+
+/** How the result is made, and who was never called, for example after an early stop. */
+function synthesisText(views: CollaborationViews, { key, strategy }: { key: string; strategy: string }): string {
+  const { agents = [], called = new Set() } = enclosingCollaboration(views, key) ?? {}
+  const uncalled = agents.filter((agent) => !called.has(agent))
+  return [
+    STRATEGIES[strategy] ?? strategy,
+    ...(uncalled.length === 0 ? [] : [`not called: ${uncalled.join(', ')}`]),
+  ].join('; ')
+}
+
+/** How a collaboration that an agent called ended; that of the run has its panel. */
+function nestedEnd({ key, agreement_score, agents_count, status }: CompleteData): TimelineMark[] {
+  if (parentStepKey(key) === '' || agreement_score === null) return []
+  const facts = `${pluralize(agents_count, 'agent')}, agreement ${Math.round(agreement_score * 100)} %`
+  return [{ kind: 'progress', text: status === 'completed' ? facts : `${status}: ${facts}`, share: null }]
+}
+
+type CompleteData = CollaborateEventOf<'tool:collaborative:complete'>['data']
 
 /** `2 of 3 specialists`. */
 function progressMarks(views: CollaborationViews, key: string): TimelineMark[] {

@@ -77,11 +77,6 @@ export function enclosingCollaboration({ byKey }: CollaborationViews, key: strin
   return byKey.get('')
 }
 
-/** Specialists that were never called, for example after an early stop. */
-export function uncalledAgents({ agents, called }: CollaborationView): string[] {
-  return agents.filter((agent) => !called.has(agent))
-}
-
 const SYSTEM_AGENT_PURPOSES: Record<string, string> = {
   'synthesis/coordinator': 'writes the answer',
   'synthesis/evaluator': 'scores the answers',

@@ -1,11 +1,11 @@
+import { errorSummary } from '../../../views/error-summary.ts'
 import type { PanelBlock, PanelShare } from '../../../views/panel.ts'
 import type { AgreementView, ClusterView } from './agreement-view.ts'
 import { isAgreed, shownShare, winningCluster } from './winning-position.ts'
 
-/** Each position with its share and the stated confidence of its agents; none without votes. */
-export function positionBlocks(agreement: AgreementView): PanelBlock[] {
-  const clusters = agreement.consensus?.clusters ?? []
-  if (clusters.length === 0) return []
+/** Each position with its share and the stated confidence of its agents, and the agents without one. */
+export function positionBlocks(agreement: AgreementView, hasPositions: boolean): PanelBlock[] {
+  const clusters = hasPositions ? (agreement.consensus?.clusters ?? []) : []
   const winner = winningCluster(agreement)
   const shares = clusters.map((cluster): PanelShare => {
     const tone = cluster === winner ? (isAgreed(agreement) ? 'good' : 'attention') : 'muted'
@@ -14,7 +14,7 @@ export function positionBlocks(agreement: AgreementView): PanelBlock[] {
   })
   const uncounted = uncountedAgents(agreement)
   if (uncounted.length > 0) shares.push({ label: 'No position', value: 0, tone: 'muted', by: uncounted })
-  return [{ kind: 'shares', title: 'Who stands where', shares }]
+  return shares.length === 0 ? [] : [{ kind: 'shares', title: 'Who stands where', shares }]
 }
 
 type Supporter = NonNullable<PanelShare['by']>[number]
@@ -24,22 +24,31 @@ function supporter(
   { cluster, agent }: { cluster: ClusterView; agent: string },
 ): Supporter {
   const own = contributions.filter((each) => each.agent === agent)
-  const { confidence, cached } =
-    own.find(({ recommendation }) => recommendation === cluster.recommendation) ?? own[0] ?? {}
+  const { confidence, cached, before, recommendation } =
+    own.find((each) => each.recommendation === cluster.recommendation) ?? own[0] ?? {}
+  const notes = [
+    ...(before && before.recommendation !== recommendation ? ['changed its position'] : []),
+    ...(cached ? ['cached from an earlier run'] : []),
+  ]
   return {
     agent,
     ...(typeof confidence === 'number' ? { value: confidence } : undefined),
-    ...(cached ? { note: 'cached from an earlier run' } : undefined),
+    ...(notes.length === 0 ? undefined : { note: notes.join(', ') }),
   }
 }
 
 /** The agents without a position, with the reason. */
-function uncountedAgents({ contributions, consensus }: AgreementView): Supporter[] {
+function uncountedAgents({ contributions, consensus, metadata }: AgreementView): Supporter[] {
   const counted = new Set(consensus?.clusters.flatMap(({ agents }) => agents))
   const seen = new Set<string>()
-  return contributions.flatMap(({ agent, status, error, subtask }) => {
-    if (counted.has(agent) || seen.has(agent) || subtask !== undefined) return []
+  // The coordinator that divided the work contributes a plan, not a position.
+  const isDivided = contributions.some(({ subtask }) => subtask !== undefined) || metadata?.mode === 'hierarchical'
+  const plan = isDivided && !contributions[0]?.error ? contributions[0] : undefined
+  return contributions.flatMap((contribution) => {
+    const { agent, response, error, subtask } = contribution
+    if (counted.has(agent) || seen.has(agent) || subtask !== undefined || contribution === plan) return []
     seen.add(agent)
-    return [{ agent, note: error ? `${status}: ${error.message}` : 'no recommendation' }]
+    const label = response.trim() === '' ? 'no response' : 'incomplete'
+    return [{ agent, note: error ? `${label}: ${errorSummary(error)}` : 'no recommendation' }]
   })
 }

@@ -109,12 +109,14 @@ describe('collaboration progress', () => {
     written.add('tool:collaborative:complete', { key: 'end', agents_count: 2, total_tokens: 300, agreement_score: 1 })
     expect(progressLines(written)).toEqual([
       '   0ms  run r_1 started: collaborate',
-      ' 100ms  parallel  ann, bob',
-      ' 200ms  ann  starts  ann role',
+      ' 100ms  Specialists  parallel: ann, bob',
+      ' 400ms  ann  starts  ann role',
       ' 800ms  ann  ✓ 90 % sure: wait  1 call · 100 tokens · 400ms',
-      ' 900ms  bob  starts  bob role',
-      '  1.5s  bob  ✗ failed  model_failed: no luck',
-      '  1.6s  the coordinator writes the answer',
+      '  1.1s  bob  starts  bob role',
+      '  1.4s  bob  ✗ failed  model_failed: no luck  1 call · 100 tokens · 400ms',
+      '  1.5s  2 of 2 specialists',
+      '  1.6s  Result  the coordinator writes the answer',
+      '  1.8s  coordinator  starts  writes the answer',
       '  2.1s  coordinator  ✓ done  1 call · 100 tokens · 400ms',
     ])
   })
@@ -127,8 +129,8 @@ describe('collaboration progress', () => {
     written.add('tool:collaborative:agent:complete', { key: 'agents/ann/answered', agent: 'ann', ...contribution })
     written.add('tool:collaborative:synthesis:start', { key: 'synthesis/start', strategy: 'vote' })
     expect(progressLines(written).slice(-2)).toEqual([
-      ' 300ms  ann  ✓ wait  cached from an earlier run',
-      ' 400ms  counts the votes  not called: bob, cid',
+      ' 300ms  ann  ✓ wait  from an earlier run',
+      ' 400ms  Result  counts the votes; not called: bob, cid',
     ])
   })
 
@@ -143,11 +145,13 @@ describe('collaboration progress', () => {
       subtask: 'Design\nthe API',
     })
     written.add('tool:collaborative:agent:start', { key: 'mediation/1/ann/asked', agent: 'ann', role: 'r' })
+    for (const name of ['agents/lead', 'parts/1/ann', 'mediation/1/ann'])
+      written.session(name, name.slice(name.lastIndexOf('/') + 1), '')
     expect(progressLines(written).slice(1)).toEqual([
-      ' 100ms  hierarchical  lead, ann',
-      ' 200ms  lead  starts  divides the work',
-      ' 300ms  ann  starts  Design the API',
-      ' 400ms  ann  starts  reads the other positions',
+      ' 100ms  Specialists  hierarchical: lead, ann',
+      ' 600ms  lead  starts  divides the work',
+      ' 800ms  ann  starts  Design the API',
+      '  1.0s  ann  starts  reads the other positions',
     ])
   })
 
@@ -166,10 +170,10 @@ describe('collaboration progress', () => {
     const done = { agents_count: 1, total_tokens: 100, agreement_score: 0.666, status: 'partial' }
     written.add('tool:collaborative:complete', { key: `${root}/end`, ...done })
     expect(progressLines(written).slice(2)).toEqual([
-      ' 400ms    parallel  ann',
-      ' 500ms    ann  starts  ann role',
+      ' 400ms    Specialists  parallel: ann',
+      ' 700ms    ann  starts  ann role',
       '  1.1s    ann  ✓ 90 % sure: wait  1 call · 100 tokens · 400ms',
-      '  1.2s    partial  1 agent, agreement 67 %',
+      '  1.2s    partial: 1 agent, agreement 67 %',
     ])
   })
 

@@ -22,8 +22,3 @@ export function shownShare({ share, agents }: ClusterView, agreement: AgreementV
   const votes = consensus?.clusters.reduce((sum, cluster) => sum + cluster.agents.length, 0) ?? 0
   return agents.length / Math.max(1, votes, new Set(contributions.map(({ agent }) => agent)).size)
 }
-
-/** A position in other words than the winning one may be the same position. */
-export function isCertainlyDifferent({ recommendation }: ClusterView, { consensus }: AgreementView): boolean {
-  return !consensus?.unclear?.some((pair) => pair.includes(recommendation))
-}

@@ -49,6 +49,7 @@ function consultationTable(views: readonly ConsultationView[]): PanelBlock {
       { key: 'tokens', title: 'Tokens', unit: 'tokens' },
       { key: 'cost', title: 'Cost', unit: 'usd' },
       { key: 'rating', title: 'Rating of 5', unit: 'count' },
+      { key: 'id', title: 'collaboration_id', unit: 'code' },
     ],
     rows: views.map((view) => ({
       question: view.question,
@@ -61,6 +62,7 @@ function consultationTable(views: readonly ConsultationView[]): PanelBlock {
       tokens: view.tokens,
       cost: view.cost_usd,
       rating: view.rating,
+      id: view.collaboration_id,
     })),
   }
 }
@@ -102,7 +104,7 @@ type ContextPackage = ConsultEventOf<'consult:package'>['data']
 function consultationBlocks(view: ConsultationView, packages: readonly ContextPackage[]): PanelBlock[] {
   const title = `${view.requesting_agent} → ${view.specialist_agent ?? 'nobody yet'}`
   return [
-    { kind: 'text', title, text: view.question, claimed_by: view.requesting_agent },
+    { kind: 'text', title, text: view.question, claimed_by: view.requesting_agent, detail: true },
     ...(view.answer === null
       ? []
       : [
@@ -111,6 +113,7 @@ function consultationBlocks(view: ConsultationView, packages: readonly ContextPa
             title: 'Answer',
             text: view.answer,
             claimed_by: view.specialist_agent ?? 'orchestrator',
+            detail: true as const,
           },
         ]),
     ...packages.flatMap(packageBlocks),
@@ -131,6 +134,7 @@ function packageBlocks({ agent, items, left_out, tokens, redacted }: ContextPack
     {
       kind: 'table',
       title: `Context for ${agent}: ${parts.join(', ')}`,
+      detail: true,
       columns: [
         { key: 'source', title: 'Source', unit: 'code' },
         { key: 'origin', title: 'From' },

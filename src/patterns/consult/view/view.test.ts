@@ -1,15 +1,16 @@
 import { expect, test } from 'vitest'
 import { answerJson, asker, consultCall } from '../../../../test/support/consult-replies.ts'
 import { createConsultTroupe } from '../../../../test/support/consultation.ts'
+import { panelLines } from '../../../surfaces/cli/render/block-lines.ts'
+import { plainStyle } from '../../../surfaces/cli/render/styled-line.ts'
 import type { ConsultEvent } from '../events.ts'
 import type { ConsultationViews } from './consultations.ts'
 import { newConsultationViews, reduceConsultation } from './consultations.ts'
+import { consultationPanels } from './consultations-panel.ts'
 import { consultView } from './view.ts'
 
 const question = 'What fields has the User model?'
-const page = { output: null, width: 100, ascii: false }
-const textOf = (lines: ReturnType<NonNullable<typeof consultView.lines>> = []) =>
-  lines.map((line) => line.map((span) => (typeof span === 'string' ? span : span[1])).join('')).join('\n')
+const drawn = (views: ConsultationViews) => panelLines(consultationPanels(views, {}), plainStyle(400)).join('\n')
 function reduceAll(events: readonly unknown[]): ConsultationViews {
   const views = newConsultationViews()
   for (const event of events as ConsultEvent[]) reduceConsultation(views, event)
@@ -33,11 +34,10 @@ test('CS72 a consultation at work shows who asks whom and its status, and its se
     ...['pending', 'routed', 'routed', 'in_progress', 'in_progress', 'responded', 'resolved'],
   ])
   const views = reduceAll(events)
-  expect(textOf(consultView.lines?.(views, page))).toMatch(
-    /consult: asking → answering · data question · resolved · 1 exchange/,
-  )
+  expect(drawn(views)).toMatch(/asking +answering +data question +resolved +normal +1 /)
   const id = String(events[0]?.data.collaboration_id)
-  expect(textOf(consultView.lines?.(views, page))).toContain(`${question}\n  collaboration_id ${id}`)
+  expect(drawn(views)).toContain(question)
+  expect(drawn(views)).toContain(id)
   const asked = events.find(({ type, data }) => type === 'consult:exchange' && data.message_type === 'question')
   const session = String(asked?.data.key).replace(/-question$/, '')
   expect(consultView.session?.(views, facts(session))).toMatchObject({
@@ -45,7 +45,7 @@ test('CS72 a consultation at work shows who asks whom and its status, and its se
     result: 'id and name',
   })
   const route = session.replace('specialist/1', 'route/1/router')
-  expect(consultView.session?.(views, facts(route))).toMatchObject({ result: 'answering', start: 'hidden' })
+  expect(consultView.session?.(views, facts(route))).toMatchObject({ result: 'answering', marked: 'both' })
 })
 
 test('CS72 a run that continues a consultation shows it, too', async () => {
@@ -57,7 +57,7 @@ test('CS72 a run that continues a consultation shows it, too', async () => {
   expect(output?.note).toContain(`troupe run consult --collaboration-id ${output?.collaboration_id}`)
   const again = await troupe.run('consult', { question: 'Version 2', collaboration_id: output?.collaboration_id })
   const views = reduceAll(await consultEvents(again.run_id))
-  expect(textOf(consultView.lines?.(views, page))).toMatch(/consult: user → answering · resolved · 2 exchanges/)
+  expect(drawn(views)).toMatch(/user +answering +resolved +2 /)
   expect(consultView.session?.(views, facts('specialist/continued'))).toMatchObject({ result: 'id' })
 })
 
@@ -74,5 +74,5 @@ test('a result of an older version, which was answered from the knowledge after 
     { type: 'consult:request', data: { ...request, urgency: 'normal' }, at: 1 },
     { type: 'consult:routed', data: { ...routed, consultation_reason: 'x', rationale: 'y', session_id: 's' }, at: 2 },
   ])
-  expect(textOf(consultView.lines?.(views, page))).toContain('user → answering')
+  expect(drawn(views)).toMatch(/user +answering/)
 })

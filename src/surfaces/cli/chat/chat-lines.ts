@@ -1,8 +1,7 @@
 import type { ErrorRecord } from '../../../errors.ts'
-import type { TextSpan } from '../../../index.ts'
 import type { ChatEvent, OpenQuestion } from '../../../patterns/team/chat-event.ts'
-import { briefReason } from '../../../patterns/team/team-view.ts'
-import { loopLabel, recipientLabel, routeLines } from '../../../patterns/team/view.ts'
+import { briefReason, formatRoute } from '../../../patterns/team/team-view.ts'
+import { loopLabel } from '../../../patterns/team/view.ts'
 import { permissionCallFrom } from '../../../views/permission-call.ts'
 import { formatSteerAction } from '../../../views/steer-text.ts'
 import { displayWidth, stripControlCharacters, toTerminalLine, wrapText } from '../../../views/text-width.ts'
@@ -10,8 +9,8 @@ import { errorLines } from '../render/error-lines.ts'
 import { permissionLines } from '../render/permission-question.ts'
 import { withRunId } from '../render/result-lines.ts'
 import { formatToolInput } from '../render/run-tree.ts'
-import type { TerminalStyle } from '../render/styled-line.ts'
-import { renderLine, renderPatternLine } from '../render/styled-line.ts'
+import type { TerminalStyle, TextSpan } from '../render/styled-line.ts'
+import { renderLine } from '../render/styled-line.ts'
 
 /*
  * Renders chat events. The speaker starts at column 0, all other lines are indented. Messages are never truncated.
@@ -105,6 +104,13 @@ function noteLines(chatEvent: Exclude<ChatEvent, { type: 'message' }>, style: Te
   }
 }
 
+/** The recipient of a handoff; a nested team returns to the outer one. */
+function recipientLabel(to: string | null, isNested: boolean): string {
+  if (to === null) return isNested ? 'back' : 'the end'
+  if (to !== 'user') return to
+  return isNested ? 'back' : 'you'
+}
+
 function handoffLines(handoff: Extract<ChatEvent, { type: 'handoff' }>, style: TerminalStyle): string[] {
   const { from, to, by, reason, problems, within } = handoff
   const warnings = problems.flatMap((problem) => warningLines(problem, style))
@@ -165,8 +171,10 @@ function endLines(
   { run_id, status, route, error }: Extract<ChatEvent, { type: 'end' }>,
   style: TerminalStyle,
 ): string[] {
-  const inner: TerminalStyle = { width: style.width - 2, paint: style.paint }
-  const routeSection = routeLines(route, inner.width).map((line) => `  ${renderPatternLine(inner, line)}`)
+  const routeText = route.length === 0 ? '' : `  route: ${toTerminalLine(formatRoute(route))}`
+  const routeSection = wrapText(routeText, style.width, 4).flatMap((line) =>
+    line === '' ? [] : style.paint('dim', line),
+  )
   if (status === 'completed') return routeSection
   const cause = error
     ? errorLines(withChatHint(error, run_id), style)

@@ -2,7 +2,7 @@ import { unknownNameError } from '../../../errors.ts'
 import type { Event, NeedsReport, RunResult, RunRow, Troupe } from '../../../index.ts'
 import { attachmentLine, withoutFileData } from '../../../views/attachment-list.ts'
 import { changedPartsText, missingPartsText, modelChangesText } from '../../../views/needs-text.ts'
-import { loadPatternViews, patternJson } from '../../../views/pattern-views.ts'
+import { loadPatternViews, patternJson, patternPanels } from '../../../views/pattern-views.ts'
 import { runViewFrom, treeRecords } from '../../../views/run-view.ts'
 import { transcriptFrom } from '../../../views/session-transcript.ts'
 import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
@@ -14,7 +14,8 @@ import { resultRecord } from '../follow-run.ts'
 import { toInertJson } from '../inert-output.ts'
 import { withTroupe } from '../open-troupe.ts'
 import { readMissingParts } from '../read-missing-parts.ts'
-import { otherEventLines, patternSection } from '../render/pattern-lines.ts'
+import { panelLines } from '../render/block-lines.ts'
+import { otherEventLines } from '../render/pattern-lines.ts'
 import { answerHintLines, nextStepLines } from '../render/result-lines.ts'
 import { eventLine, runHeader, usageNotes } from '../render/run-header.ts'
 import { runTreeLines } from '../render/run-tree.ts'
@@ -104,7 +105,7 @@ async function showTree(
     ...attachmentLines(view.start?.input, style),
     '',
     ...runTreeLines(view, { style, now, live, all }),
-    ...sectionLines(patternSection(view, result.output, style)),
+    ...sectionLines(panelLines(patternPanels(view), style, all)),
     ...sectionLines(otherEventLines(view, style)),
     ...sectionLines(usageNotes(view, style)),
     ...sectionLines(modelChangeLines(events, style)),

@@ -1,6 +1,5 @@
-import type { TextStyle } from '../../../index.ts'
 import { padToWidth, toTerminalLine, wrapText } from '../../../views/text-width.ts'
-import type { TerminalStyle } from './styled-line.ts'
+import type { TerminalStyle, TextStyle } from './styled-line.ts'
 
 export interface DoctorCheck {
   name: string

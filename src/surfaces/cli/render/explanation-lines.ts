@@ -1,8 +1,7 @@
-import type { TextStyle } from '../../../index.ts'
 import type { Truth } from '../../../judgement/condition/condition-tree.ts'
 import type { ExplainedRule, ExplainHandoffResult } from '../../../judgement/team/explain-handoff.ts'
 import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
-import type { TerminalStyle } from './styled-line.ts'
+import type { TerminalStyle, TextStyle } from './styled-line.ts'
 import { renderLine } from './styled-line.ts'
 
 const TRUTH_SYMBOLS: Readonly<Record<`${Truth}`, readonly [TextStyle, string]>> = {

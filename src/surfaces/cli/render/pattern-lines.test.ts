@@ -3,9 +3,10 @@ import { z } from 'zod'
 import { patternFrom } from '../../../../test/support/manual-doubles.ts'
 import type { DeclaredEvent, Event, Pattern } from '../../../index.ts'
 import { definePatternView } from '../../../index.ts'
-import { loadPatternViews, outputText, patternJson } from '../../../views/pattern-views.ts'
+import { loadPatternViews, outputText, patternJson, patternPanels } from '../../../views/pattern-views.ts'
 import { runViewFrom } from '../../../views/run-view.ts'
-import { otherEventLines, patternSection } from './pattern-lines.ts'
+import { panelLines } from './block-lines.ts'
+import { otherEventLines } from './pattern-lines.ts'
 import { formatProgressLine } from './run-progress.ts'
 import { runTreeLines } from './run-tree.ts'
 import { plainStyle } from './styled-line.ts'
@@ -15,15 +16,14 @@ const events = { 'review:vote': z.object({ agent: z.string(), approve: z.boolean
 const view = definePatternView<string[], DeclaredEvent<typeof events>>({
   initial: () => [],
   reduce: (votes, { data }) => [...votes, `${data.agent}: ${data.approve}`],
-  progress: (votes, { data }, sessions) => ({
-    speaker: { agent: data.agent, depth: sessions.depth(data.key.replace(/\/vote$/, '')) },
-    spans: [['green', 'votes'], ` ${data.approve} as number ${votes.length}`],
-  }),
+  timeline: (votes, { data }) => [
+    { kind: 'progress', agent: data.agent, text: `votes ${data.approve} as number ${votes.length}`, share: null },
+  ],
   session: (_votes, { key }) =>
-    key.startsWith('reviewer/')
-      ? { purpose: 'reviews the text', result: 'a vote', start: 'hidden', end: 'hidden' }
-      : undefined,
-  lines: (votes, { width }) => [[['bold', `${votes.length} votes`], ` in ${width} columns`]],
+    key.startsWith('reviewer/') ? { purpose: 'reviews the text', result: 'a vote', marked: 'both' } : undefined,
+  panels: (votes) => [
+    { id: 'votes', title: 'Votes', blocks: [{ kind: 'facts', facts: [{ label: 'votes', value: votes.length }] }] },
+  ],
   json: (votes) => ({ votes }),
   outputText: (output) => ((output as { approved?: boolean }).approved ? 'approved' : 'rejected'),
 })
@@ -74,7 +74,7 @@ test.each([
   ])
   const tree = runTreeLines(run, { style, now: 0, live: false })
   expect(tree.slice(1)).toEqual(['  reviews the text', '  → a vote'])
-  expect(patternSection(run, null, style)).toEqual(['1 votes in 60 columns'])
+  expect(panelLines(patternPanels(run), style)).toEqual(['votes', 'votes: 1'])
   expect(patternJson(run)).toEqual({ votes: ['ann: true'] })
   expect(outputText(loaded, 'review', { approved: true })).toBe('approved')
   expect(otherEventLines(run, style)).toEqual([])

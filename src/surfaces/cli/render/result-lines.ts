@@ -1,14 +1,14 @@
 import type { ErrorRecord } from '../../../errors.ts'
-import type { GateRow, RunResult, TextSpan } from '../../../index.ts'
+import type { GateRow, RunResult } from '../../../index.ts'
 import { formatCount, formatDuration, formatUsd, pluralize } from '../../../views/format-amount.ts'
 import { permissionCallFrom } from '../../../views/permission-call.ts'
-import { STATUS_GLYPHS } from '../../../views/status-glyphs.ts'
 import { stripControlCharacters, toTerminalLine, truncateToWidth, wrapText } from '../../../views/text-width.ts'
 import { isUndecided } from '../exit-code.ts'
 import { commandArguments } from '../program-name.ts'
 import { errorLines, labelledLines } from './error-lines.ts'
 import { permissionLines } from './permission-question.ts'
-import type { TerminalStyle } from './styled-line.ts'
+import { STATUS_GLYPHS } from './status-glyphs.ts'
+import type { TerminalStyle, TextSpan } from './styled-line.ts'
 import { renderLine, withProgramName } from './styled-line.ts'
 
 /** Status, duration and usage in one line. */

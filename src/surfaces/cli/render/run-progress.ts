@@ -1,37 +1,49 @@
-import type { Event, ProgressLine, TextLine, TextSpan, TextStyle } from '../../../index.ts'
+import type { Event } from '../../../index.ts'
 import { errorSummary } from '../../../views/error-summary.ts'
-import { formatCount, formatDuration, pluralize } from '../../../views/format-amount.ts'
-import { patternProgress, sessionLabel } from '../../../views/pattern-views.ts'
+import { formatCount, formatDuration } from '../../../views/format-amount.ts'
+import { sessionLabel } from '../../../views/pattern-views.ts'
 import type { RunView, SessionNode } from '../../../views/run-view.ts'
 import { activeSessions, findEnclosing, isPatternEvent } from '../../../views/run-view.ts'
-import { STATUS_GLYPHS } from '../../../views/status-glyphs.ts'
 import { formatSteerAction } from '../../../views/steer-text.ts'
 import { padToWidth, toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import { toolTarget } from '../../../views/tool-input.ts'
+import type { ProgressLine } from './pattern-lines.ts'
+import { patternProgress, sessionUsage } from './pattern-lines.ts'
 import { isReplyGate } from './result-lines.ts'
 import { formatAnswer } from './run-tree.ts'
-import type { TerminalStyle } from './styled-line.ts'
+import { STATUS_GLYPHS } from './status-glyphs.ts'
+import type { TerminalStyle, TextSpan } from './styled-line.ts'
 import { renderLine, renderPatternLine } from './styled-line.ts'
 
 const TIME_WIDTH = 6
 
-/** The progress line of an event, with its notes below it, if it has one; the view must already include the event. */
+/** The progress of an event, one line or more, if it has some; the view must already include the event. */
 export function formatProgressLine(event: Event, view: RunView, style: TerminalStyle): string | undefined {
-  const line = progressFor(event, view)
-  if (!line) return undefined
-  const { speaker, spans, notes = [] } = line
-  const indent = '  '.repeat(Math.min(speaker?.depth ?? 0, 4))
-  const name: TextSpan[] = speaker?.agent ? [['bold', toTerminalLine(speaker.agent)], '  '] : []
-  const elapsed = padToWidth(formatDuration(event.at - view.run.started_at), TIME_WIDTH, 'right')
-  const margin = ' '.repeat(TIME_WIDTH + 2) + indent
-  const below = notes.flatMap((note) => wrapText(`${margin}${toTerminalLine(note)}`, style.width, margin.length))
-  return [
-    renderPatternLine(style, [['dim', elapsed], '  ', indent, ...name, ...spans]),
-    ...below.map((text) => renderPatternLine(style, [['yellow', text]])),
-  ].join('\n')
+  const lines = progressFor(event, view).map((line) => progressLine(line, event.at - view.run.started_at, style))
+  return lines.length === 0 ? undefined : lines.join('\n')
 }
 
-function progressFor(event: Event, view: RunView): ProgressLine | undefined {
+function progressLine({ speaker, spans, wrapped }: ProgressLine, elapsed: number, style: TerminalStyle): string {
+  const indent = '  '.repeat(Math.min(speaker?.depth ?? 0, 4))
+  const name: TextSpan[] = speaker?.agent ? [['bold', toTerminalLine(speaker.agent)], '  '] : []
+  const time = padToWidth(formatDuration(elapsed), TIME_WIDTH, 'right')
+  const line: TextSpan[] = [['dim', time], '  ', indent, ...name, ...spans]
+  if (!wrapped) return renderPatternLine(style, line)
+  const text = line.map((span) => (typeof span === 'string' ? span : span[1])).join('')
+  const margin = TIME_WIDTH + 2 + indent.length
+  return wrapText(text, style.width, margin)
+    .map((each) => renderPatternLine(style, [['yellow', each]]))
+    .join('\n')
+}
+
+/** The line of a kernel's event, or those of a pattern's. */
+function progressFor(event: Event, view: RunView): ProgressLine[] {
+  if (isPatternEvent(event)) return patternProgress(view, event)
+  const line = kernelProgress(event, view)
+  return line ? [line] : []
+}
+
+function kernelProgress(event: Event, view: RunView): ProgressLine | undefined {
   switch (event.type) {
     case 'run:start':
       return { spans: ['run ', ['bold', event.run_id], ` started: ${event.data.pattern}`] }
@@ -54,7 +66,7 @@ function progressFor(event: Event, view: RunView): ProgressLine | undefined {
     case 'step:drift':
       return { spans: [['yellow', `input changed since the last attempt: ${event.data.key}`]] }
     default:
-      return isPatternEvent(event) ? patternProgress(view, event) : sessionProgress(event, view)
+      return sessionProgress(event, view)
   }
 }
 
@@ -66,16 +78,17 @@ function sessionProgress(event: Event, view: RunView): ProgressLine | undefined 
     case 'session:input':
       if (event.data.key !== `${speaker?.key}/input`)
         return { speaker, spans: [['yellow', 'is asked for its final result']] }
-      if (label?.start !== undefined) return labelLine(speaker, label.start)
+      if (label?.marked === 'start' || label?.marked === 'both') return undefined
       return {
         speaker,
         spans: [
           (speaker?.segment ?? 1) > 1 ? 'continues  ' : 'starts  ',
-          ['dim', toTerminalLine(speaker?.instruction ?? '')],
+          ['dim', toTerminalLine(label?.purpose ?? speaker?.instruction ?? '')],
         ],
       }
     case 'session:end':
-      if (label?.end !== undefined) return labelLine(speaker, label.end)
+      if (label?.superseded) return { speaker, spans: [['dim', toTerminalLine(label.result ?? 'another takes over')]] }
+      if (speaker?.status === 'completed' && (label?.marked === 'end' || label?.marked === 'both')) return undefined
       return speaker ? { speaker, spans: sessionEndSpans(speaker) } : undefined
     case 'model:error':
       return { speaker, spans: [['red', errorSummary(event.data.error)]] }
@@ -124,14 +137,8 @@ function formatProgress({
   return [amount, toTerminalLine(message ?? '')].filter((part) => part !== '').join(': ') || 'is at work'
 }
 
-/** The line that a pattern shows for the start or the end of its session. */
-function labelLine(speaker: SessionNode | undefined, line: TextLine | 'hidden'): ProgressLine | undefined {
-  return line === 'hidden' ? undefined : { speaker, spans: line }
-}
-
 function sessionEndSpans(session: SessionNode): TextSpan[] {
   const [textStyle, glyph] = STATUS_GLYPHS[session.status] ?? (['dim', ''] as const)
-  const duration = formatDuration((session.ended_at ?? session.started_at) - session.started_at)
   const errorText = session.error ? `  ${errorSummary(session.error)}` : ''
   const outcome =
     session.stop_reason === 'completed'
@@ -139,8 +146,7 @@ function sessionEndSpans(session: SessionNode): TextSpan[] {
       : session.stop_reason === session.status
         ? session.status
         : `${session.status} (${session.stop_reason})`
-  const facts = `  ${pluralize(session.calls, 'call')} · ${formatCount(session.tokens)} tokens · ${duration}`
-  return [[textStyle satisfies TextStyle, `${glyph} ${outcome}`], ['dim', facts], errorText]
+  return [[textStyle, `${glyph} ${outcome}`], errorText, ['dim', `  ${sessionUsage(session)}`]]
 }
 
 /** One line per active session: elapsed time, activity and the end of its streamed text; at most `limit` lines. */

@@ -249,7 +249,7 @@ describe('progress', () => {
       '  1.0s    builder  starts  work for builder',
       '  1.1s  lead  Read  notes.md',
       '  1.5s    finder  ✓ done  1 call · 100 tokens · 900ms',
-      '  1.7s    builder  ✗ failed  0 calls · 0 tokens · 800ms  mo…',
+      '  1.7s    builder  ✗ failed  model_failed: no luck  0 calls…',
       '  1.8s  lead  task failed  no luck',
       '  2.1s  lead  ✓ done  2 calls · 200 tokens · 2.0s',
     ])

@@ -1,14 +1,14 @@
-import type { SteerAction, TextSpan } from '../../../index.ts'
+import type { SteerAction } from '../../../index.ts'
 import { errorSummary } from '../../../views/error-summary.ts'
 import { formatCount, formatDuration, pluralize } from '../../../views/format-amount.ts'
 import { sessionLabel } from '../../../views/pattern-views.ts'
 import { responseText } from '../../../views/response-text.ts'
 import type { GateNode, RunNode, RunView, SessionNode, ToolCallNode } from '../../../views/run-view.ts'
-import { STATUS_GLYPHS } from '../../../views/status-glyphs.ts'
 import { formatSteerAction } from '../../../views/steer-text.ts'
 import { toTerminalLine } from '../../../views/text-width.ts'
 import { toolInputText } from '../../../views/tool-input.ts'
-import type { TerminalStyle } from './styled-line.ts'
+import { STATUS_GLYPHS } from './status-glyphs.ts'
+import type { TerminalStyle, TextSpan } from './styled-line.ts'
 import { renderLine, spansWidth } from './styled-line.ts'
 
 export interface TreeOptions {

@@ -1,7 +1,7 @@
 import type { RunRow } from '../../../index.ts'
 import { formatAge, formatCompactCount, formatDuration } from '../../../views/format-amount.ts'
-import { STATUS_GLYPHS } from '../../../views/status-glyphs.ts'
 import { toTerminalLine } from '../../../views/text-width.ts'
+import { STATUS_GLYPHS } from './status-glyphs.ts'
 import type { TerminalStyle } from './styled-line.ts'
 import type { Column } from './table.ts'
 import { renderTable } from './table.ts'

@@ -1,5 +1,8 @@
-import type { TextLine, TextSpan, TextStyle } from '../../../index.ts'
 import { displayWidth, toTerminalText, truncateToWidth } from '../../../views/text-width.ts'
+
+export type TextStyle = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
+export type TextSpan = string | readonly [TextStyle, string]
+export type TextLine = readonly TextSpan[]
 
 /** Width, character set and colours of an output stream. */
 export interface TerminalStyle {

@@ -1,8 +1,7 @@
-import type { TextSpan } from '../../../index.ts'
 import type { GraphEdge, GraphNode, TeamGraph } from '../../../judgement/team/graph.ts'
 import { nodesInFlowOrder } from '../../../judgement/team/graph.ts'
 import { toTerminalLine } from '../../../views/text-width.ts'
-import type { TerminalStyle } from './styled-line.ts'
+import type { TerminalStyle, TextSpan } from './styled-line.ts'
 import { renderLine } from './styled-line.ts'
 
 /* Renders a team as a list: each node once, in flow order, with its outgoing edges. Fits any width and team size. */

@@ -1,11 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { TerminalStyle } from '../../../surfaces/cli/render/styled-line.ts'
-import { plainStyle, renderPatternLine } from '../../../surfaces/cli/render/styled-line.ts'
-import type { TextStyle } from '../../../views/pattern-view.ts'
+import { drawnAgreement } from '../../../../test/support/collaboration.ts'
+import type { TextStyle } from '../../../surfaces/cli/render/styled-line.ts'
+import { plainStyle } from '../../../surfaces/cli/render/styled-line.ts'
 import { outputText } from '../../../views/pattern-views.ts'
 import { displayWidth, stripControlCharacters } from '../../../views/text-width.ts'
-import { agreementLines as layOutAgreement } from './agreement-lines.ts'
 import type { AgreementView, ContributionView } from './agreement-view.ts'
 import { outcomeView } from './outcome-view.ts'
 import { collaborateView } from './view.ts'
@@ -53,12 +52,6 @@ const review: AgreementView = {
 
 const failed = { code: 'model_failed', message: 'no luck' } as const
 
-/** The lines as a terminal of this style shows them. */
-function agreementLines(output: unknown, style: TerminalStyle): string[] {
-  const layout = { width: style.width, ascii: style.ascii === true }
-  return layOutAgreement(output, layout).map((line) => renderPatternLine(style, line))
-}
-
 const views = [
   { name: 'collaborate', view: collaborateView },
   { name: 'outcome', view: outcomeView },
@@ -66,45 +59,54 @@ const views = [
 
 describe('agreement lines', () => {
   test('L30 at 80 columns each position has a row with bar, share, supporters and dissent; missing responses are listed', () => {
-    expect(agreementLines(review, plainStyle(80))).toEqual([
-      'positions',
+    expect(drawnAgreement(review, plainStyle(80))).toEqual([
+      'most supported: Merge it after the tokens expire',
+      'agreement: 67 % · votes: 3 · by confidence and weight: 75 % · consensus: yes ·',
+      '  compared by: embeddings',
+      'Who stands where',
       '✓ ███████████████░░░░░   75 %  Merge it after the tokens expire',
       '                               sec 95 %, test 85 %',
       '  █████░░░░░░░░░░░░░░░   25 %  approve',
-      '                               dissent: quality 60 %',
-      '                               · It is late',
-      '                               · No tests yet',
-      'no response: ops, timeout: took too long',
-      'agreement 67 % of 3 votes · consensus · weighted 75 % · compared by embeddings',
+      '                               quality 60 %',
+      '  ░░░░░░░░░░░░░░░░░░░░    0 %  No position',
+      '                               ops (no response: timeout: took too long)',
+      'Minority report (quality)',
+      '  approve',
+      '  - It is late',
+      '  - No tests yet',
+      '  - A third one',
     ])
   })
 
   test('L30 L31 at 40 columns recommendations appear below their bars, and a name is not separated from its confidence', () => {
-    expect(agreementLines(review, plainStyle(40))).toEqual([
-      'positions',
+    expect(drawnAgreement(review, plainStyle(40)).slice(0, 15)).toEqual([
+      'most supported: Merge it after the',
+      '  tokens expire',
+      'agreement: 67 % · votes: 3 ·',
+      '  by confidence and weight: 75 % ·',
+      '  consensus: yes ·',
+      '  compared by: embeddings',
+      'Who stands where',
       '✓ ████████░░   75 %',
       '  Merge it after the tokens expire',
       '  sec 95 %, test 85 %',
       '  ███░░░░░░░   25 %',
       '  approve',
-      '  dissent: quality 60 %',
-      '  · It is late',
-      '  · No tests yet',
-      'no response: ops, timeout: took too long',
-      'agreement 67 % of 3 votes · consensus ·',
-      '  weighted 75 % · compared by embeddings',
+      '  quality 60 %',
+      '  ░░░░░░░░░░    0 %',
+      '  No position',
     ])
   })
 
   test('L30 at 120 columns the bars grow up to a maximum', () => {
-    const [, first = ''] = agreementLines(review, plainStyle(120))
+    const first = drawnAgreement(review, plainStyle(120)).find((line) => line.startsWith('✓'))
     expect(first).toBe('✓ ██████████████████░░░░░░   75 %  Merge it after the tokens expire')
   })
 
   test('L31 without Unicode support only ASCII is used', () => {
-    const lines = agreementLines(review, { ...plainStyle(60), ascii: true })
-    expect(lines[1]).toBe('* ###########....   75 %  Merge it after the tokens expire')
-    const clipped = agreementLines(review, { ...plainStyle(30), ascii: true })
+    const lines = drawnAgreement(review, { ...plainStyle(60), ascii: true })
+    expect(lines).toContain('* ###########....   75 %  Merge it after the tokens expire')
+    const clipped = drawnAgreement(review, { ...plainStyle(30), ascii: true })
     expect(clipped).toContain('  Merge it after the tokens e~')
     for (const line of [...lines, ...clipped]) expect(line).toMatch(/^[\x20-\x7e]*$/)
   })
@@ -115,9 +117,9 @@ describe('agreement lines', () => {
       styles.push(textStyle)
       return text
     }
-    const painted = agreementLines(review, { width: 80, paint })
-    expect(painted).toEqual(agreementLines(review, plainStyle(80)))
-    expect(new Set(styles)).toEqual(new Set(['bold', 'green', 'dim', 'red']))
+    const painted = drawnAgreement(review, { width: 80, paint })
+    expect(painted).toEqual(drawnAgreement(review, plainStyle(80)))
+    expect(new Set(styles)).toEqual(new Set(['bold', 'green', 'dim']))
   })
 
   test('L30 a tie has no winner and is marked TIE', () => {
@@ -131,33 +133,33 @@ describe('agreement lines', () => {
       has_consensus: false,
       agreement_score: 0.5,
     })
-    const lines = agreementLines({ ...review, consensus: tied }, plainStyle(80))
-    expect(lines[0]).toBe('positions  TIE')
-    expect(lines.filter((line) => line.startsWith('='))).toHaveLength(2)
+    const lines = drawnAgreement({ ...review, consensus: tied }, plainStyle(80))
+    expect(lines[0]).toBe('no decision: tie')
+    expect(lines.filter((line) => line.endsWith('50 %  wait') || line.endsWith('50 %  go'))).toHaveLength(0)
     expect(lines.join('\n')).not.toContain('✓')
-    expect(lines).toContain('agreement 50 % of 2 votes · no consensus · compared by embeddings')
+    expect(lines).toEqual(expect.arrayContaining(['agreement: 50 %', 'consensus: no', 'compared by: embeddings']))
   })
 
   test('L30 a blocked or undecided vote has no winner; a human decision overrides the vote', () => {
     const vote = { strategy: 'veto', winner: null, tie: false, reason: 'a critical concern blocks the decision' }
-    const blocked = agreementLines({ ...review, vote: { ...vote, blocked_by: ['sec'] } }, plainStyle(80))
-    expect(blocked[0]).toBe('positions  BLOCKED by sec')
-    expect(blocked[1]).toMatch(/^ {2}█/)
+    const blocked = drawnAgreement({ ...review, vote: { ...vote, blocked_by: ['sec'] } }, plainStyle(80))
+    expect(blocked[0]).toBe('blocked by: sec')
+    expect(blocked.join('\n')).not.toContain('✓')
     const split = { ...vote, strategy: 'unanimous', reason: 'not unanimous: 2 different recommendations' }
-    expect(agreementLines({ ...review, vote: split }, plainStyle(80))[0]).toBe(
-      'positions  NO DECISION: not unanimous: 2 different recommendations',
+    expect(drawnAgreement({ ...review, vote: split }, plainStyle(80))[0]).toBe(
+      'no decision: not unanimous: 2 different recommendations',
     )
-    const ruled = agreementLines({ ...review, ruling: { decision: 'approve' } }, plainStyle(80))
-    expect(ruled[0]).toBe('positions  decided by a person: approve')
+    const ruled = drawnAgreement({ ...review, ruling: { decision: 'approve' } }, plainStyle(80))
+    expect(ruled[0]).toMatch(/^decided by a person: approve/)
     expect(ruled.find((line) => line.startsWith('✓'))).toMatch(/25 % {2}approve$/)
-    expect(ruled[2]).toMatch(/dissent: sec 95 %, test 85 %$/)
+    expect(ruled.join('\n')).toMatch(/^ {2}█.*75 %.*\n +sec 95 %, test 85 %$/m)
   })
 
   test('L30 weighted votes are noted', () => {
-    const note = 'shares include the given weights and past accuracy'
-    expect(agreementLines(review, plainStyle(80))).not.toContain(note)
+    const note = 'shares: include the given weights and past accuracy'
+    expect(drawnAgreement(review, plainStyle(80))).not.toContain(note)
     const contributions = review.contributions.map((each, index) => ({ ...each, weight: index === 1 ? 0.4 : 1 }))
-    expect(agreementLines({ ...review, contributions }, plainStyle(80)).at(-1)).toBe(note)
+    expect(drawnAgreement({ ...review, contributions }, plainStyle(80))).toContain(note)
   })
 
   test('L30 changed positions and cached contributions are marked', () => {
@@ -166,9 +168,9 @@ describe('agreement lines', () => {
       contribution('test', { before: { recommendation: 'approve' } }),
       contribution('quality', { cached: true, confidence: null }),
     ]
-    const text = agreementLines({ ...review, contributions }, plainStyle(80)).join('\n')
-    expect(text).toContain('sec 80 % (changed), test 80 %\n')
-    expect(text).toContain('quality (cached)')
+    const text = drawnAgreement({ ...review, contributions }, plainStyle(80)).join('\n')
+    expect(text).toContain('sec 80 % (changed its position), test 80 %\n')
+    expect(text).toContain('quality (cached from an earlier run)')
   })
 
   test('L30 savings, method, scores and problems are listed', () => {
@@ -188,14 +190,15 @@ describe('agreement lines', () => {
         problems: ['the coordinator failed: no luck'],
       },
     }
-    expect(agreementLines(full, plainStyle(120)).slice(-6)).toEqual([
-      'agreement 67 % of 3 votes · consensus · weighted 75 % · compared by embeddings',
-      'this level of agreement was right in 80 % of 12 earlier cases',
-      'no embedder',
-      'best: sec (of 10: sec 9, test 6): it is complete',
-      'saved 2 calls: the outcome was likely enough (97 %); not called: d, e',
-      'problem: the coordinator failed: no luck',
-    ])
+    const text = drawnAgreement(full, plainStyle(120)).join('\n')
+    expect(text).toMatch(/^best answer: sec · agreement: 67 %/)
+    expect(text).toContain('right before at this agreement, 12 cases: 80 %')
+    expect(text).toContain('note: no embedder')
+    expect(text).toMatch(/ {2}sec +9 +yes\n {2}test +6 +no\n\(?evaluator\)?: it is complete/)
+    expect(text).toContain(
+      'requests saved: 2 · because: the result was likely enough · probability: 97 % · not asked: d, e',
+    )
+    expect(text).toContain('Problem: the coordinator failed: no luck')
   })
 
   test('L30 divided work is listed by subtask', () => {
@@ -205,13 +208,13 @@ describe('agreement lines', () => {
       contribution('frontend', { subtask: 'Plan the pages', recommendation: null, status: 'failed', error: failed }),
       contribution('infra', { subtask: 'Say where it runs', status: 'partial', confidence: null }),
     ]
-    expect(agreementLines({ ...review, contributions }, plainStyle(60))).toEqual([
-      'subtasks',
-      '✓ backend 80 %  Design the API',
-      '  Six routes',
-      '✗ frontend 80 %  Plan the pages',
+    expect(drawnAgreement({ ...review, contributions }, plainStyle(60))).toEqual([
+      'Parts of the work',
+      '✓ backend  Design the API',
+      '  80 % sure: Six routes',
+      '✗ frontend  Plan the pages',
       '  model_failed: no luck',
-      '◐ infra  Say where it runs',
+      '- infra  Say where it runs  partial',
       '  approve',
     ])
   })
@@ -222,12 +225,10 @@ describe('agreement lines', () => {
       { agent: 'sec', score: 9 },
     ]
     const best_of = { agent: 'quality', reason: 'clear', scores, tied: ['quality', 'sec'] }
-    const lines = agreementLines({ ...review, best_of }, plainStyle(80))
+    const lines = drawnAgreement({ ...review, best_of }, plainStyle(80))
     expect(lines.find((line) => line.startsWith('✓'))).toMatch(/25 % {2}approve$/)
-    expect(lines[2]).toMatch(/dissent: sec 95 %, test 85 %$/)
-    expect(lines.at(-1)).toBe('best: quality (of 10: quality 9, sec 9, TIE of quality and sec): clear')
-    const unexplained = agreementLines({ ...review, best_of: { ...best_of, reason: '' } }, plainStyle(80))
-    expect(unexplained.at(-1)).toMatch(/ and sec\)$/)
+    expect(lines.join('\n')).toMatch(/Scores, tie of quality and sec\n.*\n {2}quality +9 +yes\n {2}sec +9 +no\n/)
+    expect(lines.at(-1)).toMatch(/evaluator.*: clear$/)
   })
 
   test('CO96 subtasks that were voted on are listed together with the positions', () => {
@@ -236,12 +237,11 @@ describe('agreement lines', () => {
       ...['sec', 'quality', 'test'].map((name) => contribution(name, { subtask: `part of ${name}` })),
     ]
     const vote = { strategy: 'weighted', winner: 'Merge it after the tokens expire', tie: false, reason: 'highest' }
-    const lines = agreementLines({ ...review, contributions, vote }, plainStyle(80))
-    expect(lines[0]).toBe('subtasks')
-    expect(lines).toContain('positions')
+    const lines = drawnAgreement({ ...review, contributions, vote }, plainStyle(80))
+    expect(lines).toEqual(expect.arrayContaining(['Parts of the work', 'Who stands where']))
     expect(lines.find((line) => line.startsWith('✓ █'))).toMatch(/75 %/)
-    expect(lines.at(-1)).toMatch(/^agreement 67 % of 3 votes/)
-    expect(lines.join('\n')).not.toContain('no recommendation: lead')
+    expect(lines.join('\n')).toMatch(/agreement: 67 % · votes: 3/)
+    expect(lines.join('\n')).not.toContain('lead')
   })
 
   test('CO97 a role named coordinator is shown like any other; the agent that divided the work only if it failed', () => {
@@ -251,40 +251,39 @@ describe('agreement lines', () => {
       contributions: [contribution('sec'), contribution('boss', silent)],
       metadata: { mode: 'parallel' },
     }
-    expect(agreementLines(parallel, plainStyle(80))).toContain('no response: boss, model_failed: no luck')
-    const alone = agreementLines({ contributions: [contribution('boss', silent)] }, plainStyle(80))
-    expect(alone).toEqual(['no response: boss, model_failed: no luck'])
+    expect(drawnAgreement(parallel).join('\n')).toContain('boss (no response: model_failed: no luck)')
+    const alone = drawnAgreement({ contributions: [contribution('boss', silent)] })
+    expect(alone.join('\n')).toContain('boss (no response: model_failed: no luck)')
     const plan = contribution('boss', { role: 'coordinator', recommendation: null })
     const whole = { ...review, contributions: [plan], metadata: { mode: 'hierarchical' } }
-    expect(agreementLines(whole, plainStyle(80)).join('\n')).not.toContain('boss')
+    expect(drawnAgreement(whole, plainStyle(80)).join('\n')).not.toContain('boss')
   })
 
   test('L94 bidirectional control characters are removed', () => {
     const turned = '\u202eevorppa\u202c \u2066x\u2069'
     const clusters = [{ recommendation: turned, agents: ['sec'], score: 1, share: 1 }]
-    const text = agreementLines({ ...review, consensus: consensus({ clusters }) }, plainStyle(80)).join('\n')
+    const text = drawnAgreement({ ...review, consensus: consensus({ clusters }) }, plainStyle(80)).join('\n')
     expect(text).toContain('evorppa x')
     expect(stripControlCharacters(turned)).toBe('evorppa x')
   })
 
   test('L30 failures and missing recommendations are listed', () => {
     const silent = { recommendation: null, confidence: null }
-    const none = agreementLines(
-      { contributions: [contribution('a', { ...silent, response: '', status: 'failed', error: failed })] },
-      plainStyle(60),
-    )
-    expect(none).toEqual(['no response: a, model_failed: no luck'])
+    const none = drawnAgreement({
+      contributions: [contribution('a', { ...silent, response: '', status: 'failed', error: failed })],
+    })
+    expect(none.join('\n')).toContain('a (no response: model_failed: no luck)')
     const prose = consensus({ clusters: [], agreement_score: null, consensus_score: null, minority_report: [] })
-    expect(
-      agreementLines({ ...review, contributions: [contribution('a', silent)], consensus: prose }, plainStyle(80)),
-    ).toEqual(['no recommendation: a', 'agreement unknown: no countable recommendation'])
+    const text = drawnAgreement({ ...review, contributions: [contribution('a', silent)], consensus: prose }).join('\n')
+    expect(text).toContain('agreement: unknown: no countable recommendation')
+    expect(text).toContain('a (no recommendation)')
   })
 
   test('CO97 with a single vote the agreement is unknown', () => {
     const clusters = [{ recommendation: 'approve', agents: ['sec'], score: 0.8, share: 1 }]
     const alone = consensus({ clusters, agreement_score: null, has_consensus: false, minority_report: [] })
-    const lines = agreementLines({ ...review, contributions: [contribution('sec')], consensus: alone }, plainStyle(80))
-    expect(lines.at(-1)).toBe('agreement unknown: only one countable recommendation')
+    const lines = drawnAgreement({ ...review, contributions: [contribution('sec')], consensus: alone }, plainStyle(80))
+    expect(lines).toContain('agreement: unknown: only one countable recommendation')
   })
 
   test('L94 L31 model output cannot widen a line or control the terminal', () => {
@@ -301,7 +300,7 @@ describe('agreement lines', () => {
         }))
         const minority_report = agents.map((agent) => ({ agents: [agent], concerns: [recommendation] }))
         const output = { ...review, contributions, consensus: consensus({ clusters, minority_report }) }
-        for (const line of agreementLines(output, plainStyle(width))) {
+        for (const line of drawnAgreement(output, plainStyle(width))) {
           expect(displayWidth(line)).toBeLessThanOrEqual(width)
           // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters must not appear.
           expect(line).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/)
@@ -312,7 +311,7 @@ describe('agreement lines', () => {
 
   test('L30 other outputs render nothing', () => {
     for (const output of [null, 'text', { response: 'x' }, { contributions: 'x' }, { contributions: [{ agent: 1 }] }]) {
-      expect(agreementLines(output, plainStyle(80))).toEqual([])
+      expect(drawnAgreement(output, plainStyle(80))).toEqual([])
     }
   })
 })

@@ -1,4 +1,4 @@
-import type { TextStyle } from './pattern-view.ts'
+import type { TextStyle } from './styled-line.ts'
 
 export const STATUS_GLYPHS: Record<string, readonly [TextStyle, string]> = {
   completed: ['green', '✓'],
