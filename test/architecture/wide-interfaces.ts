@@ -15,7 +15,6 @@ export const allowedWideInterfaces: Readonly<Record<string, string>> = {
   ContextPackage: 'record: the fields of the context that a specialist gets, and how they were chosen',
   ContributionView: 'view: everything that is shown of one answer',
   EventData: 'map: one member per event type',
-  PatternView: 'format: the functions of a view, most of them optional',
   PatternDefinition: 'format: the fields of a pattern, most of them optional hooks',
   SubAgentSession: 'format: the fields of session files, as the specification names them',
   PerformRequest: 'format: the options of one session, most of them optional',

@@ -107,7 +107,7 @@ describe('collaboration outcomes', () => {
     expect(done.code).toBe(0)
     expect(done.out).toMatch(/^# wait\n/)
     expect(done.err).toMatch(/counts the votes; not called: cid/)
-    expect(done.err).toMatch(/saved 1 call: the outcome could no longer change; not called: cid/)
+    expect(done.err).toMatch(/requests saved: 1 · because: the result could no longer change · not asked: cid/)
   })
 
   test('L1 L30 when all specialists fail, the exit code is 1, each error is shown and stdout is empty', async () => {
@@ -116,7 +116,7 @@ describe('collaboration outcomes', () => {
     const done = await cli.troupe(...(await prepareRun(cli, [broken('ann'), broken('bob')], {})))
     expect(done).toMatchObject({ code: 1, out: '' })
     expect(done.err).toMatch(/ann {2}✗ failed {2}model_failed: the model returned 401: no ann/)
-    expect(done.err).toMatch(/no response: bob, model_failed: the model returned 401: no bob/)
+    expect(done.err).toMatch(/bob\s+\(no\s+response:\s+model_failed:\s+the\s+model\s+returned\s+401:\s+no\s+bob/)
     expect(done.err).toMatch(/^error: all 2 agents failed/m)
   })
 

@@ -44,7 +44,7 @@ const blocks: PanelBlock[] = [
   { kind: 'json', value: { a: HOSTILE } },
 ]
 
-test('L22 L5 every block is drawn at any width, and its text cannot widen a line or control the terminal', () => {
+test('L94 L5 every block is drawn at any width, and its text cannot widen a line or control the terminal', () => {
   for (const block of blocks) {
     for (const width of [24, 40, 80, 200]) {
       const lines = blockLines(block, plainStyle(width))

@@ -102,7 +102,7 @@ const MAX_JOINED_LENGTH = 40
 function factLines(facts: readonly PanelFact[], style: TerminalStyle): string[] {
   const shown = facts.flatMap(({ label, value, unit, tone = 'neutral' }) => {
     if (value === null) return []
-    const text = `${toTerminalLine(label)}: ${valueText(value, unit)}`
+    const text = `${toTerminalLine(label)}: ${cellText(value, unit)}`
     return { text, tone, isJoined: text.length <= MAX_JOINED_LENGTH && tone !== 'bad' && tone !== 'attention' }
   })
   const separator = style.ascii ? ' - ' : ' · '
@@ -115,7 +115,7 @@ function factLines(facts: readonly PanelFact[], style: TerminalStyle): string[] 
   })
 }
 
-export function valueText(value: PanelValue, unit: PanelUnit = 'text'): string {
+function cellText(value: PanelValue, unit: PanelUnit = 'text'): string {
   if (value === null) return '-'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (typeof value === 'string') return toTerminalLine(value)
@@ -164,7 +164,7 @@ function tableLines({ columns, rows, empty = '' }: BlockOf<'table'>, style: Term
   const shown = rows.slice(0, max)
   const cells = known.map(({ key, title, unit }) => ({
     title: toTerminalLine(title),
-    text: (row: (typeof rows)[number]) => valueText(row[key] ?? null, unit),
+    text: (row: (typeof rows)[number]) => cellText(row[key] ?? null, unit),
   }))
   const width = cells.reduce(
     (sum, { title, text }) => sum + 2 + Math.max(displayWidth(title), ...shown.map((row) => displayWidth(text(row)))),
@@ -188,7 +188,7 @@ function recordLines(
     return value === null ? [] : [{ label: title.toLowerCase(), value, ...(unit ? { unit } : undefined) }]
   })
   const inner = { ...style, width: style.width - 4 }
-  const heading = first ? valueText(row[first.key] ?? null, first.unit) : ''
+  const heading = first ? cellText(row[first.key] ?? null, first.unit) : ''
   return [
     ...styledLines(`  ${heading}`, style, { indent: 4, textStyle: 'bold' }),
     ...factLines(facts, inner).map((line) => `    ${line}`),
@@ -239,13 +239,13 @@ function shareLines(share: PanelShare, { unit = 'share', shares }: BlockOf<'shar
   const mark = tone === 'good' ? (style.ascii ? '*' : '✓') : ' '
   const bar: TextSpan[] = [
     [textStyle, `${mark} ${formatBar(value / whole, size, style)}`],
-    `  ${valueText(value, unit).padStart(5)}`,
+    `  ${cellText(value, unit).padStart(5)}`,
   ]
   const text: TextSpan =
     tone === 'good' || tone === 'attention' ? ['bold', toTerminalLine(label)] : toTerminalLine(label)
   const indent = ' '.repeat(isWide ? size + 11 : 2)
   const supporters = by.map(({ agent, value: own, note }) => {
-    const certainty = own === undefined ? '' : ` ${valueText(own, 'share')}`
+    const certainty = own === undefined ? '' : ` ${cellText(own, 'share')}`
     const remark = note === undefined ? '' : ` (${toTerminalLine(note)})`
     return `${toUnbreakable(`${toTerminalLine(agent)}${certainty}`)}${remark}`
   })
