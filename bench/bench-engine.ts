@@ -18,6 +18,7 @@ import { NO_RETRIES } from '../src/kernel/retry-policy.ts'
 import { createRoster } from '../src/kernel/roster.ts'
 import type { Tool } from '../src/kernel/tool.ts'
 import { startTurns } from '../src/performers/start-turns.ts'
+import { requestAnswer } from '../src/requests/request-answer.ts'
 import { DEFAULT_SESSION_POLICY } from '../src/runtime/default-session-policy.ts'
 import { openMemory, openSqlite } from '../src/store/sqlite.ts'
 import type { Store } from '../src/store/store.ts'
@@ -109,6 +110,7 @@ export function openBenchEngine({ store, model, tools = [], events = {} }: Bench
       patternTools: new Map(),
       serverToolNames: MCP_TOOL_NAMES,
       sessionPolicy: DEFAULT_SESSION_POLICY,
+      requestAnswer,
       hooks: [],
       host: { provided: {}, needsFor: () => undefined },
       strict: true,

@@ -1,4 +1,5 @@
 import type { TroupeError } from '../errors.ts'
+import type { AnswerShape, AnswerValue } from '../schema/answer-shape.ts'
 import type { Schema } from '../schema/standard-schema.ts'
 import type { Agent } from './agent.ts'
 import type { Artifact, ArtifactRef, ArtifactVersion } from './artifact.ts'
@@ -69,6 +70,39 @@ export interface PerformRequest {
   output?: Schema
   /** With `output`: accept a response that does not match, as text without an object. */
   allowText?: true
+}
+
+/** A request for an answer of this shape; without `answer`, for a text. */
+export interface AnswerRequest<S extends AnswerShape = AnswerShape>
+  extends Omit<PerformRequest, 'instruction' | 'output' | 'background' | 'collect_with'> {
+  key: string
+  agent: Agent | undefined
+  /** The form of the answer follows it, unless it has the example itself or `resume` continues a session. */
+  prompt: string
+  answer?: S | undefined
+  /** The model or model role to ask; if there is none, the agent asks its own. */
+  preferredModel?: string
+  /** Look for the answer to an earlier request with this `cache_key` first, in a step under this key. */
+  cachedAs?: string | undefined
+  /** Returns what to tell the agent if its answer cannot be used. It is asked once more. */
+  check?(answer: Answer<S>): string | undefined | Promise<string | undefined>
+  /** Keys of the further requests. Default: `${key}/text` and `${key}/correction`. */
+  keys?: { text?: string; correction?: string }
+}
+
+/** An answer as it could be read, and the session that gave it. A failure is in `error`. */
+export interface Answer<S extends AnswerShape = AnswerShape> extends SessionResult {
+  /** Missing in an answer that has none of the fields, such as prose. */
+  value?: AnswerValue<S['fields']>
+  /** Values that were not used, described for people. */
+  notes: readonly string[]
+  /** The answer ends within its object. */
+  isCutOff: boolean
+  /** Input and output tokens of all requests. */
+  tokens: number
+  cached?: true
+  /** The answer that was corrected. */
+  first?: Answer<S>
 }
 
 export interface RecallQuery {
@@ -178,6 +212,8 @@ export interface SessionContext {
   sessionId(key: string, agent: string): string
   /** Runs an agent's session to its end. A failure is in the result, never thrown; invalid requests are thrown. */
   perform(agent: Agent | undefined, request: PerformRequest, options: { key: string }): Promise<SessionResult>
+  /** Asks an agent for a typed answer. A failure is in the answer, never thrown. */
+  request<const S extends AnswerShape>(request: AnswerRequest<S>): Promise<Answer<S>>
   /** Starts a background session and returns its id. The caller does not end before it does. */
   startBackground(agent: Agent, request: PerformRequest, options: { key: string }): Promise<string>
   /** The result of a session; `undefined` while it runs, unless `wait` is set. An agent gets results of its run's tree only. */

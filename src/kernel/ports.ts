@@ -1,6 +1,7 @@
+import type { AnswerShape } from '../schema/answer-shape.ts'
 import type { Agent } from './agent.ts'
 import type { Artifact, ArtifactVersion } from './artifact.ts'
-import type { RecalledRun, RecallQuery } from './context.ts'
+import type { Answer, AnswerRequest, RecalledRun, RecallQuery, SessionContext } from './context.ts'
 import type { Embedder } from './embedder.ts'
 import type { Event } from './event.ts'
 import type { Hooks } from './hook.ts'
@@ -131,12 +132,19 @@ export interface ProjectPorts {
   commands?: PatternPart<'commands'>
 }
 
+/** How it prompts and reads is no matter of the kernel. */
+export type RequestAnswer = <const S extends AnswerShape>(
+  context: Pick<SessionContext, 'perform' | 'cachedResult'>,
+  request: AnswerRequest<S>,
+) => Promise<Answer<S>>
+
 /** Everything outside the kernel, as the kernel sees it. */
 export interface Ports extends ModelPorts, ToolPorts, HistoryPorts, ProjectPorts {
   world: World
   roster: Roster
   patterns: ReadonlyMap<string, Pattern>
   sessionPolicy: SessionPolicy
+  requestAnswer: RequestAnswer
   /** External agents that carry out turns, by the name that agents use (`performer`). */
   performers?: ReadonlyMap<string, Performer>
   embedder?: Embedder

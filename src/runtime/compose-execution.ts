@@ -5,6 +5,7 @@ import type { RunHost } from '../judgement/needs/run-needs.ts'
 import type { Ports } from '../kernel/ports.ts'
 import { loadPrices } from '../models/pricing.ts'
 import { startTurns } from '../performers/start-turns.ts'
+import { requestAnswer } from '../requests/request-answer.ts'
 import { MCP_TOOL_NAMES } from '../tools/mcp/mcp-tool-names.ts'
 import { createPermissions } from '../tools/permissions.ts'
 import type { Toolbox } from '../tools/tools.ts'
@@ -38,6 +39,7 @@ export async function composeExecution({ options, runtime, registry, host }: Exe
     prices: checkedPorts.prices ?? (await loadPrices()),
     serverToolNames: MCP_TOOL_NAMES,
     sessionPolicy: DEFAULT_SESSION_POLICY,
+    requestAnswer,
     ...(mcp ? { prepareTools: mcp.prepare, agentProvidedTools: mcp.agentProvidedTools } : undefined),
     patterns: new Map(patterns.map((pattern) => [pattern.name, pattern])),
     patternTools,

@@ -106,10 +106,11 @@ function sessionContext(scope: PatternScope): SessionContext {
     startTurns: scope.startTurns,
     contextFor: contextFactory(scope),
   })
-  return {
+  const context: SessionContext = {
     sessionId: (key, agent) =>
       sessionId({ run_id: run.id, key: under(scope, key), agent, parent: caller?.session_id ?? null }),
     perform: (agent, request, { key }) => performSession(session(key), agent, request),
+    request: (request) => ports.requestAnswer(context, request),
     startBackground: (agent, request, { key }) => startBackground(session(key), agent, request),
     collect: (key, session_id, { wait, scope: visible }) =>
       collectResult(step(scope, key), session_id, { wait, ofRunOnly: caller !== undefined && visible !== 'project' }),
@@ -134,6 +135,7 @@ function sessionContext(scope: PatternScope): SessionContext {
       return output
     },
   }
+  return context
 }
 
 /** The name of the first of these models that exists; a role such as `fast` may have none. */

@@ -1,4 +1,4 @@
-import { isCopiedExample } from '../../judgement/similarity/copied-example.ts'
+import { isCopiedExample } from '../../requests/copied-example.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
 import { parseJsonObject, parseStructuredOutput } from '../../requests/structured-output.ts'
 import { withJsonSchema } from '../../schema/schema.ts'

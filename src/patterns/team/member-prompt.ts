@@ -1,5 +1,5 @@
 import type { VariableType } from '../../judgement/condition/system-variables.ts'
-import { isCopiedExample } from '../../judgement/similarity/copied-example.ts'
+import { isCopiedExample } from '../../requests/copied-example.ts'
 import type { Team } from '../../judgement/team/team-schema.ts'
 import { shortDescription } from '../../requests/agent-summary.ts'
 

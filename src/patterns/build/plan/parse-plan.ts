@@ -1,4 +1,4 @@
-import { isCopiedExample } from '../../../judgement/similarity/copied-example.ts'
+import { isCopiedExample } from '../../../requests/copied-example.ts'
 import type { BuildPlan, PlannedTask } from '../contracts.ts'
 import { priorities } from '../contracts.ts'
 import { EXAMPLE_TEXTS } from '../prompts/plan-prompt.ts'

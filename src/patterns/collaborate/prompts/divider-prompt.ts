@@ -1,4 +1,4 @@
-import { isCopiedExample } from '../../../judgement/similarity/copied-example.ts'
+import { isCopiedExample } from '../../../requests/copied-example.ts'
 import type { Agent } from '../../../kernel/agent.ts'
 import { agentSummary } from '../../../requests/agent-summary.ts'
 import { parseCutOffObject } from '../../../requests/cut-off-object.ts'

@@ -1,4 +1,4 @@
-import { isCopiedExample } from '../../../judgement/similarity/copied-example.ts'
+import { isCopiedExample } from '../../../requests/copied-example.ts'
 import { DATA_RULE, fenceData, jsonAnswer, section } from '../../../requests/prompt-text.ts'
 import { withJsonSchema } from '../../../schema/schema.ts'
 import { arrayOf, INTEGER, NUMBER, strictObject, TEXT } from '../../../schema/strict-schema.ts'

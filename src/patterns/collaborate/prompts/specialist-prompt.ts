@@ -1,4 +1,4 @@
-import { isCopiedExample } from '../../../judgement/similarity/copied-example.ts'
+import { isCopiedExample } from '../../../requests/copied-example.ts'
 import { severities } from '../../../judgement/vote/severity.ts'
 import { jsonAnswer, section } from '../../../requests/prompt-text.ts'
 import { withJsonSchema } from '../../../schema/schema.ts'

@@ -1,4 +1,4 @@
-import { isCopiedExample } from '../../../judgement/similarity/copied-example.ts'
+import { isCopiedExample } from '../../../requests/copied-example.ts'
 import { parseJsonObject } from '../../../requests/structured-output.ts'
 import { ROUTING_EXAMPLE } from './routing-prompt.ts'
 import { toIdentifier } from './scenarios.ts'
