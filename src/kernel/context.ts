@@ -84,7 +84,7 @@ export interface AnswerRequest<S extends AnswerShape = AnswerShape>
   preferredModel?: string
   /** Look for the answer to an earlier request with this `cache_key` first, in a step under this key. */
   cachedAs?: string | undefined
-  /** Returns what to tell the agent if its answer cannot be used. It is asked once more. */
+  /** Returns what to tell the agent if its answer cannot be used: one that has answered is asked once more. */
   check?(answer: Answer<S>): string | undefined | Promise<string | undefined>
   /** Keys of the further requests. Default: `${key}/text` and `${key}/correction`. */
   keys?: { text?: string; correction?: string }
@@ -94,6 +94,8 @@ export interface AnswerRequest<S extends AnswerShape = AnswerShape>
 export interface Answer<S extends AnswerShape = AnswerShape> extends SessionResult {
   /** Missing in an answer that has none of the fields, such as prose. */
   value?: AnswerValue<S['fields']>
+  /** The object as the model wrote it, also one that was found in its text. */
+  fields?: Readonly<Record<string, unknown>> | undefined
   /** Values that were not used, described for people. */
   notes: readonly string[]
   /** The answer ends within its object. */

@@ -17,8 +17,8 @@ export type Fields = Readonly<Record<string, unknown>>
 export interface ReadAnswer<S extends AnswerShape = AnswerShape> {
   /** `undefined` when the answer has no object with any of the fields: it is prose. */
   value: AnswerValue<S['fields']> | undefined
-  /** The object as the model wrote it. */
-  object: Fields | undefined
+  /** The object as the model wrote it, also one that was found in its text. */
+  fields: Fields | undefined
   /** Values that were not used, described for people. */
   notes: string[]
   /** The answer ends within its object. */
@@ -42,12 +42,12 @@ export function readAnswer<const S extends AnswerShape>(
   const cutOff = parsed ? undefined : parseCutOffObject(text)
   const found = parsed ?? (cutOff && withoutHalves(shape, cutOff)) ?? {}
   const fields = unwrap(shape.fields, found)
-  const none = { value: undefined, object: parsed, notes: [], isCutOff: cutOff !== undefined }
+  const none = { value: undefined, fields: parsed, notes: [], isCutOff: cutOff !== undefined }
   const aliases = Object.keys(shape.aliases ?? {})
   if (![...Object.keys(shape.fields), ...aliases].some((name) => Object.hasOwn(fields, name))) return none
   const reading = { shape, examples: textsIn(shape.example ?? {}), notes: [] as string[] }
   const value = readFields(shape.fields, fields, reading) as AnswerValue<S['fields']>
-  return { ...none, value: withoutCopies(shape, value), object: fields, notes: reading.notes }
+  return { ...none, value: withoutCopies(shape, value), fields, notes: reading.notes }
 }
 
 function parseObject(text: string): Fields | undefined {

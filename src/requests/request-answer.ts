@@ -4,7 +4,7 @@ import type { Answer, AnswerRequest, PerformRequest, SessionContext } from '../k
 import { isFatal } from '../kernel/journal/fatal-error.ts'
 import type { SessionResult } from '../kernel/session-result.ts'
 import { totalTokens } from '../kernel/spend.ts'
-import type { AnswerShape } from '../schema/answer-shape.ts'
+import type { AnswerFields, AnswerShape } from '../schema/answer-shape.ts'
 import { isListField, toStrictSchema } from '../schema/answer-shape.ts'
 import { withJsonSchema } from '../schema/schema.ts'
 import type { Schema } from '../schema/standard-schema.ts'
@@ -50,8 +50,8 @@ export async function requestAnswer<const S extends AnswerShape>(
     sessions.push(await perform(agent, inWords, keys?.text ?? `${key}/text`))
   }
   const first: Answer<S> = { ...toAnswer(shape, last(sessions), options), tokens: tokensOf(sessions) }
-  const correction = first.status === 'completed' ? await check?.(first) : undefined
-  if (correction === undefined) return first
+  const correction = await check?.(first)
+  if (correction === undefined || first.status !== 'completed') return first
   const { internal, allowText } = options
   const again = {
     instruction: correction,
@@ -75,16 +75,16 @@ export function answerForm(
   return { instruction, output: answerSchema(shape, allowText === true) }
 }
 
-const schemas = new WeakMap<AnswerShape, Map<boolean, Schema>>()
+const schemas = new WeakMap<AnswerFields, Map<boolean, Schema>>()
 
 /** Strict for the server; what is read leniently must not be sent back. Without `allowText`, an answer needs its lists of objects. */
-function answerSchema(shape: AnswerShape, allowText: boolean): Schema {
-  const known = schemas.get(shape) ?? new Map<boolean, Schema>()
-  schemas.set(shape, known)
-  const lists = Object.entries(shape.fields).filter(([, field]) => isListField(field) && typeof field[0] === 'object')
+function answerSchema({ fields }: AnswerShape, allowText: boolean): Schema {
+  const known = schemas.get(fields) ?? new Map<boolean, Schema>()
+  schemas.set(fields, known)
+  const lists = Object.entries(fields).filter(([, field]) => isListField(field) && typeof field[0] === 'object')
   const required = allowText ? [] : lists.map(([name]) => [name, z.array(z.unknown())])
   const schema =
-    known.get(allowText) ?? withJsonSchema(z.looseObject(Object.fromEntries(required)), toStrictSchema(shape.fields))
+    known.get(allowText) ?? withJsonSchema(z.looseObject(Object.fromEntries(required)), toStrictSchema(fields))
   known.set(allowText, schema)
   return schema
 }

@@ -12,7 +12,7 @@ import {
 } from './build-scope.ts'
 import type { BuildState } from './build-state.ts'
 import type { ReviewerOutput } from './contracts.ts'
-import { performDeveloper } from './development/perform-developer.ts'
+import { askAgent } from './development/ask-agent.ts'
 import type { BuildOutput, TaskOutcome } from './output.ts'
 import { reportPrompt } from './prompts/architect-prompts.ts'
 import { describeChecks } from './verification/check.ts'
@@ -97,14 +97,11 @@ async function writeReport(scope: BuildScope, state: BuildState, branch: string 
     ...[...tasks.values()].map((task) => JSON.stringify(task)),
     JSON.stringify({ review: review ? reviewSummary(review.output) : null }),
   ]
-  const session = await performDeveloper(
-    scope,
-    { ...agents.architect, tools: [] },
-    {
-      key: 'complete/report',
-      request: { instruction: reportPrompt({ request: input.request, facts, work }) },
-    },
-  )
+  const session = await askAgent(scope, {
+    key: 'complete/report',
+    agent: { ...agents.architect, tools: [] },
+    prompt: reportPrompt({ request: input.request, facts, work }),
+  })
   // The facts are the report where the architect writes none, and come first where the work is not kept: a model may claim that it is.
   const text = session.text.trim() === '' ? facts.join('\n') : session.text.trim()
   return state.status === 'completed' ? text : `${failureText(state)}. Nothing was kept.\n\n${text}`

@@ -3,7 +3,7 @@ import * as z from '../../schema/zod.ts'
 /*
  * What architect, developers and reviewer pass to each other: the contracts of the specification, with acceptance criteria, earlier
  * attempts, a self review and required changes. Every input and output is validated against them before it is recorded and before it is
- * used. Answers of models are read leniently first (`read-fields.ts`).
+ * used. Answers of models are read leniently first (`requests/read-answer.ts`).
  */
 
 export const priorities = ['high', 'medium', 'low'] as const

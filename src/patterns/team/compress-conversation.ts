@@ -2,7 +2,6 @@ import { TEAM, USER } from '../../judgement/team/team-schema.ts'
 import type { Agent } from '../../kernel/agent.ts'
 import { findRequestMessage } from './sub-team-context.ts'
 import { SUMMARY_PROMPT } from './summary-prompt.ts'
-import { runSystemAgent } from './system-agent.ts'
 import type { TeamMessage } from './team-message.ts'
 import { formatTeamMessage, toUserMessage } from './team-message.ts'
 import type { TeamPlan } from './team-plan.ts'
@@ -28,8 +27,15 @@ export async function compressConversation(state: TeamState): Promise<void> {
   if (replaced.length < 2 || totalBytes(replaced) < thread.bytes * MIN_SAVING) return
   const key = `round/${round}/compress`
   const before = thread.bytes
-  const request = { key: `${key}/summary`, thread, instruction: SUMMARY_PROMPT }
-  const result = await runSystemAgent(state, summarizerAgent(state.plan.preamble), request)
+  const result = await context.request({
+    key: `${key}/summary`,
+    agent: summarizerAgent(state.plan.preamble),
+    prompt: SUMMARY_PROMPT,
+    preferredModel: 'fast',
+    internal: true,
+    thread,
+  })
+  state.record.totals.tokens += result.tokens
   // Recorded: a summary that fails now and succeeds on resume must not change what later turns have read.
   const hasSummary = await context.step(
     `${key}/summed`,

@@ -1,7 +1,7 @@
 import type { VariableType } from '../../judgement/condition/system-variables.ts'
-import { isCopiedExample } from '../../requests/copied-example.ts'
 import type { Team } from '../../judgement/team/team-schema.ts'
 import { shortDescription } from '../../requests/agent-summary.ts'
+import { isCopiedExample } from '../../requests/copied-example.ts'
 
 /*
  * The prompts of team members. Prompt caching: every request starts with the same bytes, the preamble and the conversation. The

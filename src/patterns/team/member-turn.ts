@@ -14,7 +14,7 @@ import type { TeamState } from './team-state.ts'
 import { appendMessage, recordTurnEnd, recordTurnStart, setVariable } from './team-state.ts'
 import type { TurnFailure } from './turn-message.ts'
 import { spokenText, toAgentMessage, toTeamMessage } from './turn-message.ts'
-import { parseTurnOutput, turnOutputSchema } from './turn-output.ts'
+import { parseTurnOutput, turnAnswer } from './turn-output.ts'
 
 /** The result of one turn, before the handoff is decided. */
 export interface TurnResult {
@@ -91,13 +91,16 @@ async function runAgentTurn(
   const profile = withoutPersonVariables(state, ownProfile)
   const { thread } = state.conversation
   const wantsObject = conditions.length > 0 || Object.keys(profile.outputs).length > 0
-  const request = {
+  const session = await context.request({
+    key,
+    agent,
+    prompt: plan.turnPrompt(profile, conditions),
     thread,
-    instruction: plan.turnPrompt(profile, conditions),
-    ...(wantsObject ? { output: turnOutputSchema, allowText: true as const } : undefined),
-  }
-  const session = await context.perform(agent, request, { key })
-  record.totals.tokens += session.usage.input + session.usage.output
+    ...(wantsObject
+      ? { answer: turnAnswer(conditions.length, Object.keys(profile.outputs)), allowText: true }
+      : undefined),
+  })
+  record.totals.tokens += session.tokens
   // Token counts of different models are not comparable.
   if (session.usage.calls === 1 && plan.sharesOneModel) thread.setTokenCount(session.usage.input)
   const turnOutput = parseTurnOutput(session.text, session.object, { conditions, outputs: profile.outputs })

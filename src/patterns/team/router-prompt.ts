@@ -1,8 +1,6 @@
 import { describeAttachment } from '../../judgement/attachment/attached-file.ts'
 import type { Attachment } from '../../kernel/attachment.ts'
-import { withJsonSchema } from '../../schema/schema.ts'
-import { arrayOf, INTEGER, nullable, strictObject } from '../../schema/strict-schema.ts'
-import * as z from '../../schema/zod.ts'
+import type { AnswerFields } from '../../schema/answer-shape.ts'
 import type { TeamMessage } from './team-message.ts'
 import { quoteJson } from './team-message.ts'
 
@@ -40,17 +38,14 @@ export function formatRouterRequest(request: RouterRequest): string {
     '</conditions>',
     'Judge each condition by the work that the messages show. "holds" is true or false, or null if you cannot tell.',
     'Reply with one JSON object and nothing else. For example:',
-    JSON.stringify(verdictsExample(conditions.length)),
+    JSON.stringify(verdictsAnswer(conditions.length).example),
   ].join('\n')
 }
 
-/** Without verdicts: one that a model copies decides nothing. */
-export function verdictsExample(count: number) {
-  return { verdicts: Array.from({ length: count }, (_, index) => ({ condition: index + 1, holds: null })) }
+/** The example has no verdicts: one that a model copies decides nothing. */
+export function verdictsAnswer(count: number) {
+  const verdicts = Array.from({ length: count }, (_, index) => ({ condition: index + 1, holds: null }))
+  return { fields: VERDICTS, example: { verdicts } }
 }
 
-/** Strict for the server; an entry that cannot be read leaves its condition open. */
-export const verdictsSchema = withJsonSchema(
-  z.looseObject({ verdicts: z.array(z.unknown()) }),
-  strictObject({ verdicts: arrayOf(strictObject({ condition: INTEGER, holds: nullable('boolean') })) }),
-)
+const VERDICTS = { verdicts: [{ condition: 'integer', holds: 'verdict?' }] } as const satisfies AnswerFields

@@ -1,10 +1,8 @@
 import type { ConditionVerdict } from '../../judgement/team/handoff-routing.ts'
 import type { Agent } from '../../kernel/agent.ts'
 import { canonicalJson, sha256 } from '../../kernel/hash.ts'
-import { parseStructuredOutput } from '../../requests/structured-output.ts'
 import type { RouterRequest } from './router-prompt.ts'
-import { formatRouterRequest, ROUTER_SYSTEM, verdictsSchema } from './router-prompt.ts'
-import { runSystemAgent } from './system-agent.ts'
+import { formatRouterRequest, ROUTER_SYSTEM, verdictsAnswer } from './router-prompt.ts'
 import type { TeamState } from './team-state.ts'
 import type { TurnFailure } from './turn-message.ts'
 import { failureFrom } from './turn-message.ts'
@@ -27,23 +25,27 @@ export type RouterResult =
 
 /** Judges all open conditions in one model request. Identical requests are answered from the cache. */
 export async function judgeConditions(state: TeamState, key: string, judged: RouterRequest): Promise<RouterResult> {
-  const instruction = formatRouterRequest(judged)
-  const cache_key = sha256(canonicalJson({ router: 3, instruction }))
-  const cachedSession = await state.context.cachedResult(`${key}/known`, cache_key, 'fast')
-  const request = { key: `${key}/router`, instruction, output: verdictsSchema, cache_key }
-  const session = cachedSession ?? (await runSystemAgent(state, routerAgent, request))
-  if (!cachedSession) state.record.totals.router_calls += 1
-  const { status, error } = session
+  const { context, record } = state
+  const prompt = formatRouterRequest(judged)
+  const answer = await context.request({
+    key: `${key}/router`,
+    agent: routerAgent,
+    prompt,
+    answer: verdictsAnswer(judged.conditions.length),
+    preferredModel: 'fast',
+    internal: true,
+    cache_key: sha256(canonicalJson({ router: 3, instruction: prompt })),
+    cachedAs: `${key}/known`,
+  })
+  record.totals.tokens += answer.tokens
+  if (!answer.cached) record.totals.router_calls += 1
+  const { status, error } = answer
   if (status !== 'completed') {
-    if (!error || !NO_VERDICT_CODES.has(error.code))
-      return { ok: false, failure: asRouterFailure(failureFrom(session)) }
+    if (!error || !NO_VERDICT_CODES.has(error.code)) return { ok: false, failure: asRouterFailure(failureFrom(answer)) }
     return { ok: true, verdicts: new Map(), problems: [`the router gave no verdict: ${error.message}`] }
   }
-  // A cached result has only its text.
-  const parsed = parseStructuredOutput(verdictsSchema, session.text)
   const problems: string[] = []
-  const list = parsed.ok ? (parsed.object as { verdicts: unknown[] }).verdicts : undefined
-  const verdicts = [...parseVerdicts(list, judged.conditions, problems)].map(
+  const verdicts = [...parseVerdicts(answer.fields?.verdicts, judged.conditions, problems)].map(
     ([condition, { value }]) => [condition, { value, by: 'model' }] as [string, ConditionVerdict],
   )
   return { ok: true, verdicts: new Map(verdicts), problems: problems.map((problem) => `router: ${problem}`) }

@@ -3,10 +3,11 @@ import type { VariableValue } from '../../judgement/condition/condition-tree.ts'
 import type { VariableType } from '../../judgement/condition/system-variables.ts'
 import type { ConditionVerdict } from '../../judgement/team/handoff-routing.ts'
 import { parseCutOffObject } from '../../requests/cut-off-object.ts'
+import type { Fields } from '../../requests/read-answer.ts'
+import { isFields, readVerdict } from '../../requests/read-answer.ts'
 import { parseJsonObject } from '../../requests/structured-output.ts'
-import { withJsonSchema } from '../../schema/schema.ts'
-import { arrayOf, INTEGER, nullable, strictObject, TEXT } from '../../schema/strict-schema.ts'
-import * as z from '../../schema/zod.ts'
+import type { AnswerFields } from '../../schema/answer-shape.ts'
+import { turnExample } from './member-prompt.ts'
 
 /*
  * Structured output of a turn: the answer, verdicts on conditions, variables and a suggested next member.
@@ -14,23 +15,19 @@ import * as z from '../../schema/zod.ts'
  * 2. An invalid field is reported and ignored; the answer stays valid.
  */
 
-/** One schema for all agents: its JSON Schema is built once. */
-export const turnOutputSchema = withJsonSchema(
-  z.looseObject({
-    response: z.string(),
-    verdicts: z.unknown().optional(),
-    variables: z.unknown().optional(),
-    next: z.unknown().optional(),
-  }),
-  strictObject({
-    response: TEXT,
-    verdicts: arrayOf(strictObject({ condition: INTEGER, holds: nullable('boolean') })),
-    variables: arrayOf(strictObject({ name: TEXT, value: { type: ['number', 'string', 'boolean', 'null'] } })),
-    next: nullable('string'),
-  }),
-)
+const FIELDS = {
+  response: 'text',
+  verdicts: [{ condition: 'integer', holds: 'verdict?' }],
+  variables: [{ name: 'text', value: 'any' }],
+  next: 'text?',
+} as const satisfies AnswerFields
 
-const OUTPUT_FIELDS = new Set(['response', 'verdicts', 'variables', 'next'])
+/** The same fields for all agents: their JSON Schema is built once. */
+export function turnAnswer(conditions: number, variables: readonly string[]) {
+  return { fields: FIELDS, example: turnExample(conditions, variables) }
+}
+
+const OUTPUT_FIELDS = new Set(Object.keys(FIELDS))
 
 export interface RequestedOutput {
   conditions: readonly string[]
@@ -48,7 +45,7 @@ export interface TurnOutput {
 
 /** Parses an answer that is plain text or the requested object. */
 export function parseTurnOutput(text: string, object: unknown, requested: RequestedOutput): TurnOutput {
-  const fields = (object ?? parseUnrequestedObject(text)) as z.output<typeof turnOutputSchema> | undefined
+  const fields = isTurnOutput(object) ? object : parseUnrequestedObject(text)
   const problems: string[] = []
   if (!fields) {
     const answer = textFromObject(text)
@@ -64,9 +61,13 @@ export function parseTurnOutput(text: string, object: unknown, requested: Reques
 }
 
 /** Unwraps the object of a model that sends it unrequested. An object with other keys is the answer itself. */
-function parseUnrequestedObject(text: string): unknown {
-  const parsed = turnOutputSchema.safeParse(parseJsonObject(text))
-  return parsed.success && Object.keys(parsed.data).every((key) => OUTPUT_FIELDS.has(key)) ? parsed.data : undefined
+function parseUnrequestedObject(text: string): (Fields & { response: string }) | undefined {
+  const object = parseJsonObject(text)
+  return isTurnOutput(object) && Object.keys(object).every((key) => OUTPUT_FIELDS.has(key)) ? object : undefined
+}
+
+function isTurnOutput(object: unknown): object is Fields & { response: string } {
+  return isFields(object) && typeof object.response === 'string'
 }
 
 const LINE_FIELDS = new Set(['from', 'round', 'text', 'stop_reason'])
@@ -100,35 +101,20 @@ export function parseVerdicts(
   const contradicted = new Set<string>()
   for (const entry of list as { condition?: unknown; holds?: unknown }[]) {
     const condition = findCondition(entry?.condition, conditions)
-    const holds = toVerdict(entry?.holds)
+    const holds = readVerdict(entry?.holds)
     if (condition === undefined) problems.push(`\`verdicts\` has an unknown condition: ${truncate(entry?.condition)}`)
-    else if (typeof holds === 'boolean') {
+    else if (holds !== null) {
       const earlier = verdicts.get(condition)
       if (earlier && earlier.value !== holds) contradicted.add(condition)
       verdicts.set(condition, { value: holds, by: 'verdict' })
-    } else if (holds !== null && holds !== undefined)
-      problems.push(`the verdict on '${condition}' is not a boolean: ${truncate(holds)}`)
+    } else if (!/^(?:null|unknown|undefined)$/i.test(String(entry?.holds).trim()))
+      problems.push(`the verdict on '${condition}' is not a boolean: ${truncate(entry?.holds)}`)
   }
   for (const condition of contradicted) {
     verdicts.delete(condition)
     problems.push(`the verdicts on '${condition}' contradict each other`)
   }
   return verdicts
-}
-
-/** Words for a verdict, as weak models write them. */
-const VERDICT_WORDS = new Map<unknown, boolean | null>([
-  ['true', true],
-  ['yes', true],
-  ['false', false],
-  ['no', false],
-  ['null', null],
-  ['unknown', null],
-])
-
-function toVerdict(holds: unknown): unknown {
-  const word = typeof holds === 'string' ? VERDICT_WORDS.get(holds.trim().toLowerCase()) : undefined
-  return word === undefined ? holds : word
 }
 
 function findCondition(reference: unknown, conditions: readonly string[]): string | undefined {

@@ -4,9 +4,8 @@ import type { DeveloperOutput, PlannedTask, PreviousAttempt } from '../contracts
 import { failureDecisions } from '../contracts.ts'
 import type { AgentConversation } from '../messages.ts'
 import type { FailureDecision } from '../output.ts'
-import { failurePrompt, failureSchema } from '../prompts/architect-prompts.ts'
-import { readChoice, readObject, readText } from '../read-fields.ts'
-import { performDeveloper } from './perform-developer.ts'
+import { failureAnswer, failurePrompt } from '../prompts/architect-prompts.ts'
+import { askAgent } from './ask-agent.ts'
 
 export interface FailedAttempt {
   task: PlannedTask
@@ -43,36 +42,29 @@ async function askArchitect(
 ): Promise<FailureDecision> {
   const { agents, config, input } = scope
   const report = JSON.stringify({ task, agent, attempt, output, previous_attempts: attempts.slice(0, -1) })
-  const session = await performDeveloper(
-    scope,
-    { ...agents.architect, tools: [] },
-    {
-      key: `${key}/failure`,
-      request: {
-        instruction: failurePrompt({ request: input.request, report, developers: agents.developers }),
-        output: failureSchema,
-        allowText: true,
-      },
-    },
-  )
-  const fields = readObject(session) ?? {}
-  const decided = readChoice(fields.decision, failureDecisions) ?? decisionInText(session.text)
+  const { value, text, error } = await askAgent(scope, {
+    key: `${key}/failure`,
+    agent: { ...agents.architect, tools: [] },
+    prompt: failurePrompt({ request: input.request, report, developers: agents.developers }),
+    answer: failureAnswer,
+    allowText: true,
+  })
+  const decided = value?.decision ?? decisionInText(text)
   const facts = { task_id: task.task_id, attempt, decided_by: config.architect }
   if (decided === undefined) {
-    const cause = session.error?.message ?? 'no decision could be read'
+    const cause = error?.message ?? 'no decision could be read'
     return { ...facts, decision: 'retry', reason: `retried by default: ${cause}` }
   }
-  const reason = readText(fields.reason) || 'no reason given'
-  const instruction = readText(fields.instruction)
-  const other = agents.developers.find(({ name }) => name === readText(fields.agent))?.name
+  const instruction = value?.instruction ?? null
+  const other = agents.developers.find(({ name }) => name === value?.agent)?.name
   const isReassigned = decided === 'reassign' && other !== undefined
   return {
     ...facts,
     // Without another agent to give it to, the same one tries again.
     decision: decided === 'reassign' && !isReassigned ? 'retry' : decided,
     ...(isReassigned ? { agent: other } : undefined),
-    ...(instruction === '' ? undefined : { instruction }),
-    reason,
+    ...(instruction === null ? undefined : { instruction }),
+    reason: value?.reason || 'no reason given',
   }
 }
 

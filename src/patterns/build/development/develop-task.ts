@@ -4,11 +4,11 @@ import { gitStep, identify, startConversation, toFileChanges, worktreeId } from 
 import type { DeveloperInput, DeveloperOutput, PlannedTask, PreviousAttempt, RequiredChange } from '../contracts.ts'
 import { checkContract, developerInput, developerOutput } from '../contracts.ts'
 import type { AgentConversation } from '../messages.ts'
-import { developerPrompt, developerSchema } from '../prompts/developer-prompt.ts'
+import { developerAnswer, developerPrompt } from '../prompts/developer-prompt.ts'
+import { askAgent } from './ask-agent.ts'
 import { decideFailure } from './decide-failure.ts'
 import { scopedDeveloper } from './developer-agent.ts'
 import { parseDeveloperOutput } from './parse-developer-output.ts'
-import { performDeveloper } from './perform-developer.ts'
 import { collectWork } from './task-worktree.ts'
 
 export interface DevelopmentRequest {
@@ -127,19 +127,14 @@ async function attemptTask(scope: BuildScope, attempt: Attempt) {
     task_id: task.task_id,
   })
   const checks = scope.checks.map(({ command }) => command)
-  const session = await performDeveloper(
-    scope,
-    scopedDeveloper(context.roster.get(agent), task.scope, config.developer_timeout_ms),
-    {
-      key: `${key}/session`,
-      request: {
-        instruction: developerPrompt({ request: build.request, input, checks }),
-        workspace: worktree.workspace,
-        output: developerSchema,
-        allowText: true,
-      },
-    },
-  )
+  const answer = await askAgent(scope, {
+    key: `${key}/session`,
+    agent: scopedDeveloper(context.roster.get(agent), task.scope, config.developer_timeout_ms),
+    prompt: developerPrompt({ request: build.request, input, checks }),
+    answer: developerAnswer,
+    allowText: true,
+    workspace: worktree.workspace,
+  })
   const work = await collectWork(scope, { task, worktree, since: worktree.base, key })
   if (work.outside.length > 0) {
     const violation = { iteration, task_id: task.task_id, agent, files: work.outside, scope: task.scope }
@@ -152,7 +147,7 @@ async function attemptTask(scope: BuildScope, attempt: Attempt) {
   const mayChangeNothing = attempt.changes.length > 0 && iteration > 1
   const output = checkContract(
     developerOutput,
-    parseDeveloperOutput(session, { task_id: task.task_id, changes, mayChangeNothing }),
+    parseDeveloperOutput(answer, { task_id: task.task_id, changes, mayChangeNothing }),
   )
   context.emit(`${key}/end`, 'build:task_end', { ...facts, output })
   const type = output.status === 'completed' ? 'task_completion' : 'task_progress'

@@ -3,9 +3,9 @@ import type { BuildScope } from '../build-scope.ts'
 import { gitStep, identify, toFileChanges } from '../build-scope.ts'
 import type { StatusUpdate } from '../messages.ts'
 import { conflictPrompt } from '../prompts/developer-prompt.ts'
+import { askAgent } from './ask-agent.ts'
 import type { DevelopedTask } from './develop-task.ts'
 import { scopedDeveloper } from './developer-agent.ts'
-import { performDeveloper } from './perform-developer.ts'
 import { collectWork } from './task-worktree.ts'
 
 const MAX_MERGE_ROUNDS = 3
@@ -81,21 +81,16 @@ async function resolveConflicts(scope: BuildScope, developed: DevelopedTask, { k
   const [architect, developer] = [identify(scope, config.architect), identify(scope, agent, conversation.id)]
   const content = { conflicts: started.conflicts.map(conflictSummary) }
   conversation.send({ from: architect, to: developer, type: 'feedback', content, task_id: task.task_id })
-  const session = await performDeveloper(
-    scope,
-    scopedDeveloper(context.roster.get(agent), task.scope, config.developer_timeout_ms),
-    {
-      key: `${key}/session`,
-      request: {
-        instruction: conflictPrompt({
-          task: `${task.task_id}: ${task.description}`,
-          conflicts: started.conflicts,
-          scope: task.scope,
-        }),
-        workspace: worktree.workspace,
-      },
-    },
-  )
+  const session = await askAgent(scope, {
+    key: `${key}/session`,
+    agent: scopedDeveloper(context.roster.get(agent), task.scope, config.developer_timeout_ms),
+    prompt: conflictPrompt({
+      task: `${task.task_id}: ${task.description}`,
+      conflicts: started.conflicts,
+      scope: task.scope,
+    }),
+    workspace: worktree.workspace,
+  })
   const work = await collectWork(scope, { task, worktree, since: head, key })
   const status = session.stop_reason
   const changes = toFileChanges(work.files)

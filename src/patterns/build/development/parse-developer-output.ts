@@ -1,8 +1,7 @@
+import type { Answer } from '../../../kernel/context.ts'
 import type { SessionResult } from '../../../kernel/session-result.ts'
 import type { DeveloperOutput, FileChanges } from '../contracts.ts'
-import { developerStatuses } from '../contracts.ts'
-import type { Fields } from '../read-fields.ts'
-import { isFields, readBoolean, readChoice, readList, readObject, readText, readTexts } from '../read-fields.ts'
+import type { developerAnswer } from '../prompts/developer-prompt.ts'
 
 interface DeveloperFacts {
   task_id: string
@@ -14,26 +13,22 @@ interface DeveloperFacts {
 
 /** The output of a developer: its own words, the changes that git found, and a status that both agree with. */
 export function parseDeveloperOutput(
-  session: SessionResult,
+  answer: Answer<typeof developerAnswer>,
   { task_id, changes, mayChangeNothing }: DeveloperFacts,
 ): DeveloperOutput {
-  const fields = readObject(session) ?? {}
-  const isReport = 'status' in fields || 'summary' in fields
-  const claimed = isReport ? readChoice(fields.status, developerStatuses) : undefined
+  const { value, text } = answer
+  const { status, blockers = [], notes = null, self_review = null } = value ?? {}
   const hasChanges = Object.values(changes).some((paths) => paths.length > 0)
-  const blockers = isReport ? readTexts(fields.blockers) : []
-  const problems = sessionProblems(session)
+  const problems = sessionProblems(answer)
   if (!hasChanges && !mayChangeNothing) problems.push('no file was changed')
-  const notes = isReport ? readText(fields.notes) : ''
-  const review = isFields(fields.self_review) ? parseSelfReview(fields.self_review) : undefined
   return {
     task_id,
-    status: problems.length > 0 ? (hasChanges ? 'partial' : 'failed') : (claimed ?? 'completed'),
+    status: problems.length > 0 ? (hasChanges ? 'partial' : 'failed') : (status ?? 'completed'),
     changes,
-    summary: (isReport ? readText(fields.summary) : session.text.trim()) || missingSummary(changes),
-    ...(notes === '' ? undefined : { notes }),
+    summary: (value ? value.summary : text.trim()) || missingSummary(changes),
+    ...(notes === null ? undefined : { notes }),
     ...(blockers.length + problems.length > 0 ? { blockers: [...blockers, ...problems] } : undefined),
-    ...(review ? { self_review: review } : undefined),
+    ...(self_review ? { self_review } : undefined),
   }
 }
 
@@ -47,16 +42,4 @@ function missingSummary({ files_created, files_modified, files_deleted }: FileCh
 function sessionProblems({ stop_reason, error }: SessionResult): string[] {
   if (stop_reason === 'completed') return []
   return [`the developer stopped early (${stop_reason})${error ? `: ${error.message}` : ''}`]
-}
-
-function parseSelfReview(fields: Fields): NonNullable<DeveloperOutput['self_review']> {
-  const criteria = readList(fields.criteria).filter(isFields)
-  return {
-    criteria: criteria.map((entry) => ({
-      criterion: readText(entry.criterion),
-      met: readBoolean(entry.met),
-      evidence: readText(entry.evidence),
-    })),
-    concerns: readTexts(fields.concerns),
-  }
 }

@@ -1,7 +1,8 @@
+import type { Fields } from '../../../requests/read-answer.ts'
+import { readAnswer } from '../../../requests/read-answer.ts'
 import type { BuildScope } from '../build-scope.ts'
 import { describePlan } from '../build-scope.ts'
-import type { Fields } from '../read-fields.ts'
-import { isFields, readObject } from '../read-fields.ts'
+import { planAnswer } from '../prompts/plan-prompt.ts'
 import type { PlanCheck } from './check-plan.ts'
 import { checkPlan } from './check-plan.ts'
 import { parsePlan } from './parse-plan.ts'
@@ -21,7 +22,7 @@ export async function approvePlan(
   requested: RequestedPlan,
   request: PlanRequest,
 ): Promise<RequestedPlan | undefined> {
-  const { context, input } = scope
+  const { context, input, config } = scope
   if (input.approve_plan !== true) return requested
   let current = requested
   let remark = ''
@@ -41,7 +42,7 @@ export async function approvePlan(
       return undefined
     }
     context.emit(`${key}/answer`, 'build:plan_answer', { answer: 'edited', text })
-    const fields: Fields | undefined = isFields(answer) ? answer : readObject({ text })
+    const fields = readAnswer(planAnswer(config.developer), { object: answer, text }).fields
     if (fields && 'tasks' in fields) {
       const { plan, problems, notes, fatal } = checkOwnPlan(scope, fields, request)
       if (problems.length > 0) {

@@ -1,12 +1,12 @@
 import { TroupeError } from '../../../errors.ts'
+import type { Answer } from '../../../kernel/context.ts'
 import type { SessionResult } from '../../../kernel/session-result.ts'
 import type { BuildScope } from '../build-scope.ts'
 import { emitPhase } from '../build-scope.ts'
 import type { BuildPlan } from '../contracts.ts'
 import { buildPlan, checkContract } from '../contracts.ts'
-import { performDeveloper } from '../development/perform-developer.ts'
-import { planCorrectionPrompt, planPrompt, planSchema, replanPrompt } from '../prompts/plan-prompt.ts'
-import { readObject } from '../read-fields.ts'
+import { askAgent } from '../development/ask-agent.ts'
+import { planAnswer, planCorrectionPrompt, planPrompt, replanPrompt } from '../prompts/plan-prompt.ts'
 import { describeCheck, describeFailures } from '../verification/check.ts'
 import type { PlanCheck, PlanFacts } from './check-plan.ts'
 import { checkPlan } from './check-plan.ts'
@@ -34,27 +34,23 @@ export interface RequestedPlan {
 /** Lets the architect analyse the repository and plan. A plan that cannot be carried out goes back once. */
 export async function requestPlan(scope: BuildScope, request: PlanRequest): Promise<RequestedPlan> {
   const { context, config } = scope
-  const { iteration, key, again } = request
+  const { iteration, key } = request
   const facts: PlanFacts = {
     files: request.files,
     agents: scope.agents.developers.map(({ name }) => name),
     max_tasks: config.max_tasks,
   }
   emitPhase(scope, { phase: 'analyse', iteration }, key)
-  const first = await askForPlan(scope, request, again ? replanPrompt(again) : firstPrompt(scope, request))
-  emitPhase(scope, { phase: 'plan', iteration }, key)
-  let { check, session } = checkAnswer(scope, first, facts)
-  if (check.problems.length > 0 && first.session_id !== '' && first.stop_reason === 'completed') {
-    const instruction = planCorrectionPrompt(check.problems)
-    const second = await context.perform(
-      undefined,
-      { instruction, resume: first.session_id, output: planSchema, allowText: true },
-      { key: `${key}/correction` },
-    )
-    const corrected = checkAnswer(scope, second, facts)
-    // A correction that is worse than the plan is dropped.
-    if (corrected.check.fatal === undefined || check.fatal !== undefined) ({ check, session } = corrected)
-  }
+  const answer = await askForPlan(scope, request, (first) => {
+    emitPhase(scope, { phase: 'plan', iteration }, key)
+    const { problems } = checkAnswer(scope, first, facts)
+    return problems.length > 0 && first.stop_reason === 'completed' ? planCorrectionPrompt(problems) : undefined
+  })
+  const { first = answer } = answer
+  const [before, after] = [checkAnswer(scope, first, facts), checkAnswer(scope, answer, facts)]
+  // A correction that is worse than the plan is dropped.
+  const isWorse = after.fatal !== undefined && before.fatal === undefined
+  const [check, session] = isWorse ? [before, first] : [after, answer]
   // A session that failed is repeated when the run is resumed, which then records its plan; a plan that cannot be used ends the build.
   if (check.fatal !== undefined && session.error) throw planError(check.fatal, session)
   const plan = checkContract(buildPlan, check.plan)
@@ -79,31 +75,31 @@ const TASK_LIST_TOOLS = ['TaskCreate', 'TaskUpdate', 'TaskList']
 
 function askForPlan(
   scope: BuildScope,
-  { key, workspace, again }: PlanRequest,
-  instruction: string,
-): Promise<SessionResult> {
-  const { context, agents } = scope
+  request: PlanRequest,
+  check: (answer: Answer) => string | undefined,
+): Promise<Answer> {
+  const { agents, config } = scope
+  const { key, workspace, again } = request
   const { tools = [] } = agents.architect
   const architect = { ...agents.architect, tools: tools.filter((name) => !TASK_LIST_TOOLS.includes(name)) }
-  const answer = { output: planSchema, allowText: true as const }
-  if (again)
-    return context.perform(undefined, { instruction, resume: again.session_id, ...answer }, { key: `${key}/session` })
-  return performDeveloper(scope, architect, {
+  const developer = agents.developers[0]?.name ?? config.developer
+  return askAgent(scope, {
     key: `${key}/session`,
-    request: { instruction, workspace, readOnly: true, ...answer },
+    answer: planAnswer(developer),
+    allowText: true,
+    check,
+    keys: { correction: `${key}/correction` },
+    ...(again
+      ? { agent: undefined, prompt: replanPrompt(again), resume: again.session_id }
+      : { agent: architect, prompt: firstPrompt(scope, request), workspace, readOnly: true as const }),
   })
 }
 
-function checkAnswer(
-  { config }: BuildScope,
-  session: SessionResult,
-  facts: PlanFacts,
-): { check: PlanCheck; session: SessionResult } {
-  const fields = readObject(session)
-  if (fields) return { check: checkPlan(parsePlan(fields, config.developer), facts), session }
-  const fatal = session.error?.message ?? 'the answer is no plan: it has no JSON object'
+function checkAnswer({ config }: BuildScope, { fields, error }: Answer, facts: PlanFacts): PlanCheck {
+  if (fields) return checkPlan(parsePlan(fields, config.developer), facts)
+  const fatal = error?.message ?? 'the answer is no plan: it has no JSON object'
   const plan = { summary: '', tasks: [], no_change_reason: null, tests_must_pass: null, removes_tests: false }
-  return { check: { plan, problems: [fatal], notes: [], fatal }, session }
+  return { plan, problems: [fatal], notes: [], fatal }
 }
 
 function planError(problem: string, { error, session_id }: SessionResult): TroupeError {

@@ -1,9 +1,7 @@
 import type { Agent } from '../../../kernel/agent.ts'
 import { agentList } from '../../../requests/agent-summary.ts'
-import { DATA_RULE, fenceData, jsonAnswer, section } from '../../../requests/prompt-text.ts'
-import { withJsonSchema } from '../../../schema/schema.ts'
-import { nullable, oneOf, strictObject, TEXT } from '../../../schema/strict-schema.ts'
-import * as z from '../../../schema/zod.ts'
+import { DATA_RULE, fenceData, section } from '../../../requests/prompt-text.ts'
+import type { AnswerShape } from '../../../schema/answer-shape.ts'
 import { failureDecisions } from '../contracts.ts'
 
 /** What the architect decides from when a developer did not complete its task. */
@@ -21,27 +19,19 @@ export function failurePrompt({ request, report, developers }: FailurePromptInpu
     section('<developers>', agentList(developers)),
     'A developer did not complete its task. Decide: retry (the same agent goes on from what there is), reassign (another agent does), or',
     'abort (the whole build ends, and its branches are removed).',
-    jsonAnswer(
-      ['"agent" is the agent to reassign to, otherwise null. "instruction" is what to do differently, or null.'],
-      {
-        decision: 'retry',
-        agent: null,
-        instruction: 'what the next attempt should do differently',
-        reason: 'why, in one sentence',
-      },
-    ),
   ].join('\n')
 }
 
-export const failureSchema = withJsonSchema(
-  z.record(z.string(), z.unknown()),
-  strictObject({
-    decision: oneOf(failureDecisions),
-    agent: nullable('string'),
-    instruction: nullable('string'),
-    reason: TEXT,
-  }),
-)
+export const failureAnswer = {
+  fields: { decision: { type: 'choice', of: failureDecisions }, agent: 'text?', instruction: 'text?', reason: 'text' },
+  rules: ['"agent" is the agent to reassign to, otherwise null. "instruction" is what to do differently, or null.'],
+  example: {
+    decision: 'retry',
+    agent: null,
+    instruction: 'what the next attempt should do differently',
+    reason: 'why, in one sentence',
+  },
+} as const satisfies AnswerShape
 
 export interface ReportPromptInput {
   request: string

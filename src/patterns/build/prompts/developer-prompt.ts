@@ -1,7 +1,5 @@
-import { DATA_RULE, fenceData, jsonAnswer, section } from '../../../requests/prompt-text.ts'
-import { withJsonSchema } from '../../../schema/schema.ts'
-import { arrayOf, nullable, oneOf, strictObject, TEXT } from '../../../schema/strict-schema.ts'
-import * as z from '../../../schema/zod.ts'
+import { DATA_RULE, fenceData, section } from '../../../requests/prompt-text.ts'
+import type { AnswerShape } from '../../../schema/answer-shape.ts'
 import type { MergeConflict } from '../../../tools/git/repository.ts'
 import type { DeveloperInput, PreviousAttempt, RequiredChange } from '../contracts.ts'
 import { developerStatuses } from '../contracts.ts'
@@ -31,7 +29,6 @@ export function developerPrompt({ request, input, checks }: DeveloperPromptInput
     'Never delete, skip or weaken a test to make it pass: the tests are compared with those before.',
     ...(checks.length > 0 ? [`After the merge, these commands are run: ${checks.join('; ')}.`] : []),
     'Work with your tools first. When you are done, review your work against the acceptance criteria; only then reply.',
-    answerForm(),
   ].join('\n')
 }
 
@@ -86,35 +83,26 @@ function requiredChangesSection(changes: readonly RequiredChange[]): string {
   return section('<required_changes>', [intro, CHANGES_RULE, fenceData(lines.join('\n'))].join('\n'))
 }
 
-function answerForm(): string {
-  return jsonAnswer(
-    [
-      '"status" is completed, partial or failed.',
-      '"blockers" has what kept you from completing it; without any, give an empty list. "met" is null where you could not check.',
-    ],
-    {
-      status: 'completed',
-      summary: 'what you changed and why, in a few sentences',
-      notes: null,
-      blockers: [],
-      self_review: {
-        criteria: [{ criterion: 'the criterion', met: true, evidence: 'the command you ran and its outcome' }],
-        concerns: [],
-      },
+export const developerAnswer = {
+  fields: {
+    status: { type: 'choice', of: developerStatuses },
+    summary: 'text',
+    notes: 'text?',
+    blockers: ['text'],
+    self_review: { criteria: [{ criterion: 'text', met: 'verdict?', evidence: 'text' }], concerns: ['text'] },
+  },
+  rules: [
+    '"status" is completed, partial or failed.',
+    '"blockers" has what kept you from completing it; without any, give an empty list. "met" is null where you could not check.',
+  ],
+  example: {
+    status: 'completed',
+    summary: 'what you changed and why, in a few sentences',
+    notes: null,
+    blockers: [],
+    self_review: {
+      criteria: [{ criterion: 'the criterion', met: true, evidence: 'the command you ran and its outcome' }],
+      concerns: [],
     },
-  )
-}
-
-export const developerSchema = withJsonSchema(
-  z.record(z.string(), z.unknown()),
-  strictObject({
-    status: oneOf(developerStatuses),
-    summary: TEXT,
-    notes: nullable('string'),
-    blockers: arrayOf(TEXT),
-    self_review: strictObject({
-      criteria: arrayOf(strictObject({ criterion: TEXT, met: nullable('boolean'), evidence: TEXT })),
-      concerns: arrayOf(TEXT),
-    }),
-  }),
-)
+  },
+} as const satisfies AnswerShape

@@ -1,9 +1,7 @@
 import type { Agent } from '../../../kernel/agent.ts'
 import { agentList } from '../../../requests/agent-summary.ts'
-import { DATA_RULE, fenceData, jsonAnswer, section } from '../../../requests/prompt-text.ts'
-import { withJsonSchema } from '../../../schema/schema.ts'
-import { arrayOf, nullable, oneOf, strictObject, TEXT } from '../../../schema/strict-schema.ts'
-import * as z from '../../../schema/zod.ts'
+import { DATA_RULE, fenceData, section } from '../../../requests/prompt-text.ts'
+import type { AnswerShape } from '../../../schema/answer-shape.ts'
 import { priorities } from '../contracts.ts'
 
 export interface PlanPromptInput {
@@ -18,47 +16,63 @@ export interface PlanPromptInput {
   max_tasks: number
 }
 
-const EXAMPLE = {
-  summary: 'how the request is carried out, in one or two sentences',
-  no_change_reason: null,
-  tests_must_pass: true,
-  removes_tests: false,
-  tasks: [
-    {
-      task_id: 'T1',
-      title: 'what changes, in a few words',
-      description: 'what the developer has to do, with everything it needs to know',
-      priority: 'high',
-      dependencies: [],
-      scope: ['src/area/**', 'test/area.test.ts'],
-      acceptance_criteria: ['what can be observed when the task is done'],
-      specs: [],
-      reference_files: ['src/area/example.ts'],
-      testing_required: true,
-      agent: 'developer',
+/** A plan, with an example for this developer. */
+export function planAnswer(developer: string) {
+  return {
+    fields: {
+      summary: 'text',
+      no_change_reason: 'text?',
+      tests_must_pass: 'verdict',
+      removes_tests: 'verdict',
+      tasks: [
+        {
+          task_id: 'text',
+          title: 'text',
+          description: 'text',
+          priority: { type: 'choice', of: priorities, unknown: 'medium', missing: 'medium' },
+          dependencies: ['text'],
+          scope: ['text'],
+          acceptance_criteria: ['text'],
+          specs: ['text'],
+          reference_files: ['text'],
+          testing_required: 'verdict',
+          agent: 'text',
+        },
+      ],
     },
-  ],
+    aliases: { id: 'task_id', task_description: 'description', depends_on: 'dependencies' },
+    rules: [
+      '"scope" has globs, relative to the root of the repository, of all files that the task creates, changes or deletes, its tests included.',
+      'Tasks whose scopes do not overlap are worked on in parallel, each in a copy of the repository of its own.',
+      '"dependencies" has the task_id of tasks whose result this one needs.',
+      '"priority" is high, medium or low. "agent" is one of the developers.',
+      '"tests_must_pass" is false only if tests that fail now are not part of the request.',
+      '"removes_tests" is true only if the request itself makes tests obsolete; otherwise no test may be deleted or weakened.',
+      'If the request needs no change, give an empty list of tasks and the reason as "no_change_reason"; otherwise that is null.',
+    ],
+    example: {
+      summary: 'how the request is carried out, in one or two sentences',
+      no_change_reason: null,
+      tests_must_pass: true,
+      removes_tests: false,
+      tasks: [
+        {
+          task_id: 'T1',
+          title: 'what changes, in a few words',
+          description: 'what the developer has to do, with everything it needs to know',
+          priority: 'high',
+          dependencies: [],
+          scope: ['src/area/**', 'test/area.test.ts'],
+          acceptance_criteria: ['what can be observed when the task is done'],
+          specs: [],
+          reference_files: ['src/area/example.ts'],
+          testing_required: true,
+          agent: developer,
+        },
+      ],
+    },
+  } as const satisfies AnswerShape
 }
-
-/** Texts of the example that must not count as a plan when a model copies them. */
-export const EXAMPLE_TEXTS = [
-  EXAMPLE.summary,
-  ...EXAMPLE.tasks.flatMap(({ title, description, acceptance_criteria }) => [
-    title,
-    description,
-    ...acceptance_criteria,
-  ]),
-]
-
-const RULES = [
-  '"scope" has globs, relative to the root of the repository, of all files that the task creates, changes or deletes, its tests included.',
-  'Tasks whose scopes do not overlap are worked on in parallel, each in a copy of the repository of its own.',
-  '"dependencies" has the task_id of tasks whose result this one needs.',
-  '"priority" is high, medium or low. "agent" is one of the developers.',
-  '"tests_must_pass" is false only if tests that fail now are not part of the request.',
-  '"removes_tests" is true only if the request itself makes tests obsolete; otherwise no test may be deleted or weakened.',
-  'If the request needs no change, give an empty list of tasks and the reason as "no_change_reason"; otherwise that is null.',
-]
 
 export function planPrompt(prompt: PlanPromptInput): string {
   const { request, repository, baseline, failures, developers, max_tasks } = prompt
@@ -72,10 +86,6 @@ export function planPrompt(prompt: PlanPromptInput): string {
     section('<developers>', agentList(developers)),
     'Read the code that the request is about. Then divide the request into tasks for the developers. A developer sees only its own task.',
     `Prefer few tasks: at most ${max_tasks}, and one is enough for a small change. You change nothing yourself.`,
-    jsonAnswer(RULES, {
-      ...EXAMPLE,
-      tasks: EXAMPLE.tasks.map((task) => ({ ...task, agent: developers[0]?.name ?? task.agent })),
-    }),
   ].join('\n')
 }
 
@@ -98,29 +108,3 @@ export function replanPrompt({ reason, text }: { reason: 'edited' | 'rejected'; 
     'Send the complete new plan, as one JSON object with the same keys as before.',
   ].join('\n')
 }
-
-const task = strictObject({
-  task_id: TEXT,
-  title: TEXT,
-  description: TEXT,
-  priority: oneOf(priorities),
-  dependencies: arrayOf(TEXT),
-  scope: arrayOf(TEXT),
-  acceptance_criteria: arrayOf(TEXT),
-  specs: arrayOf(TEXT),
-  reference_files: arrayOf(TEXT),
-  testing_required: { type: 'boolean' },
-  agent: TEXT,
-})
-
-/** Strict for the server; any object is read, field by field. */
-export const planSchema = withJsonSchema(
-  z.record(z.string(), z.unknown()),
-  strictObject({
-    summary: TEXT,
-    no_change_reason: nullable('string'),
-    tests_must_pass: { type: 'boolean' },
-    removes_tests: { type: 'boolean' },
-    tasks: arrayOf(task),
-  }),
-)

@@ -1,7 +1,5 @@
-import { DATA_RULE, fenceData, jsonAnswer, section } from '../../../requests/prompt-text.ts'
-import { withJsonSchema } from '../../../schema/schema.ts'
-import { arrayOf, nullable, oneOf, strictObject, TEXT } from '../../../schema/strict-schema.ts'
-import * as z from '../../../schema/zod.ts'
+import { DATA_RULE, fenceData, section } from '../../../requests/prompt-text.ts'
+import type { AnswerShape } from '../../../schema/answer-shape.ts'
 import type { ReviewerInput } from '../contracts.ts'
 import { findingCategories, findingSeverities, verdicts } from '../contracts.ts'
 
@@ -19,6 +17,16 @@ export interface ReviewerPromptInput {
   /** What the review before asked for; empty in the first round. */
   asked_for: readonly string[]
 }
+
+const SEVERITY_WORDS = {
+  blocker: 'critical',
+  high: 'major',
+  medium: 'minor',
+  moderate: 'minor',
+  low: 'suggestion',
+  info: 'suggestion',
+  nit: 'suggestion',
+} as const
 
 const ASKED_FOR = 'The last review asked for this. Check that it was done:'
 
@@ -45,44 +53,44 @@ export function reviewerPrompt(prompt: ReviewerPromptInput): string {
     criteria.must_pass_tests
       ? 'The tests have to pass. The checks above were run for you: a verdict that does not agree with them is not used.'
       : 'Tests that failed before may still fail. The checks above were run for you: a verdict that does not agree with them is not used.',
-    jsonAnswer(
-      [
-        '"verdict" is approved, changes_requested (the developers correct it) or rejected (the approach is wrong, it is planned again).',
-        '"severity" is critical, major, minor or suggestion; "category" is bug, security, performance, style or logic.',
-        'Name the file of every finding, and the line where there is one. Without findings, give an empty list.',
-      ],
-      {
-        verdict: 'changes_requested',
-        summary: 'the main reason for the verdict, in one or two sentences',
-        findings: [
-          {
-            severity: 'major',
-            category: 'bug',
-            file: 'src/area/example.ts',
-            line: 12,
-            description: 'what goes wrong, and with which input',
-            suggestion: 'the change you suggest',
-          },
-        ],
-      },
-    ),
   ].join('\n')
 }
 
-export const reviewerSchema = withJsonSchema(
-  z.record(z.string(), z.unknown()),
-  strictObject({
-    verdict: oneOf(verdicts),
-    summary: TEXT,
-    findings: arrayOf(
-      strictObject({
-        severity: oneOf(findingSeverities),
-        category: oneOf(findingCategories),
-        file: TEXT,
-        line: nullable('integer'),
-        description: TEXT,
-        suggestion: nullable('string'),
-      }),
-    ),
-  }),
-)
+export const reviewAnswer = {
+  fields: {
+    verdict: { type: 'choice', of: verdicts },
+    summary: 'text',
+    findings: [
+      {
+        // An unknown severity counts as major: a defect must not be lost for its word.
+        severity: { type: 'choice', of: findingSeverities, words: SEVERITY_WORDS, unknown: 'major', missing: 'minor' },
+        category: { type: 'choice', of: findingCategories, unknown: 'logic', missing: 'logic' },
+        file: 'text',
+        line: 'integer?',
+        description: 'text',
+        suggestion: 'text?',
+      },
+    ],
+  },
+  aliases: { finding: 'description' },
+  bare: 'description',
+  rules: [
+    '"verdict" is approved, changes_requested (the developers correct it) or rejected (the approach is wrong, it is planned again).',
+    '"severity" is critical, major, minor or suggestion; "category" is bug, security, performance, style or logic.',
+    'Name the file of every finding, and the line where there is one. Without findings, give an empty list.',
+  ],
+  example: {
+    verdict: 'changes_requested',
+    summary: 'the main reason for the verdict, in one or two sentences',
+    findings: [
+      {
+        severity: 'major',
+        category: 'bug',
+        file: 'src/area/example.ts',
+        line: 12,
+        description: 'what goes wrong, and with which input',
+        suggestion: 'the change you suggest',
+      },
+    ],
+  },
+} as const satisfies AnswerShape

@@ -1,8 +1,8 @@
 import type { SessionResult } from '../../../kernel/session-result.ts'
+import { isFields, readAnswer, readText, readVerdict } from '../../../requests/read-answer.ts'
+import type { AnswerValue } from '../../../schema/answer-shape.ts'
 import type { ReviewerOutput, ReviewFinding } from '../contracts.ts'
-import { findingCategories, findingSeverities, verdicts } from '../contracts.ts'
-import type { Fields } from '../read-fields.ts'
-import { isFields, readBoolean, readChoice, readInteger, readList, readObject, readText } from '../read-fields.ts'
+import { reviewAnswer } from '../prompts/reviewer-prompt.ts'
 
 /** A review as the reviewer gave it. */
 export interface ClaimedReview {
@@ -16,20 +16,20 @@ export interface ClaimedReview {
   failed?: boolean
 }
 
-/** Reads a review leniently: an object, or prose in which only the verdict is looked for. */
-export function parseReview(result: Pick<SessionResult, 'object' | 'text'>, id: string): ClaimedReview {
-  const fields = readObject(result)
-  if (!fields || !('verdict' in fields || 'findings' in fields)) {
-    const verdict = verdictInText(result.text)
-    return { verdict, findings: [], summary: result.text.trim(), tests_passed: null, type_check_passed: null }
+/** Reads a review: an object, or prose in which only the verdict is looked for. */
+export function parseReview(session: Pick<SessionResult, 'object' | 'text'>, id: string): ClaimedReview {
+  const { value, fields = {} } = readAnswer(reviewAnswer, session)
+  if (!value) {
+    const verdict = verdictInText(session.text)
+    return { verdict, findings: [], summary: session.text.trim(), tests_passed: null, type_check_passed: null }
   }
   const verification = isFields(fields.verification) ? fields.verification : fields
   return {
-    verdict: readChoice(fields.verdict, verdicts) ?? verdictInText(readText(fields.verdict)),
-    findings: readList(fields.findings).flatMap((entry, index) => parseFinding(entry, `${id}-F${index + 1}`)),
-    summary: readText(fields.summary),
-    tests_passed: readBoolean(verification.tests_passed),
-    type_check_passed: readBoolean(verification.type_check_passed),
+    verdict: value.verdict ?? verdictInText(readText(fields.verdict)),
+    findings: value.findings.flatMap((finding, index) => toFinding(finding, `${id}-F${index + 1}`)),
+    summary: value.summary,
+    tests_passed: readVerdict(verification.tests_passed),
+    type_check_passed: readVerdict(verification.type_check_passed),
   }
 }
 
@@ -41,33 +41,18 @@ function verdictInText(text: string): ReviewerOutput['verdict'] | undefined {
   return /\bapproved?\b|\blgtm\b/i.test(text) ? 'approved' : undefined
 }
 
-const SEVERITY_WORDS: Record<string, ReviewFinding['severity']> = {
-  blocker: 'critical',
-  high: 'major',
-  medium: 'minor',
-  moderate: 'minor',
-  low: 'suggestion',
-  info: 'suggestion',
-  nit: 'suggestion',
-}
+type GivenFinding = AnswerValue<typeof reviewAnswer.fields>['findings'][number]
 
-/** An unknown severity counts as major: a defect must not be lost for its word. */
-function parseFinding(entry: unknown, finding_id: string): ReviewFinding[] {
-  const fields: Fields = isFields(entry) ? entry : { description: readText(entry) }
-  const description = readText(fields.description) || readText(fields.finding) || readText(fields.suggestion)
+function toFinding(finding: GivenFinding, finding_id: string): ReviewFinding[] {
+  const { severity, category, file, line, suggestion } = finding
+  const description = finding.description || (suggestion ?? '')
   if (description === '') return []
-  const word = readText(fields.severity).toLowerCase()
-  const line = readInteger(fields.line)
-  const suggestion = readText(fields.suggestion)
   return [
     {
-      finding_id,
-      severity: readChoice(word, findingSeverities) ?? SEVERITY_WORDS[word] ?? (word === '' ? 'minor' : 'major'),
-      category: readChoice(fields.category, findingCategories) ?? 'logic',
-      file: readText(fields.file),
-      ...(line === undefined || line < 1 ? undefined : { line }),
+      ...{ finding_id, severity, category, file },
+      ...(line === null || line < 1 ? undefined : { line }),
       description,
-      ...(suggestion === '' ? undefined : { suggestion }),
+      ...(suggestion === null ? undefined : { suggestion }),
     },
   ]
 }

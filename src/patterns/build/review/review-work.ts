@@ -3,10 +3,10 @@ import type { BuildScope } from '../build-scope.ts'
 import { emitPhase, gitStep, identify, startConversation } from '../build-scope.ts'
 import type { BuildPlan, RequiredChange, ReviewerInput } from '../contracts.ts'
 import { checkContract, reviewerInput, reviewerOutput } from '../contracts.ts'
-import { performDeveloper } from '../development/perform-developer.ts'
+import { askAgent } from '../development/ask-agent.ts'
 import type { StatusUpdate } from '../messages.ts'
 import type { TaskOutcome } from '../output.ts'
-import { reviewerPrompt, reviewerSchema } from '../prompts/reviewer-prompt.ts'
+import { reviewAnswer, reviewerPrompt } from '../prompts/reviewer-prompt.ts'
 import type { CheckResult } from '../verification/check.ts'
 import { describeCheck, describeChecks, describeFailures } from '../verification/check.ts'
 import { changedCheckCommands, findWeakenedTests } from '../verification/compare-tests.ts'
@@ -133,7 +133,7 @@ async function askReviewer(scope: BuildScope, { input, outcomes, asked_for, key,
   const conversation = startConversation(scope.context, input.task_id)
   conversation.send({ from: architect, to: reviewer, type: 'review_request', content: input })
   const timeout_ms = Math.min(agents.reviewer.timeout_ms ?? Number.POSITIVE_INFINITY, config.reviewer_timeout_ms)
-  const instruction = reviewerPrompt({
+  const prompt = reviewerPrompt({
     request: scope.input.request,
     input,
     reports: [...outcomes.map((outcome) => JSON.stringify(outcome)), ...describeFailures(work.checks)],
@@ -145,18 +145,22 @@ async function askReviewer(scope: BuildScope, { input, outcomes, asked_for, key,
     test_changes: work.weakened_tests,
     asked_for: asked_for.map((change) => JSON.stringify(change)),
   })
-  const request = { instruction, workspace: work.workspace, output: reviewerSchema, allowText: true as const }
-  const reviewerAgent = { ...agents.reviewer, timeout_ms }
-  const first = await performDeveloper(scope, reviewerAgent, { key: `${key}/session`, request })
+  const ask = (at: string) =>
+    askAgent(scope, {
+      key: at,
+      agent: { ...agents.reviewer, timeout_ms },
+      prompt,
+      answer: reviewAnswer,
+      allowText: true,
+      workspace: work.workspace,
+    })
+  const first = await ask(`${key}/session`)
   if (first.status !== 'completed') {
     const summary = `no answer (${first.error?.message ?? first.stop_reason}); the reviewer is asked once more`
     const content: StatusUpdate = { state: 'asked_again', summary }
     conversation.send({ from: reviewer, to: architect, type: 'status_update', content })
   }
-  const session =
-    first.status === 'completed'
-      ? first
-      : await performDeveloper(scope, reviewerAgent, { key: `${key}/again`, request })
+  const session = first.status === 'completed' ? first : await ask(`${key}/again`)
   const review = parseReview(session, input.task_id)
   const failure =
     session.status === 'completed' ? undefined : `the reviewer failed: ${session.error?.message ?? session.stop_reason}`
