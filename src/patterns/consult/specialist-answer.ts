@@ -1,5 +1,5 @@
-import { isCopiedExample } from '../../requests/copied-example.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
+import { isCopiedExample } from '../../requests/copied-example.ts'
 import { parseJsonObject, parseStructuredOutput } from '../../requests/structured-output.ts'
 import { withJsonSchema } from '../../schema/schema.ts'
 import { arrayOf, NUMBER, nullable, strictObject, TEXT } from '../../schema/strict-schema.ts'

@@ -1,6 +1,6 @@
-import { isCopiedExample } from '../../../requests/copied-example.ts'
 import type { Agent } from '../../../kernel/agent.ts'
 import { agentSummary } from '../../../requests/agent-summary.ts'
+import { isCopiedExample } from '../../../requests/copied-example.ts'
 import { parseCutOffObject } from '../../../requests/cut-off-object.ts'
 import { jsonAnswer, section } from '../../../requests/prompt-text.ts'
 import { withJsonSchema } from '../../../schema/schema.ts'

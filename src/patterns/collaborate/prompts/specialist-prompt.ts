@@ -1,5 +1,5 @@
-import { isCopiedExample } from '../../../requests/copied-example.ts'
 import { severities } from '../../../judgement/vote/severity.ts'
+import { isCopiedExample } from '../../../requests/copied-example.ts'
 import { jsonAnswer, section } from '../../../requests/prompt-text.ts'
 import { withJsonSchema } from '../../../schema/schema.ts'
 import { arrayOf, NUMBER, oneOf, strictObject, TEXT } from '../../../schema/strict-schema.ts'
