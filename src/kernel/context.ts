@@ -93,7 +93,7 @@ export interface AnswerRequest<S extends AnswerShape = AnswerShape>
 /** An answer as it could be read, and the session that gave it. A failure is in `error`. */
 export interface Answer<S extends AnswerShape = AnswerShape> extends SessionResult {
   /** Missing in an answer that has none of the fields, such as prose. */
-  value?: AnswerValue<S['fields']>
+  value?: AnswerValue<S['fields']> | undefined
   /** The object as the model wrote it, also one that was found in its text. */
   fields?: Readonly<Record<string, unknown>> | undefined
   /** Values that were not used, described for people. */

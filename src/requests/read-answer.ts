@@ -104,6 +104,8 @@ function readField(field: AnswerField, given: unknown, reading: FieldReading): u
       return readVerdict(given)
     case 'confidence':
       return readConfidence(given, reading)
+    case 'ordinal':
+      return readText(given)
     case 'any':
       return given ?? null
     default:
@@ -115,17 +117,27 @@ function readField(field: AnswerField, given: unknown, reading: FieldReading): u
 function readItem(field: AnswerField, entry: unknown, reading: FieldReading): unknown[] {
   const { bare } = reading.shape
   if (typeof field === 'object' && !isListField(field) && !isChoiceField(field) && !isReferenceField(field)) {
-    const found = isFields(entry) ? entry : bare === undefined || readText(entry) === '' ? undefined : { [bare]: entry }
-    return found ? [readFields(field, found, reading)] : []
+    const isText = bare !== undefined && !isFields(entry) && readText(entry) !== ''
+    const found = isFields(entry) ? entry : isText ? { [bare]: entry } : undefined
+    return found ? [readFields(field, withMainText(field, found, bare), reading)] : []
   }
   const value = readField(field, entry, reading)
   return value === null || value === '' ? [] : [value]
 }
 
+/** Takes the text that has another name than the field asked for. */
+function withMainText(fields: AnswerFields, found: Fields, bare: string | undefined): Fields {
+  if (bare === undefined || readText(found[bare]) !== '') return found
+  const [, text] =
+    Object.entries(found).find(([name, value]) => !Object.hasOwn(fields, name) && readText(value) !== '') ?? []
+  return text === undefined ? found : { ...found, [bare]: text }
+}
+
 /** A text of the model's own, not copied from the example. */
 function readOwnText(given: unknown, { shape, examples, name }: FieldReading): string {
-  const text = shape.verbatim?.includes(name) ? rawText(given) : readText(given)
-  return text.trim() === '' || (examples.length > 0 && isCopiedExample(text, examples)) ? '' : text
+  const text = readText(given)
+  if (shape.verbatim?.includes(name)) return text
+  return text === '' || (examples.length > 0 && isCopiedExample(text, examples)) ? '' : text
 }
 
 export function isFields(value: unknown): value is Fields {
@@ -134,12 +146,8 @@ export function isFields(value: unknown): value is Fields {
 
 /** A text, a number as text, or the first text of an object. */
 export function readText(value: unknown): string {
-  return rawText(value).trim()
-}
-
-function rawText(value: unknown): string {
-  if (isFields(value)) return rawText(Object.values(value).find((each) => !isFields(each) && readText(each) !== ''))
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+  if (isFields(value)) return readText(Object.values(value).find((each) => !isFields(each) && readText(each) !== ''))
+  return typeof value === 'string' || typeof value === 'number' ? String(value).trim() : ''
 }
 
 /** A list, or one element without its brackets. */
@@ -203,7 +211,7 @@ function readReference(given: unknown, to: readonly string[] | number): string |
 }
 
 /** `Changes requested` is `changes_requested`. */
-export function toIdentifier(text: string): string {
+function toIdentifier(text: string): string {
   return text
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}]+/gu, '_')
@@ -211,13 +219,14 @@ export function toIdentifier(text: string): string {
 }
 
 /** A list of objects that are those of the example is empty: nobody can tell whether they were meant. */
-function withoutCopies<V>({ fields, example }: AnswerShape, value: V): V {
+function withoutCopies<V>(shape: AnswerShape, value: V): V {
+  const { fields, example } = shape
   const given = Object.entries(value as Fields).map(([name, each]): [string, unknown] => {
     const field = fields[name]
     const isList = field !== undefined && isListField(field) && Array.isArray(each) && isFields(each[0])
     if (!isList || !example) return [name, each]
     const copied = readFields({ [name]: field }, example as Fields, {
-      shape: { fields },
+      shape,
       examples: textsIn(example),
       notes: [],
     })

@@ -96,7 +96,7 @@ function toAnswer<const S extends AnswerShape>(
 ): Omit<Answer<S>, 'tokens'> {
   const { value, ...read } = shape ? readAnswer(shape, session) : { value: undefined, notes: [], isCutOff: false }
   const isMissing = shape !== undefined && value === undefined && allowText !== true && session.error === null
-  return { ...session, ...read, ...(value && { value }), error: isMissing ? missingAnswerError(shape) : session.error }
+  return { ...session, ...read, value, error: isMissing ? missingAnswerError(shape) : session.error }
 }
 
 function missingAnswerError({ fields }: AnswerShape) {

@@ -5,8 +5,18 @@ import type { JsonSchema } from './standard-schema.ts'
  * are all required, `null` instead of an optional key, and no bounds, which most servers ignore.
  */
 
-/** A field that models give in one of several forms: `?` means that it may be `null`. */
-type SimpleField = 'text' | 'text?' | 'number' | 'integer' | 'integer?' | 'confidence' | 'verdict' | 'verdict?' | 'any'
+/** `?` means that it may be `null`. An ordinal is the number of something, as text: some models give its name instead. */
+type SimpleField =
+  | 'text'
+  | 'text?'
+  | 'number'
+  | 'integer'
+  | 'integer?'
+  | 'confidence'
+  | 'verdict'
+  | 'verdict?'
+  | 'ordinal'
+  | 'any'
 
 /** One of these words, in any spelling. */
 interface ChoiceField<T extends string = string> {
@@ -41,12 +51,12 @@ export interface AnswerShape {
   readonly bare?: string
   /** Fields of which half may say the opposite of the whole: incomplete in an answer that was cut off, they are missing. */
   readonly whole?: readonly string[]
-  /** Text fields that keep the whitespace around them. */
+  /** Text fields that count even if they are those of the example. */
   readonly verbatim?: readonly string[]
 }
 
 /** A field as it was read. What is missing or cannot be read is `null`, an empty text or an empty list. */
-export type FieldValue<F> = F extends 'text'
+export type FieldValue<F> = F extends 'text' | 'ordinal'
   ? string
   : F extends 'text?'
     ? string | null
@@ -81,6 +91,7 @@ const SIMPLE_SCHEMAS: Readonly<Record<SimpleField, JsonSchema>> = {
   confidence: { type: 'number' },
   verdict: { type: 'boolean' },
   'verdict?': { type: ['boolean', 'null'] },
+  ordinal: { type: 'integer' },
   any: { type: ['number', 'string', 'boolean', 'null'] },
 }
 

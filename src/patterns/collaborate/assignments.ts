@@ -3,7 +3,7 @@ export interface Assignment {
   subtask: string
   /** Names of agents, or assignment numbers starting at 1. */
   depends_on?: readonly (string | number)[] | undefined
-  model?: string | undefined
+  model?: string | null | undefined
 }
 
 /** A valid assignment with the numbers of the assignments it depends on. */
@@ -72,7 +72,7 @@ function availableModel(
   { model }: Assignment,
   { number, unavailableModels, problems }: ModelContext,
 ): string | undefined {
-  if (model === undefined || !Object.hasOwn(unavailableModels, model)) return model
+  if (model === undefined || model === null || !Object.hasOwn(unavailableModels, model)) return model ?? undefined
   problems.push(`assignment ${number}: ${unavailableModels[model]}`)
   return undefined
 }

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { contentFrom, contentFromText } from './contribution-parser.ts'
-import { contributionExample } from './prompts/specialist-prompt.ts'
+import { readAnswer } from '../../requests/read-answer.ts'
+import { contentFrom as contentFromAnswer, contentFromText } from './contribution-parser.ts'
+import { contributionAnswer } from './prompts/specialist-prompt.ts'
+
+const contentFrom = (text: string, categories?: string[]) =>
+  contentFromAnswer({ ...readAnswer(contributionAnswer(categories), { text }), text }, categories)
 
 const parsePartial = (fields: object, categories?: string[]) => contentFrom(JSON.stringify(fields), categories)
 
@@ -45,8 +49,10 @@ describe('answers that do not match the schema', () => {
 
   test('CO109 texts that a model copies from the example of its prompt are not an answer', () => {
     const copied = { response: '', recommendation: null, concerns: [], questions: [] }
-    expect(parsePartial(contributionExample())).toMatchObject(copied)
-    expect(parsePartial(contributionExample(['yes', 'no']), ['yes', 'no'])).toMatchObject(copied)
+    expect(parsePartial(contributionAnswer().example)).toMatchObject(copied)
+    expect(parsePartial(contributionAnswer(['yes', 'no']).example, ['yes', 'no'])).toMatchObject(copied)
+    const nearly = { response: 'Exactly one of the choices.', recommendation: 'Exactly one of the choices.' }
+    expect(parsePartial(nearly, ['yes', 'no'])).toMatchObject(copied)
   })
 
   test.each([
@@ -56,7 +62,6 @@ describe('answers that do not match the schema', () => {
     'What could go wrong?',
     'what could be going wrong?',
     'you would need to know',
-    'Exactly one of the choices.',
     'what could go wrong is minor.',
     'What could go wrong; what you would need to know',
   ])('CO109 %j is nearly the example, and no content', (copy) => {
@@ -103,11 +108,11 @@ describe('answers that do not match the schema', () => {
   test('CO124 an answer that was cut off keeps the fields before the cut, and half a recommendation is none', () => {
     const answer =
       '{"response":"It is late.","recommendation":"Do not deploy","confidence":0.7,"concerns":[{"concern":"no'
-    expect(contentFrom(answer, undefined)).toEqual({
+    expect(contentFrom(answer)).toEqual({
       ...{ response: 'It is late.', recommendation: 'Do not deploy', confidence: 0.7, questions: [] },
       concerns: [{ concern: 'no', severity: 'minor' }],
     })
-    const half = contentFrom('{"response":"It is late.","recommendation":"Do', undefined)
+    const half = contentFrom('{"response":"It is late.","recommendation":"Do')
     expect([half.response, half.recommendation]).toEqual(['It is late.', null])
     expect(contentFrom('{"response":"It is l', ['yes', 'no']).response).toBe('It is l')
   })
@@ -122,7 +127,7 @@ describe('answers that do not match the schema', () => {
     const expected = { response: 'x', recommendation: 'go', concerns: [{ concern: 'c', severity: 'critical' }] }
     expect(parsePartial({ ...answer, questions: '[]' })).toMatchObject({ ...expected, questions: [] })
     expect(parsePartial({ response: JSON.stringify(answer) })).toMatchObject(expected)
-    expect(contentFrom(JSON.stringify(JSON.stringify(answer)), undefined)).toMatchObject(expected)
+    expect(contentFrom(JSON.stringify(JSON.stringify(answer)))).toMatchObject(expected)
     expect(parsePartial({ response: '{"a":1}', recommendation: 'go' }).response).toBe('{"a":1}')
   })
 
@@ -159,7 +164,7 @@ describe('answers that do not match the schema', () => {
 
   test('CO65 an answer without any of the fields is plain text', () => {
     for (const text of ['{"error":"x"}', 'I would wait.', '[1, 2]'])
-      expect(contentFrom(text, undefined)).toEqual(contentFromText(text, undefined))
+      expect(contentFrom(text)).toEqual(contentFromText(text, undefined))
     expect(contentFromText('Approve.', ['approve'])).toMatchObject({ response: 'Approve.', recommendation: 'approve' })
     expect(contentFromText('Approve.', undefined).recommendation).toBeNull()
   })

@@ -1,21 +1,13 @@
 import type { ErrorRecord } from '../../errors.ts'
 import { TroupeError } from '../../errors.ts'
-import type { Context } from '../../kernel/context.ts'
+import type { Answer, Context } from '../../kernel/context.ts'
 import { isResumableFailure } from '../../kernel/resumable-failure.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
-import { totalTokens } from '../../kernel/spend.ts'
 import { specialistRequest } from './ask-specialists.ts'
 import type { PlannedAssignment } from './assignments.ts'
 import { planAssignments } from './assignments.ts'
 import type { Contribution } from './output.ts'
-import type { Division } from './prompts/divider-prompt.ts'
-import {
-  correctionPrompt,
-  DIVIDER_SYSTEM,
-  decompositionPrompt,
-  divisionSchema,
-  parseDivision,
-} from './prompts/divider-prompt.ts'
+import { correctionPrompt, DIVIDER_SYSTEM, decompositionPrompt, divisionAnswer } from './prompts/divider-prompt.ts'
 import type { ContributionScope } from './request-contribution.ts'
 import { emptyContribution, requestContribution } from './request-contribution.ts'
 import type { Specialist } from './specialists.ts'
@@ -45,10 +37,12 @@ export async function runHierarchy(
   return { contributions: [plan, ...contributions], session_id, problems }
 }
 
+type DivisionAnswer = Answer<ReturnType<typeof divisionAnswer>>
+
 interface DivisionResult {
   session: SessionResult
   tokens: number
-  division: Division | undefined
+  division: DivisionAnswer['value']
   parts: PlannedAssignment[]
   problems: string[]
 }
@@ -63,23 +57,25 @@ async function requestDivision(
   const names = specialists.map(({ name }) => name)
   const { key } = specialistRequest(coordinator)
   context.emit(`${key}/asked`, 'tool:collaborative:agent:start', { agent: coordinator.name, role: 'coordinator' })
-  const instruction = decompositionPrompt(shared, specialists, coordinator)
-  const readOnly = coordinator.readOnly ? { readOnly: coordinator.readOnly } : undefined
-  const request = { instruction, output: divisionSchema, allowText: true as const, ...readOnly }
-  const first = await context.perform({ ...coordinator.agent, instructions: DIVIDER_SYSTEM }, request, { key })
-  const division = await checkDivision(scope, first, { names, key: 'models/1' })
-  if (division.problems.length === 0 || first.status !== 'completed') return emitDivision(scope, coordinator, division)
-  const correction = {
-    instruction: correctionPrompt(division.problems, names),
-    resume: first.session_id,
-    output: divisionSchema,
-    allowText: true as const,
-  }
-  const correctionKey = `corrections/${encodeURIComponent(coordinator.name)}`
-  const second = await context.perform(undefined, correction, { key: correctionKey })
-  const corrected = await checkDivision(scope, second, { names, key: 'models/2' })
+  let division = undefined as DivisionResult | undefined
+  const answer = await context.request({
+    key,
+    agent: { ...coordinator.agent, instructions: DIVIDER_SYSTEM },
+    prompt: decompositionPrompt(shared, specialists, coordinator),
+    answer: divisionAnswer(names),
+    allowText: true,
+    ...(coordinator.readOnly ? { readOnly: coordinator.readOnly } : undefined),
+    check: async (first) => {
+      division = await checkDivision(scope, first, { names, key: 'models/1' })
+      return division.problems.length > 0 ? correctionPrompt(division.problems, names) : undefined
+    },
+    keys: { correction: `corrections/${encodeURIComponent(coordinator.name)}` },
+  })
+  if (division && !answer.first) return emitDivision(scope, coordinator, division)
+  const corrected = await checkDivision(scope, answer, { names, key: 'models/2' })
   // Falling back to the first division would complete the run, and the correction could not be resumed.
-  if (second.error && isResumableFailure(second.error)) return emitDivision(scope, coordinator, corrected)
+  if (!division || (answer.error && isResumableFailure(answer.error)))
+    return emitDivision(scope, coordinator, corrected)
   const problems = [...new Set([...division.problems, ...corrected.problems])]
   const usable = corrected.division ? corrected : { ...division, problems }
   // The usage of a resumed session includes its earlier turns.
@@ -101,11 +97,11 @@ interface DivisionContext {
 
 async function checkDivision(
   { context }: ContributionScope,
-  session: SessionResult,
+  session: DivisionAnswer,
   { names, key }: DivisionContext,
 ): Promise<DivisionResult> {
-  const tokens = totalTokens(session.usage)
-  const division = parseDivision(session.object, session.text)
+  const { tokens, value, fields = {} } = session
+  const division = 'assignments' in fields ? value : undefined
   const invalid = { session, tokens, division: undefined, parts: [] }
   if (!division) return { ...invalid, problems: [session.error?.message ?? 'the answer has no `assignments`'] }
   const models = [...new Set(division.assignments.flatMap(({ model }) => model ?? []))]

@@ -1,25 +1,23 @@
 import type { ErrorRecord } from '../../errors.ts'
-import { TroupeError, toTroupeError } from '../../errors.ts'
+import { TroupeError } from '../../errors.ts'
 import type { Attachment } from '../../kernel/attachment.ts'
-import type { PerformRequest } from '../../kernel/context.ts'
+import type { Answer } from '../../kernel/context.ts'
 import { canonicalJson, sha256 } from '../../kernel/hash.ts'
-import { isFatal } from '../../kernel/journal/fatal-error.ts'
-import type { SessionResult } from '../../kernel/session-result.ts'
 import { withChanges } from '../../kernel/session-result.ts'
-import type * as z from '../../schema/zod.ts'
+import { totalTokens } from '../../kernel/spend.ts'
 import { contentFrom, contentFromText } from './contribution-parser.ts'
 import type { CollaborateContext } from './events.ts'
-import type { Concern, Contribution, ContributionContent } from './output.ts'
-import type { SpecialistPromptInput } from './prompts/specialist-prompt.ts'
-import { contributionSchema, specialistPrompt } from './prompts/specialist-prompt.ts'
+import type { Concern, Contribution } from './output.ts'
+import type { ContributionAnswer, SpecialistPromptInput } from './prompts/specialist-prompt.ts'
+import { contributionAnswer, specialistPrompt } from './prompts/specialist-prompt.ts'
 import type { Specialist } from './specialists.ts'
 
 /** Shared by all requests of one collaboration. */
 export interface ContributionScope {
   context: CollaborateContext
   shared: string
-  /** The requested output; without it plain text. */
-  schema: z.ZodType | undefined
+  /** The shape of the answers; without it plain text. */
+  answer: ContributionAnswer | undefined
   categories: readonly string[] | undefined
   cache: boolean
   /** `attachments` of the first request to each specialist. */
@@ -44,7 +42,7 @@ export function createContributionScope(
   return {
     context,
     shared,
-    schema: structured ? contributionSchema(categories) : undefined,
+    answer: structured ? contributionAnswer(categories) : undefined,
     categories,
     cache,
     files: attachments ? { attachments } : {},
@@ -72,7 +70,7 @@ export async function requestContribution(
   const instruction = specialistPrompt({
     shared: scope.shared,
     specialist,
-    form: scope.schema ? { categories: scope.categories } : 'text',
+    answer: scope.answer,
     ...(previous ? { previous } : undefined),
     ...(subtask === undefined ? undefined : { subtask }),
   })
@@ -104,11 +102,12 @@ export async function requestFollowUp(
   scope: ContributionScope,
   { specialist, earlier, key, instruction }: FollowUpRequest,
 ): Promise<FollowUp> {
-  const { context, schema } = scope
+  const { context } = scope
   context.emit(`${key}/asked`, 'tool:collaborative:agent:start', { agent: specialist.name, role: specialist.role })
   const resume = earlier.session_id ?? ''
-  const request = { instruction, resume, ...(schema ? { output: schema, allowText: true as const } : undefined) }
-  const revised = await performSpecialist(scope, specialist, { key, request })
+  const form = scope.answer ? { answer: scope.answer, allowText: true as const } : undefined
+  const answer = await context.request({ key, agent: undefined, prompt: instruction, resume, ...form })
+  const revised = toContribution(scope, specialist, answer)
   // The usage of a resumed session includes its earlier turns, even those of another run.
   const tokens_used = Math.max(earlier.tokens_used, revised.tokens_used - (earlier.saved_tokens ?? 0))
   emitContribution(context, key, { ...revised, tokens_used: tokens_used - earlier.tokens_used })
@@ -133,60 +132,32 @@ function withAddition(earlier: Contribution, { error, response, concerns, questi
   }
 }
 
+/** Asks for an answer, which may be that of an earlier run if the specialist only reads. */
 async function performWithCache(
   scope: ContributionScope,
   specialist: Specialist,
   { key, instruction, model = specialist.agent.model }: SpecialistRequest & { instruction: string },
-) {
-  const { context, schema, cache, files } = scope
-  const request: PerformRequest = {
-    instruction,
+): Promise<Contribution> {
+  const { context, answer: shape, cache, files, categories } = scope
+  const { agent } = specialist
+  const readOnly = specialist.readOnly ? { readOnly: specialist.readOnly } : undefined
+  const format = { structured: shape !== undefined, categories: categories ?? null }
+  const cacheFacts = { agent, instruction, model: model ?? null, ...format, ...files }
+  const isCacheable = cache && context.isReadOnly(agent, readOnly)
+  const answer = await context.request({
+    key,
+    agent,
+    prompt: instruction,
     ...files,
     ...(model === undefined ? undefined : { model }),
-    ...(schema ? { output: schema, allowText: true as const } : undefined),
-    ...(specialist.readOnly ? { readOnly: specialist.readOnly } : undefined),
-  }
-  if (!cache || !context.isReadOnly(specialist.agent, request))
-    return performWithTextFallback(scope, specialist, { key, request })
-  const format = { structured: schema !== undefined, categories: scope.categories ?? null }
-  const cache_key = sha256(
-    canonicalJson({ agent: specialist.agent, instruction, model: model ?? null, ...format, ...files }),
-  )
-  const cachedSession = await context.cachedResult(`${key}/cached`, cache_key, model)
-  if (cachedSession) {
-    const contribution = toContribution(scope, specialist, cachedSession)
-    return { ...contribution, tokens_used: 0, cached: true as const, saved_tokens: contribution.tokens_used }
-  }
-  return performWithTextFallback(scope, specialist, { key, request: { ...request, cache_key } })
-}
-
-/** Falls back to plain text if the provider does not support structured output. */
-async function performWithTextFallback(
-  scope: ContributionScope,
-  specialist: Specialist,
-  { key, request }: { key: string; request: PerformRequest },
-) {
-  const structured = await performSpecialist(scope, specialist, { key, request })
-  if (structured.error?.code !== 'model_unsupported' || !scope.schema) return structured
-  const { output: _output, cache_key: _cache, ...textRequest } = request
-  const textScope = { ...scope, schema: undefined }
-  const text = await performSpecialist(textScope, specialist, { key: `text/${key}`, request: textRequest })
-  return { ...text, tokens_used: text.tokens_used + structured.tokens_used }
-}
-
-async function performSpecialist(
-  scope: ContributionScope,
-  specialist: Specialist,
-  { key, request }: { key: string; request: PerformRequest },
-): Promise<Contribution> {
-  try {
-    const agent = request.resume === undefined ? specialist.agent : undefined
-    return toContribution(scope, specialist, await scope.context.perform(agent, request, { key }))
-  } catch (thrown) {
-    const error = toTroupeError(thrown)
-    if (isFatal(error)) throw error
-    return { ...emptyContribution(specialist), status: 'failed', error: error.toJSON() }
-  }
+    ...(shape ? { answer: shape, allowText: true } : undefined),
+    ...readOnly,
+    ...(isCacheable ? { cache_key: sha256(canonicalJson(cacheFacts)), cachedAs: `${key}/cached` } : undefined),
+    keys: { text: `text/${key}` },
+  })
+  const contribution = toContribution(scope, specialist, answer)
+  if (!answer.cached) return contribution
+  return { ...contribution, cached: true, saved_tokens: totalTokens(answer.usage) }
 }
 
 function emitContribution(context: CollaborateContext, key: string, contribution: Contribution): void {
@@ -217,21 +188,21 @@ export function emptyContribution({ name, role }: Pick<Specialist, 'name' | 'rol
   }
 }
 
-/** Text that does not match the schema still counts as a contribution. */
-function toContribution(scope: ContributionScope, specialist: Specialist, session: SessionResult): Contribution {
-  const { session_id, usage, text, error, stop_reason } = session
-  const base = { ...emptyContribution(specialist), session_id, tokens_used: usage.input + usage.output }
-  if (session.status !== 'completed') {
+/** Text that does not match the shape still counts as a contribution. */
+function toContribution(
+  { answer: shape, categories }: ContributionScope,
+  specialist: Specialist,
+  answer: Answer<ContributionAnswer>,
+): Contribution {
+  const { session_id, tokens: tokens_used, text, error, stop_reason } = answer
+  const base = { ...emptyContribution(specialist), ...(session_id === '' ? undefined : { session_id }), tokens_used }
+  if (answer.status !== 'completed') {
     const status = stop_reason === 'timeout' ? ('timeout' as const) : ('failed' as const)
     const message = `the session of ${specialist.name} ended with stop_reason ${stop_reason}`
     const fallback = () => new TroupeError('model_failed', message, { hint: 'resume the run to repeat it' }).toJSON()
     return { ...base, response: text, status, error: error ?? fallback() }
   }
   const status = stop_reason === 'completed' ? ('completed' as const) : ('partial' as const)
-  const content = toContent(scope, session)
-  return { ...base, ...content, response: withChanges(content.response, session), status }
-}
-
-function toContent({ schema, categories }: ContributionScope, { text }: SessionResult): ContributionContent {
-  return schema ? contentFrom(text, categories) : contentFromText(text, categories)
+  const content = shape ? contentFrom(answer, categories) : contentFromText(text, categories)
+  return { ...base, ...content, response: withChanges(content.response, answer), status }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { contributionJson, permanentError, runCollaboration } from '../../../../test/support/collaboration.ts'
-import { evaluationExample } from '../prompts/evaluator-prompt.ts'
+import { evaluationAnswer } from '../prompts/evaluator-prompt.ts'
 
 const replies = { a: contributionJson('go', 0.9), b: contributionJson('go', 0.7), c: contributionJson('wait', 0.5) }
 const evaluation = (best: number, ...given: number[]) =>
@@ -45,7 +45,7 @@ describe('best_of', () => {
   })
 
   test('CO104 the scores of the example are no scores, unless they have reasons', async () => {
-    const example = evaluationExample(3)
+    const { example } = evaluationAnswer(3)
     const scores = example.scores.map((entry) => ({ ...entry, reason: 'One short sentence.' }))
     const copied = { ...replies, evaluator: JSON.stringify({ ...example, scores }) }
     const { output } = await runCollaboration(copied, { synthesis: 'best_of' })

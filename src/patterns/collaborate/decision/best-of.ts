@@ -1,12 +1,10 @@
 import type { Agent } from '../../../kernel/agent.ts'
 import type { Context } from '../../../kernel/context.ts'
-import { totalTokens } from '../../../kernel/spend.ts'
-import { runInternalCall } from '../internal-call.ts'
 import { isOutOfBudget } from '../out-of-budget.ts'
 import type { BestOfEvaluation, Contribution } from '../output.ts'
 import { contributionText } from '../output.ts'
 import type { Evaluation } from '../prompts/evaluator-prompt.ts'
-import { evaluationPrompt, evaluationSchema, parseEvaluation } from '../prompts/evaluator-prompt.ts'
+import { evaluationAnswer, evaluationPrompt, validScores } from '../prompts/evaluator-prompt.ts'
 import { quoteUntrusted, toSingleLine } from '../prompts/quote-untrusted.ts'
 import { retryKeys } from '../retry.ts'
 import type { Ruling } from './escalate.ts'
@@ -23,32 +21,26 @@ export async function synthesizeByBestOf(
   // In hierarchical mode the plan is not an answer.
   const parts = answered.filter(({ subtask }) => subtask !== undefined)
   const answers = parts.length > 0 ? parts : answered
-  const request = {
-    instruction: evaluationPrompt(input.shared, answers, criteriaWithRuling(criteria, input.ruling)),
-    output: evaluationSchema,
-    internal: true as const,
-  }
-  const key = `${input.path}synthesis/evaluator`
-  const session = await runInternalCall(context, { agent: evaluator, request, key })
-  const toFailure = (reason: string, tokens: number) => ({
+  const { value, error, tokens, stop_reason } = await context.request({
+    key: `${input.path}synthesis/evaluator`,
+    agent: evaluator,
+    prompt: evaluationPrompt(input.shared, answers, criteriaWithRuling(criteria, input.ruling)),
+    answer: evaluationAnswer(answers.length),
+    internal: true,
+  })
+  const toFailure = (reason: string) => ({
     result: mergeContributions(input),
     failed: `the evaluator failed: ${reason}`,
     tokens,
     undecided: true as const,
   })
-  if ('failure' in session) return toFailure(session.failure, 0)
-  const { error } = session
-  const tokens = totalTokens(session.usage)
-  if (error && isOutOfBudget({ error })) return { ...toFailure(error.message, tokens), limitError: error }
-  if (!session.object)
-    return { ...toFailure(error?.message ?? session.stop_reason, tokens), retry_keys: retryKeys(error) }
-  const response = parseEvaluation(session.object, answers.length)
-  const evaluation = toEvaluation(response, answers)
-  if (!evaluation) return toFailure('it scored no answer', tokens)
+  if (error && isOutOfBudget({ error })) return { ...toFailure(error.message), limitError: error }
+  if (!value) return { ...toFailure(error?.message ?? stop_reason), retry_keys: retryKeys(error) }
+  const scores = validScores(value)
+  const evaluation = toEvaluation(value, scores, answers)
+  if (!evaluation) return toFailure('it scored no answer')
   const best = answers[evaluation.index] as Contribution
-  const unscored = answers.flatMap(({ agent }, index) =>
-    response.scores.some(({ answer }) => answer === index + 1) ? [] : [agent],
-  )
+  const unscored = answers.flatMap(({ agent }, index) => (scores.has(index) ? [] : [agent]))
   // The index refers to all contributions, not only to the scored ones.
   const best_of = {
     ...evaluation,
@@ -81,20 +73,24 @@ function criteriaWithRuling(criteria: readonly string[], ruling: Ruling | undefi
 }
 
 /** The scores decide; `best` of the evaluator only breaks ties. */
-function toEvaluation(response: Evaluation, answers: readonly Contribution[]): BestOfEvaluation | undefined {
+function toEvaluation(
+  { best: suggested, reason }: Evaluation,
+  given: ReturnType<typeof validScores>,
+  answers: readonly Contribution[],
+): BestOfEvaluation | undefined {
   const scores = answers.flatMap(({ agent }, index) => {
-    const entry = response.scores.find(({ answer }) => answer === index + 1)
-    return entry ? [{ index, agent, score: entry.score, reason: entry.reason }] : []
+    const entry = given.get(index)
+    return entry ? [{ index, agent, ...entry }] : []
   })
   const highest = Math.max(...scores.map(({ score }) => score))
   const top = scores.filter(({ score }) => score === highest)
-  const chosen = (response.best ?? 0) - 1
+  const chosen = (suggested ?? 0) - 1
   const best = top.find(({ index }) => index === chosen) ?? top[0]
   if (!best) return undefined
   return {
     index: best.index,
     agent: best.agent,
-    reason: (best.index === chosen && response.reason) || best.reason,
+    reason: (best.index === chosen && reason) || best.reason,
     scores: scores.map(({ agent, score, reason }) => ({ agent, score, reason })),
     ...(top.length > 1 ? { tied: top.map(({ agent }) => agent) } : undefined),
   }

@@ -67,7 +67,7 @@ export async function mediate(
     const { specialist, contribution: earlier, others } = participant
     // A key of its own: steps under the key of the first request count as completed with it.
     const key = `${path}mediation/${index + 1}/${encodeURIComponent(specialist.name)}`
-    const instruction = mediationPrompt(others, scope.schema ? 'object' : 'text')
+    const instruction = mediationPrompt(others, scope.answer ? 'object' : 'text')
     return requestFollowUp(scope, { specialist, earlier, key, instruction })
   })
   const answers = settled.map((answer) => {

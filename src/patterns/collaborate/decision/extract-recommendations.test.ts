@@ -6,7 +6,8 @@ import {
   runCollaboration,
 } from '../../../../test/support/collaboration.ts'
 import type { ModelRequest } from '../../../index.ts'
-import { parseExtraction } from '../prompts/extraction-prompt.ts'
+import { readAnswer } from '../../../requests/read-answer.ts'
+import { extractionAnswer, extractionsByAnswer } from '../prompts/extraction-prompt.ts'
 
 const PROSE = 'Nobody is on call at night, so I would wait until Monday and deploy then.'
 const extractor = (...recommendations: (string | null)[]) =>
@@ -94,6 +95,7 @@ describe('answers in prose', () => {
       { answer: 1, recommendation: 'wait' },
       'noise',
     ]
-    expect([...parseExtraction({ answers })]).toEqual([[2, { recommendation: 'go', quote: 'go' }]])
+    const { value } = readAnswer(extractionAnswer(2, undefined), { text: JSON.stringify({ answers }) })
+    expect([...extractionsByAnswer(value ?? { answers: [] })]).toEqual([[2, { recommendation: 'go', quote: 'go' }]])
   })
 })

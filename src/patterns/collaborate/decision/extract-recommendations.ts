@@ -3,11 +3,10 @@ import { tokenize } from '../../../judgement/similarity/tokenizer.ts'
 import { findCategory, parseChosenCategory } from '../../../judgement/vote/category.ts'
 import { hasWords } from '../../../kernel/template-marks.ts'
 import type { Collaboration } from '../input/prepare-collaboration.ts'
-import { runInternalCall } from '../internal-call.ts'
 import { isOutOfBudget } from '../out-of-budget.ts'
 import type { Contribution } from '../output.ts'
 import type { Extraction } from '../prompts/extraction-prompt.ts'
-import { extractionPrompt, extractionSchema, parseExtraction } from '../prompts/extraction-prompt.ts'
+import { extractionAnswer, extractionPrompt, extractionsByAnswer } from '../prompts/extraction-prompt.ts'
 import { isExampleText } from '../prompts/specialist-prompt.ts'
 import { retryKeys } from '../retry.ts'
 
@@ -35,22 +34,20 @@ export async function extractRecommendations(
   const open = contributions.filter(isUnreadProse)
   if (open.length === 0) return { contributions, problems: [] }
   const texts = open.map(({ response }) => response)
-  const request = {
-    instruction: extractionPrompt(contributionScope.shared, texts, categories),
-    output: extractionSchema(categories),
-    internal: true as const,
-  }
-  const session = await runInternalCall(context, { agent: systemAgents.extractor, request, key })
+  const { value, error, stop_reason } = await context.request({
+    key,
+    agent: systemAgents.extractor,
+    prompt: extractionPrompt(contributionScope.shared, texts),
+    answer: extractionAnswer(texts.length, categories),
+    internal: true,
+  })
   const toFailure = (reason: string) => ({
     contributions,
     problems: [`recommendations in prose were not read: ${reason}`],
   })
-  if ('failure' in session) return toFailure(session.failure)
-  const { error, object } = session
   if (error && isOutOfBudget({ error })) return { ...toFailure(error.message), limitError: error }
-  if (error || object === undefined)
-    return { ...toFailure(error?.message ?? session.stop_reason), retry_keys: retryKeys(error) }
-  const found = parseExtraction(object)
+  if (error || !value) return { ...toFailure(error?.message ?? stop_reason), retry_keys: retryKeys(error) }
+  const found = extractionsByAnswer(value)
   const extracted = new Map(
     open.flatMap((contribution, index) => {
       const extraction = found.get(index + 1)

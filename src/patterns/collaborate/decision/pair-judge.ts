@@ -4,11 +4,10 @@ import { normalizeStatement } from '../../../judgement/similarity/similarity.ts'
 import type { Agent } from '../../../kernel/agent.ts'
 import type { Context } from '../../../kernel/context.ts'
 import { canonicalJson, sha256 } from '../../../kernel/hash.ts'
-import { parseStructuredOutput } from '../../../requests/structured-output.ts'
-import { runInternalCall } from '../internal-call.ts'
+import { agreedValues } from '../../../requests/read-answer.ts'
+import { answerForm } from '../../../requests/request-answer.ts'
 import { isOutOfBudget } from '../out-of-budget.ts'
-import type { PairAnswer } from '../prompts/judge-prompt.ts'
-import { pairVerdictsSchema, parsePairVerdicts, sameMeaningPrompt } from '../prompts/judge-prompt.ts'
+import { pairsAnswer, sameMeaningPrompt } from '../prompts/judge-prompt.ts'
 import { retryKeys } from '../retry.ts'
 
 /*
@@ -67,13 +66,12 @@ export async function judgePairs(
     return !judge.verdicts.has(pairKey) && keys.indexOf(pairKey) === index
   })
   const asked = open.slice(0, MAX_PAIRS_PER_REQUEST)
-  const response = asked.length === 0 ? { pairs: [] } : await requestVerdicts(context, judge, { texts, asked, key })
+  const response =
+    asked.length === 0 ? { pairs: new Map() } : await requestVerdicts(context, judge, { texts, asked, key })
   if ('problem' in response) return { verdicts: knownVerdicts(judge, { texts, unclear }), ...response }
   asked.forEach((pair, index) => {
-    const answers = new Set(response.pairs.flatMap(({ number, same }) => (number === index + 1 ? [same] : [])))
-    // Two answers that contradict each other are no verdict.
-    const [same] = answers
-    if (same !== undefined && answers.size === 1) judge.verdicts.set(contentKey(texts, pair), same)
+    const same = response.pairs.get(index + 1)
+    if (same !== undefined) judge.verdicts.set(contentKey(texts, pair), same)
   })
   const verdicts = knownVerdicts(judge, { texts, unclear })
   const missing = unclear.length - verdicts.length
@@ -91,23 +89,26 @@ async function requestVerdicts(
   context: Context,
   judge: PairJudge,
   { texts, asked, key }: VerdictRequest,
-): Promise<{ pairs: PairAnswer[] } | (Omit<JudgedPairs, 'verdicts'> & { problem: string })> {
-  const instruction = sameMeaningPrompt(asked.map(([a, b]) => [texts[a] ?? '', texts[b] ?? ''] as const))
-  const cache_key = sha256(canonicalJson({ judge: 2, model: judge.agent.model ?? null, instruction }))
-  const cached = await context.cachedResult(`${key}/known`, cache_key, judge.agent.model)
-  const request = { instruction, output: pairVerdictsSchema, internal: true as const, cache_key }
-  const session = cached ?? (await runInternalCall(context, { agent: judge.agent, request, key }))
-  if ('failure' in session) return { problem: `the judge failed: ${session.failure}` }
-  const { error } = session
+): Promise<{ pairs: Map<number | null, boolean> } | (Omit<JudgedPairs, 'verdicts'> & { problem: string })> {
+  const pairs = pairsAnswer(asked.length)
+  const prompt = sameMeaningPrompt(asked.map(([a, b]) => [texts[a] ?? '', texts[b] ?? ''] as const))
+  const { instruction } = answerForm(pairs, prompt)
+  const { value, error } = await context.request({
+    key,
+    agent: judge.agent,
+    prompt,
+    answer: pairs,
+    internal: true,
+    cache_key: sha256(canonicalJson({ judge: 2, model: judge.agent.model ?? null, instruction })),
+    cachedAs: `${key}/known`,
+  })
   if (error) {
     const problem = `the judge failed: ${error.message}`
     return isOutOfBudget({ error }) ? { problem, limitError: error } : { problem, retry_keys: retryKeys(error) }
   }
-  // A cached result has only its text.
-  const parsed = parseStructuredOutput(pairVerdictsSchema, session.text)
-  return parsed.ok
-    ? { pairs: parsePairVerdicts(parsed.object) }
-    : { problem: 'the judge failed: its answer has no verdicts' }
+  const verdicts = value?.pairs.flatMap(({ number, same }) => (same === null ? [] : [[number, same] as const])) ?? []
+  // Two answers that contradict each other are no verdict.
+  return { pairs: agreedValues(verdicts) }
 }
 
 function contentKey(texts: readonly string[], [a, b]: readonly [number, number]): string {

@@ -4,9 +4,7 @@ import { tallyUnclear } from '../../../judgement/vote/unclear-votes.ts'
 import type { TallyResult, VoteStrategy } from '../../../judgement/vote/vote.ts'
 import type { Agent } from '../../../kernel/agent.ts'
 import type { Context } from '../../../kernel/context.ts'
-import { totalTokens } from '../../../kernel/spend.ts'
 import { hasWords } from '../../../kernel/template-marks.ts'
-import { runInternalCall } from '../internal-call.ts'
 import { isOutOfBudget } from '../out-of-budget.ts'
 import type { BestOfEvaluation, Contribution } from '../output.ts'
 import { contributionText, hasContent } from '../output.ts'
@@ -175,7 +173,7 @@ export async function synthesizeByCoordinator(
   const { contributions, shared, ruling } = input
   const { answered, missing } = partitionByContent(contributions)
   const { resume } = coordinator
-  const instruction = synthesisPrompt({
+  const prompt = synthesisPrompt({
     // The session of a resumed coordinator begins with the task.
     shared: resume === undefined ? shared : '',
     answered,
@@ -183,25 +181,26 @@ export async function synthesizeByCoordinator(
     tally: formatTally(input.consensusState),
     ...(ruling ? { ruling: ruling.decision } : undefined),
   })
-  const request = resume === undefined ? { instruction, internal: true as const } : { instruction, resume }
-  const agent = resume === undefined ? coordinator.agent : undefined
-  const session = await runInternalCall(context, { agent, request, key: `${input.path}synthesis/coordinator` })
-  const toFailure = (reason: string, tokens: number) => ({
+  const { status, text, error, stop_reason, ...session } = await context.request({
+    key: `${input.path}synthesis/coordinator`,
+    agent: resume === undefined ? coordinator.agent : undefined,
+    prompt,
+    ...(resume === undefined ? { internal: true } : { resume }),
+  })
+  // The usage of a resumed session includes its earlier turns.
+  const earlierTokens = contributions.find(({ session_id }) => session_id === resume)?.tokens_used ?? 0
+  const tokens = session.tokens - (resume === undefined || session.tokens === 0 ? 0 : earlierTokens)
+  const toFailure = (reason: string) => ({
     result: mergeContributions(input),
     failed: `the coordinator failed: ${reason}`,
     tokens,
   })
-  if ('failure' in session) return toFailure(session.failure, 0)
-  // The usage of a resumed session includes its earlier turns.
-  const earlierTokens = contributions.find(({ session_id }) => session_id === resume)?.tokens_used ?? 0
-  const tokens = totalTokens(session.usage) - (resume === undefined ? 0 : earlierTokens)
-  const { status, text, error, stop_reason } = session
-  if (resume !== undefined && isDivision(text)) return toFailure('it sent its division of the task again', tokens)
+  if (resume !== undefined && isDivision(text)) return toFailure('it sent its division of the task again')
   if (status === 'completed' && text.trim() !== '') {
     const problem = `the answer of the coordinator is incomplete: stop_reason ${stop_reason}`
     return { result: text, tokens, ...(stop_reason === 'completed' ? undefined : { problem }) }
   }
-  const failure = toFailure(error?.message ?? stop_reason, tokens)
+  const failure = toFailure(error?.message ?? stop_reason)
   return error && isOutOfBudget({ error })
     ? { ...failure, limitError: error }
     : { ...failure, retry_keys: retryKeys(error) }

@@ -1,12 +1,8 @@
 import type { Agent } from '../../../kernel/agent.ts'
 import { agentSummary } from '../../../requests/agent-summary.ts'
 import { isCopiedExample } from '../../../requests/copied-example.ts'
-import { parseCutOffObject } from '../../../requests/cut-off-object.ts'
-import { jsonAnswer, section } from '../../../requests/prompt-text.ts'
-import { withJsonSchema } from '../../../schema/schema.ts'
-import { arrayOf, INTEGER, nullable, strictObject, TEXT } from '../../../schema/strict-schema.ts'
-import * as z from '../../../schema/zod.ts'
-import type { Assignment } from '../assignments.ts'
+import { section } from '../../../requests/prompt-text.ts'
+import type { AnswerShape } from '../../../schema/answer-shape.ts'
 import type { SpecialistPromptInput } from './specialist-prompt.ts'
 import { identity } from './specialist-prompt.ts'
 
@@ -38,13 +34,6 @@ export function decompositionPrompt(
     section('<you>', identity({ ...coordinator, role: 'coordinator' })),
     'Divide the task into assignments for the specialists. Give each assignment to the specialist it fits; not every specialist',
     'needs one. A specialist sees the task and its own subtask, and the results it depends on; it does not see the other subtasks.',
-    jsonAnswer(
-      [
-        '"depends_on" has the numbers of the assignments, counted from 1, whose results this one needs; independent assignments run in parallel.',
-        '"model" is null, or "fast" for a simple assignment.',
-      ],
-      divisionExample(specialists.map(({ name }) => name)),
-    ),
   ].join('\n')
 }
 
@@ -58,55 +47,25 @@ export function correctionPrompt(problems: readonly string[], names: readonly st
 const EXAMPLE_PLAN = 'how the task is divided, and why, in one or two sentences'
 const EXAMPLE_SUBTASK = 'what this specialist has to do, with everything it needs to know'
 
-export function divisionExample(names: readonly string[]) {
+/** A division. An assignment at which it was cut off is empty: half an instruction may say the opposite of the whole one. */
+export function divisionAnswer(names: readonly string[]) {
   const assignments = names.slice(0, 2).map((agent, index) => ({
-    agent,
-    subtask: EXAMPLE_SUBTASK,
+    ...{ agent, subtask: EXAMPLE_SUBTASK },
     depends_on: index === 0 ? [] : [1],
     model: null,
   }))
-  return { plan: EXAMPLE_PLAN, assignments }
-}
-
-export const divisionSchema = withJsonSchema(
-  z.looseObject({ assignments: z.array(z.unknown()) }),
-  strictObject({
-    plan: TEXT,
-    assignments: arrayOf(
-      strictObject({ agent: TEXT, subtask: TEXT, depends_on: arrayOf(INTEGER), model: nullable('string') }),
-    ),
-  }),
-)
-
-export type Division = { plan: string; assignments: Assignment[] }
-
-/**
- * Reads a division leniently: from the object, or from a text that was cut off within one. What is missing in an assignment is empty, and
- * reported when it is planned.
- */
-export function parseDivision(object: unknown, text: string): Division | undefined {
-  const { plan, assignments } = (object ?? cutOffDivision(text) ?? {}) as { plan?: unknown; assignments?: unknown }
-  if (!Array.isArray(assignments)) return undefined
-  return { plan: toText(plan), assignments: assignments.map(parseAssignment) }
-}
-
-/** The subtask at which the text was cut off is left out: half an instruction may say the opposite of the whole one. */
-function cutOffDivision(text: string): Record<string, unknown> | undefined {
-  const { plan, assignments } = parseCutOffObject(text)?.fields ?? {}
-  return Array.isArray(assignments) ? { plan, assignments: [...assignments.slice(0, -1), {}] } : undefined
-}
-
-function parseAssignment(entry: unknown): Assignment {
-  const fields = (typeof entry === 'object' && entry !== null ? entry : {}) as Record<string, unknown>
-  const subtask = toText(fields.subtask)
-  const dependencies = Array.isArray(fields.depends_on) ? (fields.depends_on as unknown[]) : [fields.depends_on]
-  const model = toText(fields.model).trim()
   return {
-    agent: toText(fields.agent).trim(),
-    subtask: isCopiedExample(subtask, [EXAMPLE_SUBTASK]) ? '' : subtask,
-    depends_on: dependencies.filter((each) => typeof each === 'string' || typeof each === 'number'),
-    ...(model === '' ? undefined : { model }),
-  }
+    fields: {
+      plan: 'text',
+      assignments: [{ agent: 'text', subtask: 'text', depends_on: ['ordinal'], model: 'text?' }],
+    },
+    whole: ['assignments'],
+    rules: [
+      '"depends_on" has the numbers of the assignments, counted from 1, whose results this one needs; independent assignments run in parallel.',
+      '"model" is null, or "fast" for a simple assignment.',
+    ],
+    example: { plan: EXAMPLE_PLAN, assignments },
+  } as const satisfies AnswerShape
 }
 
 /** Whether a text is a division, complete or not: what a weak model repeats when it has to write the answer. */
@@ -114,8 +73,4 @@ export function isDivision(text: string): boolean {
   if (!/^\s*(?:```\w*\s*)?\{\s*"(?:plan|assignments)"\s*:/.test(text)) return false
   const [, plan = ''] = /"plan"\s*:\s*"([^"]*)/.exec(text) ?? []
   return /"(?:assignments|subtask|depends_on|model)"\s*:/.test(text) || isCopiedExample(plan, [EXAMPLE_PLAN])
-}
-
-function toText(value: unknown): string {
-  return typeof value === 'string' ? value : ''
 }

@@ -1,9 +1,8 @@
 import { severities } from '../../../judgement/vote/severity.ts'
 import { isCopiedExample } from '../../../requests/copied-example.ts'
-import { jsonAnswer, section } from '../../../requests/prompt-text.ts'
-import { withJsonSchema } from '../../../schema/schema.ts'
-import { arrayOf, NUMBER, oneOf, strictObject, TEXT } from '../../../schema/strict-schema.ts'
-import * as z from '../../../schema/zod.ts'
+import { section } from '../../../requests/prompt-text.ts'
+import { answerForm } from '../../../requests/request-answer.ts'
+import type { AnswerShape } from '../../../schema/answer-shape.ts'
 import type { Contribution } from '../output.ts'
 import { contributionsSection } from './prompt-sections.ts'
 
@@ -19,27 +18,26 @@ export const SPECIALIST_SYSTEM = {
     'writes the answer from all parts.',
 }
 
-/** The form of the answer: an object, an object whose recommendation is one of the choices, or text. */
-export type AnswerForm = { categories?: readonly string[] | undefined } | 'text'
-
 export interface SpecialistPromptInput {
   shared: string
   specialist: { name: string; role: string; focus: string; instructions: string }
-  form: AnswerForm
+  /** The shape of the answer; without it, text. */
+  answer: ContributionAnswer | undefined
   previous?: readonly Contribution[]
   subtask?: string
 }
 
 export function specialistPrompt(input: SpecialistPromptInput): string {
-  const { shared, specialist, form, previous = [], subtask } = input
-  return [
+  const { shared, specialist, answer, previous = [], subtask } = input
+  const prompt = [
     shared,
     ...(previous.length > 0 ? [contributionsSection(previous)] : []),
     ...(subtask === undefined ? [] : [section('<subtask>', subtask)]),
     section('<you>', identity(specialist)),
     ...(subtask === undefined ? [] : ['Work on your subtask only.']),
-    answerForm(form),
+    ...(answer ? [] : ['Answer in plain text. Begin with what you recommend.']),
   ].join('\n')
+  return answer ? answerForm(answer, prompt).instruction : prompt
 }
 
 export function identity({ name, role, focus, instructions }: SpecialistPromptInput['specialist']): string {
@@ -66,51 +64,41 @@ export function isExampleText(text: string): boolean {
   return isCopiedExample(text, Object.values(EXAMPLE_TEXTS))
 }
 
-function answerForm(form: AnswerForm): string {
-  if (form === 'text') return 'Answer in plain text. Begin with what you recommend.'
-  const { categories } = form
+const SEVERITY_WORDS = { low: 'minor', info: 'minor', medium: 'moderate' } as const
+
+/** The shape of a contribution. An unknown severity counts as critical, so that no veto is lost; nor is it for its words. */
+export function contributionAnswer(categories?: readonly string[]) {
   const recommendation = categories
     ? `"recommendation" is exactly one of these choices: ${categories.map((each) => JSON.stringify(each)).join(', ')}.`
     : 'If the task asks for a certain form of answer, such as yes or no, a number or a name, put that into "recommendation".'
-  return jsonAnswer(
-    [
+  return {
+    fields: {
+      response: 'text',
+      recommendation: categories ? { type: 'choice', of: categories } : 'text',
+      confidence: 'confidence',
+      concerns: [
+        {
+          concern: 'text',
+          severity: { type: 'choice', of: severities, words: SEVERITY_WORDS, unknown: 'critical', missing: 'minor' },
+        },
+      ],
+      questions: ['text'],
+    },
+    bare: 'concern',
+    verbatim: ['concern'],
+    whole: ['recommendation'],
+    rules: [
       recommendation,
       '"confidence" is a number from 0 to 1. "severity" is minor, moderate or critical. Without concerns or questions, give an empty list.',
     ],
-    contributionExample(categories),
-  )
+    example: {
+      response: EXAMPLE_TEXTS.response,
+      recommendation: categories ? EXAMPLE_TEXTS.choice : EXAMPLE_TEXTS.recommendation,
+      confidence: 0.7,
+      concerns: [{ concern: EXAMPLE_TEXTS.concern, severity: 'minor' }],
+      questions: [EXAMPLE_TEXTS.question],
+    },
+  } as const satisfies AnswerShape
 }
 
-export function contributionExample(categories?: readonly string[]) {
-  return {
-    response: EXAMPLE_TEXTS.response,
-    recommendation: categories ? EXAMPLE_TEXTS.choice : EXAMPLE_TEXTS.recommendation,
-    confidence: 0.7,
-    concerns: [{ concern: EXAMPLE_TEXTS.concern, severity: 'minor' }],
-    questions: [EXAMPLE_TEXTS.question],
-  }
-}
-
-const schemaCache = new Map<string, z.ZodType>()
-
-/**
- * The requested output of a specialist. Strict for the server; any object is read, field by field. Memoised by categories:
- * building the schema costs as much as several specialists.
- */
-export function contributionSchema(categories: readonly string[] | undefined): z.ZodType {
-  const cacheKey = JSON.stringify(categories ?? null)
-  let schema = schemaCache.get(cacheKey)
-  if (!schema) {
-    const jsonSchema = strictObject({
-      response: TEXT,
-      recommendation: categories ? oneOf(categories) : TEXT,
-      confidence: NUMBER,
-      concerns: arrayOf(strictObject({ concern: TEXT, severity: oneOf(severities) })),
-      questions: arrayOf(TEXT),
-    })
-    schema = withJsonSchema(z.record(z.string(), z.unknown()), jsonSchema)
-    if (schemaCache.size > 100) schemaCache.clear()
-    schemaCache.set(cacheKey, schema)
-  }
-  return schema
-}
+export type ContributionAnswer = ReturnType<typeof contributionAnswer>
