@@ -210,8 +210,8 @@ function readReference(given: unknown, to: readonly string[] | number): string |
   return to.find((name) => name === text) ?? to.find((name) => toIdentifier(name) === toIdentifier(text)) ?? null
 }
 
-/** `Changes requested` is `changes_requested`. */
-function toIdentifier(text: string): string {
+/** Models write names in their own way: "Changes requested" is `changes_requested`. */
+export function toIdentifier(text: string): string {
   return text
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}]+/gu, '_')

@@ -2,8 +2,6 @@ import { errorFromRecord } from '../../errors.ts'
 import type { LoopJudgement } from '../../judgement/loop/consultation-loop.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
 import { isResumableFailure } from '../../kernel/resumable-failure.ts'
-import { parseJsonObject } from '../../requests/structured-output.ts'
-import { ANSWER_FORM } from './answer-form.ts'
 import { askPerson } from './ask-person.ts'
 import { requireUsableSession } from './configuration-error.ts'
 import type { Consultation } from './consultation.ts'
@@ -11,12 +9,13 @@ import { deliverAnswer } from './deliver.ts'
 import {
   formatMissingInformationRequest,
   MISSING_INFORMATION_SYSTEM,
-  missingInformationSchema,
+  missingInformation,
   parseMissingInformation,
 } from './loops/missing-information-prompt.ts'
 import { recordLoop } from './loops/record-loop.ts'
-import { callOrchestrator } from './orchestrator-call.ts'
+import { orchestratorFor } from './orchestrator.ts'
 import type { ConsultationAnswer } from './output.ts'
+import { ANSWER_FORM } from './specialist-answer.ts'
 
 const MAX_KNOWN_CHARACTERS = 4000
 
@@ -29,21 +28,21 @@ export async function answerInCycle(consultation: Consultation, cycle: LoopJudge
   const { requesting_agent, question, context: given } = request
   const [finding] = cycle.findings
   const description = finding?.description ?? 'agents would wait for each other'
-  const session = await callOrchestrator(context, config, {
+  const reply = await context.request({
+    ...orchestratorFor(config, MISSING_INFORMATION_SYSTEM),
     key: 'cycle-answer',
-    system: MISSING_INFORMATION_SYSTEM,
-    instruction: formatMissingInformationRequest({
+    prompt: formatMissingInformationRequest({
       ...{ requesting_agent, question, ...given },
       cycle: description,
       waiting: finding?.evidence ?? [],
       known: instructionOfAsker(consultation),
     }),
-    output: missingInformationSchema,
+    answer: missingInformation,
   })
-  requireUsableSession(session)
+  requireUsableSession(reply)
   // In an outage nothing was judged: resume asks the orchestrator again, rather than a person.
-  if (session.error && isResumableFailure(session.error)) throw errorFromRecord(session.error)
-  const found = parseMissingInformation(session.object ?? parseJsonObject(session.text))
+  if (reply.error && isResumableFailure(reply.error)) throw errorFromRecord(reply.error)
+  const found = parseMissingInformation(reply.value)
   recordLoop(consultation, cycle, { key: 'cycle-loop', resolution: found ? 'resolved' : 'escalated' })
   if (!found) return askPerson(consultation, { reason: 'cycle', root_cause: description })
   const missing = found.missing_information

@@ -1,10 +1,9 @@
 import type { ErrorRecord } from '../../errors.ts'
-import { toTroupeError } from '../../errors.ts'
-import type { PerformRequest } from '../../kernel/context.ts'
+import { errorFromRecord, toTroupeError } from '../../errors.ts'
+import type { AnswerRequest } from '../../kernel/context.ts'
 import { isFatal } from '../../kernel/journal/fatal-error.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
 import type { Spend } from '../../kernel/spend.ts'
-import { ANSWER_FORM } from './answer-form.ts'
 import { isConfigurationError } from './configuration-error.ts'
 import type { Consultation } from './consultation.ts'
 import { specialistAgent } from './consultation.ts'
@@ -40,10 +39,12 @@ export interface SpecialistQuestion {
   spend?: Pick<Spend, 'input' | 'output' | 'usd'>
 }
 
+type SpecialistRequest = Omit<AnswerRequest<typeof specialistAnswer>, 'key' | 'agent'>
+
 /** A question with its context package, and the request that opens the specialist's session. */
 export interface PreparedQuestion {
   question: SpecialistQuestion
-  request: PerformRequest
+  request: SpecialistRequest
 }
 
 /** The request that opens the specialist's session: the context package, and the place in the asker's queue. */
@@ -63,9 +64,9 @@ export async function prepareQuestion(
   context.emit(`${key}-package`, 'consult:package', {
     ...{ collaboration_id: request.collaboration_id, agent, items, left_out, tokens, redacted, method },
   })
-  const opening: PerformRequest = {
-    instruction: `${formatContextPackage(packed)}\n${ANSWER_FORM}`,
-    output: specialistAnswer,
+  const opening: SpecialistRequest = {
+    prompt: formatContextPackage(packed),
+    answer: specialistAnswer,
     allowText: true,
     countDowntime: true,
     queue: {
@@ -126,13 +127,14 @@ export function emitRetry(
 export async function askSpecialist(
   consultation: Consultation,
   question: SpecialistQuestion,
-  request: PerformRequest,
+  request: SpecialistRequest,
 ): Promise<SpecialistOutcome> {
   const { context } = consultation
   const { agent, key } = question
   try {
     const specialist = request.resume === undefined ? specialistAgent(consultation, agent) : undefined
-    const session = await context.perform(specialist, request, { key })
+    const session = await context.request({ ...request, key, agent: specialist })
+    if (session.session_id === '' && session.error) throw errorFromRecord(session.error)
     return await readOutcome(consultation, question, session)
   } catch (thrown) {
     const error = toTroupeError(thrown)

@@ -2,7 +2,6 @@ import type { ErrorRecord } from '../../errors.ts'
 import { toTroupeError } from '../../errors.ts'
 import { isFatal } from '../../kernel/journal/fatal-error.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
-import { ANSWER_FORM } from './answer-form.ts'
 import { answerInCycle } from './answer-in-cycle.ts'
 import { askPerson } from './ask-person.ts'
 import type { SpecialistOutcome } from './ask-specialist.ts'
@@ -32,6 +31,7 @@ import {
 import type { RecordedRows } from './routing/load-and-history.ts'
 import type { SpecialistChoice } from './routing/select-specialist.ts'
 import { selectSpecialist } from './routing/select-specialist.ts'
+import { ANSWER_FORM } from './specialist-answer.ts'
 import { startInBackground } from './start-in-background.ts'
 import { synthesizeAnswers } from './synthesize-answers.ts'
 
@@ -179,7 +179,7 @@ async function askChosen(
     recordRetry(consultation, question, key)
     let outcome = await askSpecialist(consultation, question, request)
     for (let each = 1; each <= round && outcome.kind === 'failed' && outageErrors([outcome]).length > 0; each++) {
-      const goOn = { ...request, instruction: GO_ON, resume: context.sessionId(key, agent) }
+      const goOn = { ...request, prompt: GO_ON, resume: context.sessionId(key, agent) }
       const again = { ...question, key: roundKey(key, each) }
       emitRetry(consultation, again, `${again.key}-retried`)
       outcome = await askSpecialist(consultation, again, goOn)

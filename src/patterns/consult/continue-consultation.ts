@@ -50,10 +50,10 @@ export async function continueConsultation(
     recordQuestion(consultation, question, text)
     recordRetry(consultation, question, CONTINUED_KEY)
     const outcome = await askSpecialist(consultation, question, {
-      instruction: formatFollowUp(consultation.request.requesting_agent, text),
+      prompt: formatFollowUp(consultation.request.requesting_agent, text),
       resume: session_id,
       resumeScope: 'project',
-      output: specialistAnswer,
+      answer: specialistAnswer,
       allowText: true,
     })
     return deliverContinued(consultation, outcome)

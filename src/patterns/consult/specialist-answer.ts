@@ -1,23 +1,54 @@
+import type { Answer } from '../../kernel/context.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
-import { isCopiedExample } from '../../requests/copied-example.ts'
-import { parseJsonObject, parseStructuredOutput } from '../../requests/structured-output.ts'
-import { withJsonSchema } from '../../schema/schema.ts'
-import { arrayOf, NUMBER, nullable, strictObject, TEXT } from '../../schema/strict-schema.ts'
-import * as z from '../../schema/zod.ts'
-import { ANSWER_EXAMPLE } from './answer-form.ts'
+import { jsonAnswer } from '../../requests/prompt-text.ts'
+import { readAnswer, readText } from '../../requests/read-answer.ts'
+import type { AnswerShape } from '../../schema/answer-shape.ts'
 
-/** The structured answer that a specialist is asked for. */
-export const specialistAnswer = withJsonSchema(
-  z.looseObject({}),
-  strictObject({
-    answer: nullable('string'),
-    clarification_needed: nullable('string'),
-    additional_context: nullable('string'),
-    code_reference: nullable('string'),
-    suggested_next_steps: arrayOf(TEXT),
-    confidence: NUMBER,
-  }),
-)
+const fields = {
+  answer: 'text?',
+  clarification_needed: 'text?',
+  additional_context: 'text?',
+  code_reference: 'text?',
+  suggested_next_steps: ['text'],
+  confidence: 'confidence',
+} as const
+
+/** The answer of a specialist. The example names things that no project of developers has: a model that copies it is noticed. */
+export const specialistAnswer = {
+  fields,
+  rules: [
+    '"answer": complete and exact; the asker sees nothing but this object. "additional_context" and "code_reference" (path and lines) are null',
+    'where there is none. "confidence": from 0 to 1.',
+    'Only if a fact that the asker alone has would change the answer: "answer" is null, and "clarification_needed" is one question.',
+  ],
+  example: {
+    answer: 'The lease of the warehouse ends on 31 March and is extended by a letter before 1 January.',
+    clarification_needed: null,
+    additional_context: 'The deposit is paid back four weeks later.',
+    code_reference: 'contracts/lease.md lines 12-20',
+    suggested_next_steps: ['Write the letter in December'],
+    confidence: 0.9,
+  },
+} as const satisfies AnswerShape
+
+export const ANSWER_FORM = jsonAnswer(specialistAnswer.rules, specialistAnswer.example)
+
+/** The answer of the orchestrator from those of several specialists. */
+export const synthesisAnswer = {
+  fields,
+  rules: [
+    '"answer": complete and exact. "code_reference": paths and lines, or null.',
+    '"suggested_next_steps": without repetitions. "confidence": from 0 to 1.',
+  ],
+  example: {
+    answer: 'The lease ends on 31 March; the alarm code changes on the same day.',
+    clarification_needed: null,
+    additional_context: 'The lawyer and the caretaker differ on the deposit: the contract names 500, the receipt 450.',
+    code_reference: 'lease.pdf page 4',
+    suggested_next_steps: ['Ask the landlord for the receipt'],
+    confidence: 0.7,
+  },
+} as const satisfies AnswerShape
 
 export interface SpecialistAnswer {
   answer: string
@@ -28,48 +59,28 @@ export interface SpecialistAnswer {
   confidence?: number
 }
 
-/** Reads a specialist's answer leniently: prose is an answer, a field of the wrong form is left out, nothing is asked again. */
-export function parseSpecialistAnswer({ text, object }: Pick<SessionResult, 'text' | 'object'>): SpecialistAnswer {
-  const found = (object ?? parsedObject(text)) as Record<string, unknown> | undefined
-  const field = (name: string) => {
-    const value = found?.[name]
-    return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
+export function parseSpecialistAnswer(session: Pick<SessionResult, 'text' | 'object'>): SpecialistAnswer {
+  return toSpecialistAnswer({ ...readAnswer(specialistAnswer, session), text: session.text })
+}
+
+/** Prose is an answer; one copied from the example is none. */
+export function toSpecialistAnswer({
+  value,
+  fields: found,
+  text,
+}: Pick<Answer<{ fields: typeof fields }>, 'value' | 'fields' | 'text'>): SpecialistAnswer {
+  if (!value || (value.answer === null && value.clarification_needed === null)) {
+    const isCopied = readText(found?.answer) !== ''
+    return { answer: isCopied ? '' : text.trim(), suggested_next_steps: [] }
   }
-  const clarification_needed = field('clarification_needed')
-  const answer = field('answer')
-  if (answer !== undefined && isCopiedExample(answer, [ANSWER_EXAMPLE.answer]))
-    return { answer: '', suggested_next_steps: [] }
-  if (!found || (answer === undefined && clarification_needed === undefined)) {
-    return { answer: text.trim(), suggested_next_steps: [] }
-  }
-  const [additional_context, code_reference] = [field('additional_context'), field('code_reference')]
-  const confidence = toConfidence(found.confidence)
+  const { answer, clarification_needed, additional_context, code_reference, confidence, suggested_next_steps } = value
   return {
     answer: answer ?? '',
-    suggested_next_steps: toLines(found.suggested_next_steps),
+    suggested_next_steps,
     // An answer that also asks something back is an answer: the question goes with it as context.
-    ...(clarification_needed === undefined || answer !== undefined ? undefined : { clarification_needed }),
-    ...(additional_context === undefined ? undefined : { additional_context }),
-    ...(code_reference === undefined ? undefined : { code_reference }),
-    ...(confidence === undefined ? undefined : { confidence }),
+    ...(clarification_needed === null || answer !== null ? undefined : { clarification_needed }),
+    ...(additional_context === null ? undefined : { additional_context }),
+    ...(code_reference === null ? undefined : { code_reference }),
+    ...(confidence === null ? undefined : { confidence }),
   }
-}
-
-function parsedObject(text: string): unknown {
-  const whole = parseJsonObject(text)
-  if (whole) return whole
-  const embedded = parseStructuredOutput(z.looseObject({}), text)
-  return embedded.ok ? embedded.object : undefined
-}
-
-function toLines(value: unknown): string[] {
-  const list = Array.isArray(value) ? value : [value]
-  return list.flatMap((line) => (typeof line === 'string' && line.trim() !== '' ? line.trim() : []))
-}
-
-function toConfidence(value: unknown): number | undefined {
-  const number = typeof value === 'string' ? Number.parseFloat(value) : value
-  if (typeof number !== 'number' || Number.isNaN(number) || number < 0) return undefined
-  if (number <= 1) return number
-  return number <= 100 ? number / 100 : undefined
 }

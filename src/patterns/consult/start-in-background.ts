@@ -1,12 +1,14 @@
 import { TroupeError } from '../../errors.ts'
 import type { PerformRequest } from '../../kernel/context.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
+import { answerForm } from '../../requests/request-answer.ts'
 import { prepareQuestion, recordQuestion } from './ask-specialist.ts'
 import type { Consultation } from './consultation.ts'
 import { specialistAgent } from './consultation.ts'
 import type { ConsultOutput } from './output.ts'
 import { specialistKey } from './retry.ts'
 import type { SpecialistChoice } from './routing/select-specialist.ts'
+import { specialistAnswer } from './specialist-answer.ts'
 
 /** Starts the specialists and returns at once. `consult_result` collects the answer, or the asker's end does. */
 export async function startInBackground(
@@ -51,6 +53,11 @@ async function startSession(
   const asked = { choice, agent, key, exchange_number: 1 }
   const { question, request: prepared } = await prepareQuestion(consultation, asked)
   recordQuestion(consultation, question, request.question)
-  const opening = { ...prepared, ...(collect_with ? { collect_with } : undefined) }
+  const { prompt, answer: _answer, ...options } = prepared
+  const opening = {
+    ...options,
+    ...answerForm(specialistAnswer, prompt, options),
+    ...(collect_with && { collect_with }),
+  }
   return context.startBackground(specialistAgent(consultation, agent), opening, { key })
 }

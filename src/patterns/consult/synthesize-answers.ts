@@ -1,9 +1,9 @@
 import type { ErrorRecord } from '../../errors.ts'
 import type { SpecialistOutcome } from './ask-specialist.ts'
 import type { Consultation } from './consultation.ts'
-import { callOrchestrator } from './orchestrator-call.ts'
+import { orchestratorFor } from './orchestrator.ts'
 import type { SpecialistAnswer } from './specialist-answer.ts'
-import { parseSpecialistAnswer, specialistAnswer } from './specialist-answer.ts'
+import { synthesisAnswer, toSpecialistAnswer } from './specialist-answer.ts'
 import { formatSynthesisRequest, SYNTHESIS_SYSTEM } from './synthesis-prompt.ts'
 
 type Answered = Extract<SpecialistOutcome, { answer: SpecialistAnswer }>
@@ -23,11 +23,11 @@ export async function synthesizeAnswers(
   const agent = answered.map((outcome) => outcome.agent).join(', ')
   const notes = missing.length === 0 ? [] : [`No answer from ${missing.join(', ')}.`]
   if (answered.length === 1) return withNotes(first, notes)
-  const session = await callOrchestrator(context, config, {
+  const session = await context.request({
+    ...orchestratorFor(config, SYNTHESIS_SYSTEM),
     key: 'synthesis',
-    system: SYNTHESIS_SYSTEM,
-    instruction: formatSynthesisRequest(request, answered),
-    output: specialistAnswer,
+    prompt: formatSynthesisRequest(request, answered),
+    answer: synthesisAnswer,
   })
   const spend = await context.readSpend('synthesis-spend', { under: 'synthesis' })
   context.emit('synthesis-exchange', 'consult:exchange', {
@@ -41,10 +41,7 @@ export async function synthesizeAnswers(
     cost_usd: spend.usd,
   })
   if (session.status === 'completed' && session.text.trim() !== '') {
-    return withNotes(
-      { kind: 'answer', agent, answer: lowestConfidence(parseSpecialistAnswer(session), answered) },
-      notes,
-    )
+    return withNotes({ kind: 'answer', agent, answer: lowestConfidence(toSpecialistAnswer(session), answered) }, notes)
   }
   return withNotes({ kind: 'answer', agent, answer: joinAnswers(answered) }, notes)
 }

@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest'
+import { readAnswer } from '../../../requests/read-answer.ts'
 import {
   formatMissingInformationRequest,
-  MISSING_INFORMATION_EXAMPLE,
+  missingInformation,
   parseMissingInformation,
 } from './missing-information-prompt.ts'
+
+const read = (object: unknown) => parseMissingInformation(readAnswer(missingInformation, { object, text: '' }).value)
 
 const prompt = {
   requesting_agent: 'backend',
@@ -30,17 +33,16 @@ test('CS217 texts of agents are data that cannot end their section, and secrets 
 })
 
 test('CS217 an answer or missing information is read leniently', () => {
-  expect(parseMissingInformation({ answer: ' It is 5. ', missing_information: ['x'] })).toEqual({
+  expect(read({ answer: ' It is 5. ', missing_information: ['x'] })).toEqual({
     answer: 'It is 5.',
     missing_information: [],
   })
-  expect(parseMissingInformation({ missing_information: 'Which page?', who_could_know: 'the customer' })).toEqual({
+  expect(read({ missing_information: 'Which page?', who_could_know: 'the customer' })).toEqual({
     missing_information: ['Which page?'],
-    who_could_know: 'the customer',
   })
 })
 
 test('CS217 a reply without anything, or with the copied example, is none', () => {
-  for (const reply of [undefined, 'text', {}, { answer: 'null', missing_information: [] }, MISSING_INFORMATION_EXAMPLE])
-    expect(parseMissingInformation(reply)).toBeUndefined()
+  for (const reply of [undefined, 'text', {}, { answer: 'null', missing_information: [] }, missingInformation.example])
+    expect(read(reply)).toBeUndefined()
 })

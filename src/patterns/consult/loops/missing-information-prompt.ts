@@ -1,10 +1,8 @@
 import type { LoopEvidence } from '../../../judgement/loop/consultation-loop.ts'
 import { redactSensitive } from '../../../judgement/redaction/redact-sensitive.ts'
-import { DATA_RULE, fenceData, jsonAnswer, section } from '../../../requests/prompt-text.ts'
-import { withJsonSchema } from '../../../schema/schema.ts'
-import type { Schema } from '../../../schema/standard-schema.ts'
-import { arrayOf, nullable, strictObject, TEXT } from '../../../schema/strict-schema.ts'
-import * as z from '../../../schema/zod.ts'
+import type { Answer } from '../../../kernel/context.ts'
+import { DATA_RULE, fenceData, section } from '../../../requests/prompt-text.ts'
+import type { AnswerShape } from '../../../schema/answer-shape.ts'
 
 /*
  * A wait-for cycle: the specialist who could answer waits for the asker. The orchestrator answers from what is known, or names what is missing.
@@ -43,49 +41,28 @@ export function formatMissingInformationRequest(prompt: MissingInformationPrompt
     section('<question>', `${DATA_RULE}\n${quote([asked])}`),
     ...(questions.length === 0 ? [] : [section('<waiting_questions>', quote(questions))]),
     ...(known.length === 0 ? [] : [section('<known_answers>', quote(known))]),
-    jsonAnswer(
-      [
-        '1. "answer": the answer to the question, if it follows from the text above; otherwise null. Do not guess, and do not invent facts.',
-        '2. "missing_information": without an answer, each missing fact as one short question that a person could answer; with an answer, an empty list.',
-        '3. "who_could_know": the person or agent outside the cycle who could know it, or null.',
-      ],
-      MISSING_INFORMATION_EXAMPLE,
-    ),
   ].join('\n')
 }
 
-export const MISSING_INFORMATION_EXAMPLE = {
-  answer: null,
-  missing_information: ['Which notice period does the lease of the warehouse set?'],
-  who_could_know: 'the landlord',
-}
+export const missingInformation = {
+  fields: { answer: 'text?', missing_information: ['text'], who_could_know: 'text?' },
+  rules: [
+    '1. "answer": the answer to the question, if it follows from the text above; otherwise null. Do not guess, and do not invent facts.',
+    '2. "missing_information": without an answer, each missing fact as one short question that a person could answer; with an answer, an empty list.',
+    '3. "who_could_know": the person or agent outside the cycle who could know it, or null.',
+  ],
+  example: {
+    answer: null,
+    missing_information: ['Which notice period does the lease of the warehouse set?'],
+    who_could_know: 'the landlord',
+  },
+} as const satisfies AnswerShape
 
-/** Strict for the server; an answer that does not match is read leniently. */
-export const missingInformationSchema: Schema = withJsonSchema(
-  z.looseObject({ missing_information: z.unknown() }),
-  strictObject({ answer: nullable('string'), missing_information: arrayOf(TEXT), who_could_know: nullable('string') }),
-)
-
-export interface MissingInformation {
-  answer?: string
-  missing_information: string[]
-  who_could_know?: string
-}
-
-/** Reads the orchestrator's reply. `undefined` if it has neither an answer nor missing information: then a person is asked. */
-export function parseMissingInformation(object: unknown): MissingInformation | undefined {
-  const given = (typeof object === 'object' && object !== null ? object : {}) as Readonly<Record<string, unknown>>
-  const isCopied = (text: string): boolean => MISSING_INFORMATION_EXAMPLE.missing_information.includes(text)
-  const answer = textOf(given.answer)
-  const listed = Array.isArray(given.missing_information) ? given.missing_information : [given.missing_information]
-  const missing_information = answer === undefined ? listed.flatMap((each) => textOf(each) ?? []) : []
-  if (answer === undefined && (missing_information.length === 0 || missing_information.some(isCopied))) return undefined
-  const who_could_know = textOf(given.who_could_know)
-  return {
-    missing_information,
-    ...(answer !== undefined && { answer }),
-    ...(who_could_know !== undefined && { who_could_know }),
-  }
+/** The missing information, or the answer that makes it needless. `undefined` without either: then a person is asked. */
+export function parseMissingInformation(value: Answer<typeof missingInformation>['value']) {
+  const { answer = null, missing_information = [] } = value ?? {}
+  if (answer !== null) return { answer, missing_information: [] }
+  return missing_information.length === 0 ? undefined : { missing_information }
 }
 
 const MAX_CHARACTERS = 2000
@@ -102,10 +79,4 @@ function shorten(text: string): string {
   const redacted = redactSensitive(text)
   if (redacted.length <= MAX_CHARACTERS) return redacted
   return `${redacted.slice(0, MAX_CHARACTERS)} … (${redacted.length - MAX_CHARACTERS} characters left out)`.toWellFormed()
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value.trim() !== '' && value.trim().toLowerCase() !== 'null'
-    ? value.trim()
-    : undefined
 }

@@ -1,12 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { readAnswer } from '../../../requests/read-answer.ts'
 import { parseRoutingDecision } from './routing-decision.ts'
-import { ROUTING_EXAMPLE } from './routing-prompt.ts'
+import { routingAnswer } from './routing-prompt.ts'
 
 const names = ['security_expert', 'backend_developer', 'qa_engineer', 'crew:ops', 'ops']
 
-const read = (text: string) => parseRoutingDecision({ text }, names)
-const fields = (answer: object) => parseRoutingDecision({ object: answer, text: '' }, names)
+const shape = routingAnswer(names)
+const read = (text: string, object?: unknown) =>
+  parseRoutingDecision({ ...readAnswer(shape, { text, object }), text }, names)
+const fields = (answer: object) => read('', answer)
 
 describe('a decision', () => {
   test('CS89 an object is read as it is', () => {
@@ -74,7 +77,7 @@ describe('a decision', () => {
 
   test('CS90 the copied example and agents that cannot be asked are no decision', () => {
     for (const agents of [['lawyer'], ['security_expert']])
-      expect(fields({ ...ROUTING_EXAMPLE, agents })).toEqual({ kind: 'unusable', problem: 'it repeats the example' })
+      expect(fields({ ...shape.example, agents })).toEqual({ kind: 'unusable', problem: 'it repeats the example' })
     expect(fields({ agents: ['lawyer'] })).toMatchObject({
       kind: 'unusable',
       problem: "no agent 'lawyer' can be asked",
@@ -87,7 +90,7 @@ describe('a decision', () => {
   test('CS89 whatever a model answers, only known agents are chosen', () => {
     fc.assert(
       fc.property(fc.anything(), fc.string(), (object, text) => {
-        const decision = parseRoutingDecision({ object, text }, names)
+        const decision = read(text, object)
         if (decision.kind !== 'chosen') return
         expect(decision.agents.length).toBeGreaterThan(0)
         expect(names).toEqual(expect.arrayContaining(decision.agents))

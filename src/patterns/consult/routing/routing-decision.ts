@@ -1,7 +1,6 @@
-import { isCopiedExample } from '../../../requests/copied-example.ts'
-import { parseJsonObject } from '../../../requests/structured-output.ts'
-import { ROUTING_EXAMPLE } from './routing-prompt.ts'
-import { toIdentifier } from './scenarios.ts'
+import type { Answer } from '../../../kernel/context.ts'
+import { readText } from '../../../requests/read-answer.ts'
+import type { routingAnswer } from './routing-prompt.ts'
 
 /** A routing decision as it could be read from an answer of the model. */
 export type SpecialistDecision =
@@ -10,37 +9,32 @@ export type SpecialistDecision =
   /** The answer names no agent that can be asked. */
   | { kind: 'unusable'; problem: string; reason?: string }
 
-export interface RoutingAnswer {
-  object?: unknown
-  text: string
-}
+export type RoutingAnswer = Pick<Answer<ReturnType<typeof routingAnswer>>, 'value' | 'fields' | 'text'>
 
 /** The most specialists for one question. */
 export const MAX_SPECIALISTS = 3
 /** The confidence of a decision that states none. */
 const UNSTATED_CONFIDENCE = 0.5
 
-/** Reads a decision leniently: names in any spelling, one name instead of a list, percentages, and prose that names one agent. */
-export function parseRoutingDecision({ object, text }: RoutingAnswer, names: readonly string[]): SpecialistDecision {
-  const answer = isFields(object) ? object : parseJsonObject(text)
-  return isFields(answer) ? parseFields(answer, names) : parseProse(text, names)
-}
-
-function parseFields(answer: Record<string, unknown>, names: readonly string[]): SpecialistDecision {
-  const given = answer.agents ?? answer.agent ?? answer.selected_agent
-  const listed = (Array.isArray(given) ? given : [given]).filter((each) => typeof each === 'string')
-  const rationale = copiedAsEmpty(toText(answer.rationale), ROUTING_EXAMPLE.rationale) || toText(answer.needed)
+/** A decision from the fields of an answer, or from prose that names one agent. */
+export function parseRoutingDecision(answer: RoutingAnswer, names: readonly string[]): SpecialistDecision {
+  const { value, fields = {}, text } = answer
+  if (!value) return parseProse(text, names)
+  const { confidence } = value
+  const [needed, reason] = [oneParagraph(value.needed), oneParagraph(value.reason)]
+  const rationale = oneParagraph(value.rationale) || needed
   // With a schema that lists the agents, a model that copies the example has to name some agent: that is no choice.
-  if (isCopy(answer, 'needed') && isCopy(answer, 'reason'))
+  if (needed === '' && reason === '' && readText(fields.needed) !== '' && readText(fields.reason) !== '')
     return { kind: 'unusable', problem: 'it repeats the example' }
+  const given = fields.agents ?? fields.agent ?? fields.selected_agent
   if (Array.isArray(given) && given.length === 0) return { kind: 'none', rationale }
-  const agents = [...new Set(listed.flatMap((name) => resolveName(name, names) ?? []))].slice(0, MAX_SPECIALISTS)
-  const reason = copiedAsEmpty(toText(answer.reason), ROUTING_EXAMPLE.reason)
+  const agents = [...new Set(value.agents)].slice(0, MAX_SPECIALISTS)
   if (agents.length > 0)
-    return { kind: 'chosen', agents, reason, rationale, confidence: toConfidence(answer.confidence) }
+    return { kind: 'chosen', agents, reason, rationale, confidence: confidence ?? UNSTATED_CONFIDENCE }
+  const listed = [given].flat().filter((each) => typeof each === 'string')
   if (listed.length > 0 && listed.every(isNobody)) return { kind: 'none', rationale }
-  const problem =
-    listed.length === 0 ? 'it names no agent in "agents"' : `no agent ${listed.map(quoted).join(', ')} can be asked`
+  const quoted = listed.map((name) => `'${name}'`).join(', ')
+  const problem = listed.length === 0 ? 'it names no agent in "agents"' : `no agent ${quoted} can be asked`
   return { kind: 'unusable', problem, reason }
 }
 
@@ -70,44 +64,12 @@ function mentionedNames(text: string, names: readonly string[]): string[] {
     .map(({ name }) => name)
 }
 
-function resolveName(given: string, names: readonly string[]): string | undefined {
-  return names.find((name) => name === given) ?? names.find((name) => toIdentifier(name) === toIdentifier(given))
-}
-
 function isNobody(name: string): boolean {
   return /^\W*(none|nobody|no one|no agent|null|n\/a)\W*$/i.test(name)
-}
-
-/** 92 and "92 %" are 0.92; what is out of range counts as not stated. */
-function toConfidence(value: unknown): number {
-  const number = typeof value === 'string' ? Number.parseFloat(value) : value
-  if (typeof number !== 'number' || !Number.isFinite(number) || number < 0) return UNSTATED_CONFIDENCE
-  if (number <= 1) return number
-  return number <= 100 ? number / 100 : UNSTATED_CONFIDENCE
-}
-
-function isCopy(answer: Record<string, unknown>, field: 'needed' | 'reason'): boolean {
-  return isCopiedExample(toText(answer[field]), [ROUTING_EXAMPLE[field]])
-}
-
-function copiedAsEmpty(text: string, example: string): string {
-  return isCopiedExample(text, [example]) ? '' : text
-}
-
-function toText(value: unknown): string {
-  return typeof value === 'string' ? oneParagraph(value) : ''
 }
 
 const MAX_RATIONALE = 600
 
 function oneParagraph(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim().slice(0, MAX_RATIONALE).toWellFormed()
-}
-
-function quoted(name: string): string {
-  return `'${name}'`
-}
-
-function isFields(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -2,10 +2,7 @@ import { redactSensitive } from '../../../judgement/redaction/redact-sensitive.t
 import type { Agent } from '../../../kernel/agent.ts'
 import { escapeTemplateMarks } from '../../../kernel/template-marks.ts'
 import { agentList } from '../../../requests/agent-summary.ts'
-import { withJsonSchema } from '../../../schema/schema.ts'
-import type { Schema } from '../../../schema/standard-schema.ts'
-import { arrayOf, NUMBER, oneOf, strictObject, TEXT } from '../../../schema/strict-schema.ts'
-import * as z from '../../../schema/zod.ts'
+import type { AnswerShape } from '../../../schema/answer-shape.ts'
 import type { SpecialistRecord } from './load-and-history.ts'
 import { formatRecord } from './load-and-history.ts'
 import type { Scenario } from './scenarios.ts'
@@ -64,12 +61,26 @@ export function formatRoutingRequest(prompt: RoutingPrompt): string {
 }
 
 /** Names an agent that no roster of developers has: a model that copies the example is noticed. */
-export const ROUTING_EXAMPLE = {
+const ROUTING_EXAMPLE = {
   needed: 'which notice period the contract sets',
   agents: ['lawyer'],
   reason: 'contract terms',
   rationale: 'The lawyer knows the contracts.',
   confidence: 0.8,
+}
+
+export function routingAnswer(names: readonly string[]) {
+  return {
+    fields: {
+      needed: 'text',
+      agents: [{ type: 'reference', to: names }],
+      reason: 'text',
+      rationale: 'text',
+      confidence: 'confidence',
+    },
+    aliases: { agent: 'agents', selected_agent: 'agents' },
+    example: ROUTING_EXAMPLE,
+  } as const satisfies AnswerShape
 }
 
 const ROUTING_RULES = [
@@ -131,18 +142,4 @@ export function formatRoutingCorrection(problem: string, candidates: readonly Ag
     `"agents" may only have these names: ${candidates.map(({ name }) => name).join(', ')}. If none of them can answer the question, leave it empty.`,
     'Send the decision again as one JSON object with the keys "needed", "agents", "reason", "rationale" and "confidence".',
   ].join('\n')
-}
-
-/** Strict for the server, with the names of the agents; an answer that does not match is read leniently. */
-export function routingSchema(candidates: readonly Agent[]): Schema {
-  return withJsonSchema(
-    z.looseObject({ agents: z.unknown() }),
-    strictObject({
-      needed: TEXT,
-      agents: arrayOf(oneOf(candidates.map(({ name }) => name))),
-      reason: TEXT,
-      rationale: TEXT,
-      confidence: NUMBER,
-    }),
-  )
 }

@@ -1,5 +1,6 @@
 import { TroupeError, unknownNameError } from '../../../errors.ts'
 import type { Roster } from '../../../kernel/roster.ts'
+import { toIdentifier } from '../../../requests/read-answer.ts'
 import type { ScenarioSettings } from './scenario-settings.ts'
 
 /** A kind of consultation, and the specialists that usually answer it. */
@@ -105,12 +106,4 @@ export function checkScenarioAgents(scenarios: readonly Scenario[], roster: Rost
 export function findScenario(scenarios: readonly Scenario[], reason: string | undefined): Scenario | undefined {
   const wanted = toIdentifier(reason ?? '')
   return scenarios.find(({ name }) => toIdentifier(name) === wanted)
-}
-
-/** Models write names in their own way: "Security Expert" and "security-expert" mean `security_expert`. */
-export function toIdentifier(name: string): string {
-  return name
-    .trim()
-    .toLowerCase()
-    .replaceAll(/[\s-]+/g, '_')
 }

@@ -2,17 +2,18 @@ import type { ErrorRecord } from '../../../errors.ts'
 import type { Agent } from '../../../kernel/agent.ts'
 import type { Context } from '../../../kernel/context.ts'
 import type { SessionResult } from '../../../kernel/session-result.ts'
+import { toIdentifier } from '../../../requests/read-answer.ts'
 import { requireUsableSession } from '../configuration-error.ts'
 import type { ConsultConfig } from '../consult-config.ts'
-import { callOrchestrator } from '../orchestrator-call.ts'
+import { orchestratorFor } from '../orchestrator.ts'
 import { readAtOnce } from '../read-at-once.ts'
 import type { RecordedRows } from './load-and-history.ts'
 import { isSpecialistBusy, readRecords, recordsFromRows } from './load-and-history.ts'
-import type { SpecialistDecision } from './routing-decision.ts'
+import type { RoutingAnswer, SpecialistDecision } from './routing-decision.ts'
 import { parseRoutingDecision } from './routing-decision.ts'
 import type { RoutedRequest } from './routing-prompt.ts'
-import { formatRoutingCorrection, formatRoutingRequest, ROUTING_SYSTEM, routingSchema } from './routing-prompt.ts'
-import { findScenario, toIdentifier } from './scenarios.ts'
+import { formatRoutingCorrection, formatRoutingRequest, ROUTING_SYSTEM, routingAnswer } from './routing-prompt.ts'
+import { findScenario } from './scenarios.ts'
 
 /** The part of the settings of `consult` that routing reads. */
 export type RoutingConfig = Pick<ConsultConfig, 'scenarios' | 'orchestrator' | 'limits'>
@@ -130,30 +131,18 @@ async function routeByModel(
   const rows = selection.records ?? (await readAtOnce(context, at, (reading) => readRecords(reading, key)))
   const { scenarios, limits } = config
   const max_active = limits.max_active_collaborations_per_specialist
-  const instruction = formatRoutingRequest({
-    request,
-    candidates,
-    scenarios,
-    records: recordsFromRows(rows),
-    max_active,
-    previous,
+  const records = recordsFromRows(rows)
+  const session = await context.request({
+    ...orchestratorFor(config, ROUTING_SYSTEM),
+    key: `${key}/router`,
+    prompt: formatRoutingRequest({ request, candidates, scenarios, records, max_active, previous }),
+    answer: routingAnswer(names),
+    check: (first) => {
+      const decision = readDecision(first, names)
+      return decision.kind === 'unusable' ? formatRoutingCorrection(decision.problem, candidates) : undefined
+    },
   })
-  const output = routingSchema(candidates)
-  const call = { key: `${key}/router`, system: ROUTING_SYSTEM, instruction, output }
-  const first = await callOrchestrator(context, config, call)
-  let [session, decision] = [first, readDecision(first, names)]
-  if (decision.kind === 'unusable' && first.status === 'completed') {
-    const correction = formatRoutingCorrection(decision.problem, candidates)
-    const again = {
-      instruction: correction,
-      resume: first.session_id,
-      output,
-      allowText: true,
-      internal: true,
-    } as const
-    session = await context.perform(undefined, again, { key: `${key}/router/correction` })
-    decision = readDecision(session, names)
-  }
+  const decision = readDecision(session, names)
   requireUsableSession(session)
   const { usage } = session
   if (decision.kind === 'none')
@@ -166,10 +155,13 @@ async function routeByModel(
   return { ...toChoice(selection, { ...decision, reason }, 'model'), usage }
 }
 
-function readDecision({ status, object, text, error }: SessionResult, names: readonly string[]): SpecialistDecision {
+function readDecision(
+  { status, error, ...answer }: RoutingAnswer & Pick<SessionResult, 'status' | 'error'>,
+  names: readonly string[],
+): SpecialistDecision {
   if (status !== 'completed')
     return { kind: 'unusable', problem: `the routing request failed: ${error?.message ?? status}` }
-  return parseRoutingDecision({ object, text }, names)
+  return parseRoutingDecision(answer, names)
 }
 
 /** The specialist of the reason that the asker or the orchestrator states; or nobody. */
