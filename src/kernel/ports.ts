@@ -1,7 +1,7 @@
 import type { AnswerShape } from '../schema/answer-shape.ts'
 import type { Agent } from './agent.ts'
 import type { Artifact, ArtifactVersion } from './artifact.ts'
-import type { Answer, AnswerRequest, RecalledRun, RecallQuery, SessionContext } from './context.ts'
+import type { Answer, AnswerRequest, Context, RecalledRun, RecallQuery } from './context.ts'
 import type { Embedder } from './embedder.ts'
 import type { Event } from './event.ts'
 import type { Hooks } from './hook.ts'
@@ -134,7 +134,7 @@ export interface ProjectPorts {
 
 /** How it prompts and reads is no matter of the kernel. */
 export type RequestAnswer = <const S extends AnswerShape>(
-  context: Pick<SessionContext, 'perform' | 'cachedResult'>,
+  context: Pick<Context, 'perform' | 'cachedResult'>,
   request: AnswerRequest<S>,
 ) => Promise<Answer<S>>
 

@@ -1,6 +1,6 @@
 import { TroupeError, toTroupeError } from '../errors.ts'
 import type { Agent } from '../kernel/agent.ts'
-import type { Answer, AnswerRequest, PerformRequest, SessionContext } from '../kernel/context.ts'
+import type { Answer, AnswerRequest, Context, PerformRequest } from '../kernel/context.ts'
 import { isFatal } from '../kernel/journal/fatal-error.ts'
 import type { SessionResult } from '../kernel/session-result.ts'
 import { totalTokens } from '../kernel/spend.ts'
@@ -18,7 +18,7 @@ import { readAnswer } from './read-answer.ts'
  * 2. A failure is in the answer, never thrown, unless the execution itself has to end.
  */
 
-type Requests = Pick<SessionContext, 'perform' | 'cachedResult'>
+type Requests = Pick<Context, 'perform' | 'cachedResult'>
 
 /** Errors of a model that does not exist, as a role such as `fast` may not. */
 const MISSING_MODEL_CODES = new Set(['unknown_model', 'no_model'])

@@ -106,11 +106,12 @@ function sessionContext(scope: PatternScope): SessionContext {
     startTurns: scope.startTurns,
     contextFor: contextFactory(scope),
   })
-  const context: SessionContext = {
+  const perform: Context['perform'] = (agent, request, { key }) => performSession(session(key), agent, request)
+  return {
     sessionId: (key, agent) =>
       sessionId({ run_id: run.id, key: under(scope, key), agent, parent: caller?.session_id ?? null }),
-    perform: (agent, request, { key }) => performSession(session(key), agent, request),
-    request: (request) => ports.requestAnswer(context, request),
+    perform,
+    request: (request) => ports.requestAnswer({ ...factContext(scope), perform }, request),
     startBackground: (agent, request, { key }) => startBackground(session(key), agent, request),
     collect: (key, session_id, { wait, scope: visible }) =>
       collectResult(step(scope, key), session_id, { wait, ofRunOnly: caller !== undefined && visible !== 'project' }),
@@ -135,7 +136,6 @@ function sessionContext(scope: PatternScope): SessionContext {
       return output
     },
   }
-  return context
 }
 
 /** The name of the first of these models that exists; a role such as `fast` may have none. */
