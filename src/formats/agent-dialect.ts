@@ -11,38 +11,12 @@ export function normalizeKey(key: string): string {
 }
 
 /** Keys of all dialects. In frontmatter that is not valid YAML, each starts a new entry. */
-export const AGENT_KEYS: readonly string[] = [
-  ...['name', 'description', 'tools', 'disallowedTools', 'model', 'permissionMode', 'maxTurns', 'skills'],
-  ...[
-    'mcpServers',
-    'hooks',
-    'memory',
-    'background',
-    'on_request',
-    'effort',
-    'performer',
-    'isolation',
-    'initialPrompt',
-    'color',
-    'temperature',
-  ],
-  ...['permissions', 'permission', 'agents', 'handoffs', 'argument-hint', 'target', 'user-invocable', 'infer', 'mode'],
-  ...['user-invokable', 'disable-model-invocation', 'mcp-servers', 'hidden', 'allowed-tools', 'disallowed-tools'],
-  ...[
-    'meta',
-    'model_role',
-    'provider_preferences',
-    'providers',
-    'exclude_tools',
-    'max_turns',
-    'timeout_ms',
-    'metadata',
-    'top_p',
-    'seed',
-    'tool_choice',
-    'provider_options',
-  ],
-]
+export const AGENT_KEYS: readonly string[] = (
+  'name description tools disallowedTools model permissionMode maxTurns skills mcpServers hooks memory background on_request effort ' +
+  'performer isolation initialPrompt color temperature permissions permission agents handoffs argument-hint target user-invocable ' +
+  'infer mode user-invokable disable-model-invocation mcp-servers hidden allowed-tools disallowed-tools meta model_role ' +
+  'provider_preferences providers exclude_tools max_turns timeout_ms metadata top_p seed tool_choice provider_options'
+).split(' ')
 
 /** Keys that identify an agent; a title and a description occur in documentation pages too. */
 const IDENTIFYING_KEYS = new Set(

@@ -24,6 +24,15 @@ const PERMISSION_HINT = "use 'tools', 'disallowedTools' or 'permissions'"
 const INHERITED_MODEL = /^(inherit|default|auto)$/i
 const MODEL_ROLE_NAMES = ['fast', 'general', 'reasoning']
 
+type NumberField = 'max_turns' | 'timeout_ms' | 'temperature' | 'top_p' | 'seed'
+type NumberRange = { expected: string; accepts(number: number): boolean }
+
+const COUNT: NumberRange = {
+  expected: 'a positive integer',
+  accepts: (number) => Number.isSafeInteger(number) && number > 0,
+}
+const INTEGER: NumberRange = { expected: 'an integer', accepts: Number.isSafeInteger }
+
 const KEY_HANDLERS: Readonly<Record<string, KeyHandler>> = {
   name: applyName,
   description: applyDescription,
@@ -38,20 +47,20 @@ const KEY_HANDLERS: Readonly<Record<string, KeyHandler>> = {
   permission: applyPermissions,
   mcpservers: applyMcpServers,
   agents: applyAgents,
-  maxturns: applyCount('max_turns'),
-  maxiter: applyCount('max_turns'),
-  maxsteps: applyCount('max_turns'),
-  timeoutms: applyCount('timeout_ms'),
-  temperature: applyTemperature,
-  topp: applyTopP,
-  seed: applySeed,
+  maxturns: applyNumber('max_turns', COUNT),
+  maxiter: applyNumber('max_turns', COUNT),
+  maxsteps: applyNumber('max_turns', COUNT),
+  timeoutms: applyNumber('timeout_ms', COUNT),
+  temperature: applyNumber('temperature', upTo(2)),
+  topp: applyNumber('top_p', upTo(1)),
+  seed: applyNumber('seed', INTEGER),
   toolchoice: applyToolChoice,
   provideroptions: applyProviderOptions,
   effort: applyEffort,
   performer: applyPerformer,
-  background: applyBackground,
+  background: applyFlag('background'),
   isolation: applyIsolation,
-  onrequest: applyOnRequest,
+  onrequest: applyFlag('on_request'),
   initialprompt: applyInitialPrompt,
 }
 
@@ -127,34 +136,17 @@ function applyPermissionMode(draft: AgentDraft, { key, value }: YamlEntry): stri
   return `'${key}: ${text}' has no effect; use rules in 'permissions'`
 }
 
-function applyCount(field: 'max_turns' | 'timeout_ms'): KeyHandler {
+function upTo(max: number): NumberRange {
+  return { expected: `a number from 0 to ${max}`, accepts: (number) => number >= 0 && number <= max }
+}
+
+function applyNumber(field: NumberField, { expected, accepts }: NumberRange): KeyHandler {
   return ({ agent }, { key, value }) => {
     const number = toNumber(value)
-    if (!Number.isSafeInteger(number) || number < 1) return `'${key}' must be a positive integer`
+    if (!accepts(number)) return `'${key}' must be ${expected}`
     agent[field] = number
     return undefined
   }
-}
-
-function applyTemperature({ agent }: AgentDraft, { key, value }: YamlEntry): string | undefined {
-  const number = toNumber(value)
-  if (!(number >= 0 && number <= 2)) return `'${key}' must be a number from 0 to 2`
-  agent.temperature = number
-  return undefined
-}
-
-function applyTopP({ agent }: AgentDraft, { key, value }: YamlEntry): string | undefined {
-  const number = toNumber(value)
-  if (!(number >= 0 && number <= 1)) return `'${key}' must be a number from 0 to 1`
-  agent.top_p = number
-  return undefined
-}
-
-function applySeed({ agent }: AgentDraft, { key, value }: YamlEntry): string | undefined {
-  const number = toNumber(value)
-  if (!Number.isSafeInteger(number)) return `'${key}' must be an integer`
-  agent.seed = number
-  return undefined
 }
 
 const TOOL_CHOICES = ['auto', 'required', 'none'] as const
@@ -201,26 +193,13 @@ function applyPerformer({ agent }: AgentDraft, { key, value }: YamlEntry): strin
   return undefined
 }
 
-function applyBackground({ agent }: AgentDraft, entry: YamlEntry): string | undefined {
-  const flag = toFlag(entry.value)
-  if (flag === true) agent.background = true
-  return flagProblem(entry, flag)
-}
-
-function applyOnRequest({ agent }: AgentDraft, entry: YamlEntry): string | undefined {
-  const flag = toFlag(entry.value)
-  if (flag === true) agent.on_request = true
-  return flagProblem(entry, flag)
-}
-
-function toFlag(value: unknown): boolean | undefined {
-  const text = toText(value).toLowerCase()
-  if (/^(true|yes|on)$/.test(text)) return true
-  return /^(false|no|off)$/.test(text) ? false : undefined
-}
-
-function flagProblem({ key, value }: YamlEntry, flag: boolean | undefined): string | undefined {
-  return value === null || flag !== undefined ? undefined : `'${key}' must be true or false`
+function applyFlag(field: 'background' | 'on_request'): KeyHandler {
+  return ({ agent }, { key, value }) => {
+    const text = toText(value).toLowerCase()
+    const isOn = /^(true|yes|on)$/.test(text)
+    if (isOn) agent[field] = true
+    return isOn || value === null || /^(false|no|off)$/.test(text) ? undefined : `'${key}' must be true or false`
+  }
 }
 
 function applyIsolation({ agent }: AgentDraft, { key, value }: YamlEntry): string | undefined {

@@ -19,21 +19,26 @@ interface Findings {
 
 type ManifestReader = (text: string, findings: Findings) => void
 
-const MANIFESTS: readonly (readonly [path: string, language: string, read: ManifestReader])[] = [
+/** Where each manifest writes the names of packages. */
+const QUOTED_NAMES = /["']([A-Za-z][\w.-]{0,80})(?:\[[\w,-]{0,80}\])?\s{0,3}(?:[<>=!~^;,][^"'\n]{0,120})?["']/g
+const TOML_KEYS = /^([A-Za-z][\w.-]{0,80})\s{0,10}=/gm
+const GO_MODULES = /^\s{0,8}(?:require\s{1,4})?([\w.-]{1,80}\/[\w./-]{1,120}?)(?:\/v\d{1,3})?\s+v\d/gm
+
+const MANIFESTS: readonly (readonly [path: string, language: string, read: ManifestReader | RegExp])[] = [
   ['package.json', 'JavaScript', readPackageJson],
   ['deno.json', 'TypeScript', (_text, { stack }) => stack.add('Deno')],
   ['pyproject.toml', 'Python', readPyproject],
-  ['requirements.txt', 'Python', readRequirements],
-  ['Pipfile', 'Python', readTomlKeys],
-  ['setup.py', 'Python', readQuotedNames],
-  ['go.mod', 'Go', readGoMod],
+  ['requirements.txt', 'Python', /^([A-Za-z][\w.-]{0,80})/gm],
+  ['Pipfile', 'Python', TOML_KEYS],
+  ['setup.py', 'Python', QUOTED_NAMES],
+  ['go.mod', 'Go', GO_MODULES],
   ['Cargo.toml', 'Rust', readCargo],
-  ['pom.xml', 'Java', readPom],
+  ['pom.xml', 'Java', /<artifactId>([\w.-]{1,80})<\/artifactId>/g],
   ['build.gradle', 'Java', readGradle],
   ['build.gradle.kts', 'Kotlin', readGradle],
-  ['Gemfile', 'Ruby', readGemfile],
+  ['Gemfile', 'Ruby', /^\s{0,8}gem\s{1,4}["']([\w-]{1,80})["']/gm],
   ['composer.json', 'PHP', readComposer],
-  ['pubspec.yaml', 'Dart', readPubspec],
+  ['pubspec.yaml', 'Dart', /^\s{0,4}([\w-]{1,80}):/gm],
   ['mix.exs', 'Elixir', (text, { stack }) => void (/:phoenix\b/.test(text) && stack.add('Phoenix'))],
   ['Package.swift', 'Swift', () => {}],
   ['CMakeLists.txt', 'C or C++', () => {}],
@@ -45,7 +50,8 @@ export async function detectStack(files: ProjectFiles): Promise<DetectedStack> {
     const text = await files.read(path)
     if (text === undefined) continue
     findings.languages.add(language)
-    read(text, findings)
+    if (read instanceof RegExp) addPackages(names(text, read), findings)
+    else read(text, findings)
   }
   if ((await files.read('tsconfig.json')) !== undefined || findings.stack.has('TypeScript')) {
     findings.languages.delete('JavaScript')
@@ -123,44 +129,17 @@ function readComposer(text: string, findings: Findings): void {
 
 /** `"fastapi[all]>=0.1"` in a list, and `fastapi = "^0.1"` of Poetry. */
 function readPyproject(text: string, findings: Findings): void {
-  readQuotedNames(text, findings)
-  readTomlKeys(text, findings)
+  addPackages([...names(text, QUOTED_NAMES), ...names(text, TOML_KEYS)], findings)
   if (/^\[(?:project|tool\.poetry)\.scripts\]/m.test(text)) findings.hints.add('command-line tool')
   else if (/^\[project\]/m.test(text)) findings.hints.add('library')
 }
 
 const names = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map((match) => match[1] ?? '')
 
-function readQuotedNames(text: string, findings: Findings): void {
-  addPackages(
-    names(text, /["']([A-Za-z][\w.-]{0,80})(?:\[[\w,-]{0,80}\])?\s{0,3}(?:[<>=!~^;,][^"'\n]{0,120})?["']/g),
-    findings,
-  )
-}
-
-function readTomlKeys(text: string, findings: Findings): void {
-  addPackages(names(text, /^([A-Za-z][\w.-]{0,80})\s{0,10}=/gm), findings)
-}
-
-function readRequirements(text: string, findings: Findings): void {
-  addPackages(names(text, /^([A-Za-z][\w.-]{0,80})/gm), findings)
-}
-
-function readGoMod(text: string, findings: Findings): void {
-  addPackages(
-    names(text, /^\s{0,8}(?:require\s{1,4})?([\w.-]{1,80}\/[\w./-]{1,120}?)(?:\/v\d{1,3})?\s+v\d/gm),
-    findings,
-  )
-}
-
 function readCargo(text: string, findings: Findings): void {
-  readTomlKeys(text, findings)
+  addPackages(names(text, TOML_KEYS), findings)
   if (/^\[lib\]/m.test(text)) findings.hints.add('library')
   if (/^\[workspace\]/m.test(text)) findings.hints.add('monorepo')
-}
-
-function readPom(text: string, findings: Findings): void {
-  addPackages(names(text, /<artifactId>([\w.-]{1,80})<\/artifactId>/g), findings)
 }
 
 function readGradle(text: string, findings: Findings): void {
@@ -170,14 +149,6 @@ function readGradle(text: string, findings: Findings): void {
     findings.roles.add('mobile')
   }
   if (/org\.springframework\.boot/.test(text)) addPackages(['spring-boot'], findings)
-}
-
-function readGemfile(text: string, findings: Findings): void {
-  addPackages(names(text, /^\s{0,8}gem\s{1,4}["']([\w-]{1,80})["']/gm), findings)
-}
-
-function readPubspec(text: string, findings: Findings): void {
-  addPackages(names(text, /^\s{0,4}([\w-]{1,80}):/gm), findings)
 }
 
 async function detectPlatforms(files: ProjectFiles, { stack }: Findings): Promise<string[]> {
