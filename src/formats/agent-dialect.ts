@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import { toAgentName } from '../kernel/agent-name.ts'
+import { isRecord } from '../schema/json-value.ts'
 import type { YamlEntry } from './yaml-entries.ts'
 
 /** The tool whose agent file format a file uses. */
@@ -53,7 +54,7 @@ export function detectDialect(path: string, entries: readonly YamlEntry[] | unde
 
 function isAmplifier(keys: ReadonlyMap<string, unknown>): boolean {
   const meta = keys.get('meta')
-  if (typeof meta !== 'object' || meta === null || Array.isArray(meta) || keys.has('bundle')) return false
+  if (!isRecord(meta) || keys.has('bundle')) return false
   return 'name' in meta || ('description' in meta && keys.has('tools'))
 }
 

@@ -1,5 +1,5 @@
 import { realpath, stat } from 'node:fs/promises'
-import { dirname, isAbsolute, join, relative, sep } from 'node:path'
+import { dirname, join, relative, sep } from 'node:path'
 import { TroupeError } from '../errors.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { AgentFileOptions } from './agent-file.ts'
@@ -130,10 +130,15 @@ const INVALID_UTF8 = 'not valid UTF-8; invalid bytes were replaced'
 async function readSiblingFile(path: string, name: string): Promise<string | undefined> {
   const folder = dirname(path)
   try {
-    const relativePath = relative(await realpath(folder), await realpath(join(folder, name)))
-    if (relativePath.startsWith('..') || isAbsolute(relativePath)) return undefined
+    const [root, target] = await Promise.all([realpath(folder), realpath(join(folder, name))])
     // The files of these folders are not part of what the operator trusts.
-    if (relativePath.split(sep).some((part) => SKIPPED_FOLDERS.has(part))) return undefined
+    if (
+      !isInFolder(root, target) ||
+      relative(root, target)
+        .split(sep)
+        .some((part) => SKIPPED_FOLDERS.has(part))
+    )
+      return undefined
     const content = await readTextFile(join(folder, name), () => true)
     return content === 'too large' ? undefined : content?.text
   } catch {

@@ -2,6 +2,7 @@ import { closestName } from '../judgement/similarity/typo.ts'
 import { AGENT_NAME_RULE, isAgentName } from '../kernel/agent-name.ts'
 import type { Effort, ProviderOptions } from '../kernel/model.ts'
 import { EFFORTS } from '../kernel/model.ts'
+import { isRecord } from '../schema/json-value.ts'
 import { AGENT_KEYS, normalizeKey } from './agent-dialect.ts'
 import type { AgentDraft } from './agent-draft.ts'
 import { addWarning } from './agent-draft.ts'
@@ -153,7 +154,7 @@ const TOOL_CHOICES = ['auto', 'required', 'none'] as const
 
 /** One of the choices, or the name of a tool that the first response has to call. */
 function applyToolChoice({ agent }: AgentDraft, { key, value }: YamlEntry): string | undefined {
-  const named = isFields(value) ? value.tool : undefined
+  const named = isRecord(value) ? value.tool : undefined
   if (typeof named === 'string' && named !== '') {
     agent.tool_choice = { tool: named }
     return undefined
@@ -165,14 +166,10 @@ function applyToolChoice({ agent }: AgentDraft, { key, value }: YamlEntry): stri
 }
 
 function applyProviderOptions({ agent }: AgentDraft, { key, value }: YamlEntry): string | undefined {
-  if (!isFields(value) || !Object.values(value).every(isFields))
+  if (!isRecord(value) || !Object.values(value).every(isRecord))
     return `'${key}' must have options by provider, such as {anthropic: {sendReasoning: false}}`
   agent.provider_options = value as ProviderOptions
   return undefined
-}
-
-function isFields(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function applyEffort({ agent }: AgentDraft, { key, value }: YamlEntry): string | undefined {

@@ -2,6 +2,7 @@ import { TroupeError } from '../errors.ts'
 import { parsePermissionRule } from '../judgement/permission/permission-rule.ts'
 import { lintRules, validateRules } from '../judgement/permission/rule-lint.ts'
 import type { Agent, AgentPermissions } from '../kernel/agent.ts'
+import { isRecord } from '../schema/json-value.ts'
 import type { AgentDraft } from './agent-draft.ts'
 import { addRules, addWarning, rejectAgent } from './agent-draft.ts'
 import type { ToolList } from './tool-list.ts'
@@ -55,7 +56,7 @@ function excludeTools(agent: Agent, names: readonly string[]): void {
 }
 
 function toToolSwitches(value: unknown): Record<string, boolean> | undefined {
-  if (!isMap(value) || Object.keys(value).length === 0) return undefined
+  if (!isRecord(value) || Object.keys(value).length === 0) return undefined
   return Object.values(value).every((each) => typeof each === 'boolean')
     ? (value as Record<string, boolean>)
     : undefined
@@ -77,11 +78,11 @@ export function applyExcludedTools(draft: AgentDraft, { key, value, line }: Yaml
 
 /** Rules as `{allow: […], ask: […], deny: […]}`, or in OpenCode's form `{bash: {'git push': ask}, edit: deny}`. */
 export function applyPermissions(draft: AgentDraft, { key, value, line }: YamlEntry): string | undefined {
-  if (!isMap(value)) return rejectAgent(draft, key, `\`${key}\` must be a map: {allow: […], ask: […], deny: […]}`)
+  if (!isRecord(value)) return rejectAgent(draft, key, `\`${key}\` must be a map: {allow: […], ask: […], deny: […]}`)
   for (const [name, rules] of Object.entries(value)) {
     const kind = toPermissionKind(name)
     if (kind) applyRules(draft, { key: name, value: rules, line }, kind)
-    else if (isMap(rules)) {
+    else if (isRecord(rules)) {
       for (const [pattern, permission] of Object.entries(rules))
         applyPatternRule(draft, { key: name, value: permission, line }, pattern)
     } else applyPatternRule(draft, { key: name, value: rules, line }, '*')
@@ -109,7 +110,7 @@ function applyRules(draft: AgentDraft, entry: YamlEntry, kind: keyof AgentPermis
 
 function describeValue(value: unknown): string {
   if (Array.isArray(value)) return 'a list'
-  return isMap(value) ? 'a map' : `'${value}'`
+  return isRecord(value) ? 'a map' : `'${value}'`
 }
 
 function toPermissionKind(value: unknown): keyof AgentPermissions | undefined {
@@ -122,7 +123,7 @@ export function applyMcpServers(draft: AgentDraft, { key, value, line }: YamlEnt
   const items = Array.isArray(value) ? value : [value]
   for (const item of items) {
     if (typeof item === 'string') for (const name of parseNames(item)) servers.set(name, null)
-    if (isMap(item)) for (const [name, config] of Object.entries(item)) servers.set(name, config)
+    if (isRecord(item)) for (const [name, config] of Object.entries(item)) servers.set(name, config)
   }
   for (const [name, config] of servers) {
     const problem = mcpServerProblem(config)
@@ -131,7 +132,7 @@ export function applyMcpServers(draft: AgentDraft, { key, value, line }: YamlEnt
     draft.problems.push({ level: 'error', line, message: `the MCP server '${name}' is ignored: ${problem}` })
   }
   if (servers.size > 0) draft.agent.mcp_servers = Object.fromEntries(servers)
-  const isValid = items.every((item) => item === null || typeof item === 'string' || isMap(item))
+  const isValid = items.every((item) => item === null || typeof item === 'string' || isRecord(item))
   return isValid ? undefined : `'${key}' must be a list of names, or a map of servers`
 }
 
@@ -155,10 +156,6 @@ function warnUnknownTools(draft: AgentDraft, list: ToolList, { key, line }: Yaml
     draft.extra.set('unknown_tools', [...(Array.isArray(previous) ? previous : []), ...list.unknown])
   }
   if (list.invalidCount > 0) addWarning(draft, line, `'${key}' has entries that are not names; they are ignored`)
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Rejects the agent for a malformed rule, which could not be enforced, and warns about rules that may not work as intended. */

@@ -1,6 +1,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { dirname, extname, join } from 'node:path'
 import { TroupeError } from '../errors.ts'
+import { parseJson } from '../schema/json-value.ts'
 import { readTextFile } from './file-text.ts'
 import { safeYamlOptions, yamlErrorReason } from './yaml-limits.ts'
 import { findYamlPosition } from './yaml-positions.ts'
@@ -75,14 +76,6 @@ export async function readConfigData({ path }: ConfigFile): Promise<ConfigData> 
     throw syntaxError(`${path}:${line}:${col}: invalid ${format.toUpperCase()}: ${yamlErrorReason(error)}`)
   }
   return { value: documentValue(path, document), locate }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 async function parseYaml(path: string, text: string, schema: 'core' | 'json' = 'core') {

@@ -1,9 +1,10 @@
 import { stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { TroupeError } from '../errors.ts'
+import type { Agent } from '../kernel/agent.ts'
+import { toAgentName } from '../kernel/agent-name.ts'
 import type { AgentFileOptions } from './agent-file.ts'
 import type { LoadedAgents } from './agent-folder.ts'
-import { resolveNameConflicts } from './agent-name-conflicts.ts'
 import { BUILT_IN_COLLECTION, builtInAgentsFolder } from './built-in-agents.ts'
 import type { FileProblem } from './file-problem.ts'
 import { lineWarning } from './file-problem.ts'
@@ -68,9 +69,12 @@ export async function agentSources(options: FindAgentsOptions): Promise<AgentSou
 
 /** The folders on the default search path that exist, without the built-in one. */
 export async function existingAgentFolders(options: FindAgentsOptions): Promise<string[]> {
-  const folders = (await agentSources({ ...options, builtIn: false })).map(({ folder }) => folder)
-  const exists = await Promise.all(folders.map(pathExists))
-  return folders.filter((_, index) => exists[index])
+  return existing((await agentSources({ ...options, builtIn: false })).map(({ folder }) => folder))
+}
+
+async function existing(paths: readonly string[]): Promise<string[]> {
+  const exists = await Promise.all(paths.map(pathExists))
+  return paths.filter((_, index) => exists[index])
 }
 
 /** Changes when an agent file of the search path is added, changed or removed. */
@@ -116,10 +120,9 @@ export async function untrustedAgentWarnings({
 }: FindAgentsOptions): Promise<FileProblem[]> {
   const workspace = dirs || !projectAgents ? undefined : await enclosingWorkspace(project, home)
   if (workspace === undefined) return []
-  const folders = PROJECT_AGENT_FOLDERS.map((name) => join(project, ...name.split('/')))
-  const exists = await Promise.all(folders.map(pathExists))
+  const folders = await existing(PROJECT_AGENT_FOLDERS.map((name) => join(project, ...name.split('/'))))
   const message = `is inside the agent workspace ${workspace}: an agent may have written it; review it before use`
-  return folders.flatMap((path, index) => (exists[index] ? { ...lineWarning(1, message), path } : []))
+  return folders.map((path) => ({ ...lineWarning(1, message), path }))
 }
 
 /** The nearest folder above a project with a `.troupe` folder; the home folder and its parents do not count. */
@@ -162,4 +165,60 @@ async function pathExists(folder: string): Promise<boolean> {
     () => true,
     () => false,
   )
+}
+
+/**
+ * Makes agent names unique: the first agent keeps the name. A later one of a collection is renamed `collection:name`, any
+ * other is dropped; both are reported.
+ */
+function resolveNameConflicts({ agents, problems }: LoadedAgents): LoadedAgents {
+  const byName = new Map<string, Agent>()
+  const allProblems: FileProblem[] = [...problems]
+  for (const agent of agents) {
+    const first = byName.get(agent.name)
+    if (!first) {
+      byName.set(agent.name, agent)
+      continue
+    }
+    const path = agentPath(agent) ?? ''
+    const conflict = `duplicate agent '${agent.name}': the one in ${agentPath(first) ?? 'the program'} is used`
+    const fullName = qualifiedName(agent)
+    if (fullName === undefined || byName.has(fullName)) {
+      allProblems.push({ ...lineWarning(1, conflict), path, agent: agent.name })
+      continue
+    }
+    byName.set(fullName, { ...agent, name: fullName })
+    const message = `${conflict}; this one is available as '${fullName}'`
+    allProblems.push({ ...lineWarning(1, message), path, agent: fullName })
+  }
+  return { agents: resolveCallees(byName, allProblems), problems: allProblems }
+}
+
+/** The name prefixed with the collection, as in `security:scout`. */
+function qualifiedName({ name, origin }: Agent): string | undefined {
+  return origin?.by === 'user' && origin.collection !== undefined
+    ? toAgentName(`${origin.collection}:${name}`)
+    : undefined
+}
+
+/** Resolves qualified names in `agent.agents` to the unique names and reports unknown ones. */
+function resolveCallees(byName: ReadonlyMap<string, Agent>, allProblems: FileProblem[]): Agent[] {
+  const agents = [...byName.values()]
+  const byQualifiedName = new Map(agents.map((agent) => [qualifiedName(agent), agent.name]))
+  return agents.map((agent) => {
+    if (!agent.agents) return agent
+    const missing = agent.agents.filter((name) => !byName.has(name) && !byQualifiedName.has(name))
+    if (missing.length > 0) {
+      const message = `'agents' names unknown agents: ${missing.map((name) => `'${name}'`).join(', ')}`
+      allProblems.push({ ...lineWarning(1, message), path: agentPath(agent) ?? '', agent: agent.name })
+    }
+    return {
+      ...agent,
+      agents: agent.agents.map((name) => (byName.has(name) ? name : (byQualifiedName.get(name) ?? name))),
+    }
+  })
+}
+
+function agentPath({ origin }: Agent): string | undefined {
+  return origin?.by === 'user' ? origin.path : undefined
 }

@@ -1,11 +1,9 @@
-import { createHash } from 'node:crypto'
 import type { Stats } from 'node:fs'
 import { chmod, mkdir, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { TroupeError } from '../errors.ts'
-import { namedPrograms } from './named-programs.ts'
-import { packageImportFiles } from './package-imports.ts'
-import { stringLiterals } from './string-literals.ts'
+import { sha256 } from '../kernel/hash.ts'
+import { filesNamedIn } from './named-files.ts'
 import { saveTrustedCopies } from './trusted-copies.ts'
 import { userConfigFolder } from './user-home.ts'
 
@@ -45,7 +43,7 @@ export async function hashFiles(folder: string, paths: readonly string[]): Promi
   for (let path = queue.shift(); path !== undefined; path = queue.shift()) {
     const content = await readRegularFile(path)
     if (content === undefined) continue
-    hashes[relative(folder, path).replaceAll(sep, '/')] = createHash('sha256').update(content).digest('hex')
+    hashes[relative(folder, path).replaceAll(sep, '/')] = sha256(content)
     if (seen.size > MAX_FILES) throw tooManyFiles(folder)
     for (const target of await filesNamedIn(folder, path, content)) {
       if (seen.has(target) || target.includes(`${sep}node_modules${sep}`) || WRITTEN_FILE.test(target)) continue
@@ -62,43 +60,9 @@ async function readRegularFile(path: string): Promise<Buffer | undefined> {
   return found?.isFile() ? readFile(path).catch(() => undefined) : undefined
 }
 
-async function filesNamedIn(folder: string, path: string, content: Buffer): Promise<string[]> {
-  if (CODE_FILE.test(path)) return namedFiles(folder, path, content.toString('utf8'))
-  // A team file names the files of its sub-teams.
-  if (!YAML_FILE.test(path) || content.length > MAX_YAML_BYTES) return []
-  const words = content.toString('utf8').split(/[^\w@./-]+/)
-  const names = words.filter((word) => word.length < 300 && YAML_FILE.test(word))
-  const bases = [dirname(path), dirname(await realpath(path))]
-  return names.flatMap((name) => bases.map((base) => resolve(base, name)))
-}
-
-const YAML_FILE = /\.ya?ml$/i
-const MAX_YAML_BYTES = 1024 * 1024
 const MAX_FILES = 10_000
-const CODE_FILE = /\.[cm]?[jt]sx?$/
 /** Files that runs write: asking again after each run would teach people to agree without reading. */
 const WRITTEN_FILE = /\.(?:db|sqlite3?|jsonl|ndjson|log)$/i
-
-/**
- * The paths of files that code may load or start: every string that looks like a relative path, or that names a program below the folder.
- * Over-approximates on purpose. Node resolves imports of a symlink from its target, and `require` adds extensions.
- */
-async function namedFiles(folder: string, path: string, code: string): Promise<string[]> {
-  const bases = [...new Set([dirname(path), dirname(await realpath(path)), folder])]
-  const modules = [...stringLiterals(code)].filter((literal) => RELATIVE_PATH.test(literal)).flatMap(modulePaths)
-  const relativeFiles = bases.flatMap((base) => modules.map((name) => resolve(base, name)))
-  const programs = await Promise.all(bases.map((base) => namedPrograms(base, code)))
-  const packageFiles = await Promise.all(bases.map((base) => packageImportFiles(base, code)))
-  return [...relativeFiles, ...programs.flat(), ...packageFiles.flat()]
-}
-
-/** The files that Node may load for a path. */
-export function modulePaths(name: string): string[] {
-  return /\.\w+$/.test(name) ? [name] : REQUIRED_ENDINGS.map((ending) => name + ending)
-}
-
-const RELATIVE_PATH = /^\.{1,2}\//
-const REQUIRED_ENDINGS = ['', '.js', '.ts', '.cjs', '.json', '/index.js', '/index.ts', '/index.json']
 
 /** `undefined` if the folder is trusted with this content. */
 export async function findTrustChanges(

@@ -1,5 +1,6 @@
 import type { Agent } from '../kernel/agent.ts'
 import { AGENT_NAME_RULE, toAgentName } from '../kernel/agent-name.ts'
+import { isRecord } from '../schema/json-value.ts'
 import type { Dialect } from './agent-dialect.ts'
 import { agentNameFromPath, normalizeKey } from './agent-dialect.ts'
 import type { AgentDraft } from './agent-draft.ts'
@@ -75,7 +76,7 @@ function toMembers(entries: readonly YamlEntry[], path: string): Member[] {
   const team = String(findEntry('name')?.value ?? '')
   if (agents) return teamMembers(agents, team)
   const crew = entries.filter(
-    ({ value }) => isFields(value) && 'role' in value && ('goal' in value || 'backstory' in value),
+    ({ value }) => isRecord(value) && 'role' in value && ('goal' in value || 'backstory' in value),
   )
   if (crew.length > 0) {
     return crew.map(({ key, value, line }) => ({
@@ -97,12 +98,12 @@ function toMembers(entries: readonly YamlEntry[], path: string): Member[] {
 /** The agents that a team defines; entries that only name an agent or refer to a roster or team define none. */
 function teamMembers({ value, line }: YamlEntry, team: string): Member[] {
   const entries: [string, unknown][] = Array.isArray(value)
-    ? value.map((fields) => [isFields(fields) ? String(fields.name ?? fields.role ?? '').trim() : '', fields])
-    : isFields(value)
+    ? value.map((fields) => [isRecord(fields) ? String(fields.name ?? fields.role ?? '').trim() : '', fields])
+    : isRecord(value)
       ? Object.entries(value)
       : []
   return entries.flatMap(([name, fields]): Member[] => {
-    if (name === '' || !isFields(fields) || 'uses' in fields || 'team' in fields) return []
+    if (name === '' || !isRecord(fields) || 'uses' in fields || 'team' in fields) return []
     const dialect = 'backstory' in fields || 'goal' in fields ? 'crewai' : 'agentx'
     return Object.keys(fields).length > 1 || !('name' in fields) ? [{ name, fields, dialect, line, team }] : []
   })
@@ -160,7 +161,7 @@ function translateField(key: string, value: unknown): Fields {
   switch (normalizeKey(key)) {
     case 'llm':
     case 'llmconfig': {
-      const { provider, model, temperature } = isFields(value) ? value : ({ model: value } as Fields)
+      const { provider, model, temperature } = isRecord(value) ? value : ({ model: value } as Fields)
       const name = typeof provider === 'string' && !String(model).includes('/') ? `${provider}/${model}` : model
       return {
         ...(model === undefined || model === null ? undefined : { model: name }),
@@ -200,8 +201,4 @@ async function memberInstructions(
   const goalLine = text(fields.goal) === '' ? '' : `Your goal: ${text(fields.goal)}`
   const description = goalLine === '' && role === '' ? text(fields.description) : ''
   return [identity, roleLine, text(fields.backstory), goalLine, description].filter(Boolean).join('\n\n')
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import {
   accessSync,
   chmodSync,
@@ -14,6 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { sha256 } from '../kernel/hash.ts'
 import { userConfigFolder } from './user-home.ts'
 
 /*
@@ -82,8 +82,7 @@ function recordsFolder(): string {
 }
 
 function recordPath(path: string): string {
-  const name = createHash('sha256').update(realpathSync(path)).digest('hex')
-  return join(recordsFolder(), `${name.slice(0, 32)}.json`)
+  return join(recordsFolder(), `${sha256(realpathSync(path)).slice(0, 32)}.json`)
 }
 
 /** Longer than the clock of a file system takes to advance. */

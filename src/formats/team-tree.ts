@@ -1,9 +1,10 @@
 import { realpath } from 'node:fs/promises'
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { FieldPath, TeamProblem } from '../judgement/team/team-problem.ts'
 import { teamError } from '../judgement/team/team-problem.ts'
 import type { Team, TeamAgent } from '../judgement/team/team-schema.ts'
+import { isInFolder } from './is-in-folder.ts'
 import type { LocatedTeam, TeamFileProblem, TeamFileResult } from './team-file.ts'
 import { parseTeamText, readTeamText } from './team-file.ts'
 
@@ -114,11 +115,11 @@ async function resolveSubTeamFile(
     return undefined
   }
   const target = resolve(dirname(parent.file), path)
-  if (isAbsolute(path) || !isBelow(state.root, target))
+  if (isAbsolute(path) || target === state.root || !isInFolder(state.root, target))
     return reject(`'${path}' is outside the folder of the team`, OUTSIDE_HINT)
   const file = await realpath(target).catch(() => undefined)
   if (file === undefined) return reject(`no team file '${path}'`, 'paths are relative to the file that names them')
-  if (!isBelow(state.root, file))
+  if (!isInFolder(state.root, file))
     return reject(`'${path}' resolves to a file outside the folder of the team`, OUTSIDE_HINT)
   const cycleStart = parent.chain.indexOf(file)
   if (cycleStart >= 0) {
@@ -131,10 +132,3 @@ async function resolveSubTeamFile(
 }
 
 const OUTSIDE_HINT = 'move it into the folder of the team file, or below'
-
-function isBelow(root: string, path: string): boolean {
-  const relativePath = relative(root, path)
-  return (
-    relativePath !== '' && relativePath !== '..' && !relativePath.startsWith(`..${sep}`) && !isAbsolute(relativePath)
-  )
-}

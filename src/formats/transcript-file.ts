@@ -1,6 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { TroupeError } from '../errors.ts'
+import { parseJson } from '../schema/json-value.ts'
 
 /*
  * Reads the files of one session of a coding agent. Conversations of sub-agents are in the main file (up to 1.0), in files `agent-*.jsonl` beside it
@@ -33,13 +34,7 @@ async function readRecords(path: string): Promise<unknown[]> {
     })
   }
   const lines = (await readFile(path, 'utf8')).replace(/^\uFEFF/, '').split('\n')
-  return lines.flatMap((line) => {
-    try {
-      return line.trim() === '' ? [] : [JSON.parse(line) as unknown]
-    } catch {
-      return []
-    }
-  })
+  return lines.map(parseJson).filter((record) => record !== undefined)
 }
 
 function sessionOf(records: readonly unknown[]): string | undefined {

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import { sha256 } from '../kernel/hash.ts'
 
 /*
  * Copies of trusted files, for the diff of the next question: `trusted/HASH` beside the record of trust.
@@ -60,8 +60,4 @@ async function readSmallFile(path: string): Promise<Buffer | undefined> {
   const found = await stat(path).catch(() => undefined)
   if (!found?.isFile() || found.size > MAX_COPY_BYTES) return undefined
   return readFile(path).catch(() => undefined)
-}
-
-function sha256(content: Buffer): string {
-  return createHash('sha256').update(content).digest('hex')
 }

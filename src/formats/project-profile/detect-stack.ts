@@ -1,3 +1,4 @@
+import { isRecord, parseJson } from '../../schema/json-value.ts'
 import type { PackageRole } from './known-packages.ts'
 import { KNOWN_IMAGES, KNOWN_PACKAGES } from './known-packages.ts'
 import type { ProjectFiles } from './project-files.ts'
@@ -96,21 +97,12 @@ function addTools(names: Iterable<string>, { stack }: Findings): void {
   }
 }
 
-function parseJsonObject(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-  } catch {
-    return {}
-  }
-}
-
 function keysOf(value: unknown): string[] {
-  return typeof value === 'object' && value !== null ? Object.keys(value) : []
+  return isRecord(value) ? Object.keys(value) : []
 }
 
 function readPackageJson(text: string, findings: Findings): void {
-  const manifest = parseJsonObject(text)
+  const manifest: Record<string, unknown> = Object(parseJson(text))
   addPackages([...keysOf(manifest.dependencies), ...keysOf(manifest.peerDependencies)], findings)
   addTools(keysOf(manifest.devDependencies), findings)
   if (manifest.workspaces !== undefined) findings.hints.add('monorepo')
@@ -121,7 +113,7 @@ function readPackageJson(text: string, findings: Findings): void {
 }
 
 function readComposer(text: string, findings: Findings): void {
-  const manifest = parseJsonObject(text)
+  const manifest: Record<string, unknown> = Object(parseJson(text))
   addPackages(keysOf(manifest.require), findings)
   addTools(keysOf(manifest['require-dev']), findings)
   if (manifest.type === 'library') findings.hints.add('library')

@@ -1,5 +1,6 @@
 import { open, readdir, realpath } from 'node:fs/promises'
-import { join, sep } from 'node:path'
+import { join } from 'node:path'
+import { isInFolder } from '../is-in-folder.ts'
 
 /*
  * Reads files of a project that nobody has checked.
@@ -26,9 +27,7 @@ export async function openProjectFiles(folder: string): Promise<ProjectFiles> {
   const resolveInside = async (path: string): Promise<string | undefined> => {
     if (root === undefined) return undefined
     const real = await realpath(join(root, path)).catch(() => undefined)
-    return real !== undefined && (real === root || real.startsWith(root.endsWith(sep) ? root : root + sep))
-      ? real
-      : undefined
+    return real !== undefined && isInFolder(root, real) ? real : undefined
   }
   return {
     async read(path) {
