@@ -1,6 +1,7 @@
+import type { Replacement } from '../judgement/redaction/known-values.ts'
+import { replaceRanges } from '../judgement/redaction/known-values.ts'
 import type { ModelChunk } from '../kernel/model.ts'
-import type { Replacement } from './cassette-request.ts'
-import { applyReplacements, mapStrings } from './cassette-request.ts'
+import { mapStrings } from './cassette-request.ts'
 
 /*
  * A secret or an id may be split across several streamed chunks, where no single chunk matches it. Consecutive text chunks
@@ -13,7 +14,7 @@ type TextChunk = Extract<ModelChunk, { type: 'text' | 'reasoning' }>
 export function replaceInChunks(
   chunks: readonly ModelChunk[],
   find: (text: string) => readonly Replacement[],
-  field: (value: unknown) => unknown = (value) => mapStrings(value, (text) => applyReplacements(text, find(text))),
+  field: (value: unknown) => unknown = (value) => mapStrings(value, (text) => replaceRanges(text, find(text))),
 ): ModelChunk[] {
   const changed: ModelChunk[] = []
   for (let index = 0; index < chunks.length; ) {
@@ -75,6 +76,6 @@ export function replaceAcrossPieces(pieces: readonly string[], replacements: rea
         end: Math.min(end, pieceEnd) - pieceStart,
         text: start >= pieceStart ? text : '',
       }))
-    return applyReplacements(piece, overlapping)
+    return replaceRanges(piece, overlapping)
   })
 }

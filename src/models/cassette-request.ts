@@ -1,3 +1,5 @@
+import type { Replacement } from '../judgement/redaction/known-values.ts'
+import { replaceRanges } from '../judgement/redaction/known-values.ts'
 import { canonicalJson, sha256 } from '../kernel/hash.ts'
 import type { Message, ModelRequest, ModelSettings, ToolSpec } from '../kernel/model.ts'
 import { withoutEnvironment } from '../requests/environment.ts'
@@ -10,13 +12,6 @@ import type { JsonSchema } from '../schema/standard-schema.ts'
  *    order of first mention.
  * 3. The environment section is left out: it differs by day and folder.
  */
-
-/** A range of a text and the text that replaces it. */
-export interface Replacement {
-  start: number
-  end: number
-  text: string
-}
 
 /** Finds the secrets in a text. */
 export type SecretFinder = (text: string) => readonly Replacement[]
@@ -44,7 +39,7 @@ export function createRequestRedactor(findSecrets: SecretFinder): (request: Mode
     }
     return redacted
   }
-  const redactText = (text: string) => applyReplacements(text, findSecrets(text))
+  const redactText = (text: string) => replaceRanges(text, findSecrets(text))
   const stripEnvironment = (message: Message) => mapStrings(message, withoutEnvironment)
   return ({ model, system, messages, tools, settings, output }) => ({
     model,
@@ -102,16 +97,6 @@ export function idReplacements(text: string, currentIds: ReadonlyMap<string, str
   return ordered.filter((each, index) => index === 0 || each.start >= (ordered[index - 1]?.end ?? 0))
 }
 
-export function applyReplacements(text: string, replacements: readonly Replacement[]): string {
-  let replaced = ''
-  let position = 0
-  for (const { start, end, text: replacement } of replacements) {
-    replaced += text.slice(position, start) + replacement
-    position = end
-  }
-  return replaced + text.slice(position)
-}
-
 /** Field names whose value is always treated as a secret. */
 const SECRET_FIELD = /^(.*[_-])?(password|passwd|passphrase|secret|api_?key|access_token|auth_token|private_key)$/i
 const REDACTED_TEXT = '[redacted]'
@@ -121,7 +106,7 @@ export function redactValue(value: unknown, findSecrets: SecretFinder): unknown 
   return mapStrings(value, (text, field, owner) => {
     if (field === 'data' && owner.type === 'file' && !text.includes('://')) return `sha256:${sha256(text)}`
     if (SECRET_FIELD.test(field)) return REDACTED_TEXT
-    return applyReplacements(text, findSecrets(text))
+    return replaceRanges(text, findSecrets(text))
   })
 }
 

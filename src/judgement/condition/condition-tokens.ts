@@ -60,14 +60,8 @@ function readToken(source: string, offset: number, result: TokenizeResult): numb
     return addToken(result, { kind: first, text: first, start: offset, end: offset + 1 })
   if (CLOSING_QUOTES[first] !== undefined && !isApostrophe(source, offset)) return readString(source, offset, result)
   if (source.startsWith('{{', offset)) return readTemplate(source, offset, result)
-  if (source.startsWith('}}', offset)) {
-    return addProblem(result, {
-      message: "'}}' has no matching '{{'",
-      offset,
-      length: 2,
-      hint: TEMPLATE_HINT,
-    })
-  }
+  if (source.startsWith('}}', offset))
+    return addProblem(result, { message: "'}}' has no matching '{{'", offset, length: 2, hint: TEMPLATE_HINT })
   const operator = matchAt(OPERATOR, source, offset)
   if (operator !== undefined) return readOperator(operator, offset, result)
   return readWord(matchAt(WORD, source, offset) ?? first, offset, result)
@@ -91,12 +85,8 @@ function readString(source: string, offset: number, result: TokenizeResult): num
       return addToken(result, { kind: 'string', text, start: offset, end: end + 1 })
     } else text += character
   }
-  return addProblem(result, {
-    message: `the quote ${source.charAt(offset)} is never closed`,
-    offset,
-    length: source.length - offset,
-    hint: `close it with ${closing}`,
-  })
+  const message = `the quote ${source.charAt(offset)} is never closed`
+  return addProblem(result, { message, offset, length: source.length - offset, hint: `close it with ${closing}` })
 }
 
 function readTemplate(source: string, offset: number, result: TokenizeResult): number {
@@ -115,15 +105,12 @@ function readOperator(text: string, offset: number, result: TokenizeResult): num
   if (COMPARATORS.includes(text))
     return addToken(result, { kind: 'operator', text, start: offset, end: offset + text.length })
   const equivalent = OPERATOR_ALIASES[text]
-  return addProblem(result, {
-    message: `'${text}' is not an operator of conditions`,
-    offset,
-    length: text.length,
-    hint:
-      equivalent === undefined
-        ? `use one of ${COMPARATORS.join(' ')}, or put a sentence that contains operators in quotes`
-        : `write '${equivalent}'`,
-  })
+  const hint =
+    equivalent === undefined
+      ? `use one of ${COMPARATORS.join(' ')}, or put a sentence that contains operators in quotes`
+      : `write '${equivalent}'`
+  const message = `'${text}' is not an operator of conditions`
+  return addProblem(result, { message, offset, length: text.length, hint })
 }
 
 function readWord(raw: string, offset: number, result: TokenizeResult): number {
@@ -147,10 +134,7 @@ export function templateProblem(template: string): Pick<ConditionProblem, 'messa
   const name = template.slice(2, -2).trim()
   if (name === '') return { message: "'{{ }}' has no variable name", hint: TEMPLATE_HINT }
   if (isVariableName(name)) return undefined
-  return {
-    message: `'${truncateCited(name)}' is not a variable name`,
-    hint: 'write a single name between {{ and }}',
-  }
+  return { message: `'${truncateCited(name)}' is not a variable name`, hint: 'write a single name between {{ and }}' }
 }
 
 /** Shortens a cited part of the text for a message. */

@@ -59,20 +59,11 @@ function evaluateNode(node: ConditionNode, context: ConditionContext, parts: Par
   }
   const { part, open } = evaluateLeaf(node, context)
   parts.push(part)
-  if (open)
-    return {
-      value: 'unknown',
-      canBeTrue: true,
-      canBeFalse: true,
-      neededForTrue: [part.text],
-      neededForFalse: [part.text],
-    }
+  const { value } = part
+  const needed = open ? [part.text] : []
   return {
-    value: part.value,
-    canBeTrue: part.value === true,
-    canBeFalse: part.value === false,
-    neededForTrue: [],
-    neededForFalse: [],
+    ...{ value, canBeTrue: open || value === true, canBeFalse: open || value === false },
+    ...{ neededForTrue: needed, neededForFalse: needed },
   }
 }
 

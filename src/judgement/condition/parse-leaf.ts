@@ -3,7 +3,8 @@ import { isVariableName, TEMPLATE_HINT, templateProblem, truncateCited } from '.
 import type { Comparator, ConditionNames, ConditionNode, ConditionProblem, Operand } from './condition-tree.ts'
 import { resolveSystemVariable } from './system-variables.ts'
 
-export type ParsedLeaf = { node: ConditionNode } | { problem: ConditionProblem }
+type FoundProblem = { problem: ConditionProblem }
+export type ParsedLeaf = { node: ConditionNode } | FoundProblem
 
 const TEMPLATE = /\{\{[^{}]*\}\}/g
 const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
@@ -30,53 +31,50 @@ function chainedComparisonProblem(
 ): ParsedLeaf {
   const between = run.slice(run.indexOf(first) + 1, run.indexOf(second))
   const [shared, another] = between
-  if (shared === undefined) return { problem: missingOperandProblem(first, 'after') }
+  if (shared === undefined) return missingOperandProblem(first, 'after')
   const [before, after] = [run[0]?.text, run.at(-1)?.text]
   const hint =
     another === undefined && run.length === 5
       ? `write '${before} ${first.text} ${shared.text} and ${shared.text} ${second.text} ${after}'`
       : "join comparisons with 'and' or 'or'"
-  return { problem: { message: 'two comparisons without and or or between them', ...sourceSpan(run), hint } }
+  return problemAt(run, 'two comparisons without and or or between them', hint)
 }
 
-type ParsedOperand = { operand: Operand } | { problem: ConditionProblem }
+type ParsedOperand = { operand: Operand } | FoundProblem
 
 function parseOperand(side: readonly ConditionToken[], operator: ConditionToken, names: ConditionNames): ParsedOperand {
   const [token, another] = side
-  if (token === undefined) return { problem: missingOperandProblem(operator, 'beside') }
-  if (another !== undefined) return { problem: multipleWordsProblem(side, names) }
+  if (token === undefined) return missingOperandProblem(operator, 'beside')
+  if (another !== undefined) return multipleWordsProblem(side, names)
   if (token.kind === 'template') return { operand: { variable: resolveVariable(token.text, names), templated: true } }
   if (token.kind === 'string') return parseStringOperand(token)
   return parseWordOperand(token, names)
 }
 
-function missingOperandProblem(operator: ConditionToken, where: 'after' | 'beside'): ConditionProblem {
-  return {
-    message: `a value to compare is missing ${where} '${operator.text}'`,
-    offset: operator.start,
-    length: operator.end - operator.start,
-    hint: `write one value on each side of a comparison, without parentheses; ${QUOTE_SENTENCE_HINT}`,
-  }
+function missingOperandProblem(operator: ConditionToken, where: 'after' | 'beside'): FoundProblem {
+  const hint = `write one value on each side of a comparison, without parentheses; ${QUOTE_SENTENCE_HINT}`
+  return problemAt([operator], `a value to compare is missing ${where} '${operator.text}'`, hint)
 }
 
-function multipleWordsProblem(side: readonly ConditionToken[], names: ConditionNames): ConditionProblem {
+function multipleWordsProblem(side: readonly ConditionToken[], names: ConditionNames): FoundProblem {
   const words = side.map(({ text }) => text).join(' ')
   const joined = words.replaceAll(' ', '_')
   const known = names.variables.includes(joined) ? joined : resolveSystemVariable(joined, names)
-  return {
-    message: `a comparison takes one value on each side, but '${truncateCited(words)}' is several words`,
-    ...sourceSpan(side),
-    hint:
-      known === undefined
-        ? `write a variable name as one word, such as '${truncateCited(joined)}'; ${QUOTE_SENTENCE_HINT}`
-        : `did you mean '${known}'?`,
-  }
+  const hint =
+    known === undefined
+      ? `write a variable name as one word, such as '${truncateCited(joined)}'; ${QUOTE_SENTENCE_HINT}`
+      : `did you mean '${known}'?`
+  return problemAt(
+    side,
+    `a comparison takes one value on each side, but '${truncateCited(words)}' is several words`,
+    hint,
+  )
 }
 
 function parseStringOperand(token: ConditionToken): ParsedOperand {
   if (!token.text.includes('{{')) return { operand: { literal: token.text } }
   const hint = 'remove the quotes to compare with the value of the variable'
-  return { problem: { message: '{{ }} in quotes is literal text', ...sourceSpan([token]), hint } }
+  return problemAt([token], '{{ }} in quotes is literal text', hint)
 }
 
 function parseWordOperand(token: ConditionToken, names: ConditionNames): ParsedOperand {
@@ -88,25 +86,13 @@ function parseWordOperand(token: ConditionToken, names: ConditionNames): ParsedO
     const hint = /^[\d.,_]+$/.test(text)
       ? `write '${text.replaceAll(/[,_]/g, '')}'`
       : `put text in quotes: "${truncateCited(text)}"`
-    return {
-      problem: {
-        message: `'${truncateCited(text)}' is neither a number nor a variable name`,
-        ...sourceSpan([token]),
-        hint,
-      },
-    }
+    return problemAt([token], `'${truncateCited(text)}' is neither a number nor a variable name`, hint)
   }
   const variable = resolveVariable(text, names)
   const isMember = names.agents.includes(text) || names.groups.includes(text)
   if (isMember && !names.variables.includes(variable)) {
-    const message = `'${text}' is an agent or group and has no value`
-    return {
-      problem: {
-        message,
-        ...sourceSpan([token]),
-        hint: `to compare with the name, put it in quotes: "${truncateCited(text)}"`,
-      },
-    }
+    const hint = `to compare with the name, put it in quotes: "${truncateCited(text)}"`
+    return problemAt([token], `'${text}' is an agent or group and has no value`, hint)
   }
   return { operand: { variable, templated: false } }
 }
@@ -114,7 +100,7 @@ function parseWordOperand(token: ConditionToken, names: ConditionNames): ParsedO
 function parseNumberOperand(token: ConditionToken): ParsedOperand {
   const number = Number(token.text)
   if (Number.isFinite(number)) return { operand: { literal: number } }
-  return { problem: { message: `the number '${token.text}' is too large`, ...sourceSpan([token]) } }
+  return problemAt([token], `the number '${token.text}' is too large`)
 }
 
 function parseSentence(run: readonly ConditionToken[], source: string, names: ConditionNames): ParsedLeaf {
@@ -135,7 +121,7 @@ function parseWordLeaf(token: ConditionToken, names: ConditionNames): ParsedLeaf
   if (lower === 'true' || lower === 'false') return { node: { kind: 'constant', text, value: lower === 'true' } }
   if (NUMBER.test(text)) {
     const hint = `compare it with a variable, as in 'word_count >= ${text}'`
-    return { problem: { message: 'a number alone is not a condition', ...sourceSpan([token]), hint } }
+    return problemAt([token], 'a number alone is not a condition', hint)
   }
   const variable = resolveVariable(text, names)
   const isFact = names.variables.includes(variable) || resolveSystemVariable(variable, names) !== undefined
@@ -162,14 +148,12 @@ function resolveVariable(word: string, names: ConditionNames): string {
 
 function parseSemantic(text: string, run: readonly ConditionToken[]): ParsedLeaf {
   const plain = text.replaceAll(/\s+/g, ' ').trim()
-  if (plain === '') return { problem: { message: 'the quotes are empty', ...sourceSpan(run) } }
+  if (plain === '') return problemAt(run, 'the quotes are empty')
   const templates = plain.match(TEMPLATE) ?? []
   const problem = templates.map(templateProblem).find((candidate) => candidate !== undefined)
-  if (problem !== undefined) return { problem: { ...problem, ...sourceSpan(run) } }
-  if (/\{\{|\}\}/.test(plain.replaceAll(TEMPLATE, ''))) {
-    const message = "'{{' and '}}' do not match"
-    return { problem: { message, ...sourceSpan(run), hint: TEMPLATE_HINT } }
-  }
+  if (problem !== undefined) return problemAt(run, problem.message, problem.hint)
+  if (/\{\{|\}\}/.test(plain.replaceAll(TEMPLATE, '')))
+    return problemAt(run, "'{{' and '}}' do not match", TEMPLATE_HINT)
   const variables = [...new Set(templates.map((template) => template.slice(2, -2).trim()))]
   return { node: { kind: 'semantic', text: plain, variables } }
 }
@@ -178,7 +162,8 @@ function sourceText(run: readonly ConditionToken[], source: string): string {
   return source.slice(run[0]?.start, run.at(-1)?.end).replaceAll(/\s+/g, ' ')
 }
 
-function sourceSpan(run: readonly ConditionToken[]): { offset: number; length: number } {
+function problemAt(run: readonly ConditionToken[], message: string, hint?: string): FoundProblem {
   const offset = run[0]?.start ?? 0
-  return { offset, length: (run.at(-1)?.end ?? offset) - offset }
+  const length = (run.at(-1)?.end ?? offset) - offset
+  return { problem: { message, offset, length, ...(hint !== undefined && { hint }) } }
 }

@@ -99,7 +99,7 @@ export interface ConsultationWindow {
 const GOOD_RATING = 4
 /** Moves back and forth, or answers in a row, without anything new. */
 const IDLE_ANSWERS = 4
-const MAX_EVIDENCE_CHARACTERS = 500
+export const MAX_EVIDENCE_CHARACTERS = 500
 
 /** Judges a new question by the window of the agent that asks it. */
 export function judgeConsultation(window: ConsultationWindow, limits: ConsultationLimits): LoopJudgement {

@@ -1,4 +1,5 @@
 import type { LoopJudgement } from './consultation-loop.ts'
+import { MAX_EVIDENCE_CHARACTERS } from './consultation-loop.ts'
 import { sharedWords, wordSet } from './shared-words.ts'
 
 /** One message within a consultation. */
@@ -35,24 +36,16 @@ export function judgeExchanges(
       ? `${specialist} replied ${rounds} times and still asks back`
       : `${specialist} was asked ${rounds} times and ${latest.from_agent} asks once more`
     const description = `${times}; \`max_exchanges_per_collaboration\` is ${max}`
-    return {
-      status: 'ITERATION_LIMIT',
-      findings: [{ type: 'iteration_limit', description, evidence }],
-      action: 'escalate',
-    }
+    const finding = { type: 'iteration_limit' as const, description, evidence }
+    return { status: 'ITERATION_LIMIT', findings: [finding], action: 'escalate' }
   }
   const words = wordSet(latest.text)
   const isRepeated =
     isAskedBack && replies.slice(0, -1).some(({ text }) => sharedWords(words, wordSet(text)) >= SAME_MESSAGE)
   if (isRepeated) {
     const description = `${latest.from_agent} asks back the same again although it got a reply`
-    return {
-      status: 'IDENTICAL_LOOP',
-      findings: [{ type: 'identical_questions', description, evidence }],
-      action: 'reroute',
-    }
+    const finding = { type: 'identical_questions' as const, description, evidence }
+    return { status: 'IDENTICAL_LOOP', findings: [finding], action: 'reroute' }
   }
   return { status: replies.length > 1 ? 'MAKING_PROGRESS' : 'HEALTHY', findings: [], action: 'continue' }
 }
-
-const MAX_EVIDENCE_CHARACTERS = 500

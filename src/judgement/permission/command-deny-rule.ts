@@ -21,7 +21,7 @@ import {
   WRAPPERS,
 } from './executing-programs.ts'
 import type { ShellCommand, ShellWord } from './shell-command.ts'
-import { ASSIGNMENT } from './shell-command.ts'
+import { ASSIGNMENT, UNKNOWN_WORD } from './shell-command.ts'
 import { parseShellLine } from './shell-parser.ts'
 
 /*
@@ -176,8 +176,6 @@ function matchOptionValue(search: Search, { text, opaque }: ShellWord, depth: nu
     { text: value, opaque },
   ])
 }
-
-const UNKNOWN_WORD: ShellWord = { text: '', opaque: true }
 
 /** `xargs`, `find` and the like append words from their input, or put them in place of `{}`. */
 function withUnknownInput(wrapper: string, words: readonly ShellWord[]): readonly ShellWord[] {

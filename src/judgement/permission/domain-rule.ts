@@ -5,7 +5,8 @@ import { matchesWildcard } from './wildcard.ts'
  * only the subdomains. Hosts are compared in lower case, without a trailing dot and in Punycode.
  */
 
-const HOST_PATTERN = /^(?:domain:)?(?:[a-z][a-z0-9+.-]*:\/\/)?([^/]*)(\/.*)?$/is
+/** The host and the path of a pattern such as `domain:example.org` or `https://example.org/docs`. */
+export const HOST_PATTERN = /^(?:domain:)?(?:[a-z][a-z0-9+.-]*:\/\/)?([^/]*)(\/.*)?$/is
 
 export function isHostAllowedByRule(pattern: string, subject: string): boolean {
   const [, hostPattern = '', path = ''] = HOST_PATTERN.exec(pattern.trim()) ?? []

@@ -1,6 +1,6 @@
 import { TroupeError } from '../../errors.ts'
 import type { GlobToken } from './glob-segment.ts'
-import { matchesSegment, parseBracket } from './glob-segment.ts'
+import { matchesSegment, matchesStars, parseBracket } from './glob-segment.ts'
 
 /*
  * Glob patterns over paths: `*` and `?` stay within a name, `**` as a whole segment crosses folders, `[a-z]`, `[!a]`
@@ -122,22 +122,8 @@ function parseSegments(pattern: string): Segment[] {
 function matchesPath(segments: readonly Segment[], names: readonly string[]): boolean {
   // A trailing `/**` matches the contents of a folder, not the folder.
   const inFolder = segments.at(-1) === 'any depth'
-  const allSegments = inFolder ? [...segments, ['star' as const]] : segments
-  let [segmentIndex, nameIndex] = [0, 0]
-  let backtrack: { segmentIndex: number; nameIndex: number } | undefined
-  while (nameIndex < names.length) {
-    const segment = allSegments[segmentIndex]
-    if (segment === 'any depth') {
-      backtrack = { segmentIndex, nameIndex }
-      segmentIndex++
-    } else if (segment !== undefined && matchesSegment(segment, names[nameIndex] ?? '')) {
-      segmentIndex++
-      nameIndex++
-    } else if (backtrack) {
-      backtrack.nameIndex++
-      segmentIndex = backtrack.segmentIndex + 1
-      nameIndex = backtrack.nameIndex
-    } else return false
-  }
-  return segmentIndex === allSegments.length
+  return matchesStars<Segment, string>(inFolder ? [...segments, ['star']] : segments, names, {
+    isStar: (segment) => segment === 'any depth',
+    matches: (segment, name) => segment !== 'any depth' && matchesSegment(segment, name),
+  })
 }

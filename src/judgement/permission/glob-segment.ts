@@ -6,35 +6,45 @@ interface CharacterClass {
   ranges: readonly (readonly [from: string, to: string])[]
 }
 
-/** Matches a name without slashes. Backtracking to the last star is enough, and keeps it safe from ReDoS. */
+/** Matches a name without slashes. */
 export function matchesSegment(tokens: readonly GlobToken[], name: string): boolean {
-  const chars = hasNoSurrogates(name) ? name : [...name]
-  let [tokenIndex, charIndex] = [0, 0]
-  let backtrack: { tokenIndex: number; charIndex: number } | undefined
-  while (charIndex < chars.length) {
-    const token = tokens[tokenIndex]
-    if (token === 'star') {
-      backtrack = { tokenIndex, charIndex }
-      tokenIndex++
-    } else if (token !== undefined && matchesToken(token, chars[charIndex] ?? '')) {
-      tokenIndex++
-      charIndex++
+  return matchesStars<GlobToken, string>(tokens, hasNoSurrogates(name) ? name : [...name], {
+    isStar: (token) => token === 'star',
+    matches: matchesToken,
+  })
+}
+
+/** Whether a pattern matches all items. Backtracking to the last star is enough, and keeps it safe from ReDoS. */
+export function matchesStars<Part, Item>(
+  pattern: readonly Part[],
+  items: ArrayLike<Item>,
+  { isStar, matches }: { isStar(part: Part): boolean; matches(part: Part, item: Item): boolean },
+): boolean {
+  let [partIndex, itemIndex] = [0, 0]
+  let backtrack: { partIndex: number; itemIndex: number } | undefined
+  while (itemIndex < items.length) {
+    const part = pattern[partIndex]
+    if (part !== undefined && isStar(part)) {
+      backtrack = { partIndex, itemIndex }
+      partIndex++
+    } else if (part !== undefined && matches(part, items[itemIndex] as Item)) {
+      partIndex++
+      itemIndex++
     } else if (backtrack) {
-      backtrack.charIndex++
-      tokenIndex = backtrack.tokenIndex + 1
-      charIndex = backtrack.charIndex
+      backtrack.itemIndex++
+      partIndex = backtrack.partIndex + 1
+      itemIndex = backtrack.itemIndex
     } else return false
   }
-  while (tokens[tokenIndex] === 'star') tokenIndex++
-  return tokenIndex === tokens.length
+  return pattern.slice(partIndex).every(isStar)
 }
 
 function hasNoSurrogates(name: string): boolean {
   return !/[\ud800-\udfff]/.test(name)
 }
 
-function matchesToken(token: Exclude<GlobToken, 'star'>, char: string): boolean {
-  if (token === 'one') return true
+function matchesToken(token: GlobToken, char: string): boolean {
+  if (token === 'one' || token === 'star') return true
   if ('char' in token) return token.char === char
   const code = char.codePointAt(0) ?? 0
   const within = token.ranges.some(

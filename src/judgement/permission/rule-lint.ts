@@ -1,3 +1,4 @@
+import { HOST_PATTERN } from './domain-rule.ts'
 import { compileGlob } from './glob-matcher.ts'
 import type { Policy } from './permission-policy.ts'
 import { matchesTool, parsePermissionRule } from './permission-rule.ts'
@@ -76,7 +77,7 @@ function commandPatternProblem(pattern: string): string | undefined {
 }
 
 function hostPatternProblem(pattern: string): string | undefined {
-  const [, host = '', path = ''] = /^(?:domain:)?(?:[a-z][a-z0-9+.-]*:\/\/)?([^/]*)(\/.*)?$/i.exec(pattern) ?? []
+  const [, host = '', path = ''] = HOST_PATTERN.exec(pattern) ?? []
   if (!/^(\/\*{0,2})?$/.test(path)) {
     return 'WebFetch rules compare only the host: as a deny rule this denies the whole host, as an allow rule it allows nothing'
   }

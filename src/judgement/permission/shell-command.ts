@@ -8,6 +8,9 @@ export interface ShellWord {
   opaque: boolean
 }
 
+/** A word of which nothing is known. */
+export const UNKNOWN_WORD: ShellWord = { text: '', opaque: true }
+
 export interface Redirection {
   operator: string
   target: ShellWord

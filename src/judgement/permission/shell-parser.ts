@@ -9,6 +9,7 @@ import type {
 } from 'unbash'
 import { forEachChild, parse } from 'unbash'
 import type { Redirection, ShellCommand, ShellLine, ShellWord } from './shell-command.ts'
+import { UNKNOWN_WORD } from './shell-command.ts'
 
 /*
  * Lists the simple commands that a shell line would run, without running it, from the syntax tree of `unbash`.
@@ -193,8 +194,6 @@ function splitRedirections(all: readonly ParsedRedirection[]): Pick<ShellCommand
   }
   return { redirections, stdin }
 }
-
-const UNKNOWN_WORD: ShellWord = { text: '', opaque: true }
 
 /** `NAME=value`; the elements of an array are joined, so that a rule sees the commands they mention. */
 function toAssignmentWord({ name, append, index, value }: Assignment): ShellWord {

@@ -10,6 +10,11 @@ export interface KnownValue {
   end: number
 }
 
+/** A range of a text and the text that replaces it. */
+export interface Replacement extends KnownValue {
+  text: string
+}
+
 /** Shorter values also occur as ordinary words, and their encodings as parts of other data. */
 export const MIN_SECRET_LENGTH = 8
 
@@ -42,8 +47,17 @@ export function findKnownValues(text: string, values: readonly string[]): KnownV
 
 /** Replaces the values and their encodings. */
 export function replaceKnownValues(text: string, values: readonly string[], replacement: string): string {
+  const found = findKnownValues(text, values).sort((a, b) => a.start - b.start)
+  return replaceRanges(
+    text,
+    found.map((range) => ({ ...range, text: replacement })),
+  )
+}
+
+/** Replaces ranges of a text, in order. Of ranges that overlap, the first one is replaced and the others are left out with it. */
+export function replaceRanges(text: string, ranges: readonly Replacement[]): string {
   let [result, from] = ['', 0]
-  for (const { start, end } of findKnownValues(text, values).sort((a, b) => a.start - b.start)) {
+  for (const { start, end, text: replacement } of ranges) {
     if (start >= from) result += text.slice(from, start) + replacement
     from = Math.max(from, end)
   }

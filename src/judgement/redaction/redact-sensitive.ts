@@ -1,15 +1,11 @@
+import { replaceRanges } from './known-values.ts'
 import { findPersonalData } from './personal-data.ts'
 import { redact } from './redaction.ts'
 
 /** Replaces secrets and personal data: for texts that leave for an agent or a service that need not know them. */
 export function redactSensitive(text: string, knownSecrets: readonly string[] = []): string {
   const withoutSecrets = redact(text, knownSecrets)
-  let [result, from] = ['', 0]
-  for (const { start, end, text: placeholder } of findPersonalData(withoutSecrets)) {
-    result += withoutSecrets.slice(from, start) + placeholder
-    from = end
-  }
-  return result + withoutSecrets.slice(from)
+  return replaceRanges(withoutSecrets, findPersonalData(withoutSecrets))
 }
 
 const PLACEHOLDER = /\[redacted: ([a-z-]{1,30})\]/g

@@ -1,3 +1,4 @@
+import type { Replacement } from './known-values.ts'
 import { findKnownValues, MIN_SECRET_LENGTH } from './known-values.ts'
 import { findNamedValues } from './named-values.ts'
 import { TOKEN_PATTERNS, TOKEN_TRIGGER } from './token-prefixes.ts'
@@ -8,11 +9,7 @@ import { TOKEN_PATTERNS, TOKEN_TRIGGER } from './token-prefixes.ts'
  */
 
 /** A secret in a text, with its replacement. */
-export interface Secret {
-  start: number
-  end: number
-  text: string
-}
+export type Secret = Replacement
 
 /** The start of every replacement; the kind of the secret follows. */
 const PLACEHOLDER = '[redacted'

@@ -14,11 +14,7 @@ export interface HandoffRule {
   index: number
 }
 
-export interface HandoffRuleResult {
-  from: string
-  to: string
-  priority: number
-  index: number
+export interface HandoffRuleResult extends Pick<HandoffRule, 'from' | 'to' | 'priority' | 'index'> {
   holds: Truth
   parts: PartResult[]
 }

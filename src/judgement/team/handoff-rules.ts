@@ -46,20 +46,10 @@ export function parseHandoffRules(team: Team): TeamRules {
 }
 
 function groupRules(team: Team): HandoffRule[] {
-  return team.groups.flatMap(({ name, then }, order) =>
-    then === undefined
-      ? []
-      : [
-          {
-            from: name,
-            to: then,
-            condition: ALWAYS_TRUE,
-            condition_text: 'always',
-            priority: 0,
-            index: team.handoffs.length + order,
-          },
-        ],
-  )
+  return team.groups.flatMap(({ name: from, then: to }, order) => {
+    const index = team.handoffs.length + order
+    return to === undefined ? [] : { from, to, condition: ALWAYS_TRUE, condition_text: 'always', priority: 0, index }
+  })
 }
 
 export function isUnconditional({ condition }: HandoffRule): boolean {
