@@ -17,7 +17,7 @@ interface Expected {
   warnings?: [number, string][]
 }
 
-const folder = fileURLToPath(new URL('../../test/fixtures/agents', import.meta.url))
+const folder = fileURLToPath(new URL('../../test/fixtures/agents/', import.meta.url))
 const json = async (name: string) => JSON.parse(await readFile(join(folder, name), 'utf8')) as unknown
 const expected = (await json('expected.json')) as Expected[]
 

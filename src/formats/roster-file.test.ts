@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { loadAgents } from './find-agents.ts'
 import { parseRosterFile } from './roster-file.ts'
 
-const folder = fileURLToPath(new URL('../../test/fixtures/rosters', import.meta.url))
+const folder = fileURLToPath(new URL('../../test/fixtures/rosters/', import.meta.url))
 
 async function load(name: string) {
   const { agents, problems } = await loadAgents(`${folder}${name}`)

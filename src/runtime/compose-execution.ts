@@ -67,11 +67,11 @@ async function worktreePortsOf(
   return (await import('./worktree-ports.ts')).worktreePorts(options, { toolbox, checkedPorts })
 }
 
-/** Read again for every use: the profile file may have been edited. */
+/** Read again for every use: the profile file may have been edited. Without a workspace it is empty. */
 function profilePort(toolbox: Toolbox | undefined): Pick<Ports, 'projectProfile'> {
-  if (!toolbox) return {}
   return {
     projectProfile: async () => {
+      if (!toolbox) return (await import('../formats/project-profile/project-profile.ts')).UNKNOWN_PROFILE
       const { loadProjectProfile } = await import('../formats/project-profile/load-project-profile.ts')
       return loadProjectProfile(toolbox.workspace.realPath)
     },
