@@ -1,8 +1,10 @@
 import type { ErrorRecord } from '../errors.ts'
-import type { Event, ForkedFrom, RunEnd, Status, StopReason } from '../kernel/event.ts'
-import { isEvent } from '../kernel/event.ts'
+import type { Event, ForkedFrom, Status, StopReason } from '../kernel/event.ts'
 import type { Spend } from '../kernel/spend.ts'
 import { addSpend, NO_SPEND } from '../kernel/spend.ts'
+import { reduceRun } from '../run-model/reduce-run.ts'
+import type { RunModel } from '../run-model/run-model.ts'
+import { newRunModel } from '../run-model/run-model.ts'
 import type { JournalDifference } from './journal-diff.ts'
 import { canonicalEvents, diffJournals } from './journal-diff.ts'
 
@@ -51,14 +53,19 @@ export function compareRuns(a: readonly Event[], b: readonly Event[]): RunCompar
   const [before, after] = [canonicalEvents(a), canonicalEvents(b)]
   const differences = diffJournals(before, after)
   const changed = differences.filter(({ seq }) => seq[0] !== null).length
+  const models = [modelFrom(a), modelFrom(b)] as const
+  const agents = [...new Set(models.flatMap(({ index }) => [...index.agents.keys()]))]
   return {
     same: differences.length === 0,
-    runs: [comparedRunFrom(a), comparedRunFrom(b)],
+    runs: [comparedRunFrom(a, models[0]), comparedRunFrom(b, models[1])],
     start: differences.find(({ type }) => type === 'run:start') ?? null,
     divergence: firstDivergence(differences.filter(({ type }) => type !== 'run:start')),
     differences: differences.length,
     shared: before.length - changed,
-    agents: compareAgents(a, b),
+    agents: agents.map((agent) => ({
+      agent,
+      usage: [usageFrom(a, models[0], agent), usageFrom(b, models[1], agent)],
+    })),
   }
 }
 
@@ -74,64 +81,33 @@ function firstDivergence(differences: readonly JournalDifference[]): JournalDiff
   return position(added) < position(first) ? added : first
 }
 
-function comparedRunFrom(events: readonly Event[]): ComparedRun {
-  const [start] = events
-  const end = lastRunEnd(events)
-  const startData = isEvent(start, 'run:start') ? start.data : undefined
+function comparedRunFrom(events: readonly Event[], model: RunModel): ComparedRun {
+  const { start, end, run } = model
   return {
-    run_id: start?.run_id ?? '',
-    pattern: startData?.pattern ?? '',
-    status: end?.status ?? (isEvent(events.at(-1), 'run:park') ? 'waiting' : 'pending'),
+    run_id: run.id,
+    pattern: run.pattern,
+    status: end?.status ?? (run.status === 'waiting' ? 'waiting' : 'pending'),
     stop_reason: end?.stop_reason ?? null,
     output: end?.output ?? null,
     error: end?.error ?? null,
-    forked_from: startData?.forked_from ?? null,
-    usage: { ...usageFrom(events), ms: (events.at(-1)?.at ?? 0) - (start?.at ?? 0) },
+    forked_from: start?.forked_from ?? null,
+    usage: { ...usageFrom(events, model), ms: (events.at(-1)?.at ?? 0) - (events[0]?.at ?? 0) },
   }
 }
 
-function lastRunEnd(events: readonly Event[]): RunEnd | undefined {
-  const last = events.findLast((event) => isEvent(event, 'run:end') || isEvent(event, 'run:reopen'))
-  return isEvent(last, 'run:end') ? last.data : undefined
+function modelFrom(events: readonly Event[]): RunModel {
+  const model = newRunModel()
+  for (const event of events) reduceRun(model, event)
+  return model
 }
 
-/** Sums the usage of these events. `ms` adds up the time each session was open, even when sessions overlap. */
-function usageFrom(events: readonly Event[]): RunUsage {
-  let spent: Spend = NO_SPEND
-  let ms = 0
-  const sessions = new Set<string>()
-  const opened = new Map<string, number>()
-  for (const event of events) {
-    spent = addSpend(spent, event)
-    if (isEvent(event, 'session:open')) {
-      sessions.add(event.session_id ?? '')
-      opened.set(event.data.key, event.at)
-    }
-    if (isEvent(event, 'session:end')) ms += event.at - (opened.get(event.data.key) ?? event.at)
-  }
-  const { calls, input, output, usd } = spent
-  return { sessions: sessions.size, calls, input, output, usd, ms }
-}
-
-function compareAgents(a: readonly Event[], b: readonly Event[]): AgentComparison[] {
-  const [before, after] = [groupByAgent(a), groupByAgent(b)]
-  return [...new Set([...before.keys(), ...after.keys()])].map((agent) => ({
-    agent,
-    usage: [usageFrom(before.get(agent) ?? []), usageFrom(after.get(agent) ?? [])],
-  }))
-}
-
-function groupByAgent(events: readonly Event[]): Map<string, Event[]> {
-  const agents = new Map<string, string>()
-  const groups = new Map<string, Event[]>()
-  for (const event of events) {
-    const id = event.session_id ?? ''
-    if (isEvent(event, 'session:open')) agents.set(id, event.data.agent.name)
-    const agent = agents.get(id)
-    if (agent === undefined) continue
-    const group = groups.get(agent) ?? []
-    group.push(event)
-    groups.set(agent, group)
-  }
-  return groups
+/** The usage of a run or of one of its agents. `ms` adds up the time each session was at work, even when sessions overlap. */
+function usageFrom(events: readonly Event[], { sessions, tables }: RunModel, agent?: string): RunUsage {
+  const isOwn = (id: string | undefined) => agent === undefined || sessions.get(id ?? '')?.agent === agent
+  const { calls, input, output, usd } = events
+    .filter(({ session_id }) => isOwn(session_id))
+    .reduce<Spend>(addSpend, NO_SPEND)
+  const rows = tables.sessions.filter(({ session_id }) => isOwn(session_id))
+  const ms = rows.reduce((sum, { started_at, ended_at }) => sum + (ended_at ?? started_at) - started_at, 0)
+  return { sessions: new Set(rows.map(({ session_id }) => session_id)).size, calls, input, output, usd, ms }
 }

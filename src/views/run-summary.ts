@@ -1,7 +1,8 @@
 import type { EventType } from '../kernel/event.ts'
+import { activeTime, idleTimes } from './active-time.ts'
 import { formatAge } from './format-amount.ts'
 import type { TimelineState } from './timeline/reduce-timeline.ts'
-import type { TimelineNotice, TimelinePause, TimelineRun } from './timeline/timeline.ts'
+import type { TimelineNotice, TimelineRun } from './timeline/timeline.ts'
 
 /* What a list shows about a run and only its journal tells, computed from its timeline. */
 
@@ -128,16 +129,14 @@ function isFinding({ kind }: TimelineNotice): boolean {
 
 /** Bars of turns; pauses of the whole run are cut out. */
 function thumbnail({ run, tables, clock }: TimelineState): RunSummary['lanes'] {
-  const toActive = activeTime(
-    tables.pauses.filter(({ session }) => session === null),
-    run.started_at,
-  )
-  const length = Math.max(1, toActive(run.ended_at ?? clock.now))
+  const [start, until] = [run.started_at, run.ended_at ?? clock.now]
+  const axis = { start, idle: idleTimes(tables.pauses, { start, until, seq: null }) }
+  const length = Math.max(1, activeTime(axis, until))
   const lanes = tables.lanes.slice(0, MAX_LANES)
   const bars = new Map(lanes.map(({ id }) => [id, [] as [number, number][]]))
   for (const { lane, started_at, ended_at } of tables.turns) {
-    const from = toActive(started_at) / length
-    const to = toActive(ended_at ?? clock.now) / length
+    const from = activeTime(axis, started_at) / length
+    const to = activeTime(axis, ended_at ?? until) / length
     addBar(bars.get(lane), [round(from), round(Math.max(from, to))])
   }
   return lanes.map(({ id, label }) => ({ label, bars: bars.get(id) ?? [] }))
@@ -156,27 +155,4 @@ function addBar(bars: [number, number][] | undefined, bar: [number, number]): vo
 
 function round(share: number): number {
   return Math.round(Math.min(1, Math.max(0, share)) * 1000) / 1000
-}
-
-/** Maps a time to the time in which the run worked until then. Times come in any order. */
-function activeTime(pauses: readonly TimelinePause[], start: number): (time: number) => number {
-  const ordered = pauses.toSorted((one, other) => one.started_at - other.started_at)
-  const before: number[] = []
-  let sum = 0
-  for (const { started_at, ended_at } of ordered) {
-    before.push(sum)
-    sum += (ended_at ?? started_at) - started_at
-  }
-  return (time) => {
-    let low = 0
-    for (let high = ordered.length; low < high; ) {
-      const middle = (low + high) >> 1
-      if ((ordered[middle]?.started_at ?? 0) < time) low = middle + 1
-      else high = middle
-    }
-    const pause = ordered[low - 1]
-    if (!pause) return Math.max(0, time - start)
-    const inside = Math.min(time, pause.ended_at ?? time) - pause.started_at
-    return Math.max(0, time - start - (before[low - 1] ?? 0) - inside)
-  }
 }
