@@ -9,6 +9,8 @@ import type { CostReport } from './cost-report.ts'
 import { costReportFrom } from './cost-report.ts'
 import { pluralize } from './format-amount.ts'
 import type { Panel, PanelFact } from './panel.ts'
+import type { FactEntry } from './panel-blocks.ts'
+import { presentFacts } from './panel-blocks.ts'
 
 /* The accounts of a run: what its timeline cannot tell, such as what is left of its limits, and requests that were lost or estimated. */
 
@@ -32,55 +34,39 @@ function limitsOf(events: readonly Event[]): Limits | undefined {
 function totalFacts({ total, unpriced_models, inherited }: CostReport, limits: Limits | undefined): PanelFact[] {
   const { usage, lost, estimated, open } = total
   const tokens = totalTokens(usage)
-  return [
-    { label: 'cost', value: total.usd, unit: 'usd' },
-    ...(total.usd === null ? [{ label: 'known part', value: total.known_usd, unit: 'usd' as const }] : []),
+  const ifAny = (count: number, value: number = count) => (count > 0 ? value : undefined)
+  return presentFacts([
+    ['cost', total.usd, 'usd'],
+    ['known part', total.usd === null ? total.known_usd : undefined, 'usd'],
     ...leftFacts(total, limits),
-    { label: 'requests', value: total.calls, unit: 'count' },
-    { label: 'tokens', value: tokens, unit: 'tokens' },
-    { label: 'from the cache', value: usage.input === 0 ? null : usage.cache_read / usage.input, unit: 'share' },
-    ...(total.failed > 0 ? [{ label: 'failed', value: total.failed, unit: 'count' as const }] : []),
-    ...(lost.calls > 0
-      ? [
-          {
-            label: `lost in ${pluralize(lost.calls, 'request')}, reserved`,
-            value: lost.tokens,
-            unit: 'tokens' as const,
-            tone: 'attention' as const,
-          },
-        ]
-      : []),
-    ...(estimated.calls > 0
-      ? [
-          {
-            label: `estimated in ${pluralize(estimated.calls, 'request')}`,
-            value: estimated.tokens,
-            unit: 'tokens' as const,
-            tone: 'attention' as const,
-          },
-        ]
-      : []),
-    ...(open.calls > 0 ? [{ label: 'reserved by requests at work', value: open.tokens, unit: 'tokens' as const }] : []),
-    ...(unpriced_models.length > 0
-      ? [{ label: 'without a known price', value: unpriced_models.join(', '), tone: 'attention' as const }]
-      : []),
-    ...(inherited > 0
-      ? [{ label: 'inherited from the forked run, not counted', value: inherited, unit: 'count' as const }]
-      : []),
-  ]
+    ['requests', total.calls, 'count'],
+    ['tokens', tokens, 'tokens'],
+    ['from the cache', usage.input === 0 ? null : usage.cache_read / usage.input, 'share'],
+    ['failed', ifAny(total.failed), 'count'],
+    [`lost in ${pluralize(lost.calls, 'request')}, reserved`, ifAny(lost.calls, lost.tokens), 'tokens', 'attention'],
+    [
+      `estimated in ${pluralize(estimated.calls, 'request')}`,
+      ifAny(estimated.calls, estimated.tokens),
+      'tokens',
+      'attention',
+    ],
+    ['reserved by requests at work', ifAny(open.calls, open.tokens), 'tokens'],
+    ['without a known price', unpriced_models.join(', ') || undefined, '', 'attention'],
+    ['inherited from the forked run, not counted', ifAny(inherited), 'count'],
+  ])
 }
 
 /** What is left of each limit; lost requests count at their reservation. */
-function leftFacts({ known_usd, usage, calls, lost }: AccountSum, limits: Limits | undefined): PanelFact[] {
+function leftFacts({ known_usd, usage, calls, lost }: AccountSum, limits: Limits | undefined): FactEntry[] {
   if (!limits) return []
   const left: [string, number | null, number, 'usd' | 'tokens' | 'count'][] = [
     ['cost', limits.usd, known_usd + (lost.usd ?? 0), 'usd'],
     ['tokens', limits.tokens, totalTokens(usage) + lost.tokens, 'tokens'],
     ['requests', limits.calls, calls + lost.calls, 'count'],
   ]
-  return left.flatMap(([name, limit, used, unit]): PanelFact[] => {
+  return left.flatMap(([name, limit, used, unit]): FactEntry[] => {
     if (limit === null) return []
     const value = Math.max(0, limit - used)
-    return [{ label: `${name} left`, value, unit, ...(value < limit * 0.1 ? { tone: 'attention' } : undefined) }]
+    return [[`${name} left`, value, unit, value < limit * 0.1 ? 'attention' : undefined]]
   })
 }

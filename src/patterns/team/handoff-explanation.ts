@@ -1,5 +1,7 @@
 import { USER } from '../../judgement/team/team-schema.ts'
 import type { PanelStep } from '../../views/panel.ts'
+import type { FactEntry } from '../../views/panel-blocks.ts'
+import { presentFacts, textBlock } from '../../views/panel-blocks.ts'
 import type { EventExplanation } from '../../views/pattern-view.ts'
 import type { HandoffTrace, TeamEventOf } from './events.ts'
 
@@ -38,13 +40,13 @@ export function ruleSteps({ rules }: HandoffTrace): PanelStep[] {
 /** Everything about one handoff, for its detail. */
 export function handoffExplanation({ data }: TeamEventOf<'team:handoff'>): EventExplanation {
   const { round, by, handoff_reason, explanation, suggested, problems = [], variables = {}, agreed } = data
-  const facts = [
-    { label: 'round', value: round, unit: 'count' as const },
-    { label: 'decided by', value: handoffSource(by) },
-    { label: 'because', value: handoff_reason },
-    ...(suggested === undefined ? [] : [{ label: 'agent suggested', value: suggested, unit: 'agent' as const }]),
-    ...problems.map((value) => ({ label: 'problem', value, tone: 'attention' as const })),
-  ]
+  const facts = presentFacts([
+    ['round', round, 'count'],
+    ['decided by', handoffSource(by)],
+    ['because', handoff_reason],
+    ['agent suggested', suggested, 'agent'],
+    ...problems.map((value): FactEntry => ['problem', value, '', 'attention']),
+  ])
   const set = Object.entries(variables).map(([label, value]) => ({ label, value, unit: 'code' as const }))
   return {
     title: `${data.from === USER ? 'you' : data.from} → ${data.to ?? 'the end'}`,
@@ -52,9 +54,7 @@ export function handoffExplanation({ data }: TeamEventOf<'team:handoff'>): Event
     blocks: [
       { kind: 'steps', title: 'Rules, in order', steps: ruleSteps(explanation) },
       ...(set.length === 0 ? [] : [{ kind: 'facts' as const, title: 'Variables that this turn set', facts: set }]),
-      ...(agreed === undefined
-        ? []
-        : [{ kind: 'text' as const, title: 'Agreed text', text: agreed, claimed_by: data.from }]),
+      ...textBlock({ title: 'Agreed text', claimed_by: data.from }, agreed),
     ],
   }
 }

@@ -3,6 +3,8 @@ import { buildTeamGraph, nodesInFlowOrder } from '../../judgement/team/graph.ts'
 import { teamSchema, USER } from '../../judgement/team/team-schema.ts'
 import { pluralize } from '../../views/format-amount.ts'
 import type { Panel, PanelBlock, PanelEdge, PanelFact, PanelNode, PanelStep } from '../../views/panel.ts'
+import type { FactEntry } from '../../views/panel-blocks.ts'
+import { presentFacts, tableBlock } from '../../views/panel-blocks.ts'
 import type { PanelScope } from '../../views/pattern-view.ts'
 import type { HandoffTrace, TeamEventOf } from './events.ts'
 import { handoffSource, ruleSteps } from './handoff-explanation.ts'
@@ -27,7 +29,7 @@ export function handoffPanels(team: TeamView, { input, output, end }: PanelScope
       blocks: [
         { kind: 'facts', facts: teamFacts(team, route) },
         graphBlock(team, graphOf(input), end !== undefined),
-        handoffTable(team),
+        ...handoffTable(team),
         ...variableBlocks(team, input),
         ...explanationBlocks(team),
         ...loopBlocks(team),
@@ -48,20 +50,19 @@ const PROBLEMS_SHOWN = 5
 function teamFacts({ turns, handoffEvents, end, problems }: TeamView, route: readonly string[]): PanelFact[] {
   const rounds = [...turns].reduce((max, [key, { round }]) => (teamDepth(key) === 0 ? Math.max(max, round) : max), 0)
   const byModel = handoffEvents.filter(({ data }) => data.by === 'model').length
-  return [
-    ...(route.length === 0 ? [] : [{ label: 'route', value: formatRoute(route) }]),
-    { label: 'rounds', value: end?.rounds ?? rounds, unit: 'count' },
-    { label: 'handoffs', value: handoffEvents.length, unit: 'count' },
-    { label: 'decided by a model request', value: byModel, unit: 'count' },
-    ...(problems.length === 0 ? [] : [{ label: 'problems', value: problems.length, tone: 'attention' as const }]),
-    ...(end ? [{ label: 'ended', value: end.reason }] : []),
-    // They explain where a team stopped.
-    ...problems.slice(-PROBLEMS_SHOWN).map(({ round, from, text }) => ({
-      label: `${from}, round ${round}`,
-      value: text,
-      tone: 'attention' as const,
-    })),
+  const entries: FactEntry[] = [
+    ['route', route.length === 0 ? undefined : formatRoute(route)],
+    ['rounds', end?.rounds ?? rounds, 'count'],
+    ['handoffs', handoffEvents.length, 'count'],
+    ['decided by a model request', byModel, 'count'],
+    ['problems', problems.length === 0 ? undefined : problems.length, '', 'attention'],
+    ['ended', end?.reason],
   ]
+  // They explain where a team stopped.
+  const newest = problems.slice(-PROBLEMS_SHOWN).map(({ round, from, text }): FactEntry => {
+    return [`${from}, round ${round}`, text, '', 'attention']
+  })
+  return presentFacts([...entries, ...newest])
 }
 
 function graphBlock(team: TeamView, graph: TeamGraph | undefined, ended: boolean): PanelBlock {
@@ -111,35 +112,18 @@ function takenEdges({ handoffEvents }: TeamView): PanelEdge[] {
   return [...edges.values()]
 }
 
-function handoffTable({ handoffEvents }: TeamView): PanelBlock {
-  return {
-    kind: 'table',
-    title: 'Handoffs',
-    detail: true,
-    columns: [
-      { key: 'at', title: 'At', unit: 'time' },
-      { key: 'round', title: 'Round', unit: 'count' },
-      { key: 'from', title: 'From', unit: 'agent' },
-      { key: 'to', title: 'To', unit: 'agent' },
-      { key: 'by', title: 'Decided by' },
-      { key: 'reason', title: 'Because' },
-      { key: 'unknown', title: 'Unknown' },
-      { key: 'suggested', title: 'Agent suggested', unit: 'agent' },
-      { key: 'problems', title: 'Problems' },
-    ],
-    rows: handoffEvents.map(({ at, data }) => ({
-      at,
-      round: data.round,
-      from: data.from,
-      to: data.to ?? END,
-      by: handoffSource(data.by),
-      reason: data.handoff_reason,
-      unknown: unknownParts(data.explanation).join('; ') || null,
-      suggested: data.suggested ?? null,
-      problems: data.problems?.join('; ') ?? null,
-    })),
-    empty: 'No handoff yet.',
-  }
+function handoffTable({ handoffEvents }: TeamView): PanelBlock[] {
+  return tableBlock({ title: 'Handoffs', detail: true, empty: 'No handoff yet.' }, handoffEvents, {
+    at: ['At', ({ at }) => at, 'time'],
+    round: ['Round', ({ data }) => data.round, 'count'],
+    from: ['From', ({ data }) => data.from, 'agent'],
+    to: ['To', ({ data }) => data.to ?? END, 'agent'],
+    by: ['Decided by', ({ data }) => handoffSource(data.by)],
+    reason: ['Because', ({ data }) => data.handoff_reason],
+    unknown: ['Unknown', ({ data }) => unknownParts(data.explanation).join('; ') || null],
+    suggested: ['Agent suggested', ({ data }) => data.suggested, 'agent'],
+    problems: ['Problems', ({ data }) => data.problems?.join('; ')],
+  })
 }
 
 function unknownParts({ rules }: HandoffTrace): string[] {
@@ -151,29 +135,13 @@ function variableBlocks({ variables }: TeamView, input: unknown): PanelBlock[] {
   const given = (input as { variables?: Record<string, string | number | boolean> } | undefined)?.variables ?? {}
   const initial = { ...(parsed.success ? parsed.data.context_variables : {}), ...given }
   const names = [...new Set([...Object.keys(initial), ...variables.keys()])]
-  if (names.length === 0) return []
-  const rows = names.map((name) => ({
-    name,
-    initial: initial[name] ?? null,
-    value: variables.get(name)?.value ?? initial[name] ?? null,
-    by: variables.get(name)?.by ?? null,
-    round: variables.get(name)?.round ?? null,
-  }))
-  return [
-    {
-      kind: 'table',
-      title: 'Variables',
-      detail: true,
-      columns: [
-        { key: 'name', title: 'Variable', unit: 'code' },
-        { key: 'value', title: 'Value', unit: 'code' },
-        { key: 'initial', title: 'At the start', unit: 'code' },
-        { key: 'by', title: 'Set by' },
-        { key: 'round', title: 'In round', unit: 'count' },
-      ],
-      rows,
-    },
-  ]
+  return tableBlock({ title: 'Variables', detail: true }, names, {
+    name: ['Variable', (name) => name, 'code'],
+    value: ['Value', (name) => variables.get(name)?.value ?? initial[name], 'code'],
+    initial: ['At the start', (name) => initial[name], 'code'],
+    by: ['Set by', (name) => variables.get(name)?.by],
+    round: ['In round', (name) => variables.get(name)?.round, 'count'],
+  })
 }
 
 /** Why the newest handoffs were made; the detail of each has its own. */
@@ -195,34 +163,18 @@ function explanationStep({ data }: Handoff): PanelStep {
 }
 
 function loopBlocks({ loops }: TeamView): PanelBlock[] {
-  if (loops.length === 0) return []
-  return [
-    {
-      kind: 'table',
-      title: 'Loops',
-      columns: [
-        { key: 'at', title: 'At', unit: 'time' },
-        { key: 'round', title: 'Round', unit: 'count' },
-        { key: 'kind', title: 'Kind' },
-        { key: 'message', title: 'Found' },
-        { key: 'next', title: 'Next', unit: 'agent' },
-      ],
-      rows: loops.map(({ at, data: { round, kind, message, to } }) => ({ at, round, kind, message, next: to })),
-    },
-  ]
+  return tableBlock({ title: 'Loops' }, loops, {
+    at: ['At', ({ at }) => at, 'time'],
+    round: ['Round', ({ data }) => data.round, 'count'],
+    kind: ['Kind', ({ data }) => data.kind],
+    message: ['Found', ({ data }) => data.message],
+    next: ['Next', ({ data }) => data.to, 'agent'],
+  })
 }
 
 function artifactBlocks(output: unknown): PanelBlock[] {
   const { artifacts } = (typeof output === 'object' && output !== null ? output : {}) as { artifacts?: unknown }
-  if (!Array.isArray(artifacts) || artifacts.length === 0) return []
-  const rows = artifacts.map((name) => ({ name: typeof name === 'string' ? name : JSON.stringify(name) }))
-  return [
-    {
-      kind: 'table',
-      title: 'Artifacts',
-      detail: true,
-      columns: [{ key: 'name', title: 'Artifact', unit: 'code' }],
-      rows,
-    },
-  ]
+  return tableBlock({ title: 'Artifacts', detail: true }, Array.isArray(artifacts) ? artifacts : [], {
+    name: ['Artifact', (name: unknown) => (typeof name === 'string' ? name : JSON.stringify(name)), 'code'],
+  })
 }

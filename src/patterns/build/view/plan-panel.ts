@@ -1,4 +1,6 @@
 import type { Panel, PanelBlock, PanelFact, PanelStep } from '../../../views/panel.ts'
+import type { FactEntry } from '../../../views/panel-blocks.ts'
+import { presentFacts, tableBlock, textBlock } from '../../../views/panel-blocks.ts'
 import type { PanelScope } from '../../../views/pattern-view.ts'
 import type { BuildOutput } from '../output.ts'
 import { describeChecks } from '../verification/check.ts'
@@ -33,59 +35,44 @@ export function planPanels({ progress }: { progress: BuildProgress }, { output }
 
 function buildFacts(progress: BuildProgress): PanelFact[] {
   const { start, phase, end, plan_answer, escalations, plan } = progress
-  return [
-    ...(end
-      ? [
-          {
-            label: 'result',
-            value: end.status,
-            tone: end.status === 'completed' ? ('good' as const) : ('attention' as const),
-          },
-        ]
-      : phase
-        ? [{ label: 'phase', value: `${phase.phase}, round ${phase.iteration}` }]
-        : []),
-    {
-      label: 'base',
-      value: `${start?.base_branch ?? 'detached HEAD'} ${start?.base.slice(0, 10) ?? ''}`,
-      unit: 'code',
-    },
-    ...(plan ? [{ label: 'merged', value: mergedTasks(progress).text }] : []),
-    ...(plan_answer === undefined ? [] : [{ label: 'plan', value: plan_answer }]),
-    ...escalations.map(({ action, answer }) => ({
-      label: 'escalation',
-      value: answer === undefined ? action : `${action}: ${answer}`,
-      tone: 'attention' as const,
-    })),
-    ...(end?.branch ? [{ label: 'branch', value: end.branch, unit: 'code' as const }] : []),
-    ...(end?.head ? [{ label: 'commit', value: end.head.slice(0, 10), unit: 'code' as const }] : []),
-    ...(start?.notes ?? []).map((value) => ({ label: 'note', value, tone: 'attention' as const })),
-  ]
+  return presentFacts([
+    end
+      ? ['result', end.status, '', end.status === 'completed' ? 'good' : 'attention']
+      : ['phase', phase && `${phase.phase}, round ${phase.iteration}`],
+    ['base', `${start?.base_branch ?? 'detached HEAD'} ${start?.base.slice(0, 10) ?? ''}`, 'code'],
+    ['merged', plan && mergedTasks(progress).text],
+    ['plan', plan_answer],
+    ...escalations.map(({ action, answer }): FactEntry => {
+      return ['escalation', answer === undefined ? action : `${action}: ${answer}`, '', 'attention']
+    }),
+    ['branch', end?.branch ?? undefined, 'code'],
+    ['commit', end?.head?.slice(0, 10), 'code'],
+    ...(start?.notes ?? []).map((note): FactEntry => ['note', note, '', 'attention']),
+  ])
 }
 
 /** Who accepted the result, and how to take it over. */
 function resultFacts(output: unknown): PanelFact[] {
   if (!isBuildOutput(output)) return []
   const { iterations, approved_by, branch, changes } = output
-  return [
-    ...(iterations === 0 ? [] : [{ label: 'rounds', value: iterations, unit: 'count' as const }]),
-    ...(approved_by === null ? [] : [{ label: 'approved by', value: approved_by }]),
+  return presentFacts([
+    ['rounds', iterations === 0 ? undefined : iterations, 'count'],
+    ['approved by', approved_by ?? undefined],
     ...(branch === null
       ? []
-      : [
-          { label: 'files', value: Object.values(changes).flat().length, unit: 'count' as const },
-          { label: 'see it with', value: `git diff HEAD...${branch}`, unit: 'code' as const },
-          { label: 'keep it with', value: `git merge ${branch}`, unit: 'code' as const },
-        ]),
-  ]
+      : ([
+          ['files', Object.values(changes).flat().length, 'count'],
+          ['see it with', `git diff HEAD...${branch}`, 'code'],
+          ['keep it with', `git merge ${branch}`, 'code'],
+        ] as const)),
+  ])
 }
 
 /** The checks of the result; one that had failed before is no fault of the work. */
 function resultCheckBlocks(output: unknown): PanelBlock[] {
-  if (!isBuildOutput(output) || output.checks.final.length === 0) return []
+  if (!isBuildOutput(output)) return []
   const { final, baseline } = output.checks
-  const texts = describeChecks(final, baseline)
-  return [{ kind: 'text', title: 'Checks of the result', text: texts.join('\n') }]
+  return textBlock({ title: 'Checks of the result' }, describeChecks(final, baseline).join('\n'))
 }
 
 function planBlocks(progress: BuildProgress): PanelBlock[] {
@@ -93,10 +80,10 @@ function planBlocks(progress: BuildProgress): PanelBlock[] {
   if (!plan) return []
   const steps = plan.tasks.map(({ task_id }) => taskStep(progress, task_id))
   return [
-    { kind: 'text', title: 'Plan', text: plan.no_change_reason ?? plan.summary, claimed_by: 'architect' },
-    ...plan_notes.map((text) => ({ kind: 'text' as const, title: 'Note', text })),
+    ...textBlock({ title: 'Plan', claimed_by: 'architect' }, plan.no_change_reason ?? plan.summary),
+    ...plan_notes.flatMap((text) => textBlock({ title: 'Note' }, text)),
     ...(steps.length === 0 ? [] : [{ kind: 'steps' as const, title: 'Tasks', steps }]),
-    taskTable(progress),
+    ...taskTable(progress),
   ]
 }
 
@@ -140,71 +127,45 @@ function attemptNote(
   return notes.length === 0 ? {} : { note: notes.join('; ') }
 }
 
-function taskTable(progress: BuildProgress): PanelBlock {
-  return {
-    kind: 'table',
-    title: 'Scope and dependencies',
-    detail: true,
-    columns: [
-      { key: 'id', title: 'Task id', unit: 'code' },
-      { key: 'title', title: 'Title' },
-      { key: 'state', title: 'State', unit: 'state' },
-      { key: 'developer', title: 'Developer', unit: 'agent' },
-      { key: 'priority', title: 'Priority' },
-      { key: 'scope', title: 'May change', unit: 'code' },
-      { key: 'needs', title: 'Needs' },
-      { key: 'attempts', title: 'Attempts', unit: 'count' },
-      { key: 'files', title: 'Files changed', unit: 'count' },
-    ],
-    rows: (progress.plan?.tasks ?? []).map(({ task_id, title, agent, priority, scope, dependencies }) => {
-      const attempts = progress.attempts.get(task_id) ?? []
-      const changes = attempts.findLast(({ output }) => output)?.output?.changes
-      return {
-        id: task_id,
-        title,
-        state: taskState(progress, task_id),
-        developer: attempts.at(-1)?.agent ?? agent,
-        priority,
-        scope: scope.join(', '),
-        needs: dependencies.map((each) => `${each.task_id} (${each.kind})`).join(', ') || null,
-        attempts: attempts.length,
-        files: changes ? Object.values(changes).flat().length : null,
-      }
-    }),
-    empty: 'The plan has no tasks.',
-  }
+function taskTable(progress: BuildProgress): PanelBlock[] {
+  const head = { title: 'Scope and dependencies', detail: true, empty: 'The plan has no tasks.' } as const
+  const attemptsOf = (task_id: string) => progress.attempts.get(task_id) ?? []
+  const changesOf = (task_id: string) => attemptsOf(task_id).findLast(({ output }) => output)?.output?.changes
+  return tableBlock(head, progress.plan?.tasks ?? [], {
+    id: ['Task id', ({ task_id }) => task_id, 'code'],
+    title: ['Title', ({ title }) => title],
+    state: ['State', ({ task_id }) => taskState(progress, task_id), 'state'],
+    developer: ['Developer', ({ task_id, agent }) => attemptsOf(task_id).at(-1)?.agent ?? agent, 'agent'],
+    priority: ['Priority', ({ priority }) => priority],
+    scope: ['May change', ({ scope }) => scope.join(', '), 'code'],
+    needs: ['Needs', (task) => task.dependencies.map((each) => `${each.task_id} (${each.kind})`).join(', ') || null],
+    attempts: ['Attempts', ({ task_id }) => attemptsOf(task_id).length, 'count'],
+    files: ['Files changed', ({ task_id }) => changedFiles(changesOf(task_id)), 'count'],
+  })
+}
+
+function changedFiles(changes: object | undefined): number | undefined {
+  return changes && Object.values(changes).flat().length
 }
 
 function checkBlocks({ checks }: BuildProgress): PanelBlock[] {
-  if (checks.length === 0) return []
   const baseline = new Map(checks.filter(({ stage }) => stage === 'baseline').map((check) => [check.name, check]))
   const failing = checks.findLast(({ status, output }) => status === 'failed' && output !== '')
   return [
-    {
-      kind: 'table',
-      title: 'Checks',
-      detail: true,
-      columns: [
-        { key: 'when', title: 'When' },
-        { key: 'name', title: 'Check' },
-        { key: 'command', title: 'Command', unit: 'code' },
-        { key: 'state', title: 'Result', unit: 'state' },
-        { key: 'before', title: 'Before the work', unit: 'state' },
-        { key: 'tests', title: 'Tests' },
-        { key: 'took', title: 'Took', unit: 'ms' },
-        { key: 'reason', title: 'Reason' },
+    ...tableBlock({ title: 'Checks', detail: true }, checks, {
+      when: ['When', ({ stage, iteration }) => (stage === 'baseline' ? 'before the work' : `round ${iteration}`)],
+      name: ['Check', ({ name }) => name],
+      command: ['Command', ({ command }) => command, 'code'],
+      state: ['Result', ({ status }) => status, 'state'],
+      before: [
+        'Before the work',
+        ({ stage, name }) => (stage === 'baseline' ? null : baseline.get(name)?.status),
+        'state',
       ],
-      rows: checks.map(({ stage, iteration, name, command, status, tests, duration_ms, reason }) => ({
-        when: stage === 'baseline' ? 'before the work' : `round ${iteration}`,
-        name,
-        command,
-        state: status,
-        before: stage === 'baseline' ? null : (baseline.get(name)?.status ?? null),
-        tests: tests ? `${tests.passed} of ${tests.total} passed, ${tests.skipped} skipped` : null,
-        took: duration_ms,
-        reason: reason ?? null,
-      })),
-    },
+      tests: ['Tests', ({ tests }) => tests && `${tests.passed} of ${tests.total} passed, ${tests.skipped} skipped`],
+      took: ['Took', ({ duration_ms }) => duration_ms, 'ms'],
+      reason: ['Reason', ({ reason }) => reason],
+    }),
     ...(failing
       ? [
           {
@@ -219,27 +180,19 @@ function checkBlocks({ checks }: BuildProgress): PanelBlock[] {
 }
 
 function mergeBlocks({ merges, conflicts }: BuildProgress): PanelBlock[] {
-  const rows = [...merges, ...conflicts]
-    .sort((one, other) => one.seq - other.seq)
-    .map((event) => ({
-      at: event.at,
-      id: event.data.task_id,
-      round: event.data.iteration,
-      state: event.type === 'build:merge' ? 'completed' : 'failed',
-      note:
-        event.type === 'build:merge'
-          ? `commit ${event.data.head.slice(0, 10)}`
-          : `conflict in ${event.data.files.join(', ')}, merge round ${event.data.merge_round}`,
-    }))
-  if (rows.length === 0) return []
-  const columns = [
-    { key: 'at', title: 'At', unit: 'time' as const },
-    { key: 'id', title: 'Task id', unit: 'code' as const },
-    { key: 'round', title: 'Round', unit: 'count' as const },
-    { key: 'state', title: 'State', unit: 'state' as const },
-    { key: 'note', title: 'Note' },
-  ]
-  return [{ kind: 'table', title: 'Merges, in order', detail: true, columns, rows }]
+  const events = [...merges, ...conflicts].sort((one, other) => one.seq - other.seq)
+  return tableBlock({ title: 'Merges, in order', detail: true }, events, {
+    at: ['At', ({ at }) => at, 'time'],
+    id: ['Task id', ({ data }) => data.task_id, 'code'],
+    round: ['Round', ({ data }) => data.iteration, 'count'],
+    state: ['State', ({ type }) => (type === 'build:merge' ? 'completed' : 'failed'), 'state'],
+    note: ['Note', mergeNote],
+  })
+}
+
+function mergeNote({ type, data }: BuildProgress['merges'][number] | BuildProgress['conflicts'][number]): string {
+  if (type === 'build:merge') return `commit ${data.head.slice(0, 10)}`
+  return `conflict in ${data.files.join(', ')}, merge round ${data.merge_round}`
 }
 
 function changedFileBlocks({ merges }: BuildProgress): PanelBlock[] {
@@ -248,21 +201,19 @@ function changedFileBlocks({ merges }: BuildProgress): PanelBlock[] {
     ...changes.files_modified.map((path) => ({ path, change: 'modified', task_id })),
     ...changes.files_deleted.map((path) => ({ path, change: 'deleted', task_id })),
   ])
-  if (rows.length === 0) return []
-  const columns = [
-    { key: 'path', title: 'File', unit: 'code' as const },
-    { key: 'change', title: 'Change' },
-    { key: 'task_id', title: 'By task', unit: 'code' as const },
-  ]
-  return [{ kind: 'table', title: 'Files changed', detail: true, columns, rows }]
+  return tableBlock({ title: 'Files changed', detail: true }, rows, {
+    path: ['File', ({ path }) => path, 'code'],
+    change: ['Change', ({ change }) => change],
+    task_id: ['By task', ({ task_id }) => task_id, 'code'],
+  })
 }
 
 function reportBlocks({ start }: BuildProgress, output: unknown): PanelBlock[] {
   if (!isBuildOutput(output)) return []
   const notes = output.notes.filter((text) => !start?.notes.includes(text))
   return [
-    ...notes.map((text) => ({ kind: 'text' as const, title: 'Note', text })),
-    { kind: 'text', title: 'Report', text: output.report, claimed_by: 'architect', detail: true },
+    ...notes.flatMap((text) => textBlock({ title: 'Note' }, text)),
+    ...textBlock({ title: 'Report', claimed_by: 'architect', detail: true }, output.report),
   ]
 }
 

@@ -1,5 +1,7 @@
 import { pluralize } from '../../../views/format-amount.ts'
 import type { PanelBlock } from '../../../views/panel.ts'
+import type { FactEntry } from '../../../views/panel-blocks.ts'
+import { presentFacts, tableBlock, textBlock } from '../../../views/panel-blocks.ts'
 import type { ReviewFinding } from '../contracts.ts'
 import type { BuildEventOf, BuildProgress } from './build-progress.ts'
 
@@ -25,48 +27,28 @@ function roundBlocks({ at, data }: Review, next: Review | undefined, checks: Bui
     if (!checks.some((check) => check.kind === kind && check.iteration === iteration)) return 'none'
     return passed ? 'passed' : 'not passed'
   }
+  const facts = presentFacts([
+    ['verdict', verdict.replaceAll('_', ' '), '', verdict === 'approved' ? 'good' : 'bad'],
+    ['at', at, 'time'],
+    ['tests', outcome('test', verification.tests_passed)],
+    ['type check', outcome('type_check', verification.type_check_passed)],
+    ...overruled.map((value): FactEntry => ['overruled by the checks', value, '', 'attention']),
+    ...weakened_tests.map((value): FactEntry => ['weakened test', value, '', 'bad']),
+  ])
   return [
-    {
-      kind: 'facts',
-      title,
-      facts: [
-        { label: 'verdict', value: verdict.replaceAll('_', ' '), tone: verdict === 'approved' ? 'good' : 'bad' },
-        { label: 'at', value: at, unit: 'time' },
-        { label: 'tests', value: outcome('test', verification.tests_passed) },
-        { label: 'type check', value: outcome('type_check', verification.type_check_passed) },
-        ...overruled.map((value) => ({ label: 'overruled by the checks', value, tone: 'attention' as const })),
-        ...weakened_tests.map((value) => ({ label: 'weakened test', value, tone: 'bad' as const })),
-      ],
-    },
-    ...(summary === '' ? [] : [{ kind: 'text' as const, text: summary, claimed_by: 'reviewer' }]),
-    ...(findings.length === 0 ? [] : [findingTable(findings, verdict, next)]),
+    { kind: 'facts', title, facts },
+    ...textBlock({ claimed_by: 'reviewer' }, summary),
+    ...tableBlock({}, findings, {
+      finding: ['Finding', ({ finding_id }) => finding_id, 'code'],
+      severity: ['Severity', ({ severity }) => severity],
+      category: ['Category', ({ category }) => category],
+      file: ['File', ({ file }) => file, 'code'],
+      line: ['Line', ({ line }) => line, 'count'],
+      state: ['State', (finding) => findingState(finding, verdict, next)],
+      description: ['Description', ({ description }) => description],
+      suggestion: ['Suggestion', ({ suggestion }) => suggestion],
+    }),
   ]
-}
-
-function findingTable(findings: readonly ReviewFinding[], verdict: string, next: Review | undefined): PanelBlock {
-  return {
-    kind: 'table',
-    columns: [
-      { key: 'finding', title: 'Finding', unit: 'code' },
-      { key: 'severity', title: 'Severity' },
-      { key: 'category', title: 'Category' },
-      { key: 'file', title: 'File', unit: 'code' },
-      { key: 'line', title: 'Line', unit: 'count' },
-      { key: 'state', title: 'State' },
-      { key: 'description', title: 'Description' },
-      { key: 'suggestion', title: 'Suggestion' },
-    ],
-    rows: findings.map((finding) => ({
-      finding: finding.finding_id,
-      severity: finding.severity,
-      category: finding.category,
-      file: finding.file,
-      line: finding.line ?? null,
-      state: findingState(finding, verdict, next),
-      description: finding.description,
-      suggestion: finding.suggestion ?? null,
-    })),
-  }
 }
 
 /** A later review tells whether a finding is still there; its words may differ, so only the same ones count as raised again. */

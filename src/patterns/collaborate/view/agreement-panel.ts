@@ -1,6 +1,7 @@
 import { errorSummary } from '../../../views/error-summary.ts'
 import { pluralize } from '../../../views/format-amount.ts'
 import type { Panel, PanelBlock, PanelFact } from '../../../views/panel.ts'
+import { presentFacts, textBlock } from '../../../views/panel-blocks.ts'
 import type { PanelScope } from '../../../views/pattern-view.ts'
 import { contributionBlocks, disagreementBlocks, dissentBlocks, scoreBlocks } from './agreement-tables.ts'
 import type { AgreementView } from './agreement-view.ts'
@@ -39,14 +40,14 @@ function agreementBlocks(agreement: AgreementView, input: unknown): PanelBlock[]
   if (metadata?.cost !== undefined) facts.push({ label: 'cost', value: metadata.cost, unit: 'usd' })
   return [
     ...(facts.length === 0 ? [] : [{ kind: 'facts' as const, title: 'Result', facts }]),
-    ...(result ? [{ kind: 'text' as const, title: 'Answer', text: result, detail: true as const }] : []),
+    ...textBlock({ title: 'Answer', detail: true }, result),
     ...subtaskBlocks(agreement),
     ...positionBlocks(agreement, hasPositions(agreement)),
     ...(hasPositions(agreement) ? [...dissentBlocks(agreement), ...disagreementBlocks(agreement)] : []),
     ...scoreBlocks(agreement),
     ...savingBlocks(agreement),
     ...contributionBlocks(agreement),
-    ...(metadata?.problems ?? []).map((text) => ({ kind: 'text' as const, title: 'Problem', text })),
+    ...(metadata?.problems ?? []).flatMap((text) => textBlock({ title: 'Problem' }, text)),
   ]
 }
 
@@ -67,35 +68,25 @@ function resultFact(agreement: AgreementView): PanelFact {
 const METHODS: Readonly<Record<string, string>> = { text: 'text', embeddings: 'embeddings', model: 'a model' }
 
 function consensusFacts({ consensus, contributions }: AgreementView, input: unknown): PanelFact[] {
+  if (!consensus) return []
   const { consensus_threshold } = (input ?? {}) as { consensus_threshold?: unknown }
-  const facts: PanelFact[] = []
-  if (consensus) {
-    const { agreement_score, consensus_score, has_consensus, confidence, method, note } = consensus
-    const votes = consensus.clusters.reduce((sum, { agents }) => sum + agents.length, 0)
-    facts.push(
-      agreement_score === null || consensus.unclear
-        ? { label: 'agreement', value: `unknown: ${unknownReason(consensus)}` }
-        : { label: 'agreement', value: agreement_score, unit: 'share', tone: has_consensus ? 'good' : 'attention' },
-      { label: 'votes', value: votes, unit: 'count' },
-    )
-    if (typeof consensus_threshold === 'number')
-      facts.push({ label: 'needed', value: consensus_threshold, unit: 'share' })
-    if (consensus_score !== null && has_consensus)
-      facts.push({ label: 'by confidence and weight', value: consensus_score, unit: 'share' })
-    facts.push({ label: 'consensus', value: has_consensus ? 'yes' : 'no', tone: has_consensus ? 'good' : 'attention' })
-    if (confidence)
-      facts.push({
-        label: `right before at this agreement, ${pluralize(confidence.cases, 'case')}`,
-        value: confidence.confidence,
-        unit: 'share',
-      })
-    facts.push({ label: 'compared by', value: METHODS[method] ?? method })
-    if (note !== undefined) facts.push({ label: 'note', value: note, tone: 'attention' })
-  }
-  // Explains why shares differ from the confidences.
-  if (contributions.some(({ weight = 1 }) => weight !== 1))
-    facts.push({ label: 'shares', value: 'include the given weights and past accuracy' })
-  return facts
+  const { agreement_score, consensus_score, has_consensus, confidence, method, note, unclear, clusters } = consensus
+  const tone = has_consensus ? 'good' : 'attention'
+  const isWeighted = contributions.some(({ weight = 1 }) => weight !== 1)
+  return presentFacts([
+    agreement_score === null || unclear
+      ? ['agreement', `unknown: ${unknownReason(consensus)}`]
+      : ['agreement', agreement_score, 'share', tone],
+    ['votes', clusters.reduce((sum, { agents }) => sum + agents.length, 0), 'count'],
+    ['needed', typeof consensus_threshold === 'number' ? consensus_threshold : undefined, 'share'],
+    ['by confidence and weight', (has_consensus ? consensus_score : null) ?? undefined, 'share'],
+    ['consensus', has_consensus ? 'yes' : 'no', '', tone],
+    [`right before at this agreement, ${pluralize(confidence?.cases ?? 0, 'case')}`, confidence?.confidence, 'share'],
+    ['compared by', METHODS[method] ?? method],
+    ['note', note, '', 'attention'],
+    // Explains why shares differ from the confidences.
+    ['shares', isWeighted ? 'include the given weights and past accuracy' : undefined],
+  ])
 }
 
 function unknownReason({ unclear, clusters }: NonNullable<AgreementView['consensus']>): string {
@@ -121,12 +112,12 @@ const SAVING_REASONS: Readonly<Record<string, string>> = {
 function savingBlocks({ metadata }: AgreementView): PanelBlock[] {
   if (!metadata?.saved) return []
   const { agents, calls, why, probability } = metadata.saved
-  const facts: PanelFact[] = [
-    { label: 'requests saved', value: calls, unit: 'count' },
-    { label: 'because', value: SAVING_REASONS[why] ?? why },
-    ...(probability === undefined ? [] : [{ label: 'probability', value: probability, unit: 'share' as const }]),
-    { label: 'not asked', value: agents.join(', ') },
-  ]
+  const facts = presentFacts([
+    ['requests saved', calls, 'count'],
+    ['because', SAVING_REASONS[why] ?? why],
+    ['probability', probability, 'share'],
+    ['not asked', agents.join(', ')],
+  ])
   return [{ kind: 'facts', title: 'Savings', facts }]
 }
 
@@ -139,17 +130,13 @@ function openBlocks(views: CollaborationViews, collaboration: CollaborationView)
     specialists.map(([, each]) => each).filter(({ recommendation }) => recommendation !== null),
     ({ recommendation }) => recommendation ?? '',
   )
-  const facts: PanelFact[] = [
-    { label: 'mode', value: collaboration.mode },
-    { label: 'result by', value: collaboration.synthesis },
-    {
-      label: 'answered',
-      value: `${specialists.filter(([, { status }]) => status !== 'running').length} of ${collaboration.agents.length}`,
-    },
-    ...(collaboration.agreement_score === null
-      ? []
-      : [{ label: 'agreement', value: collaboration.agreement_score, unit: 'share' as const }]),
-  ]
+  const answered = specialists.filter(([, { status }]) => status !== 'running').length
+  const facts = presentFacts([
+    ['mode', collaboration.mode],
+    ['result by', collaboration.synthesis],
+    ['answered', `${answered} of ${collaboration.agents.length}`],
+    ['agreement', collaboration.agreement_score ?? undefined, 'share'],
+  ])
   const total = [...shares.values()].reduce((sum, each) => sum + each.length, 0)
   return [
     { kind: 'facts', title: 'So far', facts },

@@ -1,5 +1,6 @@
 import { errorSummary } from '../../../views/error-summary.ts'
 import type { PanelBlock } from '../../../views/panel.ts'
+import { tableBlock, textBlock } from '../../../views/panel-blocks.ts'
 import type { AgreementView, ContributionView } from './agreement-view.ts'
 
 /* The tables of the agreement panel: dissent, disagreements, scores, votes and the answers themselves. */
@@ -8,102 +9,83 @@ export function dissentBlocks({ consensus, contributions }: AgreementView): Pane
   return (consensus?.minority_report ?? []).flatMap(({ agents, concerns }): PanelBlock[] => {
     const holder = contributions.find(({ agent }) => agent === agents[0])
     const text = [holder?.recommendation ?? '', ...concerns.map((concern) => `- ${concern}`)].join('\n').trim()
-    if (text === '') return []
-    return [{ kind: 'text', title: 'Minority report', text, claimed_by: agents.join(', ') }]
+    return textBlock({ title: 'Minority report', claimed_by: agents.join(', ') }, text)
   })
 }
 
 export function disagreementBlocks({ consensus }: AgreementView): PanelBlock[] {
   const { key_agreements = [], key_disagreements = [] } = consensus ?? {}
   const rows = key_disagreements.flatMap(({ topic, severity, positions }) =>
-    positions.map(({ recommendation, agents }) => ({ topic, severity, recommendation, agents: agents.join(', ') })),
+    positions.map((position) => ({ topic, severity, ...position })),
   )
   return [
-    ...(key_agreements.length === 0
-      ? []
-      : [
-          {
-            kind: 'table' as const,
-            title: 'Key agreements',
-            detail: true as const,
-            columns: [{ key: 'statement', title: 'Statement' }],
-            rows: key_agreements.map((statement) => ({ statement })),
-          },
-        ]),
-    ...(rows.length === 0
-      ? []
-      : [
-          {
-            kind: 'table' as const,
-            title: 'Disagreements',
-            detail: true as const,
-            columns: [
-              { key: 'severity', title: 'Severity' },
-              { key: 'topic', title: 'Topic' },
-              { key: 'recommendation', title: 'Position' },
-              { key: 'agents', title: 'Held by', unit: 'agent' as const },
-            ],
-            rows,
-          },
-        ]),
+    ...tableBlock({ title: 'Key agreements', detail: true }, key_agreements, {
+      statement: ['Statement', (statement) => statement],
+    }),
+    ...tableBlock({ title: 'Disagreements', detail: true }, rows, {
+      severity: ['Severity', ({ severity }) => severity],
+      topic: ['Topic', ({ topic }) => topic],
+      recommendation: ['Position', ({ recommendation }) => recommendation],
+      agents: ['Held by', ({ agents }) => agents.join(', '), 'agent'],
+    }),
   ]
 }
 
 export function scoreBlocks({ best_of }: AgreementView): PanelBlock[] {
   if (!best_of) return []
-  const rows = best_of.scores
-    .toSorted((one, other) => other.score - one.score)
-    .map(({ agent, score, reason = null }) => ({ agent, score, chosen: agent === best_of.agent, reason }))
+  const title = best_of.tied ? `Scores, tie of ${best_of.tied.join(' and ')}` : 'Scores'
+  const scores = best_of.scores.toSorted((one, other) => other.score - one.score)
   return [
-    {
-      kind: 'table',
-      title: best_of.tied ? `Scores, tie of ${best_of.tied.join(' and ')}` : 'Scores',
-      columns: [
-        { key: 'agent', title: 'Specialist', unit: 'agent' },
-        { key: 'score', title: 'Of 10', unit: 'count' },
-        { key: 'chosen', title: 'Chosen' },
-        { key: 'reason', title: 'Reason of the evaluator' },
-      ],
-      rows,
-    },
-    ...(best_of.reason === '' ? [] : [{ kind: 'text' as const, text: best_of.reason, claimed_by: 'evaluator' }]),
+    ...tableBlock({ title }, scores, {
+      agent: ['Specialist', ({ agent }) => agent, 'agent'],
+      score: ['Of 10', ({ score }) => score, 'count'],
+      chosen: ['Chosen', ({ agent }) => agent === best_of.agent],
+      reason: ['Reason of the evaluator', ({ reason }) => reason],
+    }),
+    ...textBlock({ claimed_by: 'evaluator' }, best_of.reason),
   ]
 }
 
 /** A row for each vote, then each answer in the words of its agent. */
 export function contributionBlocks({ contributions }: AgreementView): PanelBlock[] {
-  if (contributions.length === 0) return []
+  // Without weights, a vote counts as its stated confidence.
   const isWeighted = contributions.some(({ weight = 1 }) => weight !== 1)
   return [
-    {
-      kind: 'table',
-      title: 'Contributions',
-      detail: true,
-      columns: [
-        { key: 'agent', title: 'Specialist', unit: 'agent' },
-        { key: 'role', title: 'Role' },
-        { key: 'state', title: 'State', unit: 'state' },
-        { key: 'before', title: 'First position' },
-        { key: 'recommendation', title: 'Position' },
-        { key: 'confidence', title: 'Stated', unit: 'share' },
-        { key: 'weight', title: 'Weight', unit: 'count' },
-        { key: 'vote', title: 'Counts', unit: 'share' },
-        { key: 'concerns', title: 'Concerns' },
-        { key: 'note', title: 'Note' },
+    ...tableBlock({ title: 'Contributions', detail: true }, contributions, {
+      agent: ['Specialist', ({ agent }) => agent, 'agent'],
+      role: ['Role', ({ role }) => role],
+      state: ['State', ({ status }) => status, 'state'],
+      before: ['First position', ({ before }) => before?.recommendation],
+      recommendation: ['Position', ({ recommendation }) => recommendation],
+      confidence: ['Stated', ({ confidence }) => confidence, 'share'],
+      weight: ['Weight', ({ weight = 1 }) => (isWeighted ? weight : null), 'count'],
+      vote: [
+        'Counts',
+        ({ weight = 1, confidence }) => (isWeighted && confidence !== null ? confidence * weight : null),
+        'share',
       ],
-      rows: contributions.map((each) => toRow(each, isWeighted)),
-    },
-    ...contributions.flatMap(({ agent, response }): PanelBlock[] =>
-      response.trim() === '' ? [] : [{ kind: 'text', title: agent, text: response, claimed_by: agent, detail: true }],
+      concerns: [
+        'Concerns',
+        ({ concerns = [] }) => concerns.map((each) => `${each.severity}: ${each.concern}`).join('; ') || null,
+      ],
+      note: ['Note', (contribution) => remarksOn(contribution).join('; ') || null],
+    }),
+    ...contributions.flatMap(({ agent, response }) =>
+      textBlock({ title: agent, claimed_by: agent, detail: true }, response),
     ),
   ]
 }
 
-/** Without weights, a vote counts as its stated confidence. */
-function toRow(contribution: ContributionView, isWeighted: boolean) {
-  const { agent, role, status, before, recommendation, confidence, weight = 1, concerns = [], subtask } = contribution
-  const { error, notes = [], cached, questions = [] } = contribution
-  const remarks = [
+function remarksOn({
+  subtask,
+  error,
+  before,
+  recommendation,
+  cached,
+  notes = [],
+  questions = [],
+}: ContributionView): string[] {
+  return [
     ...(subtask === undefined ? [] : [subtask]),
     ...(error ? [errorSummary(error)] : []),
     ...(before && before.recommendation !== recommendation ? ['changed its position'] : []),
@@ -111,16 +93,4 @@ function toRow(contribution: ContributionView, isWeighted: boolean) {
     ...notes,
     ...questions.map((question) => `asks: ${question}`),
   ]
-  return {
-    agent,
-    role,
-    state: status,
-    before: before?.recommendation ?? null,
-    recommendation,
-    confidence,
-    weight: isWeighted ? weight : null,
-    vote: isWeighted && confidence !== null ? confidence * weight : null,
-    concerns: concerns.map(({ severity, concern }) => `${severity}: ${concern}`).join('; ') || null,
-    note: remarks.join('; ') || null,
-  }
 }

@@ -1,5 +1,6 @@
 import { pluralize } from '../../../views/format-amount.ts'
 import type { Panel, PanelBlock } from '../../../views/panel.ts'
+import { tableBlock, textBlock } from '../../../views/panel-blocks.ts'
 import type { PanelScope } from '../../../views/pattern-view.ts'
 import { countMatrix } from '../count-matrix.ts'
 import type { ConsultEventOf } from '../events.ts'
@@ -25,7 +26,7 @@ export function consultationPanels(
       title: 'Consultations',
       badge: String(views.length),
       blocks: [
-        consultationTable(views),
+        ...consultationTable(views),
         ...(views.length > 1 ? [pairMatrix(views)] : []),
         ...loopBlocks(loops, byId),
         ...views.flatMap((view) => consultationBlocks(view, packages.get(view.collaboration_id) ?? [])),
@@ -34,37 +35,20 @@ export function consultationPanels(
   ]
 }
 
-function consultationTable(views: readonly ConsultationView[]): PanelBlock {
-  return {
-    kind: 'table',
-    title: 'Consultations',
-    columns: [
-      { key: 'question', title: 'Question' },
-      { key: 'asker', title: 'Asked by', unit: 'agent' },
-      { key: 'specialist', title: 'Specialist', unit: 'agent' },
-      { key: 'reason', title: 'Reason' },
-      { key: 'status', title: 'Status', unit: 'state' },
-      { key: 'urgency', title: 'Urgency' },
-      { key: 'exchanges', title: 'Exchanges', unit: 'count' },
-      { key: 'tokens', title: 'Tokens', unit: 'tokens' },
-      { key: 'cost', title: 'Cost', unit: 'usd' },
-      { key: 'rating', title: 'Rating of 5', unit: 'count' },
-      { key: 'id', title: 'collaboration_id', unit: 'code' },
-    ],
-    rows: views.map((view) => ({
-      question: view.question,
-      asker: view.requesting_agent,
-      specialist: view.specialist_agent,
-      reason: view.consultation_reason?.replaceAll('_', ' ') ?? null,
-      status: view.status,
-      urgency: view.urgency,
-      exchanges: view.exchanges,
-      tokens: view.tokens,
-      cost: view.cost_usd,
-      rating: view.rating,
-      id: view.collaboration_id,
-    })),
-  }
+function consultationTable(views: readonly ConsultationView[]): PanelBlock[] {
+  return tableBlock({ title: 'Consultations' }, views, {
+    question: ['Question', (view) => view.question],
+    asker: ['Asked by', (view) => view.requesting_agent, 'agent'],
+    specialist: ['Specialist', (view) => view.specialist_agent, 'agent'],
+    reason: ['Reason', (view) => view.consultation_reason?.replaceAll('_', ' ')],
+    status: ['Status', (view) => view.status, 'state'],
+    urgency: ['Urgency', (view) => view.urgency],
+    exchanges: ['Exchanges', (view) => view.exchanges, 'count'],
+    tokens: ['Tokens', (view) => view.tokens, 'tokens'],
+    cost: ['Cost', (view) => view.cost_usd, 'usd'],
+    rating: ['Rating of 5', (view) => view.rating, 'count'],
+    id: ['collaboration_id', (view) => view.collaboration_id, 'code'],
+  })
 }
 
 /** The number of questions from each agent to each specialist. */
@@ -76,53 +60,29 @@ function pairMatrix(views: readonly ConsultationView[]): PanelBlock {
 }
 
 function loopBlocks(loops: ConsultationViews['loops'], byId: ConsultationViews['byId']): PanelBlock[] {
-  if (loops.length === 0) return []
-  return [
-    {
-      kind: 'table',
-      title: 'Loops',
-      columns: [
-        { key: 'at', title: 'At', unit: 'time' },
-        { key: 'type', title: 'Kind' },
-        { key: 'asker', title: 'Asked by', unit: 'agent' },
-        { key: 'resolution', title: 'Then' },
-        { key: 'notes', title: 'Found' },
-      ],
-      rows: loops.map(({ at, data: { loop_type, collaboration_id, resolution, notes, evidence } }) => ({
-        at,
-        type: loop_type.replaceAll('_', ' '),
-        asker: byId.get(collaboration_id)?.requesting_agent ?? null,
-        resolution,
-        notes: notes ?? JSON.stringify(evidence) ?? null,
-      })),
-    },
-  ]
+  return tableBlock({ title: 'Loops' }, loops, {
+    at: ['At', ({ at }) => at, 'time'],
+    type: ['Kind', ({ data }) => data.loop_type.replaceAll('_', ' ')],
+    asker: ['Asked by', ({ data }) => byId.get(data.collaboration_id)?.requesting_agent, 'agent'],
+    resolution: ['Then', ({ data }) => data.resolution],
+    notes: ['Found', ({ data: { notes, evidence } }) => notes ?? JSON.stringify(evidence)],
+  })
 }
 
 type ContextPackage = ConsultEventOf<'consult:package'>['data']
 
 function consultationBlocks(view: ConsultationView, packages: readonly ContextPackage[]): PanelBlock[] {
-  const title = `${view.requesting_agent} → ${view.specialist_agent ?? 'nobody yet'}`
+  const { requesting_agent, specialist_agent, question, answer } = view
+  const title = `${requesting_agent} → ${specialist_agent ?? 'nobody yet'}`
   return [
-    { kind: 'text', title, text: view.question, claimed_by: view.requesting_agent, detail: true },
-    ...(view.answer === null
-      ? []
-      : [
-          {
-            kind: 'text' as const,
-            title: 'Answer',
-            text: view.answer,
-            claimed_by: view.specialist_agent ?? 'orchestrator',
-            detail: true as const,
-          },
-        ]),
+    ...textBlock({ title, claimed_by: requesting_agent, detail: true }, question),
+    ...textBlock({ title: 'Answer', claimed_by: specialist_agent ?? 'orchestrator', detail: true }, answer),
     ...packages.flatMap(packageBlocks),
   ]
 }
 
 /** The context that the specialist was given, and what was left out. */
 function packageBlocks({ agent, items, left_out, tokens, redacted }: ContextPackage): PanelBlock[] {
-  if (items.length + left_out.length === 0) return []
   const removed = redacted.map(({ kind, count }) => `${count} × ${kind}`).join(', ')
   const parts = [
     `${pluralize(items.length, 'item')} given`,
@@ -130,25 +90,11 @@ function packageBlocks({ agent, items, left_out, tokens, redacted }: ContextPack
     `${tokens} tokens`,
     ...(removed === '' ? [] : [`secrets removed: ${removed}`]),
   ]
-  return [
-    {
-      kind: 'table',
-      title: `Context for ${agent}: ${parts.join(', ')}`,
-      detail: true,
-      columns: [
-        { key: 'source', title: 'Source', unit: 'code' },
-        { key: 'origin', title: 'From' },
-        { key: 'reason', title: 'Because' },
-        { key: 'tokens', title: 'Tokens', unit: 'tokens' },
-        { key: 'given', title: 'Given' },
-      ],
-      rows: [...items, ...left_out].map((item) => ({
-        source: item.source,
-        origin: item.origin,
-        reason: item.reason,
-        tokens: item.tokens,
-        given: 'score' in item,
-      })),
-    },
-  ]
+  return tableBlock({ title: `Context for ${agent}: ${parts.join(', ')}`, detail: true }, [...items, ...left_out], {
+    source: ['Source', ({ source }) => source, 'code'],
+    origin: ['From', ({ origin }) => origin],
+    reason: ['Because', ({ reason }) => reason],
+    tokens: ['Tokens', (item) => item.tokens, 'tokens'],
+    given: ['Given', (item) => 'score' in item],
+  })
 }
