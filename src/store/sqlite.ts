@@ -17,7 +17,6 @@ import {
 import { validateRunStart } from './projection.ts'
 import { wordsOfEvent } from './search-words.ts'
 import { Appender } from './sqlite/appender.ts'
-import { backUp } from './sqlite/backup.ts'
 import type { Durability, StoreOwnership } from './sqlite/connection.ts'
 import { MEMORY, SqliteConnection } from './sqlite/connection.ts'
 import { DataVersionPoller } from './sqlite/data-version.ts'
@@ -26,7 +25,6 @@ import { encodeCommand, encodeEvent } from './sqlite/event-data.ts'
 import { verifySchema } from './sqlite/file-checks/verify-schema.ts'
 import type { FileSystemType } from './sqlite/file-system.ts'
 import { prepareStoreFile } from './sqlite/file-system.ts'
-import { checkIntegrity } from './sqlite/integrity-check.ts'
 import {
   checkSchemaVersion,
   createSchema,
@@ -120,7 +118,7 @@ class SqliteStore implements port.Store {
     this.changes = new ChangeFeed(connection.isInMemory ? undefined : new DataVersionPoller(connection))
     if (connection.isInMemory) return
     this.acceptLoss = () => acceptLoss(connection.path, { durability: 'normal', busy_ms: BUSY_MS })
-    this.backUp = (file) => backUp(connection, resolve(file))
+    this.backUp = async (file) => (await import('./sqlite/backup.ts')).backUp(connection, resolve(file))
     connection.onForeignCommit = () => {
       checkSchemaVersion(connection.path, schemaVersion(connection.db), newestSchema())
       tables.events.forgetRows()
@@ -370,7 +368,8 @@ class SqliteStore implements port.Store {
     return freed
   }
 
-  checkIntegrity(run_id?: string): Promise<port.StoreProblem[]> {
+  async checkIntegrity(run_id?: string): Promise<port.StoreProblem[]> {
+    const { checkIntegrity } = await import('./sqlite/integrity-check.ts')
     return this.#read((tables) => checkIntegrity({ connection: this.#connection, tables, run_id }))
   }
 

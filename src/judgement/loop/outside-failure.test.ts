@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isOutsideFailure, isWaiting } from './outside-failure.ts'
+import { isOutsideFailure, isWaiting } from '../../patterns/task/repeated-delegation.ts'
 
 test('LP28 a short report of a failure of the outside world does not count as a result, a mistake and a report about failures do', () => {
   for (const text of [

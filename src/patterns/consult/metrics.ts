@@ -1,7 +1,6 @@
 import type { Row } from '../../kernel/table-query.ts'
 import type { PanelBlock } from '../../views/panel.ts'
 import type { PatternReport, ReportGroup } from '../../views/pattern-report.ts'
-import { countMatrix } from './count-matrix.ts'
 import { settledStatuses } from './request.ts'
 
 const COLLABORATIONS = 'agent_collaborations'
@@ -126,4 +125,17 @@ function mean(values: readonly number[]): number | null {
 
 function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0)
+}
+
+/** A heat map of how often each pair occurs. */
+export function countMatrix(title: string, pairs: readonly (readonly [row: string, column: string])[]): PanelBlock {
+  const counts = new Map<string, Map<string, number>>()
+  for (const [row, column] of pairs) {
+    const own = counts.get(row) ?? new Map<string, number>()
+    counts.set(row, own.set(column, (own.get(column) ?? 0) + 1))
+  }
+  const rows = [...counts.keys()].sort()
+  const columns = [...new Set(pairs.map(([, column]) => column))].sort()
+  const values = rows.map((row) => columns.map((column) => counts.get(row)?.get(column) ?? null))
+  return { kind: 'matrix', title, unit: 'count', rows, columns, values }
 }

@@ -1,4 +1,4 @@
-import type { EventOf } from '../../kernel/event.ts'
+import type { EventOf, RunEnd } from '../../kernel/event.ts'
 import { shortHash } from '../../kernel/hash.ts'
 import type { Row } from '../../kernel/table-query.ts'
 import type { RowChange } from '../../store/tables/projection.ts'
@@ -7,7 +7,7 @@ import type { ConsultEvent, ConsultEventOf } from './events.ts'
 import { consultEvents } from './events.ts'
 import type { ConsultationStatus } from './request.ts'
 import { unfinishedStatuses } from './request.ts'
-import { failedAtEnd } from './run-end.ts'
+import { isResumableFailure } from '../../kernel/resumable-failure.ts'
 
 const optionalText = { type: 'text', null: true } as const
 const optionalTime = { type: 'integer', null: true } as const
@@ -299,4 +299,16 @@ function loopRow({ at, data }: ConsultEventOf<'consult:loop'>): Row {
 /** The same for the same step, also in a fork: its copy of the row hides the original. */
 function rowId({ collaboration_id, key }: { collaboration_id: string; key: string }): string {
   return `${collaboration_id}-${shortHash(key)}`
+}
+
+/** The consultations that fail with the end of their run: those that it still worked on, and those whose specialist asked back. */
+interface FailedAtEnd {
+  atWork: boolean
+  askedBack: boolean
+}
+
+/** A run that failed for a reason outside of it goes on when it is resumed. Of a cancelled run nobody will reply to the specialists either. */
+export function failedAtEnd({ status, error }: Pick<RunEnd, 'status' | 'error'>): FailedAtEnd {
+  const goesOn = status === 'failed' && error !== null && isResumableFailure(error)
+  return { atWork: !goesOn, askedBack: status === 'cancelled' }
 }

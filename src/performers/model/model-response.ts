@@ -1,5 +1,5 @@
 import { TroupeError, toTroupeError } from '../../errors.ts'
-import type { Event, EventOf } from '../../kernel/event.ts'
+import type { Event, EventOf, ReservedBudget } from '../../kernel/event.ts'
 import type { Execution } from '../../kernel/journal/execution.ts'
 import { isNestedDeeper, MAX_ARGUMENT_DEPTH } from '../../kernel/json-depth.ts'
 import type {
@@ -16,7 +16,6 @@ import type { RequestProgress } from '../../kernel/request-progress.ts'
 import type { RetryAttempt } from '../../kernel/retry-policy.ts'
 import { chargeableBudget } from '../../kernel/session/lost-model-calls.ts'
 import { totalTokens } from '../../kernel/spend.ts'
-import { checkUsage } from './check-usage.ts'
 
 /**
  * Bounds the text of a response by its reserved output. A server that ignores `max_tokens` can stream without end; text that needs
@@ -254,4 +253,29 @@ export class ModelResponseBuilder {
   #reservedCost(usage: Usage): number | null {
     return this.#cost(usage) === null ? null : this.#begin.reserved.usd
   }
+}
+
+/** Larger than the context window of any model that is known; a proxy may add to a request, but not this much. */
+const MAX_TOKENS = 2_000_000
+/** Reserved input is an upper bound for text; files and tools of the provider may exceed it. */
+const MAX_TIMES_RESERVED = 10
+
+interface CheckedUsage {
+  usage?: Usage
+  /** The figures that cannot be true, as text: JSON has no NaN. */
+  refused?: string
+}
+
+/** Refuses usage that cannot be true: one wrong figure would make every sum of the run NaN, or use up its budget. */
+function checkUsage(reported: Usage, { tokens }: ReservedBudget): CheckedUsage {
+  // A model in a program may leave fields out.
+  const usage = { ...NO_USAGE, ...reported }
+  const max = Math.max(MAX_TOKENS, tokens * MAX_TIMES_RESERVED)
+  if (Object.values(usage).every((value) => isCount(value, max))) return { usage }
+  const wrong = Object.entries(usage).filter(([, value]) => !isCount(value, max))
+  return { refused: wrong.map(([name, value]) => `${name}: ${String(value)}`).join(', ') }
+}
+
+function isCount(value: unknown, max: number): boolean {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max
 }

@@ -1,9 +1,9 @@
 import { errorFromRecord, TroupeError } from '../../errors.ts'
 import type { Event, StopReason } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
-import { shortHash } from '../../kernel/hash.ts'
+import { shortHash, canonicalJson } from '../../kernel/hash.ts'
 import { settleOnce } from '../../kernel/journal/step.ts'
-import type { AssistantMessage, Model, ToolSpec } from '../../kernel/model.ts'
+import type { AssistantMessage, Model, ToolSpec, Message, ToolMessage } from '../../kernel/model.ts'
 import { textFrom, toolCallsFrom, userMessage } from '../../kernel/model.ts'
 import { toolSpecsFor } from '../../kernel/session/prepare-tools.ts'
 import type { SessionState } from '../../kernel/session/session-state.ts'
@@ -17,7 +17,6 @@ import type { MissingAnswer } from './missing-answer.ts'
 import { missingAnswer } from './missing-answer.ts'
 import { toMissingAnswerEnd } from './missing-answer-end.ts'
 import { runModelTurn } from './model-turn.ts'
-import { identicalFailures, MAX_IDENTICAL_FAILURES } from './repeated-failures.ts'
 
 /*
  * The one agent loop: request the model, execute its tool calls, until it makes no more. Text deltas stream to watchers, events
@@ -195,4 +194,29 @@ function toInvalidOutputEnd(session: SessionState, turnKey: string, why: string)
     step: `${turnKey}/model`,
   })
   return { stop_reason: 'failed', text: lastText(session), error }
+}
+
+/** The same calls with the same errors, turn after turn, do not get better: the agent has to answer without them. */
+const MAX_IDENTICAL_FAILURES = 3
+
+/** How many turns at the end of a conversation made the same tool calls and got the same errors. */
+function identicalFailures(messages: readonly Message[]): number {
+  let count = 0
+  let previous: string | undefined
+  for (let end = messages.length; end >= 2; end -= 2) {
+    const [response, results] = [messages[end - 2], messages[end - 1]]
+    if (response?.role !== 'assistant' || results?.role !== 'tool') return count
+    const failed = failedCalls(response, results)
+    if (failed === undefined || (previous !== undefined && failed !== previous)) return count
+    previous = failed
+    count += 1
+  }
+  return count
+}
+
+/** The calls of a turn and their errors as text; `undefined` if one of them succeeded. */
+function failedCalls(response: AssistantMessage, { content }: ToolMessage): string | undefined {
+  if (content.length === 0 || content.some(({ is_error }) => !is_error)) return undefined
+  const calls = toolCallsFrom(response).map(({ name, input }) => ({ name, input }))
+  return canonicalJson({ calls, errors: content.map(({ text }) => text) })
 }

@@ -10,7 +10,6 @@ import { toolForSession } from '../../kernel/session/prepare-tools.ts'
 import type { Tool, ToolCall, ToolProgress, ToolResult } from '../../kernel/tool.ts'
 import { validateValue } from '../../schema/schema.ts'
 import { withTimeout } from '../with-timeout.ts'
-import { requireConfiguredModels } from './configured-models.ts'
 import type { AnyTool, ResolvedToolCall } from './resolve-tool-call.ts'
 import { requireDelegationDepth, resolveToolCall } from './resolve-tool-call.ts'
 import type { ToolCallScope } from './tool-call-scope.ts'
@@ -19,6 +18,7 @@ import { requirePermission } from './tool-permission.ts'
 import { ProgressRecorder } from './tool-progress.ts'
 import type { PartialToolCall } from './tool-result.ts'
 import { recordToolError, recordToolResult } from './tool-result.ts'
+import { isConfiguredForModels } from '../../kernel/session/availability.ts'
 
 /*
  * One tool call of a turn, as a step. Every call gets a result, whatever happens to it.
@@ -255,4 +255,25 @@ function parsedInput(tool: AnyTool, pre: ToolPre): unknown {
   throw new TroupeError('tool_failed', message, {
     hint: "restore the tool's `input` schema, or fork the run before this call",
   })
+}
+
+const MAX_DEPTH = 16
+
+/** Rejects a call whose arguments name a model that the operator has not configured. Confused deputy: the name is a model's own choice. */
+function requireConfiguredModels({ execution }: ToolCallScope, tool: string, input: unknown): void {
+  for (const name of namedModels(input, MAX_DEPTH)) {
+    if (isConfiguredForModels(execution, name)) continue
+    throw new TroupeError('unknown_model', `${tool}: \`model\` '${name}' is none of the configured models`, {
+      hint: 'leave out `model`, or use a role: fast, general or reasoning',
+      alternatives: ['fast', 'general', 'reasoning'],
+    })
+  }
+}
+
+/** The values of every field `model`. */
+function namedModels(value: unknown, depth: number): string[] {
+  if (typeof value !== 'object' || value === null || depth === 0) return []
+  return Object.entries(value).flatMap(([key, each]) =>
+    key === 'model' && typeof each === 'string' ? [each] : namedModels(each, depth - 1),
+  )
 }

@@ -1,10 +1,7 @@
 import { TroupeError } from '../../errors.ts'
 import type { SqliteConnection } from './connection.ts'
 import { jsonEventsSchema } from './migrations/0002-json-events.ts'
-import { projectionsSchema } from './migrations/0003-projections.ts'
-import { runWordsSchema } from './migrations/0004-run-words.ts'
-import { eventHashesSchema } from './migrations/0005-event-hashes.ts'
-import { wordRowsSchema } from './migrations/0006-word-rows.ts'
+import { eventHashesSchema, projectionsSchema, runWordsSchema, wordRowsSchema } from './migrations/0003-to-0006.ts'
 import type { Database } from './node-sqlite.ts'
 
 /** The oldest schema that can be opened. Files of earlier development versions are rejected. */

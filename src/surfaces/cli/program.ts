@@ -6,7 +6,6 @@ import { inertTerminal } from './inert-output.ts'
 import { normalizeFlags } from './pattern-flags.ts'
 import { addCommands } from './program-commands.ts'
 import { packageVersion } from './program-name.ts'
-import { reportError, usageError } from './report-error.ts'
 import type { ProgramContext } from './shared-options.ts'
 import { COMMON_HEADING, helpSection, shareOptions } from './shared-options.ts'
 import type { Terminal } from './terminal.ts'
@@ -30,6 +29,7 @@ export async function main(args: readonly string[], output: Terminal = realTermi
     await program.parseAsync(argv, { from: 'user' })
     return context.code
   } catch (thrown) {
+    const { reportError, usageError } = await import('./report-error.ts')
     const path = commandPath(found.command)
     const report = { terminal, json: argv.includes('--json'), command: path.split(' ')[0] }
     if (!(thrown instanceof CommanderError)) return reportError(thrown, report)

@@ -1,10 +1,7 @@
 import type { Tool } from '../../kernel/tool.ts'
 import { defineTool } from '../../kernel/tool.ts'
 import * as z from '../../schema/zod.ts'
-import { changeFile, recoverChange } from './change-file.ts'
 import type { FileToolDeps } from './file-tool-deps.ts'
-import { previewChange } from './preview-change.ts'
-import { placeholderNote } from './redacted-values.ts'
 import { resolveRelativePath } from './resolve-path.ts'
 
 const input = z.object({
@@ -22,12 +19,18 @@ export function writeTool(deps: FileToolDeps): Tool {
     edits: true,
     input,
     subject: ({ file_path }) => resolveRelativePath(deps.workspace, file_path),
-    execute: ({ file_path, content }, call) =>
-      changeFile(deps, { file_path, call }, (before) => ({
+    async execute({ file_path, content }, call) {
+      const { changeFile } = await import('./change-file.ts')
+      const { placeholderNote } = await import('./redacted-values.ts')
+      return changeFile(deps, { file_path, call }, (before) => ({
         content: Buffer.from(content),
         summary: `${before ? 'Replaced' : 'Wrote'} ${file_path}: ${Buffer.byteLength(content)} bytes.${before ? '' : placeholderNote(content)}`,
-      })),
-    preview: ({ file_path, content }) => previewChange(deps, file_path, () => ({ content: Buffer.from(content) })),
-    recover: ({ file_path }, call) => recoverChange(deps, { file_path, call }),
+      }))
+    },
+    async preview({ file_path, content }) {
+      const { previewChange } = await import('./preview-change.ts')
+      return previewChange(deps, file_path, () => ({ content: Buffer.from(content) }))
+    },
+    recover: async ({ file_path }, call) => (await import('./change-file.ts')).recoverChange(deps, { file_path, call }),
   })
 }

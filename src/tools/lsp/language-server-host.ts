@@ -9,8 +9,7 @@ import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { Searcher } from '../search/searcher.ts'
 import type { LanguageServerCommand } from './find-language-server.ts'
 import { createServerCheck, findTypescriptServer, noSandboxError } from './find-language-server.ts'
-import type { LanguageServerLimits } from './language-server.ts'
-import { DEFAULT_LANGUAGE_SERVER_LIMITS, LanguageServer } from './language-server.ts'
+import type { LanguageServer, LanguageServerLimits } from './language-server.ts'
 
 export interface LanguageServerHostOptions {
   workspace: Workspace
@@ -74,6 +73,7 @@ export class LanguageServerHost {
   private async start(): Promise<LanguageServer> {
     this.stopped = new AbortController()
     const { signal } = this.stopped
+    const { LanguageServer, DEFAULT_LANGUAGE_SERVER_LIMITS } = await import('./language-server.ts')
     const { workspace, sandbox, sleep, command, limits = DEFAULT_LANGUAGE_SERVER_LIMITS } = this.options
     const server = command ?? findTypescriptServer(workspace)
     if (!command && sandbox.kind === 'none') throw noSandboxError()

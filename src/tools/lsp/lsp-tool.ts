@@ -11,7 +11,6 @@ import { paginate } from '../search/paginate.ts'
 import { invalidCallError } from '../tool-errors.ts'
 import type { LanguageServer } from './language-server.ts'
 import type { LanguageServerHost } from './language-server-host.ts'
-import { formatDiagnostics, formatHover, formatLocations, formatSymbols } from './lsp-responses.ts'
 
 const input = z.object({
   operation: z.enum(['definition', 'references', 'hover', 'symbols', 'diagnostics']),
@@ -78,6 +77,7 @@ interface LspQuery {
 }
 
 async function queryServer({ workspace, server, document }: LspQuery, request: Input): Promise<string> {
+  const { formatDiagnostics, formatHover, formatLocations, formatSymbols } = await import('./lsp-responses.ts')
   const page = (lines: string[], emptyText: string) => paginate(lines, { offset: 0, limit: 1000, emptyText })
   if (request.operation === 'symbols' && !document) {
     const symbols = await server.request('workspace/symbol', { query: request.query ?? '' })

@@ -8,7 +8,6 @@ import type { Workspace } from '../files/workspace.ts'
 import type { ProcessExit, Sandbox } from '../sandbox/sandbox.ts'
 import type { Searcher } from '../search/searcher.ts'
 import { invalidCallError } from '../tool-errors.ts'
-import { CapturedOutput } from './captured-output.ts'
 import type { ChangedFiles } from './changed-files.ts'
 import { createChangeTracker } from './changed-files.ts'
 
@@ -82,6 +81,7 @@ async function runCommand(
 ): Promise<ToolResult> {
   if (request.command.includes('\0')) throw invalidCallError('`command` contains a NUL character', 'remove it')
   call.signal.throwIfAborted()
+  const { CapturedOutput } = await import('./captured-output.ts')
   const output = new CapturedOutput()
   const running = await sandbox.spawn({ command: request.command, write: call.read_only !== true })
   output.capture(running.child.stdout, running.child.stderr)

@@ -5,7 +5,6 @@ import * as z from '../../schema/zod.ts'
 import { detectContent, SAMPLE_BYTES } from '../files/detect-content.ts'
 import { accessDeniedError, invalidCallError } from '../tool-errors.ts'
 import type { FetchedPage, NetworkPolicy } from './fetch-page.ts'
-import { fetchPage } from './fetch-page.ts'
 
 const MAX_CHARS = 50_000
 const TIMEOUT_MS = 60_000
@@ -32,6 +31,7 @@ export function webFetchTool(network: NetworkPolicy | undefined): Tool {
     subject: ({ url }) => (URL.canParse(url) ? normalizeHost(url) : url),
     async execute({ url, prompt, offset = 0 }, call) {
       if (!network) throw networkDisabledError()
+      const { fetchPage } = await import('./fetch-page.ts')
       const page = await fetchPage(network, url, call.signal)
       if (page.redirect_url !== undefined) return { success: true, output: redirectOutput(page) }
       const { title, text } = await pageText(page)

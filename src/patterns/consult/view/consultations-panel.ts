@@ -2,10 +2,10 @@ import { pluralize } from '../../../views/format-amount.ts'
 import type { Panel, PanelBlock } from '../../../views/panel.ts'
 import { tableBlock, textBlock } from '../../../views/panel-blocks.ts'
 import type { PanelScope } from '../../../views/pattern-view.ts'
-import { countMatrix } from '../count-matrix.ts'
+import { countMatrix } from '../metrics.ts'
 import type { ConsultEventOf } from '../events.ts'
 import { unfinishedStatuses } from '../request.ts'
-import { failedAtEnd } from '../run-end.ts'
+import { failedAtEnd } from '../tables.ts'
 import type { ConsultationView, ConsultationViews } from './consultations.ts'
 
 /* Consultations as a panel: who asked whom and why, what each cost, what the specialist was given, and loops. */
