@@ -1,6 +1,7 @@
 import { TroupeError, toTroupeError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
 import type { Command, RunRow, Store } from '../store/store.ts'
+import type { Command, RunRow, Store } from '../store/store.ts'
 import { claimableRuns, needsExecution } from './claimable-runs.ts'
 import { CommandReader } from './command-reader.ts'
 import { frozenCopy } from './copy-json.ts'
@@ -15,7 +16,6 @@ import { isOwnerDead, leaseOwnerId } from './lease-owner.ts'
 import type { RequestMarkFile } from './request-marks.ts'
 import { markFolder, openRequestMarks } from './request-marks.ts'
 import { RunAttempt } from './run-attempt.ts'
-import type { World } from '../kernel/world.ts'
 
 /*
  * Executes runs in this process.

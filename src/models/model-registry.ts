@@ -4,7 +4,7 @@ import type { EnvironmentVariables, World } from '../kernel/world.ts'
 import type { DetectedModels, ModelConfig } from './detect.ts'
 import { bareModelCandidates, detectModels } from './detect.ts'
 import type { ModelRole } from './known-models.ts'
-import { MODEL_ROLES, providersWithModel, ROLE_MODELS, toModelRole, hasModel } from './known-models.ts'
+import { hasModel, MODEL_ROLES, providersWithModel, ROLE_MODELS, toModelRole } from './known-models.ts'
 import type { SettingsByModel } from './model-settings.ts'
 import { settingsFor } from './model-settings.ts'
 

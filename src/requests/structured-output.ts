@@ -1,7 +1,7 @@
+import { createRequire } from 'node:module'
 import { validateValue } from '../schema/schema.ts'
 import type { Schema } from '../schema/standard-schema.ts'
 import { isCutOff } from './cut-off-object.ts'
-import { createRequire } from 'node:module'
 
 export type ParsedOutput = { ok: true; object: unknown } | { ok: false; reason: string }
 

@@ -1,5 +1,6 @@
 import type { EventOf, RunEnd } from '../../kernel/event.ts'
 import { shortHash } from '../../kernel/hash.ts'
+import { isResumableFailure } from '../../kernel/resumable-failure.ts'
 import type { Row } from '../../kernel/table-query.ts'
 import type { RowChange } from '../../store/tables/projection.ts'
 import { defineProjection } from '../../store/tables/projection.ts'
@@ -7,7 +8,6 @@ import type { ConsultEvent, ConsultEventOf } from './events.ts'
 import { consultEvents } from './events.ts'
 import type { ConsultationStatus } from './request.ts'
 import { unfinishedStatuses } from './request.ts'
-import { isResumableFailure } from '../../kernel/resumable-failure.ts'
 
 const optionalText = { type: 'text', null: true } as const
 const optionalTime = { type: 'integer', null: true } as const

@@ -6,6 +6,7 @@ import { isFatal, toUserCodeError } from '../../kernel/journal/fatal-error.ts'
 import { settleOnce } from '../../kernel/journal/step.ts'
 import type { ToolCallPart } from '../../kernel/model.ts'
 import type { PatternTool } from '../../kernel/pattern.ts'
+import { isConfiguredForModels } from '../../kernel/session/availability.ts'
 import { toolForSession } from '../../kernel/session/prepare-tools.ts'
 import type { Tool, ToolCall, ToolProgress, ToolResult } from '../../kernel/tool.ts'
 import { validateValue } from '../../schema/schema.ts'
@@ -18,7 +19,6 @@ import { requirePermission } from './tool-permission.ts'
 import { ProgressRecorder } from './tool-progress.ts'
 import type { PartialToolCall } from './tool-result.ts'
 import { recordToolError, recordToolResult } from './tool-result.ts'
-import { isConfiguredForModels } from '../../kernel/session/availability.ts'
 
 /*
  * One tool call of a turn, as a step. Every call gets a result, whatever happens to it.
