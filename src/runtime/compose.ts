@@ -111,6 +111,7 @@ export async function compose(given: TroupeOptions, folder?: string): Promise<Ru
 /** Reading files during a run whose time is simulated would move its clock. */
 async function loadEverything(execution: Lazy<ExecutionParts>, knowledge: Lazy<unknown>): Promise<void> {
   await import('./run-controller.ts')
+  await (await import('../performers/start-turns.ts')).loadPerformerTurns()
   await knowledge.get()
   const { patterns } = await execution.get()
   await Promise.all(patterns.map((pattern) => pattern.load?.()))
@@ -210,8 +211,13 @@ async function loadAgents(options: TroupeOptions, folder: string | undefined): P
 
 /** A file that was added or changed since the operator trusted the folder takes effect nowhere, not even in a process that runs already. */
 async function trustedSearch({ dirs, ...search }: FindAgentsOptions): Promise<FindAgentsOptions> {
+  const { existingAgentFolders, PROJECT_AGENT_FOLDERS } = await import('../formats/find-agents.ts')
+  const { configFileIn, PROJECT_CONFIG } = await import('../formats/config-file.ts')
+  const { project } = search
+  // Most folders have nothing to be trusted.
+  if ((await existingAgentFolders({ project })).length === 0 && !(await configFileIn(project, PROJECT_CONFIG)))
+    return { ...search, ...(dirs && { dirs }) }
   const { agentPathsOfProject, isProjectTrusted } = await import('../formats/project-trust.ts')
-  const { PROJECT_AGENT_FOLDERS } = await import('../formats/find-agents.ts')
   if (await isProjectTrusted(search.project)) return { ...search, ...(dirs && { dirs }) }
   process.emitWarning(
     `troupe: agent files of ${search.project} have changed since they were trusted; the new content is not used. The next command asks about it.`,

@@ -4,7 +4,6 @@ import { TroupeError } from '../../errors.ts'
 import type { Pattern } from '../../index.ts'
 import type { BuildOptions } from './commands/build-command.ts'
 import { addBuildOptions, applyBuildOptions, BUILD_PATTERN } from './commands/build-command.ts'
-import { isSessionIdPrefix } from './find-session.ts'
 import type { PatternFlags } from './pattern-flags.ts'
 import { addPatternFlags } from './pattern-flags.ts'
 import { setProgramName } from './program-name.ts'
@@ -77,7 +76,7 @@ async function startPattern(
   if (options.input === undefined && pattern.name !== TEAM_PATTERN) requireInputFile(command, pattern, flags)
   if (options.detach) return (await import('./commands/detach-command.ts')).detachCommand(cli)
   const { runPatternCommand } = await import('./commands/run-command.ts')
-  const given = withInstruction(options, flags, await flags.parsedInput())
+  const given = await withInstruction(options, flags, await flags.parsedInput())
   const input = pattern.name === BUILD_PATTERN ? applyBuildOptions(options, given, terminal.interactive) : given
   return runPatternCommand(cli, pattern.name, input)
 }
@@ -86,13 +85,15 @@ async function startPattern(
  * In `--continue "add tests"`, the parser takes the instruction for the session id. When there is an instruction besides it, a
  * single word is an id: one that is mistyped must not continue the newest session instead.
  */
-function withInstruction(
+async function withInstruction(
   options: { continue?: string | true },
   { positional }: PatternFlags,
   input: Record<string, unknown>,
-): Record<string, unknown> {
+): Promise<Record<string, unknown>> {
   const { continue: given } = options
-  if (typeof given !== 'string' || isSessionIdPrefix(given) || positional === undefined) return input
+  if (typeof given !== 'string' || positional === undefined) return input
+  const { isSessionIdPrefix } = await import('./find-session.ts')
+  if (isSessionIdPrefix(given)) return input
   const rest = input[positional]
   if (rest !== undefined && !/\s/.test(given)) return input
   options.continue = true

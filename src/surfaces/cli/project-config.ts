@@ -88,6 +88,9 @@ async function readTrust(
   folder: string,
   config: ConfigFile | undefined,
 ): Promise<{ files: FileHashes; changes: TrustChanges | undefined }> {
+  const { existingAgentFolders } = await import('../../formats/find-agents.ts')
+  if (!config && (await existingAgentFolders({ project: folder })).length === 0)
+    return { files: {}, changes: undefined }
   const { findTrustChanges, trustRecordPath } = await import('../../formats/folder-trust.ts')
   const { hashProjectFiles } = await import('../../formats/project-trust.ts')
   const files = await hashProjectFiles(folder, config)

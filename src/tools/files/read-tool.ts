@@ -6,12 +6,9 @@ import { defineTool } from '../../kernel/tool.ts'
 import * as z from '../../schema/zod.ts'
 import { invalidCallError } from '../tool-errors.ts'
 import { TROUPE_FOLDER } from './check-protected.ts'
-import { detectContent, SAMPLE_BYTES } from './detect-content.ts'
 import { MAX_WHOLE_FILE_BYTES, openRegularFile } from './file-content.ts'
 import type { FileToolDeps } from './file-tool-deps.ts'
-import { assertNoDeniedLink } from './hard-links.ts'
 import type { ReadLinesResult } from './read-lines.ts'
-import { readLines } from './read-lines.ts'
 import { resolveRelativePath, withResolvedPath } from './resolve-path.ts'
 import { parseWorkspacePath } from './workspace-path.ts'
 
@@ -37,6 +34,7 @@ export function readTool({ workspace, seenFiles }: FileToolDeps): Tool {
     input,
     subject: ({ file_path }) => resolveRelativePath(workspace, file_path),
     async execute(request, call) {
+      const { assertNoDeniedLink } = await import('./hard-links.ts')
       const target = parseWorkspacePath(workspace, request.file_path)
       return withResolvedPath(workspace, { target, purpose: 'read' }, async (resolved) => {
         const { handle, stat } = await openRegularFile(resolved)
@@ -56,6 +54,7 @@ export function readTool({ workspace, seenFiles }: FileToolDeps): Tool {
 }
 
 async function renderFile(handle: FileHandle, stat: Stats, request: Input): Promise<{ output: string; hash?: string }> {
+  const { detectContent, SAMPLE_BYTES } = await import('./detect-content.ts')
   const sample = Buffer.alloc(SAMPLE_BYTES)
   const { bytesRead } = await handle.read(sample, 0, SAMPLE_BYTES, 0)
   const content = detectContent(sample.subarray(0, bytesRead))
@@ -70,6 +69,7 @@ async function renderFile(handle: FileHandle, stat: Stats, request: Input): Prom
   const offset = request.offset ?? 1
   const limit = request.limit ?? DEFAULT_LINES
   const bounds = { maxLineChars: MAX_LINE_CHARS, maxChars: MAX_CHARS }
+  const { readLines } = await import('./read-lines.ts')
   const lines = await readLines(handle, { encoding: content.encoding, offset, limit, ...bounds, hash })
   return { output: formatLines(lines, offset), ...(hash ? { hash: hash.digest('hex') } : undefined) }
 }

@@ -4,9 +4,7 @@ import * as z from '../../schema/zod.ts'
 import { resolveRelativePath } from '../files/resolve-path.ts'
 import type { Workspace } from '../files/workspace.ts'
 import { parseWorkspacePath } from '../files/workspace-path.ts'
-import { filterInSlices, globFilter } from './glob-filter.ts'
 import { paginate } from './paginate.ts'
-import { createPermissionFilter } from './permission-filter.ts'
 import type { Searcher } from './searcher.ts'
 
 const DEFAULT_LIMIT = 1000
@@ -28,6 +26,8 @@ export function globTool(searcher: Searcher, workspace: Workspace): Tool {
     input,
     subject: ({ path }) => resolveRelativePath(workspace, path ?? '.') || '.',
     async execute({ pattern, path = '.', offset = 0, head_limit = DEFAULT_LIMIT }, call) {
+      const { filterInSlices, globFilter } = await import('./glob-filter.ts')
+      const { createPermissionFilter } = await import('./permission-filter.ts')
       const { segments } = parseWorkspacePath(workspace, path)
       const relativePattern =
         pattern.startsWith('/') && segments.length === 0 ? toRelativePattern(workspace, pattern) : pattern

@@ -1,12 +1,9 @@
 import type { Tool } from '../../kernel/tool.ts'
 import { defineTool } from '../../kernel/tool.ts'
 import * as z from '../../schema/zod.ts'
-import { findDeniedLinks } from '../files/hard-links.ts'
 import { resolveRelativePath } from '../files/resolve-path.ts'
 import type { Workspace } from '../files/workspace.ts'
-import { globFilter } from './glob-filter.ts'
 import { paginate } from './paginate.ts'
-import { createPermissionFilter } from './permission-filter.ts'
 import type { FileMatches, SearchQuery } from './search-query.ts'
 import type { Searcher } from './searcher.ts'
 
@@ -45,6 +42,9 @@ export function grepTool(searcher: Searcher, workspace: Workspace): Tool {
     input,
     subject: ({ path }) => resolveRelativePath(workspace, path ?? '.') || '.',
     async execute(request, call) {
+      const { findDeniedLinks } = await import('../files/hard-links.ts')
+      const { globFilter } = await import('./glob-filter.ts')
+      const { createPermissionFilter } = await import('./permission-filter.ts')
       const query = toSearchQuery(request)
       const { files, incomplete } = await searcher.search(request.path ?? '.', query, call.signal)
       const matchesGlob = request.glob === undefined ? () => true : globFilter(request.glob)

@@ -8,8 +8,7 @@ import type { Workspace } from '../files/workspace.ts'
 import type { ProcessExit, Sandbox } from '../sandbox/sandbox.ts'
 import type { Searcher } from '../search/searcher.ts'
 import { invalidCallError } from '../tool-errors.ts'
-import type { ChangedFiles } from './changed-files.ts'
-import { createChangeTracker } from './changed-files.ts'
+import type { ChangedFiles, ChangeTracker } from './changed-files.ts'
 
 const DEFAULT_TIMEOUT_MS = 120_000
 const MAX_TIMEOUT_MS = 600_000
@@ -40,7 +39,7 @@ export interface BashOptions {
 
 /** The `Bash` tool: runs a command in the sandbox and kills all its processes at the end. */
 export function bashTool(options: BashOptions): Tool {
-  const changes = createChangeTracker(options)
+  let changes: ChangeTracker | undefined
   return defineTool<Input>({
     name: 'Bash',
     description: describeBash(options),
@@ -51,6 +50,8 @@ export function bashTool(options: BashOptions): Tool {
     subject: ({ command }) => command,
     async execute(request, call) {
       if (call.file_artifacts !== true || call.read_only === true) return runCommand(options, request, call)
+      const { createChangeTracker } = await import('./changed-files.ts')
+      changes ??= createChangeTracker(options)
       const endComparison = await changes.start(call)
       return withChangedFiles(await runCommand(options, request, call), await endComparison())
     },

@@ -2,7 +2,6 @@ import { normalizeHost } from '../../judgement/permission/domain-rule.ts'
 import type { Tool } from '../../kernel/tool.ts'
 import { defineTool } from '../../kernel/tool.ts'
 import * as z from '../../schema/zod.ts'
-import { detectContent, SAMPLE_BYTES } from '../files/detect-content.ts'
 import { accessDeniedError, invalidCallError } from '../tool-errors.ts'
 import type { FetchedPage, NetworkPolicy } from './fetch-page.ts'
 
@@ -75,7 +74,7 @@ export function networkDisabledError(): Error {
 
 async function pageText(page: FetchedPage): Promise<{ title: string; text: string }> {
   const { charset, body, url } = page
-  const media_type = page.media_type || guessMediaType(body)
+  const media_type = page.media_type || (await guessMediaType(body))
   if (!/^text\/|[/+](json|xml|javascript|yaml)$|^application\/(x-)?(yaml|ndjson|toml)$/.test(media_type)) {
     return { title: '', text: `[${media_type}, ${body.length} bytes; cannot be shown as text]` }
   }
@@ -85,7 +84,8 @@ async function pageText(page: FetchedPage): Promise<{ title: string; text: strin
   return (await import('./html-to-text.ts')).htmlToText(text, url)
 }
 
-function guessMediaType(body: Buffer): string {
+async function guessMediaType(body: Buffer): Promise<string> {
+  const { detectContent, SAMPLE_BYTES } = await import('../files/detect-content.ts')
   const content = detectContent(body.subarray(0, SAMPLE_BYTES))
   if (content.kind !== 'text') return content.media_type
   return /^\s*<(!doctype html|html)/i.test(body.toString('latin1', 0, 200)) ? 'text/html' : 'text/plain'

@@ -2,12 +2,10 @@ import { resolve } from 'node:path'
 import type { Troupe } from '../../../index.ts'
 import type { Cli } from '../cli.ts'
 import { followRun } from '../follow-run.ts'
-import { limitsFrom } from '../limit-option.ts'
 import { modelName, withTroupe } from '../open-troupe.ts'
 import { readObjectFile } from '../pattern-flags.ts'
 import { TEAM_PATTERN } from '../team-pattern.ts'
 import { BUILD_PATTERN } from './build-command.ts'
-import { notifyParent } from './detach-command.ts'
 
 interface RunPatternOptions {
   input?: string
@@ -31,14 +29,14 @@ export async function runPatternCommand(
     pattern === TEAM_PATTERN
       ? await (await import('../load-team.ts')).resolveTeamInput(cli, fields, { from, file, set })
       : fields
-  const limits = await limitsFrom(cli)
+  const limits = cli.options.limit ? await (await import('../limit-option.ts')).limitsFrom(cli) : {}
   const model = modelName(cli)
   return withTroupe(cli, 'new', async (troupe) => {
     const input = await resolveSession(cli, troupe, { pattern, input: await resolveRunId(cli, troupe, completed) })
     if (pattern === BUILD_PATTERN) await (await import('../left-worktrees.ts')).noteLeftWorktrees(cli, troupe)
     const options = { limits, ...(model ? { model } : undefined), ...(tags ? { tags } : undefined) }
     const handle = await troupe.stream(pattern, input, options)
-    notifyParent(handle.run_id)
+    if (process.send) (await import('./detach-command.ts')).notifyParent(handle.run_id)
     return followRun(cli, troupe, { handle })
   })
 }
