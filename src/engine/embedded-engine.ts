@@ -1,7 +1,6 @@
 import { TroupeError, toTroupeError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
-import type { Command, RunRow, Store } from '../store/store.ts'
-import type { Command, RunRow, Store } from '../store/store.ts'
+import type { Command, RunRow } from '../store/store.ts'
 import { claimableRuns, needsExecution } from './claimable-runs.ts'
 import { CommandReader } from './command-reader.ts'
 import { frozenCopy } from './copy-json.ts'
@@ -16,6 +15,7 @@ import { isOwnerDead, leaseOwnerId } from './lease-owner.ts'
 import type { RequestMarkFile } from './request-marks.ts'
 import { markFolder, openRequestMarks } from './request-marks.ts'
 import { RunAttempt } from './run-attempt.ts'
+import { waitWhileLeased } from './wait-while-leased.ts'
 
 /*
  * Executes runs in this process.
@@ -383,20 +383,4 @@ function retryIfJoined(run: ActiveRun, error: unknown): 'again' {
 function ignoreIfTakenOver(error: unknown): 'ended' {
   if (toTroupeError(error).code === 'run_busy') return 'ended'
   throw error
-}
-
-/** Polled, because nothing is written when an owner dies. */
-const POLL_MS = 250
-
-/** Resolves when no other living process executes the run, or when the signal aborts. */
-async function waitWhileLeased(
-  { store, world }: { store: Store; world: World },
-  run_id: string,
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    const owner = (await store.run(run_id))?.owner ?? null
-    if (owner === null || isOwnerDead(owner)) return
-    await world.sleep(POLL_MS, signal).catch(() => {})
-  }
 }
