@@ -3,10 +3,16 @@ import { invalidCallError } from '../tool-errors.ts'
 import type { FileChange, PreviousContent } from './change-file.ts'
 import { changeFile } from './change-file.ts'
 import { decodeUtf8Strict } from './detect-content.ts'
-import type { EditInput } from './edit-tool.ts'
 import type { FileToolDeps } from './file-tool-deps.ts'
 import { previewChange } from './preview-change.ts'
 import { findPlaceholder } from './redacted-values.ts'
+
+export interface EditInput {
+  file_path: string
+  old_string: string
+  new_string: string
+  replace_all?: boolean | undefined
+}
 
 export function editFile(deps: FileToolDeps, request: EditInput, call: ToolCall): Promise<ToolResult> {
   return changeFile(deps, { file_path: request.file_path, call }, (before) => applyEdit(request, before))

@@ -11,11 +11,9 @@ const input = z.object({
   replace_all: z.boolean().optional(),
 })
 
-export type EditInput = z.output<typeof input>
-
 /** The `Edit` tool: replaces text that occurs in a file exactly once, or everywhere with `replace_all`. */
 export function editTool(deps: FileToolDeps): Tool {
-  return defineTool<EditInput>({
+  return defineTool<z.output<typeof input>>({
     name: 'Edit',
     description: 'Replace text in a file that you have read. old_string must occur exactly once, or set replace_all.',
     category: 'action',
