@@ -1,11 +1,12 @@
 import type { Pattern } from '../../kernel/pattern.ts'
 import { definePattern } from '../../kernel/pattern.ts'
+import { requestInputOf } from '../../schema/input-forms.ts'
 import type * as z from '../../schema/zod.ts'
 import type { BuildConfig } from './build-config.ts'
 import { buildSettings, DEFAULT_BUILD_CONFIG, parseBuildConfig } from './build-config.ts'
 import type { BuildContext } from './events.ts'
 import { buildEvents } from './events.ts'
-import { buildInput, buildRequestInput } from './input.ts'
+import { buildInput } from './input.ts'
 import type { BuildOutput } from './output.ts'
 import { buildOutput } from './output.ts'
 
@@ -28,7 +29,7 @@ export function createBuildPattern(config: BuildConfig): BuildPattern {
     settings: buildSettings,
     configure: (options) => createBuildPattern(parseBuildConfig(options)),
     input: buildInput,
-    requestInput: buildRequestInput,
+    requestInput: requestInputOf(buildInput),
     output: buildOutput,
     events: buildEvents,
     view: async () => (await import('./view/view.ts')).buildView,

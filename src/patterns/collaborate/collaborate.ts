@@ -1,13 +1,14 @@
 import type { Pattern } from '../../kernel/pattern.ts'
 import { definePattern } from '../../kernel/pattern.ts'
 import { offeredNames } from '../../kernel/roster.ts'
+import { requestInputOf } from '../../schema/input-forms.ts'
 import type { StandardSchema } from '../../schema/standard-schema.ts'
 import type * as z from '../../schema/zod.ts'
 import type { CollaborateOutput } from './collaborate-output.ts'
 import { collaborateEvents } from './events.ts'
 import type { CollaborateConfig, CollaborateSettings } from './input/collaborate-config.ts'
 import { collaborateSettings, DEFAULT_COLLABORATE_CONFIG, parseCollaborateConfig } from './input/collaborate-config.ts'
-import { collaborateInput, collaborateInputFor, collaborateRequestInput } from './input/input.ts'
+import { collaborateInput, collaborateInputFor } from './input/input.ts'
 import { collaborateOutput } from './output.ts'
 
 /** The pattern with its types for programs. */
@@ -29,7 +30,7 @@ export function createCollaboratePattern(config: CollaborateConfig): Collaborate
     settings: collaborateSettings,
     configure: (options) => createCollaboratePattern(parseCollaborateConfig(options as CollaborateSettings)),
     input: collaborateInput,
-    requestInput: collaborateRequestInput,
+    requestInput: requestInputOf(collaborateInput),
     // The schema checks what every consumer reads, and lets the rest through.
     output: collaborateOutput as unknown as StandardSchema<CollaborateOutput>,
     events: collaborateEvents,

@@ -2,13 +2,13 @@ import type { Agent } from '../../kernel/agent.ts'
 import type { Pattern } from '../../kernel/pattern.ts'
 import { definePattern } from '../../kernel/pattern.ts'
 import type { Roster } from '../../kernel/roster.ts'
+import { modelInputOf } from '../../schema/input-forms.ts'
 import type * as z from '../../schema/zod.ts'
 import type { ConsultConfig } from './consult-config.ts'
 import { consultSettings, DEFAULT_CONSULT_CONFIG, parseConsultConfig } from './consult-config.ts'
 import { consultEvents } from './events.ts'
 import {
   advertisedResultInput,
-  advertisedToolInput,
   checkConsultInput,
   consultInput,
   consultResultInput,
@@ -56,7 +56,7 @@ function createConsultTool(config: ConsultConfig): Pattern {
     only: 'tool',
     on_request: true,
     input: consultToolInput,
-    inputFor: () => advertisedToolInput,
+    inputFor: () => modelInputOf(consultToolInput),
     execute: async (context, input) => {
       checkScenarioAgents(config.scenarios, context.roster)
       checkConsultInput(context.roster, input)

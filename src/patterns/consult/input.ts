@@ -1,5 +1,6 @@
 import { TroupeError } from '../../errors.ts'
 import type { Roster } from '../../kernel/roster.ts'
+import { setBy } from '../../schema/input-forms.ts'
 import type { Schema } from '../../schema/standard-schema.ts'
 import * as z from '../../schema/zod.ts'
 import { requestContext } from './request.ts'
@@ -15,55 +16,54 @@ export const consultationReasons = [
 const MAX_QUESTION_CHARS = 20_000
 const MAX_REQUEST_CHARS = 500_000
 
+const texts = z.array(z.string()).optional()
+const urgency = z.enum(urgencies)
+
 const fields = {
-  question: z.string().describe('One question. With collaboration_id: your reply or a follow-up.'),
-  collaboration_id: z.string().optional().describe('Continue this consultation.'),
+  question: setBy(z.string().describe('One question. With collaboration_id: your reply or a follow-up.'), {
+    model: true,
+  }),
   consultation_reason: z
     .string()
     .max(100)
     .optional()
     .describe(`${consultationReasons.join(', ')}, or your own words.`),
-  context: requestContext.default({}),
-  suggested_agent: z.string().optional().describe('A hint; the orchestrator chooses.'),
-  urgency: z.enum(urgencies).default('normal').describe('Orders the queue and sets the deadline.'),
+  // Code and errors in the asker's conversation get into the context package without its naming them.
+  context: setBy(requestContext.default({}), {
+    model: z
+      .strictObject({
+        current_task: z.string().optional(),
+        specific_concern: z.string().optional(),
+        attempted_approaches: texts,
+        relevant_files: texts,
+      })
+      .optional(),
+  }),
+  suggested_agent: setBy(z.string().optional().describe('A hint; the orchestrator chooses.'), { model: true }),
+  urgency: setBy(urgency.default('normal').describe('Orders the queue and sets the deadline.'), {
+    model: urgency.optional(),
+  }),
 }
+const collaboration_id = setBy(z.string().optional().describe('Continue this consultation.'), { model: true })
 
 /** The input of the tool: the asker is the agent that calls it. */
 export const consultToolInput = z.strictObject({
   ...fields,
-  background: z.boolean().optional().describe('Go on working; consult_result gets the answer.'),
+  background: setBy(z.boolean().optional().describe('Go on working; consult_result gets the answer.'), {
+    model: true,
+  }),
+  collaboration_id,
 })
 
 /** The input of a run. */
 export const consultInput = z.strictObject({
   ...fields,
+  collaboration_id,
   as: z.string().optional().describe('The agent that asks. Default: you, the user.'),
 })
 
 export type ConsultInput = z.output<typeof consultInput>
 export type ConsultToolInput = z.output<typeof consultToolInput>
-
-const texts = z.array(z.string()).optional()
-
-/**
- * The tool as models see it: every turn of every agent that has it pays for its size. The other fields are accepted, too; code and errors in the asker's
- * conversation get into the context package without them.
- */
-export const advertisedToolInput: Schema = z.strictObject({
-  question: fields.question,
-  context: z
-    .strictObject({
-      current_task: z.string().optional(),
-      specific_concern: z.string().optional(),
-      attempted_approaches: texts,
-      relevant_files: texts,
-    })
-    .optional(),
-  suggested_agent: fields.suggested_agent,
-  urgency: z.enum(urgencies).optional(),
-  background: consultToolInput.shape.background,
-  collaboration_id: fields.collaboration_id,
-})
 
 /** Throws for a request that cannot be routed, before anything is paid. */
 export function checkConsultInput(roster: Roster, input: ConsultInput | ConsultToolInput): void {

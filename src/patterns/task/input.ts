@@ -2,6 +2,7 @@ import type { Agent } from '../../kernel/agent.ts'
 import { attachmentSchema } from '../../kernel/attachment-schema.ts'
 import { canonicalJson } from '../../kernel/hash.ts'
 import { agentList } from '../../requests/agent-summary.ts'
+import { modelInputOf, setBy } from '../../schema/input-forms.ts'
 import type { Schema, StandardSchema } from '../../schema/standard-schema.ts'
 import * as z from '../../schema/zod.ts'
 import { toOutputSchema, usesRegularExpression } from './output-schema.ts'
@@ -9,13 +10,27 @@ import { toOutputSchema, usesRegularExpression } from './output-schema.ts'
 export const contextScopes = ['conversation', 'agents', 'full'] as const
 export type ContextScope = (typeof contextScopes)[number]
 
-const fields = {
-  instruction: z.string().describe('What to do, with everything the agent needs to know.'),
-  session_id: z.string().optional().describe('Continue this earlier session.'),
-  context_depth: z
-    .enum(['none', 'recent', 'all'])
-    .default('none')
-    .describe('How much of this conversation the agent sees.'),
+const depth = z.enum(['none', 'recent', 'all'])
+const output = z.preprocess(toOutputSchema, z.record(z.string(), z.unknown())).optional()
+const outputField = output.describe(
+  'JSON Schema that the answer has to match, of an object; the result has it as `object`.',
+)
+
+/** The model is the operator's choice, and regular expressions of strangers can be slow (ReDoS): callers from outside set neither. */
+export const taskInput = z.strictObject({
+  agent: z
+    .string()
+    .optional()
+    .describe("The name of an agent, or 'self'. The first task of a run defaults to 'default'."),
+  instruction: setBy(z.string().describe('What to do, with everything the agent needs to know.'), {
+    model: z.string(),
+  }),
+  session_id: setBy(z.string().optional().describe('Continue this earlier session.'), {
+    model: z.string().optional(),
+  }),
+  context_depth: setBy(depth.default('none').describe('How much of this conversation the agent sees.'), {
+    model: depth.optional().describe('How much of this conversation it sees.'),
+  }),
   context_turns: z.int().min(1).max(10).default(5).describe('The number of turns that `recent` includes.'),
   context_scope: z
     .enum(contextScopes)
@@ -23,36 +38,27 @@ const fields = {
     .describe(
       'Which parts of those turns it sees: messages only, messages and agent results, or all tool results too.',
     ),
-  model: z.string().optional().describe('A model or model role, instead of the one of the agent.'),
-  background: z.boolean().optional().describe('Return the session_id at once; task_result gets the result.'),
+  model: setBy(z.string().optional().describe('A model or model role, instead of the one of the agent.'), {
+    request: false,
+  }),
+  background: setBy(z.boolean().optional().describe('Return the session_id at once; task_result gets the result.'), {
+    model: true,
+  }),
   cache: z
     .boolean()
     .default(false)
     .describe('Reuse the result of an identical earlier task if the agent is read-only.'),
-  output: z
-    .preprocess(toOutputSchema, z.record(z.string(), z.unknown()))
-    .optional()
-    .describe('JSON Schema that the answer has to match, of an object; the result has it as `object`.'),
-}
-
-export const taskInput = z.strictObject({
-  agent: z
-    .string()
-    .optional()
-    .describe("The name of an agent, or 'self'. The first task of a run defaults to 'default'."),
-  ...fields,
+  output: setBy(outputField, {
+    request: outputField.refine(
+      (schema) => !usesRegularExpression(schema),
+      'must not use `pattern` or `patternProperties`: describe the format in `description`',
+    ),
+    model: output.describe('JSON Schema of the answer.'),
+  }),
   attachments: z
     .array(attachmentSchema)
     .optional()
     .describe('Files that the instruction carries: images, PDF, text. On the command line: --attach FILE.'),
-})
-
-/** The input that remote callers may give: the model is the operator's choice, and regular expressions of strangers can be slow (ReDoS). */
-export const taskRequestInput = taskInput.omit({ model: true }).extend({
-  output: fields.output.refine(
-    (schema) => !usesRegularExpression(schema),
-    'must not use `pattern` or `patternProperties`: describe the format in `description`',
-  ),
 })
 
 export type TaskInput = z.output<typeof taskInput>
@@ -117,32 +123,14 @@ export const taskResultInput = z.strictObject({
 /** The input that models see; see `taskInputFor`. */
 export const advertisedTaskResultInput: Schema = taskResultInput.omit({ wait: true })
 
-const inputSchemaCache = new Map<string, Schema>()
-
-/**
- * The input schema that an agent sees, with the agents it may use: names as an enum, descriptions as text. Every turn of every agent
- * that has the tool pays for it, so that it has only what a model chooses; the other fields are accepted, too. Cached per list.
- */
+/** The input that an agent sees, with the agents it may use: names as an enum, descriptions as text. */
 export function taskInputFor(agents: readonly Agent[]): Schema {
   const list = agentList(agents)
   const names = agents.map(({ name }) => name)
-  const cacheKey = canonicalJson([names, list])
-  let schema = inputSchemaCache.get(cacheKey)
-  if (!schema) {
-    const agent = z
+  return modelInputOf(taskInput, canonicalJson([names, list]), () => ({
+    agent: z
       .enum([...names, 'self'])
       .optional()
-      .describe(`For a new session:\n${list}\n- self: yourself, without this conversation`)
-    const { background } = fields
-    const context_depth = fields.context_depth.unwrap().optional().describe('How much of this conversation it sees.')
-    const output = fields.output.describe('JSON Schema of the answer.')
-    const advertised = {
-      ...{ agent, instruction: z.string(), session_id: z.string().optional() },
-      ...{ context_depth, background, output },
-    }
-    schema = z.strictObject(advertised)
-    if (inputSchemaCache.size > 100) inputSchemaCache.clear()
-    inputSchemaCache.set(cacheKey, schema)
-  }
-  return schema
+      .describe(`For a new session:\n${list}\n- self: yourself, without this conversation`),
+  }))
 }

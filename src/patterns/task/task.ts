@@ -10,16 +10,10 @@ import { offeredNames } from '../../kernel/roster.ts'
 import { agentSlug } from '../../kernel/session/session-state.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
 import { withChanges } from '../../kernel/session-result.ts'
+import { requestInputOf } from '../../schema/input-forms.ts'
 import { instructionWithContext, quoteConversation } from './delegation-prompt.ts'
 import type { TaskInput, TaskOutput } from './input.ts'
-import {
-  advertisedTaskResultInput,
-  runSchemas,
-  taskInputFor,
-  taskOutput,
-  taskRequestInput,
-  taskResultInput,
-} from './input.ts'
+import { advertisedTaskResultInput, runSchemas, taskInput, taskInputFor, taskOutput, taskResultInput } from './input.ts'
 import { refuseRegularExpressions } from './output-schema.ts'
 import type { EarlierDelegations } from './repeated-delegation.ts'
 import { adviceOnRepetition, findEarlierDelegations, refuseRepeatedDelegation } from './repeated-delegation.ts'
@@ -44,7 +38,7 @@ export const task = definePattern({
   settings: taskConfigSchema,
   configure: configureTask,
   ...runSchemas,
-  requestInput: taskRequestInput,
+  requestInput: requestInputOf(taskInput),
   inputFor: (context) => taskInputFor(selectableAgents(context)),
   eventFields: (context, input) => ({
     agent: requestedAgentName(context, input),

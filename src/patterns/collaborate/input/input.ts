@@ -1,4 +1,5 @@
 import { attachmentSchema } from '../../../kernel/attachment-schema.ts'
+import { modelInputOf, setBy } from '../../../schema/input-forms.ts'
 import type { Schema } from '../../../schema/standard-schema.ts'
 import * as z from '../../../schema/zod.ts'
 import { durationSchema } from '../view/duration.ts'
@@ -38,25 +39,46 @@ export type SpecialistEntry = string | z.output<typeof specialistSchema>
 
 const weightSchema = z.number().min(0).max(1000)
 
-const fields = {
-  task: z.string().describe('For all specialists, with everything they need to know.'),
-  mode: z
-    .enum(collaborateModes)
-    .optional()
-    .describe('sequential: each sees the contributions before it; hierarchical: the first divides the work.'),
-  synthesis: z
-    .enum(collaborateSyntheses)
-    .optional()
-    .describe(
+/** What a model names beside an agent: it is accepted as programs write it, and not described. */
+const OBJECT = z.record(z.string(), z.unknown()).optional()
+
+const mode = z.enum(collaborateModes).optional()
+const synthesis = z.enum(collaborateSyntheses).optional()
+const categories = z.array(z.string().min(1)).min(2).optional()
+
+/** Callers from outside choose no models, tools and limits: those are the operator's choice. */
+export const collaborateInput = z.strictObject({
+  agents: setBy(
+    z
+      .array(z.union([z.string().min(1), specialistSchema]))
+      .describe('Two to five specialists: names of known agents, or {name, role, focus, config}.'),
+    {
+      request: z
+        .array(z.union([z.string().min(1), specialistSchema.omit({ config: true })]))
+        .describe('Two to five specialists: names of known agents, or {name, role, focus}.'),
+    },
+  ),
+  task: setBy(z.string().describe('For all specialists, with everything they need to know.'), { model: z.string() }),
+  mode: setBy(
+    mode.describe('sequential: each sees the contributions before it; hierarchical: the first divides the work.'),
+    { model: mode },
+  ),
+  synthesis: setBy(
+    synthesis.describe(
       'coordinator: one agent writes the answer; merge: all answers; best_of: the best one; auto: vote or coordinator.',
     ),
-  coordinator_config: agentConfigSchema.optional().describe('For the agent that writes or scores the answers.'),
-  context: z.record(z.string(), z.unknown()).optional().describe('Facts for all specialists.'),
-  categories: z
-    .array(z.string().min(1))
-    .min(2)
-    .optional()
-    .describe('The only possible recommendations, such as approve and reject.'),
+    { model: z.enum(collaborateSyntheses).exclude(['auto']).optional() },
+  ),
+  categories: setBy(categories.describe('The only possible recommendations, such as approve and reject.'), {
+    model: categories.describe('Of a vote, such as approve and reject.'),
+  }),
+  coordinator_config: setBy(agentConfigSchema.optional().describe('For the agent that writes or scores the answers.'), {
+    request: false,
+    model: OBJECT,
+  }),
+  context: setBy(z.record(z.string(), z.unknown()).optional().describe('Facts for all specialists.'), {
+    model: OBJECT,
+  }),
   criteria: z
     .union([z.string(), z.array(z.string())])
     .optional()
@@ -92,60 +114,30 @@ const fields = {
     ),
   structured: z.boolean().default(true).describe('Request recommendation, confidence and concerns, not only text.'),
   cache: z.boolean().default(false).describe('Reuse answers to identical earlier requests, of read-only agents.'),
-  limits: z
-    .strictObject({
-      max_agents: z.int().min(1).optional(),
-      max_parallel: z.int().min(1).optional(),
-      agent_timeout: durationSchema.optional().describe('The timeout of one agent, such as 300s.'),
-    })
-    .optional(),
-}
-
-const AGENTS_DESCRIPTION = 'Two to five specialists: names of known agents, or {name, role, focus, config}.'
-
-export const collaborateInput = z.strictObject({
-  agents: z.array(z.union([z.string().min(1), specialistSchema])).describe(AGENTS_DESCRIPTION),
-  ...fields,
+  limits: setBy(
+    z
+      .strictObject({
+        max_agents: z.int().min(1).optional(),
+        max_parallel: z.int().min(1).optional(),
+        agent_timeout: durationSchema.optional().describe('The timeout of one agent, such as 300s.'),
+      })
+      .optional(),
+    { request: false },
+  ),
   attachments: z
     .array(attachmentSchema)
     .optional()
     .describe('Files for all specialists: images, PDF, text. On the command line: --attach FILE.'),
 })
 
-/** The input that remote callers may give: models, tools and limits are the operator's choice. */
-export const collaborateRequestInput = collaborateInput.omit({ coordinator_config: true, limits: true }).extend({
-  agents: z
-    .array(z.union([z.string().min(1), specialistSchema.omit({ config: true })]))
-    .describe('Two to five specialists: names of known agents, or {name, role, focus}.'),
-})
-
 export type CollaborateInput = z.output<typeof collaborateInput>
 
-const inputSchemaCache = new Map<string, Schema>()
-
-/**
- * The input schema that an agent sees, with the agents it may use as an enum. Every turn of every agent that has the tool pays for
- * it, so that it has only what a model chooses; the other fields are accepted, too. Cached per list of names.
- */
+/** The input that an agent sees, with the agents it may use as an enum. */
 export function collaborateInputFor(names: readonly string[]): Schema {
-  const cacheKey = names.join('\n')
-  let schema = inputSchemaCache.get(cacheKey)
-  if (!schema) {
+  return modelInputOf(collaborateInput, names.join('\n'), () => {
     const text = z.string().optional()
-    const object = z.record(z.string(), z.unknown()).optional()
-    const newSpecialist = z.strictObject({ name: z.string(), role: text, focus: text, config: object })
+    const newSpecialist = z.strictObject({ name: z.string(), role: text, focus: text, config: OBJECT })
     const entry = names.length > 0 ? z.union([z.enum([...names]), newSpecialist]) : newSpecialist
-    schema = z.strictObject({
-      agents: z.array(entry).describe('Known agents, or new ones with a role.'),
-      task: z.string(),
-      mode: z.enum(collaborateModes).optional(),
-      synthesis: z.enum(collaborateSyntheses).exclude(['auto']).optional(),
-      categories: fields.categories.describe('Of a vote, such as approve and reject.'),
-      coordinator_config: object,
-      context: object,
-    })
-    if (inputSchemaCache.size > 100) inputSchemaCache.clear()
-    inputSchemaCache.set(cacheKey, schema)
-  }
-  return schema
+    return { agents: z.array(entry).describe('Known agents, or new ones with a role.') }
+  })
 }
