@@ -33,7 +33,6 @@ import {
 import { checkStore, openStore } from './open-store.ts'
 import type { PatternRegistry } from './pattern-registry.ts'
 import { performerPort } from './performer-port.ts'
-import { readTeamFiles } from './read-team-files.ts'
 import type { CheckedPorts, ExecutionParts, RuntimeParts } from './runtime-parts.ts'
 import { enabledTools, openMcp, openToolbox, permissionPolicy, redactorPort, toolsByName } from './tool-ports.ts'
 import type { TroupeOptions } from './troupe-options.ts'
@@ -50,7 +49,7 @@ export async function compose(given: TroupeOptions, folder?: string): Promise<Ru
   const agents = await withBuiltInAgents(ownAgents)
   rejectBuiltInNames(ownAgents, agents)
   const roster = await rosterFrom(agents, given, folder)
-  const options = await readTeamFiles(given, roster.names)
+  const options = await withTeamFiles(given, roster)
   const registry = lazy(async () => (await import('./pattern-registry.ts')).loadPatternRegistry(options))
   const patterns = needsPatterns(options, ownAgents) ? await registry.get() : undefined
   const limits = await limitsFrom(options, patterns)
@@ -106,6 +105,10 @@ export async function compose(given: TroupeOptions, folder?: string): Promise<Ru
   })
   if (options.engine) await loadEverything(execution, knowledge)
   return { ...runtime, registry, host, execution }
+}
+
+async function withTeamFiles(options: TroupeOptions, { names }: Roster): Promise<TroupeOptions> {
+  return options.team?.teams ? (await import('./read-team-files.ts')).readTeamFiles(options, names) : options
 }
 
 /** Reading files during a run whose time is simulated would move its clock. */

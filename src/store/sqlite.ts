@@ -35,7 +35,7 @@ import {
 } from './sqlite/migrate.ts'
 import { openDatabase } from './sqlite/node-sqlite.ts'
 import { acceptLoss, closeConnection, openConnection, openReadOnly } from './sqlite/open-connection.ts'
-import { RunDeletion } from './sqlite/run-deletion.ts'
+import type { RunDeletion } from './sqlite/run-deletion.ts'
 import { TableKeeper } from './sqlite/table-keeper.ts'
 import type { Tables } from './sqlite/tables.ts'
 import { openTables } from './sqlite/tables.ts'
@@ -104,7 +104,7 @@ class SqliteStore implements port.Store {
   readonly #tables: Tables
   readonly #appender: Appender
   readonly #writes: WriteBatcher
-  readonly #deletion: RunDeletion
+  #deletion: RunDeletion | undefined
   readonly #keeper: TableKeeper
 
   constructor(connection: SqliteConnection, tables: Tables) {
@@ -113,7 +113,6 @@ class SqliteStore implements port.Store {
     this.#tables = tables
     this.#appender = new Appender(connection, tables)
     this.#writes = new WriteBatcher(connection, tables)
-    this.#deletion = new RunDeletion(connection, tables)
     this.#keeper = new TableKeeper(connection, tables)
     this.changes = new ChangeFeed(connection.isInMemory ? undefined : new DataVersionPoller(connection))
     if (connection.isInMemory) return
@@ -343,18 +342,27 @@ class SqliteStore implements port.Store {
     return this.#keeper.query(scope, page)
   }
 
-  linkedRuns(project: string): Promise<(readonly [string, string])[]> {
-    return this.#read(() => this.#deletion.linkedRuns(project))
+  async #openDeletion(): Promise<RunDeletion> {
+    const { RunDeletion } = await import('./sqlite/run-deletion.ts')
+    this.#deletion ??= new RunDeletion(this.#connection, this.#tables)
+    return this.#deletion
   }
 
-  sizeOfRuns(run_ids: readonly string[]): Promise<number> {
-    return this.#read(() => this.#deletion.sizeOfRuns(run_ids))
+  async linkedRuns(project: string): Promise<(readonly [string, string])[]> {
+    const deletion = await this.#openDeletion()
+    return this.#read(() => deletion.linkedRuns(project))
+  }
+
+  async sizeOfRuns(run_ids: readonly string[]): Promise<number> {
+    const deletion = await this.#openDeletion()
+    return this.#read(() => deletion.sizeOfRuns(run_ids))
   }
 
   async deleteRuns(run_ids: readonly string[]): Promise<void> {
+    const deletion = await this.#openDeletion()
     await this.#write('full', () => {
       this.#connection.clearMark()
-      return this.#deletion.deleteRuns(run_ids)
+      return deletion.deleteRuns(run_ids)
     })
     // Another process may have been late to write the mark of its last commit.
     this.#connection.clearMark()
@@ -363,7 +371,7 @@ class SqliteStore implements port.Store {
   }
 
   async compact(): Promise<number> {
-    const freed = await this.#deletion.compact()
+    const freed = await (await this.#openDeletion()).compact()
     this.#tables.events.forgetRows()
     return freed
   }

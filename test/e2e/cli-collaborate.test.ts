@@ -7,7 +7,7 @@ import { requireSandbox } from '../support/require-program.ts'
 import type { CliFixture } from './cli-fixture.ts'
 import { createCliFixture } from './cli-fixture.ts'
 
-const EXAMPLES = fileURLToPath(new URL('../../examples/02-collaborate', import.meta.url))
+const EXAMPLES = fileURLToPath(new URL('../../examples/02-collaborate/', import.meta.url))
 
 function example(name: string): string[] {
   return ['run', 'collaborate', '--input', `${EXAMPLES}${name}.yaml`, '--model', `scripted:${EXAMPLES}${name}.json`]
