@@ -39,12 +39,8 @@ export interface CollectOptions {
   scope?: 'project'
 }
 
-export interface PerformRequest {
-  instruction: string
-  /** Id of a session to continue. It keeps its agent, model, tools and depth. An agent can continue sessions of its run's tree only. */
-  resume?: string
-  /** The pattern has checked itself that the calling agent may continue `resume`, a session of any run of the project. */
-  resumeScope?: 'project'
+/** What a new session can use; one that is continued keeps what it had. */
+export interface RequestedRights {
   model?: string
   /** Base tools of a top-level agent; a sub-agent inherits its caller's. */
   tools?: readonly string[]
@@ -52,6 +48,26 @@ export interface PerformRequest {
   readOnly?: true
   /** An internal call of the pattern, such as a synthesis, by a system agent without tools. */
   internal?: true
+  /** The folder that its tools work in, such as `workspace` of a worktree. Default: the caller's, or else that of the run. */
+  workspace?: string
+}
+
+/** The form of the answer. */
+export interface RequestedOutput {
+  /** Schema of the structured output. A response that does not match goes back to the model once. */
+  output?: Schema
+  /** With `output`: accept a response that does not match, as text without an object. */
+  allowText?: true
+}
+
+export interface PerformRequest extends RequestedRights, RequestedOutput {
+  instruction: string
+  /** Files that the instruction carries. */
+  attachments?: readonly Attachment[]
+  /** Id of a session to continue. It keeps its agent, model, tools and depth. An agent can continue sessions of its run's tree only. */
+  resume?: string
+  /** The pattern has checked itself that the calling agent may continue `resume`, a session of any run of the project. */
+  resumeScope?: 'project'
   /** Shared conversation prefix. A session with a thread cannot be resumed by id. */
   thread?: Thread
   cache_key?: string
@@ -62,14 +78,6 @@ export interface PerformRequest {
   queue?: QueuePlace
   /** `timeout_ms` of the agent is a deadline: time in which no process executed the run counts, too. Waiting for a person does not. */
   countDowntime?: true
-  /** The folder that its tools work in, such as `workspace` of a worktree. Default: the caller's, or else that of the run. */
-  workspace?: string
-  /** Files that the instruction carries. */
-  attachments?: readonly Attachment[]
-  /** Schema of the structured output. A response that does not match goes back to the model once. */
-  output?: Schema
-  /** With `output`: accept a response that does not match, as text without an object. */
-  allowText?: true
 }
 
 /** A request for an answer of this shape; without `answer`, for a text. */
@@ -170,7 +178,7 @@ export interface RunContext {
   /** The agent on whose behalf a parent pattern runs this one. */
   readonly parentName: string | undefined
   /** True when no tool that this agent could call here changes anything. */
-  isReadOnly(agent: Agent, request?: Pick<PerformRequest, 'readOnly'>): boolean
+  isReadOnly(agent: Agent, request?: RequestedRights): boolean
   /** The names that match no tool here; server tools are not checked. Use it inside a step only. */
   unknownTools(names: readonly string[]): { name: string; known: string[] }[]
   /**

@@ -94,11 +94,18 @@ export interface RunEnd {
   retry_keys?: string[]
 }
 
-export interface SessionOpen {
-  key: string
-  agent: Agent
-  /** The requested model; resuming restores it. */
-  model?: string
+/** The place of a session in the tree of its run. */
+export interface SessionPlacement {
+  parent_session_id: string | null
+  depth: number
+  self_depth: number
+  max_depth: number
+  /** Names of the agents above, root first. */
+  path: string[]
+}
+
+/** What a session can use, and where it works. */
+export interface SessionRights {
   tools: string[]
   /** The section of the system prompt about the folder that the agent works in. */
   environment?: string
@@ -106,12 +113,31 @@ export interface SessionOpen {
   workspace?: string
   /** The worktree that the session has for itself. */
   worktree?: SessionWorktree
-  parent_session_id: string | null
-  depth: number
-  self_depth: number
-  max_depth: number
-  /** Names of the agents above, root first. */
-  path: string[]
+  /** Opened in plan mode: the session changes nothing. */
+  read_only?: true
+  /** Text files that the session writes become artifacts. */
+  file_artifacts?: true
+  /** Permission rules of the callers whose tools it inherits, root first. */
+  inherited_rules?: AgentPermissions[]
+}
+
+/** When a session runs, and who gets its result. */
+export interface SessionSchedule {
+  /** Runs while its caller continues; a restart resumes it. */
+  background?: true
+  /** The tool that gets the result of a background session which its caller has not collected, and its input. */
+  collect_with?: { tool: string; input: unknown }
+  /** Waits for its place before its first turn. */
+  queue?: QueuePlace
+  /** Time in which no process executed the run counts towards `timeout_ms` of the agent. */
+  count_downtime?: true
+}
+
+export interface SessionOpen extends SessionPlacement, SessionRights, SessionSchedule {
+  key: string
+  agent: Agent
+  /** The requested model; resuming restores it. */
+  model?: string
   /** From 1; resuming a session opens its next segment. */
   segment: number
   /** Last event of the previous segments; `session_id` if the session had another id there. */
@@ -123,20 +149,6 @@ export interface SessionOpen {
   allow_text?: true
   /** Length and hash of the shared thread it began with. */
   thread?: { length: number; hash: string }
-  /** Opened in plan mode: the session changes nothing. */
-  read_only?: true
-  /** Text files that the session writes become artifacts. */
-  file_artifacts?: true
-  /** Permission rules of the callers whose tools it inherits, root first. */
-  inherited_rules?: AgentPermissions[]
-  /** Runs while its caller continues; a restart resumes it. */
-  background?: true
-  /** The tool that gets the result of a background session which its caller has not collected, and its input. */
-  collect_with?: { tool: string; input: unknown }
-  /** Waits for its place before its first turn. */
-  queue?: QueuePlace
-  /** Time in which no process executed the run counts towards `timeout_ms` of the agent. */
-  count_downtime?: true
   /** Set if the pattern that opened it bounds its sessions itself: it does not count against `limits.breadth`. */
   bound?: 'own'
 }

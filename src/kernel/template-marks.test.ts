@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { expectLinearTime } from '../../test/support/linear-time.ts'
-import { escapeTemplateMarks, escapeTemplateMarksInCode, hasWords, unescapeTemplateMarks } from './template-marks.ts'
+import { hasWords, unescapeTemplateMarks } from '../requests/shown-marks.ts'
+import { escapeTemplateMarks, escapeTemplateMarksInCode } from './template-marks.ts'
 
 const MARKS = [
   '<|system|>',

@@ -35,16 +35,8 @@ export interface ToolProgress {
   message?: string | undefined
 }
 
-/** The call that a tool executes. */
-export interface ToolCall {
-  run_id: string
-  session_id: string
-  agent: string
-  /** Tags and context of the run. */
-  run: RunMetadata
-  tool_call_id: string
-  /** The same for every attempt at this call, so that an external system can reject duplicates. */
-  idempotency_key: string
+/** What a call may touch, and where. */
+export interface CallScope {
   /** The subject that permission was granted for. Prevents TOCTOU: a call that would touch another must be denied. */
   subject?: string
   /** `base` of the change that a person has approved. Prevents TOCTOU: a call on other content must be denied. */
@@ -57,6 +49,18 @@ export interface ToolCall {
   workspace?: string
   /** Files that the call writes become artifacts: `files` and `contents` of the result are wanted. */
   file_artifacts?: true
+}
+
+/** The call that a tool executes. */
+export interface ToolCall extends CallScope {
+  run_id: string
+  session_id: string
+  agent: string
+  /** Tags and context of the run. */
+  run: RunMetadata
+  tool_call_id: string
+  /** The same for every attempt at this call, so that an external system can reject duplicates. */
+  idempotency_key: string
   signal: AbortSignal
   /** Tells that the call is at work: `timeout_ms` starts again, and those who watch the run see it. */
   reportProgress?(progress: ToolProgress): void

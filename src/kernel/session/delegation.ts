@@ -2,7 +2,7 @@ import { TroupeError } from '../../errors.ts'
 import type { Agent, AgentPermissions } from '../agent.ts'
 import { effectiveTools } from '../agent.ts'
 import type { Caller } from '../context.ts'
-import type { SessionOpen } from '../event.ts'
+import type { SessionOpen, SessionPlacement } from '../event.ts'
 import { canonicalJson } from '../hash.ts'
 import type { Execution } from '../journal/execution.ts'
 import type { DelegationRules, PatternTool } from '../pattern.ts'
@@ -15,9 +15,6 @@ import { limitError } from './budget.ts'
  * 2. It has only tools that its caller has or that a user wrote into its agent file.
  * 3. Inherited tools stay under the caller's permission rules.
  */
-
-/** Position of a session in the delegation tree. */
-export type Placement = Pick<SessionOpen, 'parent_session_id' | 'depth' | 'self_depth' | 'max_depth' | 'path'>
 
 interface PlacementRequest {
   caller: Caller | undefined
@@ -36,7 +33,7 @@ export function placementFor(
   execution: Execution,
   agent: Agent,
   { caller, internal = false, delegation = STRICT }: PlacementRequest,
-): Placement {
+): SessionPlacement {
   if (!caller)
     return { parent_session_id: null, depth: 0, self_depth: 0, max_depth: execution.run.limits.depth, path: [] }
   const parent = caller.opening
@@ -56,7 +53,7 @@ export function placementFor(
   return { ...placement, self_depth: 0 }
 }
 
-type Level = Pick<Placement, 'depth' | 'self_depth' | 'max_depth'>
+type Level = Pick<SessionPlacement, 'depth' | 'self_depth' | 'max_depth'>
 
 /** An agent may call itself down to `limits.self_depth`, even where `limits.depth` is lower; depth 0 turns delegation off. */
 function maySelfDelegate({ run }: Execution, { depth, self_depth, max_depth }: Level): boolean {

@@ -3,7 +3,7 @@ import { toJsonSchema } from '../../schema/schema.ts'
 import type { Agent } from '../agent.ts'
 import { attachmentParts } from '../attachment.ts'
 import type { Caller, Context, PerformRequest } from '../context.ts'
-import type { SessionOpen } from '../event.ts'
+import type { SessionOpen, SessionPlacement } from '../event.ts'
 import { isEvent } from '../event.ts'
 import type { Execution } from '../journal/execution.ts'
 import { settleOnce } from '../journal/step.ts'
@@ -13,7 +13,6 @@ import type { DelegationRules, Pattern } from '../pattern.ts'
 import type { SessionHistory } from '../ports.ts'
 import type { Thread } from '../thread.ts'
 import type { SessionWorktree } from '../worktree.ts'
-import type { Placement } from './delegation.ts'
 import { countSubSession, inheritedRules, placementFor, rightsOnResume, toolsFor } from './delegation.ts'
 import { prepareResumedTools, prepareTools } from './prepare-tools.ts'
 import { sessionFrom } from './session-fold.ts'
@@ -129,7 +128,7 @@ function hasOwnBound({ caller, delegation }: SessionScope): boolean {
 
 interface NewSession {
   agent: Agent
-  placement: Placement
+  placement: SessionPlacement
   worktree?: SessionWorktree | undefined
 }
 

@@ -1,6 +1,6 @@
 import { toTroupeError } from '../../errors.ts'
 import type { Agent } from '../agent.ts'
-import type { Caller, PerformRequest } from '../context.ts'
+import type { Caller, PerformRequest, RequestedOutput } from '../context.ts'
 import type { Event, SessionEnd, StopReason } from '../event.ts'
 import { isEvent } from '../event.ts'
 import { isFatal } from '../journal/fatal-error.ts'
@@ -19,8 +19,6 @@ import { Watchdog } from './watchdog.ts'
  * One segment of a session, from its opening to its persisted end. The result is appended before it is returned, so that
  * nothing a session did is lost when it fails.
  */
-
-type OutputOptions = Pick<PerformRequest, 'output' | 'allowText'>
 
 /** Runs a session to its end. A failure of the session is in the result. */
 export async function performSession(
@@ -64,7 +62,7 @@ function recordedResult({ execution, key }: SessionScope, end: Event | undefined
 async function finishSession(
   scope: SessionScope,
   session: SessionState,
-  options: OutputOptions,
+  options: RequestedOutput,
 ): Promise<SessionResult> {
   const { execution, key } = scope
   execution.activeSessions.set(session.id, key)
@@ -89,7 +87,7 @@ async function withWorktreeResult(scope: SessionScope, session: SessionState, en
 }
 
 /** Runs turns until the session ends by itself or is aborted. */
-async function runToEnd(scope: SessionScope, session: SessionState, options: OutputOptions): Promise<SessionEnd> {
+async function runToEnd(scope: SessionScope, session: SessionState, options: RequestedOutput): Promise<SessionEnd> {
   const watchdog = new Watchdog(scope.execution, session, scope.signal)
   const { queue } = session.opening
   let leaveQueue: (() => void) | undefined

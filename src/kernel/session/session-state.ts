@@ -16,18 +16,12 @@ import { systemPromptBytes } from './system-prompt.ts'
  *    and does not depend on when it was computed.
  */
 
-export interface SessionState {
-  readonly id: string
-  readonly opening: SessionOpen
+/** What the model is sent, its hash and its size. */
+interface Conversation {
   messages: Message[]
   /** Index of the first message after the last instruction. */
   responseStart: number
-  /** Model requests in all segments. */
-  turns: number
-  /** Instructions in all segments. */
-  instructionCount: number
   marks: string[]
-  usage: Usage & { calls: number }
   /** Hash chain over the conversation without `unhashed`. */
   conversationHash: string
   /** The newest messages and compactions, as JSON. */
@@ -35,6 +29,16 @@ export interface SessionState {
   bytes: number
   /** The provider's last token count, and the `bytes` it covers. */
   tokenCount: { tokens: number; bytes: number }
+}
+
+export interface SessionState extends Conversation {
+  readonly id: string
+  readonly opening: SessionOpen
+  /** Model requests in all segments. */
+  turns: number
+  /** Instructions in all segments. */
+  instructionCount: number
+  usage: Usage & { calls: number }
   /** Consecutive turns with invalid tool arguments. */
   invalidCallTurns: number
   toolResults: Map<string, ToolResultPart>

@@ -1,7 +1,7 @@
 import type { ErrorRecord } from '../../errors.ts'
 import type { Severity } from '../../judgement/vote/severity.ts'
 import { severities } from '../../judgement/vote/severity.ts'
-import { hasWords } from '../../kernel/template-marks.ts'
+import { hasWords } from '../../requests/shown-marks.ts'
 import * as z from '../../schema/zod.ts'
 
 export interface Concern {

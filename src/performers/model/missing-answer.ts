@@ -1,4 +1,5 @@
-import { escapeTemplateMarks, hasWords } from '../../kernel/template-marks.ts'
+import { escapeTemplateMarks } from '../../kernel/template-marks.ts'
+import { hasWords } from '../../requests/shown-marks.ts'
 
 /*
  * Texts that are not an answer, although the model sent some: nothing, only marks of a chat template, or a tool call written as

@@ -1,7 +1,7 @@
 import { TroupeError, toTroupeError } from '../../errors.ts'
 import type { Event, EventOf, ReservedBudget } from '../../kernel/event.ts'
 import type { Execution } from '../../kernel/journal/execution.ts'
-import { isNestedDeeper, MAX_ARGUMENT_DEPTH } from '../../kernel/json-depth.ts'
+import { isNestedDeeper, MAX_ARGUMENT_DEPTH } from '../../schema/json-depth.ts'
 import type {
   AssistantMessage,
   ModelChunk,

@@ -2,7 +2,7 @@ import type { Dirent, Stats } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { deniedPathMatcher } from '../../judgement/permission/path-rule.ts'
-import type { ToolCall } from '../../kernel/tool.ts'
+import type { CallScope } from '../../kernel/tool.ts'
 import { accessDeniedError, errorCode } from '../tool-errors.ts'
 import { isHiddenPath } from './protected-paths.ts'
 import type { WorkspaceRoots } from './workspace-path.ts'
@@ -37,7 +37,7 @@ export type HardLinkCheck = (path: string, stat: FileIdentity) => Promise<string
 
 export function createHardLinkCheck(
   workspace: WorkspaceRoots,
-  { excluded_globs = [] }: Pick<ToolCall, 'excluded_globs'>,
+  { excluded_globs = [] }: CallScope,
   maxEntries = MAX_ENTRIES,
 ): HardLinkCheck {
   const matchers = excluded_globs.map((glob) => ({ glob, matches: deniedPathMatcher(glob) }))
@@ -65,7 +65,7 @@ export function createHardLinkCheck(
 export async function assertNoDeniedLink(
   workspace: WorkspaceRoots,
   file: { path: string; stat: FileIdentity },
-  call: Pick<ToolCall, 'excluded_globs'>,
+  call: CallScope,
 ): Promise<void> {
   const reason = await createHardLinkCheck(workspace, call)(file.path, file.stat)
   if (reason !== undefined)
@@ -79,7 +79,7 @@ export async function assertNoDeniedLink(
 export async function findDeniedLinks(
   workspace: WorkspaceRoots,
   paths: readonly string[],
-  call: Pick<ToolCall, 'excluded_globs'>,
+  call: CallScope,
 ): Promise<Set<string>> {
   const denied = new Set<string>()
   if ((call.excluded_globs ?? []).length === 0 && (workspace.hide ?? []).length === 0) return denied

@@ -1,5 +1,5 @@
 import { deniedPathMatcher } from '../../judgement/permission/path-rule.ts'
-import type { ToolCall } from '../../kernel/tool.ts'
+import type { CallScope } from '../../kernel/tool.ts'
 
 /** Removes search results that permission rules deny to the caller. */
 export interface PermissionFilter {
@@ -8,7 +8,7 @@ export interface PermissionFilter {
   note(excludedCount: number): string[]
 }
 
-export function createPermissionFilter({ excluded_globs = [] }: Pick<ToolCall, 'excluded_globs'>): PermissionFilter {
+export function createPermissionFilter({ excluded_globs = [] }: CallScope): PermissionFilter {
   const matchers = excluded_globs.map(deniedPathMatcher)
   return {
     isDenied: (path) => matchers.some((isDenied) => isDenied(path)),

@@ -1,4 +1,4 @@
-import { isNestedDeeper } from '../../kernel/json-depth.ts'
+import { isNestedDeeper } from '../../schema/json-depth.ts'
 import type { AssistantMessage, FilePart, Message } from '../../kernel/model.ts'
 import { formatIdentifier } from '../format-amount.ts'
 import type { PanelBlock, PanelFact, PanelMessage, PanelValue } from '../panel.ts'

@@ -1,7 +1,7 @@
 import type { ErrorRecord } from '../../../errors.ts'
 import { tokenize } from '../../../judgement/similarity/tokenizer.ts'
 import { findCategory, parseChosenCategory } from '../../../judgement/vote/category.ts'
-import { hasWords } from '../../../kernel/template-marks.ts'
+import { hasWords } from '../../../requests/shown-marks.ts'
 import type { Collaboration } from '../input/prepare-collaboration.ts'
 import { isOutOfBudget } from '../out-of-budget.ts'
 import type { Contribution } from '../output.ts'

@@ -1,21 +1,10 @@
 import type { ScoredCandidate } from './candidate.ts'
 import { estimateTokens } from './candidate.ts'
-import type { CodeSnippet, ContextPackage, PackageItem } from './context-package.ts'
-
-type PackageFields = Pick<
-  ContextPackage,
-  | 'code_snippets'
-  | 'error_messages'
-  | 'attempted_solutions'
-  | 'conversation_excerpts'
-  | 'relevant_architecture_decisions'
-  | 'similar_past_collaborations'
-  | 'best_practices'
->
+import type { CodeSnippet, PackageContent, PackageItem } from './context-package.ts'
 
 /** The fields of a package from the chosen candidates, in the order of the conversation; adjacent passages of a text are joined. */
-export function packageFields(chosen: readonly ScoredCandidate[]): PackageFields {
-  const fields: PackageFields = {
+export function packageFields(chosen: readonly ScoredCandidate[]): PackageContent {
+  const fields: PackageContent = {
     code_snippets: [],
     error_messages: [],
     attempted_solutions: [],

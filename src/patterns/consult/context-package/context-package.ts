@@ -53,8 +53,30 @@ export interface RedactionCount {
   count: number
 }
 
+/** What was found for the question. */
+export interface PackageContent {
+  code_snippets: CodeSnippet[]
+  error_messages: string[]
+  attempted_solutions: string[]
+  conversation_excerpts: ConversationExcerpt[]
+  relevant_architecture_decisions: ArchitectureDecision[]
+  similar_past_collaborations: PastCollaboration[]
+  best_practices: string[]
+}
+
+/** How the content was chosen. */
+export interface PackageChoice {
+  items: PackageItem[]
+  left_out: LeftOutItem[]
+  /** Estimated tokens of the package, without `items` and `left_out`. */
+  tokens: number
+  /** How relevance was judged: by words only, or also by meaning. */
+  method: 'lexical' | 'lexical and embedding'
+  redacted: RedactionCount[]
+}
+
 /** The context that a specialist gets with a question, instead of the asker's history. */
-export interface ContextPackage {
+export interface ContextPackage extends PackageContent, PackageChoice {
   collaboration_id: string
   requesting_agent: string
   consultation_reason: string
@@ -62,20 +84,6 @@ export interface ContextPackage {
   specific_concern?: string
   current_task: string
   relevant_files: string[]
-  code_snippets: CodeSnippet[]
-  error_messages: string[]
-  attempted_solutions: string[]
-  conversation_excerpts: ConversationExcerpt[]
   project_type: string
   tech_stack: string[]
-  relevant_architecture_decisions: ArchitectureDecision[]
-  similar_past_collaborations: PastCollaboration[]
-  best_practices: string[]
-  items: PackageItem[]
-  left_out: LeftOutItem[]
-  /** Estimated tokens of everything above, without `items` and `left_out`. */
-  tokens: number
-  /** How relevance was judged: by words only, or also by meaning. */
-  method: 'lexical' | 'lexical and embedding'
-  redacted: RedactionCount[]
 }
