@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Model, ModelChunk, Usage } from '../src/kernel/model.ts'
 import type { Tool } from '../src/kernel/tool.ts'
-import { defineTool } from '../src/kernel/tool.ts'
+import { defineTool } from '../src/tools/define-tool.ts'
 
 /** The conversation of every contender: tool calls in every turn except the last, which responds with text. */
 export interface ConversationPlan {

@@ -62,15 +62,6 @@ export type {
   PatternResult,
 } from './kernel/pattern.ts'
 export { definePattern } from './kernel/pattern.ts'
-export type {
-  Performer,
-  PerformerHost,
-  PerformerResult,
-  PerformerTurn,
-  PerformerUpdate,
-  PermissionReply,
-  PermissionRequestedCall,
-} from './kernel/performer.ts'
 export type { Delta } from './kernel/ports.ts'
 export type { PriceBook } from './kernel/price.ts'
 export type { RateLimiter } from './kernel/rate-limiter.ts'
@@ -79,7 +70,6 @@ export type { RunContextData, RunMetadata } from './kernel/run-metadata.ts'
 export type { SteerAction } from './kernel/steer-action.ts'
 export type { ColumnCondition, ColumnValue, Row, TableQuery } from './kernel/table-query.ts'
 export type { ChangePreview, Tool, ToolCall, ToolDefinition, ToolResult } from './kernel/tool.ts'
-export { defineTool } from './kernel/tool.ts'
 export type { World } from './kernel/world.ts'
 export type { AddFilesOptions, AddFilesReport } from './knowledge/add-documents.ts'
 export type { KnowledgeProgress, ReindexReport } from './knowledge/embedded-knowledge.ts'
@@ -113,6 +103,15 @@ export type { TaskConfig } from './patterns/task/task-config.ts'
 export type { TeamEvent } from './patterns/team/events.ts'
 export type { TeamOutput } from './patterns/team/input.ts'
 export type { TeamSettings } from './patterns/team/team-settings.ts'
+export type {
+  Performer,
+  PerformerHost,
+  PerformerResult,
+  PerformerTurn,
+  PerformerUpdate,
+  PermissionReply,
+  PermissionRequestedCall,
+} from './performers/performer.ts'
 export type { AccountKey, AccountRow, AccountSum, ModelRequestStatus } from './run-model/accounts.ts'
 export { accountsFrom, sumAccounts, sumAccountsBy } from './run-model/accounts.ts'
 export type { AccountQuery } from './runtime/account-query.ts'
@@ -149,6 +148,7 @@ export type { JsonSchema, Schema, SchemaInput, SchemaOutput, StandardSchema } fr
 export type { ArtifactRow, GateRow, RunRow, SessionRow, Store } from './store/store.ts'
 export type { ColumnType, ProjectedRun, Projection, RowChange, TableDefinition } from './store/tables/projection.ts'
 export { defineProjection } from './store/tables/projection.ts'
+export { defineTool } from './tools/define-tool.ts'
 export type { McpLimits } from './tools/mcp/mcp-server.ts'
 export type { HttpServerConfig, McpServerConfig, StdioServerConfig } from './tools/mcp/mcp-server-config.ts'
 export type { McpServerStatus } from './tools/mcp/mcp-servers.ts'

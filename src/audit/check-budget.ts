@@ -1,6 +1,7 @@
-import type { Event, ReservedBudget } from '../kernel/event.ts'
+import type { Event } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { Limits } from '../kernel/limits.ts'
+import type { ReservedBudget } from '../kernel/model-event.ts'
 import type { Spend } from '../kernel/spend.ts'
 import { addSpend, NO_SPEND, sumUsd, totalTokens } from '../kernel/spend.ts'
 import type { CheckScope, JournalCheck } from './finding.ts'

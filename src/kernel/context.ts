@@ -53,14 +53,14 @@ export interface RequestedRights {
 }
 
 /** The form of the answer. */
-export interface RequestedOutput {
+export interface AnswerFormat {
   /** Schema of the structured output. A response that does not match goes back to the model once. */
   output?: Schema
   /** With `output`: accept a response that does not match, as text without an object. */
   allowText?: true
 }
 
-export interface PerformRequest extends RequestedRights, RequestedOutput {
+export interface PerformRequest extends RequestedRights, AnswerFormat {
   instruction: string
   /** Files that the instruction carries. */
   attachments?: readonly Attachment[]

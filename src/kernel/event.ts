@@ -6,8 +6,7 @@ import type { Attachment } from './attachment.ts'
 import type { Gate, GateAnswer } from './gate.ts'
 import type { Limits } from './limits.ts'
 import type { AssistantMessage, Usage, UserMessage } from './model.ts'
-import type { ModelEnd, ModelError } from './model-event.ts'
-import type { PlanEntry } from './performer.ts'
+import type { ModelEnd, ModelError, PlanEntry, ReservedBudget } from './model-event.ts'
 import type { RunContextData } from './run-metadata.ts'
 import type { QueuePlace } from './session/session-queue.ts'
 import type { SteeringCommand } from './steer-action.ts'
@@ -25,13 +24,6 @@ export type StopReason =
   | 'cancelled'
   | 'refused'
   | 'failed'
-
-/** Upper bound of a model request's usage, reserved before the call. */
-export interface ReservedBudget {
-  calls: number
-  tokens: number
-  usd: number
-}
 
 /** The format of the events that this version writes. */
 export const JOURNAL_FORMAT = 2

@@ -2,6 +2,20 @@ import type { ErrorRecord } from '../errors.ts'
 import type { AssistantMessage, ModelStop, RefusedFeature, Usage } from './model.ts'
 import type { RetryAttempt } from './retry-policy.ts'
 
+/** Upper bound of a model request's usage, reserved before the call. */
+export interface ReservedBudget {
+  calls: number
+  tokens: number
+  usd: number
+}
+
+/** An entry of the plan that a performer reports. */
+export interface PlanEntry {
+  content: string
+  status: 'pending' | 'in_progress' | 'completed'
+  priority?: 'high' | 'medium' | 'low'
+}
+
 export interface ModelEnd {
   key: string
   attempt: number

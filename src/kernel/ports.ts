@@ -10,7 +10,6 @@ import type { Limits } from './limits.ts'
 import type { Models } from './model.ts'
 import type { Pattern, PatternTool } from './pattern.ts'
 import type { PatternPart } from './pattern-part.ts'
-import type { Performer } from './performer.ts'
 import type { Permissions } from './permission.ts'
 import type { PriceBook } from './price.ts'
 import type { RateLimiter } from './rate-limiter.ts'
@@ -146,7 +145,7 @@ export interface Ports extends ModelPorts, ToolPorts, HistoryPorts, ProjectPorts
   sessionPolicy: SessionPolicy
   requestAnswer: RequestAnswer
   /** External agents that carry out turns, by the name that agents use (`performer`). */
-  performers?: ReadonlyMap<string, Performer>
+  performers?: ReadonlyMap<string, PatternPart<'performer'>>
   embedder?: Embedder
   /** Fails on drift between the code and its journal instead of using the record. */
   strict: boolean

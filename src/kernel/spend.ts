@@ -1,6 +1,7 @@
-import type { Event, EventOf, ReservedBudget } from './event.ts'
+import type { Event, EventOf } from './event.ts'
 import type { Usage } from './model.ts'
 import { addUsage, NO_USAGE } from './model.ts'
+import type { ReservedBudget } from './model-event.ts'
 
 /** Usage and cost folded from a journal. Calls lost to a crash or an abort count at their reservation. */
 export interface Spend extends Usage {

@@ -5,8 +5,8 @@ import { memoryStore } from '../../test/support/memory-store.ts'
 import { agent, createTestTroupe, lastMessageText } from '../../test/support/test-troupe.ts'
 import type { Event } from '../kernel/event.ts'
 import type { Hooks } from '../kernel/hook.ts'
-import { defineTool } from '../kernel/tool.ts'
 import type { Store } from '../store/store.ts'
+import { defineTool } from '../tools/define-tool.ts'
 
 const look = defineTool({
   name: 'look',

@@ -6,10 +6,10 @@ import { TroupeError } from '../errors.ts'
 import type { Hooks, ProposedAnswer, ProposedModelRequest } from '../kernel/hook.ts'
 import { userMessage } from '../kernel/model.ts'
 import { NO_RETRIES } from '../kernel/retry-policy.ts'
-import { defineTool } from '../kernel/tool.ts'
 import type { TroupeOptions } from '../runtime/troupe-options.ts'
 import { scriptedPerformer } from '../testing/scripted-performer.ts'
 import { simulatedWorld } from '../testing/simulated-world.ts'
+import { defineTool } from '../tools/define-tool.ts'
 
 const worker = agent('worker')
 const lead = agent('lead')

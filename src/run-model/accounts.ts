@@ -1,6 +1,7 @@
-import type { Event, EventOf, EventType, KnownEvent, ReservedBudget, SessionOpen } from '../kernel/event.ts'
+import type { Event, EventOf, EventType, KnownEvent, SessionOpen } from '../kernel/event.ts'
 import type { Usage } from '../kernel/model.ts'
 import { addUsage, NO_USAGE } from '../kernel/model.ts'
+import type { ReservedBudget } from '../kernel/model-event.ts'
 import type { PriceBook } from '../kernel/price.ts'
 import { sumUsd, totalTokens } from '../kernel/spend.ts'
 

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { createRoster } from '../engine/create-roster.ts'
 import { realWorld } from '../engine/real-world.ts'
 import { TroupeError } from '../errors.ts'
 import {
@@ -14,7 +15,6 @@ import type { Agent } from '../kernel/agent.ts'
 import type { Limits } from '../kernel/limits.ts'
 import { DEFAULT_LIMITS } from '../kernel/limits.ts'
 import type { Roster } from '../kernel/roster.ts'
-import { createRoster } from '../kernel/roster.ts'
 import type { Tool } from '../kernel/tool.ts'
 import type { Toolbox } from '../tools/tools.ts'
 import { BUILT_IN_PATTERNS } from './built-in-patterns.ts'
@@ -149,7 +149,7 @@ async function checkNames(options: TroupeOptions, { agents, tools, toolbox, patt
 /** The limits of the options, and those that settings of patterns change. */
 async function limitsFrom({ limits }: TroupeOptions, registry: PatternRegistry | undefined): Promise<Limits> {
   if (limits === undefined && registry === undefined) return DEFAULT_LIMITS
-  const { parseLimits } = await import('../kernel/run-input.ts')
+  const { parseLimits } = await import('../engine/parse-limits.ts')
   return parseLimits({ ...DEFAULT_LIMITS, ...registry?.limits }, limits)
 }
 

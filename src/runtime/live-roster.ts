@@ -1,6 +1,6 @@
+import { createRoster } from '../engine/create-roster.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Roster } from '../kernel/roster.ts'
-import { createRoster } from '../kernel/roster.ts'
 
 /** Where agents come from that were defined since the troupe was created. */
 export interface AddedAgents {

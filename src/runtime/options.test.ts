@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { chunkModel, patternFrom, textChunks } from '../../test/support/manual-doubles.ts'
 import { memoryStore } from '../../test/support/memory-store.ts'
 import { agent } from '../../test/support/test-troupe.ts'
-import { defineTool } from '../kernel/tool.ts'
+import { defineTool } from '../tools/define-tool.ts'
 import { createTroupe } from './troupe.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 

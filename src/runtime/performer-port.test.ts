@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { memoryStore } from '../../test/support/memory-store.ts'
 import { agent, createTestTroupe, functionModel } from '../../test/support/test-troupe.ts'
 import { TroupeError } from '../errors.ts'
-import type { Performer, PerformerUpdate } from '../kernel/performer.ts'
+import type { Performer, PerformerUpdate } from '../performers/performer.ts'
 import { scriptedPerformer } from '../testing/scripted-performer.ts'
 
 const coder = agent('coder', { performer: 'external' })

@@ -1,7 +1,7 @@
 import { TroupeError } from '../errors.ts'
 import type { Agent } from '../kernel/agent.ts'
-import type { Performer } from '../kernel/performer.ts'
 import { unknownPerformerError } from '../performers/external/unknown-performer.ts'
+import type { Performer } from '../performers/performer.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
 /**

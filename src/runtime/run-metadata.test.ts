@@ -8,7 +8,7 @@ import { memoryStore } from '../../test/support/memory-store.ts'
 import { agent, createTestTroupe, taskCall } from '../../test/support/test-troupe.ts'
 import type { Hooks } from '../kernel/hook.ts'
 import type { RunMetadata } from '../kernel/run-metadata.ts'
-import { defineTool } from '../kernel/tool.ts'
+import { defineTool } from '../tools/define-tool.ts'
 
 const go = { agent: 'lead', instruction: 'go' }
 const metadata = { tags: ['nightly', 'customer:42'], context: { customer: 'c_42', plan: { seats: 3 } } }

@@ -74,10 +74,9 @@ export async function closeTroupe({ parts, tails, pendingResults, pendingStarts 
   // An engine that could not be loaded has nothing to drain.
   const execution = await parts.execution.peek()?.catch(() => undefined)
   await Promise.all([execution?.engine.drain(), Promise.allSettled(pendingStarts)])
-  const { performers } = execution?.ports ?? parts.checkedPorts
   await Promise.all(pendingResults)
   await tails.close()
-  for (const performer of performers?.values() ?? []) await performer.close?.()
+  for (const performer of parts.checkedPorts.performers?.values() ?? []) await performer.close?.()
   await mcp?.close()
   await (await parts.embedder.peek())?.close?.()
   await toolbox?.close()

@@ -9,6 +9,7 @@ import type { Pattern } from '../kernel/pattern.ts'
 import type { Ports } from '../kernel/ports.ts'
 import type { World } from '../kernel/world.ts'
 import type { EmbeddedKnowledge } from '../knowledge/embedded-knowledge.ts'
+import type { Performer } from '../performers/performer.ts'
 import type { Store } from '../store/store.ts'
 import type { McpServers } from '../tools/mcp/mcp-servers.ts'
 import type { Toolbox } from '../tools/tools.ts'
@@ -41,7 +42,9 @@ export interface RuntimeParts extends LookupParts {
 
 /** The ports that are created with the troupe, because an invalid option has to fail there. */
 export type CheckedPorts = Pick<Ports, 'roster' | 'models' | 'retryPolicy' | 'tools'> &
-  Partial<Pick<Ports, 'prices' | 'performers' | 'rateLimiter' | 'summaryModel' | 'idle_timeout_ms' | 'redactor'>>
+  Partial<Pick<Ports, 'prices' | 'rateLimiter' | 'summaryModel' | 'idle_timeout_ms' | 'redactor'>> & {
+    performers?: ReadonlyMap<string, Performer>
+  }
 
 /** The parts that execute runs. A program that only reads its store never loads them. */
 export interface ExecutionParts {

@@ -7,8 +7,8 @@ import { chunkModel, chunksByTurn, textChunks, toolCallChunks } from '../../test
 import { agent, createTestTroupe, lastMessageText } from '../../test/support/test-troupe.ts'
 import { definePattern } from '../kernel/pattern.ts'
 import type { Tool, ToolCategory } from '../kernel/tool.ts'
-import { defineTool } from '../kernel/tool.ts'
 import { createTroupe } from '../runtime/troupe.ts'
+import { defineTool } from '../tools/define-tool.ts'
 import { compileSchema, formatIssues } from './schema.ts'
 import type { JsonSchema, Schema, SchemaInput, SchemaOutput } from './standard-schema.ts'
 

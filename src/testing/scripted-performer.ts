@@ -5,7 +5,7 @@ import type {
   PerformerTurn,
   PerformerUpdate,
   PermissionRequestedCall,
-} from '../kernel/performer.ts'
+} from '../performers/performer.ts'
 
 /** One action of a scripted performer. */
 export type PerformerAction =

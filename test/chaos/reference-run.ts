@@ -6,7 +6,7 @@ import { DEFAULT_LIMITS } from '../../src/kernel/limits.ts'
 import type { Usage } from '../../src/kernel/model.ts'
 import type { PriceBook } from '../../src/kernel/price.ts'
 import type { Tool, ToolCall } from '../../src/kernel/tool.ts'
-import { defineTool } from '../../src/kernel/tool.ts'
+import { defineTool } from '../../src/tools/define-tool.ts'
 
 /*
  * The reference run: three levels, parallel, background and resumed children, `act` tools with and without `recover`, an

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import type { Performer, PerformerHost, PerformerResult, PerformerTurn } from '../../src/kernel/performer.ts'
+import type { Performer, PerformerHost, PerformerResult, PerformerTurn } from '../../src/performers/performer.ts'
 import type { PerformerScript } from '../../src/testing/scripted-performer.ts'
 import { scriptFor } from '../../src/testing/scripted-performer.ts'
 

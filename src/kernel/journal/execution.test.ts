@@ -13,7 +13,7 @@ import {
 import { agent, createTestTroupe } from '../../../test/support/test-troupe.ts'
 import { TroupeError } from '../../errors.ts'
 import { simulatedWorld } from '../../testing/simulated-world.ts'
-import { defineTool } from '../tool.ts'
+import { defineTool } from '../../tools/define-tool.ts'
 
 const worker = agent('worker')
 

@@ -1,7 +1,8 @@
 import type { ErrorRecord } from '../../errors.ts'
 import { TroupeError } from '../../errors.ts'
-import type { Event, ReservedBudget, StopReason } from '../event.ts'
+import type { Event, StopReason } from '../event.ts'
 import type { Limits } from '../limits.ts'
+import type { ReservedBudget } from '../model-event.ts'
 import type { Charge, Spend } from '../spend.ts'
 import { addSpend, chargeFrom, NO_SPEND, sumUsd, totalTokens } from '../spend.ts'
 

@@ -11,10 +11,10 @@ import {
 } from '../../../test/support/manual-doubles.ts'
 import { agent, createTestTroupe, lastMessageText } from '../../../test/support/test-troupe.ts'
 import { TroupeError } from '../../errors.ts'
+import { defineTool } from '../../tools/define-tool.ts'
 import type { Event } from '../event.ts'
 import type { Hooks } from '../hook.ts'
 import { NO_RETRIES } from '../retry-policy.ts'
-import { defineTool } from '../tool.ts'
 
 const worker = agent('worker')
 

@@ -5,8 +5,8 @@ import { agent, createTestTroupe, functionModel, lastMessageText } from '../../.
 import type { Model, ModelChunk } from '../../index.ts'
 import { defineTool, verifyJournal } from '../../index.ts'
 import { DEFAULT_IDLE_TIMEOUT_MS } from '../../performers/model/model-stream.ts'
+import type { Performer } from '../../performers/performer.ts'
 import { simulatedWorld } from '../../testing/simulated-world.ts'
-import type { Performer } from '../performer.ts'
 
 const worker = agent('worker')
 const acts: unknown[] = []

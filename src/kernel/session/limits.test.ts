@@ -5,9 +5,9 @@ import { agent, createTestTroupe, storeOf } from '../../../test/support/test-tro
 import { createTroupe } from '../../runtime/troupe.ts'
 import type { TroupeOptions } from '../../runtime/troupe-options.ts'
 import { simulatedWorld } from '../../testing/simulated-world.ts'
+import { defineTool } from '../../tools/define-tool.ts'
 import { DEFAULT_LIMITS } from '../limits.ts'
 import type { PriceBook } from '../price.ts'
-import { defineTool } from '../tool.ts'
 import { Budget } from './budget.ts'
 
 const worker = agent('worker')

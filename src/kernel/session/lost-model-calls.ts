@@ -1,6 +1,7 @@
-import type { EventDataOf, EventOf, ReservedBudget } from '../event.ts'
+import type { EventDataOf, EventOf } from '../event.ts'
 import type { Execution } from '../journal/execution.ts'
 import { NO_USAGE } from '../model.ts'
+import type { ReservedBudget } from '../model-event.ts'
 import type { PriceBook } from '../price.ts'
 import type { RequestProgress } from '../request-progress.ts'
 

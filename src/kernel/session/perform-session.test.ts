@@ -12,8 +12,8 @@ import {
 import { memoryStore } from '../../../test/support/memory-store.ts'
 import { agent, createTestTroupe, lastMessageText } from '../../../test/support/test-troupe.ts'
 import { createTroupe } from '../../runtime/troupe.ts'
+import { defineTool } from '../../tools/define-tool.ts'
 import { effectiveTools } from '../agent.ts'
-import { defineTool } from '../tool.ts'
 import { sessionId } from './session-state.ts'
 
 const readTool = (name: string) =>

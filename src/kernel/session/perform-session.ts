@@ -1,6 +1,6 @@
 import { toTroupeError } from '../../errors.ts'
 import type { Agent } from '../agent.ts'
-import type { Caller, PerformRequest, RequestedOutput } from '../context.ts'
+import type { AnswerFormat, Caller, PerformRequest } from '../context.ts'
 import type { Event, SessionEnd, StopReason } from '../event.ts'
 import { isEvent } from '../event.ts'
 import { isFatal } from '../journal/fatal-error.ts'
@@ -62,7 +62,7 @@ function recordedResult({ execution, key }: SessionScope, end: Event | undefined
 async function finishSession(
   scope: SessionScope,
   session: SessionState,
-  options: RequestedOutput,
+  options: AnswerFormat,
 ): Promise<SessionResult> {
   const { execution, key } = scope
   execution.activeSessions.set(session.id, key)
@@ -87,7 +87,7 @@ async function withWorktreeResult(scope: SessionScope, session: SessionState, en
 }
 
 /** Runs turns until the session ends by itself or is aborted. */
-async function runToEnd(scope: SessionScope, session: SessionState, options: RequestedOutput): Promise<SessionEnd> {
+async function runToEnd(scope: SessionScope, session: SessionState, options: AnswerFormat): Promise<SessionEnd> {
   const watchdog = new Watchdog(scope.execution, session, scope.signal)
   const { queue } = session.opening
   let leaveQueue: (() => void) | undefined

@@ -4,8 +4,8 @@ import { chunkModel, eventData, textChunks, toolCallChunks } from '../../../test
 import { agent, createTestTroupe } from '../../../test/support/test-troupe.ts'
 import { verifyJournal } from '../../audit/verify-journal.ts'
 import { simulatedWorld } from '../../testing/simulated-world.ts'
+import { defineTool } from '../../tools/define-tool.ts'
 import type { ModelChunk } from '../model.ts'
-import { defineTool } from '../tool.ts'
 
 const textChunk = (text: string): ModelChunk => ({ type: 'text', text })
 const delegate = (to: string) => toolCallChunks({ name: 'task', input: { agent: to, instruction: 'go' } })

@@ -1,7 +1,7 @@
 import { findCategory, parseChosenCategory } from '../../judgement/vote/category.ts'
 import type { Answer } from '../../kernel/context.ts'
-import { hasWords } from '../../kernel/template-marks.ts'
 import { readText } from '../../requests/read-answer.ts'
+import { hasWords } from '../../requests/shown-marks.ts'
 import type { Concern, ContributionContent } from './output.ts'
 import type { ContributionAnswer } from './prompts/specialist-prompt.ts'
 import { EXAMPLE_CONCERN, isExampleText } from './prompts/specialist-prompt.ts'

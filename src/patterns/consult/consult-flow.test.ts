@@ -11,7 +11,7 @@ import {
 import { agent, lastMessageText, taskCall } from '../../../test/support/test-troupe.ts'
 import { TroupeError } from '../../errors.ts'
 import { isEvent } from '../../kernel/event.ts'
-import { defineTool } from '../../kernel/tool.ts'
+import { defineTool } from '../../tools/define-tool.ts'
 
 const question = 'What fields has the User model?'
 const ask = asker(() => [consultCall(question)])

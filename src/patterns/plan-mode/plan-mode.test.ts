@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../../../test/support/test-troupe.ts'
 import type { ToolError } from '../../kernel/event.ts'
-import { defineTool } from '../../kernel/tool.ts'
+import { defineTool } from '../../tools/define-tool.ts'
 
 function changeTool(done: string[]) {
   return defineTool({

@@ -1,6 +1,7 @@
 import { TroupeError, toTroupeError } from '../../errors.ts'
 import { isFatal, toUserCodeError } from '../../kernel/journal/fatal-error.ts'
 import { recordValue } from '../../kernel/journal/step.ts'
+import type { ReachedLimit } from '../../kernel/session/budget.ts'
 import type {
   PerformerHost,
   PerformerResult,
@@ -8,8 +9,7 @@ import type {
   PerformerUpdate,
   PermissionReply,
   PermissionRequestedCall,
-} from '../../kernel/performer.ts'
-import type { ReachedLimit } from '../../kernel/session/budget.ts'
+} from '../performer.ts'
 import { requirePermission } from '../tool-call/tool-permission.ts'
 import type { PerformerRecorder } from './performer-recorder.ts'
 import type { PerformerScope } from './performer-scope.ts'

@@ -1,5 +1,5 @@
-import type { Performer } from '../../kernel/performer.ts'
 import type { TurnScope } from '../../kernel/session/turn-scope.ts'
+import type { Performer } from '../performer.ts'
 
 export interface PerformerScope extends TurnScope {
   /** The name of the performer. */

@@ -5,7 +5,6 @@ import type { Execution } from '../../kernel/journal/execution.ts'
 import { isFatal } from '../../kernel/journal/fatal-error.ts'
 import { settleOnce } from '../../kernel/journal/step.ts'
 import type { UserMessage } from '../../kernel/model.ts'
-import type { Performer, PerformerResult, PerformerTurn } from '../../kernel/performer.ts'
 import type { ReachedLimit } from '../../kernel/session/budget.ts'
 import { limitError } from '../../kernel/session/budget.ts'
 import { lastText } from '../../kernel/session/session-state.ts'
@@ -13,6 +12,7 @@ import type { TurnEnd } from '../../kernel/session/turn-scope.ts'
 import { parseStructuredOutput } from '../../requests/structured-output.ts'
 import { toJsonSchema } from '../../schema/schema.ts'
 import { judgeAnswer, toRejectedEnd } from '../judge-answer.ts'
+import type { Performer, PerformerResult, PerformerTurn } from '../performer.ts'
 import { ActivePerformerTurn, toPerformerError } from './active-performer-turn.ts'
 import { PerformerRecorder } from './performer-recorder.ts'
 import type { PerformerScope } from './performer-scope.ts'
@@ -30,9 +30,10 @@ import { unknownPerformerError } from './unknown-performer.ts'
 export function findPerformer({ ports }: Execution, { agent }: SessionOpen): Performer | undefined {
   const name = agent.performer
   if (name === undefined) return undefined
-  const performer = ports.performers?.get(name)
+  const performers = ports.performers as ReadonlyMap<string, Performer> | undefined
+  const performer = performers?.get(name)
   if (performer) return performer
-  throw unknownPerformerError(name, ports.performers)
+  throw unknownPerformerError(name, performers)
 }
 
 /** Carries out one turn, or finds it in the journal. `ordinal` counts the turns of the segment. */

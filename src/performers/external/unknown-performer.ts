@@ -1,6 +1,6 @@
 import type { TroupeError } from '../../errors.ts'
 import { unknownNameError } from '../../errors.ts'
-import type { Performer } from '../../kernel/performer.ts'
+import type { Performer } from '../performer.ts'
 
 export function unknownPerformerError(
   name: string,

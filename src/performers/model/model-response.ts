@@ -1,7 +1,6 @@
 import { TroupeError, toTroupeError } from '../../errors.ts'
-import type { Event, EventOf, ReservedBudget } from '../../kernel/event.ts'
+import type { Event, EventOf } from '../../kernel/event.ts'
 import type { Execution } from '../../kernel/journal/execution.ts'
-import { isNestedDeeper, MAX_ARGUMENT_DEPTH } from '../../schema/json-depth.ts'
 import type {
   AssistantMessage,
   ModelChunk,
@@ -11,11 +10,13 @@ import type {
   Usage,
 } from '../../kernel/model.ts'
 import { NO_USAGE, textFrom } from '../../kernel/model.ts'
+import type { ReservedBudget } from '../../kernel/model-event.ts'
 import type { Delta } from '../../kernel/ports.ts'
 import type { RequestProgress } from '../../kernel/request-progress.ts'
 import type { RetryAttempt } from '../../kernel/retry-policy.ts'
 import { chargeableBudget } from '../../kernel/session/lost-model-calls.ts'
 import { totalTokens } from '../../kernel/spend.ts'
+import { isNestedDeeper, MAX_ARGUMENT_DEPTH } from '../../schema/json-depth.ts'
 
 /**
  * Bounds the text of a response by its reserved output. A server that ignores `max_tokens` can stream without end; text that needs

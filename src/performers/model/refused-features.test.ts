@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { agent, createTroupeWithStore, storeOf } from '../../../test/support/test-troupe.ts'
 import { TroupeError } from '../../errors.ts'
 import type { Model, ModelRequest, RefusedFeature } from '../../kernel/model.ts'
-import { defineTool } from '../../kernel/tool.ts'
+import { defineTool } from '../../tools/define-tool.ts'
 
 /** Refuses the features, in order, as long as a request has them; then answers with a JSON object. */
 function refusingModel(...features: RefusedFeature[]): Model & { requests: ModelRequest[] } {

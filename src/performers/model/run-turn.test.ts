@@ -15,8 +15,8 @@ import type { ModelChunk } from '../../kernel/model.ts'
 import type { PriceBook } from '../../kernel/price.ts'
 import { NO_RETRIES } from '../../kernel/retry-policy.ts'
 import { foldSession } from '../../kernel/session/session-fold.ts'
-import { defineTool } from '../../kernel/tool.ts'
 import type { TroupeOptions } from '../../runtime/troupe-options.ts'
+import { defineTool } from '../../tools/define-tool.ts'
 
 const worker = agent('worker')
 const look = defineTool({

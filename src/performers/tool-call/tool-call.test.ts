@@ -11,9 +11,9 @@ import {
 import { agent, createTestTroupe, lastMessageText } from '../../../test/support/test-troupe.ts'
 import type { ToolMessage } from '../../kernel/model.ts'
 import type { Tool, ToolCall, ToolResult } from '../../kernel/tool.ts'
-import { defineTool } from '../../kernel/tool.ts'
 import type { TroupeOptions } from '../../runtime/troupe-options.ts'
 import { simulatedWorld } from '../../testing/simulated-world.ts'
+import { defineTool } from '../../tools/define-tool.ts'
 import { MAX_TOOL_OUTPUT_CHARS } from './tool-result.ts'
 
 const worker = agent('worker')

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../../../test/support/test-troupe.ts'
 import type { Redactor } from '../../kernel/redactor.ts'
 import type { ToolResult } from '../../kernel/tool.ts'
-import { defineTool } from '../../kernel/tool.ts'
+import { defineTool } from '../../tools/define-tool.ts'
 import { MAX_TOOL_OUTPUT_CHARS } from './tool-result.ts'
 
 const TOKEN = 'ghp_0123456789abcdefghijABCDEFGHIJ012345'

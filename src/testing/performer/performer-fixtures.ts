@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { verifyJournal } from '../../audit/verify-journal.ts'
 import type { Event } from '../../kernel/event.ts'
-import type { PerformerTurn, PerformerUpdate } from '../../kernel/performer.ts'
+import type { PerformerTurn, PerformerUpdate } from '../../performers/performer.ts'
 import type { Troupe } from '../../runtime/troupe.ts'
 import { createTroupe } from '../../runtime/troupe.ts'
 import type { TroupeOptions } from '../../runtime/troupe-options.ts'

@@ -1,4 +1,4 @@
-import type { Performer } from '../../kernel/performer.ts'
+import type { Performer } from '../../performers/performer.ts'
 import type { PerformerScript } from '../scripted-performer.ts'
 
 /** Creates performers of one implementation. */

@@ -1,6 +1,6 @@
 import type { Tool } from '../../kernel/tool.ts'
-import { defineTool } from '../../kernel/tool.ts'
 import * as z from '../../schema/zod.ts'
+import { defineTool } from '../define-tool.ts'
 import type { FileToolDeps } from './file-tool-deps.ts'
 import { resolveRelativePath } from './resolve-path.ts'
 

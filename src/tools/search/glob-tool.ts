@@ -1,6 +1,6 @@
 import type { Tool } from '../../kernel/tool.ts'
-import { defineTool } from '../../kernel/tool.ts'
 import * as z from '../../schema/zod.ts'
+import { defineTool } from '../define-tool.ts'
 import { resolveRelativePath } from '../files/resolve-path.ts'
 import type { Workspace } from '../files/workspace.ts'
 import { parseWorkspacePath } from '../files/workspace-path.ts'

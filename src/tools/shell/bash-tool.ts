@@ -1,7 +1,7 @@
 import { shortHash } from '../../kernel/hash.ts'
 import type { Tool, ToolCall, ToolResult } from '../../kernel/tool.ts'
-import { defineTool } from '../../kernel/tool.ts'
 import * as z from '../../schema/zod.ts'
+import { defineTool } from '../define-tool.ts'
 import type { ReportedChanges } from '../files/reported-changes.ts'
 import { toFileName } from '../files/tool-state.ts'
 import type { Workspace } from '../files/workspace.ts'

@@ -1,6 +1,6 @@
 import type { Tool } from '../../kernel/tool.ts'
-import { defineTool } from '../../kernel/tool.ts'
 import * as z from '../../schema/zod.ts'
+import { defineTool } from '../define-tool.ts'
 import { paginate } from '../search/paginate.ts'
 import { invalidCallError } from '../tool-errors.ts'
 import type { TaskListItem, TaskLists } from './task-list.ts'

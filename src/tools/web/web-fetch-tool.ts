@@ -1,7 +1,7 @@
 import { normalizeHost } from '../../judgement/permission/domain-rule.ts'
 import type { Tool } from '../../kernel/tool.ts'
-import { defineTool } from '../../kernel/tool.ts'
 import * as z from '../../schema/zod.ts'
+import { defineTool } from '../define-tool.ts'
 import { accessDeniedError, invalidCallError } from '../tool-errors.ts'
 import type { FetchedPage, NetworkPolicy } from './fetch-page.ts'
 

@@ -1,6 +1,6 @@
 import type { Tool } from '../../kernel/tool.ts'
-import { defineTool } from '../../kernel/tool.ts'
 import * as z from '../../schema/zod.ts'
+import { defineTool } from '../define-tool.ts'
 import { accessDeniedError, operatorError } from '../tool-errors.ts'
 import type { NetworkPolicy } from './fetch-page.ts'
 import { isHostAllowed } from './ssrf-guard.ts'

@@ -9,8 +9,8 @@ import {
 } from '../../../test/support/test-troupe.ts'
 import type { Event, Model, ModelRequest, Troupe } from '../../index.ts'
 import { isEvent } from '../../index.ts'
-import { defineTool } from '../../kernel/tool.ts'
 import * as z from '../../schema/zod.ts'
+import { defineTool } from '../../tools/define-tool.ts'
 import { recordedRequest } from './model-request.ts'
 
 const echo = defineTool({

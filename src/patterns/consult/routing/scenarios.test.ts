@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { agent, createTestTroupe, functionModel } from '../../../../test/support/test-troupe.ts'
+import { createRoster } from '../../../engine/create-roster.ts'
 import { readBuiltInAgents } from '../../../formats/built-in-agents.ts'
-import { createRoster } from '../../../kernel/roster.ts'
 import { parseConsultConfig } from '../consult-config.ts'
 import { checkScenarioAgents, findScenario, resolveScenarios } from './scenarios.ts'
 

@@ -1,6 +1,8 @@
+import type { Agent } from '../kernel/agent.ts'
+import type { Message, Usage, UserMessage } from '../kernel/model.ts'
+import type { PlanEntry } from '../kernel/model-event.ts'
+import type { PatternPart } from '../kernel/pattern-part.ts'
 import type { JsonSchema } from '../schema/standard-schema.ts'
-import type { Agent } from './agent.ts'
-import type { Message, Usage, UserMessage } from './model.ts'
 
 /*
  * The performer port: what carries out an agent's turn. Without one, the model loop does (`performers/model`). A performer is an
@@ -55,12 +57,6 @@ export interface PerformerUsage {
   usd?: number
 }
 
-export interface PlanEntry {
-  content: string
-  status: 'pending' | 'in_progress' | 'completed'
-  priority?: 'high' | 'medium' | 'low'
-}
-
 /** A call that the performer wants to make with a tool of its own. */
 export interface PermissionRequestedCall {
   tool: string
@@ -93,7 +89,7 @@ export interface PerformerResult {
   text?: string
 }
 
-export interface Performer {
+export interface Performer extends PatternPart<'performer'> {
   /**
    * Carries out a turn. It resolves with a result or rejects; after an abort it should stop soon, and is abandoned otherwise.
    */
