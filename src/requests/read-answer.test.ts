@@ -159,6 +159,8 @@ describe('RQ4 an answer that was cut off', () => {
   test.each([
     ['{"note":"It is', { note: 'It is' }],
     ['{"note":"It is late","advice":"Do not', { note: 'It is late' }],
+    ['{"note":"It is late","urgent":"no', { note: 'It is late' }],
+    ['{"note":"It is late","severity":"low', { note: 'It is late' }],
     ['{"confidence":0.8,"score":1', { confidence: 0.8 }],
     [
       '{"risks":[{"risk":"one","holds":true},{"risk":"tw',

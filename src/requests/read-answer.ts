@@ -66,13 +66,17 @@ function unwrap(fields: AnswerFields, found: Fields): Fields {
   return inner.find((each) => known(each).length > outer.length && (outer.length === 0 || isRepeated(each))) ?? found
 }
 
-/** Leaves out the incomplete end of a field that has to be whole. In a list an empty object stays, so that it is not passed over in silence. */
-function withoutHalves({ whole = [] }: AnswerShape, { fields, cut }: CutOffObject): Fields {
-  const name = Object.keys(fields).at(-1)
-  if (name === undefined || !whole.includes(name)) return fields
+/**
+ * Leaves out the incomplete end of a field that has to be whole, and an incomplete word: "no" may be the beginning of "not sure". In a list an empty object
+ * stays, so that it is not passed over in silence.
+ */
+function withoutHalves({ fields: asked, whole = [] }: AnswerShape, { fields, cut }: CutOffObject): Fields {
+  const name = Object.keys(fields).at(-1) ?? ''
+  const isWhole = whole.includes(name)
   const { [name]: value, ...rest } = fields
-  if (Array.isArray(value)) return { ...rest, [name]: [...value.slice(0, -1), {}] }
-  return cut === name ? rest : fields
+  if (isWhole && Array.isArray(value)) return { ...rest, [name]: [...value.slice(0, -1), {}] }
+  const isText = asked[name] === 'text' || asked[name] === 'text?'
+  return cut === name && (isWhole || !isText) ? rest : fields
 }
 
 function readFields(fields: AnswerFields, found: Fields, reading: Reading): Record<string, unknown> {
