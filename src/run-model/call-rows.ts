@@ -40,7 +40,9 @@ export function liveCall(
   owner: SessionNode | undefined,
   { key, tool }: { key: string; tool: string },
 ): ToolCallNode | undefined {
-  const known = nodeAt(model, key, 'call')
+  const newest = nodeAt(model, key, 'call')
+  // Another session with the same keys works anew.
+  const known = owner && newest?.session.session_id !== owner.session_id ? undefined : newest
   if (known?.row.ended_seq === null) return known
   const opened = owner ?? known?.session
   if (!opened) return undefined

@@ -136,6 +136,19 @@ export function nodeAt<Kind extends RunNode['kind']>(
   return node?.kind === kind ? (node as Extract<RunNode, { kind: Kind }>) : undefined
 }
 
+/** All nodes in the order of the tree, with those of earlier attempts. */
+export function* nodesIn(nodes: readonly RunNode[]): Generator<RunNode> {
+  for (const node of nodes) {
+    yield node
+    yield* nodesIn(node.children)
+  }
+}
+
+/** Whether other work has begun since under the same key. */
+export function isEarlierAttempt({ byKey }: RunTree, node: RunNode): boolean {
+  return byKey.get(node.key) !== node
+}
+
 /** Running sessions, in the order in which they were opened. */
 export function activeSessions({ byKey }: RunTree): SessionNode[] {
   return [...byKey.values()].flatMap((node) => (node.kind === 'session' && node.status === 'running' ? node : []))

@@ -44,7 +44,7 @@ function beginRequest(model: RunModel, key: string, event: EventOf<'model:begin'
   const known = model.index.turns.get(key)
   const isOpen = known?.row.ended_seq === null
   if (isOpen) known.row.attempts += 1
-  const turn = isOpen ? known : addTurn(model, liveSession(model, event), { key, phase, again: known })
+  const turn = isOpen ? known : addTurn(model, liveSession(model, event), { key, phase, known })
   if (turn) setTurnModel(model, turn, name)
 }
 
@@ -52,9 +52,11 @@ function beginRequest(model: RunModel, key: string, event: EventOf<'model:begin'
 function addTurn(
   model: RunModel,
   session: SessionNode | undefined,
-  { key, phase, again }: { key: string; phase: TimelineTurn['phase']; again: TurnEntry | undefined },
+  { key, phase, known }: { key: string; phase: TimelineTurn['phase']; known: TurnEntry | undefined },
 ): TurnEntry | undefined {
   if (!session) return undefined
+  // Another session with the same keys works anew.
+  const again = known?.session.session_id === session.session_id ? known : undefined
   if (phase !== 'summary') {
     if (session.turn) endTurn(model, session.turn)
     if (!again) session.turns += 1
@@ -167,7 +169,7 @@ export function reducePerformerStep(model: RunModel, event: StepEvent): void {
   const isOpen = turn?.row.ended_seq === null
   if (event.type === 'step:begin') {
     if (isOpen) turn.row.attempts += 1
-    else addTurn(model, liveSession(model, event), { key, phase: 'performer', again: turn })
+    else addTurn(model, liveSession(model, event), { key, phase: 'performer', known: turn })
     return
   }
   if (!isOpen) return

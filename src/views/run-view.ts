@@ -8,7 +8,7 @@ import { newTimeline, reduceTimeline } from './timeline/reduce-timeline.ts'
 
 export { isPatternEvent, reduceRun } from '../run-model/reduce-run.ts'
 export type { GateNode, RunNode, SessionNode, ToolCallNode } from '../run-model/step-tree.ts'
-export { activeSessions, findEnclosing } from '../run-model/step-tree.ts'
+export { activeSessions, findEnclosing, isEarlierAttempt } from '../run-model/step-tree.ts'
 
 /** The view of a pattern, loaded. */
 export type LoadedView = PatternSource<PatternView>

@@ -1,13 +1,13 @@
 import type { EventOf } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
 import { toolCallsFrom } from '../../kernel/model.ts'
-import { nodeAt, parentStepKey } from '../../run-model/step-tree.ts'
+import { parentStepKey } from '../../run-model/step-tree.ts'
 import type { PanelBlock, PanelFact } from '../panel.ts'
 import type { GateNode, ToolCallNode } from '../run-view.ts'
 import { toolTarget } from '../tool-input.ts'
 import type { Detail, DetailSection } from './detail.ts'
 import type { DetailScope } from './detail-scope.ts'
-import { eventsOfSession, eventsWithKey } from './event-index.ts'
+import { callOfRow, eventsOfSession, eventsOfStep } from './event-index.ts'
 import { fileChangeBlocks } from './file-change.ts'
 import { errorFacts } from './turn-detail.ts'
 import { valueBlocks } from './value-blocks.ts'
@@ -24,16 +24,18 @@ export interface RecordedCall {
   gates: readonly GateNode[]
 }
 
-export function recordedCall(scope: DetailScope, key: string): RecordedCall | undefined {
-  const node = nodeAt(scope.model(), key, 'call')
+/** `id` is that of its row, or the step key. */
+export function recordedCall(scope: DetailScope, id: string): RecordedCall | undefined {
+  const node = callOfRow(scope.model(), id)
   if (!node) return undefined
-  const events = eventsWithKey(scope.events, key)
+  const { key, session } = node
+  const events = eventsOfStep(scope.events, key, session.session_id)
   const begin = events.find((event) => isEvent(event, 'tool:pre'))
   const end = events.findLast((event) => isEvent(event, 'tool:post') || isEvent(event, 'tool:error'))
   const gates = node.children.filter((child) => child.kind === 'gate')
   return {
     node,
-    input: begin ? begin.data.input : requestedInput(scope, key),
+    input: begin ? begin.data.input : requestedInput(scope, node),
     begin,
     end,
     gates: gates.filter((gate) => `${gate.key}/`.startsWith(`${key}/permission/`)),
@@ -41,21 +43,21 @@ export function recordedCall(scope: DetailScope, key: string): RecordedCall | un
 }
 
 /** The input as the model wrote it: for calls that failed or were asked about before they began. */
-function requestedInput({ events }: DetailScope, key: string): unknown {
+function requestedInput({ events }: DetailScope, { key, session }: ToolCallNode): unknown {
   const turnKey = parentStepKey(parentStepKey(key))
   const response = [`${turnKey}/model`, `${turnKey}/model/again`]
-    .flatMap((modelKey) => eventsWithKey(events, modelKey))
+    .flatMap((modelKey) => eventsOfStep(events, modelKey, session.session_id))
     .findLast((event) => isEvent(event, 'model:end'))
   return response && toolCallsFrom(response.data.message)[Number(key.slice(key.lastIndexOf('/') + 1))]?.input
 }
 
-export function callDetail(scope: DetailScope, key: string): Detail | undefined {
-  const call = recordedCall(scope, key)
+export function callDetail(scope: DetailScope, id: string): Detail | undefined {
+  const call = recordedCall(scope, id)
   if (!call) return undefined
   const { node, begin, gates } = call
   const { row } = node
   return {
-    ref: { kind: 'call', id: key },
+    ref: { kind: 'call', id },
     kind: `Call ${row.number}`,
     // A call that was refused before it began has no target.
     title: `${node.tool} ${row.target || toolTarget(call)}`.trim(),
@@ -64,8 +66,8 @@ export function callDetail(scope: DetailScope, key: string): Detail | undefined 
     state: row.status === 'ok' ? 'completed' : row.status,
     facts: callFacts(call),
     sections: [...inputSections(scope, call), ...resultSections(scope, call), ...permissionSections(scope, call)],
-    json: [key, ...gates.map((gate) => gate.key)]
-      .flatMap((each) => eventsWithKey(scope.events, each))
+    json: [node.key, ...gates.map(({ key }) => key)]
+      .flatMap((key) => eventsOfStep(scope.events, key, node.session.session_id))
       .sort((one, other) => one.seq - other.seq),
   }
 }

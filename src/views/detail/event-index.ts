@@ -1,5 +1,7 @@
 import type { Event } from '../../kernel/event.ts'
 import { isPatternEvent } from '../../run-model/reduce-run.ts'
+import { nodesIn } from '../../run-model/step-tree.ts'
+import type { RunView, ToolCallNode } from '../run-view.ts'
 import type { Timeline } from '../timeline/timeline.ts'
 
 /*
@@ -45,6 +47,7 @@ export interface RowIndex {
   sessions: ReadonlyMap<string, Timeline['sessions'][number]>
   sessionsByCall: ReadonlyMap<string | null, Timeline['sessions']>
   callById: ReadonlyMap<string, Timeline['calls'][number]>
+  turnById: ReadonlyMap<string, Timeline['turns'][number]>
   lanes: ReadonlyMap<string, Timeline['lanes'][number]>
 }
 
@@ -59,9 +62,35 @@ export function rowIndex(timeline: Timeline): RowIndex {
     calls: Map.groupBy(timeline.calls, ({ session }) => session),
     sessions: new Map(timeline.sessions.map((row) => [row.id, row])),
     sessionsByCall: Map.groupBy(timeline.sessions, ({ call }) => call),
+    turnById: new Map(timeline.turns.map((row) => [row.id, row])),
     callById: new Map(timeline.calls.map((row) => [row.id, row])),
     lanes: new Map(timeline.lanes.map((row) => [row.id, row])),
   }
   rowIndexes.set(timeline, index)
   return index
+}
+
+const callNodes = new WeakMap<RunView, ReadonlyMap<string, ToolCallNode>>()
+
+/** The call of a row; by its step key the first one. */
+export function callOfRow(model: RunView, id: string): ToolCallNode | undefined {
+  const known = callNodes.get(model) ?? callsByRow(model)
+  callNodes.set(model, known)
+  return known.get(id)
+}
+
+function callsByRow(model: RunView): ReadonlyMap<string, ToolCallNode> {
+  const calls = new Map<string, ToolCallNode>()
+  for (const node of nodesIn(model.children)) {
+    if (node.kind !== 'call') continue
+    calls.set(node.row.id, node)
+    if (!calls.has(node.key)) calls.set(node.key, node)
+  }
+  return calls
+}
+
+/** The events of a step in one session: another one may have done it before, or since. */
+export function eventsOfStep(events: readonly Event[], key: string, session_id: string | undefined): readonly Event[] {
+  const all = eventsWithKey(events, key)
+  return session_id === undefined ? all : all.filter((event) => (event.session_id ?? session_id) === session_id)
 }

@@ -1,5 +1,4 @@
 import type { Event, EventOf } from '../../kernel/event.ts'
-import { nodeAt } from '../../run-model/step-tree.ts'
 import { pluralize } from '../format-amount.ts'
 import type { PanelBlock, PanelFact } from '../panel.ts'
 import type { TimelineSession } from '../timeline/timeline.ts'
@@ -142,7 +141,7 @@ function outputValidity(end: EventOf<'session:end'> | undefined, isStructured: b
 
 /** The validated output that a pattern recorded for one of its sessions. */
 function contractOutput(scope: DetailScope, row: TimelineSession): Record<string, unknown> | undefined {
-  const session = nodeAt(scope.model(), row.key, 'session')
+  const session = scope.model().sessions.get(row.session_id)
   if (!session || row.ended_seq === null) return undefined
   const { agent, key, instruction } = session
   const entry = { key, agent: { agent_id: agent, agent_type: agent }, instruction }

@@ -6,7 +6,7 @@ import { pluralize } from '../format-amount.ts'
 import type { PanelBlock, PanelFact } from '../panel.ts'
 import type { Detail, DetailSection } from './detail.ts'
 import type { DetailScope } from './detail-scope.ts'
-import { eventsWithKey } from './event-index.ts'
+import { eventsOfStep, rowIndex } from './event-index.ts'
 import type { SentRequestView } from './model-request.ts'
 import { recordedRequest } from './model-request.ts'
 import { sharedThread } from './shared-thread.ts'
@@ -18,8 +18,15 @@ type Outcome = EventOf<'model:end'> | EventOf<'model:error'> | EventOf<'model:lo
 type Begin = EventOf<'model:begin'>
 
 export function turnDetail(scope: DetailScope, id: string): Detail | undefined {
-  const events = [id, `${id}/model`, `${id}/model/again`]
-    .flatMap((key) => eventsWithKey(scope.events, key))
+  const { turnById, sessions } = rowIndex(scope.timeline())
+  const turn = id.replace(/#\d+$/, '')
+  const own = turnById.get(id) ?? turnById.get(turn.replace(/\/model$/, ''))
+  const session_id = sessions.get(own?.session ?? '')?.session_id
+  const newest = scope.model().index.turns.get(turn)
+  // Attempts of one session are one turn; another session with the same keys did work of its own.
+  const row = newest?.session.session_id === session_id ? newest?.row : own
+  const events = [turn, `${turn}/model`, `${turn}/model/again`]
+    .flatMap((key) => eventsOfStep(scope.events, key, session_id))
     .filter(({ type }) => type.startsWith('model:'))
     .sort((one, other) => one.seq - other.seq)
   const begins = events.filter((event) => isEvent(event, 'model:begin'))
@@ -32,7 +39,6 @@ export function turnDetail(scope: DetailScope, id: string): Detail | undefined {
     conversations: scope.cache.conversations,
     thread: (open) => sharedThread(scope, open),
   })
-  const row = scope.model().index.turns.get(id.replace(/\/model$/, ''))?.row
   const attempts = begins.map((each) => [each, outcomeOf(each, outcomes)] as const)
   return {
     ref: { kind: 'turn', id },

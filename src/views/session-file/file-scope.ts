@@ -1,6 +1,7 @@
 import type { Event, SessionEnd, Status } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
-import type { LoadedView, RunView, SessionNode, ToolCallNode } from '../run-view.ts'
+import { nodesIn } from '../../run-model/step-tree.ts'
+import type { LoadedView, RunNode, RunView, SessionNode, ToolCallNode } from '../run-view.ts'
 import { runViewFrom } from '../run-view.ts'
 import type { SessionStatus } from './agent-session.ts'
 import type { PatternSessionFile } from './pattern-session-file.ts'
@@ -26,11 +27,16 @@ export interface FileScope {
   /** The time of its end; `undefined` while it is in progress. */
   ended_at: number | undefined
   eventAt(seq: number | null): Event | undefined
+  /** The id of a call, or of the delegation of a session. */
+  callId(node: RunNode): string
 }
 
 export function fileScope(events: readonly Event[], views: readonly LoadedView[]): FileScope {
   const model = runViewFrom(events, views)
-  const nodes = [...model.byKey.values()]
+  const nodes = [...nodesIn(model.children)]
+  const sessions = nodes.filter((node) => node.kind === 'session').sort((a, b) => a.opened_seq - b.opened_seq)
+  const began = ({ begun_seq, ended_seq }: ToolCallNode) => begun_seq ?? ended_seq ?? 0
+  const calls = nodes.filter((node) => node.kind === 'call' && began(node) > 0) as ToolCallNode[]
   const bySeq = new Map(events.map((event) => [event.seq, event]))
   const contributions = model.patterns.flatMap((pattern) =>
     pattern.view.sessionFile ? { ...pattern, source: pattern.view.sessionFile } : [],
@@ -38,12 +44,23 @@ export function fileScope(events: readonly Event[], views: readonly LoadedView[]
   return {
     model,
     events,
-    sessions: nodes.filter((node) => node.kind === 'session'),
-    calls: nodes.filter((node) => node.kind === 'call').filter((call) => (call.begun_seq ?? call.ended_seq) !== null),
+    sessions,
+    calls: calls.sort((a, b) => began(a) - began(b)),
+    callId: uniqueIds([...sessions, ...calls]),
     contributions,
     own: contributions.find(({ name }) => name === model.start?.pattern),
     ended_at: model.end ? model.clock.recorded : undefined,
     eventAt: (seq) => (seq === null ? undefined : bySeq.get(seq)),
+  }
+}
+
+/** Step keys; those of another attempt have `#2` and so on. */
+function uniqueIds(nodes: readonly RunNode[]): (node: RunNode) => string {
+  const attempts = new Map<string, RunNode[]>()
+  for (const node of nodes) attempts.set(node.key, [...(attempts.get(node.key) ?? []), node])
+  return (node) => {
+    const attempt = attempts.get(node.key)?.indexOf(node) ?? 0
+    return attempt > 0 ? `${node.key}#${attempt + 1}` : node.key
   }
 }
 

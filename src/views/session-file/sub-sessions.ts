@@ -1,6 +1,7 @@
 import type { Agent, AgentOrigin } from '../../kernel/agent.ts'
 import type { SessionEnd } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
+import { isEarlierAttempt } from '../../run-model/step-tree.ts'
 import { withoutFileData } from '../attachment-list.ts'
 import type { SessionNode, ToolCallNode } from '../run-view.ts'
 import type { SubAgentSession, SubSessionOutput, ToolCallRecord } from './agent-session.ts'
@@ -83,7 +84,9 @@ function toSubSession(
   const { key, instruction, session_id, data, started_at, sent_to } = session
   const end = segmentEnd(scope, session)
   const agent = { ...identifyAgent(data.agent), instance_id: session_id }
-  const known = scope.contributions
+  // What the pattern tells about a key is about its newest session.
+  const contributions = isEarlierAttempt(scope.model, session) ? [] : scope.contributions
+  const known = contributions
     .map(({ source, state }) => source.session?.(state, { key, agent, instruction }))
     .find((details) => details !== undefined)
   const task = known?.task ?? { task_id: ids.sub_session_id, description: instruction, priority: 'medium' as const }
@@ -141,7 +144,7 @@ const INTERRUPTED = 'interrupted: the run ended before the call had a result'
 function toCallRecord(scope: FileScope, call: ToolCallNode): ToolCallRecord {
   const begin = scope.eventAt(call.begun_seq)
   return {
-    call_id: call.key,
+    call_id: scope.callId(call),
     tool_name: call.tool,
     tool_category: call.row.category ?? 'action',
     ...timesOf(begin?.at ?? call.started_at, call.ended_at ?? scope.ended_at),
@@ -166,10 +169,10 @@ function toCallOutput({ eventAt, ended_at }: FileScope, { ended_seq }: ToolCallN
 
 /** The delegation of a pattern, which opens sessions without a tool call or several in one. */
 function toDelegationRecord(scope: FileScope, session: SessionNode): ToolCallRecord {
-  const { key, caller, agent, instruction, started_at, text, error } = session
+  const { caller, agent, instruction, started_at, text, error } = session
   const end = segmentEnd(scope, session)
   return {
-    call_id: key,
+    call_id: scope.callId(session),
     tool_name: caller?.tool ?? scope.model.start?.pattern ?? 'unknown',
     tool_category: 'task_management',
     ...timesOf(started_at, session.ended_at ?? scope.ended_at),
@@ -180,7 +183,7 @@ function toDelegationRecord(scope: FileScope, session: SessionNode): ToolCallRec
       ...(error ? { error: error.message } : undefined),
     },
     made_by_pattern: true,
-    ...(caller ? { parent_call_id: caller.key } : undefined),
+    ...(caller ? { parent_call_id: scope.callId(caller) } : undefined),
   }
 }
 

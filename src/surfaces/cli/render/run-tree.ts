@@ -4,6 +4,7 @@ import { formatCount, formatDuration, pluralize } from '../../../views/format-am
 import { sessionLabel } from '../../../views/pattern-views.ts'
 import { responseText } from '../../../views/response-text.ts'
 import type { GateNode, RunNode, RunView, SessionNode, ToolCallNode } from '../../../views/run-view.ts'
+import { isEarlierAttempt } from '../../../views/run-view.ts'
 import { formatSteerAction } from '../../../views/steer-text.ts'
 import { toTerminalLine } from '../../../views/text-width.ts'
 import { toolInputText } from '../../../views/tool-input.ts'
@@ -92,6 +93,7 @@ function sessionLines(session: SessionNode, context: TreeContext): string[] {
   const status = sessionStatus(session, context)
   const end = session.ended_at ?? (context.live ? context.now : undefined)
   const facts = [
+    ...(isEarlierAttempt(context.view, session) ? ['earlier attempt'] : []),
     ...(status === 'completed' ? [] : [status === 'pending' ? 'interrupted' : status]),
     ...(session.stop_reason && session.stop_reason !== session.status ? [session.stop_reason] : []),
     pluralize(session.calls, 'call'),
