@@ -178,7 +178,7 @@ describe('an agent folder', () => {
   })
 
   test('A7 the built-in agents load without a problem', async () => {
-    const { agents, problems } = await loadAgents(fileURLToPath(new URL('../../agents', import.meta.url)))
+    const { agents, problems } = await loadAgents(fileURLToPath(new URL('../../agents/', import.meta.url)))
     expect(problems).toEqual([])
     const facts = agents.map(({ name, tools, temperature }) => ({ name, tools, temperature }))
     expect(facts.filter(({ name }) => !name.includes('_'))).toEqual([

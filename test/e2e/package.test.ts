@@ -41,7 +41,7 @@ describe('start of a process', () => {
       const urls = []
       registerHooks({ load(url, context, nextLoad) { urls.push(url); return nextLoad(url, context) } })
       for (const name of ['runtime/node-version', 'tools/sandbox/command-watchdog'])
-        await import('./node_modules/troupe/dist' + name + '.js')
+        await import('./node_modules/troupe/dist/' + name + '.js')
       console.log(JSON.stringify(urls))`)
     const names = loaded.map((url) => url.split('/dist/')[1])
     expect(names).toContain('tools/sandbox/command-watchdog.js')

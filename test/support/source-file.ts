@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 /** `path` is relative to the root of its tree, with forward slashes. */
 export type SourceFile = { path: string; source: string }
 
-export const repositoryRoot = fileURLToPath(new URL('../..', import.meta.url))
+export const repositoryRoot = fileURLToPath(new URL('../../', import.meta.url))
 
 export function readSources(folder: string, ending: string, tree = repositoryRoot): SourceFile[] {
   const names = readdirSync(join(tree, folder), { recursive: true, encoding: 'utf8' })

@@ -96,7 +96,7 @@ function toUnbreakable(text: string): string {
 }
 
 const TONES = { neutral: undefined, good: 'green', bad: 'red', attention: 'yellow', muted: 'dim' } as const
-const MAX_JOINED_LENGTH = 40
+const MAX_JOINED_LENGTH = 48
 
 /** Short facts share lines; a long one, and one that needs attention, has its own. */
 function factLines(facts: readonly PanelFact[], style: TerminalStyle): string[] {
