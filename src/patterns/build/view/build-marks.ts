@@ -28,7 +28,8 @@ export function buildMarks(state: BuildMarksState, event: BuildEvent): TimelineM
     case 'build:check': {
       const { stage, duration_ms, ...check } = event.data
       const when = stage === 'baseline' ? 'before the work: ' : ''
-      const text = `${when}${describeCheck({ ...check, duration_ms })} (${formatDuration(duration_ms)})`
+      const glyph = check.status === 'passed' ? '✓' : '✗'
+      const text = `${glyph} ${when}${describeCheck({ ...check, duration_ms })} (${formatDuration(duration_ms)})`
       return [progress(text), ...(state.progress.plan ? [progressMark(state.progress)] : [])]
     }
     case 'build:plan': {

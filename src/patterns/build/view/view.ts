@@ -31,9 +31,11 @@ export const buildView = definePatternView<BuildView, BuildEvent>({
   sessionFile: buildSessionFile,
 })
 
+const REVIEWS = 'reviews the merged work'
+
 const PURPOSES: readonly [RegExp, string][] = [
   [/(?:^|\/)plans\/[^/]+(?:\/[^/]+)?\/(?:session|correction)$/, 'plans the work'],
-  [/(?:^|\/)review\/\d+\/(?:session|again)$/, 'reviews the merged work'],
+  [/(?:^|\/)review\/\d+\/(?:session|again)$/, REVIEWS],
   [/(?:^|\/)merges\/.*\/session$/, 'resolves a merge conflict'],
   [/\/failure$/, 'decides about a failed task'],
   [/(?:^|\/)complete\/report$/, 'writes the report'],
@@ -43,6 +45,7 @@ function buildSession({ tasks }: BuildView, { key }: SessionFacts): SessionLabel
   const task = tasks.get(key)
   const known = PURPOSES.find(([pattern]) => pattern.test(key))?.[1]
   const purpose = task === undefined ? known : `works on ${task}`
-  // The end of its task tells its completion.
-  return purpose === undefined ? undefined : { purpose, ...(task === undefined ? undefined : { marked: 'end' }) }
+  // The end of its task, or the review, tells its completion.
+  const isTold = task !== undefined || purpose === REVIEWS
+  return purpose === undefined ? undefined : { purpose, ...(isTold ? { marked: 'end' as const } : undefined) }
 }

@@ -96,14 +96,19 @@ function toUnbreakable(text: string): string {
 }
 
 const TONES = { neutral: undefined, good: 'green', bad: 'red', attention: 'yellow', muted: 'dim' } as const
-const MAX_JOINED_LENGTH = 48
+/** Of a line. */
+const MAX_JOINED_SHARE = 0.55
 
 /** Short facts share lines; a long one, and one that needs attention, has its own. */
 function factLines(facts: readonly PanelFact[], style: TerminalStyle): string[] {
   const shown = facts.flatMap(({ label, value, unit, tone = 'neutral' }) => {
     if (value === null) return []
     const text = `${toTerminalLine(label)}: ${cellText(value, unit)}`
-    return { text, tone, isJoined: text.length <= MAX_JOINED_LENGTH && tone !== 'bad' && tone !== 'attention' }
+    return {
+      text,
+      tone,
+      isJoined: text.length <= style.width * MAX_JOINED_SHARE && tone !== 'bad' && tone !== 'attention',
+    }
   })
   const separator = style.ascii ? ' - ' : ' · '
   return shown.flatMap(({ text, tone, isJoined }, index) => {
@@ -135,8 +140,7 @@ function cellText(value: PanelValue, unit: PanelUnit = 'text'): string {
 
 /** A text of one line stands beside its title. */
 function textLines({ title, text, claimed_by }: BlockOf<'text'>, style: TerminalStyle, max: number): string[] {
-  const author = claimed_by === undefined ? '' : ` (${claimed_by})`
-  const heading = toTerminalLine(`${title ?? ''}${author}`)
+  const heading = toTerminalLine(title && claimed_by ? `${title} (${claimed_by})` : (title ?? claimed_by ?? ''))
   if (!text.trim().includes('\n'))
     return styledLines([heading, toTerminalLine(text)].filter((part) => part !== '').join(': '), style, { indent: 2 })
   return [

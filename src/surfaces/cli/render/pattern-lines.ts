@@ -49,7 +49,7 @@ function markLine(mark: TimelineMark, { view, event, marks }: MarkContext): Prog
       ])
     case 'phase':
       if (mark.title === null) return undefined
-      return line(['bold', toTerminalLine(mark.title)], `  ${toTerminalLine(mark.text ?? '')}`)
+      return line(['bold', toTerminalLine(mark.title)], mark.text === undefined ? '' : `  ${toTerminalLine(mark.text)}`)
     case 'progress': {
       // What came of a session says more; else the first of them says what happened.
       const told = marks.find(({ kind, ...each }) => kind === 'progress' || (kind === 'session' && 'result' in each))
