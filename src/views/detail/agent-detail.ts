@@ -1,5 +1,6 @@
 import { originText } from '../../run-model/lane-rows.ts'
 import type { PanelBlock, PanelFact } from '../panel.ts'
+import { presentFacts, tableBlock } from '../panel-blocks.ts'
 import type { TimelineLane } from '../timeline/timeline.ts'
 import type { Detail } from './detail.ts'
 import type { DetailScope } from './detail-scope.ts'
@@ -35,7 +36,7 @@ export function agentDetail(scope: DetailScope, id: string): Detail | undefined 
         ],
       },
       { title: `Tools, ${data?.tools.length ?? 0}`, blocks: [{ kind: 'code', text: (data?.tools ?? []).join(', ') }] },
-      { title: `Sessions, ${sessions.length}`, blocks: [sessionTable(scope, id)] },
+      { title: `Sessions, ${sessions.length}`, blocks: sessionTable(scope, id) },
     ],
     json: eventsWithKey(scope.events, node?.key ?? '').filter(({ type }) => type === 'session:open'),
   }
@@ -51,37 +52,25 @@ function agentFacts(scope: DetailScope, lane: TimelineLane): PanelFact[] {
   const usd = own.reduce<number | null>((sum, turn) => (sum === null || turn.usd === null ? null : sum + turn.usd), 0)
   const done = sessions.filter((session) => session.lane === lane.id && session.status === 'completed').length
   const all = sessions.filter((session) => session.lane === lane.id).length
-  return [
-    { label: 'model', value: lane.model },
-    { label: 'from', value: lane.origin },
-    { label: 'tasks', value: `${done} of ${all}` },
-    { label: 'turns', value: own.length, unit: 'count' },
-    { label: 'calls', value: calls.filter((call) => call.lane === lane.id).length, unit: 'count' },
-    { label: 'tokens', value: input + output, unit: 'tokens' },
-    { label: 'from the cache', value: input === 0 ? null : cached / input, unit: 'share' },
-    { label: 'cost', value: usd, unit: 'usd' },
-  ]
+  return presentFacts([
+    ['model', lane.model],
+    ['from', lane.origin],
+    ['tasks', `${done} of ${all}`],
+    ['turns', own.length, 'count'],
+    ['calls', calls.filter((call) => call.lane === lane.id).length, 'count'],
+    ['tokens', input + output, 'tokens'],
+    ['from the cache', input === 0 ? null : cached / input, 'share'],
+    ['cost', usd, 'usd'],
+  ])
 }
 
-function sessionTable(scope: DetailScope, lane: string): PanelBlock {
-  return {
-    kind: 'table',
-    columns: [
-      { key: 'title', title: 'Purpose' },
-      { key: 'state', title: 'State', unit: 'state' },
-      { key: 'at', title: 'Started', unit: 'time' },
-      { key: 'took', title: 'Took', unit: 'ms' },
-      { key: 'result', title: 'Result' },
-    ],
-    rows: scope
-      .timeline()
-      .sessions.filter((session) => session.lane === lane)
-      .map(({ title, status, started_at, ended_at, result }) => ({
-        title,
-        state: status,
-        at: started_at,
-        took: ended_at === null ? null : ended_at - started_at,
-        result,
-      })),
-  }
+function sessionTable(scope: DetailScope, lane: string): PanelBlock[] {
+  const sessions = scope.timeline().sessions.filter((session) => session.lane === lane)
+  return tableBlock({}, sessions, {
+    title: ['Purpose', ({ title }) => title],
+    state: ['State', ({ status }) => status, 'state'],
+    at: ['Started', ({ started_at }) => started_at, 'time'],
+    took: ['Took', ({ started_at, ended_at }) => ended_at && ended_at - started_at, 'ms'],
+    result: ['Result', ({ result }) => result],
+  })
 }

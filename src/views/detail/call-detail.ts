@@ -3,6 +3,7 @@ import { isEvent } from '../../kernel/event.ts'
 import { toolCallsFrom } from '../../kernel/model.ts'
 import { parentStepKey } from '../../run-model/step-tree.ts'
 import type { PanelBlock, PanelFact } from '../panel.ts'
+import { tableBlock } from '../panel-blocks.ts'
 import type { GateNode, ToolCallNode } from '../run-view.ts'
 import { toolTarget } from '../tool-input.ts'
 import type { Detail, DetailSection } from './detail.ts'
@@ -109,11 +110,8 @@ function resultSections({ redact }: DetailScope, { end }: RecordedCall): DetailS
     ...files.map((path) => ({ path, change: created.includes(path) ? 'created' : 'modified' })),
     ...deleted.map((path) => ({ path, change: 'deleted' })),
   ]
-  const columns = [
-    { key: 'path', title: 'File', unit: 'code' as const },
-    { key: 'change', title: 'Change' },
-  ]
-  if (rows.length > 0) blocks.push({ kind: 'table', title: 'Files', columns, rows })
+  const path = ['File', (row: (typeof rows)[number]) => row.path, 'code'] as const
+  blocks.push(...tableBlock({ title: 'Files' }, rows, { path, change: ['Change', ({ change }) => change] }))
   if (blocks.length === 0) blocks.push({ kind: 'text', text: 'The result is empty.' })
   const section = end.type === 'tool:error' ? { title: 'Error', tone: 'bad' as const } : { title: 'Result' }
   return [{ ...section, blocks }]
@@ -121,21 +119,14 @@ function resultSections({ redact }: DetailScope, { end }: RecordedCall): DetailS
 
 function permissionSections({ redact }: DetailScope, { gates }: RecordedCall): DetailSection[] {
   if (gates.length === 0) return []
-  const rows = gates.map(({ question, answer, answered_by, started_at, ended_at }) => ({
-    asked: started_at,
-    question,
-    answer: ended_at === null ? null : answerText(redact(answer)),
-    by: answered_by,
-    waited: ended_at === null ? null : ended_at - started_at,
-  }))
-  const columns = [
-    { key: 'asked', title: 'Asked', unit: 'time' as const },
-    { key: 'question', title: 'Question' },
-    { key: 'answer', title: 'Answer' },
-    { key: 'by', title: 'By' },
-    { key: 'waited', title: 'Waited', unit: 'ms' as const },
-  ]
-  return [{ title: 'Permission', blocks: [{ kind: 'table', columns, rows }] }]
+  const blocks = tableBlock({}, gates, {
+    asked: ['Asked', ({ started_at }) => started_at, 'time'],
+    question: ['Question', ({ question }) => question],
+    answer: ['Answer', ({ answer, ended_at }) => (ended_at === null ? null : answerText(redact(answer)))],
+    by: ['By', ({ answered_by }) => answered_by],
+    waited: ['Waited', ({ started_at, ended_at }) => ended_at && ended_at - started_at, 'ms'],
+  })
+  return [{ title: 'Permission', blocks }]
 }
 
 export function answerText(answer: unknown): string {

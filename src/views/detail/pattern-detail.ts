@@ -1,6 +1,7 @@
 import type { Event, EventOf } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
 import type { PanelBlock } from '../panel.ts'
+import { tableBlock } from '../panel-blocks.ts'
 import type { EventExplanation } from '../pattern-view.ts'
 import { isPatternEvent, runViewFrom } from '../run-view.ts'
 import type { Detail, DetailSection } from './detail.ts'
@@ -145,21 +146,11 @@ export function voteDetail(scope: DetailScope, id: string): Detail | undefined {
       ...wordSections(scope, endOf(events), agent),
       {
         title: 'All votes',
-        blocks: [
-          {
-            kind: 'table',
-            columns: [
-              { key: 'agent', title: 'Specialist', unit: 'agent' },
-              { key: 'vote', title: 'Vote' },
-              { key: 'won', title: 'Won' },
-            ],
-            rows: others.map(({ lane, vote }) => ({
-              agent: laneLabel(timeline, lane),
-              vote: vote?.text ?? '',
-              won: vote?.won ?? null,
-            })),
-          },
-        ],
+        blocks: tableBlock({}, others, {
+          agent: ['Specialist', ({ lane }) => laneLabel(timeline, lane), 'agent'],
+          vote: ['Vote', ({ vote }) => vote?.text ?? ''],
+          won: ['Won', ({ vote }) => vote?.won],
+        }),
       },
     ],
     json: events.filter(({ type }) => type === 'session:end'),

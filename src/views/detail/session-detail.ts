@@ -103,7 +103,7 @@ function workSection(scope: DetailScope, row: TimelineSession): DetailSection {
     title: 'Sub-session',
     note: `${pluralize(turns, 'turn')}, ${pluralize(calls, 'call')}`,
     blocks: [
-      turnTable(timeline, row.id),
+      ...turnTable(timeline, row.id),
       callTable(timeline, row.id),
       ...blocked.map(({ text }) => ({ kind: 'text' as const, title: 'Blocked', text })),
     ],

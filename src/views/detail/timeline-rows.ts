@@ -2,6 +2,7 @@ import type { Event, EventOf } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
 import { textFrom } from '../../kernel/model.ts'
 import type { PanelBlock } from '../panel.ts'
+import { tableBlock } from '../panel-blocks.ts'
 import type { Timeline, TimelineSession } from '../timeline/timeline.ts'
 import type { DetailScope } from './detail-scope.ts'
 import { eventsOfSession, rowIndex } from './event-index.ts'
@@ -30,31 +31,17 @@ export function callTable(timeline: Timeline, session: string): PanelBlock {
   }
 }
 
-export function turnTable(timeline: Timeline, session: string): PanelBlock {
+export function turnTable(timeline: Timeline, session: string): PanelBlock[] {
   const turns = rowIndex(timeline).turns.get(session) ?? []
-  return {
-    kind: 'table',
-    title: 'Turns',
-    columns: [
-      { key: 'number', title: 'Turn', unit: 'count' },
-      { key: 'title', title: 'Response' },
-      { key: 'state', title: 'State', unit: 'state' },
-      { key: 'at', title: 'Sent', unit: 'time' },
-      { key: 'took', title: 'Took', unit: 'ms' },
-      { key: 'tokens', title: 'Tokens', unit: 'tokens' },
-      { key: 'cost', title: 'Cost', unit: 'usd' },
-    ],
-    rows: turns.map(({ number, title, status, started_at, ended_at, tokens, usd }) => ({
-      number,
-      title,
-      state: status === 'ok' ? 'completed' : status,
-      at: started_at,
-      took: ended_at === null ? null : ended_at - started_at,
-      tokens: tokens.input + tokens.output,
-      cost: usd,
-    })),
-    empty: 'No model request yet.',
-  }
+  return tableBlock({ title: 'Turns', empty: 'No model request yet.' }, turns, {
+    number: ['Turn', ({ number }) => number, 'count'],
+    title: ['Response', ({ title }) => title],
+    state: ['State', ({ status }) => (status === 'ok' ? 'completed' : status), 'state'],
+    at: ['Sent', ({ started_at }) => started_at, 'time'],
+    took: ['Took', ({ started_at, ended_at }) => ended_at && ended_at - started_at, 'ms'],
+    tokens: ['Tokens', ({ tokens }) => tokens.input + tokens.output, 'tokens'],
+    cost: ['Cost', ({ usd }) => usd, 'usd'],
+  })
 }
 
 /** The events of a session row: from its opening to its end. */

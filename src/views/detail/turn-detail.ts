@@ -4,6 +4,7 @@ import type { Usage } from '../../kernel/model.ts'
 import { toolCallsFrom } from '../../kernel/model.ts'
 import { pluralize } from '../format-amount.ts'
 import type { PanelBlock, PanelFact } from '../panel.ts'
+import { tableBlock } from '../panel-blocks.ts'
 import type { Detail, DetailSection } from './detail.ts'
 import type { DetailScope } from './detail-scope.ts'
 import { eventsOfStep, rowIndex } from './event-index.ts'
@@ -51,7 +52,7 @@ export function turnDetail(scope: DetailScope, id: string): Detail | undefined {
     sections: [
       ...responseSections(scope, outcome),
       ...(request ? requestSections(scope, request) : []),
-      ...(attempts.length > 1 ? [{ title: 'Attempts', blocks: [attemptTable(attempts)] }] : []),
+      ...(attempts.length > 1 ? [{ title: 'Attempts', blocks: attemptTable(attempts) }] : []),
     ],
     json: events,
   }
@@ -161,13 +162,11 @@ function requestSections(scope: DetailScope, request: SentRequestView): DetailSe
 function toolSections({ options }: DetailScope, names: readonly string[]): DetailSection[] {
   if (names.length === 0) return []
   const specs = new Map((options.toolSpecs?.(names) ?? []).map((spec) => [spec.name, spec]))
-  const rows = names.map((name) => ({ name, description: specs.get(name)?.description ?? null }))
-  const columns = [
-    { key: 'name', title: 'Tool', unit: 'code' as const },
-    { key: 'description', title: 'Description' },
-  ]
   const schemas = Object.fromEntries(names.flatMap((name) => (specs.has(name) ? [[name, specs.get(name)?.input]] : [])))
-  const blocks: PanelBlock[] = [{ kind: 'table', columns, rows }]
+  const blocks = tableBlock({}, names, {
+    name: ['Tool', (name) => name, 'code'],
+    description: ['Description', (name) => specs.get(name)?.description],
+  })
   if (specs.size > 0) blocks.push({ kind: 'json', title: 'Schemas', value: schemas })
   const note = 'the journal has their names; descriptions and schemas are those of this installation'
   return [{ title: `Tools, ${names.length}`, note, blocks }]
@@ -184,27 +183,22 @@ function settingsSections({ agent }: SentRequestView['opening']): DetailSection[
   return facts.length === 0 ? [] : [{ title: 'Settings', blocks: [{ kind: 'facts', facts }] }]
 }
 
-function attemptTable(attempts: readonly (readonly [Begin, Outcome | undefined])[]): PanelBlock {
-  const rows = attempts.map(([begin, outcome]) => ({
-    attempt: begin.data.attempt,
-    model: begin.data.model,
-    at: begin.at,
-    state: turnState(outcome) === 'running' && outcome ? 'failed' : turnState(outcome),
-    duration: outcome ? outcome.at - begin.at : null,
-    error: isEvent(outcome, 'model:error') ? outcome.data.error.message : null,
-    left_out: isEvent(outcome, 'model:error') ? (outcome.data.refused?.feature ?? null) : null,
-  }))
-  return {
-    kind: 'table',
-    columns: [
-      { key: 'attempt', title: 'Attempt', unit: 'count' },
-      { key: 'model', title: 'Model' },
-      { key: 'at', title: 'Sent', unit: 'time' },
-      { key: 'state', title: 'State', unit: 'state' },
-      { key: 'duration', title: 'Took', unit: 'ms' },
-      { key: 'error', title: 'Error' },
-      { key: 'left_out', title: 'Refused, left out', unit: 'code' },
+function attemptTable(attempts: readonly (readonly [Begin, Outcome | undefined])[]): PanelBlock[] {
+  return tableBlock({}, attempts, {
+    attempt: ['Attempt', ([{ data }]) => data.attempt, 'count'],
+    model: ['Model', ([{ data }]) => data.model],
+    at: ['Sent', ([{ at }]) => at, 'time'],
+    state: [
+      'State',
+      ([, outcome]) => (outcome && turnState(outcome) === 'running' ? 'failed' : turnState(outcome)),
+      'state',
     ],
-    rows,
-  }
+    duration: ['Took', ([begin, outcome]) => outcome && outcome.at - begin.at, 'ms'],
+    error: ['Error', ([, outcome]) => (isEvent(outcome, 'model:error') ? outcome.data.error.message : null)],
+    left_out: [
+      'Refused, left out',
+      ([, outcome]) => (isEvent(outcome, 'model:error') ? outcome.data.refused?.feature : null),
+      'code',
+    ],
+  })
 }
