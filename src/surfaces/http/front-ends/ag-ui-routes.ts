@@ -36,9 +36,7 @@ const runAgentInput = z.looseObject({
 
 type RunAgentInput = z.output<typeof runAgentInput>
 
-const runAgent = defineRoute({
-  method: 'POST',
-  path: '/api/ag-ui/:pattern',
+const runAgent = defineRoute('POST', '/api/ag-ui/:pattern', {
   summary: 'Start a run, or answer its questions (`resume`), and stream it with the AG-UI protocol.',
   tag: 'front ends',
   scope: 'run',

@@ -16,9 +16,7 @@ const id = z.string().min(1).max(150)
 const part = z.looseObject({ type: z.string().max(200), text: z.string().optional() })
 const uiMessage = z.looseObject({ role: z.enum(['system', 'user', 'assistant']), parts: z.array(part).max(10_000) })
 
-const startRun = defineRoute({
-  method: 'POST',
-  path: '/api/ui-message-stream/:pattern',
+const startRun = defineRoute('POST', '/api/ui-message-stream/:pattern', {
   summary: 'Start a run from a chat of the AI SDK (`DefaultChatTransport`) and stream it as a UI message.',
   tag: 'front ends',
   scope: 'run',
@@ -41,9 +39,7 @@ const startRun = defineRoute({
   },
 })
 
-const reconnect = defineRoute({
-  method: 'GET',
-  path: '/api/ui-message-stream/runs/:run_id',
+const reconnect = defineRoute('GET', '/api/ui-message-stream/runs/:run_id', {
   summary: 'Stream a run as a UI message from its beginning, for a chat that lost its connection.',
   tag: 'front ends',
   scope: 'read',

@@ -6,9 +6,7 @@ import { openApi } from './response-schemas.ts'
 
 /** The route of the document about these routes and itself. */
 export function openApiRoute(routes: readonly DocumentedRoute[]): Route {
-  const route: Route = defineRoute({
-    method: 'GET',
-    path: '/api/openapi.json',
+  const route: Route = defineRoute('GET', '/api/openapi.json', {
     summary: 'Describe this API.',
     tag: 'session',
     scope: 'read',

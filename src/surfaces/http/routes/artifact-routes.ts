@@ -10,9 +10,7 @@ const PREVIEW_BYTES = 200 * 1024
 const PART_BYTES = 64 * 1024
 const version = queryNumber.optional()
 
-const listArtifacts = defineRoute({
-  method: 'GET',
-  path: '/api/runs/:run_id/artifacts',
+const listArtifacts = defineRoute('GET', '/api/runs/:run_id/artifacts', {
   summary: 'List every version of every artifact of a run, oldest first.',
   tag: 'artifacts',
   scope: 'read',
@@ -23,9 +21,7 @@ const listArtifacts = defineRoute({
   },
 })
 
-const downloadArtifact = defineRoute({
-  method: 'GET',
-  path: '/api/runs/:run_id/artifacts/:name',
+const downloadArtifact = defineRoute('GET', '/api/runs/:run_id/artifacts/:name', {
   summary: 'Download an artifact: the newest version, or the given one.',
   tag: 'artifacts',
   scope: 'read',
@@ -37,9 +33,7 @@ const downloadArtifact = defineRoute({
   },
 })
 
-const previewArtifact = defineRoute({
-  method: 'GET',
-  path: '/api/runs/:run_id/artifacts/:name/preview',
+const previewArtifact = defineRoute('GET', '/api/runs/:run_id/artifacts/:name/preview', {
   summary: 'Show the first 200 KB of an artifact as text.',
   tag: 'artifacts',
   scope: 'read',

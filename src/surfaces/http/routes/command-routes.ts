@@ -16,9 +16,7 @@ const MAX_TAGS = 50
 const tags = z.array(z.string().min(1).max(200)).max(MAX_TAGS).optional()
 export const startBody = z.strictObject({ input: z.unknown(), tags })
 
-const startRun = defineRoute({
-  method: 'POST',
-  path: '/api/patterns/:pattern/runs',
+const startRun = defineRoute('POST', '/api/patterns/:pattern/runs', {
   summary: 'Start a run of a pattern.',
   tag: 'runs',
   scope: 'run',
@@ -29,9 +27,7 @@ const startRun = defineRoute({
   },
 })
 
-const cancelRun = defineRoute({
-  method: 'POST',
-  path: '/api/runs/:run_id/cancel',
+const cancelRun = defineRoute('POST', '/api/runs/:run_id/cancel', {
   summary: 'Cancel a run. Its journal is kept.',
   tag: 'runs',
   scope: 'run',
@@ -43,9 +39,7 @@ const cancelRun = defineRoute({
   },
 })
 
-const resumeRun = defineRoute({
-  method: 'POST',
-  path: '/api/runs/:run_id/resume',
+const resumeRun = defineRoute('POST', '/api/runs/:run_id/resume', {
   summary: 'Resume a run that was interrupted or failed.',
   tag: 'runs',
   scope: 'run',
@@ -65,9 +59,7 @@ const resumeRun = defineRoute({
   },
 })
 
-const forkRun = defineRoute({
-  method: 'POST',
-  path: '/api/runs/:run_id/fork',
+const forkRun = defineRoute('POST', '/api/runs/:run_id/fork', {
   summary: 'Start a new run that continues from an event of this one.',
   tag: 'runs',
   scope: 'run',
@@ -80,9 +72,7 @@ const forkRun = defineRoute({
   },
 })
 
-const steerRun = defineRoute({
-  method: 'POST',
-  path: '/api/runs/:run_id/steer',
+const steerRun = defineRoute('POST', '/api/runs/:run_id/steer', {
   summary: 'Steer a run: pause, step, continue, override the next agent, set a variable, or say something.',
   tag: 'runs',
   scope: 'run',

@@ -10,9 +10,7 @@ import { defineRoute, queryNumber } from './route.ts'
 
 const MAX_QUESTIONS = 200
 
-const listQuestions = defineRoute({
-  method: 'GET',
-  path: '/api/inbox',
+const listQuestions = defineRoute('GET', '/api/inbox', {
   summary: 'List open questions, oldest first.',
   tag: 'inbox',
   scope: 'read',
@@ -41,9 +39,7 @@ async function inboxItemFrom(troupe: Troupe, gate: GateRow): Promise<InboxItem> 
   }
 }
 
-const readRest = defineRoute({
-  method: 'GET',
-  path: '/api/gates/:gate_id/blocks/:block',
+const readRest = defineRoute('GET', '/api/gates/:gate_id/blocks/:block', {
   summary: 'Read the rest of a long block of a question, part by part.',
   tag: 'inbox',
   scope: 'read',
@@ -57,9 +53,7 @@ const readRest = defineRoute({
   },
 })
 
-const answerQuestion = defineRoute({
-  method: 'POST',
-  path: '/api/gates/:gate_id/answer',
+const answerQuestion = defineRoute('POST', '/api/gates/:gate_id/answer', {
   summary: 'Answer a question. The first answer wins.',
   tag: 'inbox',
   scope: 'approve',

@@ -9,9 +9,7 @@ import { defineRoute, queryNumber } from './route.ts'
 const COST_GROUPS = ['run', 'pattern', 'agent', 'model', 'day', 'session', 'phase'] as const satisfies AccountKey[]
 const since = queryNumber.optional().describe('Milliseconds since 1970.')
 
-const listReports = defineRoute({
-  method: 'GET',
-  path: '/api/reports',
+const listReports = defineRoute('GET', '/api/reports', {
   summary: 'Show what patterns measure: how often, how well, how fast, at what cost.',
   tag: 'reports',
   scope: 'read',
@@ -25,9 +23,7 @@ const listReports = defineRoute({
     }),
 })
 
-const getCost = defineRoute({
-  method: 'GET',
-  path: '/api/cost',
+const getCost = defineRoute('GET', '/api/cost', {
   summary: 'Show usage and cost of a run or of all runs.',
   tag: 'reports',
   scope: 'read',

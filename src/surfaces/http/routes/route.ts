@@ -39,14 +39,16 @@ export interface Route extends DocumentedRoute {
 
 /** Defines a route: `query` and `body` give the request its types, and are checked before `handle` is called. */
 export function defineRoute<Query extends z.ZodType, Body extends z.ZodType>(
-  route: Omit<DocumentedRoute, 'query' | 'body'> & {
+  method: Route['method'],
+  path: string,
+  route: Omit<DocumentedRoute, 'method' | 'path' | 'query' | 'body'> & {
     query?: Query
     body?: Body
     handle(request: RouteRequest<z.output<Query>, z.output<Body>>): Promise<unknown>
   },
 ): Route {
   // The schemas are checked before every call, which no type can express.
-  return route as never
+  return { method, path, ...route } as never
 }
 
 /** A whole number in a query. */

@@ -11,9 +11,7 @@ const STATUSES = ['pending', 'running', 'waiting', 'completed', 'failed', 'cance
 
 const limit = queryNumber.refine((value) => value >= 1 && value <= 1000, 'not from 1 to 1000').optional()
 
-const listRuns = defineRoute({
-  method: 'GET',
-  path: '/api/runs',
+const listRuns = defineRoute('GET', '/api/runs', {
   summary: 'List runs, newest first.',
   tag: 'runs',
   scope: 'read',
@@ -40,9 +38,7 @@ const listRuns = defineRoute({
   },
 })
 
-const getRun = defineRoute({
-  method: 'GET',
-  path: '/api/runs/:run_id',
+const getRun = defineRoute('GET', '/api/runs/:run_id', {
   summary: 'Get a run.',
   tag: 'runs',
   scope: 'read',
@@ -50,9 +46,7 @@ const getRun = defineRoute({
   handle: async ({ params: { run_id = '' }, parts: { troupe } }) => runItemFrom(troupe, await troupe.getRun(run_id)),
 })
 
-const getResult = defineRoute({
-  method: 'GET',
-  path: '/api/runs/:run_id/result',
+const getResult = defineRoute('GET', '/api/runs/:run_id/result', {
   summary: 'Get the status, output, error, usage and open questions of a run.',
   tag: 'runs',
   scope: 'read',
@@ -64,9 +58,7 @@ const getResult = defineRoute({
   },
 })
 
-const listEvents = defineRoute({
-  method: 'GET',
-  path: '/api/runs/:run_id/events',
+const listEvents = defineRoute('GET', '/api/runs/:run_id/events', {
   summary: 'Read the journal of a run, page by page; with `accept: text/event-stream` follow it.',
   tag: 'runs',
   scope: 'read',
@@ -80,9 +72,7 @@ const listEvents = defineRoute({
   },
 })
 
-const exportRun = defineRoute({
-  method: 'GET',
-  path: '/api/runs/:run_id/export',
+const exportRun = defineRoute('GET', '/api/runs/:run_id/export', {
   summary: 'Export a run as a session file.',
   tag: 'runs',
   scope: 'read',

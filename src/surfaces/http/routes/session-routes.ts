@@ -18,9 +18,7 @@ const response = {
   schema: pageSession,
 }
 
-const getSession = defineRoute({
-  method: 'GET',
-  path: '/api/session',
+const getSession = defineRoute('GET', '/api/session', {
   summary: 'Tell who the caller is.',
   tag: 'session',
   scope: null,
@@ -29,9 +27,7 @@ const getSession = defineRoute({
   handle: ({ parts, principal }) => sessionFrom(parts, principal),
 })
 
-const openSession = defineRoute({
-  method: 'POST',
-  path: '/api/session',
+const openSession = defineRoute('POST', '/api/session', {
   summary: 'Exchange a bearer token for the cookie of a page.',
   tag: 'session',
   scope: null,
@@ -53,9 +49,7 @@ const openSession = defineRoute({
   },
 })
 
-const closeSession = defineRoute({
-  method: 'DELETE',
-  path: '/api/session',
+const closeSession = defineRoute('DELETE', '/api/session', {
   summary: 'End the session of a page.',
   tag: 'session',
   scope: null,

@@ -7,9 +7,7 @@ import { defineRoute, queryList, queryNumber } from './route.ts'
 const MAX_SUMMARIES = 100
 const seq = queryNumber.optional().describe('The last event that counts; without it, the newest.')
 
-const listSummaries = defineRoute({
-  method: 'GET',
-  path: '/api/runs/summaries',
+const listSummaries = defineRoute('GET', '/api/runs/summaries', {
   summary: 'Show what only the journals of these runs tell: agents, progress, last event, stalls.',
   tag: 'views',
   scope: 'read',
@@ -19,9 +17,7 @@ const listSummaries = defineRoute({
     troupe.runSummaries(ids.slice(0, MAX_SUMMARIES)),
 })
 
-const getPanels = defineRoute({
-  method: 'GET',
-  path: '/api/runs/:run_id/panels',
+const getPanels = defineRoute('GET', '/api/runs/:run_id/panels', {
   summary: 'Show the pages that the pattern of a run brings, now or at an earlier event.',
   tag: 'views',
   scope: 'read',
@@ -36,9 +32,7 @@ const PLACES = [
   ...(['delegation', 'handoff', 'vote', 'event'] as const),
 ] as const satisfies TimelineRef['kind'][]
 
-const getDetail = defineRoute({
-  method: 'GET',
-  path: '/api/runs/:run_id/detail',
+const getDetail = defineRoute('GET', '/api/runs/:run_id/detail', {
   summary: 'Show everything about one place of a run, such as a turn or a call.',
   tag: 'views',
   scope: 'read',
