@@ -1,11 +1,11 @@
 import { chmod, rm } from 'node:fs/promises'
 import type { Server } from 'node:http'
-import { createServer } from 'node:http'
+import { createServer, STATUS_CODES } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { answerBadRequests } from './checks/bad-request.ts'
-import { addSecurityHeaders } from './checks/browser-checks.ts'
+import { addSecurityHeaders, SECURITY_HEADERS } from './checks/browser-checks.ts'
+import type { ErrorBody } from './contract.ts'
 import { createHttpApp } from './http-app.ts'
 import type { AllowedHosts, HttpParts } from './http-parts.ts'
 
@@ -76,6 +76,39 @@ export async function startHttpServer(
       await closeServer(server)
       if (options.socket !== undefined) await rm(options.socket, { force: true })
     },
+  }
+}
+
+/** Statuses of errors of the parser; 400 for all others. */
+const STATUS: Readonly<Record<string, number>> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }
+
+/** Answers what the HTTP parser refuses, before there is a request, like every other error: with the security headers. */
+function answerBadRequests(server: Server): void {
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    // The parser names the code of a client that has left, too.
+    if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+    const status = STATUS[error.code ?? ''] ?? 400
+    const body = bodyOf(status)
+    const headers = { ...headersOf(body), connection: 'close' }
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
+  })
+  server.on('checkExpectation', (_request, response) => {
+    const body = bodyOf(417)
+    response.writeHead(417, { ...headersOf(body), connection: 'close' }).end(body)
+  })
+}
+
+function bodyOf(status: number): string {
+  const error = { code: 'invalid_input', message: (STATUS_CODES[status] ?? 'bad request').toLowerCase() }
+  return JSON.stringify({ error } satisfies ErrorBody)
+}
+
+function headersOf(body: string): Record<string, string> {
+  return {
+    ...SECURITY_HEADERS,
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
   }
 }
 

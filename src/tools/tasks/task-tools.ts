@@ -1,4 +1,5 @@
 import type { Tool } from '../../kernel/tool.ts'
+import { definedFields } from '../../schema/defined-fields.ts'
 import * as z from '../../schema/zod.ts'
 import { defineTool } from '../define-tool.ts'
 import { paginate } from '../search/paginate.ts'
@@ -24,6 +25,8 @@ const updateInput = z.object({
   addBlocks: z.array(z.string()).max(100).optional().describe('Tasks that wait for this one.'),
 })
 
+const TASK_TOOL = { category: 'task_management', on_request: true } as const
+
 /** The tools `TaskCreate`, `TaskGet`, `TaskUpdate` and `TaskList`, for agents that list them. */
 export function taskTools(lists: TaskLists): Tool[] {
   return [taskCreateTool(lists), taskGetTool(lists), taskUpdateTool(lists), taskListTool(lists)]
@@ -33,18 +36,14 @@ function taskCreateTool(lists: TaskLists): Tool {
   return defineTool<z.output<typeof createInput>>({
     name: 'TaskCreate',
     description: 'Add a task to the task list of this run. All agents of the run share the list.',
-    category: 'task_management',
-    on_request: true,
+    ...TASK_TOOL,
     kind: 'idempotent',
     input: createInput,
     subject: ({ subject }) => subject,
     async execute({ subject, description, activeForm }, call) {
       const task = { subject, description, key: call.idempotency_key }
-      const created = await lists.create(call.run_id, {
-        ...task,
-        ...(activeForm ? { active_form: activeForm } : undefined),
-      })
-      return { success: true, output: withoutKey(created) }
+      const active = activeForm ? { active_form: activeForm } : undefined
+      return { success: true, output: withoutKey(await lists.create(call.run_id, { ...task, ...active })) }
     },
   })
 }
@@ -53,8 +52,7 @@ function taskGetTool(lists: TaskLists): Tool {
   return defineTool<{ taskId: string }>({
     name: 'TaskGet',
     description: 'Read one task of the task list, with its description.',
-    category: 'task_management',
-    on_request: true,
+    ...TASK_TOOL,
     kind: 'read',
     input: z.object({ taskId }),
     execute: async (request, call) => ({
@@ -68,8 +66,7 @@ function taskUpdateTool(lists: TaskLists): Tool {
   return defineTool<z.output<typeof updateInput>>({
     name: 'TaskUpdate',
     description: 'Update a task: its status, owner or dependencies. The status `deleted` removes it.',
-    category: 'task_management',
-    on_request: true,
+    ...TASK_TOOL,
     kind: 'idempotent',
     input: updateInput,
     async execute({ taskId: id, status, activeForm, addBlockedBy, addBlocks, ...fields }, call) {
@@ -77,10 +74,8 @@ function taskUpdateTool(lists: TaskLists): Tool {
         await lists.remove(call.run_id, id)
         return { success: true, output: { id, status } }
       }
-      const change = {
-        ...definedFields(fields),
-        ...definedFields({ status, active_form: activeForm, add_blocked_by: addBlockedBy, add_blocks: addBlocks }),
-      }
+      const renamed = { status, active_form: activeForm, add_blocked_by: addBlockedBy, add_blocks: addBlocks }
+      const change = definedFields({ ...fields, ...renamed })
       if (Object.keys(change).length === 0)
         throw invalidCallError(
           'no field to update was given',
@@ -95,8 +90,7 @@ function taskListTool(lists: TaskLists): Tool {
   return defineTool<Record<string, never>>({
     name: 'TaskList',
     description: 'List the tasks of this run with status, owner and open blockers.',
-    category: 'task_management',
-    on_request: true,
+    ...TASK_TOOL,
     kind: 'read',
     input: z.object({}),
     async execute(_request, call) {
@@ -117,9 +111,4 @@ function taskListTool(lists: TaskLists): Tool {
 
 function withoutKey({ key: _key, ...task }: TaskListItem): Omit<TaskListItem, 'key'> {
   return task
-}
-
-/** Drops fields that are `undefined`. */
-function definedFields<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
 }

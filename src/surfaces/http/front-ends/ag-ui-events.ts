@@ -1,4 +1,4 @@
-import { interruptIdOf } from '../routes/question-hash.ts'
+import { interruptIdOf, questionData } from '../routes/question-hash.ts'
 import type { ModelTokens, RunAgent, RunMessage, RunQuestion } from './run-message.ts'
 
 /* The messages of a run as events of the AG-UI protocol 1.0 (https://docs.ag-ui.com). */
@@ -132,10 +132,6 @@ function textOf(output: unknown): string {
 
 function custom(name: string, value: unknown, agent: RunAgent | undefined): AgUiEvent {
   return { type: 'CUSTOM', name, value, ...attribution(agent) }
-}
-
-function questionData({ gate_id, question, choices, asked_by, detail }: RunQuestion): Record<string, unknown> {
-  return { gate_id, question, choices: choices ?? null, asked_by: asked_by ?? null, detail: detail ?? null }
 }
 
 function endEvents({ run_id, outcome, tokens, open }: MessageOf<'end'>, ids: AgUiIds): AgUiEvent[] {

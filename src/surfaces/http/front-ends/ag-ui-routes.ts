@@ -5,11 +5,10 @@ import { refuse } from '../checks/refusal.ts'
 import { gateIdFrom, interruptIdOf, questionChanged } from '../routes/question-hash.ts'
 import type { Route, RouteRequest } from '../routes/route.ts'
 import { defineRoute } from '../routes/route.ts'
-import { findStartable, startPattern } from '../routes/start-pattern.ts'
 import type { AgUiIds } from './ag-ui-events.ts'
 import { agUiEvents } from './ag-ui-events.ts'
 import type { ChatText } from './conversation-input.ts'
-import { conversationText, withInstruction } from './conversation-input.ts'
+import { conversationText, startConversation } from './conversation-input.ts'
 import { frontEndResponse } from './front-end-response.ts'
 import { keepHandle } from './run-stream-items.ts'
 
@@ -46,13 +45,9 @@ const runAgent = defineRoute('POST', '/api/ag-ui/:pattern', {
     const { threadId, runId, resume } = request.body
     const ids = { threadId, runId }
     if (resume && resume.length > 0) return answerQuestions(request, resume, ids)
-    const { parts, params } = request
-    const { pattern = '' } = params
-    const { inputSchema } = await findStartable(parts, pattern)
-    const input = withInstruction(inputSchema, givenInput(request.body), instruction(request.body))
-    const handle = await startPattern(parts, { pattern, input, tags: [`thread:${threadId}`] })
-    keepHandle(parts.troupe, handle)
-    return agUiResponse(request, ids, { run_id: handle.run_id })
+    const text = () => instruction(request.body)
+    const { run_id } = await startConversation(request, givenInput(request.body), { text, thread: threadId })
+    return agUiResponse(request, ids, { run_id })
   },
 })
 

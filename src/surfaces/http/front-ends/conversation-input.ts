@@ -1,5 +1,8 @@
-import type { JsonSchema } from '../../../index.ts'
+import type { JsonSchema, RunHandle } from '../../../index.ts'
 import { refuse } from '../checks/refusal.ts'
+import type { RouteRequest } from '../routes/route.ts'
+import { findStartable, startPattern } from '../routes/start-pattern.ts'
+import { keepHandle } from './run-stream-items.ts'
 
 /** A message of a chat front end, with its text. */
 export interface ChatText {
@@ -27,8 +30,24 @@ export function conversationText(messages: readonly ChatText[]): string {
   return `Conversation so far:\n\n${lines.join('\n\n')}\n\nNow:\n\n${last.text}`
 }
 
+/**
+ * Starts a run of the pattern in the path. `text` is the instruction. Clients that reconnect get its text deltas, if the run is begun here.
+ */
+export async function startConversation(
+  { parts, params: { pattern = '' } }: RouteRequest,
+  given: Readonly<Record<string, unknown>>,
+  { text, thread }: { text: () => string; thread: string | undefined },
+): Promise<RunHandle> {
+  const { inputSchema } = await findStartable(parts, pattern)
+  const input = withInstruction(inputSchema, given, text())
+  const tags = thread === undefined ? undefined : [`thread:${thread}`]
+  const handle = await startPattern(parts, { pattern, input, tags })
+  keepHandle(parts.troupe, handle)
+  return handle
+}
+
 /** The input with the text in the first required text field that the request does not give. Without one, the input must be complete. */
-export function withInstruction(schema: JsonSchema, given: Readonly<Record<string, unknown>>, text: string): unknown {
+function withInstruction(schema: JsonSchema, given: Readonly<Record<string, unknown>>, text: string): unknown {
   const { properties = {}, required = [] } = schema as {
     properties?: Record<string, { type?: string; enum?: unknown }>
     required?: readonly string[]

@@ -1,4 +1,4 @@
-import { questionHash } from '../routes/question-hash.ts'
+import { questionData, questionHash } from '../routes/question-hash.ts'
 import type { RunAgent, RunMessage, RunQuestion } from './run-message.ts'
 
 /* The messages of a run as chunks of one UI message of the AI SDK (UI message stream protocol v1). */
@@ -97,17 +97,8 @@ function agentPart(agent: RunAgent, state: Record<string, unknown>): UiMessageCh
 }
 
 function questionPart(question: RunQuestion, state: Record<string, unknown>): UiMessageChunk {
-  const { gate_id, choices, asked_by, detail, call } = question
-  const data = {
-    gate_id,
-    question: question.question,
-    choices: choices ?? null,
-    asked_by: asked_by ?? null,
-    detail: detail ?? null,
-    call: call ?? null,
-    hash: questionHash(question),
-    ...state,
-  }
+  const { gate_id, call } = question
+  const data = { ...questionData(question), call: call ?? null, hash: questionHash(question), ...state }
   return { type: 'data-gate', id: gate_id, data }
 }
 

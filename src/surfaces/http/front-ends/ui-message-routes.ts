@@ -1,11 +1,9 @@
 import * as z from '../../../schema/zod.ts'
 import type { Route, RouteRequest } from '../routes/route.ts'
 import { defineRoute } from '../routes/route.ts'
-import { findStartable, startPattern } from '../routes/start-pattern.ts'
 import type { ChatText } from './conversation-input.ts'
-import { conversationText, withInstruction } from './conversation-input.ts'
+import { conversationText, startConversation } from './conversation-input.ts'
 import { frontEndResponse } from './front-end-response.ts'
-import { keepHandle } from './run-stream-items.ts'
 import { UiMessageChunks } from './ui-message-chunks.ts'
 
 const HEADERS = { 'x-vercel-ai-ui-message-stream': 'v1' }
@@ -27,15 +25,10 @@ const startRun = defineRoute('POST', '/api/ui-message-stream/:pattern', {
   }),
   response: { description: DESCRIPTION, type: SSE },
   async handle(request) {
-    const { params, body, parts } = request
-    const { pattern = '' } = params
-    const { inputSchema } = await findStartable(parts, pattern)
-    const text = conversationText(body.messages.map(chatText))
-    const input = withInstruction(inputSchema, body.input ?? {}, text)
-    const tags = body.id === undefined ? undefined : [`thread:${body.id}`]
-    const handle = await startPattern(parts, { pattern, input, tags })
-    keepHandle(parts.troupe, handle)
-    return uiMessageResponse(request, handle.run_id)
+    const { messages, input = {}, id: thread } = request.body
+    const text = () => conversationText(messages.map(chatText))
+    const { run_id } = await startConversation(request, input, { text, thread })
+    return uiMessageResponse(request, run_id)
   },
 })
 

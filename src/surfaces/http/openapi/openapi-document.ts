@@ -1,9 +1,11 @@
 import type { JsonSchema } from '../../../index.ts'
 import { compileSchema } from '../../../schema/schema.ts'
 import type * as z from '../../../schema/zod.ts'
-import type { DocumentedRoute } from '../routes/route.ts'
-import type { StartablePattern } from '../routes/startable-patterns.ts'
-import { errorBody } from './response-schemas.ts'
+import type { DocumentedRoute, Route } from '../routes/route.ts'
+import { defineRoute } from '../routes/route.ts'
+import type { StartablePattern } from '../routes/start-pattern.ts'
+import { startablePatterns } from '../routes/start-pattern.ts'
+import { errorBody, openApi } from './response-schemas.ts'
 
 /** The parts of an OpenAPI 3.1 document that this API uses. */
 export interface OpenApiDocument {
@@ -36,7 +38,20 @@ interface OpenApiParameter {
 /** The route that starts runs: the document has one path for each pattern, with the schema of its input. */
 const START_PATH = '/api/patterns/:pattern/runs'
 
-export function openApiDocumentFrom(
+/** The route of the document about these routes and itself. */
+export function openApiRoute(routes: readonly DocumentedRoute[]): Route {
+  const route: Route = defineRoute('GET', '/api/openapi.json', {
+    summary: 'Describe this API.',
+    tag: 'session',
+    scope: 'read',
+    response: { description: 'An OpenAPI 3.1 document.', schema: openApi },
+    handle: async ({ parts: { troupe, version } }) =>
+      openApiDocumentFrom([...routes, route], { patterns: await startablePatterns(troupe), version }),
+  })
+  return route
+}
+
+function openApiDocumentFrom(
   routes: readonly DocumentedRoute[],
   { patterns, version }: { patterns: readonly StartablePattern[]; version: string },
 ): OpenApiDocument {

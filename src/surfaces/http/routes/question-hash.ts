@@ -11,8 +11,13 @@ export interface ShownQuestion extends Pick<GateRow, 'gate_id' | 'question'> {
   detail?: unknown
 }
 
-export function questionHash({ gate_id, question, choices, asked_by, detail }: ShownQuestion): string {
-  const shown = JSON.stringify([gate_id, question, choices ?? null, asked_by ?? null, detail ?? null])
+/** What is shown of a question, for clients. */
+export function questionData({ gate_id, question, choices, asked_by, detail }: ShownQuestion) {
+  return { gate_id, question, choices: choices ?? null, asked_by: asked_by ?? null, detail: detail ?? null }
+}
+
+export function questionHash(question: ShownQuestion): string {
+  const shown = JSON.stringify(Object.values(questionData(question)))
   return createHash('sha256').update(shown).digest('hex')
 }
 

@@ -1,5 +1,6 @@
 import type { AccountKey, AccountRow } from '../../../index.ts'
 import { loadPrices } from '../../../index.ts'
+import { definedFields } from '../../../schema/defined-fields.ts'
 import * as z from '../../../schema/zod.ts'
 import { costReportFrom } from '../../../views/cost-report.ts'
 import type { CostPage } from '../contract.ts'
@@ -15,12 +16,7 @@ const listReports = defineRoute('GET', '/api/reports', {
   scope: 'read',
   query: z.strictObject({ pattern: z.string().max(64).optional(), by: z.string().max(64).optional(), since }),
   response: { description: 'The figures of each pattern that measures something (`Report[]`).', schema: reports },
-  handle: ({ query: { pattern, by, since }, parts: { troupe } }) =>
-    troupe.reports({
-      ...(pattern === undefined ? undefined : { pattern }),
-      ...(by === undefined ? undefined : { by }),
-      ...(since === undefined ? undefined : { since }),
-    }),
+  handle: ({ query, parts: { troupe } }) => troupe.reports(definedFields(query)),
 })
 
 const getCost = defineRoute('GET', '/api/cost', {
@@ -30,13 +26,9 @@ const getCost = defineRoute('GET', '/api/cost', {
   query: z.strictObject({ run_id: z.string().max(100).optional(), by: z.enum(COST_GROUPS).optional(), since }),
   response: { description: 'Sums of model requests (`CostPage`).', schema: costPage },
   async handle({ query: { run_id, by, since }, parts: { troupe } }): Promise<CostPage> {
-    const scope = {
-      ...(run_id === undefined ? undefined : { run_id }),
-      ...(since === undefined ? undefined : { since }),
-    }
     const rows: AccountRow[] = []
     const { prices = await loadPrices() } = await troupe.timelineSources()
-    for await (const row of troupe.accounts({ prices, ...scope })) rows.push(row)
+    for await (const row of troupe.accounts({ prices, ...definedFields({ run_id, since }) })) rows.push(row)
     const { groupsBy, total, unpriced_models } = costReportFrom(rows)
     const key = by ?? (run_id === undefined ? 'pattern' : 'agent')
     return { by: key, groups: groupsBy(key).groups, total, unpriced_models }

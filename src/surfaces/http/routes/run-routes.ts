@@ -1,4 +1,5 @@
 import type { Status } from '../../../index.ts'
+import { definedFields } from '../../../schema/defined-fields.ts'
 import * as z from '../../../schema/zod.ts'
 import { textBody } from '../compression/gzip-response.ts'
 import type { EventPage, RunPage } from '../contract.ts'
@@ -25,14 +26,13 @@ const listRuns = defineRoute('GET', '/api/runs', {
   }),
   response: { description: 'A page of runs (`RunPage`).', schema: runPage },
   async handle({ query: { tag, status, pattern, text, cursor, limit = 50 }, parts: { troupe } }): Promise<RunPage> {
-    const { items, next } = await troupe.runs({
-      limit,
-      ...(status === undefined || status.length === 0 ? undefined : { status }),
-      ...(pattern === undefined ? undefined : { pattern }),
-      ...(tag === undefined || tag.length === 0 ? undefined : { tags: tag }),
-      ...(text === undefined || text.trim() === '' ? undefined : { text }),
-      ...(cursor === undefined ? undefined : { cursor }),
-    })
+    // Fields without a value are those of an empty form.
+    const filled = {
+      status: status?.length ? status : undefined,
+      tags: tag?.length ? tag : undefined,
+      text: text?.trim() ? text : undefined,
+    }
+    const { items, next } = await troupe.runs(definedFields({ limit, pattern, cursor, ...filled }))
     const counts = await troupe.countRuns()
     return { runs: items.map((row) => runItemFrom(troupe, row)), cursor: next, counts }
   },

@@ -7,7 +7,7 @@ import type { PageSession } from '../contract.ts'
 import type { HttpParts } from '../http-parts.ts'
 import { nothing, pageSession } from '../openapi/response-schemas.ts'
 import { defineRoute } from './route.ts'
-import { startablePatterns } from './startable-patterns.ts'
+import { startablePatterns } from './start-pattern.ts'
 
 /** A cookie that only this host gets, that no script reads, and that no other site makes a browser send. */
 const COOKIE = { path: '/', httpOnly: true, secure: true, sameSite: 'Strict' } as const

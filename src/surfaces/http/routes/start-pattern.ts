@@ -1,9 +1,26 @@
-import type { RunHandle } from '../../../index.ts'
-import { validateValue } from '../../../schema/schema.ts'
+import type { JsonSchema, Pattern, RunHandle, Schema, Troupe } from '../../../index.ts'
+import { definedFields } from '../../../schema/defined-fields.ts'
+import { compileSchema, validateValue } from '../../../schema/schema.ts'
 import { refuse } from '../checks/refusal.ts'
 import type { HttpParts } from '../http-parts.ts'
-import type { StartablePattern } from './startable-patterns.ts'
-import { startablePatterns } from './startable-patterns.ts'
+
+/** A pattern that a request can start, with the input that a request may give. */
+export interface StartablePattern {
+  pattern: Pattern
+  input: Schema
+  inputSchema: JsonSchema
+}
+
+export async function startablePatterns(troupe: Troupe): Promise<StartablePattern[]> {
+  const patterns = (await troupe.patterns()).filter(
+    ({ only, requestInput }) => only !== 'tool' && requestInput !== null,
+  )
+  return patterns.map((pattern) => {
+    const input = pattern.requestInput ?? pattern.input
+    const { $schema: _schema, ...inputSchema } = compileSchema(input).jsonSchema
+    return { pattern, input, inputSchema }
+  })
+}
 
 export interface PatternRequest {
   pattern: string
@@ -16,8 +33,7 @@ export async function startPattern(parts: HttpParts, request: PatternRequest): P
   const { input } = await findStartable(parts, request.pattern)
   const parsed = validateValue(input, request.input)
   if (!parsed.ok) throw refuse(400, { code: 'invalid_input', message: `input: ${parsed.problem}` })
-  const { tags } = request
-  const options = { limits: parts.runLimits, ...(tags ? { tags } : undefined) }
+  const options = definedFields({ limits: parts.runLimits, tags: request.tags })
   return parts.troupe.stream(request.pattern, parsed.value as never, options)
 }
 
