@@ -33,17 +33,16 @@ const MIN_VERSION = [2, 38] as const
 export async function findCheckout(
   program: GitProgram,
   location: CheckoutLocation,
-  signal: AbortSignal | undefined,
 ): Promise<Checkout | RepositoryRefusal> {
   const { workspace, root } = location
   const queries = ['--is-bare-repository', '--git-common-dir', '--git-dir', '--show-toplevel', 'HEAD^{commit}']
   const args = ['-C', workspace, 'rev-parse', '--path-format=absolute', ...queries]
-  const { status, stdout } = await runGit(program, { args, signal })
+  const { status, stdout } = await runGit(program, { args })
   const [bare, common = '', gitFolder = '', top = '', head = ''] = stdout.toString('utf8').split('\n')
   const [realTop, folder] = [resolveRealPath(top), resolveRealPath(workspace)]
   const isFound = status === 0 && bare === 'false' && /^[0-9a-f]{40,64}$/.test(head)
   if (!isFound || !isWithin(folder, realTop) || isWithin(resolveRealPath(root), realTop))
-    return diagnoseCheckout(program, location, signal)
+    return diagnoseCheckout(program, location)
   return {
     top: realTop,
     common: resolveRealPath(common),
@@ -62,20 +61,16 @@ export function readCheckoutState({ workspace, root }: CheckoutLocation): string
 }
 
 /** Why this git cannot be used; `undefined` if it can. */
-export async function checkVersion(
-  program: GitProgram,
-  signal: AbortSignal | undefined,
-): Promise<RepositoryRefusal | undefined> {
-  const { stdout, stopped } = await runGit(program, { args: ['version'], signal })
+export async function checkVersion(program: GitProgram): Promise<RepositoryRefusal | undefined> {
+  const { stdout, stopped } = await runGit(program, { args: ['version'] })
   return stopped === 'missing' ? { reason: 'no_git', ...MISSING_GIT } : versionProblem(stdout.toString('utf8'))
 }
 
 async function diagnoseCheckout(
   program: GitProgram,
   { workspace, root }: CheckoutLocation,
-  signal: AbortSignal | undefined,
 ): Promise<RepositoryRefusal> {
-  const ask = (...args: string[]) => runGit(program, { args: ['-C', workspace, ...args], signal })
+  const ask = (...args: string[]) => runGit(program, { args: ['-C', workspace, ...args] })
   const facts = await ask('rev-parse', '--is-bare-repository')
   if (facts.status !== 0) return noRepository(workspace, facts.stderr)
   const bare = facts.stdout.toString('utf8').trim()
@@ -146,19 +141,15 @@ export function isRefusal(found: object): found is RepositoryRefusal {
 }
 
 /** The state of the checkout, with a note for each fact that a person should know. */
-export async function describeCheckout(
-  git: Git,
-  checkout: Checkout,
-  signal: AbortSignal | undefined,
-): Promise<CheckoutState> {
+export async function describeCheckout(git: Git, checkout: Checkout): Promise<CheckoutState> {
   const { top, gitFolder } = checkout
   const listChanges = ['status', '--porcelain', '-z', '--ignore-submodules=dirty', '--no-renames']
   const [head, branch, status, listed, features] = await Promise.all([
-    git.text(['rev-parse', 'HEAD^{commit}'], { signal }),
-    git.run(['symbolic-ref', '--quiet', '--short', 'HEAD'], { signal, statuses: [0, 1] }),
-    git.text(listChanges, { signal }),
-    git.text(['ls-tree', '-r', '-z', 'HEAD'], { signal }),
-    findFeatures(git, checkout, signal),
+    git.text(['rev-parse', 'HEAD^{commit}']),
+    git.run(['symbolic-ref', '--quiet', '--short', 'HEAD'], { statuses: [0, 1] }),
+    git.text(listChanges),
+    git.text(['ls-tree', '-r', '-z', 'HEAD']),
+    findFeatures(git, checkout),
   ])
   const entries = status.split('\0').filter((entry) => entry !== '')
   const untracked = entries.filter((entry) => entry.startsWith('?? ')).length
@@ -178,16 +169,12 @@ export async function describeCheckout(
   return { ...state, notes: notesAbout(state) }
 }
 
-async function findFeatures(
-  git: Git,
-  { common, gitFolder }: Checkout,
-  signal: AbortSignal | undefined,
-): Promise<CheckoutFeature[]> {
+async function findFeatures(git: Git, { common, gitFolder }: Checkout): Promise<CheckoutFeature[]> {
   const searchLfs = ['grep', '-q', '--no-textconv', 'filter=lfs', 'HEAD', '--', '*.gitattributes']
   const searchSettings = ['config', '--type=bool', '--get-regexp', '^(core\\.sparsecheckout|remote\\..*\\.promisor)$']
   const [lfs, settings] = await Promise.all([
-    git.run(searchLfs, { signal, statuses: [0, 1] }),
-    git.run(searchSettings, { signal, statuses: [0, 1] }),
+    git.run(searchLfs, { statuses: [0, 1] }),
+    git.run(searchSettings, { statuses: [0, 1] }),
   ])
   const isSet = (key: RegExp) =>
     settings.stdout

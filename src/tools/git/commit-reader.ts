@@ -7,20 +7,20 @@ import { requireCommit, requireWorktree } from './worktrees.ts'
 const MAX_FILE_BYTES = 1_000_000
 
 export async function listFiles(scope: WorktreeScope, ref: string): Promise<string[]> {
-  const { git, signal } = scope
+  const { git } = scope
   const args = ['ls-tree', '-r', '-z', '--name-only', '--full-tree', await requireCommit(scope, ref)]
-  return splitNul(await git.text(args, { signal }))
+  return splitNul(await git.text(args))
 }
 
 export async function readFileAt(
   scope: WorktreeScope,
   { ref, path }: { ref: string; path: string },
 ): Promise<string | undefined> {
-  const { git, signal } = scope
+  const { git } = scope
   const name = `${await requireCommit(scope, ref)}:${path}`
-  const size = await git.run(['cat-file', '-s', name], { signal, statuses: [0, 128] })
+  const size = await git.run(['cat-file', '-s', name], { statuses: [0, 128] })
   if (size.status !== 0 || Number(size.stdout.toString('utf8')) > MAX_FILE_BYTES) return undefined
-  const { status, stdout } = await git.run(['cat-file', 'blob', name], { signal, statuses: [0, 128] })
+  const { status, stdout } = await git.run(['cat-file', 'blob', name], { statuses: [0, 128] })
   return status !== 0 || stdout.includes(0) ? undefined : stdout.toString('utf8')
 }
 
@@ -28,14 +28,18 @@ export async function diffCommits(
   scope: WorktreeScope,
   { from, to, max_chars }: { from: string; to: string; max_chars: number },
 ): Promise<{ text: string; truncated: boolean }> {
-  const { git, signal } = scope
+  const { git } = scope
   const commits = [await requireCommit(scope, from), await requireCommit(scope, to)]
-  const text = await git.text(
-    ['diff-tree', '-r', '-p', '-M', '--no-color', '--no-ext-diff', '--no-textconv', ...commits],
-    {
-      signal,
-    },
-  )
+  const text = await git.text([
+    'diff-tree',
+    '-r',
+    '-p',
+    '-M',
+    '--no-color',
+    '--no-ext-diff',
+    '--no-textconv',
+    ...commits,
+  ])
   return { text: text.slice(0, max_chars), truncated: text.length > max_chars }
 }
 
@@ -44,11 +48,11 @@ export async function restorePaths(
   scope: WorktreeScope,
   { id, base, paths }: { id: WorktreeId; base: string; paths: readonly string[] },
 ): Promise<void> {
-  const { git, signal } = scope
+  const { git } = scope
   const place = requireWorktree(scope, id)
   const commit = await requireCommit(scope, base)
   const existing = new Set(await listFiles(scope, commit))
-  const options = { signal, worktree: place.path }
+  const options = { worktree: place.path }
   const pathsFromInput = ['--pathspec-from-file=-', '--pathspec-file-nul']
   const restored = paths.filter((path) => existing.has(path))
   const removed = paths.filter((path) => !existing.has(path))

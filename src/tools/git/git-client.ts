@@ -39,7 +39,7 @@ export function createGit({ program, settingsFor }: GitDeps, folder: string, fol
   const run = async (args: readonly string[], options: GitOptions = {}): Promise<GitOutput> => {
     const { statuses = [0], worktree, ...command } = options
     const from = worktree ?? folder
-    const settings = await settingsFor(from, options.signal)
+    const settings = await settingsFor(program, from)
     const env = { ...settingsEnvironment([...SAFE_SETTINGS, ...settings]), ...command.env }
     const located = ['-C', from, ...args]
     for (let attempt = 1; ; attempt++) {
@@ -50,7 +50,7 @@ export function createGit({ program, settingsFor }: GitDeps, folder: string, fol
       if (!isPassing || attempt === LOCK_ATTEMPTS) throw toGitError(args, output, folders)
       if (lock !== undefined && worktree !== undefined && isOwnLock(lock, folders) && !isGitRunning(worktree))
         rmSync(lock, { force: true })
-      else await delay(LOCK_DELAY_MS, undefined, options.signal ? { signal: options.signal } : {})
+      else await delay(LOCK_DELAY_MS, undefined, program.signal ? { signal: program.signal } : {})
     }
   }
   return {

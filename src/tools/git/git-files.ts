@@ -22,10 +22,15 @@ export function findWorkingTree(folder: string): string | undefined {
 export function readConfigState(tree: string): string | undefined {
   const gitFolder = findGitFolder(tree)
   if (gitFolder === undefined) return undefined
-  const common = resolve(gitFolder, readGitFile(join(gitFolder, 'commondir'))?.trim() || '.')
+  const common = commonFolder(gitFolder)
   const texts = [join(common, 'config'), join(gitFolder, 'config.worktree')].map((file) => readGitFile(file) ?? '')
   if (texts.some((text) => /\[\s*include/i.test(text))) return undefined
   return JSON.stringify([gitFolder, common, ...texts])
+}
+
+/** The git folder that all worktrees share. */
+export function commonFolder(gitFolder: string): string {
+  return resolve(gitFolder, readGitFile(join(gitFolder, 'commondir'))?.trim() || '.')
 }
 
 const OBJECT_ID = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/

@@ -15,7 +15,6 @@ export interface GitCommand {
   input?: string
   /** Further variables, such as the author of a commit. */
   env?: Readonly<Record<string, string>>
-  signal?: AbortSignal | undefined
 }
 
 export interface GitOutput {
@@ -32,6 +31,8 @@ export interface GitProgram {
   program: string
   /** The trusted `PATH`: git starts its own sub-commands. */
   path: string
+  /** Ends its commands. */
+  signal: AbortSignal | undefined
 }
 
 const TIMEOUT_MS = 300_000
@@ -95,8 +96,8 @@ export function settingsEnvironment(settings: readonly (readonly [key: string, v
 }
 
 /** Runs one git command to its end, whatever its status. Throws the reason of the signal. */
-export async function runGit({ program, path }: GitProgram, command: GitCommand): Promise<GitOutput> {
-  const { args, input = '', signal } = command
+export async function runGit({ program, path, signal }: GitProgram, command: GitCommand): Promise<GitOutput> {
+  const { args, input = '' } = command
   signal?.throwIfAborted()
   const child = spawn(program, ['--no-pager', ...args], {
     env: { PATH: path, ...SAFE_ENVIRONMENT, ...settingsEnvironment(SAFE_SETTINGS), ...command.env },

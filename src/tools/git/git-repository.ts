@@ -5,19 +5,18 @@ import { findProgram } from '../search/ripgrep.ts'
 import type { Checkout } from './checkout.ts'
 import { checkVersion, describeCheckout, findCheckout, isRefusal, readCheckoutState } from './checkout.ts'
 import { diffCommits, listFiles, readFileAt, restorePaths } from './commit-reader.ts'
-import type { GitDeps } from './git-client.ts'
 import { createGit } from './git-client.ts'
 import { noGitRefusal, refusalError } from './git-errors.ts'
 import type { GitProgram } from './git-process.ts'
 import { listLeftovers, listWorktreeIds } from './leftovers.ts'
 import { mergeIntoWorktree, previewMerge, resetFiles, startMerge } from './merges.ts'
+import type { ProgramSettings } from './program-settings.ts'
 import { createProgramSettings } from './program-settings.ts'
 import type { CheckoutState, Repository, RepositoryRefusal } from './repository.ts'
-import type { CommitSettings } from './user-settings.ts'
 import { readUserSettings } from './user-settings.ts'
 import { commitChanges, readChanges } from './worktree-changes.ts'
 import { BRANCH_PREFIX, placeFor } from './worktree-place.ts'
-import type { WorktreeScope } from './worktrees.ts'
+import type { CommitScope, WorktreeScope } from './worktrees.ts'
 import { openWorktree, removeWorktree, requireCommit, requireWorktree } from './worktrees.ts'
 
 export interface RepositoryOptions {
@@ -43,30 +42,22 @@ export function createRepository(options: RepositoryOptions): Repository {
   /** One change of a worktree at a time; others go on meanwhile. */
   const exclusive = <T>({ run_id, name }: WorktreeId, work: () => Promise<T>) =>
     mutex.runExclusive(`${run_id}/${name}`, work)
+  const commitScopeFor = async (signal: AbortSignal | undefined): Promise<CommitScope> => {
+    const scope = await scopeFor(signal)
+    const { top: folder, worktrees } = scope.checkout
+    return { ...scope, settings: await readUserSettings(scope.program, { folder, worktrees, home: options.home }) }
+  }
   return {
     inspect: async (signal) => inspect(await locate(signal)),
     openWorktree: (request, signal) => exclusive(request.id, async () => openWorktree(await scopeFor(signal), request)),
-    changes: (request, signal) =>
-      exclusive(request.id, async () => {
-        const scope = await scopeFor(signal)
-        return readChanges(scope, await settingsFor(options, scope), request)
-      }),
+    changes: (request, signal) => exclusive(request.id, async () => readChanges(await commitScopeFor(signal), request)),
     commit: (request, signal) =>
-      exclusive(request.id, async () => {
-        const scope = await scopeFor(signal)
-        return commitChanges(scope, await settingsFor(options, scope), request)
-      }),
+      exclusive(request.id, async () => commitChanges(await commitScopeFor(signal), request)),
     preflightMerge: async (request, signal) => previewMerge(await scopeFor(signal), request),
     merge: (request, signal) =>
-      exclusive(request.into, async () => {
-        const scope = await scopeFor(signal)
-        return mergeIntoWorktree(scope, await settingsFor(options, scope), request)
-      }),
+      exclusive(request.into, async () => mergeIntoWorktree(await commitScopeFor(signal), request)),
     startMerge: (request, signal) =>
-      exclusive(request.into, async () => {
-        const scope = await scopeFor(signal)
-        return startMerge(scope, await settingsFor(options, scope), request)
-      }),
+      exclusive(request.into, async () => startMerge(await commitScopeFor(signal), request)),
     discardChanges: (id, signal) =>
       exclusive(id, async () => {
         const scope = await scopeFor(signal)
@@ -87,20 +78,12 @@ export function createRepository(options: RepositoryOptions): Repository {
   }
 }
 
-function gitProgram({ path }: RepositoryOptions): GitProgram | undefined {
-  const program = findProgram('git', path)
-  return program === undefined ? undefined : { program, path }
-}
-
 /** Programs whose version was checked. */
 const checkedPrograms = new Set<string>()
 
-async function versionProblemOf(
-  program: GitProgram,
-  signal: AbortSignal | undefined,
-): Promise<RepositoryRefusal | undefined> {
+async function versionProblemOf(program: GitProgram): Promise<RepositoryRefusal | undefined> {
   if (checkedPrograms.has(program.program)) return undefined
-  const problem = await checkVersion(program, signal)
+  const problem = await checkVersion(program)
   if (!problem) checkedPrograms.add(program.program)
   return problem
 }
@@ -110,27 +93,28 @@ type Locator = (signal: AbortSignal | undefined) => Promise<WorktreeScope | Repo
 /** Finds the checkout, and again whenever its config, or the folders that lead to it, have changed. */
 function createLocator(options: RepositoryOptions): Locator {
   const { workspace, worktrees: root } = options
-  let known: { state: string; deps: GitDeps; checkout: Checkout } | undefined
+  let known: { state: string; program: string; settingsFor: ProgramSettings; checkout: Checkout } | undefined
   return async (signal) => {
-    const program = gitProgram(options)
-    if (!program) return noGitRefusal()
+    const found = findProgram('git', options.path)
+    if (found === undefined) return noGitRefusal()
+    const program: GitProgram = { program: found, path: options.path, signal }
     const state = readCheckoutState({ workspace, root })
-    if (state === undefined || known?.state !== state || known.deps.program.program !== program.program) {
+    if (state === undefined || known?.state !== state || known.program !== found) {
       known = undefined
-      const problem = await versionProblemOf(program, signal)
+      const problem = await versionProblemOf(program)
       if (problem) return problem
-      const checkout = await findCheckout(program, { workspace, root }, signal)
+      const checkout = await findCheckout(program, { workspace, root })
       if (isRefusal(checkout)) return checkout
-      known = { state: state ?? '', deps: { program, settingsFor: createProgramSettings(program) }, checkout }
+      known = { state: state ?? '', program: found, settingsFor: createProgramSettings(), checkout }
     }
-    const { deps, checkout } = known
-    const git = createGit(deps, checkout.top, { repository: checkout.common, worktrees: root })
-    return { git, checkout, signal }
+    const { settingsFor, checkout } = known
+    const git = createGit({ program, settingsFor }, checkout.top, { repository: checkout.common, worktrees: root })
+    return { git, checkout, program }
   }
 }
 
 async function inspect(found: WorktreeScope | RepositoryRefusal): Promise<CheckoutState> {
-  if (!isRefusal(found)) return describeCheckout(found.git, found.checkout, found.signal)
+  if (!isRefusal(found)) return describeCheckout(found.git, found.checkout)
   return {
     refusal: found,
     dirty: { tracked: 0, untracked: 0 },
@@ -141,21 +125,14 @@ async function inspect(found: WorktreeScope | RepositoryRefusal): Promise<Checko
   }
 }
 
-async function settingsFor(options: RepositoryOptions, { checkout, signal }: WorktreeScope): Promise<CommitSettings> {
-  const program = gitProgram(options)
-  if (!program) throw refusalError(noGitRefusal())
-  const { home } = options
-  return readUserSettings(program, { folder: checkout.top, worktrees: checkout.worktrees, home }, signal)
-}
-
 async function setBranch(scope: WorktreeScope, id: WorktreeId, branch: string): Promise<void> {
-  const { git, checkout, signal } = scope
-  const { status } = await git.run(['check-ref-format', '--branch', branch], { signal, statuses: [0, 1, 128] })
+  const { git, checkout } = scope
+  const { status } = await git.run(['check-ref-format', '--branch', branch], { statuses: [0, 1, 128] })
   if (!branch.startsWith(BRANCH_PREFIX) || status !== 0) {
     throw new TroupeError('invalid_input', `\`branch\` is invalid: '${branch.slice(0, 120)}'`, {
       hint: `use a name that begins with ${BRANCH_PREFIX}; Troupe changes no other branches`,
     })
   }
   const head = await requireCommit(scope, placeFor(checkout.worktrees, id).ref)
-  await git.run(['update-ref', '-m', 'troupe: result', `refs/heads/${branch}`, head], { signal })
+  await git.run(['update-ref', '-m', 'troupe: result', `refs/heads/${branch}`, head])
 }

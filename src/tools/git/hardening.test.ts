@@ -114,12 +114,12 @@ describe('programs of the repository', () => {
 
   // The git of this machine may be older than 2.54, which knows no hooks in its config: hence the settings themselves.
   test('GT3 hooks of the config are disabled by name, also those of included files', async () => {
-    const settingsFor = createProgramSettings({ program: 'git', path: process.env.PATH ?? '' })
+    const program = { program: 'git', path: process.env.PATH ?? '', signal: undefined }
     fixture.git('config', 'hook.a b.c.command', 'touch x')
     const included = join(fixture.folder, 'included')
     writeFileSync(included, '[hook "included"]\n\tevent = post-checkout\n')
     fixture.git('config', 'include.path', included)
-    const settings = await settingsFor(fixture.top, undefined)
+    const settings = await createProgramSettings()(program, fixture.top)
     expect(settings).toContainEqual(['hook.a b.c.enabled', 'false'])
     expect(settings).toContainEqual(['hook.included.enabled', 'false'])
   })

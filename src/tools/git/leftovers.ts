@@ -9,8 +9,8 @@ import type { WorktreeScope } from './worktrees.ts'
 import { resolveCommit } from './worktrees.ts'
 
 /** Worktrees and branches of Troupe in this repository, and folders that git does not know. */
-export async function listWorktreeIds({ git, checkout, signal }: WorktreeScope): Promise<WorktreeId[]> {
-  const refs = await git.text(['for-each-ref', '--format=%(refname)', `refs/heads/${BRANCH_PREFIX}`], { signal })
+export async function listWorktreeIds({ git, checkout }: WorktreeScope): Promise<WorktreeId[]> {
+  const refs = await git.text(['for-each-ref', '--format=%(refname)', `refs/heads/${BRANCH_PREFIX}`])
   const listed = listWorktrees(checkout.common)
     .map(({ path }) => path)
     .filter((path) => isWithin(path, checkout.worktrees))
@@ -47,14 +47,13 @@ function placesIn(root: string): string[] {
 }
 
 async function describeLeftover(scope: WorktreeScope, id: WorktreeId): Promise<Leftover> {
-  const { git, checkout, signal } = scope
+  const { git, checkout } = scope
   const { path, branch, ref } = placeFor(checkout.worktrees, id)
   const hasFolder = existsSync(path)
   const hasBranch = (await resolveCommit(scope, ref)) !== undefined
-  const commits = hasBranch ? await git.text(['rev-list', '--count', `HEAD..${ref}`], { signal }) : '0'
+  const commits = hasBranch ? await git.text(['rev-list', '--count', `HEAD..${ref}`]) : '0'
   const status = hasFolder
     ? await git.run(['status', '--porcelain', '-z', '--ignore-submodules=all', '--no-renames'], {
-        signal,
         worktree: path,
         statuses: [0, 128],
       })

@@ -3,11 +3,10 @@ import { join } from 'node:path'
 import type { WorktreeId } from '../../kernel/worktree.ts'
 import { readGitFile } from './git-files.ts'
 import type { ConflictSide, MergeConflict, MergePreview, MergeResult } from './repository.ts'
-import type { CommitSettings } from './user-settings.ts'
 import { createCommit, isAncestor } from './worktree-changes.ts'
 import type { WorktreePlace } from './worktree-place.ts'
 import { writeRecord } from './worktree-place.ts'
-import type { WorktreeScope } from './worktrees.ts'
+import type { CommitScope, WorktreeScope } from './worktrees.ts'
 import { findEntry, requireCommit, requireWorktree } from './worktrees.ts'
 
 /*
@@ -24,9 +23,9 @@ export async function previewMerge(
 }
 
 async function previewCommits(scope: WorktreeScope, ours: string, theirs: string): Promise<MergePreview> {
-  const { git, signal } = scope
+  const { git } = scope
   const args = ['merge-tree', '--write-tree', '--allow-unrelated-histories', '-z', ours, theirs]
-  const { stdout } = await git.run(args, { signal, statuses: [0, 1] })
+  const { stdout } = await git.run(args, { statuses: [0, 1] })
   return readPreview(scope, stdout.toString('utf8').split('\0'))
 }
 
@@ -67,10 +66,10 @@ function conflictKinds(fields: readonly string[]): Map<string, string> {
 
 const MAX_SIDE_CHARS = 60_000
 
-async function readSide({ git, signal }: WorktreeScope, object: string | undefined): Promise<ConflictSide> {
+async function readSide({ git }: WorktreeScope, object: string | undefined): Promise<ConflictSide> {
   if (object === undefined) return {}
   if (object === '') return { text: 'a submodule' }
-  const { stdout } = await git.run(['cat-file', 'blob', object], { signal })
+  const { stdout } = await git.run(['cat-file', 'blob', object])
   if (stdout.subarray(0, 8000).includes(0)) return { binary: true }
   const text = stdout.toString('utf8')
   return text.length > MAX_SIDE_CHARS ? { text: text.slice(0, MAX_SIDE_CHARS), truncated: true } : { text }
@@ -84,57 +83,51 @@ export interface MergeRequest {
 
 /** Merges into the branch of a worktree and updates its files. */
 export async function mergeIntoWorktree(
-  scope: WorktreeScope,
-  settings: CommitSettings,
+  scope: CommitScope,
   { into, theirs, message }: MergeRequest,
 ): Promise<MergeResult> {
   const place = requireWorktree(scope, into)
   const [head, other] = [await requireCommit(scope, place.ref), await requireCommit(scope, theirs)]
   const result: MergeResult = (await isAncestor(scope, other, head))
     ? { merged: true, head }
-    : await mergeCommits(scope, settings, { place, head, other, message })
+    : await mergeCommits(scope, { place, head, other, message })
   // Also if the merge was made before a crash: the files may be those of the commit before it.
   if (result.merged) await resetFiles(scope, place)
   return result
 }
 
 async function mergeCommits(
-  scope: WorktreeScope,
-  settings: CommitSettings,
+  scope: CommitScope,
   { place, head, other, message }: { place: WorktreePlace; head: string; other: string; message: string },
 ): Promise<MergeResult> {
   const { conflicts, tree } = await previewCommits(scope, head, other)
   if (conflicts.length > 0) return { merged: false, conflicts }
-  const commit = await createCommit(scope, settings, { tree, parents: [head, other], message })
-  await scope.git.run(['update-ref', '-m', 'troupe: merge', place.ref, commit, head], { signal: scope.signal })
+  const commit = await createCommit(scope, { tree, parents: [head, other], message })
+  await scope.git.run(['update-ref', '-m', 'troupe: merge', place.ref, commit, head])
   return { merged: true, head: commit }
 }
 
 /** The files of the worktree as in its branch; files that `.gitignore` excludes stay, such as caches of a build. */
 export async function resetFiles(scope: WorktreeScope, place: WorktreePlace): Promise<void> {
-  const { git, signal } = scope
+  const { git } = scope
   rmSync(place.pendingMerge, { force: true })
   const entry = findEntry(scope, place)
   // An unsandboxed command may have checked out something else.
   if (!entry || readGitFile(join(entry.gitFolder, 'HEAD')) !== `ref: ${place.ref}\n`)
-    await git.run(['symbolic-ref', 'HEAD', place.ref], { signal, worktree: place.path })
-  await git.run(['reset', '--hard', '--quiet'], { signal, worktree: place.path })
-  await git.run(['clean', '-f', '-d', '--quiet'], { signal, worktree: place.path })
+    await git.run(['symbolic-ref', 'HEAD', place.ref], { worktree: place.path })
+  await git.run(['reset', '--hard', '--quiet'], { worktree: place.path })
+  await git.run(['clean', '-f', '-d', '--quiet'], { worktree: place.path })
 }
 
 /** Writes a merge with its conflict markers into the files of a worktree, for an agent to resolve. */
-export async function startMerge(
-  scope: WorktreeScope,
-  settings: CommitSettings,
-  request: MergeRequest,
-): Promise<MergeResult> {
+export async function startMerge(scope: CommitScope, request: MergeRequest): Promise<MergeResult> {
   const place = requireWorktree(scope, request.into)
   const [head, other] = [await requireCommit(scope, place.ref), await requireCommit(scope, request.theirs)]
   if (await isAncestor(scope, other, head)) return { merged: true, head }
   const { conflicts, tree } = await previewCommits(scope, head, other)
-  if (conflicts.length === 0) return mergeIntoWorktree(scope, settings, request)
+  if (conflicts.length === 0) return mergeIntoWorktree(scope, request)
   await resetFiles(scope, place)
   writeRecord(place.pendingMerge, { merging: other })
-  await scope.git.run(['read-tree', '--reset', '-u', tree], { signal: scope.signal, worktree: place.path })
+  await scope.git.run(['read-tree', '--reset', '-u', tree], { worktree: place.path })
   return { merged: false, conflicts }
 }

@@ -21,11 +21,10 @@ const NEUTRAL = { name: 'Troupe agent', email: 'agent@troupe.invalid' }
 export async function readUserSettings(
   program: GitProgram,
   { folder, worktrees, home }: { folder: string; worktrees: string; home: string },
-  signal: AbortSignal | undefined,
 ): Promise<CommitSettings> {
   const env = { HOME: home, XDG_CONFIG_HOME: join(home, '.config'), GIT_CONFIG_GLOBAL: join(home, '.gitconfig') }
   const read = async (...args: string[]) => {
-    const { status, stdout } = await runGit(program, { args: ['-C', folder, 'config', ...args], env, signal })
+    const { status, stdout } = await runGit(program, { args: ['-C', folder, 'config', ...args], env })
     return status === 0 ? stdout.toString('utf8') : ''
   }
   const found = new Map<string, string>()

@@ -1,6 +1,7 @@
-import { existsSync, readFileSync, readlinkSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { readlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { findGitFolder } from '../files/git-hooks.ts'
+import { commonFolder, findWorkingTree } from './git-files.ts'
 import { isPackagesFolder } from './worktree-place.ts'
 
 /**
@@ -8,7 +9,7 @@ import { isPackagesFolder } from './worktree-place.ts'
  * checkout. They cannot write them: Troupe makes the commits. To be asked for each command: the checkout may change between two of them.
  */
 export function readPathsOfWorktree(folder: string): string[] {
-  const top = topFolder(folder)
+  const top = findWorkingTree(folder)
   const git = top && findGitFolder(top)
   if (top === undefined || git === undefined) return []
   return [commonFolder(git), ...packagePaths(join(dirname(dirname(top)), 'node_modules'))]
@@ -21,19 +22,5 @@ function packagePaths(link: string): string[] {
     return isPackagesFolder(target) ? [link, target] : []
   } catch {
     return []
-  }
-}
-
-function topFolder(folder: string): string | undefined {
-  if (existsSync(join(folder, '.git'))) return folder
-  const parent = dirname(folder)
-  return parent === folder ? undefined : topFolder(parent)
-}
-
-function commonFolder(git: string): string {
-  try {
-    return resolve(git, readFileSync(join(git, 'commondir'), 'utf8').trim())
-  } catch {
-    return git
   }
 }

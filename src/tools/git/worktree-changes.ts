@@ -2,11 +2,10 @@ import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { WorktreeId } from '../../kernel/worktree.ts'
 import type { ChangedFile, Commit, SkippedChange, StagedChanges } from './repository.ts'
-import type { CommitSettings } from './user-settings.ts'
 import { identityEnvironment } from './user-settings.ts'
 import type { WorktreePlace } from './worktree-place.ts'
 import { readRecord } from './worktree-place.ts'
-import type { WorktreeScope } from './worktrees.ts'
+import type { CommitScope, WorktreeScope } from './worktrees.ts'
 import { describeWorktree, requireWorktree } from './worktrees.ts'
 
 /*
@@ -15,64 +14,61 @@ import { describeWorktree, requireWorktree } from './worktrees.ts'
  */
 
 export async function readChanges(
-  scope: WorktreeScope,
-  settings: CommitSettings,
+  scope: CommitScope,
   { id, base }: { id: WorktreeId; base?: string | undefined },
 ): Promise<StagedChanges> {
   const place = requireWorktree(scope, id)
   const start = base ?? (await describeWorktree(scope, place)).base
-  const { tree, skipped } = await stageChanges(scope, settings, place)
+  const { tree, skipped } = await stageChanges(scope, place)
   return { files: await compareTrees(scope, start, tree), skipped, tree }
 }
 
 export async function commitChanges(
-  scope: WorktreeScope,
-  settings: CommitSettings,
+  scope: CommitScope,
   { id, message, tree: staged }: { id: WorktreeId; message: string; tree?: string | undefined },
 ): Promise<Commit> {
-  const { git, signal } = scope
+  const { git } = scope
   const place = requireWorktree(scope, id)
   const { base, head } = await describeWorktree(scope, place)
   const { tree, skipped } =
     staged !== undefined && (await isTree(scope, staged))
       ? { tree: staged, skipped: [] }
-      : await stageChanges(scope, settings, place)
+      : await stageChanges(scope, place)
   const files = await compareTrees(scope, base, tree)
   const pending = readRecord(place.pendingMerge)?.merging
   const unresolved = pending === undefined ? [] : await unresolvedFiles(scope, { head, tree })
   if (unresolved.length > 0) return { head, files, skipped, unresolved }
   const isMerge = pending !== undefined && !(await isAncestor(scope, pending, head))
-  const unchanged = (await git.text(['rev-parse', `${head}^{tree}`], { signal })) === tree
+  const unchanged = (await git.text(['rev-parse', `${head}^{tree}`])) === tree
   if (unchanged && !isMerge) {
     rmSync(place.pendingMerge, { force: true })
     return { head, files, skipped, unresolved }
   }
   const parents = isMerge && pending !== undefined ? [head, pending] : [head]
-  const commit = await createCommit(scope, settings, { tree, parents, message })
-  await git.run(['update-ref', '-m', 'troupe: commit', place.ref, commit, head], { signal })
+  const commit = await createCommit(scope, { tree, parents, message })
+  await git.run(['update-ref', '-m', 'troupe: commit', place.ref, commit, head])
   rmSync(place.pendingMerge, { force: true })
   return { head: commit, files, skipped, unresolved }
 }
 
 /** Plumbing: unlike `git commit`, it runs no hook and signs nothing, whatever is configured. */
 export async function createCommit(
-  { git, signal }: WorktreeScope,
-  settings: CommitSettings,
+  { git, settings }: CommitScope,
   { tree, parents, message }: { tree: string; parents: readonly string[]; message: string },
 ): Promise<string> {
   const args = ['commit-tree', tree, ...parents.flatMap((parent) => ['-p', parent])]
   const input = message.trim() === '' ? 'Work of an agent\n' : `${message.trim()}\n`
-  return git.text(args, { signal, input, env: identityEnvironment(settings) })
+  return git.text(args, { input, env: identityEnvironment(settings) })
 }
 
-export async function isAncestor({ git, signal }: WorktreeScope, older: string, newer: string): Promise<boolean> {
+export async function isAncestor({ git }: WorktreeScope, older: string, newer: string): Promise<boolean> {
   const args = ['merge-base', '--is-ancestor', older, newer]
-  return (await git.run(args, { signal, statuses: [0, 1] })).status === 0
+  return (await git.run(args, { statuses: [0, 1] })).status === 0
 }
 
 /** Trees that no commit has are removed by `git gc` after some days. */
-async function isTree({ git, signal }: WorktreeScope, tree: string): Promise<boolean> {
-  return (await git.run(['cat-file', '-e', `${tree}^{tree}`], { signal, statuses: [0, 1, 128] })).status === 0
+async function isTree({ git }: WorktreeScope, tree: string): Promise<boolean> {
+  return (await git.run(['cat-file', '-e', `${tree}^{tree}`], { statuses: [0, 1, 128] })).status === 0
 }
 
 const MAX_SKIPPED = 100
@@ -81,14 +77,13 @@ const EMPTY_REPOSITORY = /'(.+?)\/?' does not have a commit checked out/
 
 /** Stages everything; returns the tree, and what was left out. */
 async function stageChanges(
-  scope: WorktreeScope,
-  settings: CommitSettings,
+  scope: CommitScope,
   place: WorktreePlace,
 ): Promise<{ tree: string; skipped: SkippedChange[] }> {
-  const { git, signal } = scope
-  const options = { signal, worktree: place.path }
+  const { git } = scope
+  const options = { worktree: place.path }
   const skipped: SkippedChange[] = []
-  const excludes = ['-c', `core.excludesFile=${settings.excludesFile}`]
+  const excludes = ['-c', `core.excludesFile=${scope.settings.excludesFile}`]
   for (;;) {
     const paths = skipped.map(({ path }) => `:(top,exclude,literal)${path}`)
     const args = [...excludes, 'add', '--all', '--sparse', '--ignore-errors', '--', ':(top)', ...paths]
@@ -131,8 +126,8 @@ interface RawChange {
 
 /** Submodules and files of Git LFS as they were: a worktree has neither, only placeholders of them. */
 async function unstageUnsupported(scope: WorktreeScope, place: WorktreePlace): Promise<SkippedChange[]> {
-  const { git, signal } = scope
-  const options = { signal, worktree: place.path }
+  const { git } = scope
+  const options = { worktree: place.path }
   const raw = await git.text(
     ['diff-index', '--cached', '--raw', '--no-renames', '-z', '--abbrev=64', place.ref],
     options,
@@ -152,22 +147,22 @@ async function unstageUnsupported(scope: WorktreeScope, place: WorktreePlace): P
 
 /** The changed files whose content Git LFS keeps, if they are not just pointers. */
 async function lfsFiles(
-  { git, signal }: WorktreeScope,
+  { git }: WorktreeScope,
   place: WorktreePlace,
   changes: readonly RawChange[],
 ): Promise<ReadonlySet<string>> {
   const written = changes.filter(({ newMode }) => newMode.startsWith('100'))
   if (written.length === 0) return new Set()
   const input = written.map(({ path }) => `${path}\0`).join('')
-  const output = await git.text(['check-attr', '-z', '--stdin', 'filter'], { signal, worktree: place.path, input })
+  const output = await git.text(['check-attr', '-z', '--stdin', 'filter'], { worktree: place.path, input })
   const fields = output.split('\0')
   const paths = fields.filter((_, index) => index % 3 === 0 && fields[index + 2] === 'lfs')
   return new Set(paths)
 }
 
 /** Files in the empty folder of a submodule: git does not see them. */
-async function filesInSubmodules({ git, signal }: WorktreeScope, place: WorktreePlace): Promise<SkippedChange[]> {
-  const staged = await git.text(['ls-files', '--stage', '-z'], { signal, worktree: place.path })
+async function filesInSubmodules({ git }: WorktreeScope, place: WorktreePlace): Promise<SkippedChange[]> {
+  const staged = await git.text(['ls-files', '--stage', '-z'], { worktree: place.path })
   const submodules = staged.split('\0').filter((line) => line.startsWith(`${GITLINK} `))
   return submodules.flatMap((line) => {
     const path = line.slice(line.indexOf('\t') + 1)
@@ -178,14 +173,14 @@ async function filesInSubmodules({ git, signal }: WorktreeScope, place: Worktree
 }
 
 async function unresolvedFiles(
-  { git, signal }: WorktreeScope,
+  { git }: WorktreeScope,
   { head, tree }: { head: string; tree: string },
 ): Promise<string[]> {
-  const raw = await git.text(['diff-tree', '-r', '--raw', '--no-renames', '-z', '--abbrev=64', head, tree], { signal })
+  const raw = await git.text(['diff-tree', '-r', '--raw', '--no-renames', '-z', '--abbrev=64', head, tree])
   const unresolved: string[] = []
   for (const { path, newMode, newObject } of parseRaw(raw)) {
     if (!newMode.startsWith('100')) continue
-    const { stdout } = await git.run(['cat-file', 'blob', newObject], { signal })
+    const { stdout } = await git.run(['cat-file', 'blob', newObject])
     if (hasConflictMarkers(stdout)) unresolved.push(path)
   }
   return unresolved
@@ -199,8 +194,8 @@ function hasConflictMarkers(content: Buffer): boolean {
 }
 
 export async function compareTrees(scope: WorktreeScope, base: string, tree: string): Promise<ChangedFile[]> {
-  const { git, signal } = scope
-  const raw = await git.text(['diff-tree', '-r', '--raw', '-M', '-z', '--abbrev=64', base, tree], { signal })
+  const { git } = scope
+  const raw = await git.text(['diff-tree', '-r', '--raw', '-M', '-z', '--abbrev=64', base, tree])
   return Promise.all(parseRaw(raw).map((change) => toChangedFile(scope, change)))
 }
 
@@ -213,12 +208,11 @@ const TYPES: Readonly<Record<string, ChangedFile['type']>> = {
 const CHANGES: Readonly<Record<string, ChangedFile['change']>> = { A: 'created', D: 'deleted', R: 'renamed' }
 const MAX_TARGET_CHARS = 4096
 
-async function toChangedFile({ git, signal }: WorktreeScope, raw: RawChange): Promise<ChangedFile> {
+async function toChangedFile({ git }: WorktreeScope, raw: RawChange): Promise<ChangedFile> {
   const { status, oldMode, newMode, oldObject, newObject, path, from } = raw
   const change = CHANGES[status] ?? 'modified'
   const type = TYPES[change === 'deleted' ? oldMode : newMode] ?? 'file'
-  const target =
-    type === 'link' && change !== 'deleted' ? await git.run(['cat-file', 'blob', newObject], { signal }) : undefined
+  const target = type === 'link' && change !== 'deleted' ? await git.run(['cat-file', 'blob', newObject]) : undefined
   return {
     path,
     change,

@@ -8,7 +8,9 @@ import type { Git } from './git-client.ts'
 import { isGitRunning } from './git-client.ts'
 import type { WorktreeEntry } from './git-files.ts'
 import { listWorktrees, readBranch } from './git-files.ts'
+import type { GitProgram } from './git-process.ts'
 import type { Worktree } from './repository.ts'
+import type { CommitSettings } from './user-settings.ts'
 import type { WorktreePlace } from './worktree-place.ts'
 import {
   BRANCH_PREFIX,
@@ -33,19 +35,21 @@ import {
 export interface WorktreeScope {
   git: Git
   checkout: Checkout
-  signal: AbortSignal | undefined
+  program: GitProgram
+}
+
+/** For commits, with what they take from the user. */
+export interface CommitScope extends WorktreeScope {
+  settings: CommitSettings
 }
 
 /** The commit of a reference; `undefined` if there is none. A branch of Troupe is never taken for a tag of the same name. */
-export async function resolveCommit(
-  { git, checkout, signal }: WorktreeScope,
-  name: string,
-): Promise<string | undefined> {
+export async function resolveCommit({ git, checkout }: WorktreeScope, name: string): Promise<string | undefined> {
   const ref = name.startsWith(BRANCH_PREFIX) ? `refs/heads/${name}` : name
   const known = ref.startsWith(`refs/heads/${BRANCH_PREFIX}`) ? readBranch(checkout.common, ref) : undefined
   if (known !== undefined) return known
   const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${ref}^{commit}`]
-  const { status, stdout } = await git.run(args, { signal, statuses: [0, 1, 128] })
+  const { status, stdout } = await git.run(args, { statuses: [0, 1, 128] })
   return status === 0 ? stdout.toString('utf8').trim() : undefined
 }
 
@@ -64,7 +68,7 @@ export async function openWorktree(
 ): Promise<Worktree> {
   const place = placeFor(scope.checkout.worktrees, id)
   if (!isComplete(scope, place)) {
-    await waitForGit(place.path, scope.signal)
+    await waitForGit(place.path, scope.program)
     if (!isComplete(scope, place)) await createWorktree(scope, place, base)
   }
   return describeWorktree(scope, place)
@@ -81,15 +85,15 @@ export function findEntry({ checkout }: WorktreeScope, place: WorktreePlace): Wo
 }
 
 async function createWorktree(scope: WorktreeScope, place: WorktreePlace, base: string | undefined): Promise<void> {
-  const { git, checkout, signal } = scope
+  const { git, checkout } = scope
   prepareFolder(place)
   await forgetWorktree(scope, place)
   const start = await branchStart(scope, place, base)
   // Before the worktree, so that `worktree add` can be repeated. An empty value: the branch must not exist.
-  if (start !== undefined) await git.run(['update-ref', '-m', 'troupe: begin', place.ref, start, ''], { signal })
-  await git.run(['worktree', 'add', '--no-checkout', '--quiet', place.path, place.branch], { signal })
+  if (start !== undefined) await git.run(['update-ref', '-m', 'troupe: begin', place.ref, start, ''])
+  await git.run(['worktree', 'add', '--no-checkout', '--quiet', place.path, place.branch])
   // Kept apart from `worktree add`, so that an incomplete checkout is one command that can be repeated.
-  await git.run(['reset', '--hard', '--quiet'], { signal, worktree: place.path })
+  await git.run(['reset', '--hard', '--quiet'], { worktree: place.path })
   linkPackages(checkout.worktrees, checkout.top)
   writeRecord(place.ready, {})
 }
@@ -108,8 +112,8 @@ async function branchStart(
   return tip === undefined ? start : undefined
 }
 
-async function mergeBase({ git, signal }: WorktreeScope, one: string, other: string): Promise<string> {
-  const { status, stdout } = await git.run(['merge-base', one, other], { signal, statuses: [0, 1] })
+async function mergeBase({ git }: WorktreeScope, one: string, other: string): Promise<string> {
+  const { status, stdout } = await git.run(['merge-base', one, other], { statuses: [0, 1] })
   return status === 0 ? stdout.toString('utf8').trim() : one
 }
 
@@ -135,13 +139,12 @@ export async function removeWorktree(
   scope: WorktreeScope,
   { id, branch }: { id: WorktreeId; branch: 'keep' | 'delete' },
 ): Promise<void> {
-  const { git, checkout, signal } = scope
+  const { git, checkout, program } = scope
   const place = placeFor(checkout.worktrees, id)
-  await waitForGit(place.path, signal)
+  await waitForGit(place.path, program)
   await forgetWorktree(scope, place)
   if (branch === 'delete') {
-    if ((await resolveCommit(scope, place.ref)) !== undefined)
-      await git.run(['update-ref', '-d', place.ref], { signal })
+    if ((await resolveCommit(scope, place.ref)) !== undefined) await git.run(['update-ref', '-d', place.ref])
     rmSync(place.record, { force: true })
   }
   removeEmptyFolders(checkout.worktrees, place)
@@ -154,15 +157,15 @@ async function forgetWorktree(scope: WorktreeScope, place: WorktreePlace): Promi
   // Before git: it refuses to remove a folder whose `.git` file is missing or damaged.
   await removeFolder(place)
   if (!entry) return
-  const { git, signal } = scope
-  await git.run(['worktree', 'remove', '--force', '--force', place.path], { signal, statuses: [0, 128] })
+  const { git } = scope
+  await git.run(['worktree', 'remove', '--force', '--force', place.path], { statuses: [0, 128] })
 }
 
 const WAIT_MS = 50
 const MAX_WAIT_MS = 120_000
 
 /** Waits for git processes that a killed process has left working on this folder. */
-async function waitForGit(path: string, signal: AbortSignal | undefined): Promise<void> {
+async function waitForGit(path: string, { signal }: GitProgram): Promise<void> {
   for (let waited = 0; waited < MAX_WAIT_MS && isGitRunning(path); waited += WAIT_MS)
     await delay(WAIT_MS, undefined, signal ? { signal } : {})
 }
