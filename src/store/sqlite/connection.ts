@@ -1,10 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { TroupeError } from '../../errors.ts'
 import type { Sync } from '../../kernel/journal/journal.ts'
-import { retryWhileBusy } from './busy-retry.ts'
 import type { CommitMark } from './file-checks/commit-mark.ts'
 import { MarkFile } from './file-checks/commit-mark.ts'
 import { FileIdentity } from './file-checks/file-identity.ts'
 import type { Database } from './node-sqlite.ts'
+import { isBusy, lockedError, toStoreError } from './sqlite-errors.ts'
 
 /*
  * Invariants
@@ -197,5 +198,22 @@ export class SqliteConnection {
     } catch {
       // SQLite may have rolled back by itself, e.g. after a full disk. The first error is the one to report.
     }
+  }
+}
+
+/** Retries with exponential backoff while another connection holds the lock. Converts other errors to `store_…` codes. */
+export async function retryWhileBusy<T>(path: string, busy_ms: number, attempt: () => T): Promise<T> {
+  let waited = 0
+  for (let backoff = 1; ; backoff = Math.min(backoff * 1.5, 40)) {
+    try {
+      return attempt()
+    } catch (thrown) {
+      if (!isBusy(thrown)) throw toStoreError(thrown, path)
+      if (waited > busy_ms) throw lockedError(path)
+    }
+    // Jitter: without it, two processes that collided once would collide at every retry.
+    const delay = backoff * (0.5 + Math.random())
+    waited += delay
+    await sleep(delay)
   }
 }

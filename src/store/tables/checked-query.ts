@@ -3,7 +3,6 @@ import type { ColumnCondition, ColumnValue, Row, TableQuery } from '../../kernel
 import type { TableColumn } from './declaration.ts'
 import { columnsOf } from './declaration.ts'
 import type { TableDefinition } from './projection.ts'
-import { storableText } from './storable-text.ts'
 
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1000
@@ -93,4 +92,9 @@ function queryError(problem: string): TroupeError {
   return new TroupeError('invalid_input', `\`query\`: ${problem}`, {
     hint: 'see `TableQuery` in the API reference; read more rows in pages',
   })
+}
+
+/** Databases reject or mangle lone surrogates and U+0000 in text. */
+export function storableText(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\uFFFD')
 }

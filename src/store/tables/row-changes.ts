@@ -2,11 +2,10 @@ import { TroupeError } from '../../errors.ts'
 import type { Event, EventOf, PatternEventType } from '../../kernel/event.ts'
 import type { ColumnValue, Row } from '../../kernel/table-query.ts'
 import type { CheckedCondition } from './checked-query.ts'
-import { checkQuery } from './checked-query.ts'
+import { checkQuery, storableText } from './checked-query.ts'
 import type { TableColumn } from './declaration.ts'
 import { columnsOf, declaredColumns, STORE_COLUMNS } from './declaration.ts'
 import type { Projection, TableDefinition } from './projection.ts'
-import { storableText } from './storable-text.ts'
 
 /** A checked change with values as databases store them. */
 export type EncodedChange = EncodedInsert | EncodedUpdate

@@ -1,10 +1,8 @@
 import type { ChangePreview, ToolCall, ToolResult } from '../../kernel/tool.ts'
 import { invalidCallError } from '../tool-errors.ts'
-import type { FileChange, PreviousContent } from './change-file.ts'
-import { changeFile } from './change-file.ts'
+import type { FileChange, FileToolDeps, PreviousContent } from './change-file.ts'
+import { changeFile, previewChange } from './change-file.ts'
 import { decodeUtf8Strict } from './detect-content.ts'
-import type { FileToolDeps } from './file-tool-deps.ts'
-import { previewChange } from './preview-change.ts'
 import { findPlaceholder } from './redacted-values.ts'
 
 export interface EditInput {

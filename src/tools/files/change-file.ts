@@ -1,16 +1,21 @@
 import { isUtf8 } from 'node:buffer'
 import { lstat } from 'node:fs/promises'
+import { unifiedDiff } from '../../judgement/diff/unified-diff.ts'
 import { sha256 } from '../../kernel/hash.ts'
-import type { ToolCall, ToolResult } from '../../kernel/tool.ts'
+import type { ChangePreview, ToolCall, ToolResult } from '../../kernel/tool.ts'
 import { accessDeniedError, invalidCallError } from '../tool-errors.ts'
+import { decodeUtf8Strict } from './detect-content.ts'
 import { readFileWithHash, removeTemporaryFiles, replaceFileAtomically } from './file-content.ts'
-import type { FileToolDeps } from './file-tool-deps.ts'
 import { assertNoDeniedLink } from './hard-links.ts'
+import type { KeyedMutex } from './keyed-mutex.ts'
 import { assertValuesKept } from './redacted-values.ts'
+import type { ReportedChanges } from './reported-changes.ts'
 import { readFileState } from './reported-changes.ts'
 import type { ResolvedPath } from './resolve-path.ts'
 import { resolveRelativePath, withResolvedPath } from './resolve-path.ts'
-import { parseWorkspacePath } from './workspace-path.ts'
+import type { SeenFiles } from './seen-files.ts'
+import type { Workspace } from './workspace.ts'
+import { parseWorkspacePath } from './workspace.ts'
 
 /** The file before a change; `undefined` when it does not exist. */
 export type PreviousContent = { bytes: Buffer; path: string } | undefined
@@ -142,4 +147,38 @@ async function assertUnchangedSinceRead(
 async function refreshStat(resolved: ResolvedPath): Promise<ResolvedPath> {
   const stat = await lstat(resolved.path).catch(() => undefined)
   return { ...resolved, stat }
+}
+
+/** Dependencies that `Read`, `Write` and `Edit` share. */
+export interface FileToolDeps {
+  workspace: Workspace
+  seenFiles: SeenFiles
+  /** Keyed by path: one change of a file at a time. */
+  mutex: KeyedMutex
+  reportedChanges: ReportedChanges
+}
+
+/** Longer files are shown without a diff: comparing them takes too long. An approval is bound to their content all the same. */
+const MAX_COMPARED_BYTES = 1_000_000
+
+/** The diff that a change of a file would make now. */
+export async function previewChange(
+  { workspace }: FileToolDeps,
+  file_path: string,
+  makeChange: (before: PreviousContent) => Pick<FileChange, 'content'>,
+): Promise<ChangePreview> {
+  const target = parseWorkspacePath(workspace, file_path)
+  return withResolvedPath(workspace, { target, purpose: 'read' }, async (resolved) => {
+    const path = resolved.segments.join('/')
+    const current = await readFileWithHash(resolved)
+    const { content } = makeChange(current && { bytes: current.bytes, path })
+    const diff = diffOf(current?.bytes ?? Buffer.alloc(0), content)
+    return { path, base: current?.hash ?? '', ...(current ? undefined : { is_new: true }), ...diff }
+  })
+}
+
+function diffOf(before: Buffer, after: Buffer): Pick<ChangePreview, 'diff'> {
+  if (before.length + after.length > MAX_COMPARED_BYTES) return {}
+  const [old, text] = [decodeUtf8Strict(before), decodeUtf8Strict(after)]
+  return old === undefined || text === undefined ? {} : { diff: unifiedDiff(old, text) }
 }

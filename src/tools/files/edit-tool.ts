@@ -1,7 +1,7 @@
 import type { Tool } from '../../kernel/tool.ts'
 import * as z from '../../schema/zod.ts'
 import { defineTool } from '../define-tool.ts'
-import type { FileToolDeps } from './file-tool-deps.ts'
+import type { FileToolDeps } from './change-file.ts'
 import { resolveRelativePath } from './resolve-path.ts'
 
 const input = z.object({

@@ -5,7 +5,7 @@ import { deniedPathMatcher } from '../../judgement/permission/path-rule.ts'
 import type { CallScope } from '../../kernel/tool.ts'
 import { accessDeniedError, errorCode } from '../tool-errors.ts'
 import { isHiddenPath } from './protected-paths.ts'
-import type { WorkspaceRoots } from './workspace-path.ts'
+import type { Workspace } from './workspace.ts'
 
 /*
  * Prevents bypassing permission rules by a hard link: another name of `.env` has the same content, and no symlink shows it.
@@ -36,7 +36,7 @@ type FileIdentity = Pick<Stats, 'dev' | 'ino' | 'nlink'>
 export type HardLinkCheck = (path: string, stat: FileIdentity) => Promise<string | undefined>
 
 export function createHardLinkCheck(
-  workspace: WorkspaceRoots,
+  workspace: Workspace,
   { excluded_globs = [] }: CallScope,
   maxEntries = MAX_ENTRIES,
 ): HardLinkCheck {
@@ -63,7 +63,7 @@ export function createHardLinkCheck(
 
 /** Throws `denied` for another name of a file that is denied to the call. */
 export async function assertNoDeniedLink(
-  workspace: WorkspaceRoots,
+  workspace: Workspace,
   file: { path: string; stat: FileIdentity },
   call: CallScope,
 ): Promise<void> {
@@ -77,7 +77,7 @@ export async function assertNoDeniedLink(
 
 /** Those of the paths that are other names of files that are denied to the call. */
 export async function findDeniedLinks(
-  workspace: WorkspaceRoots,
+  workspace: Workspace,
   paths: readonly string[],
   call: CallScope,
 ): Promise<Set<string>> {

@@ -5,12 +5,12 @@ import type { Tool } from '../../kernel/tool.ts'
 import * as z from '../../schema/zod.ts'
 import { defineTool } from '../define-tool.ts'
 import { invalidCallError } from '../tool-errors.ts'
+import type { FileToolDeps } from './change-file.ts'
 import { TROUPE_FOLDER } from './check-protected.ts'
 import { MAX_WHOLE_FILE_BYTES, openRegularFile } from './file-content.ts'
-import type { FileToolDeps } from './file-tool-deps.ts'
 import type { ReadLinesResult } from './read-lines.ts'
 import { resolveRelativePath, withResolvedPath } from './resolve-path.ts'
-import { parseWorkspacePath } from './workspace-path.ts'
+import { parseWorkspacePath } from './workspace.ts'
 
 const DEFAULT_LINES = 2000
 const MAX_LINE_CHARS = 2000

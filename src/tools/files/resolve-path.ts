@@ -4,9 +4,8 @@ import { toTroupeError } from '../../errors.ts'
 import { accessDeniedError, errorCode, invalidCallError } from '../tool-errors.ts'
 import type { AccessPurpose } from './check-protected.ts'
 import { checkProtected } from './check-protected.ts'
-import type { Workspace } from './workspace.ts'
-import type { WorkspacePath } from './workspace-path.ts'
-import { outsideWorkspaceError, parseWorkspacePath, pathSegments, relativeToRoot } from './workspace-path.ts'
+import type { Workspace, WorkspacePath } from './workspace.ts'
+import { outsideWorkspaceError, parseWorkspacePath, pathSegments, relativeToRoot } from './workspace.ts'
 
 /*
  * Path resolution that is safe against path traversal and symlink races (TOCTOU), on directory descriptors.

@@ -1,12 +1,16 @@
 import { lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { TroupeError } from '../../errors.ts'
+import { accessDeniedError } from '../tool-errors.ts'
 import { TROUPE_FOLDER } from './check-protected.ts'
+import type { ProtectionRules } from './protected-paths.ts'
 import { isWithin, resolveRealPath } from './protected-paths.ts'
-import type { WorkspaceRoots } from './workspace-path.ts'
 
 /** The folder that all tools of a run are confined to. */
-export interface Workspace extends WorkspaceRoots {}
+export interface Workspace extends ProtectionRules {
+  /** All absolute paths that lead to it, the real path first. */
+  knownPaths: readonly string[]
+}
 
 /** Opens a folder as a workspace and creates `.troupe` in it. Hidden paths are protected from writing as well. */
 export function openWorkspace(
@@ -60,4 +64,45 @@ function ensureTroupeFolder(realPath: string): void {
   throw new TroupeError('invalid_input', `'${folder}' is not a folder`, {
     hint: stat ? 'rename or remove it' : 'make the workspace writable',
   })
+}
+
+/** A requested path as segments below the workspace. `..` is kept: its meaning depends on symlinks (see `resolvePath`). */
+export interface WorkspacePath {
+  segments: readonly string[]
+  /** As the caller spelled it, for messages. */
+  requested: string
+}
+
+export function parseWorkspacePath(workspace: Workspace, requested: string): WorkspacePath {
+  const displayed = requested === '' ? '.' : requested
+  if (requested.includes('\0')) throw accessDeniedError('`path` or `file_path` contains a NUL character', 'remove it')
+  if (requested.length > 4096)
+    throw accessDeniedError('`path` or `file_path` is longer than 4096 characters', 'use a shorter path')
+  if (/^~($|[\\/])/.test(requested)) {
+    throw accessDeniedError(
+      `the path '${displayed}' is in a home folder, which is outside the workspace`,
+      'use a path inside the workspace',
+    )
+  }
+  const inside = requested.startsWith('/') ? relativeToRoot(workspace, requested) : requested
+  if (inside === undefined) throw outsideWorkspaceError(displayed)
+  return { segments: pathSegments(inside), requested: displayed }
+}
+
+export function outsideWorkspaceError(path: string): Error {
+  return accessDeniedError(`'${path}' is outside the workspace`, 'use a path relative to the workspace')
+}
+
+/** The part of an absolute path below the workspace; `undefined` when it is outside. */
+export function relativeToRoot(workspace: Workspace, absolute: string): string | undefined {
+  for (const root of workspace.knownPaths) {
+    if (absolute === root) return ''
+    const prefix = root.endsWith('/') ? root : `${root}/`
+    if (absolute.startsWith(prefix)) return absolute.slice(prefix.length)
+  }
+  return undefined
+}
+
+export function pathSegments(path: string): string[] {
+  return path.split('/').filter((name) => name !== '' && name !== '.')
 }

@@ -1,7 +1,7 @@
 import type { Tool } from '../../kernel/tool.ts'
 import * as z from '../../schema/zod.ts'
 import { defineTool } from '../define-tool.ts'
-import type { FileToolDeps } from './file-tool-deps.ts'
+import type { FileToolDeps } from './change-file.ts'
 import { resolveRelativePath } from './resolve-path.ts'
 
 const input = z.object({
@@ -28,7 +28,7 @@ export function writeTool(deps: FileToolDeps): Tool {
       }))
     },
     async preview({ file_path, content }) {
-      const { previewChange } = await import('./preview-change.ts')
+      const { previewChange } = await import('./change-file.ts')
       return previewChange(deps, file_path, () => ({ content: Buffer.from(content) }))
     },
     recover: async ({ file_path }, call) => (await import('./change-file.ts')).recoverChange(deps, { file_path, call }),

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { findGitFolder } from '../files/git-hooks.ts'
 import { isWithin, resolveRealPath } from '../files/protected-paths.ts'
 import { withLinkFreeFolder } from '../files/resolve-path.ts'
-import { pathSegments } from '../files/workspace-path.ts'
+import { pathSegments } from '../files/workspace.ts'
 import type { FilePolicy } from './file-policy.ts'
 import type { GitFolderLocation, UnsafeEntry } from './git-folder-check.ts'
 import {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { TROUPE_FOLDER } from '../files/check-protected.ts'
 import { withLinkFreeFolder } from '../files/resolve-path.ts'
 import type { Workspace } from '../files/workspace.ts'
-import { pathSegments, relativeToRoot } from '../files/workspace-path.ts'
+import { pathSegments, relativeToRoot } from '../files/workspace.ts'
 import { makeWritable, quarantineFile } from './quarantine-file.ts'
 
 /*

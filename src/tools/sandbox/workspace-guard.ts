@@ -13,7 +13,7 @@ import {
 } from '../files/protected-paths.ts'
 import { withLinkFreeFolder } from '../files/resolve-path.ts'
 import type { Workspace } from '../files/workspace.ts'
-import { pathSegments } from '../files/workspace-path.ts'
+import { pathSegments } from '../files/workspace.ts'
 
 /*
  * Paths in the workspace that commands must not write (sandbox escape by delayed execution).

@@ -3,7 +3,7 @@ import * as z from '../../schema/zod.ts'
 import { defineTool } from '../define-tool.ts'
 import { resolveRelativePath } from '../files/resolve-path.ts'
 import type { Workspace } from '../files/workspace.ts'
-import { parseWorkspacePath } from '../files/workspace-path.ts'
+import { parseWorkspacePath } from '../files/workspace.ts'
 import { paginate } from './paginate.ts'
 import type { Searcher } from './searcher.ts'
 

@@ -4,7 +4,7 @@ import { isHiddenPath } from '../files/protected-paths.ts'
 import type { ResolvedPath } from '../files/resolve-path.ts'
 import { notFoundError, withResolvedPath } from '../files/resolve-path.ts'
 import type { Workspace } from '../files/workspace.ts'
-import { parseWorkspacePath } from '../files/workspace-path.ts'
+import { parseWorkspacePath } from '../files/workspace.ts'
 import type { Ripgrep } from './ripgrep.ts'
 import type { SearchQuery, SearchResult, SearchRoot } from './search-query.ts'
 

@@ -7,7 +7,7 @@ import type { ReportedChanges } from '../files/reported-changes.ts'
 import { readFileState } from '../files/reported-changes.ts'
 import { withResolvedPath } from '../files/resolve-path.ts'
 import type { Workspace } from '../files/workspace.ts'
-import { parseWorkspacePath } from '../files/workspace-path.ts'
+import { parseWorkspacePath } from '../files/workspace.ts'
 import { createPermissionFilter } from '../search/permission-filter.ts'
 import type { Searcher } from '../search/searcher.ts'
 
