@@ -22,11 +22,13 @@ function copyProject(fixture: ToolWorkspace): void {
   const source = fileURLToPath(new URL('../..', import.meta.url))
   mkdirSync(join(fixture.workspace, 'src'))
   cpSync(join(source, 'errors.ts'), join(fixture.workspace, 'src/errors.ts'))
-  for (const name of ['tool-errors.ts', 'files/workspace-path.ts', 'files/check-protected.ts']) {
+  for (const name of ['tool-errors.ts', 'files/check-protected.ts']) {
     const target = join(fixture.workspace, 'src/tools', name)
     mkdirSync(join(target, '..'), { recursive: true })
     writeFileSync(target, readFileSync(join(source, 'tools', name)))
   }
+  const user = "import { accessDeniedError } from '../tool-errors.ts'\n\nexport const error = accessDeniedError('', '')\n"
+  fixture.writeFile('src/tools/files/error-user.ts', user)
   const compilerOptions = {
     strict: true,
     module: 'nodenext',
@@ -66,7 +68,7 @@ describe('LSP on a real project, in the sandbox', () => {
     const definition = await query({ operation: 'definition', ...position })
     expect(definition.text).toMatch(/^src\/tools\/tool-errors\.ts:4:17$/)
     const references = await query({ operation: 'references', ...position })
-    expect(references.text).toContain('src/tools/files/workspace-path.ts:')
+    expect(references.text).toContain('src/tools/files/error-user.ts:')
     expect(references.text).toContain('src/tools/tool-errors.ts:4:17')
     expect((await query({ operation: 'hover', ...position })).text).toContain('accessDeniedError(message: string')
     expect((await query({ operation: 'symbols', file_path: 'src/errors.ts' })).text).toContain('class TroupeError')
@@ -74,7 +76,7 @@ describe('LSP on a real project, in the sandbox', () => {
   })
 
   test('TO27 diagnostics reflect changes of the file and of its dependencies', async () => {
-    const file_path = 'src/tools/files/workspace-path.ts'
+    const file_path = 'src/tools/files/error-user.ts'
     expect((await query({ operation: 'diagnostics', file_path })).text).toBe('[no diagnostics]')
     const errors = readFileSync(join(fixture.workspace, 'src/tools/tool-errors.ts'), 'utf8')
     fixture.writeFile(
@@ -82,7 +84,7 @@ describe('LSP on a real project, in the sandbox', () => {
       errors.replace('export function accessDeniedError', 'export function renamed'),
     )
     const broken = await query({ operation: 'diagnostics', file_path })
-    expect(broken.text).toMatch(/^src\/tools\/files\/workspace-path\.ts:1:10 error 2\d+: .*accessDeniedError/)
+    expect(broken.text).toMatch(/^src\/tools\/files\/error-user\.ts:1:10 error 2\d+: .*accessDeniedError/)
     fixture.writeFile('src/tools/tool-errors.ts', errors)
     expect((await query({ operation: 'diagnostics', file_path })).text).toBe('[no diagnostics]')
     fixture.writeFile('src/bad.ts', 'const a: string = 1\n')
