@@ -27,7 +27,8 @@ function copyProject(fixture: ToolWorkspace): void {
     mkdirSync(join(target, '..'), { recursive: true })
     writeFileSync(target, readFileSync(join(source, 'tools', name)))
   }
-  const user = "import { accessDeniedError } from '../tool-errors.ts'\n\nexport const error = accessDeniedError('', '')\n"
+  const user =
+    "import { accessDeniedError } from '../tool-errors.ts'\n\nexport const error = accessDeniedError('', '')\n"
   fixture.writeFile('src/tools/files/error-user.ts', user)
   const compilerOptions = {
     strict: true,
