@@ -10,13 +10,12 @@ import { MCP_TOOL_NAMES } from '../tools/mcp/mcp-tool-names.ts'
 import { createPermissions } from '../tools/permissions.ts'
 import type { Toolbox } from '../tools/tools.ts'
 import { DEFAULT_SESSION_POLICY } from './default-session-policy.ts'
-import { environmentPort } from './environment-port.ts'
 import { issueWarning } from './issue-warning.ts'
 import type { PatternRegistry } from './pattern-registry.ts'
 import type { ExecutionParts, RuntimeParts } from './runtime-parts.ts'
 import { lazyKnowledge } from './troupe-knowledge.ts'
 import type { TroupeOptions } from './troupe-options.ts'
-import type { WorktreePorts } from './worktree-ports.ts'
+import type { WorkspacePorts } from './workspace-ports.ts'
 
 /** Bounds memory. A run that waits for a model needs little else; `limits.concurrency` bounds its model requests. */
 const DEFAULT_CONCURRENCY = 1000
@@ -48,10 +47,8 @@ export async function composeExecution({ options, runtime, registry, host }: Exe
     knowledge: (project: string) => lazyKnowledge(runtime.knowledge, project),
     hooks: options.hooks ?? [],
     permissions: createPermissions(policy, { aliases, agentTools, agents }),
-    ...(toolbox ? { workspace: toolbox.workspace.realPath } : undefined),
     ...profilePort(toolbox),
-    ...environmentPort(toolbox),
-    ...(await worktreePortsOf(options, runtime)),
+    ...(await workspacePortsOf(options, runtime)),
     strict: options.engine?.strict ?? false,
     ...sessionPorts(store),
   }
@@ -59,12 +56,12 @@ export async function composeExecution({ options, runtime, registry, host }: Exe
 }
 
 /** Imported with a workspace only, whose tools it needs: without one they would be a quarter of what a first run loads. */
-async function worktreePortsOf(
+async function workspacePortsOf(
   options: TroupeOptions,
   { toolbox, checkedPorts }: Pick<RuntimeParts, 'toolbox' | 'checkedPorts'>,
-): Promise<WorktreePorts> {
+): Promise<Partial<WorkspacePorts>> {
   if (!toolbox) return {}
-  return (await import('./worktree-ports.ts')).worktreePorts(options, { toolbox, checkedPorts })
+  return (await import('./workspace-ports.ts')).workspacePorts(options, { toolbox, checkedPorts })
 }
 
 /** Read again for every use: the profile file may have been edited. Without a workspace it is empty. */

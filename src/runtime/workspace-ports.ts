@@ -1,9 +1,12 @@
+import { join } from 'node:path'
 import type { Ports } from '../kernel/ports.ts'
+import { formatEnvironment } from '../requests/environment.ts'
+import { readSmallFile } from '../tools/files/file-content.ts'
+import { findGitFolder } from '../tools/files/git-hooks.ts'
 import type { Repository } from '../tools/git/repository.ts'
 import { createCommandRunner } from '../tools/shell/run-command.ts'
 import type { Toolbox } from '../tools/tools.ts'
 import { wallClock } from '../tools/tools.ts'
-import { FOLDER_TOOLS } from './environment-port.ts'
 import type { FolderToolboxes } from './folder-toolboxes.ts'
 import { createFolderToolboxes } from './folder-toolboxes.ts'
 import { lazyPort } from './lazy.ts'
@@ -12,13 +15,20 @@ import { sessionWorktrees } from './session-worktrees.ts'
 import { enabledTools } from './tool-ports.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
-export type WorktreePorts = Pick<Ports, 'repository' | 'worktrees' | 'toolIn' | 'commands'>
+/** Tools that work in the folder: agents with one of them learn about it. */
+const FOLDER_TOOLS: ReadonlySet<string> = new Set(['Read', 'Write', 'Edit', 'Glob', 'Grep', 'Bash', 'LSP'])
 
-/** The repository of the workspace, and the tools of sessions that work in one of its worktrees. */
-export function worktreePorts(
+export type WorkspacePorts = Pick<
+  Ports,
+  'workspace' | 'environment' | 'repository' | 'worktrees' | 'toolIn' | 'commands'
+>
+
+/** The workspace, described to agents that have tools for it, its repository, and the tools of sessions that work in one of its worktrees. */
+export function workspacePorts(
   options: TroupeOptions,
   { toolbox, checkedPorts }: { toolbox: Toolbox; checkedPorts: CheckedPorts },
-): WorktreePorts {
+): WorkspacePorts {
+  const workspace = toolbox.workspace.realPath
   const toolboxes = createFolderToolboxes(toolbox)
   // A tool of the program with the same name is not replaced.
   const own = enabledTools(options, toolbox).filter((tool) => checkedPorts.tools.get(tool.name) === tool)
@@ -26,9 +36,14 @@ export function worktreePorts(
   const runner = createCommandRunner({ sandboxIn: (folder) => toolboxes.open(folder).sandbox, ...wallClock })
   const repository = lazyPort(async () => {
     const { openRepository } = await import('./open-repository.ts')
-    return withClosedTools(openRepository(toolbox.workspace.realPath), toolboxes)
+    return withClosedTools(openRepository(workspace), toolboxes)
   })
   return {
+    workspace,
+    environment: ({ agent, tools, now, workspace: folder = workspace }) =>
+      agent.performer === undefined && tools.some((name) => FOLDER_TOOLS.has(name))
+        ? formatEnvironment({ folder, platform: process.platform, now, head: gitHead(folder) })
+        : undefined,
     ...(names.has('Bash') ? { commands: runner } : undefined),
     repository,
     worktrees: sessionWorktrees(repository),
@@ -45,4 +60,14 @@ function withClosedTools(repository: Repository, toolboxes: FolderToolboxes): Re
       await repository.removeWorktree(request, signal)
     },
   }
+}
+
+/**
+ * The branch or short commit from `HEAD`. Git itself is not executed: `core.fsmonitor` of a repository's configuration would make it execute any
+ * program outside the sandbox (arbitrary code execution).
+ */
+function gitHead(folder: string): string | undefined {
+  const git = findGitFolder(folder)
+  const head = (git && readSmallFile(join(git, 'HEAD'))?.trim()) ?? ''
+  return /^ref: refs\/heads\/(\S+)$/.exec(head)?.[1] ?? /^[0-9a-f]{40,64}$/.exec(head)?.[0].slice(0, 12)
 }
