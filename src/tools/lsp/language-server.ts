@@ -2,6 +2,7 @@ import type { Readable, Writable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
 import type { SandboxedProcess } from '../sandbox/sandbox.ts'
 import { operatorError } from '../tool-errors.ts'
+import { withTimer } from '../with-timer.ts'
 
 /*
  * One running language server.
@@ -83,20 +84,10 @@ export class LanguageServer {
   async request(method: string, params: unknown, limit = this.limits.request_ms): Promise<unknown> {
     if (this.isStopped) throw operatorError('the language server has stopped', RESTART_HINT)
     const id = this.next++
-    const done = new AbortController()
     const response = new Promise<unknown>((resolve, reject) => this.pending.set(id, { resolve, reject }))
     this.send({ id, method, params })
-    const timer = this.sleep(limit, done.signal).then(
-      () => this.fail(`no response to ${method} within ${limit} ms`),
-      () => {},
-    )
-    try {
-      return await response
-    } finally {
-      this.pending.delete(id)
-      done.abort('done')
-      await timer
-    }
+    const onTime = () => this.fail(`no response to ${method} within ${limit} ms`)
+    return withTimer(this.sleep, { ms: limit, onTime }, () => response).finally(() => this.pending.delete(id))
   }
 
   notify(method: string, params: unknown): void {

@@ -5,12 +5,13 @@ import { withAbort } from '../../kernel/world.ts'
 import type { Workspace } from '../files/workspace.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { operatorError } from '../tool-errors.ts'
+import { withTimer } from '../with-timer.ts'
 import type { AgentServerAccess } from './agent-server-access.ts'
 import type { McpCall, McpConnection, McpToolResult } from './mcp-connection.ts'
 import type { ServerSpec } from './mcp-server-config.ts'
 import { isPackageRunner, serverLocation } from './mcp-server-config.ts'
 import { expandVariables, notExposedMessage, redactSecrets } from './mcp-variables.ts'
-import { notifyIfSlow, SLOW_START_MS, withServerTimeout } from './server-timeout.ts'
+import { SLOW_START_MS, withServerTimeout } from './server-timeout.ts'
 
 /*
  * One MCP server.
@@ -107,9 +108,9 @@ export class McpServer {
     if (this.#connecting) return this.#connecting
     if (this.#deniedError) return Promise.reject(this.#deniedError)
     if (this.#losses >= MAX_LOSSES) return Promise.reject(this.#lostError())
-    const connecting = notifyIfSlow(
-      this.#context.world,
-      () => this.#reportSlowStart(),
+    const connecting = withTimer(
+      this.#context.world.sleep,
+      { ms: SLOW_START_MS, onTime: () => this.#reportSlowStart() },
       () => this.#start(),
     )
     this.#connecting = connecting

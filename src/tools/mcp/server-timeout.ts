@@ -1,5 +1,6 @@
 import type { World } from '../../kernel/world.ts'
 import { withAbort } from '../../kernel/world.ts'
+import { withTimer } from '../with-timer.ts'
 
 type Clock = Pick<World, 'sleep'>
 
@@ -13,29 +14,8 @@ export async function withServerTimeout<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const timeout = new AbortController()
-  const done = new AbortController()
   const signal = AbortSignal.any([timeout.signal, end])
   signal.throwIfAborted()
-  const timer = clock.sleep(ms, done.signal).then(
-    () => timeout.abort(new Error(`it did not ${action} within ${ms} ms`)),
-    () => {},
-  )
-  try {
-    return await withAbort(work(signal), signal)
-  } finally {
-    done.abort('done')
-    await timer
-  }
-}
-
-/** Runs `work` and calls `notice` once if it is slow. */
-export async function notifyIfSlow<T>(clock: Clock, notice: () => void, work: () => Promise<T>): Promise<T> {
-  const done = new AbortController()
-  const timer = clock.sleep(SLOW_START_MS, done.signal).then(notice, () => {})
-  try {
-    return await work()
-  } finally {
-    done.abort('done')
-    await timer
-  }
+  const onTime = () => timeout.abort(new Error(`it did not ${action} within ${ms} ms`))
+  return withTimer(clock.sleep, { ms, onTime }, () => withAbort(work(signal), signal))
 }
