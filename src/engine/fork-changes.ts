@@ -152,8 +152,5 @@ function findGate(events: readonly Event[], id: string): Gate {
   const matches = exact.length > 0 ? exact : gates.filter(({ gate_id }) => gate_id.startsWith(id) && id !== '')
   const [gate] = matches
   if (gate && matches.length === 1) return gate
-  throw unknownGateError(
-    id,
-    gates.map(({ gate_id }) => gate_id),
-  )
+  throw unknownGateError(id, gates)
 }

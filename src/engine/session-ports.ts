@@ -76,11 +76,7 @@ function endedResult(row: SessionRow, events: readonly Event[]): SessionResult {
 async function requireSession(store: Store, project: string, session_id: string): Promise<SessionRow> {
   const row = await store.session(session_id)
   if (row?.project === project) return row
-  const known = await store.sessions({ project, limit: 200 })
-  throw unknownSessionError(
-    session_id,
-    known.map((session) => session.session_id),
-  )
+  throw unknownSessionError(session_id, await store.sessions({ project, limit: 200 }))
 }
 
 const MAX_ANCESTORS = 100
@@ -95,11 +91,7 @@ async function requireVisibleSession(store: Store, session_id: string, { id, pro
     if (row.run_id === id || (await store.segments(next)).some(({ run_id }) => run_id === id)) return
     next = row.parent_session_id
   }
-  const own = await store.sessions({ project, run_id: id, limit: MAX_LISTED })
-  throw unknownSessionError(
-    session_id,
-    own.map((session) => session.session_id),
-  )
+  throw unknownSessionError(session_id, await store.sessions({ project, run_id: id, limit: MAX_LISTED }))
 }
 
 const MAX_RECALLED_RUNS = 1000

@@ -3,7 +3,7 @@ import type { PriceBook } from '../kernel/price.ts'
 import type { AccountRow } from '../run-model/accounts.ts'
 import { ACCOUNT_EVENTS, accountsFrom } from '../run-model/accounts.ts'
 import type { Store } from '../store/store.ts'
-import { requireRun } from './run-lookup.ts'
+import { requireRun, runPages } from './run-lookup.ts'
 
 /** Which model requests to read, and the prices to compute their cost with. */
 export interface AccountQuery {
@@ -31,10 +31,7 @@ export async function* readAccounts(
     yield* await accountsOf([run_id])
     return
   }
-  for (let before: string | undefined; ; ) {
-    const page = await store.runs({ project, limit: RUNS_PER_PAGE, ...(before !== undefined && { before }) })
-    before = page.at(-1)?.run_id
-    if (before === undefined) return
+  for await (const page of runPages(store, project, RUNS_PER_PAGE)) {
     const ids = page.filter(({ ended_at }) => (ended_at ?? since) >= since).map((run) => run.run_id)
     yield* await accountsOf(ids)
     await nextTick()

@@ -264,11 +264,7 @@ function tableQuery(
 async function requireSession({ store, project }: QueryScope, session_id: string): Promise<SessionRow> {
   const row = typeof session_id === 'string' ? await store.session(session_id) : undefined
   if (row?.project === project) return row
-  const known = await store.sessions({ project, limit: 100 })
-  throw unknownSessionError(
-    String(session_id),
-    known.map((session) => session.session_id),
-  )
+  throw unknownSessionError(String(session_id), await store.sessions({ project, limit: 100 }))
 }
 
 async function requireArtifact(

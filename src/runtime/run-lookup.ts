@@ -6,6 +6,7 @@ import type { Event, RunEnd } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { Spend } from '../kernel/spend.ts'
 import type { World } from '../kernel/world.ts'
+import { definedFields } from '../schema/json-value.ts'
 import { unknownGateError, unknownRunError } from '../store/preconditions.ts'
 import type { GateRow, RunRow, Store } from '../store/store.ts'
 import type { RunResult } from './run-handle.ts'
@@ -16,7 +17,7 @@ export async function readRunResult(
   run_id: string,
 ): Promise<RunResult> {
   const row = await store.run(run_id)
-  if (!row) throw unknownRunError(run_id, [])
+  if (!row) throw unknownRunError(run_id)
   const last = row.ended_at === null ? undefined : await readLastEvent(store, row)
   const end = isEvent(last, 'run:end') ? last.data : undefined
   return {
@@ -66,20 +67,22 @@ export async function requireRun(store: Store, project: string, run_id: string):
   // A missing command-line argument, for example, gives `undefined`, which a store cannot look up.
   const row = typeof run_id === 'string' ? await store.run(run_id) : undefined
   if (row?.project === project) return row
-  const known = await store.runs({ project, limit: 100 })
-  throw unknownRunError(
-    String(run_id),
-    known.map((run) => run.run_id),
-  )
+  throw unknownRunError(String(run_id), await store.runs({ project, limit: 100 }))
+}
+
+/** All runs of a project by page, newest first. */
+export async function* runPages(store: Store, project: string, limit: number): AsyncGenerator<RunRow[], void> {
+  for (let before: string | undefined; ; ) {
+    const page = await store.runs({ project, limit, ...definedFields({ before }) })
+    yield page
+    before = page.at(-1)?.run_id
+    if (page.length < limit) return
+  }
 }
 
 /** Finds a gate of this project. A gate of another project is `unknown_gate`. */
 export async function requireGate(store: Store, project: string, gate_id: string): Promise<GateRow> {
   const gate = typeof gate_id === 'string' ? await store.gate(gate_id) : undefined
   if (gate?.project === project) return gate
-  const open = await store.openGates({ project })
-  throw unknownGateError(
-    String(gate_id),
-    open.map((row) => row.gate_id),
-  )
+  throw unknownGateError(String(gate_id), await store.openGates({ project }))
 }

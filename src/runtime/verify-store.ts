@@ -5,7 +5,7 @@ import { isEvent } from '../kernel/event.ts'
 import { openMemory } from '../store/sqlite.ts'
 import type { RunRow, Store, StoreProblem } from '../store/store.ts'
 import { verifyRows } from '../store/verify-rows.ts'
-import { requireRun } from './run-lookup.ts'
+import { requireRun, runPages } from './run-lookup.ts'
 
 /** Damage that `verify` found. */
 export interface VerifyFinding {
@@ -64,12 +64,7 @@ export async function verifyStore(store: Store, project: string, run_id?: string
 }
 
 async function* allRuns(store: Store, project: string): AsyncIterable<RunRow> {
-  for (let before: string | undefined; ; ) {
-    const page = await store.runs({ project, limit: RUNS_PER_PAGE, ...(before === undefined ? undefined : { before }) })
-    yield* page
-    before = page.at(-1)?.run_id
-    if (page.length < RUNS_PER_PAGE) return
-  }
+  for await (const page of runPages(store, project, RUNS_PER_PAGE)) yield* page
 }
 
 /** The journal up to the head of the row: a run that is executed goes on meanwhile. */

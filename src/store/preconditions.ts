@@ -19,7 +19,7 @@ export function validateAppend(
   run: RunLeaseState | undefined,
   newestCommand: () => number,
 ): TroupeError | undefined {
-  if (!run) return unknownRunError(append.run_id, [])
+  if (!run) return unknownRunError(append.run_id)
   if (append.epoch < 1 || run.epoch !== append.epoch) return leaseLostError(append, run)
   const outOfSequence = sequenceError(append, run.head)
   if (outOfSequence) return outOfSequence
@@ -106,8 +106,8 @@ export function runEndedError({ run_id, status }: Pick<RunLeaseState, 'run_id' |
   })
 }
 
-export function unknownRunError(run_id: string, known: readonly string[]): TroupeError {
-  return unknownNameError('unknown_run', { kind: 'run', name: run_id, known })
+export function unknownRunError(run_id: string, known: readonly { run_id: string }[] = []): TroupeError {
+  return unknownNameError('unknown_run', { kind: 'run', name: run_id, known: known.map((run) => run.run_id) })
 }
 
 export function duplicateRunError(run_id: string): TroupeError {
@@ -116,7 +116,8 @@ export function duplicateRunError(run_id: string): TroupeError {
 
 const MAX_ALTERNATIVES = 8
 
-export function unknownSessionError(session_id: string, known: readonly string[]): TroupeError {
+export function unknownSessionError(session_id: string, sessions: readonly { session_id: string }[]): TroupeError {
+  const known = sessions.map((session) => session.session_id)
   const error = unknownNameError('unknown_session', { kind: 'session', name: session_id, known })
   error.alternatives.splice(MAX_ALTERNATIVES)
   return error
@@ -136,8 +137,8 @@ export function otherAgentError(session: { session_id: string; agent: string }, 
   })
 }
 
-export function unknownGateError(gate_id: string, known: readonly string[]): TroupeError {
-  return unknownNameError('unknown_gate', { kind: 'gate', name: gate_id, known })
+export function unknownGateError(gate_id: string, known: readonly { gate_id: string }[]): TroupeError {
+  return unknownNameError('unknown_gate', { kind: 'gate', name: gate_id, known: known.map((gate) => gate.gate_id) })
 }
 
 export function gateAnsweredError(gate_id: string, by: string): TroupeError {

@@ -299,7 +299,7 @@ function claimSession(
 ): port.Segment {
   const run = runs.requireKey(run_id)
   const found = sessions.claimable(session_id, run.project)
-  if (!found) throw unknownSessionError(session_id, sessions.recentIds(run.project))
+  if (!found) throw unknownSessionError(session_id, sessions.recent(run.project))
   const owner = agent === undefined ? agent : sessions.agentOf(found)
   if (agent !== undefined && owner !== agent) throw otherAgentError({ session_id, agent: owner ?? '' }, agent)
   if (found.holder !== null && found.holder !== run_id) throw sessionBusyError(session_id, found.holder)
@@ -318,7 +318,7 @@ async function enqueueCommand(
     if (isEnded(run.status)) throw runEndedError(run)
     if (body.kind === 'answer') {
       const { gate_id } = body
-      if (gates.runId(gate_id) !== run_id) throw unknownGateError(gate_id, gates.openGateIds(run_id))
+      if (gates.runId(gate_id) !== run_id) throw unknownGateError(gate_id, gates.openGates(run_id))
       const by = commands.answeredBy(gate_id) ?? gates.answeredBy(gate_id)
       if (by !== undefined) throw gateAnsweredError(gate_id, by)
     }

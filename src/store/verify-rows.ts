@@ -1,4 +1,5 @@
 import type { Event } from '../kernel/event.ts'
+import { isRecord } from '../schema/json-value.ts'
 import type { ArtifactRow, GateRow, RunRow, SessionRow, Store, StoreProblem } from './store.ts'
 
 /** A run with its whole journal. */
@@ -47,26 +48,36 @@ function runFields(row: RunRow | undefined): object | undefined {
 }
 
 async function sessionProblems({ run_id, expected, store }: RowScope, project: string): Promise<string[]> {
-  const problems: string[] = []
   const wanted = await expected.sessions({ project, run_id })
   const found = new Set((await store.sessions({ project, run_id })).map(({ session_id }) => session_id))
-  for (const session of wanted) {
+  const byId = new Map(wanted.map((session) => [session.session_id, session]))
+  return entryProblems(`run ${run_id}: session`, { wanted: byId, found }, async (session, name) => {
     const { session_id } = session
-    const name = `run ${run_id}: session ${session_id}`
-    if (!found.delete(session_id)) {
-      problems.push(`${name} is missing`)
-      continue
-    }
     const row = await store.session(session_id)
     const segments = await store.segments(session_id)
     const inRun = segments.filter((segment) => segment.run_id === run_id)
     const isOwn = inRun.length === segments.length
-    // A session may have gone on in another run, whose events are newer.
-    if (row?.run_id === run_id)
-      problems.push(...differences(name, sessionFields(row, isOwn), sessionFields(session, isOwn)))
-    problems.push(...differences(name, { segments: inRun }, { segments: await expected.segments(session_id) }))
+    return [
+      // A session may have gone on in another run, whose events are newer.
+      ...(row?.run_id === run_id ? differences(name, sessionFields(row, isOwn), sessionFields(session, isOwn)) : []),
+      ...differences(name, { segments: inRun }, { segments: await expected.segments(session_id) }),
+    ]
+  })
+}
+
+/** What lacks an entry that the journal gives, has one that it does not give, or has another one. */
+async function entryProblems<Entry>(
+  kind: string,
+  { wanted, found }: { wanted: ReadonlyMap<string, Entry>; found: ReadonlySet<string> },
+  compare: (entry: Entry, name: string) => Promise<string[]>,
+): Promise<string[]> {
+  const problems: string[] = []
+  for (const [key, entry] of wanted) {
+    const name = `${kind} ${key}`
+    problems.push(...(found.has(key) ? await compare(entry, name) : [`${name} is missing`]))
   }
-  return [...problems, ...[...found].map((id) => `run ${run_id}: session ${id} is not in its journal`)]
+  const foreign = [...found].filter((key) => !wanted.has(key))
+  return [...problems, ...foreign.map((key) => `${kind} ${key} is not in its journal`)]
 }
 
 /** Earlier segments, in other runs, give the time of the opening, and the text and usage until this one has ended. */
@@ -87,19 +98,12 @@ async function gateProblems({ run_id, expected, store }: RowScope): Promise<stri
 
 async function artifactProblems({ run_id, expected, store }: RowScope): Promise<string[]> {
   const key = ({ name, version }: Pick<ArtifactRow, 'name' | 'version'>) => `${name} v${version}`
-  const wanted = await expected.artifacts(run_id)
+  const wanted = new Map((await expected.artifacts(run_id)).map((artifact) => [key(artifact), artifact]))
   const found = new Set((await store.artifacts(run_id)).map(key))
-  const problems: string[] = []
-  for (const artifact of wanted) {
-    const label = `run ${run_id}: artifact ${key(artifact)}`
-    if (!found.delete(key(artifact))) problems.push(`${label} is missing`)
-    else {
-      const { name, version } = artifact
-      const [row, own] = [await store.artifact(run_id, name, version), await expected.artifact(run_id, name, version)]
-      problems.push(...differences(label, { ...row }, { ...own }))
-    }
-  }
-  return [...problems, ...[...found].map((name) => `run ${run_id}: artifact ${name} is not in its journal`)]
+  return entryProblems(`run ${run_id}: artifact`, { wanted, found }, async ({ name, version }, label) => {
+    const [row, own] = [await store.artifact(run_id, name, version), await expected.artifact(run_id, name, version)]
+    return differences(label, { ...row }, { ...own })
+  })
 }
 
 /** One message per field of the row that differs. */
@@ -114,9 +118,7 @@ function differences(name: string, row: object | undefined, journal: object | un
 /** JSON with sorted fields. */
 function toText(value: unknown): string {
   const sorted = (_key: string, part: unknown) =>
-    typeof part === 'object' && part !== null && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : part
+    isRecord(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part
   return JSON.stringify(value, sorted) ?? 'missing'
 }
 

@@ -103,7 +103,7 @@ export class Appender {
     const run = this.#stateFor(append)
     const newestCommand = () => (run ? commands.newest(run) : 0)
     const error = validateAppend(append, run, newestCommand)
-    if (error || !run) return appendFailure(error ?? unknownRunError(append.run_id, []))
+    if (error || !run) return appendFailure(error ?? unknownRunError(append.run_id))
     if (append.events.length === 0) {
       if (append.sync === 'full') runs.touch(run)
       if (append.release) runs.release(append)

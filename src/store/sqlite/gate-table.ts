@@ -71,8 +71,8 @@ export class GateTable {
     return (this.#selectOpen(filter) as GateRecord[]).flatMap((record) => this.#toRow(record) ?? [])
   }
 
-  openGateIds(run_id: string): string[] {
-    return (this.#selectOpen({ run_id }) as GateRecord[]).map(({ gate_id }) => gate_id)
+  openGates(run_id: string): Pick<GateRow, 'gate_id'>[] {
+    return this.#selectOpen({ run_id }) as GateRecord[]
   }
 
   #selectOpen({ project, run_id, after, limit = -1 }: GateFilter): unknown[] {

@@ -221,10 +221,8 @@ export class RunTable {
   }
 
   #unknownRun(run_id: string): TroupeError {
-    return unknownRunError(
-      run_id,
-      this.#sql.recent.all().map((row) => String(row.run_id)),
-    )
+    const recent: unknown[] = this.#sql.recent.all()
+    return unknownRunError(run_id, recent as Pick<RunKey, 'run_id'>[])
   }
 }
 

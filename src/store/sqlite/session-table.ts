@@ -130,8 +130,8 @@ export class SessionTable {
     return (this.#select(filter) as SessionRecord[]).map((record) => this.#toRow(record))
   }
 
-  recentIds(project: string): string[] {
-    return this.#sql.recent.all(project).map((row) => String(row.session_id))
+  recent(project: string): Pick<SessionRow, 'session_id'>[] {
+    return this.#sql.recent.all(project).map((row) => ({ session_id: String(row.session_id) }))
   }
 
   #select({ project, run_id, cache_key, before, limit = -1 }: SessionFilter): unknown[] {
