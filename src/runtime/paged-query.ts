@@ -1,6 +1,7 @@
 import { copyJson } from '../engine/copy-json.ts'
 import { TroupeError } from '../errors.ts'
 import { canonicalJson, shortHash } from '../kernel/hash.ts'
+import { parseJson } from '../schema/json-value.ts'
 
 /** One page of a list. */
 export interface Page<T> {
@@ -94,12 +95,7 @@ function parseCursor(cursor: string, scope: string): unknown {
 }
 
 function decodeCursor(cursor: string): [scope?: string, position?: unknown] {
-  try {
-    const decoded: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
-    return Array.isArray(decoded) && decoded.length === 2 && typeof decoded[0] === 'string'
-      ? (decoded as [string, unknown])
-      : []
-  } catch {
-    return []
-  }
+  const decoded = parseJson(Buffer.from(cursor, 'base64url').toString('utf8'))
+  const isCursor = Array.isArray(decoded) && decoded.length === 2 && typeof decoded[0] === 'string'
+  return isCursor ? (decoded as [string, unknown]) : []
 }

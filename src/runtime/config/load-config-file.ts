@@ -4,6 +4,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { nearestNames, TroupeError, toTroupeError } from '../../errors.ts'
 import type { ConfigData, ConfigFile } from '../../formats/config-file.ts'
 import { readConfigData } from '../../formats/config-file.ts'
+import { isRecord } from '../../schema/json-value.ts'
 import { removedNameHint } from '../../schema/removed-names.ts'
 import { checkOptionNames, HOOK_NAMES, optionNames } from '../check-option-names.ts'
 import type { LoadedConfig, TroupeConfig } from '../troupe-options.ts'
@@ -14,7 +15,7 @@ export async function loadConfigFile(file: ConfigFile): Promise<LoadedConfig> {
   const { path } = file
   if (file.kind === 'code') {
     const value = (await importModule(path)).default
-    if (!isObject(value))
+    if (!isRecord(value))
       throw configError(`${path}: the default export is no object`, {
         hint: 'write: export default defineConfig({ … })',
       })
@@ -30,10 +31,6 @@ function loadedConfig({ path, folder }: ConfigFile, config: TroupeConfig): Loade
   const { store } = config
   const hasRelativeStore = typeof store === 'string' && isPath(store) && !isAbsolute(store)
   return { path, folder, options: withAbsolutePaths(folder, config), ...(hasRelativeStore && { hasRelativeStore }) }
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Which file is used, and what is trusted, the file itself does not say. */
@@ -53,7 +50,7 @@ function checkNames(path: string, value: object): void {
 
 /** Throws `invalid_input` with the place, the reason and, for an unknown key, the known ones. */
 async function checkData({ value, locate }: ConfigData): Promise<void> {
-  if (!isObject(value))
+  if (!isRecord(value))
     throw configError(`${await locate([])}: the file is no object`, { hint: 'start with a key, such as `limits`' })
   const [issue] = configSchema.safeParse(value).error?.issues ?? []
   if (!issue) return

@@ -1,3 +1,4 @@
+import { parseJson } from '../../schema/json-value.ts'
 import type { Blob, BlobMarker, MissingValue } from './event-data.ts'
 import type { Database } from './node-sqlite.ts'
 
@@ -52,13 +53,8 @@ export class BlobTable {
 
   load(project: string, marker: BlobMarker): unknown {
     const missing: MissingValue = { $missing: marker.$blob, size: marker.size }
-    const content = this.content(project, marker)
-    if (content === undefined) return missing
-    try {
-      return JSON.parse(content)
-    } catch {
-      return missing
-    }
+    const value = parseJson(this.content(project, marker) ?? '')
+    return value === undefined ? missing : value
   }
 
   commit(): void {

@@ -1,4 +1,5 @@
 import type { EventType } from '../../kernel/event.ts'
+import { parseJson } from '../../schema/json-value.ts'
 import { wordsOfEvent } from '../search-words.ts'
 import type { StoreProblem } from '../store.ts'
 import type { SqliteConnection } from './connection.ts'
@@ -178,10 +179,8 @@ class BlobCheck {
 
   *dataProblems({ run_id, project, part, data, seq }: StoredData): Iterable<StoreProblem> {
     const place = { run_id, ...(seq === undefined ? undefined : { seq }) }
-    let value: unknown
-    try {
-      value = JSON.parse(data)
-    } catch {
+    const value = parseJson(data)
+    if (value === undefined) {
       yield { rule: 'data', ...place, message: `run ${run_id}, ${part}: the data is not JSON` }
       return
     }

@@ -1,3 +1,4 @@
+import { parseJson } from '../../schema/json-value.ts'
 import { appendState, readState, toFileName } from './tool-state.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -91,11 +92,6 @@ function parseState(text: string): SeenState {
 
 /** Ignores a line that a crash cut off. */
 function parseRecord(line: string): SeenRecord | undefined {
-  try {
-    const record: unknown = JSON.parse(line)
-    const { path, hash } = record as SeenRecord
-    return typeof path === 'string' && typeof hash === 'string' ? (record as SeenRecord) : undefined
-  } catch {
-    return undefined
-  }
+  const record = parseJson(line) as Partial<SeenRecord> | null | undefined
+  return typeof record?.path === 'string' && typeof record.hash === 'string' ? (record as SeenRecord) : undefined
 }

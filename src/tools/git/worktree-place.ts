@@ -1,20 +1,12 @@
-import {
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import { TroupeError } from '../../errors.ts'
 import { shortHash } from '../../kernel/hash.ts'
 import type { WorktreeId } from '../../kernel/worktree.ts'
+import { parseJson } from '../../schema/json-value.ts'
 import { errorCode, operatorError } from '../tool-errors.ts'
+import { readGitFile } from './git-files.ts'
 
 /*
  * Where worktrees are: in the user's state folder, outside of every checkout. In the checkout, editors, test runners and searches would find each
@@ -131,11 +123,7 @@ export function writeRecord(file: string, data: WorktreeRecord): void {
 }
 
 export function readRecord(file: string): Partial<WorktreeRecord> | undefined {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')) as WorktreeRecord
-  } catch {
-    return undefined
-  }
+  return parseJson(readGitFile(file) ?? '') as WorktreeRecord | undefined
 }
 
 /** Removes what is left of a worktree that git does not know, or no longer. */

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TroupeError } from '../../errors.ts'
+import { parseJson } from '../../schema/json-value.ts'
 import { readSmallFile } from '../files/file-content.ts'
 import type { Workspace } from '../files/workspace.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
@@ -71,10 +72,6 @@ function installedServer(workspace: Workspace): LanguageServerCommand | undefine
 
 /** Denial of service: a command may have replaced the manifest by a pipe or a device, hence `readSmallFile`. */
 function majorVersion(manifest: string): number {
-  try {
-    const { version } = JSON.parse(readSmallFile(manifest) ?? '{}') as { version?: unknown }
-    return Number.parseInt(String(version ?? '0'), 10)
-  } catch {
-    return 0
-  }
+  const { version } = (parseJson(readSmallFile(manifest) ?? '') ?? {}) as { version?: unknown }
+  return Number.parseInt(String(version ?? '0'), 10)
 }

@@ -1,3 +1,4 @@
+import { isRecord } from '../../schema/json-value.ts'
 import type { JsonSchema } from '../../schema/standard-schema.ts'
 
 /*
@@ -23,7 +24,7 @@ export interface InputSchema {
 /** Parses the `inputSchema` of a tool. Throws with the reason when no model provider would accept it. */
 export function parseInputSchema(value: unknown): InputSchema {
   if (value === undefined) throw new Error('it has no `inputSchema`')
-  if (!isSchema(value)) throw new Error('`inputSchema` is not an object')
+  if (!isRecord(value)) throw new Error('`inputSchema` is not an object')
   const size = JSON.stringify(value).length
   if (size > MAX_SCHEMA_CHARS)
     throw new Error(`\`inputSchema\` has ${size} characters; the maximum is ${MAX_SCHEMA_CHARS}`)
@@ -33,23 +34,19 @@ export function parseInputSchema(value: unknown): InputSchema {
   return { shown: foldRoot(validated), validated, original: value }
 }
 
-function isSchema(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /** Copies an object schema at any depth of `properties`, `items` and the combinators, with defaults taken out of `required`. */
 function withOptionalDefaults(schema: JsonSchema, depth = 0): JsonSchema {
   if (depth > MAX_DEPTH) return schema
-  const inner = (value: unknown) => (isSchema(value) ? withOptionalDefaults(value, depth + 1) : value)
+  const inner = (value: unknown) => (isRecord(value) ? withOptionalDefaults(value, depth + 1) : value)
   const copy: Record<string, unknown> = { ...schema }
   for (const key of ['properties', '$defs', 'definitions']) {
     const map = copy[key]
-    if (isSchema(map)) copy[key] = Object.fromEntries(Object.entries(map).map(([name, value]) => [name, inner(value)]))
+    if (isRecord(map)) copy[key] = Object.fromEntries(Object.entries(map).map(([name, value]) => [name, inner(value)]))
   }
   for (const key of ['items', 'additionalProperties']) copy[key] = inner(copy[key])
   for (const key of COMBINATORS) if (Array.isArray(copy[key])) copy[key] = copy[key].map(inner)
   const { properties, required } = copy
-  if (Array.isArray(required) && isSchema(properties))
+  if (Array.isArray(required) && isRecord(properties))
     copy.required = required.filter((name) => defaultOf(properties[String(name)]) === undefined)
   return Object.fromEntries(Object.entries(copy).filter(([, value]) => value !== undefined))
 }
@@ -67,7 +64,7 @@ function foldRoot(root: JsonSchema): JsonSchema {
   const all = [root, ...('$ref' in root ? [objectBranch(root, root, '$ref')] : []), ...branches('allOf')]
   const properties = new Map<string, JsonSchema[]>()
   for (const { properties: own } of [...all, ...alternatives.flat()])
-    for (const [name, schema] of Object.entries(isSchema(own) ? own : {}))
+    for (const [name, schema] of Object.entries(isRecord(own) ? own : {}))
       properties.set(name, [...(properties.get(name) ?? []), schema as JsonSchema])
   const required = new Set([
     ...all.flatMap(requiredNames),
@@ -90,8 +87,8 @@ function requiredNames(schema: JsonSchema | undefined): string[] {
 
 /** One branch of a combinator. Throws for a branch that is not an object schema: no object can be shown for it. */
 function objectBranch(branch: unknown, root: JsonSchema, keyword: string): JsonSchema {
-  const target = isSchema(branch) && typeof branch.$ref === 'string' ? localDefinition(root, branch.$ref) : branch
-  const isObject = isSchema(target) && (target.type ?? 'object') === 'object'
+  const target = isRecord(branch) && typeof branch.$ref === 'string' ? localDefinition(root, branch.$ref) : branch
+  const isObject = isRecord(target) && (target.type ?? 'object') === 'object'
   if (!isObject || (target !== root && COMBINATORS.some((key) => key in target) && !('properties' in target)))
     throw new Error(
       `\`${keyword}\` at the root of \`inputSchema\` cannot be shown as one object, which model providers require`,
@@ -102,7 +99,7 @@ function objectBranch(branch: unknown, root: JsonSchema, keyword: string): JsonS
 function localDefinition(root: JsonSchema, ref: string): unknown {
   const [, group = '', name = ''] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(ref) ?? []
   const map = root[group]
-  return isSchema(map) ? map[name] : undefined
+  return isRecord(map) ? map[name] : undefined
 }
 
 /** The schema of a property that several branches describe. */
@@ -122,17 +119,17 @@ function unionOf(list: readonly JsonSchema[]): JsonSchema {
 /** The arguments with the defaults of missing properties that the server lists in `required`. */
 export function fillDefaults(original: JsonSchema, args: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const filled: Record<string, unknown> = { ...args }
-  if (!isSchema(original.properties)) return filled
+  if (!isRecord(original.properties)) return filled
   for (const [name, property] of Object.entries(original.properties)) {
     const isMissing = !Object.hasOwn(filled, name)
     if (isMissing && !requiredNames(original).includes(name)) continue
     const value = isMissing ? structuredClone(defaultOf(property)) : filled[name]
     if (value === undefined) continue
-    filled[name] = isSchema(value) && isSchema(property) ? fillDefaults(property, value) : value
+    filled[name] = isRecord(value) && isRecord(property) ? fillDefaults(property, value) : value
   }
   return filled
 }
 
 function defaultOf(schema: unknown): unknown {
-  return isSchema(schema) && Object.hasOwn(schema, 'default') ? schema.default : undefined
+  return isRecord(schema) && Object.hasOwn(schema, 'default') ? schema.default : undefined
 }

@@ -6,6 +6,7 @@ import {
 } from '../../judgement/attachment/attached-file.ts'
 import type { Attachment } from '../../kernel/attachment.ts'
 import type { ToolResult } from '../../kernel/tool.ts'
+import { isRecord, parseJson } from '../../schema/json-value.ts'
 import type { McpToolResult } from './mcp-connection.ts'
 
 /** Converts an MCP result to a tool result: its text or its structured content, and its images. */
@@ -28,15 +29,13 @@ export function toolResultFromMcp({ content = [], structuredContent, isError }: 
   }
 }
 
-type ContentBlock = Record<string, unknown>
-
 /** One content block as text. An image is added to `attachments`; other data is described by its media type and size. */
 function formatContent(block: unknown, attachments: Attachment[]): string {
-  if (!isBlock(block)) return JSON.stringify(block) ?? ''
+  if (!isRecord(block)) return JSON.stringify(block) ?? ''
   const { type, text, data, mimeType, resource } = block
   if (type === 'text') return typeof text === 'string' ? text : ''
   if (type === 'image' || type === 'audio') return formatData(type, { mediaType: mimeType, data }, attachments)
-  if (type === 'resource' && isBlock(resource)) {
+  if (type === 'resource' && isRecord(resource)) {
     const { uri, text: content, blob, mimeType: mediaType } = resource
     return typeof content === 'string'
       ? `[${uri}]\n${content}`
@@ -68,10 +67,6 @@ function formatData(
   return `[${label}: ${typeAndSize}, attached as ${image.name}]`
 }
 
-function isBlock(value: unknown): value is ContentBlock {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /*
  * Servers repeat their structured content as text for older clients: as the same JSON, as one of its fields, or in words. The model
  * gets each fact once, and none is lost.
@@ -88,14 +83,6 @@ function needsStructuredContent(text: string, structured: unknown): 'instead' | 
   if (values.length * text.length > MAX_COMPARED_CHARS) return 'too'
   const isRepeated = values.every((leaf) => isInText(leaf, text, parsed))
   return isRepeated ? 'no' : 'too'
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Bounds the comparison of a long text with many values. */

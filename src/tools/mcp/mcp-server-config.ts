@@ -128,13 +128,7 @@ function toAccess(given: { [Key in keyof SandboxAccess]?: string[] | undefined }
   return Object.fromEntries(Object.entries(given).filter(([, paths]) => paths !== undefined))
 }
 
-interface SharedFields {
-  timeout?: number | undefined
-  tools?: string[] | undefined
-  trust?: boolean | undefined
-}
-
-function toSharedSpec({ timeout, tools, trust = false }: SharedFields): SharedSpec {
+function toSharedSpec({ timeout, tools, trust = false }: z.output<z.ZodObject<typeof sharedFields>>): SharedSpec {
   return { timeout_ms: timeout, allowedTools: tools?.includes('*') ? undefined : tools, trust }
 }
 

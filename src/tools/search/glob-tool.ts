@@ -37,12 +37,8 @@ export function globTool(searcher: Searcher, workspace: Workspace): Tool {
       const matching = await filterInSlices(files, (file) => matches(file.slice(prefixLength)), call.signal)
       const { isDenied, note } = createPermissionFilter(call)
       const shown = await filterInSlices(matching, (file) => !isDenied(file), call.signal)
-      const notes = note(matching.length - shown.length)
       const page = { offset, limit: head_limit, emptyText: 'no files match' }
-      return {
-        success: true,
-        output: paginate(shown, { ...page, ...(notes.length > 0 ? { note: notes.join('; ') } : {}) }),
-      }
+      return { success: true, output: paginate(shown, { ...page, notes: note(matching.length - shown.length) }) }
     },
   })
 }

@@ -63,7 +63,7 @@ export function grepTool(searcher: Searcher, workspace: Workspace): Tool {
         offset: request.offset ?? 0,
         limit: request.head_limit ?? (query.mode === 'content' ? 500 : 1000),
         emptyText: 'no matches',
-        ...(notes.length > 0 ? { note: notes.join('; ') } : {}),
+        notes,
       })
       return { success: true, output }
     },

@@ -3,14 +3,17 @@ export interface PageOptions {
   limit: number
   emptyText: string
   /** Always added after the lines. */
-  note?: string
+  notes?: readonly string[]
 }
 
 const MAX_LINE_CHARS = 600
 const MAX_CHARS = 100_000
 
 /** Formats one page of a list, one entry per line, with the offset of the next page. */
-export function paginate(lines: readonly string[], { offset, limit, emptyText, note }: PageOptions): string {
+export function paginate(
+  lines: readonly string[],
+  { offset, limit, emptyText, notes: more = [] }: PageOptions,
+): string {
   const shown: string[] = []
   let remainingChars = MAX_CHARS
   for (const line of lines.slice(offset, offset + limit)) {
@@ -28,7 +31,7 @@ export function paginate(lines: readonly string[], { offset, limit, emptyText, n
     ...(shown.length > 0 && next < lines.length
       ? [`${offset + 1} to ${next} of ${lines.length}; continue with offset ${next}`]
       : []),
-    ...(note === undefined ? [] : [note]),
+    ...(more.length > 0 ? [more.join('; ')] : []),
   ]
   return [...shown, ...notes.map((text) => `[${text}]`)].join('\n')
 }

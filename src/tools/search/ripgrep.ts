@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { accessSync, constants, existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
+import { parseJson } from '../../schema/json-value.ts'
 import { TROUPE_FOLDER } from '../files/check-protected.ts'
 import { isWithin, resolveRealPath } from '../files/protected-paths.ts'
 import type { Workspace } from '../files/workspace.ts'
@@ -251,7 +252,8 @@ interface JsonLine {
 function parseContent(bytes: Buffer): FileMatches[] {
   const files = new Map<string, FileMatches>()
   for (const text of bytes.toString('utf8').split('\n')) {
-    const line = parseJsonLine(text)
+    // The last line of truncated output is not valid JSON.
+    const line = parseJson(text) as JsonLine | undefined
     if (line?.type !== 'match' && line?.type !== 'context') continue
     const path = stripDotSlash([decodeText(line.data.path)])[0] ?? ''
     const file = files.get(path) ?? { path, count: 0, lines: [] }
@@ -267,16 +269,6 @@ function parseContent(bytes: Buffer): FileMatches[] {
 
 function decodeText(text: JsonText | undefined): string {
   return text?.text ?? Buffer.from(text?.bytes ?? '', 'base64').toString('utf8')
-}
-
-/** The last line of truncated output is not valid JSON. */
-function parseJsonLine(line: string): JsonLine | undefined {
-  if (line === '') return undefined
-  try {
-    return JSON.parse(line) as JsonLine
-  } catch {
-    return undefined
-  }
 }
 
 /*

@@ -1,5 +1,5 @@
 import type { Tool } from '../../kernel/tool.ts'
-import { definedFields } from '../../schema/defined-fields.ts'
+import { definedFields } from '../../schema/json-value.ts'
 import * as z from '../../schema/zod.ts'
 import { defineTool } from '../define-tool.ts'
 import { paginate } from '../search/paginate.ts'

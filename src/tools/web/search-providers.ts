@@ -1,5 +1,6 @@
 import { TroupeError } from '../../errors.ts'
 import type { EnvironmentVariables } from '../../kernel/world.ts'
+import { parseJson } from '../../schema/json-value.ts'
 import * as z from '../../schema/zod.ts'
 import { invalidCallError, operatorError } from '../tool-errors.ts'
 import type { FetchedPage, FetchRequest } from './fetch-page.ts'
@@ -175,14 +176,6 @@ function parseHits(service: HttpSearchService, text: string): SearchHit[] {
     `the search service ${service.name} returned an unexpected response`,
     `check that ${service.envVariable} belongs to ${service.baseUrl.origin}; continue without searching`,
   )
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function statusError(service: HttpSearchService, response: ServiceResponse): TroupeError {

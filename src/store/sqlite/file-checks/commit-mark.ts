@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, fsyncSync, openSync, readFileSync, readSync, rmSync, statSync, writeSync } from 'node:fs'
 import { TroupeError } from '../../../errors.ts'
+import { isRecord, parseJson } from '../../../schema/json-value.ts'
 import type { Database } from '../node-sqlite.ts'
 
 /*
@@ -172,12 +173,8 @@ function readMarks(path: string): Marks | undefined {
 
 function parseMark(bytes: Buffer, offset: number): StoredMark {
   const [line = ''] = bytes.toString('utf8', offset, offset + UNSYNCED_OFFSET).split('\n', 1)
-  try {
-    const mark: unknown = JSON.parse(line)
-    return typeof mark === 'object' && mark !== null ? mark : {}
-  } catch {
-    return {}
-  }
+  const mark = parseJson(line)
+  return isRecord(mark) ? mark : {}
 }
 
 const MAX_MARK_BYTES = 2 * UNSYNCED_OFFSET

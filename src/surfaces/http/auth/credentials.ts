@@ -1,6 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isRecord, parseJson } from '../../../schema/json-value.ts'
 import type { Scope } from '../contract.ts'
 import { SCOPES } from './principal.ts'
 
@@ -153,17 +154,15 @@ function superseded(entries: readonly Entry[]): Set<Entry> {
 }
 
 function parseEntry(name: string, text: string): Entry | undefined {
-  try {
-    const { kind, principal, scopes, expires_at, created_at, token } = JSON.parse(text) as Omit<Entry, 'hash'>
-    const isValid = kind === 'token' ? token === undefined : kind === 'session' && typeof token === 'string'
-    const hasTimes = typeof expires_at === 'number' && typeof created_at === 'number'
-    if (!isValid || !hasTimes || typeof principal !== 'string' || !Array.isArray(scopes)) return undefined
-    const known = SCOPES.filter((scope) => scopes.includes(scope))
-    const hash = Buffer.from(name.slice(0, 64), 'hex')
-    return { kind, principal, scopes: known, expires_at, created_at, hash, ...(token === undefined ? {} : { token }) }
-  } catch {
-    return undefined
-  }
+  const entry = parseJson(text)
+  if (!isRecord(entry)) return undefined
+  const { kind, principal, scopes, expires_at, created_at, token } = entry as Omit<Entry, 'hash'>
+  const isValid = kind === 'token' ? token === undefined : kind === 'session' && typeof token === 'string'
+  const hasTimes = typeof expires_at === 'number' && typeof created_at === 'number'
+  if (!isValid || !hasTimes || typeof principal !== 'string' || !Array.isArray(scopes)) return undefined
+  const known = SCOPES.filter((scope) => scopes.includes(scope))
+  const hash = Buffer.from(name.slice(0, 64), 'hex')
+  return { kind, principal, scopes: known, expires_at, created_at, hash, ...(token === undefined ? {} : { token }) }
 }
 
 function keyOf({ hash }: Entry): string {

@@ -1,6 +1,6 @@
 import type { AccountKey, AccountRow } from '../../../index.ts'
 import { loadPrices } from '../../../index.ts'
-import { definedFields } from '../../../schema/defined-fields.ts'
+import { definedFields } from '../../../schema/json-value.ts'
 import * as z from '../../../schema/zod.ts'
 import { costReportFrom } from '../../../views/cost-report.ts'
 import type { CostPage } from '../contract.ts'

@@ -1,5 +1,5 @@
 import type { Status } from '../../../index.ts'
-import { definedFields } from '../../../schema/defined-fields.ts'
+import { definedFields } from '../../../schema/json-value.ts'
 import * as z from '../../../schema/zod.ts'
 import { textBody } from '../compression/gzip-response.ts'
 import type { EventPage, RunPage } from '../contract.ts'

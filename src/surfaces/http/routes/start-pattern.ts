@@ -1,5 +1,5 @@
 import type { JsonSchema, Pattern, RunHandle, Schema, Troupe } from '../../../index.ts'
-import { definedFields } from '../../../schema/defined-fields.ts'
+import { definedFields } from '../../../schema/json-value.ts'
 import { compileSchema, validateValue } from '../../../schema/schema.ts'
 import { refuse } from '../checks/refusal.ts'
 import type { HttpParts } from '../http-parts.ts'
