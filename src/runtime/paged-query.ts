@@ -38,7 +38,7 @@ const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1000
 
 /** Nothing is read before the query is awaited or iterated. */
-export function pagedQuery<T>(definition: PagedQueryDefinition<T>, options: PageRequest = {}): PagedQuery<T> {
+export function pagedQuery<T>(options: PageRequest, definition: PagedQueryDefinition<T>): PagedQuery<T> {
   const scope = shortHash(canonicalJson([definition.list, definition.scope]))
   const readPage = async (cursor: string | undefined, limit: number): Promise<Page<T>> => {
     const position = cursor === undefined ? undefined : parseCursor(cursor, scope)

@@ -140,7 +140,7 @@ interface QueryScope {
 
 function runQuery({ store, project }: QueryScope, query: RunQuery = {}): PagedQuery<RunRow> {
   const { limit: _limit, cursor: _cursor, ...filter } = query
-  const definition = {
+  return pagedQuery(query, {
     list: 'runs',
     // The project comes last: a `project` in the filter, which programs may get from a request, must not replace it.
     scope: { ...filter, project },
@@ -151,13 +151,12 @@ function runQuery({ store, project }: QueryScope, query: RunQuery = {}): PagedQu
       return store.runs({ ...filter, project, limit, ...beforeFilter(before) })
     },
     positionOf: ({ run_id }: RunRow) => run_id,
-  }
-  return pagedQuery(definition, query)
+  })
 }
 
 function sessionQuery({ store, project }: QueryScope, query: SessionQuery = {}): PagedQuery<SessionRow> {
   const { limit: _limit, cursor: _cursor, ...filter } = query
-  const definition = {
+  return pagedQuery(query, {
     list: 'sessions',
     scope: { ...filter, project },
     async read(before: unknown, limit: number) {
@@ -165,8 +164,7 @@ function sessionQuery({ store, project }: QueryScope, query: SessionQuery = {}):
       return store.sessions({ ...filter, project, limit, ...beforeFilter(before) })
     },
     positionOf: ({ session_id }: SessionRow) => session_id,
-  }
-  return pagedQuery(definition, query)
+  })
 }
 
 function checkText(text: unknown): void {
@@ -185,7 +183,7 @@ function beforeFilter(position: unknown): { before?: string } {
 
 function eventQuery({ store, project }: QueryScope, run_id: string, query: EventQuery = {}): PagedQuery<Event> {
   const { limit: _limit, cursor: _cursor, after = 0, ...filter } = query
-  const definition = {
+  return pagedQuery(query, {
     list: 'events',
     scope: { ...filter, project, run_id },
     async read(position: unknown, limit: number) {
@@ -194,13 +192,12 @@ function eventQuery({ store, project }: QueryScope, run_id: string, query: Event
       return store.events(run_id, { ...filter, after: Math.max(after, Number(position ?? 0)), limit })
     },
     positionOf: ({ seq }: Event) => seq,
-  }
-  return pagedQuery(definition, query)
+  })
 }
 
 function gateQuery({ store, project }: QueryScope, query: GateQuery = {}): PagedQuery<GateRow> {
   const filter = query.run_id === undefined ? {} : { run_id: query.run_id }
-  const definition = {
+  return pagedQuery(query, {
     list: 'gates',
     scope: { project, ...filter },
     async read(position: unknown, limit: number) {
@@ -214,8 +211,7 @@ function gateQuery({ store, project }: QueryScope, query: GateQuery = {}): Paged
     },
     // A gate can be answered between two pages, so its place is its own and not a number of gates.
     positionOf: ({ gate_id }: GateRow) => gate_id,
-  }
-  return pagedQuery(definition, query)
+  })
 }
 
 function artifactQuery(
@@ -223,7 +219,7 @@ function artifactQuery(
   run_id: string,
   query: PageRequest = {},
 ): PagedQuery<ArtifactSummary> {
-  const definition = {
+  return pagedQuery(query, {
     list: 'artifacts',
     scope: { project, run_id },
     async read(position: unknown, limit: number) {
@@ -233,8 +229,7 @@ function artifactQuery(
       return store.artifacts(run_id, { after, limit })
     },
     positionOf: ({ name, version }: ArtifactSummary) => [name, version],
-  }
-  return pagedQuery(definition, query)
+  })
 }
 
 function tableQuery(
@@ -244,7 +239,7 @@ function tableQuery(
 ): PagedQuery<Row> {
   const { limit: _limit, cursor: _cursor, ...filter } = query
   const positions = new WeakMap<Row, RowPosition>()
-  const definition = {
+  return pagedQuery(query, {
     list: 'query',
     scope: { project, ...filter },
     async read(after: unknown, limit: number) {
@@ -257,8 +252,7 @@ function tableQuery(
       })
     },
     positionOf: (row: Row) => positions.get(row),
-  }
-  return pagedQuery(definition, query)
+  })
 }
 
 async function requireSession({ store, project }: QueryScope, session_id: string): Promise<SessionRow> {

@@ -6,7 +6,7 @@ const text = z.string()
 const count = z.number().int().min(0)
 const time = z.number().describe('Milliseconds since 1970.')
 const usd = z.number().nullable().describe('Dollars; null if a price is unknown.')
-const status = z.enum(['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled'])
+export const status = z.enum(['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled'])
 
 const usage = z.object({ input: count, output: count, cache_read: count, cache_write: count })
 const spend = usage.extend({ calls: count, usd, known_usd: z.number(), estimated: z.boolean() })

@@ -1,14 +1,11 @@
-import type { Status } from '../../../index.ts'
 import { definedFields } from '../../../schema/json-value.ts'
 import * as z from '../../../schema/zod.ts'
 import { textBody } from '../compression/gzip-response.ts'
 import type { EventPage, RunPage } from '../contract.ts'
-import { eventPage, runItem, runPage, runResult, sessionFile } from '../openapi/response-schemas.ts'
+import { eventPage, runItem, runPage, runResult, sessionFile, status } from '../openapi/response-schemas.ts'
 import { attachmentHeaders } from './artifact-routes.ts'
 import { defineRoute, queryList, queryNumber } from './route.ts'
 import { runItemFrom } from './run-item.ts'
-
-const STATUSES = ['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled'] as const satisfies Status[]
 
 const limit = queryNumber.refine((value) => value >= 1 && value <= 1000, 'not from 1 to 1000').optional()
 
@@ -17,7 +14,7 @@ const listRuns = defineRoute('GET', '/api/runs', {
   tag: 'runs',
   scope: 'read',
   query: z.strictObject({
-    status: queryList.pipe(z.array(z.enum(STATUSES))).optional(),
+    status: queryList.pipe(z.array(status)).optional(),
     pattern: z.string().max(64).optional(),
     tag: queryList.optional(),
     text: z.string().max(500).optional(),
@@ -25,10 +22,13 @@ const listRuns = defineRoute('GET', '/api/runs', {
     limit,
   }),
   response: { description: 'A page of runs (`RunPage`).', schema: runPage },
-  async handle({ query: { tag, status, pattern, text, cursor, limit = 50 }, parts: { troupe } }): Promise<RunPage> {
+  async handle({
+    query: { tag, status: statuses, pattern, text, cursor, limit = 50 },
+    parts: { troupe },
+  }): Promise<RunPage> {
     // Fields without a value are those of an empty form.
     const filled = {
-      status: status?.length ? status : undefined,
+      status: statuses?.length ? statuses : undefined,
       tags: tag?.length ? tag : undefined,
       text: text?.trim() ? text : undefined,
     }
