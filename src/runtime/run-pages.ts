@@ -2,9 +2,7 @@ import { TroupeError, unknownNameError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { ToolSpec } from '../kernel/model.ts'
-import type { Pattern } from '../kernel/pattern.ts'
 import type { PriceBook } from '../kernel/price.ts'
-import type { Redactor } from '../kernel/redactor.ts'
 import { redactJson } from '../kernel/redactor.ts'
 import { toJsonSchema } from '../schema/schema.ts'
 import { toCompactSchema } from '../schema/tool-schema.ts'
@@ -14,18 +12,12 @@ import type { Detail } from '../views/detail/detail.ts'
 import { DETAIL_KINDS, detailFrom } from '../views/detail/detail-from.ts'
 import type { DetailOptions } from '../views/detail/detail-scope.ts'
 import { gateBlocks } from '../views/gate-blocks.ts'
-import type { ExportArtifact } from '../views/page-export/run-export.ts'
-import { runExportFrom } from '../views/page-export/run-export.ts'
-import type { PoolEntry } from '../views/page-export/value-pool.ts'
 import type { Panel, PanelBlock } from '../views/panel.ts'
 import { loadPatternViews, patternPanels } from '../views/pattern-views.ts'
 import type { LoadedView } from '../views/run-view.ts'
 import { runViewFrom } from '../views/run-view.ts'
-import type { AgentSession, MultiAgentSession } from '../views/session-file/agent-session.ts'
-import { sessionFileFrom } from '../views/session-file/session-file.ts'
 import type { TimelineRef } from '../views/timeline/timeline.ts'
 import type { Queries } from './queries.ts'
-import { timelineSources } from './run-timeline.ts'
 import type { RuntimeParts } from './runtime-parts.ts'
 
 /* What is shown about a run beside its timeline, read from its journal. All texts go through the redactor: they leave the machine. */
@@ -157,71 +149,4 @@ export async function eventsInEarlierRuns(
   if (!base || base.run_id === open?.run_id) return []
   const { readSessionEvents } = await import('../engine/session-history.ts')
   return readSessionEvents(store, base.session_id ?? open?.session_id ?? '', { to: base })
-}
-
-/**
- * The session file of a journal. The journal has no secrets of tool results; instructions and arguments, which it keeps as they were
- * given, are redacted here, because a file leaves the machine.
- */
-export async function exportSession(
-  events: readonly Event[],
-  patterns: readonly Pattern[],
-  redactor: Redactor | undefined,
-): Promise<AgentSession | MultiAgentSession> {
-  const session = sessionFileFrom(events, await loadPatternViews(patterns))
-  return redactor ? (redactJson(redactor, session) as AgentSession | MultiAgentSession) : session
-}
-
-interface ExportSource {
-  parts: RuntimeParts
-  queries: Pick<Queries, 'events' | 'artifacts' | 'getArtifact' | 'getGate'>
-}
-
-/** Reads a run for a one-file export. */
-export async function exportPage({ parts, queries }: ExportSource, run_id: string): Promise<PoolEntry[]> {
-  const events = await queries.events(run_id).all()
-  const seq = events.at(-1)?.seq
-  const { panels } = await readPanels({ parts, queries }, run_id, seq === undefined ? {} : { seq })
-  const earlier = await earlierBySession(parts, events)
-  const details = await detailOptions(parts)
-  return runExportFrom({
-    events,
-    exported_at: parts.world.now(),
-    panels,
-    artifacts: await readArtifacts(queries, run_id),
-    timeline: await timelineSources(parts),
-    details: { ...details, toolSpecs: memoizedSpecs(details.toolSpecs) },
-    earlier: (session_id) => earlier.get(session_id) ?? [],
-  })
-}
-
-async function earlierBySession(parts: RuntimeParts, events: readonly Event[]): Promise<Map<string, Event[]>> {
-  const resumed = events.filter((event) => isEvent(event, 'session:open') && event.data.base !== undefined)
-  const sessions = new Set(resumed.flatMap(({ session_id }) => session_id ?? []))
-  const found = new Map<string, Event[]>()
-  for (const session_id of sessions) found.set(session_id, await eventsInEarlierRuns(parts, events, session_id))
-  return found
-}
-
-async function readArtifacts(queries: ExportSource['queries'], run_id: string): Promise<ExportArtifact[]> {
-  const summaries = await queries.artifacts(run_id).all()
-  return Promise.all(
-    summaries.map(async ({ project: _project, ...item }) => ({
-      ...item,
-      text: (await queries.getArtifact(run_id, item.name, item.version)).content,
-    })),
-  )
-}
-
-type Specs = (names: readonly string[]) => readonly ToolSpec[]
-
-/** Thousands of turns have the same tools. */
-function memoizedSpecs(toolSpecs: Specs = () => []): Specs {
-  const known = new Map<string, readonly ToolSpec[]>()
-  return (names) => {
-    const key = names.join('\n')
-    const specs = known.get(key) ?? toolSpecs(names)
-    known.set(key, specs)
-    return specs
-  }
 }

@@ -234,7 +234,7 @@ export async function assembleTroupe<const Patterns extends readonly Pattern[] =
       return readReports((await parts.registry.get()).patterns, query, queries.query)
     },
     exportSession: async (run_id) => {
-      const { exportSession } = await import('./run-pages.ts')
+      const { exportSession } = await import('./export-session.ts')
       const [{ patterns }, events] = await Promise.all([parts.registry.get(), queries.events(run_id).all()])
       return exportSession(events, patterns, parts.checkedPorts.redactor)
     },
@@ -248,7 +248,7 @@ export async function assembleTroupe<const Patterns extends readonly Pattern[] =
     },
     timeline: async (run_id, moment) => (await import('./run-timeline.ts')).readTimeline(parts, run_id, moment),
     timelineSources: async () => (await import('./run-timeline.ts')).timelineSources(parts),
-    exportPage: async (run_id) => (await import('./run-pages.ts')).exportPage({ parts, queries }, run_id),
+    exportPage: async (run_id) => (await import('./export-page.ts')).exportPage({ parts, queries }, run_id),
     runSummaries: async (run_ids) => (await import('./run-timeline.ts')).readSummaries(parts, run_ids, isRunning),
     gateBlocks: async (gate_id) => (await import('./run-pages.ts')).readGateBlocks({ parts, queries }, gate_id),
     mcpServers: () => mcp?.status() ?? [],

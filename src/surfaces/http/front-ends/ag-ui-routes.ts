@@ -8,7 +8,7 @@ import { defineRoute } from '../routes/route.ts'
 import type { AgUiIds } from './ag-ui-events.ts'
 import { agUiEvents } from './ag-ui-events.ts'
 import type { ChatText } from './conversation-input.ts'
-import { conversationText, startConversation } from './conversation-input.ts'
+import { conversationText, startFromChat } from './conversation-input.ts'
 import { frontEndResponse } from './front-end-response.ts'
 import { keepHandle } from './run-stream-items.ts'
 
@@ -46,7 +46,7 @@ const runAgent = defineRoute('POST', '/api/ag-ui/:pattern', {
     const ids = { threadId, runId }
     if (resume && resume.length > 0) return answerQuestions(request, resume, ids)
     const text = () => instruction(request.body)
-    const { run_id } = await startConversation(request, givenInput(request.body), { text, thread: threadId })
+    const { run_id } = await startFromChat(request, givenInput(request.body), { text, thread: threadId })
     return agUiResponse(request, ids, { run_id })
   },
 })

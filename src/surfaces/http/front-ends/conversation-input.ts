@@ -33,7 +33,7 @@ export function conversationText(messages: readonly ChatText[]): string {
 /**
  * Starts a run of the pattern in the path. `text` is the instruction. Clients that reconnect get its text deltas, if the run is begun here.
  */
-export async function startConversation(
+export async function startFromChat(
   { parts, params: { pattern = '' } }: RouteRequest,
   given: Readonly<Record<string, unknown>>,
   { text, thread }: { text: () => string; thread: string | undefined },

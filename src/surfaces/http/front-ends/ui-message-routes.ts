@@ -2,7 +2,7 @@ import * as z from '../../../schema/zod.ts'
 import type { Route, RouteRequest } from '../routes/route.ts'
 import { defineRoute } from '../routes/route.ts'
 import type { ChatText } from './conversation-input.ts'
-import { conversationText, startConversation } from './conversation-input.ts'
+import { conversationText, startFromChat } from './conversation-input.ts'
 import { frontEndResponse } from './front-end-response.ts'
 import { UiMessageChunks } from './ui-message-chunks.ts'
 
@@ -27,7 +27,7 @@ const startRun = defineRoute('POST', '/api/ui-message-stream/:pattern', {
   async handle(request) {
     const { messages, input = {}, id: thread } = request.body
     const text = () => conversationText(messages.map(chatText))
-    const { run_id } = await startConversation(request, input, { text, thread })
+    const { run_id } = await startFromChat(request, input, { text, thread })
     return uiMessageResponse(request, run_id)
   },
 })
