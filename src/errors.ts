@@ -85,7 +85,7 @@ export interface TroupeErrorOptions {
   retry?: boolean
   responsible?: ResponsibleParty
   step?: string | undefined
-  retry_keys?: readonly string[]
+  failures?: readonly ErrorRecord[]
   cause?: unknown
 }
 
@@ -98,8 +98,8 @@ export class TroupeError extends Error {
   readonly hint: string
   readonly alternatives: string[]
   step: string | undefined
-  /** Further failed steps that `resume` reopens. Not part of the record: `run:end` has them. */
-  readonly retry_keys: readonly string[]
+  /** Further errors of a pattern that failed at several steps. Not part of the record. */
+  readonly failures: readonly ErrorRecord[]
 
   constructor(code: ErrorCode, message: string, options: TroupeErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
@@ -110,7 +110,7 @@ export class TroupeError extends Error {
     this.hint = options.hint ?? ''
     this.alternatives = options.alternatives ?? []
     this.step = options.step
-    this.retry_keys = options.retry_keys ?? []
+    this.failures = options.failures ?? []
   }
 
   toJSON(): ErrorRecord {
@@ -126,8 +126,8 @@ export class TroupeError extends Error {
   }
 }
 
-export function errorFromRecord(record: ErrorRecord, retry_keys: readonly string[] = []): TroupeError {
-  return new TroupeError(record.code, record.message, { ...record, retry_keys })
+export function errorFromRecord(record: ErrorRecord, failures: readonly ErrorRecord[] = []): TroupeError {
+  return new TroupeError(record.code, record.message, { ...record, failures })
 }
 
 /** Wraps any thrown value. An error of another class keeps its message and becomes the `cause`. */

@@ -1,5 +1,6 @@
 import type { Event, EventOf, SessionOpen } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
+import { ancestorKeys, stepsCutBy } from '../kernel/journal/cut.ts'
 import type { Usage } from '../kernel/model.ts'
 import { addUsage, NO_USAGE } from '../kernel/model.ts'
 import type { CheckScope, JournalCheck } from './finding.ts'
@@ -16,6 +17,8 @@ interface SessionRecord {
   /** False if its first segment is in another run, whose model requests this journal does not have. */
   isComplete: boolean
   usage: Usage & { calls: number }
+  /** Before the newest segment. */
+  before: SessionRecord | undefined
 }
 
 export function checkSessions(): JournalCheck {
@@ -25,6 +28,8 @@ export function checkSessions(): JournalCheck {
   return (event, scope) => {
     if (isEvent(event, 'run:start') || isEvent(event, 'run:reopen')) breadth = event.data.limits.breadth
     if (isEvent(event, 'run:end') && event.data.status === 'completed') checkTotals(sessions, scope)
+    for (const parent of forgetCutSegments(stepsCutBy(event), sessions))
+      children.set(parent, (children.get(parent) ?? 0) - 1)
     const id = event.session_id
     if (id === undefined) return
     if (isEvent(event, 'session:open')) {
@@ -48,6 +53,21 @@ export function checkSessions(): JournalCheck {
   }
 }
 
+/** Returns to each session as it was before what was cut; numbers of segments go on. Returns the parents of those that are gone. */
+function forgetCutSegments(keys: readonly string[], sessions: Map<string, SessionRecord>): string[] {
+  if (keys.length === 0) return []
+  const cut = new Set(keys)
+  const isCut = ({ key }: SessionRecord) => [key, ...ancestorKeys(key)].some((each) => cut.has(each))
+  return [...sessions].flatMap(([id, record]) => {
+    let kept: SessionRecord | undefined = record
+    while (kept && isCut(kept)) kept = kept.before
+    if (kept) sessions.set(id, { ...kept, segment: record.segment })
+    else sessions.delete(id)
+    const { parent_session_id: parent, segment, bound } = record.opening
+    return kept || parent === null || segment > 1 || bound === 'own' ? [] : parent
+  })
+}
+
 function trackOpening(
   event: EventOf<'session:open'>,
   sessions: ReadonlyMap<string, SessionRecord>,
@@ -64,6 +84,7 @@ function trackOpening(
     key: data.key,
     isComplete: earlier ? earlier.isComplete : data.segment === 1,
     usage: earlier?.usage ?? { ...NO_USAGE, calls: 0 },
+    before: earlier,
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Event, EventOf } from '../kernel/event.ts'
 import { eventRole, isEvent, isKernelEventType } from '../kernel/event.ts'
+import { ancestorKeys, stepsCutBy } from '../kernel/journal/cut.ts'
 import type { JournalIndex } from '../kernel/journal/journal-index.ts'
 import { INTERRUPTED_REASONS } from '../kernel/journal/journal-index.ts'
 import type { CheckScope, JournalCheck } from './finding.ts'
@@ -28,6 +29,7 @@ export function checkSteps(): JournalCheck {
     const { journalIndex, report } = scope
     const key = stepKeyFrom(event)
     if (isEvent(event, 'run:reopen')) reopens += 1
+    forgetGroups(groups, stepsCutBy(event))
     if (isEvent(event, 'run:end') && event.data.status === 'completed') checkLeftOpen(begunKeys, scope)
     if (key === undefined || isEvent(event, 'run:reopen')) return
     // `checkGates` reports a second answer to a gate.
@@ -50,6 +52,13 @@ export function checkSteps(): JournalCheck {
     checkModelCall(event, scope)
     checkToolCall(event, scope, groups)
   }
+}
+
+/** A turn that is worked out anew has another group. */
+function forgetGroups({ byTurn }: ParallelGroups, keys: readonly string[]): void {
+  if (keys.length === 0) return
+  const cut = new Set(keys)
+  for (const turn of byTurn.keys()) if ([turn, ...ancestorKeys(turn)].some((key) => cut.has(key))) byTurn.delete(turn)
 }
 
 function checkModelCall(event: Event, { journalIndex, report }: CheckScope): void {

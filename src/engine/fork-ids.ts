@@ -1,6 +1,7 @@
 import type { Event, EventOf } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import { shortHash } from '../kernel/hash.ts'
+import { CutCounts, stepsCutBy } from '../kernel/journal/cut.ts'
 import { foldSession } from '../kernel/session/session-fold.ts'
 import type { SessionState } from '../kernel/session/session-state.ts'
 import { applyEvent, inputHash, newSession, sessionId } from '../kernel/session/session-state.ts'
@@ -16,29 +17,35 @@ import { readSessionEvents } from './session-history.ts'
 /** Maps every id derived from the old run id to the id derived from the new one. */
 export function forkIdMap(events: readonly Event[], inherited: number, run_id: string): Map<string, string> {
   const ids = new Map<string, string>()
+  const cuts = new CutCounts()
   for (const event of events) {
-    const key = stepKey(event)
-    if (isEvent(event, 'session:open')) addSessionId(event, ids, { run_id, inherited: event.seq <= inherited })
+    cuts.add(stepsCutBy(event))
+    const key = cuts.identity(stepKey(event))
+    if (isEvent(event, 'session:open')) addSessionId(event, ids, { run_id, key, inherited: event.seq <= inherited })
     if (isEvent(event, 'gate:open')) ids.set(event.data.gate_id, `g_${shortHash(`${run_id}\n${key}`)}`)
     const group = (event as EventOf<'tool:pre'>).data.parallel_group_id
-    if (group) ids.set(group, `pg_${shortHash(`${run_id}\n${key.slice(0, key.lastIndexOf('/tool/'))}`)}`)
+    if (group) ids.set(group, `pg_${shortHash(`${run_id}\n${cuts.identity(turnOf(stepKey(event)))}`)}`)
   }
   const [start] = events
   if (start) ids.set(start.run_id, run_id)
   return ids
 }
 
+function turnOf(toolKey: string): string {
+  return toolKey.slice(0, toolKey.lastIndexOf('/tool/'))
+}
+
 function addSessionId(
   event: EventOf<'session:open'>,
   ids: Map<string, string>,
-  target: { run_id: string; inherited: boolean },
+  target: { run_id: string; key: string; inherited: boolean },
 ): void {
-  const { key, agent, parent_session_id: parent, segment } = event.data
+  const { agent, parent_session_id: parent, segment } = event.data
   const id = event.session_id ?? ''
   // A session of another run that this run continued becomes a session of the fork, but only if the fork inherits it.
   if (ids.has(id) || (segment > 1 && !target.inherited)) return
   const newParent = parent === null ? null : (ids.get(parent) ?? parent)
-  ids.set(id, sessionId({ run_id: target.run_id, key, agent: agent.name, parent: newParent }))
+  ids.set(id, sessionId({ run_id: target.run_id, key: target.key, agent: agent.name, parent: newParent }))
 }
 
 /** Replaces the ids in the events and renumbers them from 1. */

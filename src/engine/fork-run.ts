@@ -3,6 +3,7 @@ import type { RunHost } from '../judgement/needs/run-needs.ts'
 import { requireNeeds } from '../judgement/needs/run-needs.ts'
 import type { Event, EventOf, ForkChanges } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
+import { withoutCut } from '../kernel/journal/cut.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import type { Roster } from '../kernel/roster.ts'
 import type { World } from '../kernel/world.ts'
@@ -83,8 +84,9 @@ function isKept(event: Event, events: readonly Event[], cut: number): boolean {
 
 /** Outcomes after the cut of actions that began before it: an action must not be carried out twice. */
 function laterOutcomes(kept: readonly Event[], later: readonly Event[]): Event[] {
-  const ended = new Set(kept.filter(isOutcome).map(stepKey))
-  const actions = kept.filter(
+  const current = withoutCut(kept)
+  const ended = new Set(current.filter(isOutcome).map(stepKey))
+  const actions = current.filter(
     (event) => (isEvent(event, 'tool:pre') || isEvent(event, 'step:begin')) && event.data.kind === 'act',
   )
   return actions
@@ -103,9 +105,21 @@ function checkCut(events: readonly Event[], run_id: string, cut: number): void {
     })
   }
   let ended: Event | undefined
+  let retry: Event | undefined
   for (const event of events.slice(0, cut)) {
+    if (isEvent(event, 'run:reopen')) retry = event
+    if (isEvent(event, 'run:cut')) retry = undefined
     if (isEvent(event, 'run:end') || isEvent(event, 'run:cancel')) ended ??= event
     if (isEvent(event, 'run:reopen')) ended = undefined
+  }
+  const ownCut = retry && events.find((event) => isEvent(event, 'run:cut') && event.seq > cut)
+  const isSameRetry = ownCut && !events.some(({ type, seq }) => type === 'run:reopen' && seq > cut && seq < ownCut.seq)
+  if (!ended && ownCut && isSameRetry) {
+    throw new TroupeError(
+      'invalid_input',
+      `cannot fork at event ${cut}: what the resume at event ${retry?.seq} retries is cut at event ${ownCut.seq}`,
+      { hint: `fork after it: --at ${ownCut.seq}` },
+    )
   }
   if (!ended) return
   const how = isEvent(ended, 'run:end') ? 'ended' : 'was cancelled'

@@ -56,6 +56,7 @@ const BOOKKEEPING = new Set<EventType>([
   'run:interrupt',
   'run:clock',
   'run:reopen',
+  'run:cut',
   'model:lost',
   'tool:progress',
 ])
@@ -97,8 +98,16 @@ function attemptId({ key, attempt }: { key: string; attempt: number }): string {
   return `${key}\n${attempt}`
 }
 
-/** Hashes and idempotency keys: they change with the ids of the run. */
-const DERIVED_FIELDS = new Set(['key', 'input_hash', 'idempotency_key', 'checksum', 'cache_key', 'forked_from'])
+/** Hashes and idempotency keys, which change with the ids of the run, and what resume retries, which is no work. */
+const DERIVED_FIELDS = new Set([
+  'retry_keys',
+  'key',
+  'input_hash',
+  'idempotency_key',
+  'checksum',
+  'cache_key',
+  'forked_from',
+])
 
 function omitVolatileFields(type: EventType, fields: Record<string, unknown>): Record<string, unknown> {
   const kept = Object.fromEntries(Object.entries(fields).filter(([name]) => !DERIVED_FIELDS.has(name)))
@@ -108,7 +117,7 @@ function omitVolatileFields(type: EventType, fields: Record<string, unknown>): R
   if (type === 'run:steer') kept.command = 0
   // About the host, not about the work.
   if (type === 'run:start') for (const name of ['needs', 'protected_paths']) delete kept[name]
-  if (type === 'session:open') delete kept.environment
+  if (type === 'session:open') for (const name of ['environment', 'keep']) delete kept[name]
   return kept
 }
 

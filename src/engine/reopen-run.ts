@@ -23,7 +23,11 @@ export async function reopenRun(
   { events, history }: { events: readonly Event[]; history: RunHistory },
   reopen: ReopenOptions,
 ): Promise<Event> {
-  const data = reopenData(journal.run_id, { events, history }, reopen)
+  const cut = new JournalIndex(events, pattern.renamedKeys).replacedSteps()
+  const data = {
+    ...reopenData(journal.run_id, { events, history }, reopen),
+    ...(cut.length > 0 ? { cut } : undefined),
+  }
   const last = events.at(-1)
   const position = { run_id: journal.run_id, seq: (last?.seq ?? 0) + 1, at: last?.at ?? 0 }
   const preview = new JournalIndex([...events, { ...position, type: 'run:reopen', data }], pattern.renamedKeys)

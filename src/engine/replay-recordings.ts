@@ -4,7 +4,8 @@ import { stepKey } from './journal-diff.ts'
 
 /*
  * Selects the events that a replay reads from the journal instead of executing: model responses, results of tools and
- * steps, hook verdicts and human answers. Sessions, turns and patterns are executed again and compared.
+ * steps, hook verdicts and human answers. Sessions, turns and patterns are executed again and compared, but for the request of a session that was kept
+ * when what it depends on was cut: it would read differently now.
  */
 
 export interface Recordings {
@@ -16,6 +17,7 @@ export interface Recordings {
 
 const ALWAYS_RECORDED = new Set<EventType>([
   'run:reopen',
+  'run:cut',
   'run:steer',
   'session:context',
   'session:compress',
@@ -31,7 +33,7 @@ const ALWAYS_RECORDED = new Set<EventType>([
 ])
 
 /** Events without a step key. */
-const WITHOUT_KEY = new Set<EventType>(['run:reopen', 'run:steer'])
+const WITHOUT_KEY = new Set<EventType>(['run:reopen', 'run:cut', 'run:steer'])
 
 interface JournalFacts {
   /** `key\nattempt` of the model requests that got a response or an error. */
@@ -40,6 +42,8 @@ interface JournalFacts {
   toolCalls: Set<string>
   /** The number of versions of each artifact. */
   artifactVersions: Map<string, number>
+  /** The requests of sessions with `keep` from before the last cut. */
+  keptRequests: Set<Event>
 }
 
 export function recordingsFrom(events: readonly Event[]): Recordings {
@@ -74,11 +78,22 @@ function journalFacts(events: readonly Event[]): JournalFacts {
       toolCalls.add(stepKey(event))
     }
   }
-  return { settledRequests, toolCalls, artifactVersions }
+  return { settledRequests, toolCalls, artifactVersions, keptRequests: keptRequests(events) }
 }
 
-function isRecorded(event: Event, { settledRequests, toolCalls, artifactVersions }: JournalFacts): boolean {
-  if (ALWAYS_RECORDED.has(event.type)) return true
+function keptRequests(events: readonly Event[]): Set<Event> {
+  const lastCut = events.findLast((event) => isEvent(event, 'run:cut'))?.seq ?? 0
+  const before = events.filter(({ seq }) => seq < lastCut)
+  const kept = new Set(
+    before.flatMap((event) => (isEvent(event, 'session:open') && event.data.keep ? event.session_id : [])),
+  )
+  const isRequest = (event: Event) => isEvent(event, 'session:open') || isEvent(event, 'session:input')
+  return new Set(before.filter((event) => isRequest(event) && kept.has(event.session_id)))
+}
+
+function isRecorded(event: Event, facts: JournalFacts): boolean {
+  const { settledRequests, toolCalls, artifactVersions } = facts
+  if (ALWAYS_RECORDED.has(event.type) || facts.keptRequests.has(event)) return true
   if (isEvent(event, 'model:begin')) return settledRequests.has(`${event.data.key}\n${event.data.attempt}`)
   // A hook changed the input of this pattern call. Hooks are not called in a replay.
   if (isEvent(event, 'tool:pre')) return event.data.kind !== 'pattern' || event.data.original_input !== undefined

@@ -1,7 +1,8 @@
 import { errorFromRecord, TroupeError, toTroupeError } from '../errors.ts'
 import { compareNeeds, requireNeeds } from '../judgement/needs/run-needs.ts'
-import type { Event, RunEnd, RunStart } from '../kernel/event.ts'
+import type { Event, EventOf, RunEnd, RunStart } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
+import { ancestorKeys, withoutCut } from '../kernel/journal/cut.ts'
 import { Execution } from '../kernel/journal/execution.ts'
 import type { Append, AppendOutcome } from '../kernel/journal/journal.ts'
 import { JournalIndex } from '../kernel/journal/journal-index.ts'
@@ -13,7 +14,7 @@ import type { StartTurns } from '../kernel/session/turn-scope.ts'
 import type { Store } from '../store/store.ts'
 import type { EnginePorts } from './engine-ports.ts'
 import { Committer } from './group-commit.ts'
-import type { CanonicalEntry, JournalDifference } from './journal-diff.ts'
+import type { JournalDifference } from './journal-diff.ts'
 import { canonicalEvents, diffJournals, stepKey } from './journal-diff.ts'
 import { recordedNeeds } from './needs-report.ts'
 import type { PendingReads } from './replay-ports.ts'
@@ -50,12 +51,12 @@ export interface ReplayDeps {
 }
 
 export async function replayRun(deps: ReplayDeps, run_id: string): Promise<ReplayReport> {
-  const stored = await deps.store.events(run_id)
-  const { events, superseded } = await executeReplay(deps, stored)
-  const isCurrent = ({ event: { key } }: CanonicalEntry) =>
-    !superseded.some((step) => key === step || key.startsWith(`${step}/`))
-  const before = canonicalEvents(stored).filter(isCurrent)
-  const all = diffJournals(before, canonicalEvents(events).filter(isCurrent))
+  const journal = comparableEvents(await deps.store.events(run_id))
+  const stored = withoutCut(journal)
+  const { events, claimedKeys } = await executeReplay(deps, stored, journal)
+  const isUnreached = unreachedKeptTest(stored, claimedKeys)
+  const before = canonicalEvents(stored).filter(({ event: { key } }) => !isUnreached(key))
+  const all = diffJournals(before, canonicalEvents(events))
   const differences = all.filter((difference) => !isAfterCut(stored, difference))
   return {
     run_id,
@@ -66,18 +67,46 @@ export async function replayRun(deps: ReplayDeps, run_id: string): Promise<Repla
   }
 }
 
-/** The journal that a replay gives, and the steps that resume has replaced: their events are not compared. */
-interface ReplayedRun {
-  events: Event[]
-  superseded: readonly string[]
+/** A journal up to a resume that has not cut anything: an older version worked anew under other keys, or the run did not get that far. */
+function comparableEvents(events: readonly Event[]): readonly Event[] {
+  const lastCut = events.findLastIndex((event) => isEvent(event, 'run:cut'))
+  const end = events.findIndex((event, index) => index > lastCut && isEvent(event, 'run:reopen') && namesSteps(event))
+  return end === -1 ? events : events.slice(0, end)
 }
 
-async function executeReplay(deps: ReplayDeps, stored: readonly Event[]): Promise<ReplayedRun> {
+function namesSteps({ data: { key, additional_keys = [] } }: EventOf<'run:reopen'>): boolean {
+  return key !== null || additional_keys.length > 0
+}
+
+/** Tells whether a step belongs to a session with `keep` that the run has not reached after a cut. */
+function unreachedKeptTest(stored: readonly Event[], claimedKeys: ReadonlySet<string>): (key: string) => boolean {
+  const lastCut = stored.findLast((event) => isEvent(event, 'run:cut'))?.seq ?? 0
+  const kept = new Set(
+    stored.flatMap((event) =>
+      isEvent(event, 'session:open') && event.data.keep && event.seq < lastCut && !claimedKeys.has(event.data.key)
+        ? event.data.key
+        : [],
+    ),
+  )
+  return (key) => kept.size > 0 && [key, ...ancestorKeys(key)].some((each) => kept.has(each))
+}
+
+/** The journal that a replay gives, and the steps that it reached. */
+interface ReplayedRun {
+  events: Event[]
+  claimedKeys: ReadonlySet<string>
+}
+
+async function executeReplay(
+  deps: ReplayDeps,
+  stored: readonly Event[],
+  journal: readonly Event[],
+): Promise<ReplayedRun> {
   const history = runHistoryFrom(stored)
   const pattern = requireReplayPattern(deps, history.start)
   requirePatterns(deps, stored)
   const recordings = recordingsFrom(stored)
-  const replay = createReplay(deps, { stored, history, pattern, recordings })
+  const replay = createReplay(deps, { stored, journal, history, pattern, recordings })
   const { execution, pendingReads } = replay
   let end: RunEnd | undefined
   void executePattern({ execution, startTurns: deps.startTurns }, pattern, history.start.input).then((reached) => {
@@ -97,7 +126,7 @@ async function executeReplay(deps: ReplayDeps, stored: readonly Event[]): Promis
     ...recordings.events.filter((event) => recordings.isUsed(event, execution.claimedKeys)),
     ...replay.written,
   ]
-  return { events, superseded: [...execution.supersededKeys] }
+  return { events, claimedKeys: execution.claimedKeys }
 }
 
 interface Replay {
@@ -110,12 +139,14 @@ interface Replay {
 
 interface ReplaySource {
   stored: readonly Event[]
+  /** With the work that was cut. */
+  journal: readonly Event[]
   history: RunHistory
   pattern: Pattern
   recordings: Recordings
 }
 
-function createReplay(deps: ReplayDeps, { stored, history, pattern, recordings }: ReplaySource): Replay {
+function createReplay(deps: ReplayDeps, { stored, journal: all, history, pattern, recordings }: ReplaySource): Replay {
   const { project, model } = history.start
   const world = replayWorld(stored[0]?.at ?? 0)
   const pendingReads = { count: 0 }
@@ -129,7 +160,7 @@ function createReplay(deps: ReplayDeps, { stored, history, pattern, recordings }
   }
   const written: Event[] = []
   const committer = new Committer({ append: (batch) => collectEvents(batch, written) }, world, () => {})
-  const journal = committer.open({ run_id: run.id, project, epoch: 1, head: stored.length })
+  const journal = committer.open({ run_id: run.id, project, epoch: 1, head: all.length })
   const recorded = new JournalIndex(recordings.events, pattern.renamedKeys)
   // A session calls this just before it sets its time limit: it tells timers of equal length apart.
   recorded.activeMsSince = (key) => {
@@ -138,7 +169,7 @@ function createReplay(deps: ReplayDeps, { stored, history, pattern, recordings }
   }
   const budget = new Budget({ ...run.limits, calls: null, tokens: null, usd: null, concurrency: 1_000_000 })
   // Recorded responses are not charged again; a partial output may contain what the run has used.
-  for (const event of stored) budget.recordEvent(event)
+  for (const event of all) budget.recordEvent(event)
   const execution = new Execution({ run, ports, journal, scheduler: committer, recorded, budget })
   // The clock stands still: time spent waiting for a person must not extend a recorded time limit.
   execution.gateWaitMs = () => 0

@@ -21,7 +21,7 @@ import type { HeldLease } from './held-lease.ts'
 import { LEASE_MS } from './held-lease.ts'
 import { lostRequestTimes } from './lost-request-times.ts'
 import { firstAttemptNeeds, modelChanges } from './needs-report.ts'
-import { reopenRun } from './reopen-run.ts'
+import { isIncomplete, reopenRun } from './reopen-run.ts'
 import { markFolder } from './request-marks.ts'
 import { cancelledError, executePattern } from './run-end.ts'
 import { requireComplete, runHistoryFrom, undeliveredEvents } from './run-history.ts'
@@ -208,6 +208,7 @@ export class RunAttempt {
     if (outcome === 'parkable') return this.#park(execution)
     await Promise.race([execution.finish(), fatal])
     this.#markDone()
+    if (outcome.status === 'completed') execution.cutUnreached({ isIncomplete: isIncomplete(outcome) })
     const event = execution.journal.append('run:end', outcome)
     execution.journal.close()
     await this.#commitLast(execution.journal)

@@ -4,6 +4,7 @@ import type { RunEnd, StopReason } from '../kernel/event.ts'
 import type { Execution } from '../kernel/journal/execution.ts'
 import { isFatal } from '../kernel/journal/fatal-error.ts'
 import type { Pattern, PatternResult } from '../kernel/pattern.ts'
+import { retryField, stepsToRetry } from '../kernel/resumable-failure.ts'
 import { stopReasonFrom } from '../kernel/session/budget.ts'
 import type { RunScope } from '../kernel/session/pattern-context.ts'
 import { createContext } from '../kernel/session/pattern-context.ts'
@@ -30,7 +31,7 @@ function runEndFromResult(pattern: string, result: PatternResult): RunEnd {
     })
   }
   const output = toJsonValue(result.output)
-  const retry = result.retry_keys && result.retry_keys.length > 0 ? { retry_keys: result.retry_keys } : undefined
+  const retry = retryField(stepsToRetry(result))
   if (result.success)
     return { status: 'completed', stop_reason: result.stop_reason ?? 'completed', output, error: null, ...retry }
   const stop_reason = result.stop_reason ?? 'failed'
@@ -49,13 +50,13 @@ function runEndFromError(execution: Execution, thrown: unknown): RunEnd {
   const lostJournal = isFatal(error) && error.code !== 'unclaimed_action' && error.code !== 'step_drift'
   if (lostJournal && error.code !== 'duplicate_step') throw error
   const stop_reason = stopReasonFrom(error)
-  const { retry_keys } = error
+  const steps = stepsToRetry({ success: false, incomplete: error.failures })
   return {
     status: stop_reason === 'cancelled' ? 'cancelled' : 'failed',
     stop_reason,
     output: partialOutput(execution, stop_reason),
     error: error.toJSON(),
-    ...(retry_keys.length > 0 ? { retry_keys: [...retry_keys] } : undefined),
+    ...retryField(steps),
   }
 }
 

@@ -2,7 +2,8 @@ import { TroupeError } from '../errors.ts'
 import type { RecalledRun, RecallQuery } from '../kernel/context.ts'
 import type { Event } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
-import type { HistoryPorts, RunInfo } from '../kernel/ports.ts'
+import { cutTest } from '../kernel/journal/cut.ts'
+import type { HistoryPorts, RunInfo, SessionHistory } from '../kernel/ports.ts'
 import type { SessionResult } from '../kernel/session-result.ts'
 import { toSessionResult } from '../kernel/session-result.ts'
 import { unknownSessionError } from '../store/preconditions.ts'
@@ -15,7 +16,8 @@ export function sessionPorts(store: Store): HistoryPorts {
   const histories = new SessionHistoryCache(store)
   return {
     async claimSession(session_id, run, agent) {
-      return histories.read(session_id, await store.claimSession(session_id, { run_id: run.id, agent }))
+      const newest = await store.claimSession(session_id, { run_id: run.id, agent })
+      return withoutCutSegments(histories, store, await histories.read(session_id, newest))
     },
     requireVisibleSession: (session_id, run) => requireVisibleSession(store, session_id, run),
     onCommitted: (events) => histories.recordCommitted(events),
@@ -41,6 +43,38 @@ export function sessionPorts(store: Store): HistoryPorts {
       return rows.map(({ row }) => selectColumns(row, query.columns))
     },
   }
+}
+
+/** The history before the segments that were cut. Throws `session_not_resumable` with the replacement of a session of which nothing is left. */
+async function withoutCutSegments(
+  histories: SessionHistoryCache,
+  store: Store,
+  newest: SessionHistory,
+): Promise<SessionHistory> {
+  const { session_id } = newest
+  let history = newest
+  for (;;) {
+    const { fold, base: end } = history
+    const opening = fold.lastOpening
+    const isCut = cutTest(await store.eventsOfRuns([end.run_id], ['run:reopen', 'run:cut']))
+    if (!opening || !isCut(opening.key, end.seq))
+      return history === newest ? newest : { ...history, segment: newest.segment }
+    if (!opening.base) throw await replacedSessionError(store, { session_id, key: opening.key, run_id: end.run_id })
+    history = await histories.readUpTo(opening.base.session_id ?? session_id, opening.base)
+  }
+}
+
+async function replacedSessionError(
+  store: Store,
+  { session_id, key, run_id }: { session_id: string; key: string; run_id: string },
+): Promise<TroupeError> {
+  const opened = await store.eventsOfRuns([run_id], ['session:open'])
+  const last = opened.findLast((event) => isEvent(event, 'session:open') && event.data.key === key)?.session_id
+  const replaced = last === undefined || last === session_id ? [] : [last]
+  const message = `the work of session ${session_id} was done anew when run ${run_id} was resumed`
+  const instead = replaced.map((each) => `continue ${each}`)
+  const hint = `${[...instead, `see it with: troupe show ${run_id}`].join(', or ')}`
+  return new TroupeError('session_not_resumable', message, { hint, alternatives: replaced })
 }
 
 async function findCachedResult(

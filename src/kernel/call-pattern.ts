@@ -6,6 +6,15 @@ import type { Pattern, PatternResult } from './pattern.ts'
 /** Executes a pattern. A successful output that does not match its schema becomes a failure that keeps the output. */
 export async function callPattern(pattern: Pattern, context: Context, input: unknown): Promise<PatternResult> {
   const result = await pattern.execute(context, input as never)
+  if (result?.retry_keys !== undefined) {
+    throw new TroupeError(
+      'invalid_output',
+      `the pattern '${pattern.name}' returned \`retry_keys\`, which was removed`,
+      {
+        hint: 'return the errors themselves as `incomplete`: `resume` finds out what to retry, and what depends on it',
+      },
+    )
+  }
   // Other results are rejected where they are recorded.
   if (result?.success !== true) return result
   const checked = validateValue(pattern.output, result.output)

@@ -1,4 +1,4 @@
-import type { TroupeError } from '../errors.ts'
+import type { ErrorRecord, TroupeError } from '../errors.ts'
 import type { AnswerShape, AnswerValue } from '../schema/answer-shape.ts'
 import type { Schema } from '../schema/standard-schema.ts'
 import type { Agent } from './agent.ts'
@@ -44,6 +44,11 @@ export interface RequestedRights {
   model?: string
   /** Base tools of a top-level agent; a sub-agent inherits its caller's. */
   tools?: readonly string[]
+  /**
+   * Its answer stays once it is paid for, also when `resume` retries what the request depends on and would ask it differently now; and if the session
+   * itself had failed, it goes on where it was.
+   */
+  keep?: true
   /** Keep only tools of kind `read`: none that acts, delegates or asks a person. */
   readOnly?: true
   /** An internal call of the pattern, such as a synthesis, by a system agent without tools. */
@@ -136,18 +141,8 @@ export interface SubRunOptions {
   agents?: readonly Agent[]
   /** Called when the pattern calls `setPartialOutput`, with what reads its partial output. */
   onPartialOutput?: (read: PartialOutputReader) => void
-  /** Called when the pattern succeeded without the work of these steps, which `resume` can retry. */
-  onIncomplete?: (retry_keys: readonly string[]) => void
-}
-
-/** The steps of earlier executions. */
-export interface EarlierWork {
-  /** One of them had begun. */
-  begun: boolean
-  /** How often `resume` retried one of them. */
-  retries: number
-  /** How often `resume` retried one of them, or a step that they are part of. */
-  resumes: number
+  /** Called when the pattern succeeded without the work that these errors cost it, which `resume` can retry. */
+  onIncomplete?: (errors: readonly ErrorRecord[]) => void
 }
 
 export type SettledResult<T> = { ok: true; value: T } | { ok: false; error: TroupeError }
@@ -171,6 +166,8 @@ export interface Readings {
 export interface RunContext {
   readonly run_id: string
   readonly project: string
+  /** The key that those of this pattern are below; empty for the pattern of the run. */
+  readonly path: string
   readonly limits: Limits
   readonly metadata: RunMetadata
   readonly roster: Roster
@@ -228,13 +225,11 @@ export interface SessionContext {
   startBackground(agent: Agent, request: PerformRequest, options: { key: string }): Promise<string>
   /** The result of a session; `undefined` while it runs, unless `wait` is set. An agent gets results of its run's tree only. */
   collect(key: string, session_id: string, options: CollectOptions): Promise<SessionResult | undefined>
-  /** The part of the journal, as this execution found it, that is about the steps with these keys and below them. */
-  earlierWork(keys: readonly string[]): EarlierWork
   /**
-   * Says that steps of earlier executions, with those below them, do not follow from the present ones: after a retry they are worked out anew
-   * under other keys, or kept although they were made without the retried work. A replay does not compare them.
+   * True if one of these requests with `keep` had begun before `resume` retried what they depend on: they count, even if they would not be asked now.
+   * Recorded if so.
    */
-  supersede(keys: readonly string[]): void
+  hasKept(key: string, requests: readonly string[]): Promise<boolean>
   /** Runs another pattern as a subtree of this run. */
   run(pattern: string, input: unknown, options: SubRunOptions): Promise<unknown>
 }
@@ -291,8 +286,6 @@ export interface StepContext<Events extends EventDataByType = EventDataByType> {
   first(key: string, branches: Readonly<Record<string, Promise<unknown>>>): Promise<string>
   /** Records an event that the pattern declares in `events`. Throws `invalid_event` if the data does not match its schema. */
   emit<T extends keyof Events & string>(key: string, type: T, data: Events[T]): void
-  /** The key of a step as the journal has it, for `retry_keys` of a result. */
-  journalKey(key: string): string
   /**
    * Sets what a run that is cancelled, times out or fails keeps as its `output`. In a sub-run, the caller of `run` gets it with
    * `onPartialOutput`; in a tool call it has no effect.

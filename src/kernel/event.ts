@@ -143,6 +143,8 @@ export interface SessionOpen extends SessionPlacement, SessionRights, SessionSch
   thread?: { length: number; hash: string }
   /** Set if the pattern that opened it bounds its sessions itself: it does not count against `limits.breadth`. */
   bound?: 'own'
+  /** It stays when resume retries what its request depends on. */
+  keep?: true
 }
 
 /** Context compaction. The dropped text stays in its original events. */
@@ -257,7 +259,10 @@ export interface EventData {
    * than the attempts before.
    */
   'run:attempt': { epoch: number; owner: string; needs?: object; models?: ModelChange[] }
-  'run:reopen': { key: string | null; additional_keys?: string[]; limits: Limits; force?: true }
+  /** `cut` as in `run:cut`: of steps that an older version has worked out anew under other keys. */
+  'run:reopen': { key: string | null; additional_keys?: string[]; limits: Limits; force?: true; cut?: string[] }
+  /** After `run:reopen`: recorded steps that depend on a retried one. They are worked out anew, with all below them. */
+  'run:cut': { keys: string[] }
   'run:park': { gates: string[] }
   'run:interrupt': { reason: string }
   /** The clock jumped forward: the machine was suspended, or the clock was set. That time is not working time. */
@@ -319,6 +324,7 @@ const EVENT_ROLES: Readonly<Record<keyof EventData, 'opens' | 'settles' | 'notes
   'run:start': 'notes',
   'run:attempt': 'notes',
   'run:reopen': 'notes',
+  'run:cut': 'notes',
   'run:park': 'notes',
   'run:interrupt': 'notes',
   'run:clock': 'notes',

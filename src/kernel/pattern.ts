@@ -156,10 +156,12 @@ export interface PatternResult extends ToolResult {
   stop_reason?: StopReason
   detail?: ErrorRecord
   /**
-   * Failed steps that `resume` retries, besides the one of `detail`. With `success`, the result is incomplete (`stop_reason: 'partial'`) because
-   * these steps failed for a reason outside the run.
+   * The errors for which the result is incomplete (`stop_reason: 'partial'`), or that made it fail besides `detail`. `resume` retries the steps that
+   * failed for a reason outside the run.
    */
-  retry_keys?: string[]
+  incomplete?: readonly ErrorRecord[]
+  /** Removed: `resume` finds out what depends on a failed step. */
+  retry_keys?: never
   /** The session that did the work, if known only afterwards. */
   performed_by?: { agent: string; sub_session_id: string }
   /** Background sessions that it started. */

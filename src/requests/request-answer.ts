@@ -52,12 +52,13 @@ export async function requestAnswer<const S extends AnswerShape>(
   const first: Answer<S> = { ...toAnswer(shape, last(sessions), options), tokens: tokensOf(sessions) }
   const correction = await check?.(first)
   if (correction === undefined || first.status !== 'completed') return first
-  const { internal, allowText } = options
+  const { internal, allowText, keep } = options
   const again = {
     instruction: correction,
     resume: first.session_id,
     ...(hasNoForm || !form ? undefined : { output: form.output, ...(allowText && { allowText }) }),
     ...(internal && { internal }),
+    ...(keep && { keep }),
   }
   sessions.push(await perform(undefined, again, keys?.correction ?? `${key}/correction`))
   return { ...toAnswer(shape, last(sessions), options), tokens: tokensOf(sessions), first }

@@ -1,4 +1,5 @@
-import type { EventOf, PatternEventType } from '../kernel/event.ts'
+import type { Event, EventOf, PatternEventType } from '../kernel/event.ts'
+import { ancestorKeys, stepsCutBy } from '../kernel/journal/cut.ts'
 import { rowTitle } from './row-text.ts'
 import type { PatternState, RunModel } from './run-model.ts'
 import { addNotice } from './run-model.ts'
@@ -17,9 +18,28 @@ export function reducePatternEvent(model: RunModel, event: EventOf<PatternEventT
     })
     addRows?.()
   }
-  if (patterns.some(isOwner)) return
+  if (patterns.some(isOwner)) {
+    model.patternEvents.push(event)
+    return
+  }
   otherEvents.push(event)
   if (otherEvents.length > OTHER_EVENTS_KEPT) otherEvents.shift()
+}
+
+/** What was cut stays in the rows, as an earlier attempt; the states of patterns are those without it. */
+export function reduceCut(model: RunModel, event: Event): void {
+  const cut = new Set(stepsCutBy(event))
+  const isCut = ({ data: { key } }: EventOf<PatternEventType>) =>
+    [key, ...ancestorKeys(key)].some((each) => cut.has(each))
+  if (!model.patternEvents.some(isCut)) return
+  model.patternEvents = model.patternEvents.filter((each) => !isCut(each))
+  for (const pattern of [...model.patterns]) {
+    const { events, view } = pattern
+    usePattern(model, pattern, () => {
+      const own = model.patternEvents.filter(({ type }) => events.has(type))
+      pattern.state = own.reduce((state, each) => view.reduce(state, each), view.initial())
+    })
+  }
 }
 
 function noticeUnknownType(model: RunModel, type: string): void {

@@ -3,7 +3,7 @@ import { isKernelEventType } from '../kernel/event.ts'
 import { reduceAccounts } from './accounts.ts'
 import { reduceToolEvent } from './call-rows.ts'
 import { reduceGateAnswer, reduceGateOpen } from './gate-rows.ts'
-import { noticeFailedViews, reducePatternEvent } from './pattern-events.ts'
+import { noticeFailedViews, reduceCut, reducePatternEvent } from './pattern-events.ts'
 import { rowText } from './row-text.ts'
 import type { RunModel } from './run-model.ts'
 import { addNotice, addRow } from './run-model.ts'
@@ -31,7 +31,11 @@ export function isPatternEvent(event: Event): event is EventOf<PatternEventType>
 const REDUCERS: { [Type in keyof EventData]?: (model: RunModel, event: EventOf<Type>) => void } = {
   'run:start': reduceRunStart,
   'run:attempt': reduceRunAttempt,
-  'run:reopen': reduceRunReopen,
+  'run:reopen': (model, event) => {
+    reduceRunReopen(model, event)
+    reduceCut(model, event)
+  },
+  'run:cut': reduceCut,
   'run:park': reduceRunPark,
   'run:interrupt': reduceRunInterrupt,
   'run:clock': reduceClockJump,

@@ -93,6 +93,8 @@ export interface RunModel<View extends PatternReducer = PatternReducer> extends 
   readonly open: { sessions: Set<SessionNode>; turns: Set<TurnEntry>; calls: Set<ToolCallNode>; gates: Set<GateNode> }
   /** The states of the patterns' views. */
   readonly patterns: PatternState<View>[]
+  /** The events that `patterns` are folded from; a cut drops some. */
+  patternEvents: EventOf<PatternEventType>[]
   /** The latest events of patterns without a view here. */
   readonly otherEvents: EventOf<PatternEventType>[]
   /** `unpriced` are models of unknown price that `limits.usd` does not count, with the seq of their first request. */
@@ -156,6 +158,7 @@ export function newRunModel<View extends PatternReducer>(sources: RunModelSource
     },
     open: { sessions: new Set(), turns: new Set(), calls: new Set(), gates: new Set() },
     patterns: views.map(({ name, events, view }) => ({ name, events: new Set(events), view, state: view.initial() })),
+    patternEvents: [],
     otherEvents: [],
     costs: { ledger: newAccountLedger(prices), sum: newAccountSum(), unpriced: new Map() },
     current: {

@@ -13,6 +13,7 @@ import type { SessionResult } from '../session-result.ts'
 import { withAbort } from '../world.ts'
 import type { FlushScheduler, Journal } from './journal.ts'
 import type { JournalIndex } from './journal-index.ts'
+import { branchSlotAfter } from './parallel.ts'
 import type { TimeSpan } from './time-span.ts'
 import { coveredMs } from './time-span.ts'
 
@@ -24,6 +25,7 @@ import { coveredMs } from './time-span.ts'
  * 3. No new effect starts once the execution is paused or aborted.
  * 4. Before the first new action of a resumed run, every recorded action has been claimed. Otherwise the code no longer
  *    matches the journal, and acting could repeat what was done.
+ * 5. In a reopened run, nothing new begins and no retried step ends before the replay is quiet and the steps that depend on the retried ones are cut.
  */
 
 /** The session that asks a person. */
@@ -54,8 +56,6 @@ export class Execution {
   readonly toolSpecs = new Map<string, readonly ToolSpec[]>()
   /** Steering commands that a pattern has taken, by their position in the journal. */
   readonly takenSteering = new Set<number>()
-  /** Steps of earlier executions, with those below them, that do not follow from the present ones after a retry. */
-  readonly supersededKeys = new Set<string>()
   /** The output of the run's pattern so far, for an end before it returns. */
   readPartialOutput: PartialOutputReader | undefined
   /** Called when the execution can be parked. */
@@ -78,6 +78,7 @@ export class Execution {
   readonly #abandonListeners = new Set<() => void>()
   #checkScheduled = false
   #replayed: Promise<void> | undefined
+  #cut: Promise<void> | undefined
 
   constructor(parts: {
     run: RunInfo
@@ -164,11 +165,11 @@ export class Execution {
   /** Runs an effect and counts it as in flight. A paused execution starts none. */
   async runEffect<T>(run: () => Promise<T>): Promise<T> {
     if (this.signal.aborted) throw this.signal.reason
-    return this.#runCounted(run)
+    await this.beginEffect()
+    return this.#endAfter(run)
   }
 
-  async #runCounted<T>(run: () => Promise<T>): Promise<T> {
-    await this.beginEffect()
+  async #endAfter<T>(run: () => Promise<T>): Promise<T> {
     try {
       return await run()
     } finally {
@@ -179,7 +180,7 @@ export class Execution {
   /** Loads what recorded steps depend on, such as a conversation or a model, before they can be claimed. */
   async load<T>(read: () => Promise<T>): Promise<T> {
     // Also after an abort: a session needs its recorded conversation to end with a partial result.
-    const loading = this.#runCounted(read)
+    const loading = this.#loadNow(read)
     this.#loading.add(loading)
     try {
       return await loading
@@ -188,8 +189,18 @@ export class Execution {
     }
   }
 
+  async #loadNow<T>(read: () => Promise<T>): Promise<T> {
+    await this.#countEffect()
+    return this.#endAfter(read)
+  }
+
   /** For effects that are streams; pair it with `endEffect`. */
   beginEffect(): Promise<void> | undefined {
+    const cut = this.ensureCut()
+    return cut ? cut.then(() => this.#countEffect()) : this.#countEffect()
+  }
+
+  #countEffect(): Promise<void> | undefined {
     if (this.#isPaused) return NEVER
     this.#inFlight += 1
     this.#scheduler.inFlight += 1
@@ -228,7 +239,7 @@ export class Execution {
     if (signal.aborted) return Promise.reject(signal.reason)
     const opened = this.journalIndex.opening(key)
     // People were shown this id: the gate keeps it even if newer code has renamed its step.
-    const gate_id = isEvent(opened, 'gate:open') ? opened.data.gate_id : `g_${shortHash(`${this.run.id}\n${key}`)}`
+    const gate_id = isEvent(opened, 'gate:open') ? opened.data.gate_id : `g_${shortHash(this.#identity(key))}`
     if (!opened) {
       const from = asker?.from === undefined ? undefined : { agent_from: asker.from }
       const gate = { key, gate_id, ...question, ...(asker ? { asked_by: asker.agent, ...from } : undefined) }
@@ -245,7 +256,11 @@ export class Execution {
     { key, gate_id }: Pick<GateAnswer, 'key' | 'gate_id'>,
     { answer, by }: Pick<GateAnswer, 'answer' | 'by'>,
   ): Promise<void> {
-    if (!this.journalIndex.outcome(this.journalIndex.currentKey(key))) {
+    const current = this.journalIndex.currentKey(key)
+    const opened = this.journalIndex.opening(current)
+    // The stored answer of a gate that was cut: another gate asks at this step now.
+    if (isEvent(opened, 'gate:open') ? opened.data.gate_id !== gate_id : this.journalIndex.isReopened) return
+    if (!this.journalIndex.outcome(current)) {
       const event = this.journal.append('gate:answer', { key, gate_id, answer, by })
       this.journalIndex.add(event)
       await this.journal.commit('full')
@@ -267,7 +282,16 @@ export class Execution {
 
   /** The same for every attempt at the tool call with this key. */
   idempotencyKey(key: string): string {
-    return sha256(`${this.run.id}\n${key}`).slice(0, 32)
+    return sha256(this.#identity(key)).slice(0, 32)
+  }
+
+  /** Shared by the tool calls of the turn with this key. */
+  callGroup(key: string): string {
+    return `pg_${shortHash(this.#identity(key))}`
+  }
+
+  #identity(key: string): string {
+    return `${this.run.id}\n${this.journalIndex.identity(key)}`
   }
 
   /** Detects drift: the code now passes another input than was recorded. The record wins, unless `strict` is set. */
@@ -288,13 +312,72 @@ export class Execution {
     return this.#replayed
   }
 
-  async #waitForReplay(): Promise<void> {
+  /** Await it before anything new in a reopened run: see invariant 5. */
+  ensureCut(): Promise<void> | undefined {
+    if (this.ports.replayOnly) return undefined
+    if (this.journalIndex.isCutDue) this.#cut ??= this.#cutWhenQuiet()
+    return branchSlotAfter(this.#cut)
+  }
+
+  /** Nothing is in flight before the cut, but the run must not park before what it retries. */
+  async #cutWhenQuiet(): Promise<void> {
+    const release = this.#isPaused ? () => {} : this.#holdUntilInterrupt()
+    try {
+      await this.#waitUntilQuiet()
+      this.#cutDependentSteps()
+      await this.journal.commit()
+      this.#cut = undefined
+    } finally {
+      release()
+    }
+  }
+
+  /** Counts as an effect in flight until it is released, or the execution is paused. */
+  #holdUntilInterrupt(): () => void {
+    let isHeld = true
+    this.#inFlight += 1
+    this.#scheduler.inFlight += 1
+    const release = () => {
+      unsubscribe()
+      if (isHeld) this.endEffect()
+      isHeld = false
+    }
+    const unsubscribe = this.onInterrupt(release)
+    return release
+  }
+
+  /** Forgets what depends on the retried steps: the recorded steps that this execution has not reached. */
+  #cutDependentSteps(): void {
+    const { journalIndex } = this
+    if (!journalIndex.isCutDue) return
+    const before = { open: journalIndex.openSessions(), counts: journalIndex.subSessionCounts() }
+    journalIndex.add(this.journal.append('run:cut', { keys: journalIndex.dependentSteps(this.#claimedKeys) }))
+    for (const [session_id, key] of before.open) if (!journalIndex.opening(key)) this.activeSessions.delete(session_id)
+    const counts = journalIndex.subSessionCounts()
+    for (const [session_id, count] of before.counts) {
+      const lost = count - (counts.get(session_id) ?? 0)
+      this.subSessionCounts.set(session_id, (this.subSessionCounts.get(session_id) ?? 0) - lost)
+    }
+  }
+
+  /** At the end of a completed run: what it has not reached since a retry is no part of its result. */
+  cutUnreached({ isIncomplete }: { isIncomplete: boolean }): void {
+    this.#cutDependentSteps()
+    const keys = this.journalIndex.unclaimedSessions(this.#claimedKeys, { onlyOpen: isIncomplete })
+    if (keys.length > 0) this.journalIndex.add(this.journal.append('run:cut', { keys }))
+  }
+
+  async #waitUntilQuiet(): Promise<void> {
     for (let claimed = -1; claimed !== this.#claimedKeys.size || this.#loading.size > 0; ) {
       claimed = this.#claimedKeys.size
       // Awaited, not polled: a paused execution loads nothing more, and its process must be able to exit.
       await Promise.allSettled(this.#loading)
       await new Promise<void>((resolve) => this.ports.world.defer(resolve))
     }
+  }
+
+  async #waitForReplay(): Promise<void> {
+    await this.#waitUntilQuiet()
     const [lost] = this.journalIndex.unclaimedActions(this.#claimedKeys)
     if (lost === undefined) return
     throw new TroupeError(

@@ -1,6 +1,7 @@
 import type { ArtifactVersion } from '../artifact.ts'
 import type { Event, EventOf, EventType } from '../event.ts'
 import { eventRole, isEvent } from '../event.ts'
+import { ancestorKeys, CutCounts } from './cut.ts'
 import { isDenial, ruleFromAnswer } from './permission-grant.ts'
 import type { TimeSpan } from './time-span.ts'
 import { coveredMs } from './time-span.ts'
@@ -10,7 +11,8 @@ import { coveredMs } from './time-span.ts'
  * 1. A key is settled by the last event that gave it an outcome; it is open when it began and has none.
  * 2. `run:reopen` removes the outcome of the keys it names, of the keys above them up to a background session, and of sessions that were interrupted
  *    without their caller having recorded it; nothing else.
- * 3. Active time counts from an attempt to its orderly stop, or to its last event if it crashed; waiting does not count.
+ * 3. `run:cut` removes the steps it names, and all below them, as if they had never begun. What people decided there stays.
+ * 4. Active time counts from an attempt to its orderly stop, or to its last event if it crashed; waiting does not count.
  */
 
 /** Stop reasons of sessions that were ended from outside. */
@@ -31,8 +33,12 @@ export class JournalIndex {
   readonly #openings = new Map<string, Event>()
   readonly #attemptCounts = new Map<string, number>()
   readonly #reopened = new Set<string>()
-  /** The keys that each `run:reopen` named. */
-  readonly #reopenings: string[][] = []
+  readonly #cutCounts = new CutCounts()
+  /** The end of the first step that was reopened since the last cut: what began before does not depend on it. */
+  #failedAt: number | undefined
+  /** When the run was reopened first since the last cut; and whether a model was asked since then, as in the journal of an older version. */
+  #reopenedAt = 0
+  #isOldRetry = false
   readonly #earlierAttempts = new Map<string, EndedModelCall[]>()
   readonly #failureCounts = new Map<string, number>()
   #grants: readonly string[] = []
@@ -75,7 +81,8 @@ export class JournalIndex {
   add(event: Event): void {
     if (isEvent(event, 'run:attempt')) this.#beginAttempt(event.at)
     else if (isEvent(event, 'run:clock')) this.#skipTime(event.at, event.data.jump_ms)
-    else if (isEvent(event, 'run:reopen')) this.#reopen(event.data)
+    else if (isEvent(event, 'run:reopen')) this.#reopen(event)
+    else if (isEvent(event, 'run:cut')) this.#cut(event.data.keys)
     else if (isEvent(event, 'run:cancel')) this.cancelled = event
     else if (isEvent(event, 'run:steer')) this.steeringCommands.push(event)
     else if (STOP_TYPES.has(event.type)) this.#endAttempt(event)
@@ -108,16 +115,73 @@ export class JournalIndex {
     return this.#reopened.has(key)
   }
 
-  /** How often `run:reopen` named one of these keys, or a key below one of them; with `above` also one that they are below. */
-  reopenCount(keys: readonly string[], { above = false }: { above?: boolean } = {}): number {
-    const isPart = (step: string, whole: string) => step === whole || step.startsWith(`${whole}/`)
-    const isNamed = (step: string) => keys.some((key) => isPart(step, key) || (above && isPart(key, step)))
-    return this.#reopenings.filter((steps) => steps.some(isNamed)).length
+  get isReopened(): boolean {
+    return this.#reopened.size > 0
   }
 
-  /** True when the run was reopened after it had ended. */
-  get hasReopenedKeys(): boolean {
-    return this.#reopened.size > 0
+  /** Reopened, and the steps that depend on the retried ones are not cut yet. */
+  get isCutDue(): boolean {
+    return this.#failedAt !== undefined
+  }
+
+  /** The part of the ids of a step that names it: another one after each cut. */
+  identity(key: string): string {
+    return this.#cutCounts.identity(key)
+  }
+
+  /**
+   * The recorded keys, topmost only, of the steps that depend on retried ones: those that began after the first of these had failed, and that this
+   * execution has not claimed.
+   */
+  dependentSteps(claimed: ReadonlySet<string>): string[] {
+    const dependent = new Map<string, string>()
+    const steps = new Map([...this.#outcomes, ...this.#openings])
+    for (const [step, began] of [...steps].sort(([a], [b]) => a.length - b.length)) {
+      if (began.seq <= (this.#failedAt ?? Number.POSITIVE_INFINITY) || claimed.has(step)) continue
+      const path = [step, ...ancestorKeys(step)]
+      const isCovered = path.some((key) => dependent.has(key) || (claimed.has(key) && this.#outcomes.has(key)))
+      if (!isCovered && !this.isKept(step)) dependent.set(step, (began.data as { key: string }).key)
+    }
+    return [...dependent.values()]
+  }
+
+  /**
+   * The recorded keys, topmost only, of the steps that an older version has worked out anew under other keys, after it had retried what they depend
+   * on. The code finds them, but must not mix them with what was retried.
+   */
+  replacedSteps(): string[] {
+    if (!this.#isOldRetry) return []
+    const steps = new Map([...this.#outcomes, ...this.#openings])
+    const isReplaced = (key: string) => {
+      const seq = steps.get(key)?.seq ?? 0
+      return seq > (this.#failedAt ?? 0) && seq < this.#reopenedAt
+    }
+    return [...steps].flatMap(([key, { data }]) => {
+      const isCovered = ancestorKeys(key).some((above) => this.#outcomes.has(above) || isReplaced(above))
+      return isReplaced(key) && !isCovered ? (data as { key: string }).key : []
+    })
+  }
+
+  /** The sessions with `keep` that this execution has not claimed; of an incomplete run, only those that wait for a retry. */
+  unclaimedSessions(claimed: ReadonlySet<string>, { onlyOpen }: { onlyOpen: boolean }): string[] {
+    if (!this.isReopened) return []
+    return [...this.#openings].flatMap(([key, opening]) => {
+      if (claimed.has(key) || !isEvent(opening, 'session:open') || !opening.data.keep) return []
+      const isSettled = (each: string) => claimed.has(each) && this.#outcomes.has(each)
+      return (onlyOpen && this.#outcomes.has(key)) || ancestorKeys(key).some(isSettled) ? [] : opening.data.key
+    })
+  }
+
+  /** True for a session with `keep`, and for its work; what a pattern recorded about it is no part of that. */
+  isKept(key: string): boolean {
+    const path = [key, ...ancestorKeys(key)]
+    return path.some((each, index) => {
+      const opening = this.#openings.get(each)
+      if (!isEvent(opening, 'session:open') || !opening.data.keep) return false
+      const isOwn = (below: string) =>
+        (this.#openings.get(below) ?? this.#outcomes.get(below))?.session_id === opening.session_id
+      return index === 0 || path.slice(0, index).some(isOwn)
+    })
   }
 
   /** Permission rules that people granted in this run. */
@@ -208,7 +272,7 @@ export class JournalIndex {
       const acts =
         (isEvent(event, 'tool:pre') && event.data.kind === 'act') ||
         (isEvent(event, 'step:begin') && event.data.kind === 'act')
-      if (acts && !claimed.has(key) && this.#isUnobserved(key)) unclaimed.push(key)
+      if (acts && !claimed.has(key) && this.#isUnobserved(key) && !this.isKept(key)) unclaimed.push(key)
     }
     return unclaimed
   }
@@ -221,6 +285,7 @@ export class JournalIndex {
       this.#gateWaits.set(key, { from: this.#gateWaits.get(key)?.from ?? 0, to: event.at })
     for (const id of (event.data as { collected?: string[] }).collected ?? []) this.#collected.add(id)
     const role = eventRole(event.type)
+    if (this.isCutDue && isEvent(event, 'model:begin')) this.#isOldRetry = true
     if (role === 'opens') {
       this.#openings.set(key, event)
       this.#attemptCounts.set(key, (this.#attemptCounts.get(key) ?? 0) + 1)
@@ -300,15 +365,18 @@ export class JournalIndex {
     this.activeMs += Math.max(0, to - from)
   }
 
-  #reopen({ key, additional_keys = [], force }: EventOf<'run:reopen'>['data']): void {
+  #reopen({ seq, data: { key, additional_keys = [], force, cut = [] } }: EventOf<'run:reopen'>): void {
+    if (!this.isCutDue) this.#reopenedAt = seq
+    this.#forget(cut)
     this.#crashesWithoutProgress = 0
     this.#crashes = 0
     const steps = (key === null ? additional_keys : [key, ...additional_keys]).map(this.#rename)
-    this.#reopenings.push(steps)
     for (const renamed of steps) {
       this.#reopened.add(renamed)
       this.#failureCounts.delete(renamed)
       const ended = this.#outcomes.get(renamed)
+      const [failedAt] = [renamed, ...ancestorKeys(renamed)].flatMap((each) => this.#outcomes.get(each)?.seq ?? [])
+      if (failedAt !== undefined) this.#noteFailure(failedAt)
       if (isEvent(ended, 'model:error') || isEvent(ended, 'model:end')) {
         this.#earlierAttempts.set(renamed, [...this.earlierAttempts(renamed), ended])
       }
@@ -325,9 +393,36 @@ export class JournalIndex {
         INTERRUPTED_REASONS.has(event.data.stop_reason) &&
         this.#isUnobserved(settled)
       ) {
+        this.#noteFailure(event.seq)
         this.#outcomes.delete(settled)
       }
     }
+  }
+
+  #noteFailure(seq: number): void {
+    this.#failedAt = Math.min(seq, this.#failedAt ?? seq)
+  }
+
+  #cut(keys: readonly string[]): void {
+    this.#failedAt = undefined
+    this.#isOldRetry = false
+    this.#forget(keys)
+  }
+
+  /** Forgets steps, with all below them. */
+  #forget(keys: readonly string[]): void {
+    if (keys.length === 0) return
+    const cut = new Set(keys.map(this.#rename))
+    this.#cutCounts.add([...cut])
+    const states = [
+      ...[this.#outcomes, this.#openings, this.#attemptCounts, this.#earlierAttempts],
+      ...[this.#failureCounts, this.#gateWaits],
+    ]
+    for (const state of states)
+      for (const step of state.keys()) if ([step, ...ancestorKeys(step)].some((key) => cut.has(key))) state.delete(step)
+    this.#artifacts.clear()
+    for (const [step, event] of this.#outcomes)
+      if (isEvent(event, 'artifact:write')) this.#indexArtifact(step, event.data)
   }
 
   /** The sessions and patterns above a step, up to a background session: the call that started it has its result. */
@@ -353,12 +448,6 @@ export class JournalIndex {
     const starter = above.findIndex((each) => isEvent(this.#openings.get(each), 'session:open'))
     return starter === -1 || !above.slice(starter).some((each) => this.#outcomes.has(each))
   }
-}
-
-function ancestorKeys(key: string): string[] {
-  const above: string[] = []
-  for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1)) above.push(key.slice(0, end))
-  return above
 }
 
 /** Maps recorded keys to renamed ones: whole path segments, the longest old name first. */

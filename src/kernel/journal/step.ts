@@ -1,5 +1,5 @@
 import { errorFromRecord, TroupeError, toTroupeError } from '../../errors.ts'
-import type { SettledResult, StepOptions } from '../context.ts'
+import type { StepOptions } from '../context.ts'
 import type { Event } from '../event.ts'
 import { isEvent } from '../event.ts'
 import { canonicalJson, shortHash } from '../hash.ts'
@@ -80,7 +80,7 @@ interface StepFacts {
 }
 
 /** Normalised to JSON, so that the code sees the same value live and on resume. */
-function appendResult(
+export function appendResult(
   { execution, key, session_id }: StepScope,
   result: unknown,
   { version, input_hash }: StepFacts = { version: 1, input_hash: null },
@@ -140,28 +140,4 @@ export function firstToSettle(scope: StepScope, branches: Readonly<Record<string
     ),
   )
   return recordValue({ ...scope, external: true }, () => Promise.race(finished))
-}
-
-/** Works on all items with bounded concurrency; results keep the order of the items. */
-export async function runParallel<T, R>(
-  items: readonly T[],
-  limit: number,
-  work: (item: T, index: number) => Promise<R>,
-): Promise<SettledResult<R>[]> {
-  const results: SettledResult<R>[] = new Array(items.length)
-  let next = 0
-  const worker = async () => {
-    while (next < items.length) {
-      const index = next++
-      try {
-        results[index] = { ok: true, value: await work(items[index] as T, index) }
-      } catch (thrown) {
-        const error = toTroupeError(thrown)
-        if (isFatal(error)) throw error
-        results[index] = { ok: false, error }
-      }
-    }
-  }
-  await Promise.all(Array.from({ length: Math.max(1, Math.min(limit, items.length)) }, worker))
-  return results
 }

@@ -10,7 +10,7 @@ import type { StepScope } from '../journal/step.ts'
 import { recordValue, settleOnce } from '../journal/step.ts'
 import { userMessage } from '../model.ts'
 import type { Pattern } from '../pattern.ts'
-import { isResumableFailure } from '../resumable-failure.ts'
+import { isResumableFailure, retryField, stepsToRetry } from '../resumable-failure.ts'
 import type { SessionResult } from '../session-result.ts'
 import { toSessionResult, withChanges } from '../session-result.ts'
 import type { SessionState } from './session-state.ts'
@@ -49,10 +49,7 @@ export async function joinBackground(scope: JoinScope, session: SessionState, en
   const event = settleOnce({ execution, key, signal }, () => {
     const texts = [execution.ports.sessionPolicy.prompts.backgroundResults, ...results.map(({ text }) => text)]
     const retry_keys = results.flatMap(({ failedSteps = [] }) => failedSteps)
-    const data = {
-      ...{ key, message: userMessage(texts.join('\n')), collected: ids },
-      ...(retry_keys.length > 0 ? { retry_keys } : undefined),
-    }
+    const data = { key, message: userMessage(texts.join('\n')), collected: ids, ...retryField(retry_keys) }
     return execution.journal.append('session:input', data, session.id)
   })
   applyEvent(session, event)
@@ -99,26 +96,27 @@ async function deliverResult({ execution, ...scope }: JoinScope, result: Session
   const pattern = tool === undefined ? undefined : execution.ports.patternTools.get(tool)?.pattern
   if (!pattern) return { text: quoteResult(result) }
   try {
-    const { success, output, error, detail, retry_keys } = await callPattern(
+    const { success, output, error, detail, incomplete } = await callPattern(
       pattern,
       scope.contextFor(pattern, scope),
       input,
     )
     if (success) return { text: JSON.stringify(output) }
-    return { text: JSON.stringify({ output, error }), failedSteps: stepsToRetry(detail, retry_keys) }
+    return { text: JSON.stringify({ output, error }), failedSteps: deliveredFailures(detail, incomplete) }
   } catch (thrown) {
     const error = toTroupeError(thrown)
     if (scope.signal.aborted || isFatal(error)) throw thrown
     return {
       text: JSON.stringify({ error: error.message, hint: error.hint }),
-      failedSteps: stepsToRetry(error.toJSON()),
+      failedSteps: deliveredFailures(error.toJSON()),
     }
   }
 }
 
 /** The steps that failed for a reason outside the run: `resume` retries them if the caller has not answered. */
-function stepsToRetry(error: Pick<ErrorRecord, 'code' | 'step'> | undefined, others: readonly string[] = []): string[] {
-  return error?.step !== undefined && isResumableFailure(error) ? [error.step, ...others] : []
+function deliveredFailures(error: ErrorRecord | undefined, others: readonly ErrorRecord[] = []): string[] {
+  if (error?.step === undefined || !isResumableFailure(error)) return []
+  return stepsToRetry({ success: false, incomplete: [error, ...others] })
 }
 
 function collectorOf(execution: Execution, session_id: string): SessionOpen['collect_with'] {

@@ -111,14 +111,14 @@ async function beginInWorktree(
   begin: (worktree: SessionWorktree) => SessionState,
 ): Promise<SessionState> {
   await preparing
-  const { execution, key, caller } = scope
-  const session_id = sessionId({
-    run_id: execution.run.id,
-    key,
-    agent: agent.name,
-    parent: placement.parent_session_id,
-  })
+  const { caller } = scope
+  const session_id = newSessionId(scope, { agent, placement })
   return begin(await openSessionWorktree(scope, { agent, session_id, caller, request }))
+}
+
+function newSessionId({ execution, key }: SessionScope, { agent, placement }: NewSession): string {
+  const parent = placement.parent_session_id
+  return sessionId({ run_id: execution.run.id, key: execution.journalIndex.identity(key), agent: agent.name, parent })
 }
 
 /** True if the calling pattern bounds its sessions itself. */
@@ -140,7 +140,7 @@ function beginSession(
   const { execution, key, caller } = scope
   const { background, cache_key, readOnly, thread, output, collect_with, queue } = request
   const model = request.model ?? agent.model ?? caller?.opening.model
-  const id = sessionId({ run_id: execution.run.id, key, agent: agent.name, parent: placement.parent_session_id })
+  const id = newSessionId(scope, { agent, placement })
   const inherited_rules = inheritedRules(agent, caller)
   const inherited = caller?.tools ?? request.tools
   const tools = offeredTools(execution, toolsFor(execution, agent, { key, placement, inherited, readOnly }))
@@ -168,6 +168,7 @@ function beginSession(
     ...(queue ? { queue } : undefined),
     ...(request.countDowntime ? { count_downtime: true as const } : undefined),
     ...(hasOwnBound(scope) ? { bound: 'own' as const } : undefined),
+    ...(request.keep ? { keep: true as const } : undefined),
     ...(cache_key === undefined ? undefined : { cache_key }),
     ...(thread ? { thread: { length: thread.messages.length, hash: thread.hash } } : undefined),
   }
@@ -201,7 +202,7 @@ function inheritedSettings(
 async function resumeSession(
   scope: SessionScope,
   agent: Agent | undefined,
-  { resume: id, resumeScope }: PerformRequest & { resume: string },
+  { resume: id, resumeScope, keep }: PerformRequest & { resume: string },
 ): Promise<SessionState> {
   const { execution, key, caller } = scope
   const holder = execution.activeSessions.get(id)
@@ -222,7 +223,8 @@ async function resumeSession(
     await prepareResumedTools(scope, before)
     await reopenSessionWorktree(scope, before)
     const rights = rightsOnResume(execution, before, scope)
-    const opening: SessionOpen = { ...before, ...rights, key, segment: history.segment + 1, base: history.base }
+    const place = { key, segment: history.segment + 1, base: history.base, ...(keep ? { keep } : undefined) }
+    const opening: SessionOpen = { ...before, ...rights, ...place }
     execution.journal.append('session:open', opening, id)
     return sessionFrom(history.fold, id, opening)
   } catch (thrown) {
@@ -258,7 +260,7 @@ function resumableOpening({ session_id, fold }: SessionHistory): SessionOpen {
     )
   }
   const { base: _base, cache_key: _cacheKey, background: _background, output: _output, ...opening } = last
-  const { collect_with: _collectWith, queue: _queue, ...resumable } = opening
+  const { collect_with: _collectWith, queue: _queue, keep: _keep, ...resumable } = opening
   return resumable
 }
 

@@ -16,13 +16,14 @@ import type {
   StepContext,
   SubRunOptions,
 } from '../context.ts'
-import type { Event, EventDataOf, PatternEventType } from '../event.ts'
-import { canonicalJson } from '../hash.ts'
+import type { EventDataOf, PatternEventType } from '../event.ts'
 import type { Execution } from '../journal/execution.ts'
+import { runParallel } from '../journal/parallel.ts'
 import type { StepScope } from '../journal/step.ts'
-import { firstToSettle, recordValue, runParallel, runStep } from '../journal/step.ts'
+import { appendResult, firstToSettle, recordValue, runStep } from '../journal/step.ts'
 import type { Pattern, PatternResult } from '../pattern.ts'
 import type { Ports } from '../ports.ts'
+import { isResumableFailure } from '../resumable-failure.ts'
 import { extendRoster } from '../roster.ts'
 import { parsePatternInput, requirePattern } from '../run-input.ts'
 import type { SessionResult } from '../session-result.ts'
@@ -61,14 +62,30 @@ export function createContext(scope: PatternScope): Context {
     ...factContext(scope),
     ...stepContext(scope),
     ...artifactContext(scope),
+    ...REMOVED,
   }
 }
 
-function runContext({ execution, caller }: PatternScope): RunContext {
+/** Functions that patterns of earlier versions call. */
+const REMOVED = Object.fromEntries(
+  Object.entries({
+    earlierWork: '`keep` of a request, whose answer then stays when `resume` retries what it depends on',
+    supersede: '`keep` of a request; what else depends on a retried step is worked out anew under the same key',
+    journalKey: '`path` of the context',
+  }).map(([name, instead]) => [
+    name,
+    () => {
+      throw new TroupeError('invalid_input', `\`${name}\` of the context was removed`, { hint: `use ${instead}` })
+    },
+  ]),
+)
+
+function runContext({ execution, caller, path }: PatternScope): RunContext {
   const { run, ports } = execution
   return {
     run_id: run.id,
     project: run.project,
+    path,
     limits: run.limits,
     metadata: run.metadata,
     roster: ports.roster,
@@ -108,31 +125,29 @@ function sessionContext(scope: PatternScope): SessionContext {
   })
   const perform: Context['perform'] = (agent, request, { key }) => performSession(session(key), agent, request)
   return {
-    sessionId: (key, agent) =>
-      sessionId({ run_id: run.id, key: under(scope, key), agent, parent: caller?.session_id ?? null }),
+    sessionId: (key, agent) => {
+      const identity = execution.journalIndex.identity(under(scope, key))
+      return sessionId({ run_id: run.id, key: identity, agent, parent: caller?.session_id ?? null })
+    },
     perform,
     request: (request) => ports.requestAnswer({ ...factContext(scope), perform }, request),
     startBackground: (agent, request, { key }) => startBackground(session(key), agent, request),
     collect: (key, session_id, { wait, scope: visible }) =>
       collectResult(step(scope, key), session_id, { wait, ofRunOnly: caller !== undefined && visible !== 'project' }),
-    earlierWork: (keys) => {
-      const { journalIndex } = execution
-      const steps = keys.map((key) => under(scope, key))
-      return {
-        begun: steps.some((step) => journalIndex.opening(step) !== undefined),
-        retries: journalIndex.reopenCount(steps),
-        resumes: journalIndex.reopenCount(steps, { above: true }),
-      }
-    },
-    supersede: (keys) => {
-      for (const key of keys) execution.supersededKeys.add(under(scope, key))
+    hasKept: async (key, requests) => {
+      const recorded = execution.claim(under(scope, key))
+      if (recorded || ports.replayOnly) return recorded !== undefined
+      const isKept = requests.some((request) => execution.journalIndex.isKept(under(scope, request)))
+      if (isKept) appendResult(step(scope, key), true)
+      return isKept
     },
     run: async (name, input, { key, parentName, agents = [], onPartialOutput, onIncomplete }) => {
       const pattern = requirePattern(ports.patterns, name)
       const context = createContext({ ...scope, pattern, path: under(scope, key), onPartialOutput })
       const roster = extendRoster(ports.roster, agents)
-      const { output, retry_keys = [] } = await runPattern(pattern, input, { ...context, parentName, roster })
-      if (retry_keys.length > 0) onIncomplete?.(retry_keys)
+      const { output, incomplete = [] } = await runPattern(pattern, input, { ...context, parentName, roster })
+      const outages = incomplete.filter(isResumableFailure)
+      if (outages.length > 0) onIncomplete?.(outages)
       return output
     },
   }
@@ -172,14 +187,13 @@ function stepContext(scope: PatternScope): StepContext {
     step: (key, effect, options) => runStep(step(scope, key), () => effect(signal, live), options),
     ask: (key, question) => execution.waitForGate(step(scope, key), question, asker),
     takeSteering: (key, accepts) => takeSteering(externalStep(scope, key), accepts),
-    parallel: runParallel,
+    parallel: (items, limit, work) => runParallel(execution, { items, limit, work }),
     first: (key, branches) => firstToSettle(step(scope, key), branches),
     emit: (key, type, data) => {
       const parsed = parseEventData(scope.pattern, type, data)
       // A type of the kernel cannot be in `events` of a pattern.
       emitEvent(scope, type as string as PatternEventType, { ...parsed, key: under(scope, key) })
     },
-    journalKey: (key) => under(scope, key),
     setPartialOutput: (read) => {
       const readHere: PartialOutputReader = (stop_reason) => read(stop_reason, execution.budget.spentUnder(scope.path))
       if (scope.path === '') execution.readPartialOutput = readHere
@@ -246,19 +260,13 @@ function spendPath(scope: PatternScope, spend: SpendScope = 'run'): string {
   return spend === 'here' ? scope.path : under(scope, spend.under)
 }
 
-/** An event is written once under its key; after a step was retried, a changed event replaces it. */
+/** An event is written once under its key. */
 function emitEvent(
   { execution, caller }: PatternScope,
   type: PatternEventType,
   data: EventDataOf<PatternEventType>,
 ): void {
-  const recorded = execution.claim(data.key)
-  if (recorded && !(execution.journalIndex.hasReopenedKeys && isDifferent(recorded, type, data))) return
-  execution.journal.append(type, data, caller?.session_id)
-}
-
-function isDifferent(before: Event, type: string, data: unknown): boolean {
-  return before.type !== type || canonicalJson(before.data) !== canonicalJson(data)
+  if (!execution.claim(data.key)) execution.journal.append(type, data, caller?.session_id)
 }
 
 function contextFactory({ execution, startTurns }: RunScope): SessionScope['contextFor'] {
@@ -288,7 +296,7 @@ async function runPattern(pattern: Pattern, input: unknown, context: Context): P
   if (result.success) return result
   // The recorded error names the steps that failed, so that a resumed run retries them.
   throw result.detail
-    ? errorFromRecord(result.detail, result.retry_keys)
+    ? errorFromRecord(result.detail, result.incomplete)
     : new TroupeError('tool_failed', result.error ?? `the pattern '${pattern.name}' failed`, {
         hint: 'return the reason as `error` or `detail` from `execute` of the pattern',
       })

@@ -28,6 +28,8 @@ export async function performSession(
 ): Promise<SessionResult> {
   const recorded = recordedResult(scope, scope.execution.claim(scope.key))
   if (recorded) return recorded
+  const cut = cutBeforeOpening(scope)
+  if (cut) await cut
   return finishSession(scope, await openSession(scope, agent, request), request)
 }
 
@@ -43,6 +45,8 @@ export async function startBackground(
   if (opened?.session_id !== undefined && execution.backgroundSessions.has(opened.session_id)) return opened.session_id
   const recorded = recordedResult(scope, execution.claim(key))
   if (recorded) return recorded.session_id
+  const cut = cutBeforeOpening(scope)
+  if (cut) await cut
   const session = await openSession(scope, agent, { ...request, background: true })
   const { output = session.opening.output, allowText = session.opening.allow_text } = request
   const options = { ...request, ...(output ? { output } : undefined), ...(allowText ? { allowText } : undefined) }
@@ -51,6 +55,12 @@ export async function startBackground(
   execution.backgroundSessions.set(session.id, running)
   execution.backgroundCollectors.set(session.id, session.opening.collect_with)
   return session.id
+}
+
+/** In a reopened run, a new session opens after the cut; one that goes on has recorded turns to reach before. */
+function cutBeforeOpening({ execution, key }: SessionScope): Promise<void> | undefined {
+  const { journalIndex } = execution
+  return journalIndex.opening(key) || journalIndex.wasReopened(key) ? undefined : execution.ensureCut()
 }
 
 function recordedResult({ execution, key }: SessionScope, end: Event | undefined): SessionResult | undefined {
@@ -68,6 +78,8 @@ async function finishSession(
   execution.activeSessions.set(session.id, key)
   const ended = await runToEnd(scope, session, options)
   const end = await withWorktreeResult(scope, session, ended)
+  const cut = execution.ensureCut()
+  if (cut) await cut
   execution.journal.append('session:end', end, session.id)
   execution.activeSessions.delete(session.id)
   return toSessionResult(session.id, session.opening.agent.name, end)

@@ -48,8 +48,8 @@ function requireRepository({ repository }: BuildContext): Repository {
 }
 
 /** The names of worktrees of one build begin with its place in the run: a run may have several builds, as tool calls. */
-export function worktreeId({ run_id, caller, journalKey }: BuildContext, name: string): WorktreeId {
-  return { run_id, name: caller ? `${shortHash(journalKey(''))}-${name}` : name }
+export function worktreeId({ run_id, caller, path }: BuildContext, name: string): WorktreeId {
+  return { run_id, name: caller ? `${shortHash(`${path}/`)}-${name}` : name }
 }
 
 /** Removes all worktrees of this build with their branches, but not the branch of its result. */

@@ -5,7 +5,6 @@ import { groupVotes } from './decision/consensus-state.ts'
 import { votesFrom } from './decision/contribution-votes.ts'
 import { couldStopIfJudged, earlyStopVerdict } from './decision/early-stop.ts'
 import type { PairJudge } from './decision/pair-judge.ts'
-import type { CollaborateContext } from './events.ts'
 import type { CollaborateInput, collaborateModes, collaborateSyntheses } from './input/input.ts'
 import { isOutOfBudget } from './out-of-budget.ts'
 import type { Contribution } from './output.ts'
@@ -107,10 +106,7 @@ export async function askInWaves(
     const rest = specialists.filter((_, position) => waveAt(position, waves) > wave)
     contributions.push(...(await askInParallel(scope, asked, max_parallel)))
     if (rest.length === 0 || contributions.some(isOutOfBudget)) break
-    // An agent of an earlier wave may have been retried when later ones had answered: these count.
-    const { retries } = scope.context.earlierWork(contributions.flatMap(contributionKeys))
-    const key = retries === 0 ? `waves/${wave + 1}` : `retry/${retries}/waves/${wave + 1}`
-    if (retries > 0 && (await wereAsked(scope.context, `${key}/continued`, rest))) continue
+    const key = `waves/${wave + 1}`
     const votes = votesFrom(contributions, grouping.weightFor)
     const stopOptions = {
       remaining: rest.map(({ name, role }) => grouping.weightFor({ agent: name, role })),
@@ -130,6 +126,9 @@ export async function askInWaves(
     if (equivalence.embedderFailed) continue
     const verdict = earlyStopVerdict(votes, equivalence, stopOptions)
     if (!verdict.stop || verdict.why === null) continue
+    // An agent of an earlier wave may have been retried when later ones had answered: these count.
+    const later = rest.map((specialist) => specialistRequest(specialist).key)
+    if (await scope.context.hasKept(`${key}/continued`, later)) continue
     const { why, probability } = verdict
     const saved = { agents: rest.map(({ name }) => name), calls: rest.length, why }
     return { contributions, saved: probability === undefined ? saved : { ...saved, probability } }
@@ -147,30 +146,12 @@ export async function askSequentially(
     if (contributions.some(isOutOfBudget)) break
     const previous = contributions.filter(hasContent)
     const request = specialistRequest(specialist)
-    // It may have answered before an earlier one was retried; its answer is kept.
-    const { retries } = scope.context.earlierWork(contributions.flatMap(contributionKeys))
-    if (retries > 0) scope.context.supersede(contributionKeys({ agent: specialist.name }))
     contributions.push(await requestContribution(scope, specialist, { ...request, previous }))
   }
   return contributions
 }
 
-/** Whether an earlier execution had asked one of these specialists. Recorded: this execution may ask them, too. */
-function wereAsked(
-  context: CollaborateContext,
-  key: string,
-  specialists: readonly Pick<Specialist, 'name'>[],
-): Promise<boolean> {
-  return context.step(key, () => context.earlierWork(specialists.map((each) => specialistRequest(each).key)).begun)
-}
-
-/** The keys of all requests to the author of a contribution. */
-function contributionKeys({ agent }: Pick<Contribution, 'agent'>): string[] {
-  const { key } = specialistRequest({ name: agent })
-  return [key, `text/${key}`]
-}
-
-/** Encodes the name, which can contain a slash: step keys are paths. */
-export function specialistRequest({ name }: Pick<Specialist, 'name'>): { key: string } {
-  return { key: `agents/${encodeURIComponent(name)}` }
+/** Encodes the name, which can contain a slash: step keys are paths. An agent may have answered before one asked earlier was retried. */
+export function specialistRequest({ name }: Pick<Specialist, 'name'>): { key: string; keep: true } {
+  return { key: `agents/${encodeURIComponent(name)}`, keep: true }
 }

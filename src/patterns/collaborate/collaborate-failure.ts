@@ -22,14 +22,13 @@ export function failCollaboration(
   const total_tokens = contributions.reduce((sum, { tokens_used }) => sum + tokens_used, 0)
   const data = { agents_count: specialists.length, total_tokens, status: 'failed', agreement_score: null }
   context.emit('end', 'tool:collaborative:complete', data)
-  const steps = [...limitErrors, ...failed.map(({ error }) => error)].flatMap(({ step }) => step ?? [])
-  const retry_keys = [...new Set(steps)].filter((step) => step !== detail.step)
+  const errors = [...limitErrors, ...failed.map(({ error }) => error)]
   return {
     success: false,
     output: { contributions },
     stop_reason: stopReasonFrom(detail),
     error: message,
     detail: { ...detail, message },
-    retry_keys,
+    incomplete: errors.filter(({ step }) => step !== detail.step),
   }
 }

@@ -1,7 +1,7 @@
 import type { ErrorRecord } from '../../errors.ts'
 import { TroupeError } from '../../errors.ts'
 import type { Attachment } from '../../kernel/attachment.ts'
-import type { Answer } from '../../kernel/context.ts'
+import type { Answer, AnswerRequest } from '../../kernel/context.ts'
 import { canonicalJson, sha256 } from '../../kernel/hash.ts'
 import { withChanges } from '../../kernel/session-result.ts'
 import { totalTokens } from '../../kernel/spend.ts'
@@ -26,7 +26,7 @@ export interface ContributionScope {
   finished: Contribution[]
 }
 
-export interface SpecialistRequest {
+export interface SpecialistRequest extends Pick<AnswerRequest, 'keep'> {
   key: string
   previous?: SpecialistPromptInput['previous']
   subtask?: string
@@ -136,7 +136,7 @@ function withAddition(earlier: Contribution, { error, response, concerns, questi
 async function performWithCache(
   scope: ContributionScope,
   specialist: Specialist,
-  { key, instruction, model = specialist.agent.model }: SpecialistRequest & { instruction: string },
+  { key, instruction, keep, model = specialist.agent.model }: SpecialistRequest & { instruction: string },
 ): Promise<Contribution> {
   const { context, answer: shape, cache, files, categories } = scope
   const { agent } = specialist
@@ -149,6 +149,7 @@ async function performWithCache(
     agent,
     prompt: instruction,
     ...files,
+    ...(keep ? { keep } : undefined),
     ...(model === undefined ? undefined : { model }),
     ...(shape ? { answer: shape, allowText: true } : undefined),
     ...readOnly,

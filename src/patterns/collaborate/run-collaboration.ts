@@ -31,7 +31,6 @@ import type { Collaboration } from './input/prepare-collaboration.ts'
 import { prepareCollaboration, withDefaults } from './input/prepare-collaboration.ts'
 import { isOutOfBudget } from './out-of-budget.ts'
 import type { Contribution } from './output.ts'
-import { earliestRetryKeys, pathAfter, retryKeys } from './retry.ts'
 import { winningCluster } from './view/winning-position.ts'
 
 export function checkConfiguredInput(config: CollaborateConfig, roster: Roster, input: CollaborateInput): void {
@@ -82,10 +81,8 @@ interface ConflictResolution {
   problems: string[]
   /** Limits of the run that were reached. */
   limitErrors: ErrorRecord[]
-  /** Steps that resume can retry: of the agreement, or else of the mediation. */
-  retry_keys: string[]
-  /** The prefix of the keys of what depends on it. */
-  path: string
+  /** Failures that resume can retry. */
+  errors: ErrorRecord[]
 }
 
 /** Computes the consensus and applies `on_conflict` to a disagreement. */
@@ -94,25 +91,20 @@ async function resolveConflict(collaboration: Collaboration, gathered: GatherRes
   // The step keys are stored in journals: do not rename them.
   const isVote = synthesisStrategy(collaboration, gathered) === 'vote'
   const judged = isVote || input.on_conflict !== 'surface'
-  const path = pathAfter(context, 'contributions')
   const extraction: ExtractedContributions = judged
-    ? await extractRecommendations(collaboration, { ...gathered, key: `${path}extraction` })
+    ? await extractRecommendations(collaboration, gathered.contributions)
     : { contributions: gathered.contributions, problems: [] }
   const { contributions } = extraction
-  const consensusState = await computeConsensusState(collaboration, { key: `${path}stand`, contributions, judged })
+  const consensusState = await computeConsensusState(collaboration, { key: 'stand', contributions, judged })
   const limitErrors = [...(extraction.limitError ? [extraction.limitError] : []), ...judgeLimitErrors(consensusState)]
   const problems = [...extraction.problems, ...judgeProblems(consensusState)]
-  const retry_keys = earliestRetryKeys(extraction.retry_keys ?? [], judgeRetryKeys(consensusState))
-  const unresolved = {
-    ...{ contributions, consensusState, ruling: undefined, problems, limitErrors, retry_keys },
-    path: pathAfter(context, 'agreement', path),
-  }
+  const errors = [...(extraction.error ? [extraction.error] : []), ...judgeErrors(consensusState)]
+  const unresolved = { contributions, consensusState, ruling: undefined, problems, limitErrors, errors }
   const voteStrategy = isVote ? (input.vote?.strategy ?? 'weighted') : undefined
   const agreed = !hasConflict(consensusState, contributions, voteStrategy)
   if (agreed || input.on_conflict === 'surface' || limitErrors.length > 0) return unresolved
   if (input.on_conflict === 'escalate') {
-    const question = { path: unresolved.path, task: input.task, contributions }
-    const ruling = await escalateToHuman(context, question, consensusState)
+    const ruling = await escalateToHuman(context, { task: input.task, contributions }, consensusState)
     return { ...unresolved, ruling }
   }
   return resolveByMediation(collaboration, { ...unresolved, problems: extraction.problems })
@@ -122,15 +114,14 @@ async function resolveByMediation(
   collaboration: Collaboration,
   unresolved: ConflictResolution,
 ): Promise<ConflictResolution> {
-  const { context, contributionScope, specialists, limits } = collaboration
-  const { contributions, consensusState, path } = unresolved
-  const round = { path, specialists, max_parallel: limits.max_parallel, contributions }
-  const { revised, problems, limitErrors, retry_keys } = await mediate(contributionScope, consensusState, round)
+  const { contributionScope, specialists, limits } = collaboration
+  const { contributions, consensusState } = unresolved
+  const round = { specialists, max_parallel: limits.max_parallel, contributions }
+  const { revised, problems, limitErrors, errors } = await mediate(contributionScope, consensusState, round)
   const mediated = contributions.map((contribution) => revised.get(contribution) ?? contribution)
   if (limitErrors.length > 0) return { ...unresolved, contributions: mediated, problems, limitErrors }
-  const mediatedPath = pathAfter(context, 'mediation', path)
   const mediatedState = await computeConsensusState(collaboration, {
-    key: `${mediatedPath}stand/mediated`,
+    key: 'stand/mediated',
     contributions: mediated,
     judged: true,
   })
@@ -140,8 +131,7 @@ async function resolveByMediation(
     ruling: undefined,
     problems: [...unresolved.problems, ...problems, ...judgeProblems(mediatedState)],
     limitErrors: judgeLimitErrors(mediatedState),
-    retry_keys: earliestRetryKeys(unresolved.retry_keys, retry_keys, judgeRetryKeys(mediatedState)),
-    path: pathAfter(context, 'mediated', mediatedPath),
+    errors: [...unresolved.errors, ...errors, ...judgeErrors(mediatedState)],
   }
 }
 
@@ -177,8 +167,8 @@ function judgeProblems({ equivalence: { problem }, consensus }: ConsensusState):
 }
 
 /** As for problems: a judge that failed is asked again only where the result depends on it. */
-function judgeRetryKeys({ equivalence: { retry_keys = [] }, consensus }: ConsensusState): string[] {
-  return consensus.unclear ? retry_keys : []
+function judgeErrors({ equivalence: { error }, consensus }: ConsensusState): ErrorRecord[] {
+  return consensus.unclear && error ? [error] : []
 }
 
 /** An agent with several subtasks counts once. */
@@ -239,9 +229,8 @@ async function completeCollaboration(
     ...resolution.problems,
     ...((failed ?? problem) ? [failed ?? problem ?? ''] : []),
   ]
-  const path = pathAfter(context, 'synthesis', resolution.path)
-  const spent = await context.readSpend(`${path}spent`, 'here')
-  const duration_ms = (await context.now(`${path}ended`)) - started
+  const spent = await context.readSpend('spent', 'here')
+  const duration_ms = (await context.now('ended')) - started
   const isComplete = contributions.every(({ status }) => status === 'completed') && problems.length === 0
   const status = isComplete ? ('completed' as const) : ('partial' as const)
   const total_tokens = totalTokens(spent)
@@ -272,12 +261,12 @@ async function completeCollaboration(
   const winning = winningCluster(output)?.agents
   const end = { agents_count, total_tokens, status, agreement_score: consensus.agreement_score }
   context.emit('end', 'tool:collaborative:complete', { ...end, ...(winning ? { winning } : undefined) })
-  const retry_keys = earliestRetryKeys(
-    retryKeys(...contributions.map(({ error }) => error)),
-    resolution.retry_keys,
-    synthesisResult.retry_keys ?? [],
-  )
-  return { success: true, output, stop_reason: status, retry_keys }
+  const incomplete = [
+    ...contributions.flatMap(({ error }) => error ?? []),
+    ...resolution.errors,
+    ...(synthesisResult.error ? [synthesisResult.error] : []),
+  ]
+  return { success: true, output, stop_reason: status, incomplete }
 }
 
 function withVoteWeight(contribution: Contribution, { votes }: ConsensusState): Contribution {

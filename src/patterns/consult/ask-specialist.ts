@@ -11,12 +11,19 @@ import { buildContextPackage } from './context-package/build-context-package.ts'
 import { formatContextPackage } from './context-package/package-prompt.ts'
 import { findSimilar } from './learning/find-similar.ts'
 import { readAtOnce } from './read-at-once.ts'
-import type { SpecialistFailure } from './retry.ts'
-import { keyAfterRetry, roundKeys } from './retry.ts'
 import type { SpecialistChoice } from './routing/select-specialist.ts'
 import { queueRank } from './routing/urgency.ts'
 import type { SpecialistAnswer } from './specialist-answer.ts'
 import { parseSpecialistAnswer, specialistAnswer } from './specialist-answer.ts'
+
+/** A specialist that did not answer. `errors` has `null` where it simply gave no answer, and nothing for one that is not asked again. */
+export interface SpecialistFailure {
+  agent: string
+  problem: string
+  errors: readonly (ErrorRecord | null)[]
+  /** The errors of sessions in the background whose results were collected. */
+  collected?: readonly (ErrorRecord | null)[]
+}
 
 /** What came of asking one specialist. */
 export type SpecialistOutcome =
@@ -26,6 +33,11 @@ export type SpecialistOutcome =
   | ({ kind: 'failed' } & SpecialistFailure)
   /** The run itself cannot go on: no budget, cancelled, or a model that cannot be used. */
   | { kind: 'stopped'; agent: string; session: SessionResult; errors: readonly ErrorRecord[] }
+
+/** The key of the request to one specialist of an attempt. */
+export function specialistKey(attempt: number, index = 0): string {
+  return `specialist/${attempt}${index === 0 ? '' : `-${index}`}`
+}
 
 /** One question to one specialist, in a session under this key. */
 export interface SpecialistQuestion {
@@ -97,32 +109,6 @@ export function recordQuestion(consultation: Consultation, question: SpecialistQ
   })
 }
 
-type RetriedQuestion = Pick<SpecialistQuestion, 'agent' | 'exchange_number'>
-
-/** Records that `resume` goes on with a question, if it does: its specialist is at work again. */
-export function recordRetry(
-  consultation: Consultation,
-  question: RetriedQuestion,
-  /** The step that waits for the specialist. */
-  key: string,
-): void {
-  const { context } = consultation
-  const { retries, resumes, begun } = context.earlierWork([key])
-  const keys = roundKeys(`${key}-retried`, resumes)
-  // It may have been interrupted with its asker, as by the `timeout_ms` of that; a replay cannot tell.
-  context.supersede(retries === 0 ? keys : keys.slice(0, -1))
-  if (retries === 0 && !(begun && resumes > 0)) return
-  emitRetry(consultation, question, keys.at(-1) ?? key)
-}
-
-export function emitRetry(
-  { context, request: { collaboration_id } }: Consultation,
-  { agent, exchange_number }: RetriedQuestion,
-  key: string,
-): void {
-  context.emit(key, 'consult:retried', { collaboration_id, agent, exchange_number })
-}
-
 /** Runs the specialist's session; a request that cannot be performed counts as a failure of the specialist. */
 export async function askSpecialist(
   consultation: Consultation,
@@ -133,7 +119,7 @@ export async function askSpecialist(
   const { agent, key } = question
   try {
     const specialist = request.resume === undefined ? specialistAgent(consultation, agent) : undefined
-    const session = await context.request({ ...request, key, agent: specialist })
+    const session = await context.request({ ...request, keep: true, key, agent: specialist })
     if (session.session_id === '' && session.error) throw errorFromRecord(session.error)
     return await readOutcome(consultation, question, session)
   } catch (thrown) {
@@ -151,14 +137,13 @@ export async function readOutcome(
 ): Promise<SpecialistOutcome> {
   const { context, request } = consultation
   const { status, stop_reason, text, error } = session
-  const spend =
-    question.spend ?? (await context.readSpend(keyAfterRetry(context, `${key}-spend`, [key]), { under: key }))
+  const spend = question.spend ?? (await context.readSpend(`${key}-spend`, { under: key }))
   const answer = parseSpecialistAnswer(session)
   const { clarification_needed } = answer
   const reply = clarification_needed ?? answer.answer
   if (text.trim() !== '') {
     consultation.history.push(`${agent} → ${request.requesting_agent}: ${reply}`)
-    context.emit(keyAfterRetry(context, `${key}-response`, [key]), 'consult:exchange', {
+    context.emit(`${key}-response`, 'consult:exchange', {
       collaboration_id: request.collaboration_id,
       exchange_number,
       from_agent: agent,
@@ -180,6 +165,6 @@ export async function readOutcome(
 }
 
 /** True if the time of the asker was up, or of a session above it, and not that of the specialist. */
-function isAboveSpecialist({ journalKey }: Consultation['context'], { code, step }: ErrorRecord): boolean {
-  return code === 'timeout' && step !== undefined && journalKey('specialist').startsWith(`${step}/`)
+function isAboveSpecialist({ path }: Consultation['context'], { code, step }: ErrorRecord): boolean {
+  return code === 'timeout' && step !== undefined && `${path}/`.startsWith(`${step}/`)
 }

@@ -1,7 +1,7 @@
 import type { PatternResult } from '../../kernel/pattern.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
 import type { SpecialistOutcome } from './ask-specialist.ts'
-import { readOutcome, recordRetry } from './ask-specialist.ts'
+import { readOutcome } from './ask-specialist.ts'
 import type { ConsultConfig } from './consult-config.ts'
 import { consultSpecialists, deliverOutcome, recordFailure } from './consult-specialists.ts'
 import type { EarlierConsultation } from './earlier-consultation.ts'
@@ -9,7 +9,6 @@ import { readConsultation } from './earlier-consultation.ts'
 import type { ConsultContext } from './events.ts'
 import type { ConsultResultInput } from './input.ts'
 import type { ConsultOutput } from './output.ts'
-import { collectKey, supersedeAttempts } from './retry.ts'
 import type { SpecialistAnswer } from './specialist-answer.ts'
 import { synthesizeAnswers } from './synthesize-answers.ts'
 
@@ -37,25 +36,25 @@ export async function collectConsultation(
   const earlier = collectedReply(consultation)
   if (earlier) return { success: true, output: { ...pending, ...earlier }, collected }
   const results: SessionResult[] = []
-  for (const [index, { agent, session_id }] of sessions.entries()) {
-    const key = collectKey('session', index)
-    recordRetry(consultation, { agent, exchange_number: Math.max(1, consultation.exchange_number) }, key)
-    const result = await context.collect(key, session_id, { wait, scope: 'project' })
+  for (const [index, { session_id }] of sessions.entries()) {
+    const result = await context.collect(collectKey('session', index), session_id, { wait, scope: 'project' })
     if (!result) return { success: true, output: pending }
     results.push(result)
   }
   return recordFailure(consultation, async () => {
     const outcome = await readOutcomes(consultation, results)
-    if (outcome.kind !== 'failed') {
-      supersedeAttempts(context, SECOND_ATTEMPT)
-      return { ...(await deliverOutcome(consultation, outcome)), collected }
-    }
+    if (outcome.kind !== 'failed') return { ...(await deliverOutcome(consultation, outcome)), collected }
     const { agent, problem, errors } = outcome
     consultation.excluded.push(...sessions.map((session) => session.agent))
     // If others are asked, the result of the session is collected for good: resume asks the others.
     const previous = { agent, reason: consultation.reason, problem, errors: [], collected: errors }
     return { ...(await consultSpecialists(consultation, { previous, firstAttempt: SECOND_ATTEMPT })), collected }
   })
+}
+
+/** The key of a step about one of the sessions that are collected. */
+function collectKey(step: string, index: number): string {
+  return index === 0 ? step : `${step}-${index}`
 }
 
 /** Records the replies of the specialists, and makes one of several. */

@@ -2,10 +2,11 @@ import type { ErrorRecord } from '../../errors.ts'
 import { toTroupeError } from '../../errors.ts'
 import { isFatal } from '../../kernel/journal/fatal-error.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
+import { isResumableFailure } from '../../kernel/resumable-failure.ts'
 import { answerInCycle } from './answer-in-cycle.ts'
 import { askPerson } from './ask-person.ts'
-import type { SpecialistOutcome } from './ask-specialist.ts'
-import { askSpecialist, emitRetry, prepareQuestion, recordQuestion, recordRetry } from './ask-specialist.ts'
+import type { SpecialistFailure, SpecialistOutcome } from './ask-specialist.ts'
+import { askSpecialist, prepareQuestion, recordQuestion, specialistKey } from './ask-specialist.ts'
 import type { Consultation } from './consultation.ts'
 import {
   deliverAnswer,
@@ -17,21 +18,9 @@ import {
 } from './deliver.ts'
 import { checkForCycle } from './loops/check-for-cycle.ts'
 import type { ConsultationAnswer } from './output.ts'
-import type { Attempt, SpecialistFailure } from './retry.ts'
-import {
-  attemptsAfterRetry,
-  failureKey,
-  failureKeys,
-  keyAfterRetry,
-  outageErrors,
-  roundKey,
-  specialistKey,
-  specialistKeys,
-} from './retry.ts'
 import type { RecordedRows } from './routing/load-and-history.ts'
 import type { SpecialistChoice } from './routing/select-specialist.ts'
 import { selectSpecialist } from './routing/select-specialist.ts'
-import { ANSWER_FORM } from './specialist-answer.ts'
 import { startInBackground } from './start-in-background.ts'
 import { synthesizeAnswers } from './synthesize-answers.ts'
 
@@ -41,22 +30,17 @@ export async function recordFailure(
   work: () => Promise<PatternResult>,
 ): Promise<PatternResult> {
   try {
-    const result = await work()
-    // Resume may have retried what failed before.
-    context.supersede(
-      result.success
-        ? [...failureKeys(context, 'error'), ...failureKeys(context, 'failed')]
-        : failureKeys(context, 'error'),
-    )
-    return result
+    return await work()
   } catch (thrown) {
     const error = toTroupeError(thrown)
     if (isFatal(error) || error.code === 'cancelled') throw thrown
-    context.supersede(failureKeys(context, 'failed'))
-    context.emit(failureKey(context, 'error'), 'consult:failed', { collaboration_id, error: error.toJSON() })
+    context.emit('error', 'consult:failed', { collaboration_id, error: error.toJSON() })
     throw thrown
   }
 }
+
+/** Specialists that are asked for one question, one after the other, before a person is. */
+const MAX_ATTEMPTS = 3
 
 export interface ConsultOptions {
   background?: boolean
@@ -75,28 +59,17 @@ export async function consultSpecialists(
   const { context, config, request } = consultation
   const failures: SpecialistFailure[] = options.previous ? [options.previous] : []
   let { previous, records } = options
-  const attempts = attemptsAfterRetry(context, firstAttempt, options.previous)
-  for (const attempt of attempts) {
-    const selection = {
-      request,
-      config,
-      excluded: consultation.excluded,
-      previous,
-      records,
-      key: `route/${attempt.number}`,
-    }
-    const selected = await selectSpecialist(context, selection)
-    const isRetried = 'none' in selected && selected.error && attempt.round > 0
-    const choice = isRetried
-      ? await selectSpecialist(context, { ...selection, records: undefined, key: `route/${attempt.name}` })
-      : selected
+  for (let number = firstAttempt; number < firstAttempt + MAX_ATTEMPTS; number++) {
+    const { excluded } = consultation
+    const selection = { request, config, excluded, previous, records, key: `route/${number}` }
+    const choice = await selectSpecialist(context, selection)
     if ('none' in choice) return endUnanswered(consultation, failures, choice)
     consultation.reason = choice.reason
-    await recordRoute(consultation, choice, { ...attempt, background })
-    const cycle = await checkForCycle(context, { request, agent: choice.agent, key: `cycle/${attempt.number}` })
+    await recordRoute(consultation, choice, number)
+    const cycle = await checkForCycle(context, { request, agent: choice.agent, key: `cycle/${number}` })
     if (cycle.action === 'answer_by_orchestrator') return answerInCycle(consultation, cycle)
-    if (background) return startInBackground(consultation, choice, attempt.number)
-    const outcome = await askChosen(consultation, choice, attempt)
+    if (background) return startInBackground(consultation, choice, number)
+    const outcome = await askChosen(consultation, choice, number)
     if (outcome.kind !== 'failed') return deliverOutcome(consultation, outcome)
     consultation.excluded.push(...choice.agents)
     failures.push(outcome)
@@ -117,37 +90,33 @@ async function endUnanswered(
   const [first, ...others] = outageErrors([...failures, ...unrouted])
   if (first) return deliverOutage(consultation, [first, ...others], error ? [...tried, why] : tried)
   const [only] = failures.length === 1 ? outageErrors(failures.map(toUncollected)) : []
-  // Without keys to retry, the engine takes up the session and collects its result anew.
-  if (only) return { ...deliverOutage(consultation, [only], [...tried, why]), retry_keys: [] }
+  // With nothing to retry, the engine takes up the session and collects its result anew.
+  if (only) return { ...deliverOutage(consultation, [only], [...tried, why]), incomplete: [] }
   return askPerson(consultation, {
     reason: failures.length === 0 ? 'no_specialist' : 'specialists_failed',
     root_cause: [...tried, why].join('; '),
   })
 }
 
+/** The errors of the specialists, if all failed for a reason outside the run; otherwise none. */
+function outageErrors(failures: readonly SpecialistFailure[]): ErrorRecord[] {
+  const errors = failures.flatMap((failure) => failure.errors)
+  const isOutage = errors.every((error) => error?.step !== undefined && isResumableFailure(error))
+  return isOutage ? errors.filter((error) => error !== null) : []
+}
+
 function toUncollected(failure: SpecialistFailure): SpecialistFailure {
   return { ...failure, errors: failure.collected ?? failure.errors }
 }
 
-async function recordRoute(
-  consultation: Consultation,
-  choice: SpecialistChoice,
-  { number, name, round, background }: Attempt & { background: boolean },
-): Promise<void> {
+async function recordRoute(consultation: Consultation, choice: SpecialistChoice, attempt: number): Promise<void> {
   const { context, request } = consultation
-  const spend = await context.readSpend(`route/${number}-spend`, { under: `route/${number}` })
-  const key = `routed/${number}`
-  // The row of the consultation names the specialist that was asked last, also after a retry; the routing was paid for before. One in the background is
-  // retried without its consultation.
-  const isRoutedOnce = background || round > 0
-  const retryKey = isRoutedOnce ? `routed/${name}` : keyAfterRetry(context, key, specialistKeys(number))
-  const paid =
-    retryKey === key ? { tokens: spend.input + spend.output, cost_usd: spend.usd } : { tokens: 0, cost_usd: 0 }
+  const spend = await context.readSpend(`route/${attempt}-spend`, { under: `route/${attempt}` })
   const sessions = choice.agents.map((agent, index) => ({
     agent,
-    session_id: context.sessionId(specialistKey(number, index), agent),
+    session_id: context.sessionId(specialistKey(attempt, index), agent),
   }))
-  context.emit(retryKey, 'consult:routed', {
+  context.emit(`routed/${attempt}`, 'consult:routed', {
     collaboration_id: request.collaboration_id,
     agent: choice.agent,
     ...(sessions.length > 1 ? { agents: choice.agents, sessions } : undefined),
@@ -156,35 +125,23 @@ async function recordRoute(
     confidence: choice.confidence,
     method: choice.method,
     hint: choice.hint,
-    session_id: context.sessionId(`specialist/${number}`, choice.agent),
-    ...paid,
+    session_id: context.sessionId(specialistKey(attempt), choice.agent),
+    tokens: spend.input + spend.output,
+    cost_usd: spend.usd,
   })
 }
-
-/** The message to a specialist that failed in an outage and has its question already. */
-const GO_ON = `The request failed for a technical reason. Answer the question now.\n${ANSWER_FORM}`
 
 /** Asks the chosen specialist; several, if the question spans their fields, at the same time. */
 async function askChosen(
   consultation: Consultation,
   choice: SpecialistChoice,
-  { number, round }: Attempt,
+  attempt: number,
 ): Promise<SpecialistOutcome> {
-  const { context } = consultation
-  const keys = specialistKeys(number, choice.agents.length)
   const ask = async (agent: string, index: number) => {
-    const key = keys[index] ?? ''
+    const key = specialistKey(attempt, index)
     const { question, request } = await prepareQuestion(consultation, { choice, agent, key, exchange_number: 1 })
     recordQuestion(consultation, question, consultation.request.question)
-    recordRetry(consultation, question, key)
-    let outcome = await askSpecialist(consultation, question, request)
-    for (let each = 1; each <= round && outcome.kind === 'failed' && outageErrors([outcome]).length > 0; each++) {
-      const goOn = { ...request, prompt: GO_ON, resume: context.sessionId(key, agent) }
-      const again = { ...question, key: roundKey(key, each) }
-      emitRetry(consultation, again, `${again.key}-retried`)
-      outcome = await askSpecialist(consultation, again, goOn)
-    }
-    return outcome
+    return askSpecialist(consultation, question, request)
   }
   const asked = await Promise.all(choice.agents.map(ask))
   const [first] = asked

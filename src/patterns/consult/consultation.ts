@@ -46,7 +46,7 @@ export async function toRequest(
 
 /** A UUID (version 8) of the run and the step: another one for every consultation. */
 function collaborationId(context: ConsultContext): string {
-  const hex = sha256(`${context.run_id}\n${context.journalKey('consultation')}`)
+  const hex = sha256(`${context.run_id}\n${context.path === '' ? '' : `${context.path}/`}consultation`)
   const parts = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `a${hex.slice(17, 20)}`, hex.slice(20, 32)]
   return parts.join('-')
 }

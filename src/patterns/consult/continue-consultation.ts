@@ -4,8 +4,8 @@ import type { ConsultationExchange } from '../../judgement/loop/exchange-loop.ts
 import { judgeExchanges } from '../../judgement/loop/exchange-loop.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
 import { askPerson } from './ask-person.ts'
-import type { SpecialistOutcome } from './ask-specialist.ts'
-import { askSpecialist, recordQuestion, recordRetry } from './ask-specialist.ts'
+import type { SpecialistFailure, SpecialistOutcome } from './ask-specialist.ts'
+import { askSpecialist, recordQuestion } from './ask-specialist.ts'
 import type { ConsultConfig } from './consult-config.ts'
 import { consultSpecialists, deliverOutcome, recordFailure } from './consult-specialists.ts'
 import { formatFollowUp } from './context-package/package-prompt.ts'
@@ -14,8 +14,6 @@ import { exchangeText, readConsultation } from './earlier-consultation.ts'
 import type { ConsultContext } from './events.ts'
 import type { ConsultInput, ConsultToolInput } from './input.ts'
 import { recordLoop } from './loops/record-loop.ts'
-import type { SpecialistFailure } from './retry.ts'
-import { attemptsAfterRetry, CONTINUED_KEY } from './retry.ts'
 import { specialistAnswer } from './specialist-answer.ts'
 
 type Continuation = (ConsultInput | ConsultToolInput) & { collaboration_id: string }
@@ -44,11 +42,10 @@ export async function continueConsultation(
     const question = {
       choice: { reason: consultation.reason },
       agent: specialist_agent,
-      key: CONTINUED_KEY,
+      key: 'specialist/continued',
       exchange_number: consultation.exchange_number + 1,
     }
     recordQuestion(consultation, question, text)
-    recordRetry(consultation, question, CONTINUED_KEY)
     const outcome = await askSpecialist(consultation, question, {
       prompt: formatFollowUp(consultation.request.requesting_agent, text),
       resume: session_id,
@@ -62,8 +59,6 @@ export async function continueConsultation(
 
 function deliverContinued(consultation: EarlierConsultation, outcome: SpecialistOutcome): Promise<PatternResult> {
   if (outcome.kind === 'failed') return consultOthers(consultation, outcome)
-  // Others may have been asked while it was down.
-  attemptsAfterRetry(consultation.context, 1, { errors: [null] })
   if (outcome.kind !== 'clarification') return deliverOutcome(consultation, outcome)
   const { agent, answer } = outcome
   const text = answer.clarification_needed ?? ''

@@ -5,7 +5,6 @@ import type { SessionResult } from '../../kernel/session-result.ts'
 import type { Consultation } from './consultation.ts'
 import { storeConsultation } from './learning/store-consultation.ts'
 import type { ConsultationAnswer, ConsultOutput } from './output.ts'
-import { failureKey, otherSteps } from './retry.ts'
 import { deadlineFor } from './routing/urgency.ts'
 import type { SpecialistAnswer } from './specialist-answer.ts'
 
@@ -117,9 +116,9 @@ export function deliverFailure(
     response: text === '' ? null : { answer: text },
     suggested_next_steps: [],
   }
-  if (error) context.emit(failureKey(context, 'failed'), 'consult:failed', { collaboration_id, agent, error })
-  const retry_keys = otherSteps(errors)
-  return { success: false, output, error: message, stop_reason, retry_keys, ...(error ? { detail: error } : undefined) }
+  if (error) context.emit('failed', 'consult:failed', { collaboration_id, agent, error })
+  const incomplete = errors.filter(({ step }) => step !== errors[0]?.step)
+  return { success: false, output, error: message, stop_reason, incomplete, ...(error ? { detail: error } : undefined) }
 }
 
 /** The error when nobody could be reached: resuming the run asks the specialists again. A person could not know that, and would answer in their place. */
@@ -134,11 +133,11 @@ export function deliverOutage(
     ...{ collaboration_id, status: 'failed', consulted_agent: null, response: null },
     suggested_next_steps: [],
   }
-  context.emit(failureKey(context, 'failed'), 'consult:failed', { collaboration_id, error })
+  context.emit('failed', 'consult:failed', { collaboration_id, error })
   return {
     ...{ success: false, output, error: error.message, detail: error },
     stop_reason: stopReasonFrom(first),
     // Also the first one: as a tool, this says that nothing else is retried.
-    retry_keys: errors.flatMap(({ step }) => step ?? []),
+    incomplete: errors,
   }
 }

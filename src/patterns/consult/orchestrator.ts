@@ -8,5 +8,5 @@ export function orchestratorFor(
 ) {
   const description = 'Routes consultations'
   const agent: Agent = { name: 'orchestrator', description, instructions: system, temperature, tools: [] }
-  return { agent, preferredModel: model, internal: true, allowText: true } as const
+  return { agent, preferredModel: model, internal: true, keep: true, allowText: true } as const
 }

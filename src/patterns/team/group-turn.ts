@@ -99,14 +99,12 @@ function joinResults(all: readonly MemberResult[]): TurnResult {
     (succeeded.length === 0 ? first : undefined)
   if (!failure) return joined
   const members = succeeded.length === 0 ? undefined : { members: failed.map(({ name }) => name) }
-  return { ...joined, failure: { ...failure, retry_keys: failedSteps(failures), ...members } }
+  return { ...joined, failure: { ...failure, failures: allErrors(failures), ...members } }
 }
 
-/** The steps of all failed members: resume retries each of them and keeps the finished ones. */
-function failedSteps(failures: readonly TurnFailure[]): string[] {
-  return failures.flatMap(({ error: { step }, retry_keys = [] }) =>
-    (step === undefined ? [] : [step]).concat(retry_keys),
-  )
+/** The errors of all failed members: resume retries each of them and keeps the finished ones. */
+function allErrors(all: readonly TurnFailure[]): ErrorRecord[] {
+  return all.flatMap(({ error, failures = [] }) => [error, ...failures])
 }
 
 function memberProblems({ name, result: { problems, failure } }: MemberResult): string[] {
@@ -150,13 +148,12 @@ async function runConsensusGroup(state: TeamState, group: TeamGroup, key: string
   try {
     const agents = members.map(({ agent }) => agent)
     const collaborateInput = toCollaborateInput(state, group, members)
-    let incomplete: readonly string[] = []
-    const onIncomplete = (retry_keys: readonly string[]) => {
-      incomplete = retry_keys
+    let incomplete: readonly ErrorRecord[] = []
+    const onIncomplete = (errors: readonly ErrorRecord[]) => {
+      incomplete = errors
     }
     const options = { key, agents, onPartialOutput: partial.set, onIncomplete }
     const output = (await context.run('collaborate', collaborateInput, options)) as ConsensusOutput
-    context.supersede([`${key}/failed`])
     const problems = names.flatMap((name) => recordContribution(state, name, output))
     record.totals.tokens += output.metadata?.total_tokens ?? 0
     const artifacts = writtenArtifacts(state, key)
@@ -182,15 +179,16 @@ function recordContribution(state: TeamState, name: string, { contributions }: C
 }
 
 /** An answer without members, or without a synthesis, because a provider was down: resume asks for what is missing. */
-function incompleteFailure({ contributions, metadata }: ConsensusOutput, retry_keys: readonly string[]): TurnFailure {
-  const [step] = retry_keys
-  const isRetried = ({ error }: ConsensusOutput['contributions'][number]) => retry_keys.includes(error?.step ?? '')
+function incompleteFailure({ contributions, metadata }: ConsensusOutput, errors: readonly ErrorRecord[]): TurnFailure {
+  const step = errors[0]?.step
+  const isRetried = ({ error }: ConsensusOutput['contributions'][number]) =>
+    error !== undefined && errors.some((each) => each.step === error.step)
   const missing = contributions.filter(isRetried)
   const [reason = 'a model request failed'] = metadata?.problems ?? []
   const error =
     missing[0]?.error ??
     new TroupeError('model_failed', reason, { hint: 'repeat it with `troupe resume RUN`', step }).toJSON()
-  return { stop_reason: 'failed', error, retry_keys, members: missing.map(({ agent }) => agent) }
+  return { stop_reason: 'failed', error, failures: errors, members: missing.map(({ agent }) => agent) }
 }
 
 interface ConsensusOutput {

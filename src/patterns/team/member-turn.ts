@@ -167,7 +167,6 @@ async function runSubTeamTurn(state: TeamState, member: SubTeamMember, key: stri
   try {
     const options = { key, parentName: subTeamPath(context, name), onPartialOutput: partial.set }
     const output = (await context.run('team', subTeamInput, options)) as TeamOutput
-    context.supersede([`${key}/failed`])
     record.totals.tokens += output.totals.tokens
     record.totals.router_calls += output.totals.router_calls
     const returned = Object.entries(outputs).flatMap(([variable, type]): [string, VariableValue][] => {
@@ -192,20 +191,15 @@ function inheritedVariables({ variables }: TeamState, { acceptedVariables }: Sub
   return Object.fromEntries(accepted)
 }
 
-/**
- * Adds the tokens a failed sub-run has used, from the ledger: it has no output with totals. They are read again when the
- * sub-run is retried, since it uses more then.
- */
+/** Adds the tokens a failed sub-run has used, from the ledger: it has no output with totals. */
 export async function addSpentTokens(
   { context, record }: TeamState,
   key: string,
   failed: FailedTurn,
 ): Promise<FailedTurn> {
-  const spendKey = `${key}/failed/spent`
-  const { input, output } = await context.readSpend(spendKey, { under: key })
+  const { input, output } = await context.readSpend(`${key}/failed/spent`, { under: key })
   record.totals.tokens += input + output
-  const retry_keys = [...(failed.failure.retry_keys ?? []), context.journalKey(spendKey)]
-  return { ...failed, failure: { ...failed.failure, retry_keys } }
+  return failed
 }
 
 /** The turn of a member whose sub-run threw. Fatal errors and cancellation are rethrown. */
@@ -217,7 +211,7 @@ export function toFailedTurn(
   const error = toTroupeError(thrown)
   if (isFatal(error) || error.code === 'cancelled') throw error
   const stop_reason = stopReasonFrom(error)
-  const failure = { stop_reason, error: error.toJSON(), retry_keys: error.retry_keys } as const
+  const failure = { stop_reason, error: error.toJSON(), failures: error.failures } as const
   const artifacts = writtenArtifacts(state, key)
   const message = toTeamMessage(state, { from: name, artifacts }, failure)
   const thrownErrors = [{ member: name, error: error.message }]

@@ -114,10 +114,8 @@ async function runTurn(state: TeamState, name: string): Promise<TurnResult> {
   return result
 }
 
-/** A failed turn has its own timestamp step: resume repeats the turn at another time. */
 async function recordResponse(state: TeamState, key: string, { messages, failure }: TurnResult): Promise<void> {
-  const { context, record } = state
-  if (!failure) context.supersede([`${key}/failed`])
+  const { record } = state
   const timeKey = failure ? `${key}/failed` : `${key}/at`
   record.latestEntries = await recordMessages(state, { key, timeKey, messages })
 }
@@ -203,14 +201,14 @@ function completeTeam(state: TeamState, agent: string, reason: TeamEndReason): P
 /** Fails with everything done so far in the output. Resume repeats the failed step. */
 function failTeam(
   state: TeamState,
-  { error, stop_reason, retry_keys = [] }: TurnFailure,
+  { error, stop_reason, failures = [] }: TurnFailure,
   { agent, where }: { agent: string; where: string },
 ): PatternResult {
   const status = stop_reason === 'cancelled' ? 'cancelled' : 'failed'
   const output = toTeamOutput(state, { agent, status, reason: status })
   const detail = { ...error, message: `${where}${error.message}` }
-  const further = [...new Set(retry_keys)].filter((step) => step !== error.step)
-  return { success: false, output, error: detail.message, stop_reason, detail, retry_keys: further }
+  const incomplete = failures.filter(({ step }) => step !== error.step)
+  return { success: false, output, error: detail.message, stop_reason, detail, incomplete }
 }
 
 function toTeamOutput(state: TeamState, end: Pick<TeamOutput, 'agent' | 'status' | 'reason'>): TeamOutput {

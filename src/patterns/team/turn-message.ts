@@ -12,8 +12,8 @@ import { parseTurnOutput } from './turn-output.ts'
 export interface TurnFailure {
   stop_reason: StopReason
   error: ErrorRecord
-  /** Further failed steps that resume retries, besides the one of `error`. */
-  retry_keys?: readonly string[]
+  /** Further errors, besides `error`. */
+  failures?: readonly ErrorRecord[]
   /** The members of a group that failed, while others answered. */
   members?: readonly string[]
 }

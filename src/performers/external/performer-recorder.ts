@@ -1,7 +1,6 @@
 import { TroupeError } from '../../errors.ts'
 import type { Event, ToolPre } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
-import { shortHash } from '../../kernel/hash.ts'
 import type { AssistantMessage, Usage } from '../../kernel/model.ts'
 import { NO_USAGE } from '../../kernel/model.ts'
 import { applyEvent, lastText } from '../../kernel/session/session-state.ts'
@@ -104,7 +103,7 @@ export class PerformerRecorder {
 
   /** All tool calls of the turn share a group. */
   get group(): string {
-    return `pg_${shortHash(`${this.#scope.execution.run.id}\n${this.#key}`)}`
+    return this.#scope.execution.callGroup(this.#key)
   }
 
   /** Records the outcome of the turn. */

@@ -52,6 +52,8 @@ export async function requestModel(scope: ModelRequestScope, proposed: ModelRequ
 async function requestWithRetries(scope: ModelRequestScope, plan: ModelRequestPlan): Promise<Event> {
   const { execution, session, signal } = scope
   const { journalIndex, ports } = execution
+  const cut = execution.ensureCut()
+  if (cut) await cut
   const started = ports.world.monotonic()
   let attempt = journalIndex.attemptCount(plan.key)
   const earlier = journalIndex.earlierAttempts(plan.key)

@@ -1,7 +1,7 @@
 import { errorFromRecord, TroupeError } from '../../errors.ts'
 import type { Event, StopReason } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
-import { canonicalJson, shortHash } from '../../kernel/hash.ts'
+import { canonicalJson } from '../../kernel/hash.ts'
 import { settleOnce } from '../../kernel/journal/step.ts'
 import type { AssistantMessage, Message, Model, ToolMessage, ToolSpec } from '../../kernel/model.ts'
 import { textFrom, toolCallsFrom, userMessage } from '../../kernel/model.ts'
@@ -129,7 +129,7 @@ function finalResponse(
 /** Executes all calls of one message in parallel; their results enter the conversation in call order. */
 async function runToolCalls(scope: ModelTurnScope, key: string, message: AssistantMessage): Promise<void> {
   const { execution, session, signal } = scope
-  const group = `pg_${shortHash(`${execution.run.id}\n${key}`)}`
+  const group = execution.callGroup(key)
   const calls = toolCallsFrom(message).map((call, ordinal) =>
     runToolCall(
       { execution, session, signal, group, key: `${key}/tool/${ordinal}`, contextFor: scope.contextFor },

@@ -153,6 +153,8 @@ async function runPatternTool(scope: ToolCallScope, tool: PatternTool, pre: Tool
   const result = await callPattern(pattern, scope.contextFor(pattern, scope.key), parsedInput(tool, pre))
   // A failure caused by the abort is not recorded: the record would keep a resumed run from continuing below this call.
   if (scope.signal.aborted && !result?.success) throw scope.signal.reason
+  const cut = scope.execution.ensureCut()
+  if (cut) await cut
   return recordToolResult(scope, pre, result)
 }
 

@@ -3,6 +3,7 @@ import type { Event, ToolPre } from '../../kernel/event.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
 import type { Redactor } from '../../kernel/redactor.ts'
 import { redactJson } from '../../kernel/redactor.ts'
+import { retryField, stepsToRetry } from '../../kernel/resumable-failure.ts'
 import { fitsArtifact, writeArtifact } from '../../kernel/session/artifacts.ts'
 import type { ToolCallScope } from './tool-call-scope.ts'
 
@@ -45,7 +46,7 @@ export function recordToolResult(scope: ToolCallScope, pre: ToolPre, result: Rec
       ...(result.started ? { started: result.started } : undefined),
       ...(result.collected ? { collected: result.collected } : undefined),
       ...(result.plan_mode === undefined ? undefined : { plan_mode: result.plan_mode }),
-      ...retryFields(result),
+      ...retryField(stepsToRetry(result)),
     },
     scope.session.id,
   )
@@ -98,14 +99,10 @@ function appendToolError(
       ...(result?.output === undefined ? undefined : { output: toRecordedOutput(result.output, redactor).output }),
       ...fileFields(result),
       ...(result?.collected ? { collected: result.collected } : undefined),
-      ...retryFields(result),
+      ...(result ? retryField(stepsToRetry(result)) : undefined),
     },
     scope.session.id,
   )
-}
-
-function retryFields({ retry_keys = [] }: Pick<PatternResult, 'retry_keys'> = {}) {
-  return retry_keys.length > 0 ? { retry_keys } : undefined
 }
 
 function fileFields({ files, created, deleted }: Pick<PatternResult, 'files' | 'created' | 'deleted'> = {}) {

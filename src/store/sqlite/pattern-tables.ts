@@ -1,6 +1,7 @@
 import type { SQLInputValue, StatementSync } from 'node:sqlite'
 import type { Event } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
+import { withoutCut } from '../../kernel/journal/cut.ts'
 import type { Row } from '../../kernel/table-query.ts'
 import type { RowPosition, TablePage, TableRow, TableScope } from '../store.ts'
 import { checkQuery } from '../tables/checked-query.ts'
@@ -27,7 +28,9 @@ import { ProjectionCatalogue } from './projection-catalogue.ts'
  * 1. Rows change in the transaction that appends their event: there is nothing to repair after a crash.
  * 2. A process changes rows only by the declaration that the file has. Otherwise it marks the tables as stale in the transaction of its
  *    append, and a process with that declaration computes them again before it reads them.
- * 3. The catalogue is read again in the first transaction after a commit of another process, before anything is written.
+ * 3. After `run:cut`, the rows of the run are computed again without what was cut. What a cut event has added stays until its step is recorded anew, and for good in rows of other
+ *    runs: it was paid for.
+ * 4. The catalogue is read again in the first transaction after a commit of another process, before anything is written.
  */
 
 const MAX_CACHED_RUNS = 10_000
@@ -49,6 +52,8 @@ export class PatternTables {
   readonly #inheritedCounts = new Map<string, number>()
   /** Runs that were created here and have no event of these projections. */
   readonly #plainRuns = new Set<string>()
+  /** By run, the keys of the events that were cut. */
+  readonly #cutKeys = new Map<string, ReadonlySet<string>>()
   readonly #hasEvents
 
   constructor(db: Database, events: EventTable) {
@@ -90,7 +95,7 @@ export class PatternTables {
     for (const entry of this.#entries) {
       const known = this.#known.get(entry.pattern)
       const isApplied = known && declarationJson(known.projection) === entry.json
-      for (const type of entry.declaration.events) {
+      for (const type of [...entry.declaration.events, 'run:cut']) {
         if (isApplied) this.#appliedTo.set(type, [...(this.#appliedTo.get(type) ?? []), known])
         else this.#staleFor.set(type, [...(this.#staleFor.get(type) ?? []), entry])
       }
@@ -111,23 +116,69 @@ export class PatternTables {
     }
   }
 
-  /** False for the end of a run without an event of the pattern. */
+  /** False for an event of the kernel in a run without an event of the pattern. */
   #concerns(declaration: Declaration, run: RunKey, { type }: Event): boolean {
-    if (type !== 'run:end') return true
+    if (type !== 'run:end' && type !== 'run:cut') return true
     if (this.#plainRuns.has(run.run_id)) return false
     return this.#hasEvents.get(run.id, JSON.stringify(ownEvents(declaration))) !== undefined
   }
 
   project({ pattern, projection }: PatternProjection, run: RunKey, event: Event): void {
     if (!this.#concerns(projection, run, event)) return
-    const result = changesFrom(projection, event, run.project)
-    if ('problem' in result) {
-      this.catalogue.setProblem(pattern, result.problem)
+    if (event.type === 'run:cut') {
+      this.#cutKeys.delete(run.run_id)
+      this.#projectAgain({ pattern, projection }, run, { before: event.seq + 1 })
       return
     }
-    if (result.changes.length === 0) return
-    const inherited = Number(event.seq <= this.#inheritedCount(run))
-    for (const change of result.changes) this.#change(change, run, inherited)
+    const { key = '' } = event.data as { key?: string }
+    if (this.#keysCutIn(run).has(key))
+      this.#projectAgain({ pattern, projection }, run, { before: event.seq, redone: key })
+    for (const change of this.#changes({ pattern, projection }, run, event)) this.#change(change, run, event)
+  }
+
+  /** Without the ends of the run: it was reopened. */
+  #projectAgain(each: PatternProjection, run: RunKey, { before, redone }: { before: number; redone?: string }): void {
+    const { events: types, tables } = each.projection
+    for (const table of tables) this.#prepare(deleteStatement(table)).run(JSON.stringify([run.run_id]))
+    const ofPattern = types.filter((type) => type !== 'run:end')
+    const events = this.#events
+      .ofRuns([run.run_id], [...ofPattern, 'run:cut', 'run:reopen'])
+      .filter(({ seq }) => seq < before)
+    const counted = new Set(withoutCut(events))
+    const keys = new Set([...counted].map(keyOf))
+    const lastCut = new Map(events.flatMap((event) => (counted.has(event) ? [] : [[keyOf(event), event] as const])))
+    for (const event of events) {
+      if (event.type === 'run:cut' || event.type === 'run:reopen') continue
+      const isCounted = counted.has(event)
+      const isPaid = lastCut.get(keyOf(event)) === event && !keys.has(keyOf(event)) && keyOf(event) !== redone
+      if (!isCounted && !isPaid) continue
+      for (const change of this.#changes(each, run, event)) {
+        if (change.kind === 'insert') {
+          if (isCounted) this.#change(change, run, event)
+          continue
+        }
+        this.#change({ ...change, ...(isCounted ? undefined : { values: new Map() }), scope: 'run' }, run, event)
+        if (isCounted) this.#change({ ...change, added: new Map() }, run, event)
+      }
+    }
+  }
+
+  #keysCutIn(run: RunKey): ReadonlySet<string> {
+    const known = this.#cutKeys.get(run.run_id)
+    if (known) return known
+    const cuts = this.#hasEvents.get(run.id, '["run:cut"]') ? this.#events.range(run, {}) : []
+    const counted = new Set(withoutCut(cuts))
+    const keys = new Set(cuts.flatMap((event) => (counted.has(event) ? [] : keyOf(event))))
+    if (this.#cutKeys.size >= MAX_CACHED_RUNS) this.#cutKeys.clear()
+    this.#cutKeys.set(run.run_id, keys)
+    return keys
+  }
+
+  #changes({ pattern, projection }: PatternProjection, run: RunKey, event: Event): readonly EncodedChange[] {
+    const result = changesFrom(projection, event, run.project)
+    if (!('problem' in result)) return result.changes
+    this.catalogue.setProblem(pattern, result.problem)
+    return []
   }
 
   /** Takes note of a run that is created: its end need not be looked up if no pattern with tables has an event in it. */
@@ -139,6 +190,7 @@ export class PatternTables {
   /** Another process may have appended to the runs that were created here. */
   forgetRuns(): void {
     this.#plainRuns.clear()
+    this.#cutKeys.clear()
   }
 
   /** Drops the tables of a declaration and creates those of another, both inside a transaction. */
@@ -161,7 +213,8 @@ export class PatternTables {
     return found.map((record) => ({ row: toRow(table, record), position: toPosition(record, query.order.column) }))
   }
 
-  #change(change: EncodedChange, run: RunKey, inherited: number): void {
+  #change(change: EncodedChange, run: RunKey, { seq }: Event): void {
+    const inherited = Number(seq <= this.#inheritedCount(run))
     if (change.kind === 'update') {
       if (change.values.size + change.added.size === 0) return
       // The original run has changed the rows of other runs before.
@@ -195,6 +248,10 @@ export class PatternTables {
     this.#inheritedCounts.set(run.run_id, count)
     return count
   }
+}
+
+function keyOf({ data }: Event): string {
+  return (data as { key?: string }).key ?? ''
 }
 
 function toRow(table: TableDefinition, record: Record<string, unknown>): Row {

@@ -92,7 +92,7 @@ export class TableKeeper {
 
   async #rebuild(each: PatternProjection): Promise<void> {
     const { patterns } = this.#tables
-    const types = JSON.stringify(each.projection.events)
+    const types = JSON.stringify([...each.projection.events, 'run:cut'])
     const { ids, newest } = await this.#findEvents(types)
     await this.#connection.write('full', () => {
       patterns.readCatalogue()

@@ -82,11 +82,11 @@ function conversationAt(
     return extended.state
   }
   const id = open.session_id ?? ''
-  const before = [...earlier, ...own.filter(({ seq }) => seq < open.seq)]
+  const before = [...earlier, ...own.filter(({ seq }) => seq <= open.seq)]
   const state = open.data.base
     ? sessionFrom(foldEvents(before), id, open.data)
     : newSession(id, open.data, thread?.hash === open.data.thread?.hash ? thread : undefined)
-  const fold = { state, eventCount: 0, lastOpening: open.data, settledRequests: new Set<string>() }
+  const fold = { state, eventCount: 0, last: undefined, lastOpening: open.data, settledRequests: new Set<string>() }
   const segment = own.filter(({ seq }) => seq >= open.seq)
   const whole = extendFold(fold, segment)
   if (whole) conversations?.set(open, { fold: whole, seq })

@@ -53,7 +53,11 @@ export async function delegateTasks(scope: BuildScope, { iteration, tasks, earli
   const failures = settled.flatMap((result) => (result.ok ? [] : [result.error]))
   const [first] = failures
   // The others have finished their work; resume repeats every request that failed.
-  if (first) throw errorFromRecord(first.toJSON(), [...new Set(failures.flatMap(({ step }) => step ?? []))])
+  if (first)
+    throw errorFromRecord(
+      first.toJSON(),
+      failures.map((error) => error.toJSON()),
+    )
   const finished = settled.flatMap((result) => (result.ok ? [result.value] : []))
   return {
     outcomes: finished.map(({ outcome }) => outcome),

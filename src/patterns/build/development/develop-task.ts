@@ -109,7 +109,7 @@ async function attemptTask(scope: BuildScope, attempt: Attempt) {
   const instance = `${task.task_id}-${iteration}`
   const [architect, developer] = [identify(scope, config.architect), identify(scope, agent, instance)]
   const input = checkContract(developerInput, toDeveloperInput(task, attempt, build.style_guide))
-  const session_key = context.journalKey(`${key}/session`)
+  const session_key = context.path === '' ? `${key}/session` : `${context.path}/${key}/session`
   const facts = { iteration, attempt: attempt.attempt, agent }
   // Before the assignment, which is shown on the way to this session.
   context.emit(`${key}/start`, 'build:task_start', {

@@ -6,7 +6,6 @@ import { contributionText } from '../output.ts'
 import type { Evaluation } from '../prompts/evaluator-prompt.ts'
 import { evaluationAnswer, evaluationPrompt, validScores } from '../prompts/evaluator-prompt.ts'
 import { quoteUntrusted, toSingleLine } from '../prompts/quote-untrusted.ts'
-import { retryKeys } from '../retry.ts'
 import type { Ruling } from './escalate.ts'
 import type { SynthesisInput, SynthesisResult } from './synthesis.ts'
 import { mergeContributions, missingSection, partitionByContent } from './synthesis.ts'
@@ -22,7 +21,7 @@ export async function synthesizeByBestOf(
   const parts = answered.filter(({ subtask }) => subtask !== undefined)
   const answers = parts.length > 0 ? parts : answered
   const { value, error, tokens, stop_reason } = await context.request({
-    key: `${input.path}synthesis/evaluator`,
+    key: 'synthesis/evaluator',
     agent: evaluator,
     prompt: evaluationPrompt(input.shared, answers, criteriaWithRuling(criteria, input.ruling)),
     answer: evaluationAnswer(answers.length),
@@ -35,7 +34,7 @@ export async function synthesizeByBestOf(
     undecided: true as const,
   })
   if (error && isOutOfBudget({ error })) return { ...toFailure(error.message), limitError: error }
-  if (!value) return { ...toFailure(error?.message ?? stop_reason), retry_keys: retryKeys(error) }
+  if (!value) return { ...toFailure(error?.message ?? stop_reason), ...(error ? { error } : undefined) }
   const scores = validScores(value)
   const evaluation = toEvaluation(value, scores, answers)
   if (!evaluation) return toFailure('it scored no answer')

@@ -7,7 +7,6 @@ import type { Contribution } from '../output.ts'
 import { mediationPrompt } from '../prompts/mediation-prompt.ts'
 import type { ContributionScope } from '../request-contribution.ts'
 import { requestFollowUp } from '../request-contribution.ts'
-import { retryKeys } from '../retry.ts'
 import type { Specialist } from '../specialists.ts'
 import type { ConsensusState } from './consensus-state.ts'
 import { abstentions, ballotsFrom } from './contribution-votes.ts'
@@ -30,13 +29,11 @@ export interface Mediation {
   problems: string[]
   /** Limits of the run that were reached; resume retries these requests. */
   limitErrors: ErrorRecord[]
-  /** Steps that resume can retry. */
-  retry_keys: string[]
+  /** Failures that resume can retry. */
+  errors: ErrorRecord[]
 }
 
 interface MediationRound {
-  /** The prefix of the keys of its requests. */
-  path: string
   specialists: readonly Specialist[]
   max_parallel: number
   contributions: readonly Contribution[]
@@ -46,7 +43,7 @@ interface MediationRound {
 export async function mediate(
   scope: ContributionScope,
   state: ConsensusState,
-  { path, specialists, max_parallel, contributions }: MediationRound,
+  { specialists, max_parallel, contributions }: MediationRound,
 ): Promise<Mediation> {
   const objections = contributions.filter(
     (contribution) => contribution.recommendation === null && !contribution.error && hasCriticalConcern(contribution),
@@ -66,7 +63,7 @@ export async function mediate(
   const settled = await scope.context.parallel(participants, max_parallel, (participant, index) => {
     const { specialist, contribution: earlier, others } = participant
     // A key of its own: steps under the key of the first request count as completed with it.
-    const key = `${path}mediation/${index + 1}/${encodeURIComponent(specialist.name)}`
+    const key = `mediation/${index + 1}/${encodeURIComponent(specialist.name)}`
     const instruction = mediationPrompt(others, scope.answer ? 'object' : 'text')
     return requestFollowUp(scope, { specialist, earlier, key, instruction })
   })
@@ -81,7 +78,7 @@ export async function mediate(
     ),
     problems: failed.map(({ agent, error }) => `${agent} failed in the mediation round: ${error.message}`),
     limitErrors: failed.flatMap(({ error }) => (isOutOfBudget({ error }) ? [error] : [])),
-    retry_keys: retryKeys(...failed.map(({ error }) => error)),
+    errors: failed.map(({ error }) => error),
   }
 }
 

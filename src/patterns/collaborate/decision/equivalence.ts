@@ -21,8 +21,8 @@ export interface Equivalence {
   embedderFailed?: true
   /** The limit of the run that stopped the judge; resume retries it. */
   limitError?: ErrorRecord
-  /** Steps of the judge that resume can retry. */
-  retry_keys?: string[]
+  /** The failure of the judge, which resume can retry. */
+  error?: ErrorRecord
 }
 
 interface SimilarityMatrix {
@@ -76,11 +76,11 @@ interface Verdicts {
 }
 
 function applyVerdicts(unjudged: Equivalence, { texts, options, judged }: Verdicts): Equivalence {
-  const { verdicts, problem, limitError, retry_keys = [] } = judged
+  const { verdicts, problem, limitError, error } = judged
   const failure = {
     ...(problem === undefined ? undefined : { problem }),
     ...(limitError ? { limitError } : undefined),
-    ...(retry_keys.length > 0 ? { retry_keys } : undefined),
+    ...(error ? { error } : undefined),
   }
   if (verdicts.length === 0) return { ...unjudged, ...failure }
   const { note: _note, ...base } = unjudged

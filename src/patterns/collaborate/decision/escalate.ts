@@ -18,7 +18,7 @@ const OPTION_NUMBER = /^\W*(?:(?:option|position|number|no)\W*)?(\d+)\W*$/i
 /** Asks a person to choose between the positions, until the answer is valid. */
 export async function escalateToHuman(
   context: Context,
-  { path, task, contributions }: { path: string; task: string; contributions: readonly Contribution[] },
+  { task, contributions }: { task: string; contributions: readonly Contribution[] },
   { consensus: { clusters } }: ConsensusState,
 ): Promise<Ruling> {
   const positions = clusters.map(({ recommendation, agents, share }, index) =>
@@ -35,12 +35,12 @@ export async function escalateToHuman(
     'Answer with a number, or describe what to do instead.',
   ].join('\n')
   const detail = { positions: clusters }
-  let answer = await context.ask(`${path}conflict`, { question, detail })
+  let answer = await context.ask('conflict', { question, detail })
   for (let attempt = 2; ; attempt++) {
     const decision = parseDecision(answer, clusters)
     if (decision !== undefined) return { by: 'person', decision }
     const problem = `"${truncateLine(toAnswerText(answer))}" is not a valid answer: there are ${clusters.length} positions.`
-    answer = await context.ask(`${path}asked-again/${attempt}`, { question: `${problem}\n${question}`, detail })
+    answer = await context.ask(`asked-again/${attempt}`, { question: `${problem}\n${question}`, detail })
   }
 }
 

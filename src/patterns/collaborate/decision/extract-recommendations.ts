@@ -8,7 +8,6 @@ import type { Contribution } from '../output.ts'
 import type { Extraction } from '../prompts/extraction-prompt.ts'
 import { extractionAnswer, extractionPrompt, extractionsByAnswer } from '../prompts/extraction-prompt.ts'
 import { isExampleText } from '../prompts/specialist-prompt.ts'
-import { retryKeys } from '../retry.ts'
 
 /*
  * Reads the recommendations of answers in prose, where a vote or `on_conflict` depends on them.
@@ -23,19 +22,19 @@ export interface ExtractedContributions {
   problems: string[]
   /** The limit of the run that stopped the extraction; resume retries it. */
   limitError?: ErrorRecord
-  /** Steps of the extraction that resume can retry. */
-  retry_keys?: string[]
+  /** The failure of the extraction, which resume can retry. */
+  error?: ErrorRecord
 }
 
 export async function extractRecommendations(
   { context, systemAgents, contributionScope, input: { categories } }: Collaboration,
-  { key, contributions }: { key: string; contributions: Contribution[] },
+  contributions: Contribution[],
 ): Promise<ExtractedContributions> {
   const open = contributions.filter(isUnreadProse)
   if (open.length === 0) return { contributions, problems: [] }
   const texts = open.map(({ response }) => response)
   const { value, error, stop_reason } = await context.request({
-    key,
+    key: 'extraction',
     agent: systemAgents.extractor,
     prompt: extractionPrompt(contributionScope.shared, texts),
     answer: extractionAnswer(texts.length, categories),
@@ -46,7 +45,7 @@ export async function extractRecommendations(
     problems: [`recommendations in prose were not read: ${reason}`],
   })
   if (error && isOutOfBudget({ error })) return { ...toFailure(error.message), limitError: error }
-  if (error || !value) return { ...toFailure(error?.message ?? stop_reason), retry_keys: retryKeys(error) }
+  if (error || !value) return { ...toFailure(error?.message ?? stop_reason), ...(error ? { error } : undefined) }
   const found = extractionsByAnswer(value)
   const extracted = new Map(
     open.flatMap((contribution, index) => {

@@ -8,7 +8,6 @@ import { agreedValues } from '../../../requests/read-answer.ts'
 import { answerForm } from '../../../requests/request-answer.ts'
 import { isOutOfBudget } from '../out-of-budget.ts'
 import { pairsAnswer, sameMeaningPrompt } from '../prompts/judge-prompt.ts'
-import { retryKeys } from '../retry.ts'
 
 /*
  * The judge: a model that decides whether two recommendations mean the same.
@@ -39,8 +38,8 @@ export interface JudgedPairs {
   problem?: string
   /** The limit of the run that stopped the judge; resume retries it. */
   limitError?: ErrorRecord
-  /** Steps of the judge that resume can retry. */
-  retry_keys?: string[]
+  /** The failure of the judge, which resume can retry. */
+  error?: ErrorRecord
 }
 
 /** Bounds one request: a vote of twenty agents in twenty wordings has 190 pairs. */
@@ -104,7 +103,7 @@ async function requestVerdicts(
   })
   if (error) {
     const problem = `the judge failed: ${error.message}`
-    return isOutOfBudget({ error }) ? { problem, limitError: error } : { problem, retry_keys: retryKeys(error) }
+    return isOutOfBudget({ error }) ? { problem, limitError: error } : { problem, error }
   }
   const verdicts = value?.pairs.flatMap(({ number, same }) => (same === null ? [] : [[number, same] as const])) ?? []
   // Two answers that contradict each other are no verdict.

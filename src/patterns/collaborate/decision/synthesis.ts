@@ -12,7 +12,6 @@ import { synthesisPrompt } from '../prompts/coordinator-prompt.ts'
 import { isDivision } from '../prompts/divider-prompt.ts'
 import { formatMissing } from '../prompts/prompt-sections.ts'
 import { quoteUntrusted, toSingleLine } from '../prompts/quote-untrusted.ts'
-import { retryKeys } from '../retry.ts'
 import type { ConsensusState } from './consensus-state.ts'
 import { formatConsensus, formatTally } from './consensus-state.ts'
 import { abstentions, ballotsFrom } from './contribution-votes.ts'
@@ -28,8 +27,8 @@ export interface SynthesisResult {
   problem?: string
   /** The limit of the run that was reached; resume retries the synthesis. */
   limitError?: ErrorRecord
-  /** Steps of the coordinator or evaluator that resume can retry. */
-  retry_keys?: string[]
+  /** The failure of the coordinator or evaluator, which resume can retry. */
+  error?: ErrorRecord
   tokens: number
   /** Whether there is no decision, or no answer to write one from. */
   undecided?: true
@@ -52,8 +51,6 @@ export interface SynthesisInput {
   contributions: readonly Contribution[]
   consensusState: ConsensusState
   ruling: Ruling | undefined
-  /** The prefix of the keys of its requests. */
-  path: string
 }
 
 /** All answers in order, and the missing ones. */
@@ -182,7 +179,7 @@ export async function synthesizeByCoordinator(
     ...(ruling ? { ruling: ruling.decision } : undefined),
   })
   const { status, text, error, stop_reason, ...session } = await context.request({
-    key: `${input.path}synthesis/coordinator`,
+    key: 'synthesis/coordinator',
     agent: resume === undefined ? coordinator.agent : undefined,
     prompt,
     ...(resume === undefined ? { internal: true } : { resume }),
@@ -203,7 +200,7 @@ export async function synthesizeByCoordinator(
   const failure = toFailure(error?.message ?? stop_reason)
   return error && isOutOfBudget({ error })
     ? { ...failure, limitError: error }
-    : { ...failure, retry_keys: retryKeys(error) }
+    : { ...failure, ...(error ? { error } : undefined) }
 }
 
 /** Contributions with content, complete or partial, and those without. A recommendation without text is content. */

@@ -1,0 +1,103 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { toTroupeError } from '../../errors.ts'
+import type { SettledResult } from '../context.ts'
+import type { Execution } from './execution.ts'
+import { isFatal } from './fatal-error.ts'
+
+/*
+ * Branches with bounded concurrency.
+ * 1. At most `limit` branches hold a slot; the others wait in the order of their items.
+ * 2. Before the cut of a reopened run, branches hold none: otherwise retried branches, and those that wait for them, could keep the replay from
+ *    reaching what others have recorded. Each takes its slot after the cut, before its first effect.
+ */
+
+class Slots {
+  #free: number
+  readonly #waiting: (() => void)[] = []
+
+  constructor(limit: number) {
+    this.#free = limit
+  }
+
+  take(): Promise<void> | undefined {
+    if (this.#free === 0) return new Promise((resolve) => this.#waiting.push(resolve))
+    this.#free -= 1
+    return undefined
+  }
+
+  release(): void {
+    const next = this.#waiting.shift()
+    if (next) next()
+    else this.#free += 1
+  }
+}
+
+class Branch {
+  readonly #slots: Slots
+  /** The branch of the `parallel` around this one. */
+  readonly #outer = currentBranch.getStore()
+  #taking: Promise<void> | undefined
+  #hasSlot = false
+
+  constructor(slots: Slots) {
+    this.#slots = slots
+  }
+
+  takeSlot(cut: Promise<void> | undefined): Promise<void> | undefined {
+    if (this.#hasSlot) return undefined
+    this.#taking ??= this.#takeAfter(cut)
+    return this.#taking
+  }
+
+  end(): void {
+    void this.#taking?.then(() => this.#slots.release())
+  }
+
+  async #takeAfter(cut: Promise<void> | undefined): Promise<void> {
+    await (this.#outer ? this.#outer.takeSlot(cut) : cut)
+    await this.#slots.take()
+    this.#hasSlot = true
+  }
+}
+
+const currentBranch = new AsyncLocalStorage<Branch>()
+
+/** What an effect waits for: the cut, and the slot of the branch that it belongs to. */
+export function branchSlotAfter(cut: Promise<void> | undefined): Promise<void> | undefined {
+  const branch = currentBranch.getStore()
+  return branch ? branch.takeSlot(cut) : cut
+}
+
+export interface ParallelWork<T, R> {
+  items: readonly T[]
+  limit: number
+  work(item: T, index: number): Promise<R>
+}
+
+/** Works on all items; results keep the order of the items, and failures stay apart. */
+export async function runParallel<T, R>(
+  { journalIndex }: Pick<Execution, 'journalIndex'>,
+  { items, limit, work }: ParallelWork<T, R>,
+): Promise<SettledResult<R>[]> {
+  const slots = new Slots(Math.max(1, limit))
+  const isBeforeCut = journalIndex.isCutDue
+  const run = async (item: T, index: number): Promise<SettledResult<R>> => {
+    const branch = isBeforeCut ? new Branch(slots) : undefined
+    const wait = branch ? undefined : slots.take()
+    if (wait) await wait
+    const end = () => (branch ? branch.end() : slots.release())
+    try {
+      const working = branch ? currentBranch.run(branch, () => work(item, index)) : work(item, index)
+      const value = await working
+      end()
+      return { ok: true, value }
+    } catch (thrown) {
+      const error = toTroupeError(thrown)
+      // Its slot stays taken: no other branch starts.
+      if (isFatal(error)) throw error
+      end()
+      return { ok: false, error }
+    }
+  }
+  return Promise.all(items.map(run))
+}
