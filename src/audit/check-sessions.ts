@@ -1,6 +1,7 @@
 import type { Event, EventOf, SessionOpen } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
-import { ancestorKeys, stepsCutBy } from '../kernel/journal/cut.ts'
+import { stepsCutBy } from '../kernel/journal/cut.ts'
+import { ancestorKeys } from '../kernel/journal/step-key.ts'
 import type { Usage } from '../kernel/model.ts'
 import { addUsage, NO_USAGE } from '../kernel/model.ts'
 import type { CheckScope, JournalCheck } from './finding.ts'

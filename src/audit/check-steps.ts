@@ -1,8 +1,9 @@
 import type { Event, EventOf } from '../kernel/event.ts'
 import { eventRole, isEvent, isKernelEventType } from '../kernel/event.ts'
-import { ancestorKeys, stepsCutBy } from '../kernel/journal/cut.ts'
+import { stepsCutBy } from '../kernel/journal/cut.ts'
 import type { JournalIndex } from '../kernel/journal/journal-index.ts'
 import { INTERRUPTED_REASONS } from '../kernel/journal/journal-index.ts'
+import { ancestorKeys } from '../kernel/journal/step-key.ts'
 import type { CheckScope, JournalCheck } from './finding.ts'
 
 /*

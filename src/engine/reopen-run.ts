@@ -1,5 +1,6 @@
 import { errorFromRecord, TroupeError } from '../errors.ts'
 import type { Event, EventDataOf, RunEnd } from '../kernel/event.ts'
+import { replacedSteps } from '../kernel/journal/dependent-steps.ts'
 import type { Journal } from '../kernel/journal/journal.ts'
 import { JournalIndex } from '../kernel/journal/journal-index.ts'
 import type { Pattern } from '../kernel/pattern.ts'
@@ -23,7 +24,8 @@ export async function reopenRun(
   { events, history }: { events: readonly Event[]; history: RunHistory },
   reopen: ReopenOptions,
 ): Promise<Event> {
-  const cut = new JournalIndex(events, pattern.renamedKeys).replacedSteps()
+  const { recorded, oldRetry } = new JournalIndex(events, pattern.renamedKeys)
+  const cut = oldRetry ? replacedSteps(recorded, oldRetry) : []
   const data = {
     ...reopenData(journal.run_id, { events, history }, reopen),
     ...(cut.length > 0 ? { cut } : undefined),

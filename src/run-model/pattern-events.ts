@@ -1,5 +1,6 @@
 import type { Event, EventOf, PatternEventType } from '../kernel/event.ts'
-import { ancestorKeys, stepsCutBy } from '../kernel/journal/cut.ts'
+import { stepsCutBy } from '../kernel/journal/cut.ts'
+import { ancestorKeys } from '../kernel/journal/step-key.ts'
 import { rowTitle } from './row-text.ts'
 import type { PatternState, RunModel } from './run-model.ts'
 import { addNotice } from './run-model.ts'
@@ -12,16 +13,14 @@ export function reducePatternEvent(model: RunModel, event: EventOf<PatternEventT
   const isOwner = ({ events }: PatternState) => events.has(event.type)
   if (!patterns.some(isOwner)) noticeUnknownType(model, event.type)
   for (const owner of patterns.filter(isOwner)) {
+    owner.recorded.push(event)
     const addRows = usePattern(model, owner, () => {
       owner.state = owner.view.reduce(owner.state, event)
       return sources.readMarks?.(model, event, owner)
     })
     addRows?.()
   }
-  if (patterns.some(isOwner)) {
-    model.patternEvents.push(event)
-    return
-  }
+  if (patterns.some(isOwner)) return
   otherEvents.push(event)
   if (otherEvents.length > OTHER_EVENTS_KEPT) otherEvents.shift()
 }
@@ -31,13 +30,12 @@ export function reduceCut(model: RunModel, event: Event): void {
   const cut = new Set(stepsCutBy(event))
   const isCut = ({ data: { key } }: EventOf<PatternEventType>) =>
     [key, ...ancestorKeys(key)].some((each) => cut.has(each))
-  if (!model.patternEvents.some(isCut)) return
-  model.patternEvents = model.patternEvents.filter((each) => !isCut(each))
   for (const pattern of [...model.patterns]) {
-    const { events, view } = pattern
+    if (!pattern.recorded.some(isCut)) continue
+    pattern.recorded = pattern.recorded.filter((each) => !isCut(each))
+    const { recorded, view } = pattern
     usePattern(model, pattern, () => {
-      const own = model.patternEvents.filter(({ type }) => events.has(type))
-      pattern.state = own.reduce((state, each) => view.reduce(state, each), view.initial())
+      pattern.state = recorded.reduce((state, each) => view.reduce(state, each), view.initial())
     })
   }
 }

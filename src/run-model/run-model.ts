@@ -47,6 +47,8 @@ export interface PatternState<View = PatternReducer> {
   events: ReadonlySet<string>
   view: View
   state: unknown
+  /** The events that the state is folded from; a cut drops some. */
+  recorded: EventOf<PatternEventType>[]
 }
 
 /** What the fold needs besides the events of the run. All of it is optional. */
@@ -93,8 +95,6 @@ export interface RunModel<View extends PatternReducer = PatternReducer> extends 
   readonly open: { sessions: Set<SessionNode>; turns: Set<TurnEntry>; calls: Set<ToolCallNode>; gates: Set<GateNode> }
   /** The states of the patterns' views. */
   readonly patterns: PatternState<View>[]
-  /** The events that `patterns` are folded from; a cut drops some. */
-  patternEvents: EventOf<PatternEventType>[]
   /** The latest events of patterns without a view here. */
   readonly otherEvents: EventOf<PatternEventType>[]
   /** `unpriced` are models of unknown price that `limits.usd` does not count, with the seq of their first request. */
@@ -157,8 +157,9 @@ export function newRunModel<View extends PatternReducer>(sources: RunModelSource
       ids: mapTables(() => new Map<string, number>()),
     },
     open: { sessions: new Set(), turns: new Set(), calls: new Set(), gates: new Set() },
-    patterns: views.map(({ name, events, view }) => ({ name, events: new Set(events), view, state: view.initial() })),
-    patternEvents: [],
+    patterns: views.map(({ name, events, view }) => ({
+      ...{ name, events: new Set(events), view, state: view.initial(), recorded: [] },
+    })),
     otherEvents: [],
     costs: { ledger: newAccountLedger(prices), sum: newAccountSum(), unpriced: new Map() },
     current: {

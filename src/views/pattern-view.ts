@@ -32,7 +32,7 @@ export interface SessionLabel {
   /** Its start or its completion, which marks tell: a list of what happened does not tell it twice. */
   marked?: 'start' | 'end' | 'both'
   /** Another session took over: only that one is shown. */
-  superseded?: true
+  replaced?: true
 }
 
 /** The facts about the run that panels are made with. */

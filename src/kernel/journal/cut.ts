@@ -1,16 +1,10 @@
 import type { Event } from '../event.ts'
 import { isEvent } from '../event.ts'
+import { ancestorKeys } from './step-key.ts'
 
 /*
  * What `run:cut` names has been worked out anew: recorded steps that depended on a retried one, with all below them.
  */
-
-/** The keys above a step, the nearest first. */
-export function ancestorKeys(key: string): string[] {
-  const above: string[] = []
-  for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1)) above.push(key.slice(0, end))
-  return above
-}
 
 /** How often each step was cut. */
 export class CutCounts {

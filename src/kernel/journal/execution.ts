@@ -11,6 +11,7 @@ import type { Budget } from '../session/budget.ts'
 import { SessionQueues } from '../session/session-queue.ts'
 import type { SessionResult } from '../session-result.ts'
 import { withAbort } from '../world.ts'
+import { dependentSteps, unclaimedSessions } from './dependent-steps.ts'
 import type { FlushScheduler, Journal } from './journal.ts'
 import type { JournalIndex } from './journal-index.ts'
 import { branchSlotAfter } from './parallel.ts'
@@ -180,18 +181,13 @@ export class Execution {
   /** Loads what recorded steps depend on, such as a conversation or a model, before they can be claimed. */
   async load<T>(read: () => Promise<T>): Promise<T> {
     // Also after an abort: a session needs its recorded conversation to end with a partial result.
-    const loading = this.#loadNow(read)
+    const loading = Promise.resolve(this.#countEffect()).then(() => this.#endAfter(read))
     this.#loading.add(loading)
     try {
       return await loading
     } finally {
       this.#loading.delete(loading)
     }
-  }
-
-  async #loadNow<T>(read: () => Promise<T>): Promise<T> {
-    await this.#countEffect()
-    return this.#endAfter(read)
   }
 
   /** For effects that are streams; pair it with `endEffect`. */
@@ -319,51 +315,45 @@ export class Execution {
     return branchSlotAfter(this.#cut)
   }
 
-  /** Nothing is in flight before the cut, but the run must not park before what it retries. */
+  /** Held as in flight: the run must not park before what it retries. */
   async #cutWhenQuiet(): Promise<void> {
     const release = this.#isPaused ? () => {} : this.#holdUntilInterrupt()
-    try {
-      await this.#waitUntilQuiet()
+    const cut = () => {
       this.#cutDependentSteps()
-      await this.journal.commit()
-      this.#cut = undefined
-    } finally {
-      release()
+      return this.journal.commit()
     }
+    await this.#waitUntilQuiet().then(cut).finally(release)
+    this.#cut = undefined
   }
 
   /** Counts as an effect in flight until it is released, or the execution is paused. */
   #holdUntilInterrupt(): () => void {
-    let isHeld = true
     this.#inFlight += 1
     this.#scheduler.inFlight += 1
     const release = () => {
-      unsubscribe()
-      if (isHeld) this.endEffect()
-      isHeld = false
+      if (this.#interruptListeners.delete(release)) this.endEffect()
     }
-    const unsubscribe = this.onInterrupt(release)
+    this.#interruptListeners.add(release)
     return release
   }
 
-  /** Forgets what depends on the retried steps: the recorded steps that this execution has not reached. */
   #cutDependentSteps(): void {
     const { journalIndex } = this
-    if (!journalIndex.isCutDue) return
-    const before = { open: journalIndex.openSessions(), counts: journalIndex.subSessionCounts() }
-    journalIndex.add(this.journal.append('run:cut', { keys: journalIndex.dependentSteps(this.#claimedKeys) }))
-    for (const [session_id, key] of before.open) if (!journalIndex.opening(key)) this.activeSessions.delete(session_id)
-    const counts = journalIndex.subSessionCounts()
-    for (const [session_id, count] of before.counts) {
-      const lost = count - (counts.get(session_id) ?? 0)
-      this.subSessionCounts.set(session_id, (this.subSessionCounts.get(session_id) ?? 0) - lost)
-    }
+    if (journalIndex.failedAt === undefined) return
+    const [open, counts] = [journalIndex.openSessions(), journalIndex.subSessionCounts()]
+    const keys = dependentSteps(journalIndex.recorded, { failedAt: journalIndex.failedAt, claimed: this.#claimedKeys })
+    journalIndex.add(this.journal.append('run:cut', { keys }))
+    for (const [session_id, key] of open) if (!journalIndex.opening(key)) this.activeSessions.delete(session_id)
+    const left = journalIndex.subSessionCounts()
+    for (const [id, count] of counts)
+      this.subSessionCounts.set(id, (this.subSessionCounts.get(id) ?? 0) - count + (left.get(id) ?? 0))
   }
 
   /** At the end of a completed run: what it has not reached since a retry is no part of its result. */
   cutUnreached({ isIncomplete }: { isIncomplete: boolean }): void {
     this.#cutDependentSteps()
-    const keys = this.journalIndex.unclaimedSessions(this.#claimedKeys, { onlyOpen: isIncomplete })
+    const { recorded, isReopened } = this.journalIndex
+    const keys = isReopened ? unclaimedSessions(recorded, { claimed: this.#claimedKeys, onlyOpen: isIncomplete }) : []
     if (keys.length > 0) this.journalIndex.add(this.journal.append('run:cut', { keys }))
   }
 

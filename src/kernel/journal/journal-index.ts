@@ -1,8 +1,11 @@
 import type { ArtifactVersion } from '../artifact.ts'
 import type { Event, EventOf, EventType } from '../event.ts'
 import { eventRole, isEvent } from '../event.ts'
-import { ancestorKeys, CutCounts } from './cut.ts'
-import { isDenial, ruleFromAnswer } from './permission-grant.ts'
+import { CutCounts } from './cut.ts'
+import type { RecordedSteps } from './dependent-steps.ts'
+import { isKept } from './dependent-steps.ts'
+import { PermissionAnswers } from './permission-grant.ts'
+import { ancestorKeys, keyRenamer } from './step-key.ts'
 import type { TimeSpan } from './time-span.ts'
 import { coveredMs } from './time-span.ts'
 
@@ -35,14 +38,13 @@ export class JournalIndex {
   readonly #reopened = new Set<string>()
   readonly #cutCounts = new CutCounts()
   /** The end of the first step that was reopened since the last cut: what began before does not depend on it. */
-  #failedAt: number | undefined
+  failedAt: number | undefined
   /** When the run was reopened first since the last cut; and whether a model was asked since then, as in the journal of an older version. */
   #reopenedAt = 0
   #isOldRetry = false
   readonly #earlierAttempts = new Map<string, EndedModelCall[]>()
   readonly #failureCounts = new Map<string, number>()
-  #grants: readonly string[] = []
-  readonly #denials = new Map<string, unknown>()
+  readonly #answers = new PermissionAnswers()
   /** Background sessions whose results were collected. */
   readonly #collected = new Set<string>()
   readonly #artifacts = new Map<string, ArtifactVersion[]>()
@@ -121,7 +123,7 @@ export class JournalIndex {
 
   /** Reopened, and the steps that depend on the retried ones are not cut yet. */
   get isCutDue(): boolean {
-    return this.#failedAt !== undefined
+    return this.failedAt !== undefined
   }
 
   /** The part of the ids of a step that names it: another one after each cut. */
@@ -129,69 +131,24 @@ export class JournalIndex {
     return this.#cutCounts.identity(key)
   }
 
-  /**
-   * The recorded keys, topmost only, of the steps that depend on retried ones: those that began after the first of these had failed, and that this
-   * execution has not claimed.
-   */
-  dependentSteps(claimed: ReadonlySet<string>): string[] {
-    const dependent = new Map<string, string>()
-    const steps = new Map([...this.#outcomes, ...this.#openings])
-    for (const [step, began] of [...steps].sort(([a], [b]) => a.length - b.length)) {
-      if (began.seq <= (this.#failedAt ?? Number.POSITIVE_INFINITY) || claimed.has(step)) continue
-      const path = [step, ...ancestorKeys(step)]
-      const isCovered = path.some((key) => dependent.has(key) || (claimed.has(key) && this.#outcomes.has(key)))
-      if (!isCovered && !this.isKept(step)) dependent.set(step, (began.data as { key: string }).key)
-    }
-    return [...dependent.values()]
+  get recorded(): RecordedSteps {
+    return { openings: this.#openings, outcomes: this.#outcomes }
   }
 
-  /**
-   * The recorded keys, topmost only, of the steps that an older version has worked out anew under other keys, after it had retried what they depend
-   * on. The code finds them, but must not mix them with what was retried.
-   */
-  replacedSteps(): string[] {
-    if (!this.#isOldRetry) return []
-    const steps = new Map([...this.#outcomes, ...this.#openings])
-    const isReplaced = (key: string) => {
-      const seq = steps.get(key)?.seq ?? 0
-      return seq > (this.#failedAt ?? 0) && seq < this.#reopenedAt
-    }
-    return [...steps].flatMap(([key, { data }]) => {
-      const isCovered = ancestorKeys(key).some((above) => this.#outcomes.has(above) || isReplaced(above))
-      return isReplaced(key) && !isCovered ? (data as { key: string }).key : []
-    })
-  }
-
-  /** The sessions with `keep` that this execution has not claimed; of an incomplete run, only those that wait for a retry. */
-  unclaimedSessions(claimed: ReadonlySet<string>, { onlyOpen }: { onlyOpen: boolean }): string[] {
-    if (!this.isReopened) return []
-    return [...this.#openings].flatMap(([key, opening]) => {
-      if (claimed.has(key) || !isEvent(opening, 'session:open') || !opening.data.keep) return []
-      const isSettled = (each: string) => claimed.has(each) && this.#outcomes.has(each)
-      return (onlyOpen && this.#outcomes.has(key)) || ancestorKeys(key).some(isSettled) ? [] : opening.data.key
-    })
-  }
-
-  /** True for a session with `keep`, and for its work; what a pattern recorded about it is no part of that. */
-  isKept(key: string): boolean {
-    const path = [key, ...ancestorKeys(key)]
-    return path.some((each, index) => {
-      const opening = this.#openings.get(each)
-      if (!isEvent(opening, 'session:open') || !opening.data.keep) return false
-      const isOwn = (below: string) =>
-        (this.#openings.get(below) ?? this.#outcomes.get(below))?.session_id === opening.session_id
-      return index === 0 || path.slice(0, index).some(isOwn)
-    })
+  /** Between these, an older version recorded what it has worked out anew under other keys. */
+  get oldRetry(): { failedAt: number; reopenedAt: number } | undefined {
+    const failedAt = this.failedAt
+    return this.#isOldRetry && failedAt !== undefined ? { failedAt, reopenedAt: this.#reopenedAt } : undefined
   }
 
   /** Permission rules that people granted in this run. */
   grantedRules(): readonly string[] {
-    return this.#grants
+    return this.#answers.grants
   }
 
   /** The answers of people who denied a call in this run, by the fingerprint of the call. */
   deniedCalls(): ReadonlyMap<string, unknown> {
-    return this.#denials
+    return this.#answers.denials
   }
 
   /** Number of sub-sessions, by parent session. */
@@ -272,7 +229,7 @@ export class JournalIndex {
       const acts =
         (isEvent(event, 'tool:pre') && event.data.kind === 'act') ||
         (isEvent(event, 'step:begin') && event.data.kind === 'act')
-      if (acts && !claimed.has(key) && this.#isUnobserved(key) && !this.isKept(key)) unclaimed.push(key)
+      if (acts && !claimed.has(key) && this.#isUnobserved(key) && !isKept(this.recorded, key)) unclaimed.push(key)
     }
     return unclaimed
   }
@@ -298,7 +255,7 @@ export class JournalIndex {
     } else if (role === 'settles') {
       this.#outcomes.set(key, event)
       this.#progressedSinceAttempt = true
-      if (isEvent(event, 'gate:answer')) this.#indexGrant(key, event)
+      if (isEvent(event, 'gate:answer')) this.#answers.add(this.#openings.get(key), event)
       if (isEvent(event, 'artifact:write')) this.#indexArtifact(key, event.data)
     }
   }
@@ -309,26 +266,13 @@ export class JournalIndex {
   }
 
   #indexArtifact(key: string, { name, version, checksum }: ArtifactVersion): void {
-    this.artifactVersions.set(name, version)
+    // Versions of artifacts that were cut stay in the store.
+    this.artifactVersions.set(name, Math.max(version, this.artifactVersions.get(name) ?? 0))
     for (const above of ancestorKeys(key)) {
       const written = this.#artifacts.get(above)
       if (written) written.push({ name, version, checksum })
       else this.#artifacts.set(above, [{ name, version, checksum }])
     }
-  }
-
-  #indexGrant(key: string, answered: EventOf<'gate:answer'>): void {
-    const { answer } = answered.data
-    const gate = this.#openings.get(key)
-    const detail = isEvent(gate, 'gate:open')
-      ? (gate.data.detail as { permission?: unknown; exact?: unknown })
-      : undefined
-    const rule = ruleFromAnswer(answer, detail)
-    if (rule !== undefined) this.#grants = [...this.#grants, rule]
-    if (typeof detail?.permission !== 'string' || !isDenial(answer, detail.permission.split('(')[0] ?? '')) return
-    this.#denials.set(String(detail.exact), answer)
-    // Asked again because the file had changed, a person takes an `always` back.
-    this.#grants = this.#grants.filter((grant) => grant !== `=${String(detail.exact)}`)
   }
 
   #beginAttempt(time: number): void {
@@ -400,11 +344,11 @@ export class JournalIndex {
   }
 
   #noteFailure(seq: number): void {
-    this.#failedAt = Math.min(seq, this.#failedAt ?? seq)
+    this.failedAt = Math.min(seq, this.failedAt ?? seq)
   }
 
   #cut(keys: readonly string[]): void {
-    this.#failedAt = undefined
+    this.failedAt = undefined
     this.#isOldRetry = false
     this.#forget(keys)
   }
@@ -447,15 +391,5 @@ export class JournalIndex {
     if (this.#collected.has(this.#openings.get(key)?.session_id ?? '')) return false
     const starter = above.findIndex((each) => isEvent(this.#openings.get(each), 'session:open'))
     return starter === -1 || !above.slice(starter).some((each) => this.#outcomes.has(each))
-  }
-}
-
-/** Maps recorded keys to renamed ones: whole path segments, the longest old name first. */
-function keyRenamer(renamed: Readonly<Record<string, string>>): (key: string) => string {
-  const pairs = Object.entries(renamed).sort(([a], [b]) => b.length - a.length)
-  if (pairs.length === 0) return (key) => key
-  return (key) => {
-    const found = pairs.find(([old]) => `/${key}/`.includes(`/${old}/`))
-    return found ? `/${key}/`.replace(`/${found[0]}/`, `/${found[1]}/`).slice(1, -1) : key
   }
 }

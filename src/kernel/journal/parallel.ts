@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { toTroupeError } from '../../errors.ts'
 import type { SettledResult } from '../context.ts'
-import type { Execution } from './execution.ts'
 import { isFatal } from './fatal-error.ts'
 
 /*
@@ -76,13 +75,12 @@ export interface ParallelWork<T, R> {
 
 /** Works on all items; results keep the order of the items, and failures stay apart. */
 export async function runParallel<T, R>(
-  { journalIndex }: Pick<Execution, 'journalIndex'>,
+  { isCutDue }: { isCutDue: boolean },
   { items, limit, work }: ParallelWork<T, R>,
 ): Promise<SettledResult<R>[]> {
   const slots = new Slots(Math.max(1, limit))
-  const isBeforeCut = journalIndex.isCutDue
   const run = async (item: T, index: number): Promise<SettledResult<R>> => {
-    const branch = isBeforeCut ? new Branch(slots) : undefined
+    const branch = isCutDue ? new Branch(slots) : undefined
     const wait = branch ? undefined : slots.take()
     if (wait) await wait
     const end = () => (branch ? branch.end() : slots.release())

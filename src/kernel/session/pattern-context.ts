@@ -17,6 +17,7 @@ import type {
   SubRunOptions,
 } from '../context.ts'
 import type { EventDataOf, PatternEventType } from '../event.ts'
+import { isKept } from '../journal/dependent-steps.ts'
 import type { Execution } from '../journal/execution.ts'
 import { runParallel } from '../journal/parallel.ts'
 import type { StepScope } from '../journal/step.ts'
@@ -137,9 +138,9 @@ function sessionContext(scope: PatternScope): SessionContext {
     hasKept: async (key, requests) => {
       const recorded = execution.claim(under(scope, key))
       if (recorded || ports.replayOnly) return recorded !== undefined
-      const isKept = requests.some((request) => execution.journalIndex.isKept(under(scope, request)))
-      if (isKept) appendResult(step(scope, key), true)
-      return isKept
+      const hasBegun = requests.some((request) => isKept(execution.journalIndex.recorded, under(scope, request)))
+      if (hasBegun) appendResult(step(scope, key), true)
+      return hasBegun
     },
     run: async (name, input, { key, parentName, agents = [], onPartialOutput, onIncomplete }) => {
       const pattern = requirePattern(ports.patterns, name)
@@ -187,7 +188,7 @@ function stepContext(scope: PatternScope): StepContext {
     step: (key, effect, options) => runStep(step(scope, key), () => effect(signal, live), options),
     ask: (key, question) => execution.waitForGate(step(scope, key), question, asker),
     takeSteering: (key, accepts) => takeSteering(externalStep(scope, key), accepts),
-    parallel: (items, limit, work) => runParallel(execution, { items, limit, work }),
+    parallel: (items, limit, work) => runParallel(execution.journalIndex, { items, limit, work }),
     first: (key, branches) => firstToSettle(step(scope, key), branches),
     emit: (key, type, data) => {
       const parsed = parseEventData(scope.pattern, type, data)

@@ -118,7 +118,7 @@ function compressionText({ data: { before, after, messages, error } }: TeamEvent
 function teamSession(team: TeamView, session: SessionFacts): SessionLabel | undefined {
   const purpose = teamSessionPurpose(team, session.key)
   if (purpose === undefined) return undefined
-  if (isModelFallback(team, session)) return { purpose, result: 'no model for its role', superseded: true }
+  if (isModelFallback(team, session)) return { purpose, result: 'no model for its role', replaced: true }
   // The handoff before it shows the reason, and the mark of the turn its round.
   const isTurn = /(^|\/)(agent|group\/member\/[^/]+)$/.test(session.key)
   return { purpose, ...(isTurn ? { marked: 'start' as const } : undefined) }

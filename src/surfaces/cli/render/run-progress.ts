@@ -87,7 +87,7 @@ function sessionProgress(event: Event, view: RunView): ProgressLine | undefined 
         ],
       }
     case 'session:end':
-      if (label?.superseded) return { speaker, spans: [['dim', toTerminalLine(label.result ?? 'another takes over')]] }
+      if (label?.replaced) return { speaker, spans: [['dim', toTerminalLine(label.result ?? 'another takes over')]] }
       if (speaker?.status === 'completed' && (label?.marked === 'end' || label?.marked === 'both')) return undefined
       return speaker ? { speaker, spans: sessionEndSpans(speaker) } : undefined
     case 'model:error':

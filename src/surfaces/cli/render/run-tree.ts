@@ -42,7 +42,7 @@ function nodeLines(node: RunNode, context: TreeContext): string[] {
   const inner = collapsedChild(node)
   if (inner) return nodeLines(inner, context)
   const [fallback] = node.children
-  if (node.kind === 'session' && fallback && sessionLabel(context.view, node)?.superseded)
+  if (node.kind === 'session' && fallback && sessionLabel(context.view, node)?.replaced)
     return nodeLines(fallback, context)
   const children = shownChildren(node, context.all ?? false)
   const ownPrefix = node.kind === 'session' && children.length > 0 ? `${context.rest}│ ` : `${context.rest}  `

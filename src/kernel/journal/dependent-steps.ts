@@ -1,0 +1,75 @@
+import type { Event } from '../event.ts'
+import { isEvent } from '../event.ts'
+import { ancestorKeys } from './step-key.ts'
+
+/*
+ * What a retry concerns of the recorded steps. All functions return the keys as recorded, topmost only.
+ */
+
+/** Recorded steps by their keys: the events with which they began, and those that settled them. */
+export interface RecordedSteps {
+  openings: ReadonlyMap<string, Event>
+  outcomes: ReadonlyMap<string, Event>
+}
+
+/** The steps that depend on retried ones: those that began after the first of these had failed, and that the execution has not claimed. */
+export function dependentSteps(
+  recorded: RecordedSteps,
+  { failedAt, claimed }: { failedAt: number; claimed: ReadonlySet<string> },
+): string[] {
+  const { openings, outcomes } = recorded
+  const dependent = new Map<string, string>()
+  for (const [step, began] of [...new Map([...outcomes, ...openings])].sort(([a], [b]) => a.length - b.length)) {
+    if (began.seq <= failedAt || claimed.has(step)) continue
+    const path = [step, ...ancestorKeys(step)]
+    const isCovered = path.some((key) => dependent.has(key) || (claimed.has(key) && outcomes.has(key)))
+    if (!isCovered && !isKept(recorded, step)) dependent.set(step, recordedKey(began))
+  }
+  return [...dependent.values()]
+}
+
+/**
+ * The steps that an older version has worked out anew under other keys, after it had retried what they depend on. The code finds them, but must not
+ * mix them with what was retried.
+ */
+export function replacedSteps(
+  { openings, outcomes }: RecordedSteps,
+  { failedAt, reopenedAt }: { failedAt: number; reopenedAt: number },
+): string[] {
+  const steps = new Map([...outcomes, ...openings])
+  const isReplaced = (key: string) => {
+    const seq = steps.get(key)?.seq ?? 0
+    return seq > failedAt && seq < reopenedAt
+  }
+  return [...steps].flatMap(([key, began]) => {
+    const isCovered = ancestorKeys(key).some((above) => outcomes.has(above) || isReplaced(above))
+    return isReplaced(key) && !isCovered ? recordedKey(began) : []
+  })
+}
+
+/** The sessions with `keep` that the execution has not claimed; with `onlyOpen` those that wait for a retry. */
+export function unclaimedSessions(
+  { openings, outcomes }: RecordedSteps,
+  { claimed, onlyOpen }: { claimed: ReadonlySet<string>; onlyOpen: boolean },
+): string[] {
+  return [...openings].flatMap(([key, opening]) => {
+    if (claimed.has(key) || !isEvent(opening, 'session:open') || !opening.data.keep) return []
+    const isSettled = (each: string) => claimed.has(each) && outcomes.has(each)
+    return (onlyOpen && outcomes.has(key)) || ancestorKeys(key).some(isSettled) ? [] : recordedKey(opening)
+  })
+}
+
+/** True for a session with `keep`, and for its work; what a pattern recorded about it is no part of that. */
+export function isKept({ openings, outcomes }: RecordedSteps, key: string): boolean {
+  const path = [key, ...ancestorKeys(key)]
+  return path.some((each, index) => {
+    const opening = openings.get(each)
+    if (!isEvent(opening, 'session:open') || !opening.data.keep) return false
+    const isOwn = (below: string) => (openings.get(below) ?? outcomes.get(below))?.session_id === opening.session_id
+    return index === 0 || path.slice(0, index).some(isOwn)
+  })
+}
+
+function recordedKey({ data }: Event): string {
+  return (data as { key: string }).key
+}
