@@ -1,20 +1,18 @@
 import { TroupeError, toTroupeError } from '../errors.ts'
-import type {
-  AnswerVerdict,
-  HookScope,
-  Hooks,
-  ModelRequestChanges,
-  ModelVerdict,
-  ProposedAnswer,
-} from '../kernel/hook.ts'
+import type { AnswerVerdict, Hooks, ModelRequestChanges, ModelVerdict, ProposedAnswer } from '../kernel/hook.ts'
 import { checkVerdict } from '../kernel/hook.ts'
 import { callUserCode, isFatal } from '../kernel/journal/fatal-error.ts'
 import type { StepScope } from '../kernel/journal/step.ts'
 import { recordValue } from '../kernel/journal/step.ts'
 import type { Message } from '../kernel/model.ts'
 import type { Reservation } from '../kernel/session/budget.ts'
+import type { TurnEnd } from '../kernel/session/turn-scope.ts'
+import { parseStructuredOutput } from '../requests/structured-output.ts'
+import { definedFields } from '../schema/json-value.ts'
+import type { Schema } from '../schema/standard-schema.ts'
+import type { HookedSession } from './call-hook.ts'
+import { callHook, hookScope } from './call-hook.ts'
 import type { ModelRequestPlan, ModelRequestScope } from './model/model-request-plan.ts'
-import { withTimeout } from './with-timeout.ts'
 
 /*
  * Guardrails: hooks around model requests and final answers.
@@ -23,13 +21,10 @@ import { withTimeout } from './with-timeout.ts'
  * 3. Guardrails fail closed: a hook that throws, times out or returns anything else lets nothing pass. Its failure is no verdict: a resumed run asks again.
  */
 
-const HOOK_TIMEOUT_MS = 120_000
-
 type GuardrailName = 'beforeModel' | 'beforeAnswer'
-export type GuardedSession = Pick<ModelRequestScope, 'execution' | 'session' | 'signal'>
 
 /** True if the verdict at this key is recorded, or has to be asked for. */
-export function isGuarded({ execution }: GuardedSession, name: GuardrailName, key: string): boolean {
+export function isGuarded({ execution }: HookedSession, name: GuardrailName, key: string): boolean {
   return execution.journalIndex.outcome(key) !== undefined || execution.ports.hooks.some((hooks) => hooks[name])
 }
 
@@ -50,7 +45,7 @@ export async function guardRequest(scope: ModelRequestScope, plan: ModelRequestP
     const turn = { ...hookScope(scope), turn: session.turns + 1, model, tools: tools.map((tool) => tool.name) }
     let changes: ModelRequestChanges | undefined
     for (const hooks of execution.ports.hooks) {
-      const request = { ...turn, system, messages, ...changes, ...(plan.phase ? { phase: plan.phase } : undefined) }
+      const request = { ...turn, system, messages, ...changes, ...definedFields({ phase: plan.phase }) }
       const answer: ModelVerdict = checkVerdict(await ask(hooks, () => hooks.beforeModel?.(request)), 'beforeModel')
       if (answer && 'deny' in answer) return { deny: answer.deny }
       if (answer) changes = { ...changes, ...checkChanges(answer.request) }
@@ -70,9 +65,56 @@ export async function guardRequest(scope: ModelRequestScope, plan: ModelRequestP
   return verdict.request ? withChanges(plan, verdict.request) : plan
 }
 
+interface AnswerScope extends HookedSession {
+  output: Schema | undefined
+  allowText: boolean
+}
+
+/** Asks `beforeAnswer` hooks. They may replace the answer, which then has to match the output schema too. */
+export async function judgeAnswer(
+  scope: AnswerScope,
+  key: string,
+  end: TurnEnd,
+): Promise<TurnEnd | { rejection: string }> {
+  const { session } = scope
+  if (!isGuarded(scope, 'beforeAnswer', key)) return end
+  // Until it is accepted, and after it was rejected, the answer is no partial result that a failure could return.
+  session.responseStart = session.messages.length
+  const { text, object } = end
+  const verdict = await guardAnswer(scope, key, { text, ...definedFields({ object }) })
+  if (verdict.deny !== undefined) return { rejection: verdict.deny }
+  if (verdict.text === undefined) return end
+  const { object: _replaced, ...rest } = end
+  return { ...rest, text: verdict.text, ...replacedObject(scope, key, verdict.text) }
+}
+
+function replacedObject({ output, allowText }: AnswerScope, key: string, text: string): { object?: unknown } {
+  if (text.trim() === '') throw unusableAnswerError(key, 'it is empty')
+  if (!output) return {}
+  const parsed = parseStructuredOutput(output, text)
+  if (parsed.ok) return { object: parsed.object }
+  if (allowText) return {}
+  throw unusableAnswerError(key, parsed.reason)
+}
+
+function unusableAnswerError(step: string, problem: string): TroupeError {
+  return new TroupeError('hook_failed', `the answer that a hook's beforeAnswer returned cannot be used: ${problem}`, {
+    hint: '`hooks[].beforeAnswer` must return a text, which matches the `output` schema if there is one',
+    step,
+  })
+}
+
+export function toRejectedEnd(step: string, reason: string): TurnEnd {
+  const error = new TroupeError('denied', `a hook rejected the final answer: ${reason}`, {
+    hint: '`hooks[].beforeAnswer` decides this; a resumed run asks it again about the last answer',
+    step,
+  })
+  return { stop_reason: 'failed', text: '', error }
+}
+
 /** Asks `beforeAnswer` about a final answer. Throws `hook_failed`. */
-export async function guardAnswer(
-  scope: GuardedSession,
+async function guardAnswer(
+  scope: HookedSession,
   key: string,
   answer: Pick<ProposedAnswer, 'text' | 'object'>,
 ): Promise<{ deny?: string; text?: string }> {
@@ -96,18 +138,14 @@ export async function guardAnswer(
 type AskHook = <T>(hooks: Hooks, ask: () => T | Promise<T>) => Promise<T | undefined>
 
 async function guardrailVerdict<T>(
-  scope: GuardedSession,
+  scope: HookedSession,
   { name, key }: { name: GuardrailName; key: string },
   judge: (ask: AskHook) => Promise<T>,
 ): Promise<T> {
   const { execution, session, signal } = scope
-  const { world } = execution.ports
-  const timeoutError = () => hookFailedError(name, key, `did not return within ${HOOK_TIMEOUT_MS} ms`)
-  const ask: AskHook = async (hooks, call) => {
-    if (!hooks[name]) return undefined
-    const answering = () => callUserCode('hook_failed', call)
-    return execution.runEffect(() => withTimeout({ world, signal, ms: HOOK_TIMEOUT_MS, timeoutError }, answering()))
-  }
+  const toError = (problem: string) => hookFailedError(name, key, problem)
+  const ask: AskHook = async (hooks, call) =>
+    hooks[name] ? callHook(scope, toError, () => callUserCode('hook_failed', call)) : undefined
   const step: StepScope = { execution, key, signal, session_id: session.id, external: true }
   try {
     return await recordValue(step, () => judge(ask))
@@ -117,11 +155,6 @@ async function guardrailVerdict<T>(
     if (isFatal(error) || (error.code === 'hook_failed' && error.step === key)) throw error
     throw hookFailedError(name, key, `failed: ${error.message}`)
   }
-}
-
-function hookScope({ execution, session }: GuardedSession): HookScope {
-  const { run } = execution
-  return { run_id: run.id, session_id: session.id, agent: session.opening.agent.name, run: run.metadata }
 }
 
 function hookFailedError(name: GuardrailName, key: string, problem: string): TroupeError {
@@ -140,11 +173,7 @@ function checkChanges(changes: ModelRequestChanges): ModelRequestChanges {
   if (messages !== undefined && !(Array.isArray(messages) && messages.length > 0 && messages.every(isMessage))) {
     throw new Error('`request.messages` is not a list of messages')
   }
-  return {
-    ...(system === undefined ? undefined : { system }),
-    ...(messages === undefined ? undefined : { messages }),
-    ...(settings === undefined ? undefined : { settings }),
-  }
+  return definedFields({ system, messages, settings })
 }
 
 function isMessage(message: unknown): message is Message {

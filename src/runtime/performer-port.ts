@@ -1,6 +1,5 @@
-import { TroupeError } from '../errors.ts'
+import { TroupeError, unknownNameError } from '../errors.ts'
 import type { Agent } from '../kernel/agent.ts'
-import { unknownPerformerError } from '../performers/external/unknown-performer.ts'
 import type { Performer } from '../performers/performer.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
@@ -15,7 +14,8 @@ export function performerPort(
   const known = new Map(Object.entries(performers))
   for (const [name, performer] of known) checkPerformer(name, performer)
   for (const { performer, origin } of agents) {
-    if (performer !== undefined && !origin && !known.has(performer)) throw unknownPerformerError(performer, known)
+    if (performer !== undefined && !origin && !known.has(performer))
+      throw unknownNameError('unknown_performer', { kind: 'performer', name: performer, known: [...known.keys()] })
   }
   return { performers: known }
 }

@@ -1,4 +1,4 @@
-import { errorFromRecord, TroupeError } from '../../errors.ts'
+import { errorFromRecord, TroupeError, unknownNameError } from '../../errors.ts'
 import type { Event, SessionOpen, StopReason } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
 import type { Execution } from '../../kernel/journal/execution.ts'
@@ -10,13 +10,13 @@ import { limitError } from '../../kernel/session/budget.ts'
 import { lastText } from '../../kernel/session/session-state.ts'
 import type { TurnEnd } from '../../kernel/session/turn-scope.ts'
 import { parseStructuredOutput } from '../../requests/structured-output.ts'
+import { definedFields } from '../../schema/json-value.ts'
 import { toJsonSchema } from '../../schema/schema.ts'
-import { judgeAnswer, toRejectedEnd } from '../judge-answer.ts'
+import { judgeAnswer, toRejectedEnd } from '../guardrails.ts'
 import type { Performer, PerformerResult, PerformerTurn } from '../performer.ts'
 import { ActivePerformerTurn, toPerformerError } from './active-performer-turn.ts'
 import { PerformerRecorder } from './performer-recorder.ts'
 import type { PerformerScope } from './performer-scope.ts'
-import { unknownPerformerError } from './unknown-performer.ts'
 
 /*
  * A turn that a performer carries out, as one step.
@@ -33,7 +33,8 @@ export function findPerformer({ ports }: Execution, { agent }: SessionOpen): Per
   const performers = ports.performers as ReadonlyMap<string, Performer> | undefined
   const performer = performers?.get(name)
   if (performer) return performer
-  throw unknownPerformerError(name, performers)
+  const known = [...(performers?.keys() ?? [])]
+  throw unknownNameError('unknown_performer', { kind: 'performer', name, known })
 }
 
 /** Carries out one turn, or finds it in the journal. `ordinal` counts the turns of the segment. */
@@ -99,10 +100,7 @@ function toPerformerTurn(scope: PerformerScope, key: string): Omit<PerformerTurn
     messages: session.messages.slice(0, instruction),
     idempotency_key: execution.idempotencyKey(key),
     interrupted: execution.journalIndex.attemptCount(key) > 0 && session.performerSession !== undefined,
-    ...(model === undefined ? undefined : { model }),
-    ...(output ? { output: toJsonSchema(output) } : undefined),
-    ...(workspace === undefined ? undefined : { workspace }),
-    ...(session.performerSession === undefined ? undefined : { resume: session.performerSession }),
+    ...definedFields({ model, output: output && toJsonSchema(output), workspace, resume: session.performerSession }),
   }
 }
 

@@ -1,5 +1,12 @@
+import { TroupeError } from '../../errors.ts'
+import type { StopReason } from '../../kernel/event.ts'
+import { textFrom } from '../../kernel/model.ts'
+import type { SessionState } from '../../kernel/session/session-state.ts'
+import { lastText } from '../../kernel/session/session-state.ts'
+import type { TurnEnd, TurnScope } from '../../kernel/session/turn-scope.ts'
 import { escapeTemplateMarks } from '../../kernel/template-marks.ts'
 import { hasWords } from '../../requests/shown-marks.ts'
+import { isRecord, parseJson } from '../../schema/json-value.ts'
 
 /*
  * Texts that are not an answer, although the model sent some: nothing, only marks of a chat template, or a tool call written as
@@ -44,7 +51,7 @@ const CALL_NOTATIONS: readonly (readonly [open: string, close: string])[] = [
  * explain how to call a tool.
  */
 function isToolCallText(text: string, tools: readonly string[]): boolean {
-  if (isCallObject(parseJson(text))) return true
+  if (isCallObject(parseCall(text))) return true
   return CALL_NOTATIONS.some(([open, close]) => {
     const isClosed = text.endsWith(close)
     const end = isClosed ? text.length - close.length : text.length
@@ -57,7 +64,7 @@ function isToolCallText(text: string, tools: readonly string[]): boolean {
 }
 
 function calledTool(open: string, body: string): string | undefined {
-  const parsed = parseJson(body)
+  const parsed = parseCall(body)
   const call: unknown = Array.isArray(parsed) ? parsed[0] : parsed
   if (isCallObject(call)) return callName(call)
   // A fence may hold any text or object; a tag of calls holds calls, perhaps cut off.
@@ -73,21 +80,74 @@ const CALL_KEYS = new Set([...NAME_KEYS, ...ARGUMENT_KEYS, ...OTHER_KEYS])
 
 /** An object with the name and the arguments of a call, and nothing else. */
 function isCallObject(value: unknown): value is Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  const fields = value as Record<string, unknown>
-  const hasArguments = ARGUMENT_KEYS.some((key) => typeof fields[key] === 'object' && fields[key] !== null)
-  return hasArguments && callName(fields) !== undefined && Object.keys(fields).every((key) => CALL_KEYS.has(key))
+  if (!isRecord(value)) return false
+  const hasArguments = ARGUMENT_KEYS.some((key) => typeof value[key] === 'object' && value[key] !== null)
+  return hasArguments && callName(value) !== undefined && Object.keys(value).every((key) => CALL_KEYS.has(key))
 }
 
 function callName(fields: Readonly<Record<string, unknown>>): string | undefined {
   return NAME_KEYS.map((key) => fields[key]).find((name) => typeof name === 'string')
 }
 
-function parseJson(text: string): unknown {
-  if (!/^[[{]/.test(text)) return undefined
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
+function parseCall(text: string): unknown {
+  return /^[[{]/.test(text) ? parseJson(text) : undefined
+}
+
+const MAX_EXCERPT_CHARS = 80
+
+interface LastMessage {
+  turnKey: string
+  missing: MissingAnswer
+  stop_reason: StopReason
+}
+
+/**
+ * The end of a session whose last message has no answer although it was asked for one again: its last answer in words, or a failure. Only
+ * an object is an answer where one was requested.
+ */
+export function toMissingAnswerEnd(
+  { session, output, allowText }: Pick<TurnScope, 'session' | 'output' | 'allowText'>,
+  { turnKey, missing, stop_reason }: LastMessage,
+): TurnEnd {
+  const text = lastAnswer(session)
+  if (text !== '' && (!output || allowText)) return { stop_reason, text, error: null }
+  const { name } = session.opening.agent
+  const { fact, hint } = describe(missing, excerpt(lastText(session)))
+  const error = new TroupeError('model_invalid_response', `${name} ${fact} (stop_reason ${stop_reason})`, {
+    hint,
+    step: `${turnKey}/model`,
+  })
+  return { stop_reason, text, error }
+}
+
+/** The newest text since the last instruction that is an answer. */
+function lastAnswer({ messages, responseStart }: SessionState): string {
+  const texts = messages
+    .slice(responseStart)
+    .flatMap((message) => (message.role === 'assistant' ? [textFrom(message)] : []))
+  return texts.findLast((text) => missingAnswer(text) === undefined) ?? ''
+}
+
+function describe(missing: MissingAnswer, last: string): { fact: string; hint: string } {
+  if (missing === 'tool-call') {
+    return {
+      fact: `wrote a tool call as text instead of an answer: ${last}`,
+      hint: 'choose a `model` that supports tools, or enable the tool-call parser of the server',
+    }
   }
+  if (missing === 'marks') {
+    return {
+      fact: `gave no answer, only marks of a chat template: ${last}`,
+      hint: 'check the chat template of the server, or choose another `model`',
+    }
+  }
+  return {
+    fact: 'gave an empty answer',
+    hint: 'resume to request the final answer again; for more turns raise `max_turns` of the agent or `limits.turns`',
+  }
+}
+
+function excerpt(text: string): string {
+  const line = text.trim().slice(0, 400).replaceAll(/\s+/g, ' ')
+  return line.length > MAX_EXCERPT_CHARS ? `${line.slice(0, MAX_EXCERPT_CHARS - 1).toWellFormed()}…` : line
 }

@@ -12,6 +12,7 @@ import { limitFromError, unknownPriceError } from '../../kernel/session/budget.t
 import { chargeableBudget, maxCost } from '../../kernel/session/lost-model-calls.ts'
 import { addCallUsage, applyEvent } from '../../kernel/session/session-state.ts'
 import { sumUsd, totalTokens } from '../../kernel/spend.ts'
+import { definedFields } from '../../schema/json-value.ts'
 import { guardRequest, isGuarded, requestVerdictKey } from '../guardrails.ts'
 import type { ModelRequestPlan, ModelRequestScope } from './model-request-plan.ts'
 import type { ModelBegin } from './model-response.ts'
@@ -239,10 +240,9 @@ async function streamResponse(
         attempts: failures,
         models: scope.models,
         elapsed_ms: ports.world.monotonic() - started,
-        ...(status === undefined ? undefined : { status }),
-        ...(retry_after_ms === undefined ? undefined : { retry_after_ms }),
+        ...definedFields({ status, retry_after_ms }),
       })
-      return retry ? { retry } : {}
+      return definedFields({ retry })
     })
   } finally {
     tracker.close(() => !journal.hasUncommitted && !journal.poisoned)

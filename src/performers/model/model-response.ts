@@ -17,6 +17,7 @@ import type { RetryAttempt } from '../../kernel/retry-policy.ts'
 import { chargeableBudget } from '../../kernel/session/lost-model-calls.ts'
 import { totalTokens } from '../../kernel/spend.ts'
 import { isNestedDeeper, MAX_ARGUMENT_DEPTH } from '../../schema/json-depth.ts'
+import { definedFields } from '../../schema/json-value.ts'
 
 /**
  * Bounds the text of a response by its reserved output. A server that ignores `max_tokens` can stream without end; text that needs
@@ -156,10 +157,8 @@ export class ModelResponseBuilder {
         usage,
         usd: reported?.usage ? this.#cost(usage) : this.#reservedCost(usage),
         ...(reported?.usage ? undefined : { estimated: true as const }),
-        ...(reported?.refused ? { refused_usage: reported.refused } : undefined),
         ...(this.#isCutOff ? { cut_off: true as const } : undefined),
-        ...(this.#begin.phase ? { phase: this.#begin.phase } : undefined),
-        ...(finish.mark === undefined ? undefined : { mark: finish.mark }),
+        ...definedFields({ refused_usage: reported?.refused, phase: this.#begin.phase, mark: finish.mark }),
       },
       this.#scope.session.id,
     )
@@ -184,10 +183,7 @@ export class ModelResponseBuilder {
         usage,
         usd,
         ...(estimated ? { estimated } : undefined),
-        ...(reported?.refused ? { refused_usage: reported.refused } : undefined),
-        ...(info.mark === undefined ? undefined : { mark: info.mark }),
-        ...(refused ? { refused } : undefined),
-        ...(retry ? { retry } : undefined),
+        ...definedFields({ refused_usage: reported?.refused, mark: info.mark, refused, retry }),
       },
       this.#scope.session.id,
     )

@@ -10,12 +10,10 @@ import type { Reservation } from '../../kernel/session/budget.ts'
 import { applyEvent, inputHash, inputTokenBound } from '../../kernel/session/session-state.ts'
 import { systemPrompt } from '../../kernel/session/system-prompt.ts'
 import type { JsonSchema } from '../../schema/standard-schema.ts'
-import { withTimeout } from '../with-timeout.ts'
+import { callHook, hookScope } from '../call-hook.ts'
 import { compressIfNeeded } from './compress-session.ts'
 import { requestModel } from './model-request.ts'
 import type { ModelRequestScope } from './model-request-plan.ts'
-
-const CONTEXT_HOOK_TIMEOUT_MS = 120_000
 
 export interface ModelTurn {
   turnKey: string
@@ -51,29 +49,22 @@ export async function runModelTurn(scope: ModelRequestScope, turn: ModelTurn): P
 }
 
 /** Adds what `addContext` hooks return to the conversation; they are asked once per turn. */
-async function addContext({ execution, session, signal }: ModelRequestScope, turnKey: string): Promise<void> {
-  const { hooks, world } = execution.ports
+async function addContext(scope: ModelRequestScope, turnKey: string): Promise<void> {
+  const { execution, session, signal } = scope
+  const { hooks } = execution.ports
   if (!hooks.some((each) => each.addContext)) return
   const key = `${turnKey}/context`
   // A request that began without context, before these hooks were registered, is not changed afterwards.
   const hasBegun = execution.journalIndex.opening(`${turnKey}/model`) !== undefined
   if (hasBegun && !execution.journalIndex.outcome(key)) return
   const event = await settleOnce({ execution, key, signal, external: true }, async () => {
-    const turn = {
-      run_id: execution.run.id,
-      session_id: session.id,
-      agent: session.opening.agent.name,
-      run: execution.run.metadata,
-      turn: session.turns + 1,
-    }
-    const timeoutError = () =>
-      new TroupeError('tool_failed', `a hook's addContext did not return within ${CONTEXT_HOOK_TIMEOUT_MS} ms`, {
+    const turn = { ...hookScope(scope), turn: session.turns + 1 }
+    const toError = (problem: string) =>
+      new TroupeError('tool_failed', `a hook's addContext ${problem}`, {
         hint: 'make `hooks[].addContext` return faster',
       })
     const asked = Promise.all(hooks.map(async (each) => each.addContext?.(turn)))
-    const texts = await execution.runEffect(() =>
-      withTimeout({ world, signal, ms: CONTEXT_HOOK_TIMEOUT_MS, timeoutError }, asked),
-    )
+    const texts = await callHook(scope, toError, () => asked)
     return execution.journal.append('session:context', { key, message: contextMessage(texts) }, session.id)
   })
   applyEvent(session, event)

@@ -11,11 +11,10 @@ import { applyEvent, lastText } from '../../kernel/session/session-state.ts'
 import type { RunTurn, TurnEnd, TurnScope } from '../../kernel/session/turn-scope.ts'
 import { parseStructuredOutput } from '../../requests/structured-output.ts'
 import { toJsonSchema } from '../../schema/schema.ts'
-import { judgeAnswer, toRejectedEnd } from '../judge-answer.ts'
+import { judgeAnswer, toRejectedEnd } from '../guardrails.ts'
 import { runToolCall } from '../tool-call/tool-call.ts'
 import type { MissingAnswer } from './missing-answer.ts'
-import { missingAnswer } from './missing-answer.ts'
-import { toMissingAnswerEnd } from './missing-answer-end.ts'
+import { missingAnswer, toMissingAnswerEnd } from './missing-answer.ts'
 import { runModelTurn } from './model-turn.ts'
 
 /*
@@ -23,6 +22,8 @@ import { runModelTurn } from './model-turn.ts'
  * go to the journal, and the conversation is a fold over these events alone, so that a replay takes the same path.
  */
 
+/** The same calls with the same errors, turn after turn, do not get better: the agent has to answer without them. */
+const MAX_IDENTICAL_FAILURES = 3
 /** Rejected answers that go back to the agent before its session ends. */
 const MAX_REJECTIONS = 2
 
@@ -195,9 +196,6 @@ function toInvalidOutputEnd(session: SessionState, turnKey: string, why: string)
   })
   return { stop_reason: 'failed', text: lastText(session), error }
 }
-
-/** The same calls with the same errors, turn after turn, do not get better: the agent has to answer without them. */
-const MAX_IDENTICAL_FAILURES = 3
 
 /** How many turns at the end of a conversation made the same tool calls and got the same errors. */
 function identicalFailures(messages: readonly Message[]): number {

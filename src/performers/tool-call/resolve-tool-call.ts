@@ -10,7 +10,7 @@ import { toolForSession } from '../../kernel/session/prepare-tools.ts'
 import type { Tool } from '../../kernel/tool.ts'
 import { unescapeTemplateMarksIn } from '../../requests/shown-marks.ts'
 import { validateValue } from '../../schema/schema.ts'
-import { withTimeout } from '../with-timeout.ts'
+import { callHook, hookScope } from '../call-hook.ts'
 import type { ToolCallScope } from './tool-call-scope.ts'
 
 /*
@@ -35,8 +35,6 @@ function wasShown(messages: readonly Message[], text: string): boolean {
     ({ role, content }) => role !== 'assistant' && content.some((part) => 'text' in part && part.text.includes(text)),
   )
 }
-
-const TOOL_HOOK_TIMEOUT_MS = 120_000
 
 export async function resolveToolCall(scope: ToolCallScope, call: ToolCallPart): Promise<ResolvedToolCall> {
   const tool = findTool(scope, call.name)
@@ -70,27 +68,17 @@ async function hookVerdict(scope: ToolCallScope, proposal: ResolvedToolCall): Pr
 }
 
 async function runToolHooks(scope: ToolCallScope, { tool, parsed }: ResolvedToolCall): Promise<CombinedVerdict> {
-  const { execution, session, signal } = scope
-  const call = {
-    run_id: execution.run.id,
-    session_id: session.id,
-    agent: session.opening.agent.name,
-    run: execution.run.metadata,
-    tool: tool.name,
-  }
-  const timeoutError = () =>
-    new TroupeError(
-      'tool_failed',
-      `a hook's beforeTool for ${tool.name} did not return within ${TOOL_HOOK_TIMEOUT_MS} ms`,
-      { hint: 'make `hooks[].beforeTool` return faster' },
-    )
+  const call = { ...hookScope(scope), tool: tool.name }
+  const toError = (problem: string) =>
+    new TroupeError('tool_failed', `a hook's beforeTool for ${tool.name} ${problem}`, {
+      hint: 'make `hooks[].beforeTool` return faster',
+    })
   let verdict: CombinedVerdict = {}
   let input = parsed
-  for (const hooks of execution.ports.hooks) {
+  for (const hooks of scope.execution.ports.hooks) {
     if (!hooks.beforeTool) continue
-    const callHook = () => callUserCode('tool_failed', () => hooks.beforeTool?.({ ...call, input }))
-    const returned = await execution.runEffect(() =>
-      withTimeout({ world: execution.ports.world, signal, ms: TOOL_HOOK_TIMEOUT_MS, timeoutError }, callHook()),
+    const returned = await callHook(scope, toError, () =>
+      callUserCode('tool_failed', () => hooks.beforeTool?.({ ...call, input })),
     )
     const hookResult: HookVerdict = checkVerdict(returned, 'beforeTool')
     if (hookResult && 'deny' in hookResult) return { deny: hookResult.deny }

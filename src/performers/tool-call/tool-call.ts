@@ -9,7 +9,9 @@ import type { PatternTool } from '../../kernel/pattern.ts'
 import { isConfiguredForModels } from '../../kernel/session/availability.ts'
 import { toolForSession } from '../../kernel/session/prepare-tools.ts'
 import type { Tool, ToolCall, ToolProgress, ToolResult } from '../../kernel/tool.ts'
+import { definedFields } from '../../schema/json-value.ts'
 import { validateValue } from '../../schema/schema.ts'
+import { hookScope } from '../call-hook.ts'
 import { withTimeout } from '../with-timeout.ts'
 import type { AnyTool, ResolvedToolCall } from './resolve-tool-call.ts'
 import { requireDelegationDepth, resolveToolCall } from './resolve-tool-call.ts'
@@ -72,9 +74,7 @@ async function beginToolCall(scope: ToolCallScope, call: ToolCallPart, partial: 
     execution.journal.append('tool:pre', { ...pre }, session.id)
     return runPatternTool(scope, tool, pre)
   }
-  if (subject !== undefined) pre.subject = subject
-  if (excludedGlobs) pre.excluded_globs = excludedGlobs
-  if (approvedBase !== undefined) pre.approved_base = approvedBase
+  Object.assign(pre, definedFields({ subject, excluded_globs: excludedGlobs, approved_base: approvedBase }))
   return execution.runEffect(async () => {
     if (tool.kind === 'act') await execution.ensureReplayed()
     signal.throwIfAborted()
@@ -219,18 +219,12 @@ function toolTimeoutError(tool: Tool, { ms, max_ms }: { ms?: number; max_ms?: nu
 
 function toToolCall(scope: ToolCallScope, pre: ToolPre, abort: { signal: AbortSignal }): ToolCall {
   const { execution, session } = scope
+  const { tool_call_id, idempotency_key, subject, approved_base, excluded_globs } = pre
   return {
-    run_id: execution.run.id,
-    session_id: session.id,
-    agent: session.opening.agent.name,
-    run: execution.run.metadata,
-    tool_call_id: pre.tool_call_id,
-    idempotency_key: pre.idempotency_key,
-    ...(pre.subject === undefined ? undefined : { subject: pre.subject }),
-    ...(pre.approved_base === undefined ? undefined : { approved_base: pre.approved_base }),
-    ...(pre.excluded_globs === undefined ? undefined : { excluded_globs: pre.excluded_globs }),
+    ...hookScope(scope),
+    ...{ tool_call_id, idempotency_key },
+    ...definedFields({ subject, approved_base, excluded_globs, workspace: session.opening.workspace }),
     ...(isReadOnlyCall(scope, pre.tool) ? { read_only: true as const } : undefined),
-    ...(session.opening.workspace === undefined ? undefined : { workspace: session.opening.workspace }),
     ...(session.opening.file_artifacts ? { file_artifacts: true as const } : undefined),
     ensureLease: async () => execution.ensureLease(),
     get signal() {

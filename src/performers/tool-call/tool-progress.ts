@@ -1,5 +1,6 @@
 import type { ToolPre } from '../../kernel/event.ts'
 import type { ToolProgress } from '../../kernel/tool.ts'
+import { definedFields } from '../../schema/json-value.ts'
 import type { ToolCallScope } from './tool-call-scope.ts'
 
 /** The first report is recorded at once, later ones ever less often: an hour of work is about 60 events. */
@@ -29,8 +30,7 @@ export class ProgressRecorder {
     this.#recordedAt = now
     const { tool, tool_call_id } = this.#pre
     const text = message === undefined ? undefined : this.#redact(message.slice(0, MAX_MESSAGE_CHARS).toWellFormed())
-    const amounts = { ...(progress === undefined ? {} : { progress }), ...(total === undefined ? {} : { total }) }
-    const data = { key, tool, tool_call_id, ...amounts, ...(text === undefined ? {} : { message: text }) }
+    const data = { key, tool, tool_call_id, ...definedFields({ progress, total, message: text }) }
     execution.journal.append('tool:progress', data, session.id)
   }
 

@@ -5,6 +5,7 @@ import type { Redactor } from '../../kernel/redactor.ts'
 import { redactJson } from '../../kernel/redactor.ts'
 import { retryField, stepsToRetry } from '../../kernel/resumable-failure.ts'
 import { fitsArtifact, writeArtifact } from '../../kernel/session/artifacts.ts'
+import { definedFields } from '../../schema/json-value.ts'
 import type { ToolCallScope } from './tool-call-scope.ts'
 
 /** Limit of one result in a conversation. The rest is truncated, and the result says so. */
@@ -32,6 +33,7 @@ export function recordToolResult(scope: ToolCallScope, pre: ToolPre, result: Rec
     const error = result.detail ? errorFromRecord(result.detail) : new TroupeError('tool_failed', message, { hint })
     return appendToolError(scope, pre, { error, result })
   }
+  const { recovered, started, collected, plan_mode } = result
   const { output, cut } = toRecordedOutput(result.output, scope.execution.ports.redactor)
   return scope.execution.journal.append(
     'tool:post',
@@ -42,10 +44,7 @@ export function recordToolResult(scope: ToolCallScope, pre: ToolPre, result: Rec
       ...(result.attachments?.length ? { attachments: result.attachments } : undefined),
       ...fileFields(result),
       ...(cut > 0 ? { truncated: cut } : undefined),
-      ...(result.recovered ? { recovered: true as const } : undefined),
-      ...(result.started ? { started: result.started } : undefined),
-      ...(result.collected ? { collected: result.collected } : undefined),
-      ...(result.plan_mode === undefined ? undefined : { plan_mode: result.plan_mode }),
+      ...definedFields({ recovered, started, collected, plan_mode }),
       ...retryField(stepsToRetry(result)),
     },
     scope.session.id,
@@ -98,7 +97,7 @@ function appendToolError(
       detail: error.toJSON(),
       ...(result?.output === undefined ? undefined : { output: toRecordedOutput(result.output, redactor).output }),
       ...fileFields(result),
-      ...(result?.collected ? { collected: result.collected } : undefined),
+      ...definedFields({ collected: result?.collected }),
       ...(result ? retryField(stepsToRetry(result)) : undefined),
     },
     scope.session.id,
@@ -121,9 +120,7 @@ function toolEventFields(scope: ToolCallScope, pre: PartialToolCall, result?: Pa
     tool,
     tool_call_id,
     parallel_group_id: scope.group,
-    ...(agent === undefined ? undefined : { agent }),
-    ...(sub_session_id === undefined ? undefined : { sub_session_id }),
-    ...(parent_session_id === undefined ? undefined : { parent_session_id }),
+    ...definedFields({ agent, sub_session_id, parent_session_id }),
   }
 }
 
