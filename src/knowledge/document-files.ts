@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { readdir, readFile, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { TroupeError } from '../errors.ts'
+import { sha256 } from '../kernel/hash.ts'
 
 /** Found in folders. Another text file is read when its path is given. */
 const DOCUMENT_FILE = /\.(?:md|markdown|mdx|txt|rst|adoc)$/i
@@ -74,7 +74,7 @@ export async function readDocument(root: string, path: string): Promise<Document
   const text = decodeText(bytes)
   if (text === undefined)
     throw unreadableError(path, 'is not a text file in UTF-8', 'convert it to Markdown or plain text and add that')
-  return { path, text, hash: createHash('sha256').update(bytes).digest('hex') }
+  return { path, text, hash: sha256(bytes) }
 }
 
 export async function documentExists(root: string, path: string): Promise<boolean> {

@@ -16,6 +16,7 @@ import type {
 } from '../kernel/model.ts'
 import { toolCallsFrom } from '../kernel/model.ts'
 import { withoutResultFiles } from '../requests/result-files.ts'
+import { definedFields, isRecord } from '../schema/json-value.ts'
 import type { JsonSchema } from '../schema/standard-schema.ts'
 import { isUnsupportedFile, supportsReasoningEffort } from './known-models.ts'
 import { providerMetadataFor } from './provider-metadata.ts'
@@ -57,11 +58,8 @@ export function toCallOptions(
     ...(tools.length > 0
       ? { tools, toolChoice: withoutTools ? { type: 'none' as const } : toToolChoice(target, request) }
       : undefined),
-    ...(temperature === undefined ? undefined : { temperature }),
-    ...(top_p === undefined ? undefined : { topP: top_p }),
-    ...(seed === undefined ? undefined : { seed }),
+    ...definedFields({ temperature, topP: top_p, seed, maxOutputTokens: max_output }),
     ...(effort === undefined || !supportsReasoningEffort(target.model.modelId) ? undefined : { reasoning: effort }),
-    ...(max_output === undefined ? undefined : { maxOutputTokens: max_output }),
     ...(request.output
       ? { responseFormat: { type: 'json', schema: withoutSchemaDialect(request.output) } }
       : undefined),
@@ -213,7 +211,7 @@ function assistantMessage(target: CallTarget, { content }: AssistantMessage): [L
 
 /** Providers accept only objects as arguments, even when the model itself wrote something else. */
 function toArgumentsObject(input: unknown): unknown {
-  return typeof input === 'object' && input !== null && !Array.isArray(input) ? input : { raw_arguments: input }
+  return isRecord(input) ? input : { raw_arguments: input }
 }
 
 /** Call ids of one provider may contain characters that another rejects. */

@@ -1,6 +1,7 @@
 import { toTroupeError } from '../errors.ts'
 import type { Model, ModelChunk, ModelErrorInfo, Models } from '../kernel/model.ts'
 import type { RetryPolicy } from '../kernel/retry-policy.ts'
+import { definedFields } from '../schema/json-value.ts'
 import type { Cassette, CassetteEntry, CassetteLine, CassetteSink } from './cassette.ts'
 import { CASSETTE_HEADER } from './cassette.ts'
 import { replaceInChunks } from './cassette-chunks.ts'
@@ -92,14 +93,10 @@ class CassetteRecorder {
 
   #recordFound(requestedName: string | undefined, model: Model): Model {
     const { name, limits } = model
-    this.#recordResolved(requestedName, { name, ...(limits ? { limits } : undefined) })
+    this.#recordResolved(requestedName, { name, ...definedFields({ limits }) })
     let wrapped = this.#wrapped.get(model)
     if (!wrapped) {
-      wrapped = {
-        name,
-        ...(limits ? { limits } : undefined),
-        stream: (...call) => this.#stream(model, ...call),
-      }
+      wrapped = { name, ...definedFields({ limits }), stream: (...call) => this.#stream(model, ...call) }
       this.#wrapped.set(model, wrapped)
     }
     return wrapped
@@ -163,11 +160,5 @@ class CassetteRecorder {
 function errorInfoFrom(thrown: unknown): ModelErrorInfo {
   const info = (typeof thrown === 'object' && thrown ? thrown : {}) as ModelErrorInfo
   const { status, retry_after_ms, usage, mark, refused } = info
-  return {
-    ...(status === undefined ? undefined : { status }),
-    ...(retry_after_ms === undefined ? undefined : { retry_after_ms }),
-    ...(usage === undefined ? undefined : { usage }),
-    ...(mark === undefined ? undefined : { mark }),
-    ...(refused === undefined ? undefined : { refused }),
-  }
+  return definedFields({ status, retry_after_ms, usage, mark, refused })
 }

@@ -1,6 +1,7 @@
 import type { ErrorRecord } from '../errors.ts'
 import { TroupeError } from '../errors.ts'
 import type { ModelChunk, ModelErrorInfo } from '../kernel/model.ts'
+import { parseJson } from '../schema/json-value.ts'
 import * as z from '../schema/zod.ts'
 import type { RecordedRequest } from './cassette-request.ts'
 
@@ -124,27 +125,17 @@ export function parseCassette(text: string, name: string): Cassette {
   for (const [index, line] of lines.entries()) {
     if (index === 0) continue
     const isTruncated = !complete && index === lines.length - 1
-    let value: unknown
-    try {
-      value = JSON.parse(line)
-    } catch {
-      if (!isTruncated) throw invalidCassetteError(name, index + 1, 'not JSON')
-      cassette.truncatedLine = index + 1
-      continue
-    }
-    addLine(cassette, value, index + 1)
+    const value = parseJson(line)
+    if (value !== undefined) addLine(cassette, value, index + 1)
+    else if (isTruncated) cassette.truncatedLine = index + 1
+    else throw invalidCassetteError(name, index + 1, 'not JSON')
   }
   return cassette
 }
 
 function checkHeader(line: string, name: string): void {
   if (line === '') throw invalidCassetteError(name, 1, 'the cassette is empty: the header is missing')
-  let version: unknown
-  try {
-    version = (JSON.parse(line) as { troupe_cassette?: unknown } | null)?.troupe_cassette
-  } catch {
-    version = undefined
-  }
+  const { troupe_cassette: version } = Object(parseJson(line)) as { troupe_cassette?: unknown }
   if (typeof version !== 'number') throw invalidCassetteError(name, 1, `not a header such as ${CASSETTE_HEADER}`)
   if (version === CASSETTE_VERSION) return
   const age = version > CASSETTE_VERSION ? 'a newer' : 'an unknown'

@@ -20,64 +20,46 @@ export interface Endpoint {
   local: boolean
 }
 
-function openAiCompatible(provider: string, changes: Partial<Endpoint>): Endpoint {
+/** A hosted provider that needs a key; other values are the exception. */
+function hosted(provider: string, protocol: Protocol, changes: Partial<Endpoint> = {}): Endpoint {
   const variable = provider.toUpperCase()
   return {
-    provider,
-    protocol: 'compatible',
-    keyVariables: [`${variable}_API_KEY`],
-    keyOptional: true,
-    baseUrlVariables: [`${variable}_BASE_URL`],
-    apiVersion: 'v1',
-    local: true,
+    ...{ provider, protocol, keyVariables: [`${variable}_API_KEY`], keyOptional: false },
+    ...{ baseUrlVariables: [`${variable}_BASE_URL`], apiVersion: 'v1', local: false },
     ...changes,
   }
 }
 
-const OPENAI = {
-  keyVariables: ['OPENAI_API_KEY'],
-  keyOptional: false,
-  baseUrlVariables: ['OPENAI_BASE_URL'],
-  baseUrl: 'https://api.openai.com/v1',
-  apiVersion: 'v1',
-  local: false,
+/** A server on the user's own machine. */
+function onThisMachine(provider: string, port: number, changes: Partial<Endpoint> = {}): Endpoint {
+  const baseUrl = `http://127.0.0.1:${port}/v1`
+  return hosted(provider, 'compatible', { keyOptional: true, local: true, baseUrl, ...changes })
 }
 
+const OPENAI = hosted('openai', 'openai-responses', { baseUrl: 'https://api.openai.com/v1' })
+
 export const ENDPOINTS: readonly Endpoint[] = [
-  {
-    provider: 'anthropic',
-    protocol: 'anthropic',
+  hosted('anthropic', 'anthropic', {
     keyVariables: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN'],
-    keyOptional: false,
-    baseUrlVariables: ['ANTHROPIC_BASE_URL'],
     baseUrl: 'https://api.anthropic.com/v1',
-    apiVersion: 'v1',
-    local: false,
-  },
-  { provider: 'openai', protocol: 'openai-responses', ...OPENAI },
-  { provider: 'openai-chat', protocol: 'openai-chat', ...OPENAI },
-  {
-    provider: 'google',
-    protocol: 'google',
+  }),
+  OPENAI,
+  { ...OPENAI, provider: 'openai-chat', protocol: 'openai-chat' },
+  hosted('google', 'google', {
     keyVariables: ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_API_KEY'],
-    keyOptional: false,
     baseUrlVariables: ['GOOGLE_GENERATIVE_AI_BASE_URL', 'GOOGLE_GEMINI_BASE_URL', 'GEMINI_BASE_URL'],
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
     apiVersion: 'v1beta',
-    local: false,
-  },
-  openAiCompatible('openrouter', { keyOptional: false, local: false, baseUrl: 'https://openrouter.ai/api/v1' }),
-  openAiCompatible('ollama', {
-    baseUrlVariables: ['OLLAMA_HOST', 'OLLAMA_BASE_URL'],
-    baseUrl: 'http://127.0.0.1:11434/v1',
   }),
-  openAiCompatible('lmstudio', { baseUrl: 'http://127.0.0.1:1234/v1' }),
-  openAiCompatible('llamacpp', { baseUrl: 'http://127.0.0.1:8080/v1' }),
-  openAiCompatible('vllm', { baseUrl: 'http://127.0.0.1:8000/v1' }),
-  openAiCompatible('compatible', {
+  hosted('openrouter', 'compatible', { baseUrl: 'https://openrouter.ai/api/v1' }),
+  onThisMachine('ollama', 11434, { baseUrlVariables: ['OLLAMA_HOST', 'OLLAMA_BASE_URL'] }),
+  onThisMachine('lmstudio', 1234),
+  onThisMachine('llamacpp', 8080),
+  onThisMachine('vllm', 8000),
+  hosted('compatible', 'compatible', {
     keyVariables: ['TROUPE_COMPATIBLE_API_KEY'],
+    keyOptional: true,
     baseUrlVariables: ['TROUPE_COMPATIBLE_BASE_URL'],
-    local: false,
   }),
 ]
 

@@ -21,45 +21,29 @@ export interface LanguageModelStream {
   toStreamError(thrown: unknown): Error
 }
 
-/** Sends the request to the provider. */
-export async function openLanguageModelStream(
-  source: LanguageModelSource,
-  { request, signal, transport }: SentRequest,
-): Promise<LanguageModelStream> {
-  const toolNames = new ToolNameMap(request.tools)
-  const context = errorContext(source, request)
-  const stream = await openStream(source, { request, toolNames, signal, transport }, context)
-  const parts = new StreamPartReader(source.name, toolNames)
-  return { stream, parts, toStreamError: (thrown) => toStreamError(thrown, context) }
-}
-
 interface SentRequest {
   request: ModelRequest
   signal: AbortSignal
   transport: TransportObserver | undefined
 }
 
-interface StreamCall extends SentRequest {
-  toolNames: ToolNameMap
-}
-
-async function openStream(
+/** Sends the request to the provider. */
+export async function openLanguageModelStream(
   source: LanguageModelSource,
-  { request, toolNames, signal, transport }: StreamCall,
-  context: ModelErrorContext,
-): Promise<ReadableStream<StreamPart>> {
-  const { model, options } = source
+  { request, signal, transport }: SentRequest,
+): Promise<LanguageModelStream> {
+  const { model, name, options } = source
+  const toolNames = new ToolNameMap(request.tools)
+  const context = errorContext(source, request)
   requireSupportedFiles(source, request)
   try {
-    const call = toCallOptions(
-      { model, name: source.name, toolNames, providerOptions: options.provider_options },
-      request,
-      signal,
-    )
+    const target = { model, name, toolNames, providerOptions: options.provider_options }
+    const call = toCallOptions(target, request, signal)
     const doStream = () => Promise.resolve(model.doStream(call as never))
     const { stream, response } = await withAbort(transport ? observe(transport, doStream) : doStream(), signal)
     const htmlError = htmlResponseError(response?.headers, context)
-    if (!htmlError) return stream
+    const parts = new StreamPartReader(name, toolNames)
+    if (!htmlError) return { stream, parts, toStreamError: (thrown) => toStreamError(thrown, context) }
     void stream.cancel().catch(() => {})
     throw htmlError
   } catch (thrown) {

@@ -1,5 +1,6 @@
 import { TroupeError } from '../errors.ts'
 import type { SamplingSettings } from '../kernel/model.ts'
+import { isRecord } from '../schema/json-value.ts'
 import { providerName } from './endpoints.ts'
 
 /** Settings by provider (`anthropic`) or model (`openai/gpt-5.5`); those of the model take precedence. */
@@ -23,20 +24,17 @@ const isNumberFrom0To =
   (value) =>
     typeof value === 'number' && value >= 0 && value <= max
 
-const isObject: Check = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
-
 export const SAMPLING_CHECKS: Readonly<Record<keyof SamplingSettings, { check: Check; expected: string }>> = {
   temperature: { check: isNumberFrom0To(2), expected: 'a number from 0 to 2' },
   top_p: { check: isNumberFrom0To(1), expected: 'a number from 0 to 1' },
   seed: { check: Number.isSafeInteger, expected: 'an integer' },
   tool_choice: {
     check: (value) =>
-      ['auto', 'required', 'none'].includes(value as string) ||
-      (isObject(value) && typeof (value as { tool?: unknown }).tool === 'string'),
+      ['auto', 'required', 'none'].includes(value as string) || (isRecord(value) && typeof value.tool === 'string'),
     expected: 'auto, required, none or { tool: NAME }',
   },
   provider_options: {
-    check: (value) => isObject(value) && Object.values(value as object).every(isObject),
+    check: (value) => isRecord(value) && Object.values(value).every(isRecord),
     expected: 'options by provider, such as { anthropic: { effort: low } }',
   },
 }

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { TroupeError } from '../errors.ts'
+import { formatFieldPath } from '../schema/json-value.ts'
 import * as z from '../schema/zod.ts'
 
 /*
@@ -65,8 +66,7 @@ export function parsePriceFile(text: string, path: string): PriceFile {
 }
 
 function formatPriceIssue({ path, message }: { path: PropertyKey[]; message: string }): string {
-  const field = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('')
-  return field === '' ? message : `${field.replace(/^\./, '')}: ${message}`
+  return path.length === 0 ? message : `${formatFieldPath(path)}: ${message}`
 }
 
 function invalidPriceFileError(path: string, problem: string): TroupeError {

@@ -87,20 +87,22 @@ function toBucket(name: string, limit: RateLimit | undefined, kind: 'requests' |
   return { key: `${kind}:${name}`, capacity, refill_per_minute: perMinute - capacity + 1 }
 }
 
+const LIMIT_FIELDS: readonly string[] = [
+  'requests_per_minute',
+  'tokens_per_minute',
+  'burst',
+] satisfies (keyof RateLimit)[]
+
 /** Throws `invalid_input` for an unknown field or an invalid number. */
 export function checkRateLimits(limits: RateLimits): void {
   for (const [name, limit] of Object.entries(limits)) {
     for (const [field, value] of Object.entries(limit)) {
-      if (['requests_per_minute', 'tokens_per_minute', 'burst'].includes(field) && Number.isFinite(value) && value >= 1)
-        continue
-      throw new TroupeError(
-        'invalid_input',
-        `\`models.rateLimits\`: ${field} of '${name}' is ${value}, not a number of at least 1`,
-        {
-          hint: 'set requests_per_minute, tokens_per_minute or burst to a number of at least 1, or omit it',
-          alternatives: ['requests_per_minute', 'tokens_per_minute', 'burst'],
-        },
-      )
+      if (LIMIT_FIELDS.includes(field) && Number.isFinite(value) && value >= 1) continue
+      const problem = `${field} of '${name}' is ${value}, not a number of at least 1`
+      throw new TroupeError('invalid_input', `\`models.rateLimits\`: ${problem}`, {
+        hint: 'set requests_per_minute, tokens_per_minute or burst to a number of at least 1, or omit it',
+        alternatives: [...LIMIT_FIELDS],
+      })
     }
   }
 }

@@ -31,24 +31,7 @@ export function toRuleConditions({ when, times }: ScriptRule, index: number): Ru
 
 /** The index of the first rule whose conditions all hold, or -1. */
 export function findMatchingRule(rules: readonly RuleConditions[], request: ModelRequest): number {
-  const { agent, turn, marks } = request.session
-  const input = lastInput(request.messages)
-  let text: string | undefined
-  for (let index = 0; index < rules.length; index++) {
-    const rule = rules[index]
-    if (!rule) continue
-    if (rule.agent !== undefined && rule.agent !== agent) continue
-    if (rule.turn !== undefined && rule.turn !== turn) continue
-    if (rule.tool !== undefined && !hasToolResult(input, rule.tool)) continue
-    if (rule.inputPattern !== undefined) {
-      text ??= inputText(input)
-      if (!rule.inputPattern.test(text)) continue
-    }
-    if (rule.historyPattern && !matchesHistory(rule.historyPattern, request.messages)) continue
-    if (rule.times !== Number.POSITIVE_INFINITY && useCount(rule, marks) >= rule.times) continue
-    return index
-  }
-  return -1
+  return rules.findIndex((rule) => unmetConditions(rule, request).next().done)
 }
 
 /** Error for a request that no rule matches, with the nearest rule and its unmet conditions. */
@@ -72,7 +55,7 @@ function nearestRule(
   request: ModelRequest,
 ): { index: number; unmet: string[] } | undefined {
   return rules
-    .map((rule, index) => ({ index, unmet: unmetConditions(rule, request), total: conditionCount(rule) }))
+    .map((rule, index) => ({ index, unmet: [...unmetConditions(rule, request)], total: conditionCount(rule) }))
     .map(({ index, unmet, total }) => ({ index, unmet, met: total - unmet.length }))
     .sort((a, b) => a.unmet.length - b.unmet.length || b.met - a.met || a.index - b.index)[0]
 }
@@ -82,20 +65,19 @@ function conditionCount({ agent, turn, inputPattern, historyPattern, tool, times
   return given + (times === Number.POSITIVE_INFINITY ? 0 : 1)
 }
 
-function unmetConditions(rule: RuleConditions, { session, messages }: ModelRequest): string[] {
+/** The conditions of a rule that do not hold, one after the other: finding a rule ends at the first. */
+function* unmetConditions(rule: RuleConditions, { session, messages }: ModelRequest): Generator<string> {
+  if (rule.agent !== undefined && rule.agent !== session.agent) yield `agent must be '${rule.agent}'`
+  if (rule.turn !== undefined && rule.turn !== session.turn) yield `turn must be ${rule.turn}`
   const input = lastInput(messages)
-  const unmet: string[] = []
-  if (rule.agent !== undefined && rule.agent !== session.agent) unmet.push(`agent must be '${rule.agent}'`)
-  if (rule.turn !== undefined && rule.turn !== session.turn) unmet.push(`turn must be ${rule.turn}`)
   if (rule.inputPattern && !rule.inputPattern.test(inputText(input)))
-    unmet.push(`says ${rule.inputPattern} does not match the last input`)
+    yield `says ${rule.inputPattern} does not match the last input`
   if (rule.historyPattern && !matchesHistory(rule.historyPattern, messages))
-    unmet.push(`heard ${rule.historyPattern} matches no earlier message`)
+    yield `heard ${rule.historyPattern} matches no earlier message`
   if (rule.tool !== undefined && !hasToolResult(input, rule.tool))
-    unmet.push(`the last input must be a result of tool '${rule.tool}'`)
-  const uses = useCount(rule, session.marks)
-  if (uses >= rule.times) unmet.push(`times is used up in this session (${uses} of ${rule.times})`)
-  return unmet
+    yield `the last input must be a result of tool '${rule.tool}'`
+  const uses = rule.times === Number.POSITIVE_INFINITY ? 0 : useCount(rule, session.marks)
+  if (uses >= rule.times) yield `times is used up in this session (${uses} of ${rule.times})`
 }
 
 function useCount({ mark }: RuleConditions, marks: readonly string[]): number {

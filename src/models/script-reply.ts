@@ -1,5 +1,6 @@
 import { TroupeError } from '../errors.ts'
 import type { Message, ModelChunk, ModelStop, Usage } from '../kernel/model.ts'
+import { NO_USAGE } from '../kernel/model.ts'
 import type { ScriptReply, ScriptRule } from './script.ts'
 
 const CHUNK_CHARACTERS = 24
@@ -110,11 +111,8 @@ function planToolCall({ name, input }: { name: string; input?: unknown }): Plann
 
 /** The usage of a rule. Providers do not bill a rejected request, so an error without text has zero usage. */
 function reportedUsage(reply: ScriptReply, size: number, usage: ScriptRule['usage']): Usage | null | undefined {
-  if (usage) return { ...usage, cache_read: 0, cache_write: 0, reasoning: 0 }
-  if (usage === undefined && reply.error && size === 0) {
-    return { input: 0, output: 0, cache_read: 0, cache_write: 0, reasoning: 0 }
-  }
-  return usage
+  if (usage) return { ...NO_USAGE, ...usage }
+  return usage === undefined && reply.error && size === 0 ? { ...NO_USAGE } : usage
 }
 
 /** Splits a text into chunks, preferably after white space. */

@@ -1,4 +1,5 @@
 import { nearestNames, TroupeError } from '../errors.ts'
+import { formatFieldPath } from '../schema/json-value.ts'
 import * as z from '../schema/zod.ts'
 
 const MAX_DELAY_MS = 2_147_483_647
@@ -150,7 +151,5 @@ function formatUnknownKey(key: string, path: readonly PropertyKey[]): string {
 }
 
 function formatPath(path: readonly PropertyKey[]): string {
-  if (path.length === 0) return ''
-  const steps = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
-  return `${steps.join('').replace(/^\./, '')}: `
+  return path.length === 0 ? '' : `${formatFieldPath(path)}: `
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AssistantMessage, Message, Model, ModelChunk, ModelRequest, Usage } from '../kernel/model.ts'
+import { NO_USAGE } from '../kernel/model.ts'
 import type { World } from '../kernel/world.ts'
 import type { Script } from './script.ts'
 import { checkScript } from './script.ts'
@@ -83,13 +84,7 @@ async function realSleep(ms: number, signal?: AbortSignal): Promise<void> {
 function countUsage(request: ModelRequest, responseCharacters: number): Usage {
   let input = request.system.length
   for (const message of request.messages) input += countCharacters(message)
-  return {
-    input: Math.ceil(input / 4),
-    output: Math.ceil(responseCharacters / 4),
-    cache_read: 0,
-    cache_write: 0,
-    reasoning: 0,
-  }
+  return { ...NO_USAGE, input: Math.ceil(input / 4), output: Math.ceil(responseCharacters / 4) }
 }
 
 function countCharacters(message: Message): number {

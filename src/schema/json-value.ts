@@ -20,3 +20,9 @@ type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
 export function definedFields<T extends object>(fields: T): Defined<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>
 }
+
+/** Formats the path of a value as `handoffs[2].condition`. */
+export function formatFieldPath(path: readonly PropertyKey[]): string {
+  const steps = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
+  return steps.join('').replace(/^\./, '')
+}

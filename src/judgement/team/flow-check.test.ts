@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { formatFieldPath } from './team-problem.ts'
+import { formatFieldPath } from '../../schema/json-value.ts'
 import type { TeamInput } from './team-schema.ts'
 import { teamSchema } from './team-schema.ts'
 import { validateTeam } from './validate-team.ts'

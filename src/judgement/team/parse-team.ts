@@ -1,7 +1,8 @@
 import { didYouMean, nearestNames } from '../../errors.ts'
+import { formatFieldPath } from '../../schema/json-value.ts'
 import type * as z from '../../schema/zod.ts'
 import type { FieldPath, TeamProblem } from './team-problem.ts'
-import { formatFieldPath, teamError, teamWarning } from './team-problem.ts'
+import { teamError, teamWarning } from './team-problem.ts'
 import type { Team } from './team-schema.ts'
 import { allowedKeysAt, teamSchema } from './team-schema.ts'
 

@@ -20,8 +20,3 @@ export function teamError(field: FieldPath, message: string, hint?: string): Tea
 export function teamWarning(field: FieldPath, message: string, hint?: string): TeamProblem {
   return { severity: 'warning', message, field, ...(hint === undefined ? undefined : { hint }) }
 }
-
-/** Formats a path as `handoffs[2].condition`. */
-export function formatFieldPath(field: FieldPath): string {
-  return field.map((part, index) => (typeof part === 'number' ? `[${part}]` : index > 0 ? `.${part}` : part)).join('')
-}

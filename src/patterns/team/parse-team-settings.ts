@@ -1,8 +1,8 @@
 import { TroupeError } from '../../errors.ts'
-import { formatFieldPath } from '../../judgement/team/team-problem.ts'
 import type { Team } from '../../judgement/team/team-schema.ts'
 import { teamSchema } from '../../judgement/team/team-schema.ts'
 import { validateTeam } from '../../judgement/team/validate-team.ts'
+import { formatFieldPath } from '../../schema/json-value.ts'
 import { formatIssues } from '../../schema/schema.ts'
 import { teamSettings } from './team-settings.ts'
 
