@@ -1,6 +1,12 @@
 import { TroupeError } from '../errors.ts'
 import { isContentWord, stem } from '../judgement/similarity/tokenizer.ts'
-import type { KnowledgeDocument, KnowledgeKind, KnowledgeMatch, KnowledgeQuery } from '../kernel/knowledge.ts'
+import type {
+  KnowledgeDocument,
+  KnowledgeKind,
+  KnowledgeMatch,
+  KnowledgeOutcome,
+  KnowledgeQuery,
+} from '../kernel/knowledge.ts'
 import type { IndexEntry } from './knowledge-index.ts'
 import type { VectorMaker } from './vector-maker.ts'
 
@@ -99,7 +105,7 @@ function documentWeight({ outcome, at }: KnowledgeDocument, now: number): number
   return outcome ? outcomeWeight(outcome) * ageWeight(now - at) : 1
 }
 
-function outcomeWeight({ success, rating }: NonNullable<KnowledgeDocument['outcome']>): number {
+function outcomeWeight({ success, rating }: KnowledgeOutcome): number {
   if (!success) return 0
   return rating === undefined ? UNRATED_WEIGHT : (WEIGHT_BY_RATING[Math.round(rating)] ?? 0)
 }
