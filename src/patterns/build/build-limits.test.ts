@@ -11,6 +11,7 @@ import {
   write,
 } from '../../../test/support/build-harness.ts'
 import { exportMulti } from '../../../test/support/session-file-schema.ts'
+import { timeLimit } from '../../../test/support/time-limit.ts'
 
 const TASK = planTask('T1', ['src/slug.ts'])
 const PLAN = { summary: 'One function', no_change_reason: null, tests_must_pass: false, tasks: [TASK] }
@@ -96,13 +97,14 @@ test('BD17 a check that hangs is killed, optional ones are then skipped and name
 })
 
 test('BD17 a required check that hangs is killed: the work is not approved, and where it hung before, the result says so', async () => {
+  const check_timeout_ms = timeLimit(1500)
   const hangsIn = async (command: string) => {
     const repository = createSampleRepository()
     const checks = { test: command }
     const build = await createTestBuild(
       repository,
       { architect, developer: solve, reviewer },
-      { build: { checks, check_timeout_ms: 1500, max_iterations: 1, escalation_on_max: 'abort' } },
+      { build: { checks, check_timeout_ms, max_iterations: 1, escalation_on_max: 'abort' } },
     )
     const output = build.output(await build.run({}))
     return { output, branches: repository.git('branch', '--format=%(refname:short)').trim().split('\n') }
@@ -112,7 +114,10 @@ test('BD17 a required check that hangs is killed: the work is not approved, and 
     status: 'not_approved',
     branch: null,
     review: { verdict: 'changes_requested', verification: { tests_passed: false } },
-    checks: { baseline: [{ status: 'passed' }], final: [{ status: 'timeout', reason: 'killed after 1500 ms' }] },
+    checks: {
+      baseline: [{ status: 'passed' }],
+      final: [{ status: 'timeout', reason: `killed after ${check_timeout_ms} ms` }],
+    },
   })
   expect(since.output.notes.join('\n')).toMatch(
     /the reviewer approved although the check test .*: timeout; killed after/,
@@ -124,7 +129,7 @@ test('BD17 a required check that hangs is killed: the work is not approved, and 
     checks: { baseline: [{ status: 'timeout' }], final: [{ status: 'timeout' }] },
   })
   expect(always.output.notes).toContain(
-    'test (sleep 600): timeout; killed after 1500 ms; it did not pass before the work either, so it shows nothing about the work',
+    `test (sleep 600): timeout; killed after ${check_timeout_ms} ms; it did not pass before the work either, so it shows nothing about the work`,
   )
 })
 
