@@ -54,6 +54,30 @@ test('TY1 input and output of patterns that are passed in are typed, and checked
   await troupe.run('summarize', { text: 'a', word: 2 })
 })
 
+test('J24 a pattern that returns `retry_keys` or calls `earlierWork` does not compile', () => {
+  const old = {
+    name: 'old',
+    description: 'old',
+    version: 1,
+    category: 'planning',
+    input: z.object({}),
+    output: z.null(),
+  } as const
+  definePattern({
+    ...old,
+    // @ts-expect-error `resume` finds out what depends on a failed step.
+    execute: async () => ({ success: true, output: null, retry_keys: ['a'] }),
+  })
+  definePattern({
+    ...old,
+    async execute(context) {
+      // @ts-expect-error A request is kept with `keep`.
+      context.earlierWork(['a'])
+      return { success: true, output: null }
+    },
+  })
+})
+
 test('TY1 the fields `output` and `object` of a pattern that takes no schema keep their types', async () => {
   const print = definePattern({
     name: 'print',
