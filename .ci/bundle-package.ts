@@ -30,6 +30,8 @@ const ENTRIES = [
 const GROUPS = {
   'node-version': ['runtime/node-version'],
   index: ['index'],
+  // Read by nearly every part, also by the watchdog of commands.
+  'json-value': ['schema/json-value'],
   create: [
     'runtime/compose',
     'runtime/config/apply-config',
