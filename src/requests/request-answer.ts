@@ -42,12 +42,12 @@ export async function requestAnswer<const S extends AnswerShape>(
   }
   const preferred = agent && preferredModel !== undefined ? { ...agent, model: preferredModel } : agent
   const sessions = [await perform(preferred, request, key)]
-  if (preferred !== agent && MISSING_MODEL_CODES.has(last(sessions).error?.code ?? ''))
-    sessions.push(await perform(agent, request, `${key}/fallback`))
+  const isMissing = preferred !== agent && MISSING_MODEL_CODES.has(last(sessions).error?.code ?? '')
+  if (isMissing) sessions.push(await perform(agent, request, `${key}/fallback`))
   const hasNoForm = form !== undefined && last(sessions).error?.code === 'model_unsupported'
   if (hasNoForm) {
     const { output: _output, allowText: _allowText, cache_key: _cacheKey, ...inWords } = request
-    sessions.push(await perform(agent, inWords, keys?.text ?? `${key}/text`))
+    sessions.push(await perform(isMissing ? agent : preferred, inWords, keys?.text ?? `${key}/text`))
   }
   const first: Answer<S> = { ...toAnswer(shape, last(sessions), options), tokens: tokensOf(sessions) }
   const correction = await check?.(first)
@@ -70,7 +70,7 @@ export function answerForm(
   prompt: string,
   { resume, allowText }: Pick<PerformRequest, 'resume' | 'allowText'> = {},
 ): { instruction: string; output: Schema } {
-  const { rules = [], example = {} } = shape
+  const { rules = [], example } = shape
   const isKnown = resume !== undefined || prompt.includes(JSON.stringify(example))
   const instruction = isKnown ? prompt : `${prompt}\n${jsonAnswer(rules, example)}`
   return { instruction, output: answerSchema(shape, allowText === true) }

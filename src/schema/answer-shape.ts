@@ -44,7 +44,7 @@ export interface AnswerShape {
   /** What models are told about the fields, one sentence or more each. */
   readonly rules?: readonly string[]
   /** A valid answer for the prompt. Its texts describe what belongs there; one that comes back as an answer counts as missing. */
-  readonly example?: object
+  readonly example: object
   /** Other names that models use for fields: `{ id: 'task_id' }`. */
   readonly aliases?: Readonly<Record<string, string>>
   /** The field that a text is in a list of objects. */

@@ -68,7 +68,7 @@ export function toSpecialistAnswer({
   value,
   fields: found,
   text,
-}: Pick<Answer<{ fields: typeof fields }>, 'value' | 'fields' | 'text'>): SpecialistAnswer {
+}: Pick<Answer<{ fields: typeof fields; example: object }>, 'value' | 'fields' | 'text'>): SpecialistAnswer {
   if (!value || (value.answer === null && value.clarification_needed === null)) {
     const isCopied = readText(found?.answer) !== ''
     return { answer: isCopied ? '' : text.trim(), suggested_next_steps: [] }

@@ -1,7 +1,7 @@
 import type { Command, Option } from 'commander'
 import { TroupeError } from '../../errors.ts'
 import type { JsonSchema } from '../../index.ts'
-import { collectValues } from './shared-options.ts'
+import { collectValues, SHARED_FLAGS } from './shared-options.ts'
 
 /*
  * Derives the flags of `run PATTERN` from the pattern's input schema: strings, numbers, enums, lists of enum values and booleans become flags, objects
@@ -32,21 +32,10 @@ interface InputField extends SchemaProperty {
 }
 
 /** Flags of the `run` command; a field with the same name needs --input. */
-const RESERVED_FLAGS = [
-  'input',
-  'attach',
-  'tag',
-  'model',
-  'limit',
-  'agents',
-  'json',
-  'quiet',
-  'store',
-  'project',
-  'record',
-  'replay',
-  'help',
-]
+const RESERVED_FLAGS = new Set([
+  ...SHARED_FLAGS,
+  ...['input', 'attach', 'with', 'tag', 'continue', 'detach', 'help', 'version'],
+])
 
 export interface PatternFlags {
   /** Fields without a flag. */
@@ -63,7 +52,7 @@ export function addPatternFlags(
   make: { option: (flags: string, description: string) => Option; invalid: (message: string) => Error },
 ): PatternFlags {
   const all = inputFields(inputSchema)
-  const fields = all.filter(({ name }) => !RESERVED_FLAGS.includes(name))
+  const fields = all.filter(({ flag }) => !RESERVED_FLAGS.has(flag))
   const positional = fields.find((field) => field.required && field.type === 'string')?.name
   const byAttribute = new Map<string, string>()
   if (positional !== undefined) command.argument(`[${positional}...]`, descriptionFor(fields, positional))

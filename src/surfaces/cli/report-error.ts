@@ -41,7 +41,7 @@ export function usageError(
     hint:
       removed ??
       (nearest === undefined
-        ? `for usage run: troupe ${command === undefined || thrown.code === 'commander.unknownCommand' ? '' : `${command} `}--help`
+        ? `for usage run: troupe ${!command || thrown.code === 'commander.unknownCommand' ? '' : `${command} `}--help`
         : `did you mean '${nearest}'?`),
     alternatives: suggestions,
   })

@@ -61,10 +61,13 @@ export function shareOptions(program: Command): SharedOptions {
 /** A command reads its own options first: in `--message -q`, `-q` is the message. The program reads what is left. */
 function inheritOptions(command: Command, program: Command, options: readonly Option[]): void {
   const parseOwn = command.parseOptions.bind(command)
+  const shared = program.options.filter(({ long }) => long !== '--version')
   command.parseOptions = (args) => {
     const own = parseOwn(args)
     const isGroup = command.commands.length > 0
     if (isGroup && own.operands.length > 0) return own
+    // After a command, the version is not asked for: `troupe cancel RUN -v` must not look as if it had cancelled.
+    Object.assign(program, { options: shared })
     // Options before the command of a group are read up to its name, so that it reads its own ones first, too.
     const rest = program.enablePositionalOptions(false).passThroughOptions(isGroup).parseOptions(own.unknown)
     const isGiven = (option: Option) => program.getOptionValueSource(option.attributeName()) === 'cli'
@@ -128,6 +131,11 @@ function declaredOptions(): Record<OptionGroup, Option[]> {
     ),
   }
 }
+
+/** Names of the shared options, without `no-`. */
+export const SHARED_FLAGS: readonly string[] = Object.values(declaredOptions()).flatMap((options) =>
+  options.map((option) => option.name().replace(/^no-/, '')),
+)
 
 /** Argument parser of repeatable options. */
 export function collectValues(value: string, previous: readonly string[] = []): string[] {

@@ -36,7 +36,7 @@ test('BD42 at the start, notes about the checkout are shown in full, and what ch
   const view = runViewFrom(events, await loadPatternViews([build]))
   const [, start, waiting] = events.map((event) => formatProgressLine(event, view, plainStyle(WIDTH)))
   expect(unwrap(start?.split('\n') ?? [])).toBe(` 0ms builds on main, abc 0ms ${NOTE}`)
-  expect(waiting).toContain('status update')
+  expect(unwrap(waiting?.split('\n') ?? [])).toMatch(/status update T2: not started: it depends on T1$/)
 })
 
 test('BD42 the result cuts off neither notes nor commands, and says which checks had not passed before either', () => {

@@ -29,7 +29,12 @@ export function panelLines(panels: readonly Panel[], style: TerminalStyle, all =
     const lines = shown.flatMap((block, place) => {
       // The title of the panel is enough for what it begins with.
       const { title: own, ...untitled } = block
-      return blockLines(place > 0 || (block.kind !== 'facts' && own !== title) ? block : untitled, style, all)
+      try {
+        return blockLines(place > 0 || (block.kind !== 'facts' && own !== title) ? block : untitled, style, all)
+      } catch {
+        // The view of another program gave a block that cannot be drawn: the rest of the run stays visible.
+        return styledLines(`${toTerminalLine(own ?? title)}: cannot be shown`, style, { indent: 2, textStyle: 'dim' })
+      }
     })
     if (lines.length === 0) return []
     const heading = renderPatternLine(style, [['bold', title.toLowerCase()], badge === undefined ? '' : `  ${badge}`])
@@ -132,7 +137,9 @@ function cellText(value: PanelValue, unit: PanelUnit = 'text'): string {
     case 'ms':
       return formatDuration(value)
     case 'time':
-      return new Date(value).toISOString().slice(0, 19).replace('T', ' ')
+      return Number.isNaN(new Date(value).getTime())
+        ? '-'
+        : new Date(value).toISOString().slice(0, 19).replace('T', ' ')
     default:
       return formatCount(value)
   }
@@ -218,7 +225,7 @@ function stepLines(
   style: TerminalStyle,
   indent: string,
 ): string[] {
-  const known = STATUS_GLYPHS[state]
+  const known = Object.hasOwn(STATUS_GLYPHS, state) ? STATUS_GLYPHS[state] : undefined
   const name: TextSpan[] = agent === '' || agent === title ? [] : [['bold', toTerminalLine(agent)], '  ']
   const words: TextSpan = known ? '' : ['dim', `  ${state}`]
   const inner = `${indent}  `

@@ -5,7 +5,7 @@ import type { RunView, SessionNode } from '../../../views/run-view.ts'
 import { findEnclosing } from '../../../views/run-view.ts'
 import { toTerminalLine } from '../../../views/text-width.ts'
 import { STATUS_GLYPHS } from './status-glyphs.ts'
-import type { TerminalStyle, TextLine, TextSpan } from './styled-line.ts'
+import type { TerminalStyle, TextLine, TextSpan, TextStyle } from './styled-line.ts'
 import { renderPatternLine } from './styled-line.ts'
 
 /* Draws the events of patterns: what they mean, as their marks tell, or else their fields. */
@@ -16,15 +16,20 @@ type PatternEvent = RunView['otherEvents'][number]
 export interface ProgressLine {
   speaker?: { agent: string; depth: number } | undefined
   spans: TextLine
-  /** The line is wrapped, not cut off. */
-  wrapped?: true
+  /** The line is wrapped, not cut off, and may have a style. */
+  wrapped?: true | TextStyle
 }
 
 /** The lines of a pattern's event. */
 export function patternProgress(view: RunView, event: PatternEvent): ProgressLine[] {
   const marks = eventMarks(view, event)
-  if (marks) return marks.flatMap((mark) => markLine(mark, { view, event, marks }) ?? [])
-  return [{ speaker: findEnclosing(view, event.data.key, 'session'), spans: fieldSpans(event) }]
+  const fields = { speaker: findEnclosing(view, event.data.key, 'session'), spans: fieldSpans(event) }
+  try {
+    return marks?.flatMap((mark) => markLine(mark, { view, event, marks }) ?? []) ?? [fields]
+  } catch {
+    // The view of another program gave a mark that cannot be drawn: the run goes on, and its event is shown.
+    return [fields]
+  }
 }
 
 interface MarkContext {
@@ -43,13 +48,14 @@ function markLine(mark: TimelineMark, { view, event, marks }: MarkContext): Prog
     case 'message':
       // The link says it already.
       if (marks.some(({ kind }) => kind === 'handoff' || kind === 'consultation')) return undefined
-      return line(...linkSpans(mark, depth), `  ${mark.type.replaceAll('_', ' ')}  `, [
-        'dim',
-        toTerminalLine(mark.text),
-      ])
+      return {
+        ...line(...linkSpans(mark, depth), `  ${mark.type.replaceAll('_', ' ')}  `, ['dim', toTerminalLine(mark.text)]),
+        ...(mark.type === 'status_update' && { wrapped: true as const }),
+      }
     case 'phase':
       if (mark.title === null) return undefined
-      return line(['bold', toTerminalLine(mark.title)], mark.text === undefined ? '' : `  ${toTerminalLine(mark.text)}`)
+      if (mark.text === undefined) return line(['bold', toTerminalLine(mark.title)])
+      return { ...line(['bold', toTerminalLine(mark.title)], `  ${toTerminalLine(mark.text)}`), wrapped: true }
     case 'progress': {
       // What came of a session says more; else the first of them says what happened.
       const told = marks.find(({ kind, ...each }) => kind === 'progress' || (kind === 'session' && 'result' in each))
@@ -58,7 +64,7 @@ function markLine(mark: TimelineMark, { view, event, marks }: MarkContext): Prog
         : undefined
     }
     case 'notice':
-      return { ...line(['yellow', toTerminalLine(mark.text)]), wrapped: true }
+      return { ...line(['yellow', toTerminalLine(mark.text)]), wrapped: 'yellow' }
     case 'session':
       return mark.result === undefined ? undefined : sessionResult(mark, view)
     default:

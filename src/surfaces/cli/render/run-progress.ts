@@ -32,7 +32,7 @@ function progressLine({ speaker, spans, wrapped }: ProgressLine, elapsed: number
   const text = line.map((span) => (typeof span === 'string' ? span : span[1])).join('')
   const margin = TIME_WIDTH + 2 + indent.length
   return wrapText(text, style.width, margin)
-    .map((each) => renderPatternLine(style, [['yellow', each]]))
+    .map((each) => renderPatternLine(style, wrapped === true ? [each] : [[wrapped, each]]))
     .join('\n')
 }
 
