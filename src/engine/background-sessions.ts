@@ -72,10 +72,10 @@ export class BackgroundSessions {
     return collector.endsWith('/background') ? collect_with !== undefined : !this.#hasFailed(collector)
   }
 
-  /** The steps that returned the result of a session to its caller: they return that of the next attempt. */
+  /** The steps that returned the result of a session to its caller, or to a pattern: they return that of the next attempt. */
   collectedSteps(key: string): string[] {
     const { collector, results = [] } = this.#sessions.get(key) ?? {}
-    if (collector === undefined) return []
+    if (collector === undefined) return results
     const recorded = results.filter((step) => step.startsWith(`${collector}/`))
     return recorded.length > 0 ? recorded : [collector]
   }

@@ -6,9 +6,13 @@ import { BackgroundSessions } from './background-sessions.ts'
 
 /**
  * The steps of sub-agents to retry with a failed run. An agent whose sub-agents failed in an outage, and which then failed itself, has not answered to
- * that: they are taken up again before it goes on. A failure that an agent has answered to is part of its conversation and stays.
+ * that: they are taken up again before it goes on. A failure that an agent has answered to is part of its conversation and stays. `isTakenUp` tells
+ * whether the run retries a step; with it, the steps are retried that gave its failure to a pattern.
  */
-export function failedDescendants(events: readonly Event[]): string[] {
+export function failedDescendants(
+  events: readonly Event[],
+  isTakenUp: (step: string) => boolean = () => true,
+): string[] {
   const outcomes = lastOutcomes(events)
   const incomplete = incompleteCalls(events)
   const background = new BackgroundSessions(events, (call) => {
@@ -39,9 +43,10 @@ export function failedDescendants(events: readonly Event[]): string[] {
     const above = calls.filter((call) => request.startsWith(`${call}/`))
     return above.length > 0 && !above.some((call) => isLeftOut(request, call))
   }
-  const retried = requests.filter(isRetried)
+  const retried = requests.filter((request) => isRetried(request) && isTakenUp(request))
   const collected = retried.flatMap((request) => background.collectedSteps(sessionKeyOf(request)))
-  return [...retried, ...collected, ...[...incomplete.values()].flat().filter((key) => !isAnswered(key))]
+  const named = [...incomplete.values()].flat().filter((key) => !isAnswered(key) && isTakenUp(key))
+  return [...retried, ...collected, ...named]
 }
 
 /** The key of the session of a model request. */

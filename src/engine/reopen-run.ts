@@ -1,5 +1,6 @@
 import { errorFromRecord, TroupeError } from '../errors.ts'
 import type { Event, EventDataOf, RunEnd } from '../kernel/event.ts'
+import { withoutCut } from '../kernel/journal/cut.ts'
 import { replacedSteps } from '../kernel/journal/dependent-steps.ts'
 import type { Journal } from '../kernel/journal/journal.ts'
 import { JournalIndex } from '../kernel/journal/journal-index.ts'
@@ -63,7 +64,7 @@ function retriedSteps(events: readonly Event[], end: RunEnd): string[] {
   // Of an incomplete run, only sub-agents of the sessions that are retried: the others are part of its result.
   const isTakenUp = (key: string) =>
     end.status === 'failed' || sessions.some((session) => key.startsWith(`${session}/`))
-  return [...new Set([error?.step ?? [], retry_keys, failedDescendants(events).filter(isTakenUp)].flat())]
+  return [...new Set([error?.step ?? [], retry_keys, failedDescendants(withoutCut(events), isTakenUp)].flat())]
 }
 
 /** A run that completed without work that failed for a reason outside of it, such as one specialist of several. */

@@ -1,5 +1,5 @@
 import type { Event } from '../event.ts'
-import { isEvent } from '../event.ts'
+import { isEvent, isKernelEventType } from '../event.ts'
 import { ancestorKeys } from './step-key.ts'
 
 /*
@@ -22,10 +22,17 @@ export function dependentSteps(
   for (const [step, began] of [...new Map([...outcomes, ...openings])].sort(([a], [b]) => a.length - b.length)) {
     if (began.seq <= failedAt || claimed.has(step)) continue
     const path = [step, ...ancestorKeys(step)]
-    const isCovered = path.some((key) => dependent.has(key) || (claimed.has(key) && outcomes.has(key)))
+    const isCovered = path.some((key) => dependent.has(key) || (claimed.has(key) && hasOwnSteps(outcomes.get(key))))
     if (!isCovered && !isKept(recorded, step)) dependent.set(step, recordedKey(began))
   }
   return [...dependent.values()]
+}
+
+/** The outcomes of steps without steps of their own: a key that goes on where theirs ends is that of another step. */
+const OWN_OUTCOMES = new Set<string>(['step:end', 'step:error', 'gate:answer', 'artifact:write'])
+
+function hasOwnSteps(outcome: Event | undefined): boolean {
+  return outcome !== undefined && isKernelEventType(outcome.type) && !OWN_OUTCOMES.has(outcome.type)
 }
 
 /**

@@ -15,6 +15,8 @@ import { dependentSteps, unclaimedSessions } from './dependent-steps.ts'
 import type { FlushScheduler, Journal } from './journal.ts'
 import type { JournalIndex } from './journal-index.ts'
 import { branchSlotAfter } from './parallel.ts'
+import { ResumedSessions } from './resumed-sessions.ts'
+import { duplicateStepError, unclaimedActionError } from './step-errors.ts'
 import type { TimeSpan } from './time-span.ts'
 import { coveredMs } from './time-span.ts'
 
@@ -49,6 +51,7 @@ export class Execution {
   readonly backgroundSessions = new Map<string, Promise<SessionResult>>()
   /** The tools that collect the results of background sessions, by session. */
   readonly backgroundCollectors = new Map<string, SessionOpen['collect_with']>()
+  readonly resumedSessions = new ResumedSessions()
   /** Sessions that wait until others have ended. */
   readonly sessionQueues = new SessionQueues()
   /** Sessions with an open segment, and the key that opened it. */
@@ -154,11 +157,7 @@ export class Execution {
 
   /** Claims a key and returns its recorded outcome, if the journal holds one. */
   claim(key: string): Event | undefined {
-    if (this.#claimedKeys.has(key)) {
-      throw new TroupeError('duplicate_step', `the step key '${key}' is used twice in one execution`, {
-        hint: 'give each step a key of its own, for example with the index of the loop in it',
-      })
-    }
+    if (this.#claimedKeys.has(key)) throw duplicateStepError(key)
     this.#claimedKeys.add(key)
     return this.journalIndex.outcome(key)
   }
@@ -339,14 +338,25 @@ export class Execution {
 
   #cutDependentSteps(): void {
     const { journalIndex } = this
-    if (journalIndex.failedAt === undefined) return
+    const { failedAt } = journalIndex
+    if (failedAt === undefined) return
     const [open, counts] = [journalIndex.openSessions(), journalIndex.subSessionCounts()]
-    const keys = dependentSteps(journalIndex.recorded, { failedAt: journalIndex.failedAt, claimed: this.#claimedKeys })
+    const claimed = new Set([...this.#claimedKeys].filter((key) => !this.resumedSessions.isUnreached(key)))
+    const keys = dependentSteps(journalIndex.recorded, { failedAt, claimed })
     journalIndex.add(this.journal.append('run:cut', { keys }))
-    for (const [session_id, key] of open) if (!journalIndex.opening(key)) this.activeSessions.delete(session_id)
+    for (const [session_id, key] of open) if (!journalIndex.opening(key)) this.#dropSession(session_id, key)
     const left = journalIndex.subSessionCounts()
     for (const [id, count] of counts)
       this.subSessionCounts.set(id, (this.subSessionCounts.get(id) ?? 0) - count + (left.get(id) ?? 0))
+  }
+
+  #dropSession(session_id: string, key: string): void {
+    for (const sessions of [this.activeSessions, this.backgroundSessions, this.backgroundCollectors])
+      sessions.delete(session_id)
+    if (!this.resumedSessions.isUnreached(key)) return
+    this.resumedSessions.end(key)
+    for (const claimed of this.#claimedKeys)
+      if (claimed === key || claimed.startsWith(`${key}/`)) this.#claimedKeys.delete(claimed)
   }
 
   /** At the end of a completed run: what it has not reached since a retry is no part of its result. */
@@ -370,13 +380,7 @@ export class Execution {
     await this.#waitUntilQuiet()
     const [lost] = this.journalIndex.unclaimedActions(this.#claimedKeys)
     if (lost === undefined) return
-    throw new TroupeError(
-      'unclaimed_action',
-      `the journal holds the action '${lost}', which the code no longer performs`,
-      {
-        hint: 'resume with the version of the pattern that began it, or map its key in `renamedKeys` of the pattern',
-      },
-    )
+    throw unclaimedActionError(lost)
   }
 
   #checkParkable(): void {

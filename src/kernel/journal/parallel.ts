@@ -7,7 +7,7 @@ import { isFatal } from './fatal-error.ts'
  * Branches with bounded concurrency.
  * 1. At most `limit` branches hold a slot; the others wait in the order of their items.
  * 2. Before the cut of a reopened run, branches hold none: otherwise retried branches, and those that wait for them, could keep the replay from
- *    reaching what others have recorded. Each takes its slot after the cut, before its first effect.
+ *    reaching what others have recorded. Each takes its slot after the cut, before its first effect. Sessions that wait in a queue do likewise.
  */
 
 class Slots {
@@ -24,6 +24,11 @@ class Slots {
     return undefined
   }
 
+  async enter(): Promise<() => void> {
+    await this.take()
+    return () => this.release()
+  }
+
   release(): void {
     const next = this.#waiting.shift()
     if (next) next()
@@ -31,31 +36,42 @@ class Slots {
   }
 }
 
-class Branch {
-  readonly #slots: Slots
-  /** The branch of the `parallel` around this one. */
+/** Resolves with the function that releases the slot. */
+type TakeSlot = () => Promise<() => void>
+
+/** Work that begins before a cut, and takes its slot after it. */
+export class Branch {
+  readonly #take: TakeSlot
+  /** The branch around this one. */
   readonly #outer = currentBranch.getStore()
   #taking: Promise<void> | undefined
-  #hasSlot = false
+  #release: (() => void) | undefined
 
-  constructor(slots: Slots) {
-    this.#slots = slots
+  constructor(take: TakeSlot) {
+    this.#take = take
+  }
+
+  run<T>(work: () => T): T {
+    return currentBranch.run(this, work)
   }
 
   takeSlot(cut: Promise<void> | undefined): Promise<void> | undefined {
-    if (this.#hasSlot) return undefined
+    if (this.#release) return undefined
     this.#taking ??= this.#takeAfter(cut)
     return this.#taking
   }
 
   end(): void {
-    void this.#taking?.then(() => this.#slots.release())
+    // A failed cut ends the execution; whoever waited for it has the error.
+    this.#taking?.then(
+      () => this.#release?.(),
+      () => {},
+    )
   }
 
   async #takeAfter(cut: Promise<void> | undefined): Promise<void> {
     await (this.#outer ? this.#outer.takeSlot(cut) : cut)
-    await this.#slots.take()
-    this.#hasSlot = true
+    this.#release = await this.#take()
   }
 }
 
@@ -80,12 +96,12 @@ export async function runParallel<T, R>(
 ): Promise<SettledResult<R>[]> {
   const slots = new Slots(Math.max(1, limit))
   const run = async (item: T, index: number): Promise<SettledResult<R>> => {
-    const branch = isCutDue ? new Branch(slots) : undefined
+    const branch = isCutDue ? new Branch(() => slots.enter()) : undefined
     const wait = branch ? undefined : slots.take()
     if (wait) await wait
     const end = () => (branch ? branch.end() : slots.release())
     try {
-      const working = branch ? currentBranch.run(branch, () => work(item, index)) : work(item, index)
+      const working = branch ? branch.run(() => work(item, index)) : work(item, index)
       const value = await working
       end()
       return { ok: true, value }

@@ -282,11 +282,14 @@ export function resumeBackgroundSessions({ execution, startTurns }: RunScope): v
       key: data.key,
       caller: undefined,
       delegation: undefined,
-      signal: execution.signal,
       startTurns,
       contextFor: contextFactory({ execution, startTurns }),
     }
-    void startBackground(session, undefined, { instruction: '' }).catch(() => {})
+    execution.resumedSessions.start(
+      data.key,
+      { signal: execution.signal, isCutDue: execution.journalIndex.isCutDue },
+      (signal) => startBackground({ ...session, signal }, undefined, { instruction: '' }),
+    )
   }
 }
 

@@ -4,6 +4,7 @@ import type { AnswerFormat, Caller, PerformRequest } from '../context.ts'
 import type { Event, SessionEnd, StopReason } from '../event.ts'
 import { isEvent } from '../event.ts'
 import { isFatal } from '../journal/fatal-error.ts'
+import { Branch } from '../journal/parallel.ts'
 import type { SessionResult } from '../session-result.ts'
 import { toSessionResult } from '../session-result.ts'
 import { joinBackground } from './background-session.ts'
@@ -40,9 +41,9 @@ export async function startBackground(
   request: PerformRequest,
 ): Promise<string> {
   const { execution, key } = scope
-  const opened = execution.journalIndex.opening(key)
   // `resumeBackgroundSessions` has already restarted it.
-  if (opened?.session_id !== undefined && execution.backgroundSessions.has(opened.session_id)) return opened.session_id
+  const resumed = execution.resumedSessions.reach(key)
+  if (resumed) return resumed
   const recorded = recordedResult(scope, execution.claim(key))
   if (recorded) return recorded.session_id
   const cut = cutBeforeOpening(scope)
@@ -105,18 +106,13 @@ async function runToEnd(scope: SessionScope, session: SessionState, options: Ans
   let leaveQueue: (() => void) | undefined
   try {
     const { signal } = watchdog
-    if (queue) leaveQueue = await scope.execution.sessionQueues.enter(queue, signal)
-    const runTurn = await scope.startTurns({
-      ...{ execution: scope.execution, key: scope.key, session, signal },
-      output: options.output,
-      allowText: options.allowText === true,
-      contextFor: (pattern, key) => scope.contextFor(pattern, { key, caller: toCaller(session), signal }),
-    })
-    for (let ordinal = 1; ; ordinal++) {
-      const end = await runTurn(ordinal)
-      if (await joinBackground({ ...scope, caller: toCaller(session) }, session, end))
-        return toSessionEnd(scope.key, session, end)
-    }
+    const place = queue && new Branch(() => scope.execution.sessionQueues.enter(queue, signal))
+    leaveQueue = place && (() => place.end())
+    // Before a cut, a session that is retried would keep those behind it from what they have recorded.
+    if (place && scope.execution.journalIndex.isCutDue)
+      return await place.run(() => runTurns({ ...scope, signal }, session, options))
+    await place?.takeSlot(undefined)
+    return await runTurns({ ...scope, signal }, session, options)
   } catch (thrown) {
     const error = toTroupeError(thrown)
     if (isFatal(error)) throw error
@@ -131,6 +127,21 @@ async function runToEnd(scope: SessionScope, session: SessionState, options: Ans
   } finally {
     leaveQueue?.()
     watchdog.stop()
+  }
+}
+
+async function runTurns(scope: SessionScope, session: SessionState, options: AnswerFormat): Promise<SessionEnd> {
+  const { execution, key, signal } = scope
+  const caller = toCaller(session)
+  const runTurn = await scope.startTurns({
+    ...{ execution, key, session, signal },
+    output: options.output,
+    allowText: options.allowText === true,
+    contextFor: (pattern, below) => scope.contextFor(pattern, { key: below, caller, signal }),
+  })
+  for (let ordinal = 1; ; ordinal++) {
+    const end = await runTurn(ordinal)
+    if (await joinBackground({ ...scope, caller }, session, end)) return toSessionEnd(key, session, end)
   }
 }
 

@@ -1,0 +1,145 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { agent, createTroupeWithStore, functionModel } from '../../../test/support/test-troupe.ts'
+import type { Context } from '../../index.ts'
+import { definePattern, TroupeError, verifyJournal } from '../../index.ts'
+
+function patternWith(name: string, execute: (context: Context) => Promise<object>) {
+  return definePattern({
+    ...{ name, description: 'A pattern of the test', version: 1, category: 'perception' as const },
+    input: z.object({}),
+    output: z.any(),
+    execute: execute as never,
+  })
+}
+
+function outage() {
+  return Object.assign(new Error('down'), { status: 402 })
+}
+
+test('J22 a step is worked out anew though its key begins with that of a step that stays', async () => {
+  const served: string[] = []
+  let isDown = true
+  const serve = (name: string, text: string) => {
+    if (isDown && name === 'first') throw new TroupeError('model_failed', 'down', { hint: 'wait' })
+    served.push(name)
+    return text
+  }
+  const pattern = patternWith('review', async (context) => {
+    const incomplete = []
+    const plan = await context.step('plan', () => 'plan')
+    let first = 'none'
+    try {
+      first = await context.step('first', () => serve('first', 'first'))
+    } catch (e) {
+      incomplete.push((e as TroupeError).toJSON())
+    }
+    const late = await context.step('plan/late', () => serve('late', `late after ${first}`))
+    return { success: true, output: [plan, first, late], incomplete }
+  })
+  const troupe = await createTroupeWithStore({ model: functionModel(() => ({})), agents: [], patterns: [pattern] })
+  const { run_id } = await troupe.run('review', {})
+  isDown = false
+  const { output } = await (await troupe.resume(run_id)).result
+  expect([served, output]).toEqual([
+    ['late', 'first', 'late'],
+    ['plan', 'first', 'late after first'],
+  ])
+  await troupe.close()
+})
+
+test('J22 a background session of cut work ends at the cut, and the new work starts its own', async () => {
+  const served: string[] = []
+  let isDown = true
+  const model = functionModel(({ session, messages }) => {
+    const json = JSON.stringify(messages)
+    const results = messages.filter(({ role }) => role === 'tool').length
+    if (isDown && session.agent !== 'second') throw outage()
+    if (isDown && results > 0) throw outage()
+    served.push(`${session.agent} ${json.includes('new') ? 'new' : 'old'}`)
+    if (session.agent === 'second' && results === 0)
+      return {
+        calls: [
+          {
+            name: 'task',
+            input: { agent: 'worker', instruction: json.includes('first first') ? 'new' : 'old', background: true },
+          },
+        ],
+      }
+    return { text: `${session.agent} ${json.includes('new') ? 'new' : json.includes('old') ? 'old' : 'first'}` }
+  })
+  const lead = agent('second', { tools: ['task'] })
+  const pattern = patternWith('review', async (context) => {
+    const one = await context.perform(agent('first'), { instruction: 'go' }, { key: 'first' })
+    const two = await context.perform(lead, { instruction: `first ${one.text}` }, { key: 'second' })
+    return { success: true, output: [one.text, two.text], incomplete: [one.error, two.error].flatMap((e) => e ?? []) }
+  })
+  const troupe = await createTroupeWithStore({
+    model,
+    agents: [agent('first'), lead, agent('worker')],
+    patterns: [pattern],
+  })
+  const { run_id } = await troupe.run('review', {})
+  isDown = false
+  const { output } = await (await troupe.resume(run_id)).result
+  expect(output).toEqual(['first first', 'second new'])
+  expect(served).not.toContain('worker old')
+  expect(verifyJournal(await troupe.events(run_id).all())).toEqual([])
+  expect((await troupe.replay(run_id)).differences).toEqual([])
+  await troupe.close()
+})
+
+test('J22 sessions behind a retried one in a queue keep what they did, and a pattern collects the new results', async () => {
+  const served: string[] = []
+  let isDown = true
+  const model = functionModel(({ session, messages }) => {
+    const results = messages.filter(({ role }) => role === 'tool').length
+    if (isDown && (session.agent === 'a' || results > 0)) throw outage()
+    served.push(`${session.agent} ${results}`)
+    if (session.agent === 'b' && results === 0) return { calls: [{ name: 'act', input: {} }] }
+    return { text: session.agent }
+  })
+  const pattern = patternWith('review', async (context) => {
+    const ids = []
+    for (const name of ['a', 'b'])
+      ids.push(
+        await context.startBackground(
+          agent(name, { tools: ['act'] }),
+          { instruction: name, queue: { name: 'q', limit: 1, rank: 0 } } as never,
+          { key: name },
+        ),
+      )
+    const results = []
+    for (const [i, id] of ids.entries()) results.push(await context.collect(`c${i}`, id, { wait: true }))
+    return {
+      success: true,
+      output: results.map((each) => each?.text),
+      incomplete: results.flatMap((each) => each?.error ?? []),
+    }
+  })
+  const acted: string[] = []
+  const act = {
+    name: 'act',
+    description: 'acts',
+    kind: 'act',
+    category: 'action',
+    input: z.object({}),
+    execute: async () => ({ success: true, output: acted.push('act') }),
+  }
+  const troupe = await createTroupeWithStore({
+    model,
+    agents: [],
+    patterns: [pattern],
+    tools: [act as never],
+    permissions: { allow: ['act'] } as never,
+  })
+  const { run_id } = await troupe.run('review', {})
+  isDown = false
+  const { output } = await (await troupe.resume(run_id)).result
+  expect(output).toEqual(['a', 'b'])
+  expect(served).toEqual(['b 0', 'a 0', 'b 1'])
+  expect(verifyJournal(await troupe.events(run_id).all())).toEqual([])
+  expect((await troupe.replay(run_id)).differences).toEqual([])
+  expect(acted).toEqual(['act'])
+  await troupe.close()
+})

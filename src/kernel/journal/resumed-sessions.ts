@@ -1,0 +1,56 @@
+import { setMaxListeners } from 'node:events'
+import { TroupeError } from '../../errors.ts'
+import { Branch } from './parallel.ts'
+
+/*
+ * Background sessions go on as soon as their run is resumed, even if the call that started them has returned.
+ * 1. In a reopened run, one that the code has not reached when its key is cut ends without a trace: it would work for a session that is worked out anew,
+ *    and hold the keys of its successor.
+ */
+
+interface ResumedSession {
+  id: Promise<string>
+  /** Ends it, unless the code has reached it. */
+  ending?: AbortController
+}
+
+export class ResumedSessions {
+  readonly #sessions = new Map<string, ResumedSession>()
+
+  start(
+    key: string,
+    { signal: outer, isCutDue }: { signal: AbortSignal; isCutDue: boolean },
+    start: (signal: AbortSignal) => Promise<string>,
+  ): void {
+    const ending = isCutDue ? new AbortController() : undefined
+    const signal = ending ? AbortSignal.any([outer, ending.signal]) : outer
+    setMaxListeners(0, signal)
+    const id = ending ? new Branch(() => checkNotEnded(signal)).run(() => start(signal)) : start(signal)
+    id.catch(() => {})
+    this.#sessions.set(key, { id, ...(ending ? { ending } : undefined) })
+  }
+
+  /** The code has reached this key: the id of its session, if that goes on already. */
+  reach(key: string): Promise<string> | undefined {
+    const session = this.#sessions.get(key)
+    delete session?.ending
+    return session?.id
+  }
+
+  isUnreached(key: string): boolean {
+    return this.#sessions.get(key)?.ending !== undefined
+  }
+
+  /** Ends a session that was cut. */
+  end(key: string): void {
+    const hint = 'nothing needs to be done: what it belongs to is worked out anew'
+    this.#sessions.get(key)?.ending?.abort(new TroupeError('cancelled', `the session at '${key}' was cut`, { hint }))
+    this.#sessions.delete(key)
+  }
+}
+
+/** Before its first effect after the cut. */
+async function checkNotEnded(signal: AbortSignal): Promise<() => void> {
+  signal.throwIfAborted()
+  return () => {}
+}
