@@ -261,7 +261,7 @@ export interface EventData {
   'run:attempt': { epoch: number; owner: string; needs?: object; models?: ModelChange[] }
   /** `cut` as in `run:cut`: of steps that an older version has worked out anew under other keys. */
   'run:reopen': { key: string | null; additional_keys?: string[]; limits: Limits; force?: true; cut?: string[] }
-  /** After `run:reopen`: recorded steps that depend on a retried one. They are worked out anew, with all below them. */
+  /** After `run:reopen`: recorded steps that depend on a retried one. They are worked out anew, with all below them; one whose key ends with `/`, alone. */
   'run:cut': { keys: string[] }
   'run:park': { gates: string[] }
   'run:interrupt': { reason: string }

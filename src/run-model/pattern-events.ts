@@ -1,6 +1,5 @@
 import type { Event, EventOf, PatternEventType } from '../kernel/event.ts'
-import { stepsCutBy } from '../kernel/journal/cut.ts'
-import { ancestorKeys } from '../kernel/journal/step-key.ts'
+import { cutNames, stepsCutBy } from '../kernel/journal/cut.ts'
 import { rowTitle } from './row-text.ts'
 import type { PatternState, RunModel } from './run-model.ts'
 import { addNotice } from './run-model.ts'
@@ -29,7 +28,7 @@ export function reducePatternEvent(model: RunModel, event: EventOf<PatternEventT
 export function reduceCut(model: RunModel, event: Event): void {
   const cut = new Set(stepsCutBy(event))
   const isCut = ({ data: { key } }: EventOf<PatternEventType>) =>
-    [key, ...ancestorKeys(key)].some((each) => cut.has(each))
+    cutNames(key).some((each) => cut.has(each))
   for (const pattern of [...model.patterns]) {
     if (!pattern.recorded.some(isCut)) continue
     pattern.recorded = pattern.recorded.filter((each) => !isCut(each))

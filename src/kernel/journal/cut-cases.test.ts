@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { agent, createTroupeWithStore, functionModel } from '../../../test/support/test-troupe.ts'
-import type { Context } from '../../index.ts'
+import type { Context, ErrorRecord } from '../../index.ts'
 import { definePattern, TroupeError, verifyJournal } from '../../index.ts'
 
 function patternWith(name: string, execute: (context: Context) => Promise<object>) {
@@ -141,5 +141,38 @@ test('J22 sessions behind a retried one in a queue keep what they did, and a pat
   expect(verifyJournal(await troupe.events(run_id).all())).toEqual([])
   expect((await troupe.replay(run_id)).differences).toEqual([])
   expect(acted).toEqual(['act'])
+  await troupe.close()
+})
+
+test('J22 a step that is worked out anew leaves steps whose keys begin with its own, also actions', async () => {
+  const served: string[] = []
+  let isDown = true
+  const serve = (name: string, text: string) => {
+    if (isDown && name === 'first') throw new TroupeError('model_failed', 'down', { hint: 'wait' })
+    served.push(name)
+    return text
+  }
+  const pattern = patternWith('review', async (context) => {
+    const incomplete: ErrorRecord[] = []
+    const attempt = context.step('first', () => serve('first', 'first'))
+    const first = await attempt.catch((error: TroupeError) => {
+      incomplete.push(error.toJSON())
+      return 'none'
+    })
+    const kept = await context.perform(agent('kept'), { instruction: first, keep: true }, { key: 'plan/kept' })
+    const plan = await context.step('plan', () => serve('plan', `after ${first}`))
+    return { success: true, output: [kept.text, plan], incomplete }
+  })
+  const model = functionModel(() => ({ text: serve('kept', 'kept') }))
+  const troupe = await createTroupeWithStore({ model, agents: [agent('kept')], patterns: [pattern] })
+  const { run_id } = await troupe.run('review', {})
+  isDown = false
+  const { output } = await (await troupe.resume(run_id)).result
+  expect([served, output]).toEqual([
+    ['kept', 'plan', 'first', 'plan'],
+    ['kept', 'after first'],
+  ])
+  expect(verifyJournal(await troupe.events(run_id).all())).toEqual([])
+  expect((await troupe.replay(run_id)).differences).toEqual([])
   await troupe.close()
 })

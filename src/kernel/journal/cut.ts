@@ -3,8 +3,18 @@ import { isEvent } from '../event.ts'
 import { ancestorKeys } from './step-key.ts'
 
 /*
- * What `run:cut` names has been worked out anew: recorded steps that depended on a retried one, with all below them.
+ * What `run:cut` names has been worked out anew: recorded steps that depended on a retried one, with all below them. A key that ends with a slash
+ * stands for its step alone: those below it are steps of their own, some of which stay.
  */
+
+/** What a cut of this step may name. */
+export function cutNames(key: string): string[] {
+  return [aloneName(key), key, ...ancestorKeys(key)]
+}
+
+export function aloneName(key: string): string {
+  return `${key}/`
+}
 
 /** How often each step was cut. */
 export class CutCounts {
@@ -17,7 +27,7 @@ export class CutCounts {
   /** The part of an id that names its step: another one after each cut. */
   identity(key: string): string {
     if (this.#counts.size === 0) return key
-    const count = [key, ...ancestorKeys(key)].reduce((sum, each) => sum + (this.#counts.get(each) ?? 0), 0)
+    const count = cutNames(key).reduce((sum, each) => sum + (this.#counts.get(each) ?? 0), 0)
     return count === 0 ? key : `${key}#${count + 1}`
   }
 }
@@ -33,7 +43,7 @@ export function cutTest(events: readonly Event[]): (key: string, seq: number) =>
   const cutAt = new Map<string, number>()
   for (const event of events) for (const key of stepsCutBy(event)) cutAt.set(key, event.seq)
   if (cutAt.size === 0) return () => false
-  return (key, seq) => [key, ...ancestorKeys(key)].some((each) => seq < (cutAt.get(each) ?? 0))
+  return (key, seq) => cutNames(key).some((each) => seq < (cutAt.get(each) ?? 0))
 }
 
 /** The journal without the work that was cut. */

@@ -1,5 +1,6 @@
 import type { Event } from '../event.ts'
 import { isEvent, isKernelEventType } from '../event.ts'
+import { aloneName } from './cut.ts'
 import { ancestorKeys } from './step-key.ts'
 
 /*
@@ -19,20 +20,28 @@ export function dependentSteps(
 ): string[] {
   const { openings, outcomes } = recorded
   const dependent = new Map<string, string>()
-  for (const [step, began] of [...new Map([...outcomes, ...openings])].sort(([a], [b]) => a.length - b.length)) {
+  const steps = new Map([...outcomes, ...openings])
+  const above = new Set([...steps.keys()].flatMap(ancestorKeys))
+  for (const [step, began] of [...steps].sort(([a], [b]) => a.length - b.length)) {
     if (began.seq <= failedAt || claimed.has(step)) continue
     const path = [step, ...ancestorKeys(step)]
     const isCovered = path.some((key) => dependent.has(key) || (claimed.has(key) && hasOwnSteps(outcomes.get(key))))
-    if (!isCovered && !isKept(recorded, step)) dependent.set(step, recordedKey(began))
+    if (isCovered || isKept(recorded, step)) continue
+    const isAlone = above.has(step) && !hasOwnSteps(began)
+    if (isAlone) dependent.set(aloneName(step), aloneName(recordedKey(began)))
+    else dependent.set(step, recordedKey(began))
   }
   return [...dependent.values()]
 }
 
-/** The outcomes of steps without steps of their own: a key that goes on where theirs ends is that of another step. */
-const OWN_OUTCOMES = new Set<string>(['step:end', 'step:error', 'gate:answer', 'artifact:write'])
+/** Events of steps without steps of their own: a key that goes on where theirs ends is that of another step. */
+const SINGLE_TYPES = new Set<string>([
+  ...['step:begin', 'step:end', 'step:error'],
+  ...['gate:open', 'gate:answer', 'artifact:write'],
+])
 
-function hasOwnSteps(outcome: Event | undefined): boolean {
-  return outcome !== undefined && isKernelEventType(outcome.type) && !OWN_OUTCOMES.has(outcome.type)
+function hasOwnSteps(event: Event | undefined): boolean {
+  return event !== undefined && isKernelEventType(event.type) && !SINGLE_TYPES.has(event.type)
 }
 
 /**

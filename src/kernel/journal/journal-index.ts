@@ -1,7 +1,7 @@
 import type { ArtifactVersion } from '../artifact.ts'
 import type { Event, EventOf, EventType } from '../event.ts'
 import { eventRole, isEvent } from '../event.ts'
-import { CutCounts } from './cut.ts'
+import { CutCounts, cutNames } from './cut.ts'
 import type { RecordedSteps } from './dependent-steps.ts'
 import { isKept } from './dependent-steps.ts'
 import { PermissionAnswers } from './permission-grant.ts'
@@ -363,7 +363,7 @@ export class JournalIndex {
       ...[this.#failureCounts, this.#gateWaits],
     ]
     for (const state of states)
-      for (const step of state.keys()) if ([step, ...ancestorKeys(step)].some((key) => cut.has(key))) state.delete(step)
+      for (const step of state.keys()) if (cutNames(step).some((key) => cut.has(key))) state.delete(step)
     this.#artifacts.clear()
     for (const [step, event] of this.#outcomes)
       if (isEvent(event, 'artifact:write')) this.#indexArtifact(step, event.data)
