@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { agent, createTroupeWithStore, functionModel } from '../../../test/support/test-troupe.ts'
 import type { Context, ErrorRecord } from '../../index.ts'
-import { definePattern, TroupeError, verifyJournal } from '../../index.ts'
+import { definePattern, isEvent, TroupeError, verifyJournal } from '../../index.ts'
 
 function patternWith(name: string, execute: (context: Context) => Promise<object>) {
   return definePattern({
@@ -174,5 +174,33 @@ test('J22 a step that is worked out anew leaves steps whose keys begin with its 
   ])
   expect(verifyJournal(await troupe.events(run_id).all())).toEqual([])
   expect((await troupe.replay(run_id)).differences).toEqual([])
+  await troupe.close()
+})
+
+test('ST13 a question of cut work leaves the inbox, and an answer to it names the open ones', async () => {
+  let isDown = true
+  const serve = () => {
+    if (isDown) throw new TroupeError('model_failed', 'down', { hint: 'wait' })
+    return 'one'
+  }
+  const pattern = patternWith('review', async (context) => {
+    const incomplete: ErrorRecord[] = []
+    const first = await context.step('first', serve).catch((error: TroupeError) => {
+      incomplete.push(error.toJSON())
+      return 'none'
+    })
+    const answer = context.ask('gate', { question: `after ${first}?`, detail: {} })
+    return { success: true, output: first === 'none' ? first : await answer, incomplete }
+  })
+  const troupe = await createTroupeWithStore({ model: functionModel(() => ({})), agents: [], patterns: [pattern] })
+  const { run_id } = await troupe.run('review', {})
+  const asked = (await troupe.events(run_id).all()).flatMap((event) => (isEvent(event, 'gate:open') ? event.data : []))
+  isDown = false
+  expect((await (await troupe.resume(run_id)).result).status).toBe('waiting')
+  const gates = await troupe.gates({ run_id }).all()
+  expect(gates.map(({ question }) => question)).toEqual(['after one?'])
+  await expect(troupe.answer(asked[0]?.gate_id ?? '', 'yes')).rejects.toMatchObject({ code: 'unknown_gate' })
+  await troupe.answer(gates[0]?.gate_id ?? '', 'go')
+  expect((await (await troupe.resume(run_id)).result).output).toBe('go')
   await troupe.close()
 })

@@ -317,11 +317,10 @@ export class Execution {
   /** Held as in flight: the run must not park before what it retries. */
   async #cutWhenQuiet(): Promise<void> {
     const release = this.#isPaused ? () => {} : this.#holdUntilInterrupt()
-    const cut = () => {
-      this.#cutDependentSteps()
-      return this.journal.commit()
-    }
-    await this.#waitUntilQuiet().then(cut).finally(release)
+    // Paused meanwhile, its journal may be closed.
+    const cut = () => (this.#isPaused ? NEVER : this.#cutDependentSteps())
+    const cutting = this.#waitUntilQuiet().then(cut)
+    await cutting.then(() => this.journal.commit()).finally(release)
     this.#cut = undefined
   }
 
@@ -337,26 +336,23 @@ export class Execution {
   }
 
   #cutDependentSteps(): void {
-    const { journalIndex } = this
+    const { journalIndex, resumedSessions } = this
     const { failedAt } = journalIndex
     if (failedAt === undefined) return
     const [open, counts] = [journalIndex.openSessions(), journalIndex.subSessionCounts()]
-    const claimed = new Set([...this.#claimedKeys].filter((key) => !this.resumedSessions.isUnreached(key)))
+    const claimed = new Set([...this.#claimedKeys].filter((key) => !resumedSessions.isUnreached(key)))
     const keys = dependentSteps(journalIndex.recorded, { failedAt, claimed })
     journalIndex.add(this.journal.append('run:cut', { keys }))
     for (const [session_id, key] of open) if (!journalIndex.opening(key)) this.#dropSession(session_id, key)
-    const left = journalIndex.subSessionCounts()
-    for (const [id, count] of counts)
-      this.subSessionCounts.set(id, (this.subSessionCounts.get(id) ?? 0) - count + (left.get(id) ?? 0))
+    const [now, left] = [this.subSessionCounts, journalIndex.subSessionCounts()]
+    for (const [id, count] of counts) now.set(id, (now.get(id) ?? 0) - count + (left.get(id) ?? 0))
   }
 
   #dropSession(session_id: string, key: string): void {
-    for (const sessions of [this.activeSessions, this.backgroundSessions, this.backgroundCollectors])
-      sessions.delete(session_id)
-    if (!this.resumedSessions.isUnreached(key)) return
-    this.resumedSessions.end(key)
-    for (const claimed of this.#claimedKeys)
-      if (claimed === key || claimed.startsWith(`${key}/`)) this.#claimedKeys.delete(claimed)
+    const { activeSessions, backgroundSessions, backgroundCollectors } = this
+    for (const sessions of [activeSessions, backgroundSessions, backgroundCollectors]) sessions.delete(session_id)
+    if (!this.resumedSessions.end(key)) return
+    for (const step of this.#claimedKeys) if (`${step}/`.startsWith(`${key}/`)) this.#claimedKeys.delete(step)
   }
 
   /** At the end of a completed run: what it has not reached since a retry is no part of its result. */

@@ -41,11 +41,13 @@ export class ResumedSessions {
     return this.#sessions.get(key)?.ending !== undefined
   }
 
-  /** Ends a session that was cut. */
-  end(key: string): void {
+  /** Ends a session that was cut; false if the code has reached it, or it was not resumed. */
+  end(key: string): boolean {
+    const ending = this.#sessions.get(key)?.ending
+    if (!ending) return false
     const hint = 'nothing needs to be done: what it belongs to is worked out anew'
-    this.#sessions.get(key)?.ending?.abort(new TroupeError('cancelled', `the session at '${key}' was cut`, { hint }))
-    this.#sessions.delete(key)
+    ending.abort(new TroupeError('cancelled', `the session at '${key}' was cut`, { hint }))
+    return this.#sessions.delete(key)
   }
 }
 

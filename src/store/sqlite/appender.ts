@@ -131,6 +131,7 @@ export class Appender {
     else if (event.type === 'session:end') sessions.end(event, run, id)
     else if (event.type === 'gate:open') gates.open(run, event.data.gate_id, id)
     else if (event.type === 'gate:answer') gates.answer(event.data.gate_id, id)
+    else if (event.type === 'run:cut' || event.type === 'run:reopen') gates.cut(run, event)
     else if (event.type === 'artifact:write') artifacts.put(run, event.data, id)
   }
 

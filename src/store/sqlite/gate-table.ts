@@ -1,4 +1,6 @@
+import type { Event } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
+import { cutNames, stepsCutBy } from '../../kernel/journal/cut.ts'
 import { gateRowFromOpen } from '../projection.ts'
 import type { GateFilter, GateRow } from '../store.ts'
 import type { EventTable, RunKey } from './event-table.ts'
@@ -25,6 +27,8 @@ function statements(db: Database) {
       'INSERT INTO gates (gate_id, run, opened_event) VALUES (?, ?, ?) ON CONFLICT (gate_id) DO NOTHING',
     ),
     answer: db.prepare('UPDATE gates SET answered_event = ? WHERE gate_id = ? AND answered_event IS NULL'),
+    unanswered: db.prepare('SELECT gate_id, opened_event FROM gates WHERE run = ? AND answered_event IS NULL'),
+    delete: db.prepare('DELETE FROM gates WHERE gate_id = ?'),
     byId: db.prepare(`${SELECT} WHERE gate_id = ?`),
     open: db.prepare(`${OPEN} ${PAGE}`),
     openInProject: db.prepare(`${OPEN} AND runs.project = ? ${PAGE}`),
@@ -48,6 +52,17 @@ export class GateTable {
 
   answer(gate_id: string, event: number): void {
     this.#sql.answer.run(event, gate_id)
+  }
+
+  /** Forgets the open gates of work that an event cuts: nobody waits for an answer. */
+  cut(run: RunKey, event: Event): void {
+    const cut = new Set(stepsCutBy(event))
+    if (cut.size === 0) return
+    for (const { gate_id, opened_event } of this.#sql.unanswered.all(run.id) as unknown as GateRecord[]) {
+      const opened = this.#events.byId(opened_event)
+      if (isEvent(opened, 'gate:open') && cutNames(opened.data.key).some((name) => cut.has(name)))
+        this.#sql.delete.run(gate_id)
+    }
   }
 
   row(gate_id: string): GateRow | undefined {
