@@ -204,3 +204,36 @@ test('ST13 a question of cut work leaves the inbox, and an answer to it names th
   expect((await (await troupe.resume(run_id)).result).output).toBe('go')
   await troupe.close()
 })
+
+test('J22 what a branch did after it had looked up a model stays, however long the lookup takes', async () => {
+  const served: string[] = []
+  let isDown = true
+  const model = functionModel(() => {
+    if (isDown) throw outage()
+    return { text: 'first' }
+  })
+  const resolver = {
+    resolve: async (name?: string) => {
+      if (name === 'slow') await new Promise((resolve) => setTimeout(resolve, 20))
+      return model
+    },
+  }
+  const pattern = patternWith('review', async (context) => {
+    const act = async () => {
+      await context.modelProblem('slow')
+      await context.step('later', () => new Promise((resolve) => setTimeout(resolve, 50)))
+      return context.step('act', () => served.push('act'), { kind: 'act' })
+    }
+    const [{ text, error }] = await Promise.all([
+      context.perform(agent('first'), { instruction: 'go' }, { key: 'first' }),
+      act(),
+    ])
+    return { success: true, output: text, incomplete: error ? [error] : [] }
+  })
+  const troupe = await createTroupeWithStore({ models: { resolver }, agents: [], patterns: [pattern] })
+  const { run_id } = await troupe.run('review', {})
+  isDown = false
+  expect((await (await troupe.resume(run_id)).result).output).toBe('first')
+  expect(served).toEqual(['act'])
+  await troupe.close()
+})

@@ -94,14 +94,15 @@ function runContext({ execution, caller, path }: PatternScope): RunContext {
     parentName: undefined,
     isReadOnly: (agent, request) => isReadOnlyAgent(execution, agent, { caller, readOnly: request?.readOnly }),
     unknownTools: (names) => unknownTools(execution, names),
-    modelProblem: (name, chosenBy) => modelProblem(execution, name, chosenBy),
+    modelProblem: (name, chosenBy) => execution.load(() => modelProblem(execution, name, chosenBy)),
     delegates: (name) => ports.patternTools.get(name)?.pattern.delegation !== undefined,
   }
 }
 
-function projectContext({ execution: { ports } }: PatternScope): ProjectContext {
+function projectContext({ execution }: PatternScope): ProjectContext {
+  const { ports } = execution
   return {
-    projectProfile: async () => ports.projectProfile?.(),
+    projectProfile: () => execution.load(async () => ports.projectProfile?.()),
     redactor: ports.redactor,
     repository: ports.repository,
     commands: ports.commands,

@@ -216,3 +216,45 @@ test('ST86 the end of a run is projected that got an event of the pattern from a
   await store.close()
   await other.close()
 })
+
+/** One row per topic; an opinion on it changes its text and adds its cost. */
+const topics: PatternProjection = {
+  pattern: 'topics',
+  projection: {
+    version: 1,
+    events: ['custom:topic', 'custom:opinion'],
+    tables: [{ name: 'topics', columns: { id: 'text', text: 'text', cost: 'real' }, primaryKey: 'id' }],
+    rows: ({ type, data: { id, text, cost } }) => {
+      const [topic, opinion] = [`${id}`, `${text}`]
+      if (type === 'custom:topic') return [{ table: 'topics', insert: { id: topic, text: opinion, cost: 0 } }]
+      return [{ table: 'topics', id: topic, update: { text: opinion }, add: { cost: Number(cost) } }]
+    },
+  },
+}
+
+test('ST66 after `run:cut` the rows are those of the work that counts, with what was paid; rows computed again are the same', async () => {
+  const store = await openSqlite(path)
+  await store.keepTables([topics])
+  const writer = await createLeasedRun(store, 'r1')
+  const rows = async (from = store) =>
+    (await from.queryTable({ project: 'default' }, { table: 'topics', orderBy: { column: 'id' } })).map(
+      ({ row: { id, text, cost } }) => `${id} ${text} ${cost}`,
+    )
+  const opinion = (key: string, id: string, text: string) => writer.append('custom:opinion', { key, id, text, cost: 1 })
+  for (const id of ['a', 'b']) await writer.append('custom:topic', { key: `topic/${id}`, id, text: 'new' })
+  await opinion('op/a', 'a', 'old')
+  await opinion('op/b', 'b', 'kept')
+  await writer.append('custom:topic', { key: 'topic/c', id: 'c', text: 'never asked' })
+  await writer.append('run:cut', { keys: ['op/a', 'topic/c'] })
+  expect(await rows()).toEqual(['a new 1', 'b kept 1'])
+  await opinion('op/a', 'a', 'again')
+  expect(await rows()).toEqual(['a again 1', 'b kept 1'])
+  await opinion('op/a/2', 'a', 'more')
+  const live = await rows()
+  expect(live).toEqual(['a more 2', 'b kept 1'])
+  await store.close()
+  const rebuilt = await openSqlite(path)
+  await rebuilt.keepTables([{ ...topics, projection: { ...topics.projection, version: 2 } }])
+  expect(await rows(rebuilt)).toEqual(live)
+  await rebuilt.close()
+})

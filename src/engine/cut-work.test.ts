@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { agent, createTroupeWithStore, functionModel, storeOf } from '../../test/support/test-troupe.ts'
+import type { Context, ErrorRecord } from '../index.ts'
+import { definePattern, defineTool, isEvent, verifyJournal } from '../index.ts'
+
+/* What becomes of work that a resume has cut: sessions, actions and forks. */
+
+/** Asks `second` with what `first`, whose provider is down at first, has answered; `second` acts. */
+async function resumedRun() {
+  let isDown = true
+  const acted: string[] = []
+  const act = defineTool({
+    ...{ name: 'act', description: 'Acts', kind: 'act', category: 'action' },
+    input: z.object({ on: z.string() }),
+    execute: ({ on }) => ({ success: true, output: `${acted.push(on)}` }),
+  })
+  const model = functionModel(({ session, messages }) => {
+    if (session.agent === 'first' && isDown) throw Object.assign(new Error('down'), { status: 402 })
+    const [request = ''] = messages.flatMap(({ content }) =>
+      (content as { text?: string }[]).flatMap(({ text }) => text ?? []),
+    )
+    if (session.agent === 'second' && messages.at(-1)?.role === 'user')
+      return { calls: [{ name: 'act', input: { on: request } }] }
+    return { text: `${session.agent}: ${request}` }
+  })
+  const pattern = definePattern({
+    ...{ name: 'review', description: 'A pattern of the test', version: 1, category: 'perception' as const },
+    input: z.object({}),
+    output: z.any(),
+    execute: async (context) => {
+      const incomplete: ErrorRecord[] = []
+      const ask = async (name: string, instruction: string) => {
+        const { text, error } = await (context as never as Context).perform(
+          agent(name, { tools: ['act'] }),
+          { instruction },
+          { key: name },
+        )
+        if (error) incomplete.push(error)
+        return text
+      }
+      return { success: true, output: await ask('second', `after ${(await ask('first', 'go')) || 'none'}`), incomplete }
+    },
+  })
+  const troupe = await createTroupeWithStore({
+    ...{ model, agents: [agent('second', { tools: ['act'] })], tools: [act], patterns: [pattern] },
+    permissions: { allow: ['act'] },
+  })
+  const { run_id } = await troupe.run('review', {})
+  isDown = false
+  const { output } = await (await troupe.resume(run_id)).result
+  return { troupe, run_id, output, acted, events: await troupe.events(run_id).all() }
+}
+
+test('J22 an action of cut work is carried out again if the new work asks for it, under another idempotency key', async () => {
+  const { troupe, run_id, output, acted, events } = await resumedRun()
+  expect([output, acted]).toEqual(['second: after first: go', ['after none', 'after first: go']])
+  const calls = events.flatMap((event) => (isEvent(event, 'tool:pre') ? event.data : []))
+  expect(calls.map(({ key }) => key)).toEqual(['second/turn/1/tool/0', 'second/turn/1/tool/0'])
+  expect(new Set(calls.map(({ idempotency_key }) => idempotency_key)).size).toBe(2)
+  expect(verifyJournal(events)).toEqual([])
+  expect((await troupe.replay(run_id)).differences).toEqual([])
+  await troupe.close()
+})
+
+test('J22 resuming a session of cut work names its replacement, which goes on', async () => {
+  const { troupe, events } = await resumedRun()
+  const [old = '', replacement = ''] = events.flatMap((event) =>
+    isEvent(event, 'session:open') && event.data.key === 'second' ? (event.session_id ?? '') : [],
+  )
+  expect(old).not.toBe(replacement)
+  expect((await storeOf(troupe).session(old))?.session_id).toBe(old)
+  const refused = await troupe.run('task', { session_id: old, instruction: 'more' })
+  expect(refused.error).toMatchObject({ code: 'session_not_resumable', alternatives: [replacement] })
+  expect((await troupe.run('task', { session_id: replacement, instruction: 'more' })).status).toBe('completed')
+  await troupe.close()
+})
+
+test('CA18 a fork between a resume and its cut names the event of the cut; before it the old work counts, after it the new', async () => {
+  const { troupe, run_id, events } = await resumedRun()
+  const seqOf = (type: string) => events.find((event) => event.type === type)?.seq ?? 0
+  const cut = seqOf('run:cut')
+  await expect(troupe.fork(run_id, cut - 1)).rejects.toMatchObject({
+    ...{ code: 'invalid_input', hint: `fork after it: --at ${cut}` },
+  })
+  const outputAt = async (seq: number) => {
+    const { result, run_id: fork } = await troupe.fork(run_id, seq)
+    const { output } = await result
+    expect(verifyJournal(await troupe.events(fork).all())).toEqual([])
+    expect((await troupe.replay(fork)).differences).toEqual([])
+    return output
+  }
+  expect(await outputAt(seqOf('run:end') - 1)).toBe('second: after none')
+  for (let seq = cut; seq < events.length; seq++)
+    expect([seq, await outputAt(seq)]).toEqual([seq, 'second: after first: go'])
+  await troupe.close()
+})
