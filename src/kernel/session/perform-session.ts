@@ -110,9 +110,9 @@ async function runToEnd(scope: SessionScope, session: SessionState, options: Ans
     leaveQueue = place && (() => place.end())
     // Before a cut, a session that is retried would keep those behind it from what they have recorded.
     if (place && scope.execution.journalIndex.isCutDue)
-      return await place.run(() => runTurns({ ...scope, signal }, session, options))
+      return await place.run(() => runTurns(scope, session, { ...options, signal }))
     await place?.takeSlot(undefined)
-    return await runTurns({ ...scope, signal }, session, options)
+    return await runTurns(scope, session, { ...options, signal })
   } catch (thrown) {
     const error = toTroupeError(thrown)
     if (isFatal(error)) throw error
@@ -130,8 +130,12 @@ async function runToEnd(scope: SessionScope, session: SessionState, options: Ans
   }
 }
 
-async function runTurns(scope: SessionScope, session: SessionState, options: AnswerFormat): Promise<SessionEnd> {
-  const { execution, key, signal } = scope
+async function runTurns(
+  scope: SessionScope,
+  session: SessionState,
+  { signal, ...options }: AnswerFormat & { signal: AbortSignal },
+): Promise<SessionEnd> {
+  const { execution, key } = scope
   const caller = toCaller(session)
   const runTurn = await scope.startTurns({
     ...{ execution, key, session, signal },

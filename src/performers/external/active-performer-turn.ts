@@ -134,7 +134,13 @@ export class ActivePerformerTurn implements PerformerHost {
   async #hold(): Promise<void> {
     if (this.#isHolding) return
     this.#isHolding = true
-    await this.#scope.execution.beginEffect()
+    try {
+      await this.#scope.execution.beginEffect()
+    } catch (thrown) {
+      // Not begun, such as that of work that was cut: nothing must be counted as ended.
+      this.#isHolding = false
+      throw thrown
+    }
   }
 
   async #decide(

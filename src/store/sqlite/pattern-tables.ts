@@ -52,7 +52,7 @@ export class PatternTables {
   readonly #inheritedCounts = new Map<string, number>()
   /** Runs that were created here and have no event of these projections. */
   readonly #plainRuns = new Set<string>()
-  /** By run, the keys of the events that were cut. */
+  /** By run and pattern, the keys of events that were cut, but for what they had added. */
   readonly #cutKeys = new Map<string, ReadonlySet<string>>()
   readonly #hasEvents
 
@@ -126,12 +126,12 @@ export class PatternTables {
   project({ pattern, projection }: PatternProjection, run: RunKey, event: Event): void {
     if (!this.#concerns(projection, run, event)) return
     if (event.type === 'run:cut') {
-      this.#cutKeys.delete(run.run_id)
+      this.#cutKeys.delete(`${run.run_id}\n${pattern}`)
       this.#projectAgain({ pattern, projection }, run, { before: event.seq + 1 })
       return
     }
     const { key = '' } = event.data as { key?: string }
-    if (this.#keysCutIn(run).has(key))
+    if (this.#keysPaidAndCut({ pattern, projection }, run).has(key))
       this.#projectAgain({ pattern, projection }, run, { before: event.seq, redone: key })
     for (const change of this.#changes({ pattern, projection }, run, event)) this.#change(change, run, event)
   }
@@ -163,14 +163,19 @@ export class PatternTables {
     }
   }
 
-  #keysCutIn(run: RunKey): ReadonlySet<string> {
-    const known = this.#cutKeys.get(run.run_id)
+  #keysPaidAndCut(each: PatternProjection, run: RunKey): ReadonlySet<string> {
+    const id = `${run.run_id}\n${each.pattern}`
+    const known = this.#cutKeys.get(id)
     if (known) return known
-    const cuts = this.#hasEvents.get(run.id, '["run:cut"]') ? this.#events.range(run, {}) : []
-    const counted = new Set(withoutCut(cuts))
-    const keys = new Set(cuts.flatMap((event) => (counted.has(event) ? [] : keyOf(event))))
+    const types = [...ownEvents(each.projection), 'run:cut', 'run:reopen']
+    const hasCut = this.#hasEvents.get(run.id, '["run:cut"]') !== undefined
+    const events = hasCut ? this.#events.ofRuns([run.run_id], types) : []
+    const counted = new Set(withoutCut(events))
+    const hasAdded = (event: Event) =>
+      this.#changes(each, run, event).some((change) => change.kind === 'update' && change.added.size > 0)
+    const keys = new Set(events.flatMap((event) => (counted.has(event) || !hasAdded(event) ? [] : keyOf(event))))
     if (this.#cutKeys.size >= MAX_CACHED_RUNS) this.#cutKeys.clear()
-    this.#cutKeys.set(run.run_id, keys)
+    this.#cutKeys.set(id, keys)
     return keys
   }
 
