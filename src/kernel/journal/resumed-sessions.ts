@@ -45,8 +45,8 @@ export class ResumedSessions {
   end(key: string): boolean {
     const ending = this.#sessions.get(key)?.ending
     if (!ending) return false
-    const hint = 'nothing needs to be done: what it belongs to is worked out anew'
-    ending.abort(new TroupeError('cancelled', `the session at '${key}' was cut`, { hint }))
+    const hint = 'see its successor with: troupe show RUN'
+    ending.abort(new TroupeError('cancelled', `the session at '${key}' was named by \`run:cut\``, { hint }))
     return this.#sessions.delete(key)
   }
 }

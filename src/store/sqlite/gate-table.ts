@@ -58,10 +58,10 @@ export class GateTable {
   cut(run: RunKey, event: Event): void {
     const cut = new Set(stepsCutBy(event))
     if (cut.size === 0) return
-    for (const { gate_id, opened_event } of this.#sql.unanswered.all(run.id) as unknown as GateRecord[]) {
-      const opened = this.#events.byId(opened_event)
+    for (const { gate_id, opened_event } of this.#sql.unanswered.all(run.id)) {
+      const opened = this.#events.byId(Number(opened_event))
       if (isEvent(opened, 'gate:open') && cutNames(opened.data.key).some((name) => cut.has(name)))
-        this.#sql.delete.run(gate_id)
+        this.#sql.delete.run(String(gate_id))
     }
   }
 
