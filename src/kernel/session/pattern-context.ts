@@ -99,10 +99,9 @@ function runContext({ execution, caller, path }: PatternScope): RunContext {
   }
 }
 
-function projectContext({ execution }: PatternScope): ProjectContext {
-  const { ports } = execution
+function projectContext({ execution: { ports } }: PatternScope): ProjectContext {
   return {
-    projectProfile: () => execution.load(async () => ports.projectProfile?.()),
+    projectProfile: async () => ports.projectProfile?.(),
     redactor: ports.redactor,
     repository: ports.repository,
     commands: ports.commands,
