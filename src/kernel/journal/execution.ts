@@ -76,7 +76,7 @@ export class Execution {
   readonly #pastWaits: (TimeSpan & { key: string })[] = []
   #inFlight = 0
   #onIdle: (() => void) | undefined
-  readonly #loading = new Set<Promise<unknown>>()
+  readonly loading = new Set<Promise<unknown>>()
   #isPaused = false
   readonly #interruptListeners = new Set<() => void>()
   readonly #abandonListeners = new Set<() => void>()
@@ -181,11 +181,11 @@ export class Execution {
   async load<T>(read: () => Promise<T>): Promise<T> {
     // Also after an abort: a session needs its recorded conversation to end with a partial result.
     const loading = Promise.resolve(this.#countEffect()).then(() => this.#endAfter(read))
-    this.#loading.add(loading)
+    this.loading.add(loading)
     try {
       return await loading
     } finally {
-      this.#loading.delete(loading)
+      this.loading.delete(loading)
     }
   }
 
@@ -364,10 +364,10 @@ export class Execution {
   }
 
   async #waitUntilQuiet(): Promise<void> {
-    for (let claimed = -1; claimed !== this.#claimedKeys.size || this.#loading.size > 0; ) {
+    for (let claimed = -1; claimed !== this.#claimedKeys.size || this.loading.size > 0; ) {
       claimed = this.#claimedKeys.size
       // Awaited, not polled: a paused execution loads nothing more, and its process must be able to exit.
-      await Promise.allSettled(this.#loading)
+      await Promise.allSettled(this.loading)
       await new Promise<void>((resolve) => this.ports.world.defer(resolve))
     }
   }

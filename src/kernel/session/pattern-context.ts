@@ -94,7 +94,12 @@ function runContext({ execution, caller, path }: PatternScope): RunContext {
     parentName: undefined,
     isReadOnly: (agent, request) => isReadOnlyAgent(execution, agent, { caller, readOnly: request?.readOnly }),
     unknownTools: (names) => unknownTools(execution, names),
-    modelProblem: (name, chosenBy) => execution.load(() => modelProblem(execution, name, chosenBy)),
+    modelProblem: (name, chosenBy) => {
+      // Not `load`: within a step, one that begins when the run is paused would never end.
+      const problem = modelProblem(execution, name, chosenBy)
+      execution.loading.add(problem)
+      return problem.finally(() => execution.loading.delete(problem))
+    },
     delegates: (name) => ports.patternTools.get(name)?.pattern.delegation !== undefined,
   }
 }
