@@ -110,6 +110,9 @@ describe('further requests', () => {
     const again = sessionsWith(failure('model_unsupported'), failure('model_unsupported'))
     expect((await again.request()).error?.code).toBe('model_unsupported')
     expect(again.keys()).toEqual(['advice', 'advice/text'])
+    const preferred = sessionsWith(failure('model_unsupported'), ADVICE)
+    await preferred.request({ preferredModel: 'fast' })
+    expect(preferred.performed.map(({ model }) => model)).toEqual(['fast', 'fast'])
   })
 
   test.each(['unknown_model', 'no_model'] as const)(

@@ -127,7 +127,9 @@ describe('ST24 paths that cannot be written', () => {
         await store.lease('r1', { owner: 'x', ttl_ms: 1 }).catch(print)
         await store.close()
       }, print)`
-    const load = `const { openSqlite } = await import('${new URL('../sqlite.ts', import.meta.url).href}')`
+    // Loaded before: another user may not read the folder of the checkout.
+    const [sqlite, check] = ['../sqlite.ts', './integrity-check.ts'].map((file) => new URL(file, import.meta.url).href)
+    const load = `await import('${check}'); const { openSqlite } = await import('${sqlite}')`
     const ended = spawnSync(process.execPath, ['--input-type=module', '-e', load + code, path])
     return ended.stdout.toString() + ended.stderr.toString()
   }

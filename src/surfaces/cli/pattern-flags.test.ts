@@ -95,6 +95,9 @@ describe('flags of a pattern', () => {
   test('L6 other lists and reserved names do not become flags', () => {
     expect(() => parseFlags('--agents', 'a')).toThrow(/unknown option/)
     expect(() => parseFlags('--model', 'a')).toThrow(/unknown option/)
+    const reserved = z.strictObject({ sandbox: z.boolean().default(true), allow_host: z.string(), version: z.string() })
+    const { fileOnly, positional } = addPatternFlags(new Command(), toJsonSchema(reserved), make)
+    expect([positional, ...fileOnly.map(({ name }) => name)]).toEqual([undefined, 'sandbox', 'allow_host', 'version'])
   })
 })
 

@@ -8,6 +8,7 @@ function parse(...argv: string[]) {
   const program = new Command()
     .exitOverride()
     .enablePositionalOptions()
+    .version('1.0.0', '-v, --version')
     .configureOutput({ writeErr: () => {} })
   const shared = shareOptions(program)
   const found: { name?: string; args?: string[]; options?: object } = {}
@@ -53,6 +54,7 @@ describe('options of several commands', () => {
     expect(() => parse('list', '--limit', 'calls=1')).toThrow(refusal)
     expect(() => parse('--limit', 'calls=1', 'list')).toThrow(refusal)
     expect(() => parse('list', 'a', '--no-tools')).toThrow(refusal)
+    for (const flag of ['-v', '--version']) expect(() => parse('list', 'a', flag)).toThrow(`unknown option '${flag}'`)
     expect(() => parse('say', '--lmit', 'calls=1')).toThrow(/unknown option '--lmit'[\s\S]*--limit/)
   })
 

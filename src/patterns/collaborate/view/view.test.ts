@@ -209,7 +209,7 @@ describe('collaboration progress', () => {
     for (const width of [24, 40, 80]) {
       const view = runViewFrom(written.events, views)
       for (const line of [
-        ...progressLines(written, width),
+        ...progressLines(written, width).flatMap((each) => each.split('\n')),
         ...runTreeLines(view, { style: plainStyle(width), now: 0, live: false }),
       ]) {
         expect(displayWidth(line)).toBeLessThanOrEqual(width)

@@ -84,3 +84,16 @@ test('a table that does not fit is drawn as records', () => {
   const lines = blockLines({ kind: 'table', columns, rows: [{ Question: text, Answer: text }] }, plainStyle(60))
   expect(lines).toEqual([`  ${text}`, '    answer: long words long words long words long words long', '      words'])
 })
+
+test('PT8 a block that cannot be drawn leaves the rest of its panel', () => {
+  const facts = [{ label: 'at', value: Number.NaN, unit: 'time' as const }]
+  const steps = [{ title: 'y', state: 'constructor' }]
+  const drawn: PanelBlock[] = [
+    { kind: 'facts', facts },
+    { kind: 'steps', steps },
+    { kind: 'table', title: 'Newer', columns: undefined as never, rows: [{}] },
+    { kind: 'text', text: 'the rest' },
+  ]
+  const lines = panelLines([{ id: 'p', title: 'Plan', blocks: drawn }], plainStyle(80)).join('\n')
+  expect(lines).toMatch(/at: -[\s\S]*y {2}constructor[\s\S]*Newer: cannot be shown[\s\S]*the rest/)
+})
