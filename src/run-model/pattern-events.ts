@@ -27,8 +27,7 @@ export function reducePatternEvent(model: RunModel, event: EventOf<PatternEventT
 /** What was cut stays in the rows, as an earlier attempt; the states of patterns are those without it. */
 export function reduceCut(model: RunModel, event: Event): void {
   const cut = new Set(stepsCutBy(event))
-  const isCut = ({ data: { key } }: EventOf<PatternEventType>) =>
-    cutNames(key).some((each) => cut.has(each))
+  const isCut = ({ data: { key } }: EventOf<PatternEventType>) => cutNames(key).some((each) => cut.has(each))
   for (const pattern of [...model.patterns]) {
     if (!pattern.recorded.some(isCut)) continue
     pattern.recorded = pattern.recorded.filter((each) => !isCut(each))

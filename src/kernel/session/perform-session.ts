@@ -136,16 +136,17 @@ async function runTurns(
   { signal, ...options }: AnswerFormat & { signal: AbortSignal },
 ): Promise<SessionEnd> {
   const { execution, key } = scope
-  const caller = toCaller(session)
   const runTurn = await scope.startTurns({
     ...{ execution, key, session, signal },
     output: options.output,
     allowText: options.allowText === true,
-    contextFor: (pattern, below) => scope.contextFor(pattern, { key: below, caller, signal }),
+    // Made for each call: plan mode begins and ends within a session.
+    contextFor: (pattern, below) => scope.contextFor(pattern, { key: below, caller: toCaller(session), signal }),
   })
   for (let ordinal = 1; ; ordinal++) {
     const end = await runTurn(ordinal)
-    if (await joinBackground({ ...scope, caller }, session, end)) return toSessionEnd(key, session, end)
+    if (await joinBackground({ ...scope, caller: toCaller(session) }, session, end))
+      return toSessionEnd(key, session, end)
   }
 }
 

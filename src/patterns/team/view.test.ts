@@ -235,7 +235,7 @@ describe('team progress', () => {
 
   test('L5 no progress line is wider than the terminal', () => {
     for (const width of [24, 40, 60, 100]) {
-      for (const text of progressLines(nestedTeamJournal().events, width))
+      for (const text of progressLines(nestedTeamJournal().events, width).flatMap((each) => each.split('\n')))
         expect(displayWidth(text)).toBeLessThanOrEqual(width - 8)
     }
   })

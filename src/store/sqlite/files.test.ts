@@ -128,8 +128,10 @@ describe('ST24 paths that cannot be written', () => {
         await store.close()
       }, print)`
     // Loaded before: another user may not read the folder of the checkout.
-    const [sqlite, check] = ['../sqlite.ts', './integrity-check.ts'].map((file) => new URL(file, import.meta.url).href)
-    const load = `await import('${check}'); const { openSqlite } = await import('${sqlite}')`
+    const load = `const { openMemory, openSqlite } = await import('${new URL('../sqlite.ts', import.meta.url).href}')
+      const store = openMemory()
+      await store.checkIntegrity()
+      await store.close()`
     const ended = spawnSync(process.execPath, ['--input-type=module', '-e', load + code, path])
     return ended.stdout.toString() + ended.stderr.toString()
   }
