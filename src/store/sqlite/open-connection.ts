@@ -7,6 +7,7 @@ import { markPath } from './file-checks/commit-mark.ts'
 import { APPLICATION_ID, applicationId, inspectDatabase } from './file-checks/inspect-database.ts'
 import type { Database } from './node-sqlite.ts'
 import { openDatabase } from './node-sqlite.ts'
+import { copyForReading } from './read-only-copy.ts'
 import { readOnlyError } from './sqlite-errors.ts'
 
 const LOSS_CHECKS = 3
@@ -61,7 +62,6 @@ export async function openReadOnly(path: string, options: SqliteConnectionOption
     // Its log has to be read, too, which takes files that SQLite cannot create there.
     if (!['store_read_only', 'store_failed'].includes(toTroupeError(thrown).code)) throw thrown
   }
-  const { copyForReading } = await import('./read-only-copy.ts')
   const copy = copyForReading(path)
   try {
     const connection = await retryWhileBusy(path, options.busy_ms, () => open(copy.path))
