@@ -29,10 +29,13 @@ function progressLine({ speaker, spans, wrapped }: ProgressLine, elapsed: number
   const time = padToWidth(formatDuration(elapsed), TIME_WIDTH, 'right')
   const line: TextSpan[] = [['dim', time], '  ', indent, ...name, ...spans]
   if (!wrapped) return renderPatternLine(style, line)
-  const text = line.map((span) => (typeof span === 'string' ? span : span[1])).join('')
+  const text = [...name, ...spans].map((span) => (typeof span === 'string' ? span : span[1])).join('')
   const margin = TIME_WIDTH + 2 + indent.length
-  return wrapText(text, style.width, margin)
-    .map((each) => renderPatternLine(style, wrapped === true ? [each] : [[wrapped, each]]))
+  return wrapText(text, Math.max(1, style.width - margin), 0)
+    .map((each, index) => {
+      const head: TextSpan = index === 0 ? ['dim', time] : ' '.repeat(TIME_WIDTH)
+      return renderPatternLine(style, [head, '  ', indent, wrapped === true ? each : [wrapped, each]])
+    })
     .join('\n')
 }
 
