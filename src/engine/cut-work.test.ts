@@ -4,7 +4,7 @@ import { agent, createTroupeWithStore, functionModel, storeOf } from '../../test
 import type { Context, ErrorRecord } from '../index.ts'
 import { definePattern, defineTool, isEvent, verifyJournal } from '../index.ts'
 
-/* What becomes of work that a resume has cut: sessions, actions and forks. */
+/* Work that a resume has cut: its sessions, actions and forks. */
 
 /** Asks `second` with what `first`, whose provider is down at first, has answered; `second` acts. */
 async function resumedRun() {

@@ -10,7 +10,7 @@ import { isInFolder } from './is-in-folder.ts'
 import { modulePaths, stringsIn } from './named-files.ts'
 
 /*
- * What a configuration trusts: the files that it names, and the agent files that it names in `agents`. These have to be known without
+ * A configuration trusts the files that it names, and the agent files that it names in `agents`. These have to be known without
  * executing the configuration: from code, only the strings in an array named `agents` count. `checkTrustedAgents` rejects the others.
  */
 

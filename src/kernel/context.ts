@@ -39,7 +39,7 @@ export interface CollectOptions {
   scope?: 'project'
 }
 
-/** What a new session can use; one that is continued keeps what it had. */
+/** The rights of a new session; one that is continued keeps its own. */
 export interface RequestedRights {
   model?: string
   /** Base tools of a top-level agent; a sub-agent inherits its caller's. */

@@ -91,7 +91,7 @@ export interface RunModel<View extends PatternReducer = PatternReducer> extends 
   readonly run: ModelRows['run']
   readonly clock: RunClock
   readonly index: RunIndex
-  /** What has not ended. */
+  /** Spans without an end. */
   readonly open: { sessions: Set<SessionNode>; turns: Set<TurnEntry>; calls: Set<ToolCallNode>; gates: Set<GateNode> }
   /** The states of the patterns' views. */
   readonly patterns: PatternState<View>[]

@@ -41,7 +41,7 @@ export type AnswerFields = { readonly [name: string]: AnswerField }
 
 export interface AnswerShape {
   readonly fields: AnswerFields
-  /** What models are told about the fields, one sentence or more each. */
+  /** Rules about the fields for the model, one sentence or more each. */
   readonly rules?: readonly string[]
   /** A valid answer for the prompt. Its texts describe what belongs there; one that comes back as an answer counts as missing. */
   readonly example: object

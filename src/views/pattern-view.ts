@@ -61,7 +61,7 @@ export interface PatternView<State = unknown, Event = EventOf<PatternEventType>>
   /** Additional indentation of sessions below this key. */
   depth?(key: string): number
   /**
-   * What this event means, after `reduce`: marks on a timeline, and lines of progress on a terminal. Without this function the event's fields are shown.
+   * The marks of this event, after `reduce`: marks on a timeline, and lines of progress on a terminal. Without this function the event's fields are shown.
    * Messages and phases that `sessionFile` gives are marks already; give them here only in other words, which then replace those.
    */
   timeline?(state: State, event: Event): readonly TimelineMark[]
