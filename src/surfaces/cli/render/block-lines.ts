@@ -115,12 +115,13 @@ function factLines(facts: readonly PanelFact[], style: TerminalStyle): string[] 
       isJoined: text.length <= style.width * MAX_JOINED_SHARE && tone !== 'bad' && tone !== 'attention',
     }
   })
+  const separator = style.ascii ? ' - ' : ' · '
   return shown.flatMap(({ text, tone, isJoined }, index) => {
     if (!isJoined) return styledLines(text, style, { indent: 2, textStyle: TONES[tone] })
     if (shown[index - 1]?.isJoined) return []
     const end = shown.findIndex((each, place) => place > index && !each.isJoined)
     const group = shown.slice(index, end === -1 ? undefined : end)
-    return styledLines(group.map((each) => toUnbreakable(each.text)).join(' · '), style, { indent: 2 })
+    return styledLines(group.map((each) => toUnbreakable(each.text)).join(separator), style, { indent: 2 })
   })
 }
 
