@@ -4,7 +4,7 @@ import { LONG_TESTS, sharedOptions } from './test/vitest-options.ts'
 /** These change the working folder or the handlers of the process. */
 const ISOLATED = [
   'src/engine/replay-patterns.test.ts',
-  'src/kernel/session/hooks.test.ts',
+  'src/performers/hooks.test.ts',
   'src/runtime/options.test.ts',
   'src/surfaces/cli/commands/{agents,export,knowledge,team}-command.test.ts',
 ]

@@ -13,7 +13,6 @@ import { DEFAULT_LIMITS } from '../src/kernel/limits.ts'
 import type { Model } from '../src/kernel/model.ts'
 import type { EventSchemas } from '../src/kernel/pattern.ts'
 import { definePattern } from '../src/kernel/pattern.ts'
-import { ALLOW_ALL } from '../src/kernel/permission.ts'
 import { NO_PRICES } from '../src/kernel/price.ts'
 import { NO_RETRIES } from '../src/kernel/retry-policy.ts'
 import type { Tool } from '../src/kernel/tool.ts'
@@ -115,7 +114,7 @@ export function openBenchEngine({ store, model, tools = [], events = {} }: Bench
       host: { provided: {}, needsFor: () => undefined },
       strict: true,
       retryPolicy: NO_RETRIES,
-      permissions: ALLOW_ALL,
+      permissions: { decide: () => ({ decision: 'allow', reason: 'no rules are set', allowedRules: [] }) },
       ...sessionPorts(store),
     },
   })

@@ -5,9 +5,9 @@ import { withBuiltInAgents } from '../src/formats/built-in-agents.ts'
 import { loadAgents } from '../src/formats/find-agents.ts'
 import { teamSchema } from '../src/judgement/team/team-schema.ts'
 import type { Embedder } from '../src/kernel/embedder.ts'
-import { offeredNames } from '../src/kernel/roster.ts'
 import { localEmbedder } from '../src/knowledge/local-embedder.ts'
 import { fillRoles } from '../src/patterns/team/form-team.ts'
+import { offeredNames } from '../src/requests/agent-summary.ts'
 import { HELD_OUT_ROLES, ROLE_DESCRIPTIONS } from '../test/support/role-descriptions.ts'
 
 /* npm run bench:roles [-- --verbose]: how often the agent chosen for an open role of a team (`form.roles`) is one that a person would accept. */

@@ -30,17 +30,6 @@ export type {
 } from './kernel/event.ts'
 export { isEvent } from './kernel/event.ts'
 export type {
-  AnswerVerdict,
-  Hooks,
-  HookVerdict,
-  ModelRequestChanges,
-  ModelVerdict,
-  ProposedAnswer,
-  ProposedModelRequest,
-  ProposedToolCall,
-  ProposedTurn,
-} from './kernel/hook.ts'
-export type {
   Knowledge,
   KnowledgeDocument,
   KnowledgeKind,
@@ -103,6 +92,17 @@ export type { TaskConfig } from './patterns/task/task-config.ts'
 export type { TeamEvent } from './patterns/team/events.ts'
 export type { TeamOutput } from './patterns/team/input.ts'
 export type { TeamSettings } from './patterns/team/team-settings.ts'
+export type {
+  AnswerVerdict,
+  Hooks,
+  HookVerdict,
+  ModelRequestChanges,
+  ModelVerdict,
+  ProposedAnswer,
+  ProposedModelRequest,
+  ProposedToolCall,
+  ProposedTurn,
+} from './performers/hook.ts'
 export type {
   Performer,
   PerformerHost,

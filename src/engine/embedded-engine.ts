@@ -344,11 +344,11 @@ export class EmbeddedEngine implements Engine {
   }
 
   #onCommitted(events: readonly Event[]): void {
-    const observers = this.#ports.hooks.filter(({ onEvent }) => onEvent)
+    const { observers = [] } = this.#ports
     for (const event of events) {
       // Frozen: the event is still in use, for the conversation and, in memory, as the journal.
       const shown = observers.length > 0 ? frozenCopy(event) : event
-      for (const hooks of observers) this.#callListener(() => hooks.onEvent?.(shown))
+      for (const observe of observers) this.#callListener(() => observe(shown))
       if (this.#listeners.size > 0) this.#notify({ event })
     }
   }

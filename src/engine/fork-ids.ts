@@ -2,7 +2,7 @@ import type { Event, EventOf } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import { shortHash } from '../kernel/hash.ts'
 import { CutCounts, stepsCutBy } from '../kernel/journal/cut.ts'
-import { foldSession } from '../kernel/session/session-fold.ts'
+import { foldEvents, sessionFrom } from '../kernel/session/session-fold.ts'
 import type { SessionState } from '../kernel/session/session-state.ts'
 import { applyEvent, inputHash, newSession, sessionId } from '../kernel/session/session-state.ts'
 import type { Store } from '../store/store.ts'
@@ -113,5 +113,5 @@ async function readOriginEvents({ data: { base } }: EventOf<'session:open'>, sto
 
 /** Folds the history again for each segment, as the kernel does when it resumes a session. */
 function reopenSession({ session_id = '', data }: EventOf<'session:open'>, history: readonly Event[]): SessionState {
-  return history.length === 0 ? newSession(session_id, data) : foldSession(session_id, data, history)
+  return history.length === 0 ? newSession(session_id, data) : sessionFrom(foldEvents(history), session_id, data)
 }

@@ -1,9 +1,10 @@
 import { errorFromRecord, TroupeError } from '../errors.ts'
 import type { Event, EventDataOf, RunEnd } from '../kernel/event.ts'
 import { withoutCut } from '../kernel/journal/cut.ts'
-import { replacedSteps } from '../kernel/journal/dependent-steps.ts'
+import type { RecordedSteps } from '../kernel/journal/dependent-steps.ts'
 import type { Journal } from '../kernel/journal/journal.ts'
 import { JournalIndex } from '../kernel/journal/journal-index.ts'
+import { ancestorKeys } from '../kernel/journal/step-key.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import type { Store } from '../store/store.ts'
 import type { ReopenOptions } from './engine.ts'
@@ -36,6 +37,25 @@ export async function reopenRun(
   const preview = new JournalIndex([...events, { ...position, type: 'run:reopen', data }], pattern.renamedKeys)
   for (const session_id of preview.openSessions().keys()) await requireNewestSegment(store, journal.run_id, session_id)
   return journal.append('run:reopen', data)
+}
+
+/**
+ * The steps that an older version has worked out anew under other keys, after it had retried what they depend on. The code finds them, but must not
+ * mix them with what was retried.
+ */
+function replacedSteps(
+  { openings, outcomes }: RecordedSteps,
+  { failedAt, reopenedAt }: { failedAt: number; reopenedAt: number },
+): string[] {
+  const steps = new Map([...outcomes, ...openings])
+  const isReplaced = (key: string) => {
+    const seq = steps.get(key)?.seq ?? 0
+    return seq > failedAt && seq < reopenedAt
+  }
+  return [...steps].flatMap(([key, began]) => {
+    const isCovered = ancestorKeys(key).some((above) => outcomes.has(above) || isReplaced(above))
+    return isReplaced(key) && !isCovered ? (began.data as { key: string }).key : []
+  })
 }
 
 function reopenData(

@@ -3,7 +3,6 @@ import type { RunNeeds } from '../judgement/needs/run-needs.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Event, EventOf } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
-import type { Hooks } from '../kernel/hook.ts'
 import type { Model } from '../kernel/model.ts'
 import { NO_RETRIES } from '../kernel/retry-policy.ts'
 import type { Tool, ToolKind } from '../kernel/tool.ts'
@@ -134,11 +133,15 @@ function recordedTools(
 }
 
 /** Hooks that do nothing: their verdicts are in the journal, but the kernel looks for them only if hooks are registered. */
-function recordedHooks(events: readonly Event[]): Hooks[] {
+function recordedHooks(events: readonly Event[]): EnginePorts['hooks'] {
   const addContext = events.some((event) => isEvent(event, 'session:context'))
   const beforeTool = events.some((event) => isEvent(event, 'step:end') && event.data.key.endsWith('/hooks'))
   const noop = () => undefined
-  return [{ ...(addContext ? { addContext: noop } : undefined), ...(beforeTool ? { beforeTool: noop } : undefined) }]
+  const hooks: object = {
+    ...(addContext ? { addContext: noop } : undefined),
+    ...(beforeTool ? { beforeTool: noop } : undefined),
+  }
+  return [hooks]
 }
 
 /** The MCP tools that a session had in the original run. */

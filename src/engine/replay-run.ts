@@ -9,7 +9,6 @@ import { JournalIndex } from '../kernel/journal/journal-index.ts'
 import { ancestorKeys } from '../kernel/journal/step-key.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import { requirePattern } from '../kernel/run-input.ts'
-import { runMetadataFrom } from '../kernel/run-metadata.ts'
 import { Budget } from '../kernel/session/budget.ts'
 import type { StartTurns } from '../kernel/session/turn-scope.ts'
 import type { Store } from '../store/store.ts'
@@ -26,7 +25,7 @@ import type { ReplayWorld } from './replay-world.ts'
 import { replayWorld } from './replay-world.ts'
 import { cancelledError, executePattern } from './run-end.ts'
 import type { RunHistory } from './run-history.ts'
-import { runHistoryFrom } from './run-history.ts'
+import { runHistoryFrom, runMetadataFrom } from './run-history.ts'
 
 /*
  * Executes a stored run again, offline, and compares the new journal with the stored one.

@@ -6,7 +6,6 @@ import { isFatal } from '../kernel/journal/fatal-error.ts'
 import type { Journal } from '../kernel/journal/journal.ts'
 import { JournalIndex } from '../kernel/journal/journal-index.ts'
 import type { Pattern } from '../kernel/pattern.ts'
-import { runMetadataFrom } from '../kernel/run-metadata.ts'
 import { Budget, limitError } from '../kernel/session/budget.ts'
 import { settleLostModelCalls } from '../kernel/session/lost-model-calls.ts'
 import { resumeBackgroundSessions } from '../kernel/session/pattern-context.ts'
@@ -24,7 +23,7 @@ import { firstAttemptNeeds, modelChanges } from './needs-report.ts'
 import { isIncomplete, reopenRun } from './reopen-run.ts'
 import { markFolder } from './request-marks.ts'
 import { cancelledError, executePattern } from './run-end.ts'
-import { requireComplete, runHistoryFrom, undeliveredEvents } from './run-history.ts'
+import { requireComplete, runHistoryFrom, runMetadataFrom, undeliveredEvents } from './run-history.ts'
 
 /*
  * One attempt to execute a run under a lease, from reading its journal until the run ends, parks or is interrupted.

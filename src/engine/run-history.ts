@@ -2,6 +2,8 @@ import { TroupeError } from '../errors.ts'
 import type { Event, EventOf, RunEnd, RunStart } from '../kernel/event.ts'
 import { isEvent, JOURNAL_FORMAT } from '../kernel/event.ts'
 import type { Limits } from '../kernel/limits.ts'
+import type { RunMetadata } from '../kernel/run-metadata.ts'
+import { NO_METADATA } from '../kernel/run-metadata.ts'
 
 export interface RunHistory {
   start: RunStart
@@ -73,4 +75,14 @@ export function assertSameWorkspace(original: string | undefined, current: strin
   throw new TroupeError('invalid_input', `the workspace of the run is ${original}, not ${current}`, {
     hint: `resume it with --workspace ${original}`,
   })
+}
+
+/** The metadata that `run:start` recorded. Frozen: all tools of the run share it. */
+export function runMetadataFrom({ tags, context }: Partial<RunMetadata>): RunMetadata {
+  return tags || context ? deepFreeze({ tags: tags ?? [], context: context ?? {} }) : NO_METADATA
+}
+
+function deepFreeze<T extends object>(value: T): T {
+  for (const inner of Object.values(value)) if (typeof inner === 'object' && inner !== null) deepFreeze(inner)
+  return Object.freeze(value)
 }

@@ -1,4 +1,4 @@
-import type { Effort, ProviderOptions, ToolChoice } from './model.ts'
+import type { Effort, SamplingSettings } from './model.ts'
 
 /** The author of an agent definition. Only a user's can grant tools; a model's can only narrow the inherited ones. */
 export type AgentOrigin = { by: 'user'; path?: string; dialect?: string; collection?: string } | { by: 'model' }
@@ -11,7 +11,7 @@ export interface AgentPermissions {
 }
 
 /** An agent definition: plain data, run by a session. */
-export interface Agent {
+export interface Agent extends SamplingSettings {
   name: string
   description: string
   /** The system prompt. */
@@ -20,11 +20,6 @@ export interface Agent {
   model?: string
   /** Carries out its turns instead of the model loop: a name of `performers`. */
   performer?: string
-  temperature?: number
-  top_p?: number
-  seed?: number
-  tool_choice?: ToolChoice
-  provider_options?: ProviderOptions
   /** Reasoning effort, for models that support it. */
   effort?: Effort
   /** Default: the caller's tools. */

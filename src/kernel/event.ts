@@ -10,7 +10,7 @@ import type { ModelEnd, ModelError, PlanEntry, ReservedBudget } from './model-ev
 import type { RunContextData } from './run-metadata.ts'
 import type { QueuePlace } from './session/session-queue.ts'
 import type { SteeringCommand } from './steer-action.ts'
-import type { ToolCategory, ToolKind, ToolProgress } from './tool.ts'
+import type { ToolCategory, ToolKind, ToolProgress, ToolResult } from './tool.ts'
 import type { SessionWorktree, WorktreeResult } from './worktree.ts'
 
 export type Status = 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled'
@@ -204,24 +204,24 @@ export interface ToolPre extends ToolEventFields {
   original_input?: unknown
 }
 
-export interface ToolPost extends ToolEventFields {
+/** What a call came to, also one that failed. */
+interface ToolOutcome extends ToolEventFields, Pick<ToolResult, 'files' | 'created' | 'deleted'> {
+  output?: unknown
+  /** Background sessions whose results this call returned. */
+  collected?: string[]
+  /** Steps below this call that failed for a reason outside the run; `resume` retries them unless the caller has answered. */
+  retry_keys?: string[]
+}
+
+export interface ToolPost extends ToolOutcome {
   status: 'ok'
-  output: unknown
   /** Images of the result. */
   attachments?: readonly Attachment[]
-  files?: string[]
-  /** The `files` that did not exist before. */
-  created?: string[]
-  deleted?: string[]
   truncated?: number
   recovered?: true
   /** Background sessions that this call started. */
   started?: string[]
-  /** Background sessions whose results this call returned. */
-  collected?: string[]
   plan_mode?: boolean
-  /** Steps below this call that failed for a reason outside the run; `resume` retries them unless the caller has answered. */
-  retry_keys?: string[]
 }
 
 /** A call that takes long is at work; recorded from time to time. */
@@ -231,16 +231,9 @@ export interface ToolProgressData extends ToolProgress {
   tool_call_id: string
 }
 
-export interface ToolError extends ToolEventFields {
+export interface ToolError extends ToolOutcome {
   error: string
   detail: ErrorRecord
-  output?: unknown
-  files?: string[]
-  created?: string[]
-  deleted?: string[]
-  collected?: string[]
-  /** As in `tool:post`. */
-  retry_keys?: string[]
 }
 
 export interface LimitHit {

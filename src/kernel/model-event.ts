@@ -16,25 +16,27 @@ export interface PlanEntry {
   priority?: 'high' | 'medium' | 'low'
 }
 
-export interface ModelEnd {
+/** What a request used. */
+interface ModelCharge {
   key: string
   attempt: number
-  message: AssistantMessage
-  stop: ModelStop
   usage: Usage
   usd: number | null
   estimated?: true
   /** Figures of the provider that cannot be true; `usage` is an estimate instead. */
   refused_usage?: string
+  mark?: string
+}
+
+export interface ModelEnd extends ModelCharge {
+  message: AssistantMessage
+  stop: ModelStop
   /** Set if the model sent more than `max_output` allows: the rest was not read. */
   cut_off?: true
-  mark?: string
   phase?: 'summary'
 }
 
-export interface ModelError {
-  key: string
-  attempt: number
+export interface ModelError extends ModelCharge {
   error: ErrorRecord
   /** The text received before the error. */
   partial_text: string
@@ -42,9 +44,4 @@ export interface ModelError {
   refused?: RefusedFeature
   /** Set if the call is retried; this error then does not settle the step. */
   retry?: RetryAttempt
-  usage: Usage
-  usd: number | null
-  estimated?: true
-  refused_usage?: string
-  mark?: string
 }

@@ -148,9 +148,9 @@ export interface SessionInfo {
 export type ModelStop = 'end' | 'tool_calls' | 'length' | 'refusal' | 'other'
 
 export type ModelChunk =
-  | { type: 'text'; text: string }
-  | { type: 'reasoning'; text: string; provider?: unknown }
-  | { type: 'tool-call'; id: string; name: string; input: unknown; invalid?: string; provider?: unknown }
+  | TextPart
+  | ReasoningPart
+  | ToolCallPart
   | { type: 'finish'; stop: ModelStop; usage?: Usage; mark?: string }
 
 /** A part of a request that a server does not accept: it is sent again without it, or with a smaller `max_output`. */

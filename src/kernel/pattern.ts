@@ -178,8 +178,3 @@ export function toolPatterns(patterns: readonly Pattern[]): Pattern[] {
 }
 
 export type PatternTool = ToolMetadata & { kind: 'pattern'; pattern: Pattern }
-
-export function patternTool(pattern: Pattern): PatternTool {
-  const { name, description, input, category } = pattern
-  return { kind: 'pattern', name, description, input, category, pattern }
-}

@@ -43,11 +43,3 @@ export interface Permissions {
   /** A sentence for the description of the tool that says which calls are allowed; `undefined` if all are. */
   describe?(rules: ToolRules): string | undefined
 }
-
-/** Allows every call outside plan mode. */
-export const ALLOW_ALL: Permissions = {
-  decide: ({ acts, read_only }) =>
-    acts && read_only
-      ? { decision: 'deny', reason: 'plan mode allows no changes', allowedRules: [] }
-      : { decision: 'allow', reason: 'no rules are set', allowedRules: [] },
-}

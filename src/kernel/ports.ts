@@ -4,7 +4,6 @@ import type { Artifact, ArtifactVersion } from './artifact.ts'
 import type { Answer, AnswerRequest, Context, RecalledRun, RecallQuery } from './context.ts'
 import type { Embedder } from './embedder.ts'
 import type { Event } from './event.ts'
-import type { Hooks } from './hook.ts'
 import type { Knowledge } from './knowledge.ts'
 import type { Limits } from './limits.ts'
 import type { Models } from './model.ts'
@@ -20,7 +19,6 @@ import type { Roster } from './roster.ts'
 import type { RunMetadata } from './run-metadata.ts'
 import type { ServerToolNames } from './server-tool-names.ts'
 import type { SessionFold } from './session/session-fold.ts'
-import type { SessionPolicy } from './session-policy.ts'
 import type { SessionResult } from './session-result.ts'
 import type { Row, TableQuery } from './table-query.ts'
 import type { Tool } from './tool.ts'
@@ -77,7 +75,7 @@ export interface ToolPorts {
   /** The tools that an agent's own servers provide to its session under this key. */
   agentProvidedTools?(agent: Agent, key: string): readonly string[]
   permissions: Permissions
-  hooks: readonly Hooks[]
+  hooks: readonly PatternPart<'hooks'>[]
   /** Removes secrets from tool results; none are removed without it. */
   redactor?: Redactor
   /** The folder that agents work in, if there is one. */
@@ -142,7 +140,8 @@ export interface Ports extends ModelPorts, ToolPorts, HistoryPorts, ProjectPorts
   world: World
   roster: Roster
   patterns: ReadonlyMap<string, Pattern>
-  sessionPolicy: SessionPolicy
+  /** When a conversation is compacted, and what the loop tells the agent. */
+  sessionPolicy: PatternPart<'session policy'> & { prompts: { backgroundResults: string } }
   requestAnswer: RequestAnswer
   /** External agents that carry out turns, by the name that agents use (`performer`). */
   performers?: ReadonlyMap<string, PatternPart<'performer'>>

@@ -10,11 +10,6 @@ export interface Roster {
   refresh?(): Promise<void>
 }
 
-/** The names that tools offer to a model: without agents that are `on_request`. */
-export function offeredNames(roster: Roster): string[] {
-  return roster.names.filter((name) => roster.get(name).on_request !== true)
-}
-
 /** A roster in which these agents take precedence. */
 export function extendRoster(roster: Roster, agents: readonly Agent[]): Roster {
   if (agents.length === 0) return roster

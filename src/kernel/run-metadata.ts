@@ -9,13 +9,3 @@ export interface RunMetadata {
 export type RunContextData = Readonly<Record<string, unknown>>
 
 export const NO_METADATA: RunMetadata = Object.freeze({ tags: Object.freeze([]), context: Object.freeze({}) })
-
-/** The metadata that `run:start` recorded. Frozen: all tools of the run share it. */
-export function runMetadataFrom({ tags, context }: Partial<RunMetadata>): RunMetadata {
-  return tags || context ? deepFreeze({ tags: tags ?? [], context: context ?? {} }) : NO_METADATA
-}
-
-function deepFreeze<T extends object>(value: T): T {
-  for (const inner of Object.values(value)) if (typeof inner === 'object' && inner !== null) deepFreeze(inner)
-  return Object.freeze(value)
-}

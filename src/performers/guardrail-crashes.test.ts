@@ -4,9 +4,9 @@ import { chunkModel, chunksByTurn, eventData, textChunks, toolCallChunks } from 
 import { memoryStore } from '../../test/support/memory-store.ts'
 import { agent, createTestTroupe, lastMessageText } from '../../test/support/test-troupe.ts'
 import type { Event } from '../kernel/event.ts'
-import type { Hooks } from '../kernel/hook.ts'
 import type { Store } from '../store/store.ts'
 import { defineTool } from '../tools/define-tool.ts'
+import type { Hooks } from './hook.ts'
 
 const look = defineTool({
   name: 'look',

@@ -3,13 +3,13 @@ import { z } from 'zod'
 import { chunkModel, chunksByTurn, eventData, textChunks, toolCallChunks } from '../../test/support/manual-doubles.ts'
 import { agent, createTestTroupe, functionModel, lastMessageText, taskCall } from '../../test/support/test-troupe.ts'
 import { TroupeError } from '../errors.ts'
-import type { Hooks, ProposedAnswer, ProposedModelRequest } from '../kernel/hook.ts'
 import { userMessage } from '../kernel/model.ts'
 import { NO_RETRIES } from '../kernel/retry-policy.ts'
 import type { TroupeOptions } from '../runtime/troupe-options.ts'
 import { scriptedPerformer } from '../testing/scripted-performer.ts'
 import { simulatedWorld } from '../testing/simulated-world.ts'
 import { defineTool } from '../tools/define-tool.ts'
+import type { Hooks, ProposedAnswer, ProposedModelRequest } from './hook.ts'
 
 const worker = agent('worker')
 const lead = agent('lead')

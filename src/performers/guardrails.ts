@@ -1,7 +1,5 @@
 import { TroupeError, toTroupeError } from '../errors.ts'
-import type { AnswerVerdict, Hooks, ModelRequestChanges, ModelVerdict, ProposedAnswer } from '../kernel/hook.ts'
-import { checkVerdict } from '../kernel/hook.ts'
-import { callUserCode, isFatal } from '../kernel/journal/fatal-error.ts'
+import { isFatal } from '../kernel/journal/fatal-error.ts'
 import type { StepScope } from '../kernel/journal/step.ts'
 import { recordValue } from '../kernel/journal/step.ts'
 import type { Message } from '../kernel/model.ts'
@@ -11,7 +9,8 @@ import { parseStructuredOutput } from '../requests/structured-output.ts'
 import { definedFields } from '../schema/json-value.ts'
 import type { Schema } from '../schema/standard-schema.ts'
 import type { HookedSession } from './call-hook.ts'
-import { callHook, hookScope } from './call-hook.ts'
+import { callHook, checkVerdict, hookScope, hooksOf } from './call-hook.ts'
+import type { AnswerVerdict, Hooks, ModelRequestChanges, ModelVerdict, ProposedAnswer } from './hook.ts'
 import type { ModelRequestPlan, ModelRequestScope } from './model/model-request-plan.ts'
 
 /*
@@ -25,7 +24,7 @@ type GuardrailName = 'beforeModel' | 'beforeAnswer'
 
 /** True if the verdict at this key is recorded, or has to be asked for. */
 export function isGuarded({ execution }: HookedSession, name: GuardrailName, key: string): boolean {
-  return execution.journalIndex.outcome(key) !== undefined || execution.ports.hooks.some((hooks) => hooks[name])
+  return execution.journalIndex.outcome(key) !== undefined || hooksOf(execution).some((hooks) => hooks[name])
 }
 
 /** The step key of the verdict on a model request. */
@@ -44,7 +43,7 @@ export async function guardRequest(scope: ModelRequestScope, plan: ModelRequestP
     const { model, system, messages, tools } = plan.buildRequest(scope.modelName, PREVIEW)
     const turn = { ...hookScope(scope), turn: session.turns + 1, model, tools: tools.map((tool) => tool.name) }
     let changes: ModelRequestChanges | undefined
-    for (const hooks of execution.ports.hooks) {
+    for (const hooks of hooksOf(execution)) {
       const request = { ...turn, system, messages, ...changes, ...definedFields({ phase: plan.phase }) }
       const answer: ModelVerdict = checkVerdict(await ask(hooks, () => hooks.beforeModel?.(request)), 'beforeModel')
       if (answer && 'deny' in answer) return { deny: answer.deny }
@@ -122,7 +121,7 @@ async function guardAnswer(
   return guardrailVerdict(scope, { name: 'beforeAnswer', key }, async (ask) => {
     const turn = { ...hookScope(scope), turn: session.turns, depth: session.opening.depth }
     let changed: { text: string } | undefined
-    for (const hooks of execution.ports.hooks) {
+    for (const hooks of hooksOf(execution)) {
       const proposal = { ...turn, ...answer, ...changed }
       const verdict: AnswerVerdict = checkVerdict(
         await ask(hooks, () => hooks.beforeAnswer?.(proposal)),
@@ -145,7 +144,7 @@ async function guardrailVerdict<T>(
   const { execution, session, signal } = scope
   const toError = (problem: string) => hookFailedError(name, key, problem)
   const ask: AskHook = async (hooks, call) =>
-    hooks[name] ? callHook(scope, toError, () => callUserCode('hook_failed', call)) : undefined
+    hooks[name] ? callHook(scope, { code: 'hook_failed', toError }, call) : undefined
   const step: StepScope = { execution, key, signal, session_id: session.id, external: true }
   try {
     return await recordValue(step, () => judge(ask))

@@ -1,10 +1,16 @@
 import type { Agent } from '../kernel/agent.ts'
+import type { Roster } from '../kernel/roster.ts'
 
 /** Characters of one description, and of all of a list: a large roster must not fill the context window. */
 const MAX_DESCRIPTION_CHARS = 240
 const MAX_LIST_CHARS = 12_000
 const MIN_DESCRIPTION_CHARS = 40
 const MAX_NAMED_TOOLS = 5
+
+/** The names that tools offer to a model: without agents that are `on_request`. */
+export function offeredNames(roster: Roster): string[] {
+  return roster.names.filter((name) => roster.get(name).on_request !== true)
+}
 
 /**
  * The agents that a model can choose from, one per line: name, description, and a model role such as `fast` as their cost. Every

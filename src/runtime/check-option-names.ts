@@ -1,6 +1,6 @@
 import { didYouMean, nearestNames, TroupeError } from '../errors.ts'
 import type { Agent } from '../kernel/agent.ts'
-import type { Hooks } from '../kernel/hook.ts'
+import type { Hooks } from '../performers/hook.ts'
 import { removedNameHint } from '../schema/removed-names.ts'
 import { BUILT_IN_PATTERNS } from './built-in-patterns.ts'
 import type { TroupeOptions } from './troupe-options.ts'
@@ -72,7 +72,7 @@ const HOOK_POINTS = {
   addContext: true,
   beforeModel: true,
   beforeAnswer: true,
-} satisfies Names<Omit<Hooks, 'name'>>
+} satisfies Names<Omit<Hooks, 'name' | '~part'>>
 
 const AGENT = {
   name: true,

@@ -2,6 +2,7 @@ import { EmbeddedEngine } from '../engine/embedded-engine.ts'
 import type { Engine, EngineParts } from '../engine/engine.ts'
 import { sessionPorts } from '../engine/session-ports.ts'
 import type { RunHost } from '../judgement/needs/run-needs.ts'
+import type { Event } from '../kernel/event.ts'
 import type { Ports } from '../kernel/ports.ts'
 import { loadPrices } from '../models/pricing.ts'
 import { startTurns } from '../performers/start-turns.ts'
@@ -32,6 +33,7 @@ export async function composeExecution({ options, runtime, registry, host }: Exe
   const { patterns, tools: patternTools, aliases, agentTools, projections } = registry
   await store.keepTables(projections)
   const embedder = await runtime.embedder.get()
+  const { hooks = [] } = options
   const ports = {
     world,
     ...checkedPorts,
@@ -45,7 +47,8 @@ export async function composeExecution({ options, runtime, registry, host }: Exe
     host,
     ...(embedder ? { embedder } : undefined),
     knowledge: (project: string) => lazyKnowledge(runtime.knowledge, project),
-    hooks: options.hooks ?? [],
+    hooks,
+    observers: hooks.filter(({ onEvent }) => onEvent).map((each) => (event: Event) => each.onEvent?.(event)),
     permissions: createPermissions(policy, { aliases, agentTools, agents }),
     ...profilePort(toolbox),
     ...(await workspacePortsOf(options, runtime)),

@@ -1,4 +1,4 @@
-import type { SessionPolicy } from '../kernel/session-policy.ts'
+import type { SessionPolicy } from '../performers/model/session-policy.ts'
 import type { JsonSchema } from '../schema/standard-schema.ts'
 
 /** The thresholds for compacting a conversation, and the prompts of the session loop. */

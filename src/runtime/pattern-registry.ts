@@ -1,7 +1,7 @@
 import { TroupeError } from '../errors.ts'
 import type { Limits } from '../kernel/limits.ts'
 import type { Pattern, PatternTool } from '../kernel/pattern.ts'
-import { patternTool, toolPatterns } from '../kernel/pattern.ts'
+import { toolPatterns } from '../kernel/pattern.ts'
 import { compileSchema } from '../schema/schema.ts'
 import { checkProjections } from '../store/tables/declaration.ts'
 import type { PatternProjection } from '../store/tables/projection.ts'
@@ -120,4 +120,9 @@ function checkSchemas({ name, input, output, events = {} }: Pattern): void {
   compileSchema(output, `\`output\` of the pattern '${name}'`)
   for (const [type, schema] of Object.entries(events))
     compileSchema(schema, `\`events['${type}']\` of the pattern '${name}'`)
+}
+
+function patternTool(pattern: Pattern): PatternTool {
+  const { name, description, input, category } = pattern
+  return { kind: 'pattern', name, description, input, category, pattern }
 }

@@ -6,8 +6,8 @@ import { z } from 'zod'
 import { chunkModel, patternFrom, textChunks, toolCallChunks } from '../../test/support/manual-doubles.ts'
 import { memoryStore } from '../../test/support/memory-store.ts'
 import { agent, createTestTroupe, taskCall } from '../../test/support/test-troupe.ts'
-import type { Hooks } from '../kernel/hook.ts'
 import type { RunMetadata } from '../kernel/run-metadata.ts'
+import type { Hooks } from '../performers/hook.ts'
 import { defineTool } from '../tools/define-tool.ts'
 
 const go = { agent: 'lead', instruction: 'go' }

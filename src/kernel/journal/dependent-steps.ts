@@ -44,25 +44,6 @@ function hasOwnSteps(event: Event | undefined): boolean {
   return event !== undefined && isKernelEventType(event.type) && !SINGLE_TYPES.has(event.type)
 }
 
-/**
- * The steps that an older version has worked out anew under other keys, after it had retried what they depend on. The code finds them, but must not
- * mix them with what was retried.
- */
-export function replacedSteps(
-  { openings, outcomes }: RecordedSteps,
-  { failedAt, reopenedAt }: { failedAt: number; reopenedAt: number },
-): string[] {
-  const steps = new Map([...outcomes, ...openings])
-  const isReplaced = (key: string) => {
-    const seq = steps.get(key)?.seq ?? 0
-    return seq > failedAt && seq < reopenedAt
-  }
-  return [...steps].flatMap(([key, began]) => {
-    const isCovered = ancestorKeys(key).some((above) => outcomes.has(above) || isReplaced(above))
-    return isReplaced(key) && !isCovered ? recordedKey(began) : []
-  })
-}
-
 /** The sessions with `keep` that the execution has not claimed; with `onlyOpen` those that wait for a retry. */
 export function unclaimedSessions(
   { openings, outcomes }: RecordedSteps,

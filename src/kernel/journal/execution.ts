@@ -5,7 +5,6 @@ import type { Event, SessionOpen } from '../event.ts'
 import { isEvent } from '../event.ts'
 import type { GateAnswer, Question } from '../gate.ts'
 import { sha256, shortHash } from '../hash.ts'
-import type { ToolSpec } from '../model.ts'
 import type { Ports, RunInfo } from '../ports.ts'
 import type { Budget } from '../session/budget.ts'
 import { SessionQueues } from '../session/session-queue.ts'
@@ -47,17 +46,13 @@ export class Execution {
   readonly budget: Budget
   /** Number of sub-sessions opened so far, by parent session. */
   readonly subSessionCounts: Map<string, number>
-  /** Background sessions of this execution, with the promise of their results. */
-  readonly backgroundSessions = new Map<string, Promise<SessionResult>>()
-  /** The tools that collect the results of background sessions, by session. */
-  readonly backgroundCollectors = new Map<string, SessionOpen['collect_with']>()
+  /** Background sessions of this execution. */
+  readonly backgroundSessions = new Map<string, { opening: SessionOpen; result: Promise<SessionResult> }>()
   readonly resumedSessions = new ResumedSessions()
   /** Sessions that wait until others have ended. */
   readonly sessionQueues = new SessionQueues()
   /** Sessions with an open segment, and the key that opened it. */
   readonly activeSessions: Map<string, string>
-  /** Tool definitions as sent to models, shared by all sessions with the same tools. */
-  readonly toolSpecs = new Map<string, readonly ToolSpec[]>()
   /** Steering commands that a pattern has taken, by their position in the journal. */
   readonly takenSteering = new Set<number>()
   /** The output of the run's pattern so far, for an end before it returns. */
@@ -349,8 +344,8 @@ export class Execution {
   }
 
   #dropSession(session_id: string, key: string): void {
-    const { activeSessions, backgroundSessions, backgroundCollectors } = this
-    for (const sessions of [activeSessions, backgroundSessions, backgroundCollectors]) sessions.delete(session_id)
+    this.activeSessions.delete(session_id)
+    this.backgroundSessions.delete(session_id)
     if (!this.resumedSessions.end(key)) return
     for (const step of this.#claimedKeys) if (`${step}/`.startsWith(`${key}/`)) this.#claimedKeys.delete(step)
   }

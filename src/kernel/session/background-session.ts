@@ -81,18 +81,25 @@ async function findResult(execution: Execution, session_id: string, ofRunOnly: b
 
 /** The result of a background session of this run; waits for it if it is still running. */
 async function backgroundResult(execution: Execution, session_id: string): Promise<SessionResult | undefined> {
-  const running = execution.backgroundSessions.get(session_id)
-  if (running) return running
-  const end = execution.journalIndex.sessionEnd(session_id)
-  const opened = end && execution.journalIndex.opening(end.data.key)
-  return end && isEvent(opened, 'session:open')
-    ? toSessionResult(session_id, opened.data.agent.name, end.data)
-    : undefined
+  return execution.backgroundSessions.get(session_id)?.result ?? recordedSession(execution, session_id)?.result
+}
+
+/** A session of this run that ended in an earlier execution. */
+function recordedSession(
+  { journalIndex }: Execution,
+  session_id: string,
+): { result: SessionResult; opening: SessionOpen } | undefined {
+  const end = journalIndex.sessionEnd(session_id)
+  const opened = end && journalIndex.opening(end.data.key)
+  if (!isEvent(opened, 'session:open')) return undefined
+  return end && { result: toSessionResult(session_id, opened.data.agent.name, end.data), opening: opened.data }
 }
 
 /** The text of a result that was not collected: from the tool of `collect_with`, which may continue the work, or else as it is. */
 async function deliverResult({ execution, ...scope }: JoinScope, result: SessionResult): Promise<DeliveredResult> {
-  const { tool, input } = collectorOf(execution, result.session_id) ?? {}
+  const { session_id } = result
+  const { opening } = execution.backgroundSessions.get(session_id) ?? recordedSession(execution, session_id) ?? {}
+  const { tool, input } = opening?.collect_with ?? {}
   const pattern = tool === undefined ? undefined : execution.ports.patternTools.get(tool)?.pattern
   if (!pattern) return { text: quoteResult(result) }
   try {
@@ -117,13 +124,6 @@ async function deliverResult({ execution, ...scope }: JoinScope, result: Session
 function deliveredFailures(error: ErrorRecord | undefined, others: readonly ErrorRecord[] = []): string[] {
   if (error?.step === undefined || !isResumableFailure(error)) return []
   return stepsToRetry({ success: false, incomplete: [error, ...others] })
-}
-
-function collectorOf(execution: Execution, session_id: string): SessionOpen['collect_with'] {
-  const end = execution.journalIndex.sessionEnd(session_id)
-  const opened = end && execution.journalIndex.opening(end.data.key)
-  const recorded = isEvent(opened, 'session:open') ? opened.data.collect_with : undefined
-  return execution.backgroundCollectors.get(session_id) ?? recorded
 }
 
 function quoteResult(result: SessionResult): string {

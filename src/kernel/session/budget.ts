@@ -119,42 +119,45 @@ export class Budget {
 
   /** The limit that is used up, if any. Usage that was reported without a reservation may even exceed it. */
   reachedLimit(): ReachedLimit | undefined {
-    const { spent, limits } = this
-    const used = {
-      calls: spent.calls + spent.lost.calls,
-      tokens: totalTokens(spent) + spent.lost.tokens,
-      usd: sumUsd(spent.known_usd, spent.lost.usd),
-    }
+    const used = this.#used()
     for (const limit of ['calls', 'tokens', 'usd'] as const) {
-      const max = limits[limit]
+      const max = this.limits[limit]
       if (max !== null && used[limit] >= max) return { limit, used: used[limit], max }
     }
     return undefined
   }
 
+  /** With the requests that were lost. */
+  #used(): ReservedBudget {
+    const { spent } = this
+    return {
+      calls: spent.calls + spent.lost.calls,
+      tokens: totalTokens(spent) + spent.lost.tokens,
+      usd: sumUsd(spent.known_usd, spent.lost.usd),
+    }
+  }
+
   #tryReserve(request: ReservationRequest): Reservation | { wait: boolean; error: TroupeError } {
-    const { limits, spent } = this
+    const { limits } = this
+    const used = this.#used()
     const outstanding = this.#reserved.calls > 0
-    const calls = spent.calls + spent.lost.calls
     if (this.#reserved.calls >= limits.concurrency) return { wait: true, error: limitError('concurrency', 0, 0) }
-    if (limits.calls !== null && calls + this.#reserved.calls + 1 > limits.calls) {
-      return { wait: outstanding, error: limitError('calls', calls, limits.calls) }
+    if (limits.calls !== null && used.calls + this.#reserved.calls + 1 > limits.calls) {
+      return { wait: outstanding, error: limitError('calls', used.calls, limits.calls) }
     }
     let output = Math.min(request.output, limits.output)
     if (limits.tokens !== null) {
-      const tokens = totalTokens(spent) + spent.lost.tokens
-      const remaining = limits.tokens - tokens - this.#reserved.tokens - request.input
+      const remaining = limits.tokens - used.tokens - this.#reserved.tokens - request.input
       if (remaining < Math.min(MIN_OUTPUT_TOKENS, output)) {
-        return { wait: outstanding, error: limitError('tokens', tokens, limits.tokens) }
+        return { wait: outstanding, error: limitError('tokens', used.tokens, limits.tokens) }
       }
       output = Math.min(output, remaining)
     }
     if (limits.usd !== null && request.price) {
-      const paid = sumUsd(spent.known_usd, spent.lost.usd)
-      const usd = limits.usd - paid - this.#reserved.usd
+      const usd = limits.usd - used.usd - this.#reserved.usd
       const affordable = affordableOutput(request.price, { input: request.input, output, usd })
       if (affordable < Math.min(MIN_OUTPUT_TOKENS, output)) {
-        return { wait: outstanding, error: limitError('usd', paid, limits.usd) }
+        return { wait: outstanding, error: limitError('usd', used.usd, limits.usd) }
       }
       output = affordable
     }
@@ -205,16 +208,6 @@ export function limitError(limit: keyof Limits, used: number, max: number): Trou
       alternatives: [limit],
     },
   )
-}
-
-/** The error of a limit in dollars that cannot be kept, because the price of the model is unknown. */
-export function unknownPriceError(model: string, max: number): TroupeError {
-  return new TroupeError('limit_reached', `limit \`usd\` of ${max} cannot be kept: the price of ${model} is unknown`, {
-    hint:
-      'nothing was sent; add the price to a file and set TROUPE_PRICES=FILE (or `models.prices`), or drop the limit: ' +
-      'troupe resume RUN --limit usd=null',
-    alternatives: ['usd'],
-  })
 }
 
 /** How a run or a session ends with this error: only an exhausted budget is `budget`, working time is `timeout`. */

@@ -1,4 +1,5 @@
 import { TroupeError } from '../../errors.ts'
+import { definedFields } from '../../schema/json-value.ts'
 import { toJsonSchema } from '../../schema/schema.ts'
 import type { Agent } from '../agent.ts'
 import { attachmentParts } from '../attachment.ts'
@@ -138,7 +139,8 @@ function beginSession(
   request: PerformRequest,
 ): SessionState {
   const { execution, key, caller } = scope
-  const { background, cache_key, readOnly, thread, output, collect_with, queue } = request
+  const { cache_key, readOnly, thread, output, collect_with, queue } = request
+  const background = request.background || undefined
   const model = request.model ?? agent.model ?? caller?.opening.model
   const id = newSessionId(scope, { agent, placement })
   const inherited_rules = inheritedRules(agent, caller)
@@ -152,25 +154,22 @@ function beginSession(
     key,
     agent: { ...agent, ...inheritedSettings(agent, caller, request) },
     tools,
-    ...(environment === undefined ? undefined : { environment }),
-    ...(workspace === undefined ? undefined : { workspace }),
-    ...(worktree ? { worktree } : undefined),
     ...placement,
     segment: 1,
-    ...(model === undefined ? undefined : { model }),
-    ...(caller?.planMode || agent.read_only ? { read_only: true as const } : undefined),
-    ...(agent.artifacts || caller?.opening.file_artifacts ? { file_artifacts: true as const } : undefined),
-    ...(inherited_rules.length > 0 ? { inherited_rules } : undefined),
-    ...(background ? { background: true as const } : undefined),
-    ...(background && output ? { output: toJsonSchema(output) } : undefined),
-    ...(background && output && request.allowText ? { allow_text: true as const } : undefined),
-    ...(background && collect_with ? { collect_with } : undefined),
-    ...(queue ? { queue } : undefined),
-    ...(request.countDowntime ? { count_downtime: true as const } : undefined),
-    ...(hasOwnBound(scope) ? { bound: 'own' as const } : undefined),
-    ...(request.keep ? { keep: true as const } : undefined),
-    ...(cache_key === undefined ? undefined : { cache_key }),
-    ...(thread ? { thread: { length: thread.messages.length, hash: thread.hash } } : undefined),
+    ...definedFields({
+      ...{ environment, workspace, worktree, model, queue, cache_key },
+      read_only: caller?.planMode || agent.read_only || undefined,
+      file_artifacts: agent.artifacts ?? caller?.opening.file_artifacts,
+      inherited_rules: inherited_rules.length > 0 ? inherited_rules : undefined,
+      background,
+      output: background && output && toJsonSchema(output),
+      allow_text: background && output && request.allowText,
+      collect_with: background && collect_with,
+      count_downtime: request.countDowntime,
+      bound: hasOwnBound(scope) ? ('own' as const) : undefined,
+      keep: request.keep,
+      thread: thread && { length: thread.messages.length, hash: thread.hash },
+    }),
   }
   execution.journal.append('session:open', opening, id)
   return newSession(id, opening, thread)

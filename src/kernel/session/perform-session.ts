@@ -1,4 +1,5 @@
 import { toTroupeError } from '../../errors.ts'
+import { definedFields } from '../../schema/json-value.ts'
 import type { Agent } from '../agent.ts'
 import type { AnswerFormat, Caller, PerformRequest } from '../context.ts'
 import type { Event, SessionEnd, StopReason } from '../event.ts'
@@ -50,11 +51,10 @@ export async function startBackground(
   if (cut) await cut
   const session = await openSession(scope, agent, { ...request, background: true })
   const { output = session.opening.output, allowText = session.opening.allow_text } = request
-  const options = { ...request, ...(output ? { output } : undefined), ...(allowText ? { allowText } : undefined) }
+  const options = { ...request, ...definedFields({ output, allowText }) }
   const running = finishSession(scope, session, options)
   running.catch(() => {})
-  execution.backgroundSessions.set(session.id, running)
-  execution.backgroundCollectors.set(session.id, session.opening.collect_with)
+  execution.backgroundSessions.set(session.id, { opening: session.opening, result: running })
   return session.id
 }
 
@@ -178,8 +178,7 @@ function toSessionEnd(key: string, session: SessionState, end: TurnEnd): Session
     status: end.error && end.stop_reason !== 'cancelled' ? 'failed' : STATUS_BY_STOP_REASON[end.stop_reason],
     stop_reason: end.stop_reason,
     text: end.text,
-    ...(end.object === undefined ? undefined : { object: end.object }),
-    ...(end.empty_response_key === undefined ? undefined : { empty_response_key: end.empty_response_key }),
+    ...definedFields({ object: end.object, empty_response_key: end.empty_response_key }),
     turn_count: session.instructionCount,
     usage: session.usage,
     error: end.error?.toJSON() ?? null,

@@ -1,12 +1,6 @@
-import { toJsonSchema } from '../../schema/schema.ts'
-import { toCompactSchema } from '../../schema/tool-schema.ts'
 import type { Agent } from '../agent.ts'
-import type { Context } from '../context.ts'
 import type { SessionOpen } from '../event.ts'
 import type { Execution } from '../journal/execution.ts'
-import type { ToolSpec } from '../model.ts'
-import type { Pattern } from '../pattern.ts'
-import type { Tool } from '../tool.ts'
 import { withAbort } from '../world.ts'
 
 interface PrepareScope {
@@ -35,44 +29,4 @@ export function prepareResumedTools(scope: PrepareScope, opening: SessionOpen): 
     await preparing
     for (const name of callers) if (hasMissingTools()) await prepareTools(scope, ports.roster.get(name))
   })()
-}
-
-/** The tool that a session calls by this name: tools for files and commands work in the folder of the session. */
-export function toolForSession({ ports }: Execution, { workspace }: SessionOpen, name: string): Tool | undefined {
-  const tool = ports.tools.get(name)
-  return tool && workspace !== undefined ? (ports.toolIn?.(workspace, name) ?? tool) : tool
-}
-
-/** The tools as the model sees them; the schema of a pattern may depend on its caller. */
-export function toolSpecsFor(
-  execution: Execution,
-  opening: SessionOpen,
-  contextFor: (pattern: Pattern, key: string) => Context,
-): readonly ToolSpec[] {
-  const { tools, patternTools, serverToolNames, roster, permissions } = execution.ports
-  const level = opening.depth < opening.max_depth ? '' : '|self'
-  const { agent, inherited_rules: inheritedRules = [] } = opening
-  const rules =
-    agent.permissions || inheritedRules.length > 0 ? JSON.stringify([agent.permissions, inheritedRules]) : ''
-  const cacheKey = `${opening.tools.join()}|${agent.agents?.join() ?? '*'}${level}|${roster.names.length}|${rules}`
-  // Not cached with server tools: a server may change their descriptions.
-  const cacheable = !opening.tools.some((name) => serverToolNames.isServerTool(name))
-  const cached = cacheable ? execution.toolSpecs.get(cacheKey) : undefined
-  if (cached) return cached
-  const specs = opening.tools.flatMap((name) => {
-    const tool = tools.get(name) ?? patternTools.get(name)
-    if (!tool) return []
-    const callerSchema = tool.kind === 'pattern' ? tool.pattern.inputFor?.(contextFor(tool.pattern, '')) : undefined
-    const allowed = permissions.describe?.({
-      agent,
-      inheritedRules,
-      tool: tool.name,
-      runRules: execution.run.permissions,
-    })
-    const description = allowed === undefined ? tool.description : `${tool.description} ${allowed}`
-    const input = toJsonSchema(callerSchema ?? tool.input)
-    return { name: tool.name, description, input: serverToolNames.isServerTool(name) ? input : toCompactSchema(input) }
-  })
-  if (cacheable) execution.toolSpecs.set(cacheKey, specs)
-  return specs
 }

@@ -109,11 +109,6 @@ export function sessionFrom({ state }: SessionFold, id: string, opening: Session
   return session
 }
 
-/** Rebuilds the conversation of earlier segments from their events. */
-export function foldSession(id: string, opening: SessionOpen, events: readonly Event[]): SessionState {
-  return sessionFrom(foldEvents(events), id, opening)
-}
-
 function copyState(state: SessionState): SessionState {
   return {
     ...state,

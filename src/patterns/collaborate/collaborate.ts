@@ -1,6 +1,6 @@
 import type { Pattern } from '../../kernel/pattern.ts'
 import { definePattern } from '../../kernel/pattern.ts'
-import { offeredNames } from '../../kernel/roster.ts'
+import { offeredNames } from '../../requests/agent-summary.ts'
 import { requestInputOf } from '../../schema/input-forms.ts'
 import type { StandardSchema } from '../../schema/standard-schema.ts'
 import type * as z from '../../schema/zod.ts'

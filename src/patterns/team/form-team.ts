@@ -4,7 +4,7 @@ import type { Team } from '../../judgement/team/team-schema.ts'
 import type { Context } from '../../kernel/context.ts'
 import type { Embedder } from '../../kernel/embedder.ts'
 import type { Roster } from '../../kernel/roster.ts'
-import { offeredNames } from '../../kernel/roster.ts'
+import { offeredNames } from '../../requests/agent-summary.ts'
 import type { FilledRole } from './team-plan.ts'
 
 export interface FormedTeam {

@@ -1,7 +1,8 @@
 import { TroupeError, toTroupeError } from '../../errors.ts'
-import { isFatal, toUserCodeError } from '../../kernel/journal/fatal-error.ts'
+import { isFatal } from '../../kernel/journal/fatal-error.ts'
 import { recordValue } from '../../kernel/journal/step.ts'
 import type { ReachedLimit } from '../../kernel/session/budget.ts'
+import { toUserCodeError } from '../call-hook.ts'
 import type {
   PerformerHost,
   PerformerResult,

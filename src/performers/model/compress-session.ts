@@ -1,6 +1,7 @@
 import { TroupeError } from '../../errors.ts'
 import { isEvent } from '../../kernel/event.ts'
 import { shortHash } from '../../kernel/hash.ts'
+import type { Execution } from '../../kernel/journal/execution.ts'
 import { settleOnce } from '../../kernel/journal/step.ts'
 import type { Message, Model } from '../../kernel/model.ts'
 import { textFrom, userMessage } from '../../kernel/model.ts'
@@ -8,6 +9,7 @@ import type { SessionState } from '../../kernel/session/session-state.ts'
 import { applyEvent, OMITTED_PREFIX } from '../../kernel/session/session-state.ts'
 import { requestModel } from './model-request.ts'
 import type { ModelRequestPlan, ModelRequestScope } from './model-request-plan.ts'
+import type { SessionPolicy } from './session-policy.ts'
 
 /*
  * Context compaction: keeps a conversation within its model's context window. The oldest tool results are truncated first;
@@ -52,7 +54,7 @@ function planCompaction(
   { execution, session, model }: ModelRequestScope,
   { extraBytes, force }: { extraBytes: number; force?: boolean },
 ): CompactionPlan | undefined {
-  const { threshold, target, keepRecent } = execution.ports.sessionPolicy.compaction
+  const { threshold, target, keepRecent } = sessionPolicyOf(execution).compaction
   const tokens = estimateTokens(session, extraBytes)
   const window = model.limits?.context ?? (force ? tokens : Number.POSITIVE_INFINITY)
   if (!force && tokens < window * threshold) return undefined
@@ -103,7 +105,7 @@ async function summarize(
   const { execution, session } = scope
   const text = session.messages.slice(from, to).map(quoteMessage).join('\n')
   const model = await chooseSummaryModel(scope, text)
-  const messages = [userMessage(execution.ports.sessionPolicy.compaction.summaryPrompt(text))]
+  const messages = [userMessage(sessionPolicyOf(execution).compaction.summaryPrompt(text))]
   const requestKey = `${key}/model`
   const plan: ModelRequestPlan = {
     key: requestKey,
@@ -137,11 +139,11 @@ async function summarize(
 
 /** The summary model, unless the text does not fit into its context window. */
 async function chooseSummaryModel({ execution, model }: ModelRequestScope, text: string): Promise<Model> {
-  const { models, summaryModel, sessionPolicy } = execution.ports
+  const { models, summaryModel } = execution.ports
   if (summaryModel === undefined) return model
   const preferred = await models.resolve(summaryModel)
   const window = preferred.limits?.context ?? Number.POSITIVE_INFINITY
-  return Buffer.byteLength(text) / 3 < window * sessionPolicy.compaction.threshold ? preferred : model
+  return Buffer.byteLength(text) / 3 < window * sessionPolicyOf(execution).compaction.threshold ? preferred : model
 }
 
 function quoteMessage(message: Message): string {
@@ -152,4 +154,8 @@ function quoteMessage(message: Message): string {
       return 'text' in part ? `[${message.role}] ${part.text}` : `[${message.role}: an image]`
     })
     .join('\n')
+}
+
+export function sessionPolicyOf({ ports }: Execution): SessionPolicy {
+  return ports.sessionPolicy as SessionPolicy
 }

@@ -1,4 +1,4 @@
-import { toTroupeError } from '../../errors.ts'
+import { TroupeError, toTroupeError } from '../../errors.ts'
 import type { Event } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
 import type { Execution } from '../../kernel/journal/execution.ts'
@@ -8,7 +8,7 @@ import type { ModelRequest } from '../../kernel/model.ts'
 import { NO_USAGE } from '../../kernel/model.ts'
 import type { RetryAttempt } from '../../kernel/retry-policy.ts'
 import type { Reservation } from '../../kernel/session/budget.ts'
-import { limitFromError, unknownPriceError } from '../../kernel/session/budget.ts'
+import { limitFromError } from '../../kernel/session/budget.ts'
 import { chargeableBudget, maxCost } from '../../kernel/session/lost-model-calls.ts'
 import { addCallUsage, applyEvent } from '../../kernel/session/session-state.ts'
 import { sumUsd, totalTokens } from '../../kernel/spend.ts'
@@ -162,6 +162,16 @@ async function reserve(scope: ModelRequestScope, input: number): Promise<Reserva
 
 function isUnpriced({ execution: { ports }, modelName }: ModelRequestScope): boolean {
   return ports.prices.cost(modelName, NO_USAGE, ports.world.now()) === undefined
+}
+
+/** The error of a limit in dollars that cannot be kept, because the price of the model is unknown. */
+function unknownPriceError(model: string, max: number): TroupeError {
+  return new TroupeError('limit_reached', `limit \`usd\` of ${max} cannot be kept: the price of ${model} is unknown`, {
+    hint:
+      'nothing was sent; add the price to a file and set TROUPE_PRICES=FILE (or `models.prices`), or drop the limit: ' +
+      'troupe resume RUN --limit usd=null',
+    alternatives: ['usd'],
+  })
 }
 
 function recordLimitHit({ execution, session, signal }: ModelRequestScope, key: string, thrown: unknown): Event {

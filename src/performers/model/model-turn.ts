@@ -2,7 +2,6 @@ import { TroupeError } from '../../errors.ts'
 import type { Agent } from '../../kernel/agent.ts'
 import type { Event } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
-import type { AddedContext } from '../../kernel/hook.ts'
 import { settleOnce } from '../../kernel/journal/step.ts'
 import type { ModelRequest, ModelSettings, ToolSpec, UserMessage } from '../../kernel/model.ts'
 import { userMessage } from '../../kernel/model.ts'
@@ -10,7 +9,8 @@ import type { Reservation } from '../../kernel/session/budget.ts'
 import { applyEvent, inputHash, inputTokenBound } from '../../kernel/session/session-state.ts'
 import { systemPrompt } from '../../kernel/session/system-prompt.ts'
 import type { JsonSchema } from '../../schema/standard-schema.ts'
-import { callHook, hookScope } from '../call-hook.ts'
+import { callHook, hookScope, hooksOf } from '../call-hook.ts'
+import type { AddedContext } from '../hook.ts'
 import { compressIfNeeded } from './compress-session.ts'
 import { requestModel } from './model-request.ts'
 import type { ModelRequestScope } from './model-request-plan.ts'
@@ -51,7 +51,7 @@ export async function runModelTurn(scope: ModelRequestScope, turn: ModelTurn): P
 /** Adds what `addContext` hooks return to the conversation; they are asked once per turn. */
 async function addContext(scope: ModelRequestScope, turnKey: string): Promise<void> {
   const { execution, session, signal } = scope
-  const { hooks } = execution.ports
+  const hooks = hooksOf(execution)
   if (!hooks.some((each) => each.addContext)) return
   const key = `${turnKey}/context`
   // A request that began without context, before these hooks were registered, is not changed afterwards.
@@ -64,7 +64,7 @@ async function addContext(scope: ModelRequestScope, turnKey: string): Promise<vo
         hint: 'make `hooks[].addContext` return faster',
       })
     const asked = Promise.all(hooks.map(async (each) => each.addContext?.(turn)))
-    const texts = await callHook(scope, toError, () => asked)
+    const texts = await callHook(scope, { code: 'tool_failed', toError }, () => asked)
     return execution.journal.append('session:context', { key, message: contextMessage(texts) }, session.id)
   })
   applyEvent(session, event)

@@ -14,7 +14,7 @@ import { isEvent } from '../../kernel/event.ts'
 import type { ModelChunk } from '../../kernel/model.ts'
 import type { PriceBook } from '../../kernel/price.ts'
 import { NO_RETRIES } from '../../kernel/retry-policy.ts'
-import { foldSession } from '../../kernel/session/session-fold.ts'
+import { foldEvents, sessionFrom } from '../../kernel/session/session-fold.ts'
 import type { TroupeOptions } from '../../runtime/troupe-options.ts'
 import { defineTool } from '../../tools/define-tool.ts'
 
@@ -340,7 +340,7 @@ test('S11 the conversation folded from the journal equals the messages that the 
     const last = events.findLast((event) => event.type === 'model:begin')
     if (!isEvent(open, 'session:open') || !last) throw new Error('no session')
     const before = events.filter((event) => event.session_id === open.session_id && event.seq < last.seq)
-    const folded = foldSession(open.session_id ?? '', open.data, structuredClone(before))
+    const folded = sessionFrom(foldEvents(structuredClone(before)), open.session_id ?? '', open.data)
     expect(folded.messages).toEqual(model.requests.at(-1)?.messages)
     expect([folded.turns, folded.marks]).toEqual([model.requests.length - 1, []])
   }

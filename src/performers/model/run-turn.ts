@@ -5,14 +5,15 @@ import { canonicalJson } from '../../kernel/hash.ts'
 import { settleOnce } from '../../kernel/journal/step.ts'
 import type { AssistantMessage, Message, Model, ToolMessage, ToolSpec } from '../../kernel/model.ts'
 import { textFrom, toolCallsFrom, userMessage } from '../../kernel/model.ts'
-import { toolSpecsFor } from '../../kernel/session/prepare-tools.ts'
 import type { SessionState } from '../../kernel/session/session-state.ts'
 import { applyEvent, lastText } from '../../kernel/session/session-state.ts'
 import type { RunTurn, TurnEnd, TurnScope } from '../../kernel/session/turn-scope.ts'
 import { parseStructuredOutput } from '../../requests/structured-output.ts'
 import { toJsonSchema } from '../../schema/schema.ts'
 import { judgeAnswer, toRejectedEnd } from '../guardrails.ts'
+import { toolSpecsFor } from '../session-tools.ts'
 import { runToolCall } from '../tool-call/tool-call.ts'
+import { sessionPolicyOf } from './compress-session.ts'
 import type { MissingAnswer } from './missing-answer.ts'
 import { missingAnswer, toMissingAnswerEnd } from './missing-answer.ts'
 import { runModelTurn } from './model-turn.ts'
@@ -55,7 +56,7 @@ export async function startModelTurns(scope: TurnScope): Promise<RunTurn> {
 
 async function runTurn(scope: ModelTurnScope): Promise<TurnEnd> {
   const { session, execution } = scope
-  const { prompts } = execution.ports.sessionPolicy
+  const { prompts } = sessionPolicyOf(execution)
   session.responseStart = session.messages.length
   const maxTurns = session.opening.agent.max_turns ?? execution.run.limits.turns
   const output = scope.output && toJsonSchema(scope.output)

@@ -1,16 +1,14 @@
 import { TroupeError, unknownNameError } from '../../errors.ts'
-import type { HookVerdict } from '../../kernel/hook.ts'
-import { checkVerdict } from '../../kernel/hook.ts'
-import { callUserCode } from '../../kernel/journal/fatal-error.ts'
 import { recordValue } from '../../kernel/journal/step.ts'
 import type { Message, ToolCallPart } from '../../kernel/model.ts'
 import type { PatternTool } from '../../kernel/pattern.ts'
 import { delegationDepthError } from '../../kernel/session/delegation.ts'
-import { toolForSession } from '../../kernel/session/prepare-tools.ts'
 import type { Tool } from '../../kernel/tool.ts'
 import { unescapeTemplateMarksIn } from '../../requests/shown-marks.ts'
 import { validateValue } from '../../schema/schema.ts'
-import { callHook, hookScope } from '../call-hook.ts'
+import { callHook, checkVerdict, hookScope, hooksOf } from '../call-hook.ts'
+import type { HookVerdict } from '../hook.ts'
+import { toolForSession } from '../session-tools.ts'
 import type { ToolCallScope } from './tool-call-scope.ts'
 
 /*
@@ -44,8 +42,9 @@ export async function resolveToolCall(scope: ToolCallScope, call: ToolCallPart):
   const checked = validateValue(tool.input, input)
   if (!checked.ok) throw invalidInputError(tool.name, checked.problem)
   const proposal = { tool, input, parsed: checked.value }
-  const { ports, journalIndex } = scope.execution
-  if (!journalIndex.outcome(`${scope.key}/hooks`) && !ports.hooks.some((hooks) => hooks.beforeTool)) return proposal
+  const { journalIndex } = scope.execution
+  if (!journalIndex.outcome(`${scope.key}/hooks`) && !hooksOf(scope.execution).some((hooks) => hooks.beforeTool))
+    return proposal
   const verdict = await hookVerdict(scope, proposal)
   if (verdict.deny !== undefined) {
     throw new TroupeError('denied', `a hook denied the call of ${tool.name}: ${verdict.deny}`, {
@@ -75,11 +74,10 @@ async function runToolHooks(scope: ToolCallScope, { tool, parsed }: ResolvedTool
     })
   let verdict: CombinedVerdict = {}
   let input = parsed
-  for (const hooks of scope.execution.ports.hooks) {
+  for (const hooks of hooksOf(scope.execution)) {
     if (!hooks.beforeTool) continue
-    const returned = await callHook(scope, toError, () =>
-      callUserCode('tool_failed', () => hooks.beforeTool?.({ ...call, input })),
-    )
+    const proposed = { ...call, input }
+    const returned = await callHook(scope, { code: 'tool_failed', toError }, () => hooks.beforeTool?.(proposed))
     const hookResult: HookVerdict = checkVerdict(returned, 'beforeTool')
     if (hookResult && 'deny' in hookResult) return { deny: hookResult.deny }
     if (!hookResult) continue

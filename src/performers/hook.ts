@@ -1,6 +1,7 @@
-import type { Event } from './event.ts'
-import type { Effort, Message } from './model.ts'
-import type { RunMetadata } from './run-metadata.ts'
+import type { Event } from '../kernel/event.ts'
+import type { Effort, Message } from '../kernel/model.ts'
+import type { PatternPart } from '../kernel/pattern-part.ts'
+import type { RunMetadata } from '../kernel/run-metadata.ts'
 
 /** Where a hook is asked. */
 export interface HookScope {
@@ -19,25 +20,6 @@ export interface ProposedToolCall extends HookScope {
 
 /** `deny` denies the call with a reason, `input` replaces its input, `undefined` lets it pass. */
 export type HookVerdict = { deny: string } | { input: unknown } | undefined
-
-/**
- * Hooks fail closed: throws for a verdict that is neither `undefined`, a denial with a reason, nor the change that the hook may
- * return, such as `false` or `{ deny: undefined }`.
- */
-export function checkVerdict<Verdict extends object>(
-  verdict: Verdict | undefined,
-  hook: keyof typeof CHANGES,
-): Verdict | undefined {
-  if (verdict === undefined || verdict === null) return undefined
-  const fields = { ...verdict } as Readonly<Record<string, unknown>>
-  const change = CHANGES[hook]
-  if ('deny' in fields ? typeof fields.deny === 'string' : fields[change] !== undefined) return verdict
-  const expected = `undefined, { deny: 'reason' } or { ${change} }`
-  throw new Error(`\`hooks[].${hook}\` returned ${JSON.stringify(verdict)}, not ${expected}`)
-}
-
-/** The field of a verdict that changes what the hook is asked about. */
-const CHANGES = { beforeTool: 'input', beforeModel: 'request', beforeAnswer: 'text' } as const
 
 /** Text for the conversation; with `pin`, compaction keeps it whole. */
 export type AddedContext = string | { text: string; pin: true } | undefined
@@ -87,7 +69,7 @@ export type AnswerVerdict = { deny: string } | { text: string } | undefined
  * does not return within two minutes denies (`beforeTool`) or ends the session with `hook_failed` (`beforeModel`,
  * `beforeAnswer`). `onEvent` runs after the commit, at least once per event, which is frozen.
  */
-export interface Hooks {
+export interface Hooks extends PatternPart<'hooks'> {
   /** Recorded with each run, so that only a process with a hook of this name continues it. Default: its hook points count. */
   name?: string
   onEvent?(event: Event): void

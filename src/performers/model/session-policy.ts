@@ -1,12 +1,13 @@
-import type { JsonSchema } from '../schema/standard-schema.ts'
+import type { PatternPart } from '../../kernel/pattern-part.ts'
+import type { JsonSchema } from '../../schema/standard-schema.ts'
 
 /** Policy of the session loop: when a conversation is compacted, and what the loop tells the agent. */
-export interface SessionPolicy {
+export interface SessionPolicy extends PatternPart<'session policy'> {
   compaction: CompactionPolicy
   prompts: SessionPrompts
 }
 
-export interface CompactionPolicy {
+interface CompactionPolicy {
   /** Share of the context window at which a conversation is compacted. */
   threshold: number
   /** Share of the context window to come down to. */
@@ -16,7 +17,7 @@ export interface CompactionPolicy {
   summaryPrompt(conversation: string): string
 }
 
-export interface SessionPrompts {
+interface SessionPrompts {
   /** After a final message without text. */
   emptyResponse: string
   /** After a final message that has a tool call as text. */

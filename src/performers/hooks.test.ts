@@ -8,13 +8,13 @@ import {
   pausableStore,
   textChunks,
   toolCallChunks,
-} from '../../../test/support/manual-doubles.ts'
-import { agent, createTestTroupe, lastMessageText } from '../../../test/support/test-troupe.ts'
-import { TroupeError } from '../../errors.ts'
-import { defineTool } from '../../tools/define-tool.ts'
-import type { Event } from '../event.ts'
-import type { Hooks } from '../hook.ts'
-import { NO_RETRIES } from '../retry-policy.ts'
+} from '../../test/support/manual-doubles.ts'
+import { agent, createTestTroupe, lastMessageText } from '../../test/support/test-troupe.ts'
+import { TroupeError } from '../errors.ts'
+import type { Event } from '../kernel/event.ts'
+import { NO_RETRIES } from '../kernel/retry-policy.ts'
+import { defineTool } from '../tools/define-tool.ts'
+import type { Hooks } from './hook.ts'
 
 const worker = agent('worker')
 
