@@ -153,6 +153,7 @@ test('WR29 a run without a response says what it waits for, and that nobody exec
   await suite.serve.api('POST', `/api/runs/${run_id}/cancel`, {})
   await page.locator('.run-title-row .state-chip', { hasText: 'Cancelled' }).waitFor()
   expect(await page.locator('.first-wait').count()).toBe(0)
+  await page.getByText('The run ended before a model responded.').waitFor()
 })
 
 test('WB6 full-text search and tags find a run, and each filter has an address', async () => {

@@ -92,8 +92,11 @@ export function shellCommands({ language, body }: CodeBlock): string[][] {
 }
 
 function commandProblems(words: readonly string[], { scripts, subcommands }: KnownCommands): string[] {
-  const [program, ...rest] = words[0] === 'npx' ? words.slice(1) : words
-  if (program === 'troupe') return subcommandProblems(rest, subcommands)
+  const [program, ...rest] = words.slice(words[0] === 'npx' ? (words[1] === '--no' ? 2 : 1) : 0)
+  if (program === 'troupe') {
+    if (words[1] !== '--no') return [`"${words.join(' ')}": write npx --no troupe, which never installs a package`]
+    return subcommandProblems(rest, subcommands)
+  }
   if (program !== 'npm') return []
   const [verb, ...after] = rest.filter((word) => word !== '-s' && word !== '--silent')
   if (verb === undefined || npmCommands.includes(verb)) return []

@@ -42,8 +42,8 @@ describe('blocks', () => {
     ['yaml', "a: { role: 'Reads, or writes' }"],
     ['sh', 'npm ci && npm run -s demo # install, then look'],
     ['sh', 'npm run -s troupe -- run task --input a.json'],
-    ['console', '$ troupe show R1\ntroupe frobnicate is only output'],
-    ['sh', 'TROUPE_STORE=x npx troupe --help'],
+    ['console', '$ npx --no troupe show R1\ntroupe frobnicate is only output'],
+    ['sh', 'TROUPE_STORE=x npx --no troupe --help'],
     ['text', 'anything'],
   ])('%s: %s is accepted', (language, body) => {
     expect(blockProblems(block(language, `${body}\n`), known)).toEqual([])
@@ -57,7 +57,9 @@ describe('blocks', () => {
     ['', 'x', 'not a checked language'],
     ['sh', 'npm run dmeo', 'unknown npm script "dmeo"'],
     ['sh', 'npm run -s troupe -- shwo', 'unknown command "troupe shwo"'],
-    ['console', '$ npm ci && troupe rnu', 'unknown command "troupe rnu"'],
+    ['console', '$ npm ci && npx --no troupe rnu', 'unknown command "troupe rnu"'],
+    ['sh', 'npx troupe show', 'write npx --no troupe'],
+    ['sh', 'troupe show', 'write npx --no troupe'],
     ['sh', 'npm start', 'use "npm run"'],
   ])('%s: %s is rejected', (language, body, message) => {
     expect(blockProblems(block(language, `${body}\n`), known).join()).toContain(message)

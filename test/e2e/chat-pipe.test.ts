@@ -34,7 +34,7 @@ describe('chat in a pipe', () => {
     const { code, out, err } = await runChat(cli, ['Paint it.', '', 'no'], ...(await prepareHelperTeam(cli)))
     expect({ code, out }).toEqual({ code: 0, out: 'helper: Red?\n\n  Or what?\nhelper: And blue?\n' })
     expect(err).toMatch(/→ you/)
-    expect(err).toMatch(/resume with: troupe chat --resume r_/)
+    expect(err).toMatch(/resume with: npx --no troupe chat --resume r_/)
     expect(err).not.toContain('\x1b')
   })
 

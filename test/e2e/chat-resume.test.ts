@@ -79,7 +79,7 @@ describe('chat --resume', () => {
     const first = await failRun(cli)
     expect(first.code).toBe(1)
     const id = findRunId(first.err)
-    expect(first.err).toContain(`resume with: troupe chat --resume ${id}`)
+    expect(first.err).toContain(`resume with: npx --no troupe chat --resume ${id}`)
     await cli.script('half.json', bothReplies)
     const calls = async () => JSON.parse((await cli.troupe('show', id, '--json')).out).usage.calls as number
     const before = await calls()
@@ -106,7 +106,7 @@ describe('chat --resume', () => {
     await cli.write('ends.yaml', ENDS)
     const model = await cli.script('s.json', bothReplies)
     const first = await runChat(cli, ['Go.'], 'ends.yaml', '--model', model, '--limit', 'calls=7')
-    expect(first.err).toMatch(/resume with: troupe chat --resume r_/)
+    expect(first.err).toMatch(/resume with: npx --no troupe chat --resume r_/)
     const resumed = await runChat(cli, ['Once more.'], '--resume', findRunId(first.err))
     expect(resumed).toMatchObject({ code: 0 })
     const [newest] = JSON.parse((await cli.troupe('runs', '--json')).out) as { run_id: string }[]
@@ -120,13 +120,13 @@ describe('chat --resume', () => {
     await cli.write('pair.yaml', PAIR)
     const model = await cli.script('s.json', bothReplies)
     const named = await runChat(cli, ['Go.'], 'pair.yaml', '--model', model, '--store', 'my runs', '--project', 'p1')
-    const [, command = ''] = /resume with: troupe (.*)$/m.exec(named.err) ?? []
+    const [, command = ''] = /resume with: npx --no troupe (.*)$/m.exec(named.err) ?? []
     expect(command).toMatch(/^--store 'my runs' --project p1 chat --resume r_\w+$/)
     const args = command.split(' ').slice(-2)
     const reopened = await runChat(cli, ['/quit'], '--store', 'my runs', '--project', 'p1', ...args)
     expect(reopened.out).toContain('reviewer: Fine.')
     const inbox = await cli.troupe('inbox', '--store', 'my runs', '--project', 'p1')
-    expect(flat(inbox.out)).toMatch(/answer with: troupe --store 'my runs' --project p1 answer g_/)
+    expect(flat(inbox.out)).toMatch(/answer with: npx --no troupe --store 'my runs' --project p1 answer g_/)
     const inMemory = await runChat(cli, ['Go.'], 'pair.yaml', '--model', model, '--store', 'memory')
     expect(inMemory.err).not.toContain('resume with')
     const clone = { npm_package_name: 'troupe', npm_lifecycle_event: 'troupe' }
@@ -167,7 +167,7 @@ describe('chat --resume', () => {
     )
     const kinds = JSON.parse((await cli.troupe('inbox', '--json')).out) as { detail: { kind: string } }[]
     expect(kinds.map(({ detail }) => detail.kind)).toEqual(['person', 'reply'])
-    const [, command = ''] = /or end it: troupe answer (g_\w+) ''/.exec(flat(out)) ?? []
+    const [, command = ''] = /or end it: npx --no troupe answer (g_\w+) ''/.exec(flat(out)) ?? []
     expect((await cli.troupe('answer', command, '', '--no-tools')).code).toBe(0)
     expect(JSON.parse((await cli.troupe('show', id, '--json')).out).status).toBe('completed')
   })

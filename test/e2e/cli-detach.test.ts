@@ -44,8 +44,8 @@ describe('run --detach', () => {
     expect(code).toBe(0)
     const run_id = written.out.trim()
     expect(run_id).toMatch(/^r_\w+$/)
-    expect(written.err).toContain(`follow it with: troupe watch ${run_id}`)
-    expect(written.err).toContain(`cancel it with: troupe cancel ${run_id}`)
+    expect(written.err).toMatch(new RegExp(`follow it with: npx --no troupe watch\\s+${run_id}`))
+    expect(written.err).toMatch(new RegExp(`cancel it with: npx --no troupe cancel\\s+${run_id}`))
     // The run is not in the group that the terminal signals.
     expect(parent.pid).toBeGreaterThan(1)
     await expect.poll(() => liveProcesses(parent.pid ?? 0)).toEqual([])

@@ -131,7 +131,7 @@ describe('read-only commands', () => {
       cli.troupe('doctor'),
     ])
     expect(runs).toMatchObject({ code: 0, out: '' })
-    expect(runs?.err).toMatch(/no runs in \.troupe; start one with: troupe run/)
+    expect(runs?.err).toMatch(/no runs in \.troupe; start one with: npx --no troupe run/)
     expect(JSON.parse(inbox?.out ?? '')).toEqual([])
     expect(JSON.parse(agents?.out ?? '').agents.map(({ name }: { name: string }) => name)).toContain('reviewer')
     expect(doctor?.out).toMatch(/the first run creates it/)

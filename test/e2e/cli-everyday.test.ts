@@ -102,7 +102,7 @@ describe('everyday use', () => {
     expect(await cli.troupe('answer', gate.gate_id, 'blue', '--no-wait')).toMatchObject({ code: 0 })
     for (const command of [['inbox'], ['show', gate.run_id]]) {
       const { out } = await cli.troupe(...command)
-      expect(out).toContain(`answered by user; resume with: troupe resume ${gate.run_id}`)
+      expect(out).toContain(`answered by user; resume with: npx --no troupe resume ${gate.run_id}`)
       expect(out).not.toContain('troupe answer')
     }
     expect(await cli.troupe('resume', gate.run_id)).toMatchObject({ code: 0, out: 'Blue it is.\n' })

@@ -94,7 +94,7 @@ describe('interruption', () => {
     run.kill('SIGINT')
     const stopped = await run.done
     expect(stopped).toMatchObject({ code: 130, out: '' })
-    expect(stopped.err).toMatch(new RegExp(`stopped; resume with: troupe resume ${id}`))
+    expect(stopped.err).toMatch(new RegExp(`stopped; resume with: npx --no troupe resume ${id}`))
     await cli.script('s.json', delegationScript())
     expect(await cli.troupe('resume', id, '-q')).toMatchObject({ code: 0, out: 'All is done.\n' })
   })

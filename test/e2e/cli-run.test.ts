@@ -45,7 +45,7 @@ describe('run', () => {
     const done = await cli.troupe('run', 'task', '--agent', 'default', 'hi', '--model', model)
     expect(done).toMatchObject({ code: 1, out: '' })
     expect(done.err).toMatch(/^error: the model returned 401: the key is wrong$/m)
-    expect(done.err).toMatch(/^inspect with: troupe show r_/m)
+    expect(done.err).toMatch(/^inspect with: npx --no troupe show r_/m)
     expect(done.err).not.toMatch(/ {4}at /)
     const object = await cli.troupe('run', 'task', '--agent', 'default', 'hi', '--model', model, '--json')
     expect(object.code).toBe(1)
@@ -173,7 +173,7 @@ describe('output', () => {
       expect(out + err).not.toContain(ESCAPE)
       const wide = `${out}${err}`
         .split('\n')
-        .filter((text) => displayWidth(text) > 60 && !text.startsWith('SQLite. It'))
+        .filter((text) => displayWidth(text) > 60 && !/^(SQLite\. It|The architect)/.test(text))
       expect(wide).toEqual([])
     }
   })
@@ -190,7 +190,7 @@ describe('output', () => {
     expect(done.out).toMatch(/├─ ✓ architect/)
     expect(done.out).toMatch(/└─ ✓ researcher \(continued\)/)
     expect(existsSync(join(cli.folder, '.troupe'))).toBe(false)
-    const [, command = ''] = /inspect this run: troupe (.*)/.exec(done.err) ?? []
+    const [, command = ''] = /inspect it: npx --no troupe (.*)/.exec(done.err) ?? []
     const shown = await cli.troupe(...command.split(' '))
     expect(shown).toMatchObject({ code: 0, out: expect.stringMatching(/task {2}completed[\s\S]*researcher/) })
   })

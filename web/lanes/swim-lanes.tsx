@@ -72,6 +72,7 @@ export function SwimLanes(props: SwimLanesProps) {
   }, [controller, selection, connected])
 
   const moment = store.at(props.replaySeq)
+  const missing = chrome.live ? 'Waiting for the first model response.' : 'The run ended before a model responded.'
   return (
     <section className="swim-lanes" aria-label="Swimlanes">
       <LanesToolbar {...{ controller, chrome }} extra={props.toolbar} />
@@ -107,7 +108,7 @@ export function SwimLanes(props: SwimLanesProps) {
             {formatCount(chrome.unseen)} new, go to now
           </Button>
         ) : null}
-        {store.rows('turns').length === 0 ? <p className="lanes-empty">Waiting for the first model response.</p> : null}
+        {store.rows('turns').length === 0 ? <p className="lanes-empty">{missing}</p> : null}
       </div>
       <Transport {...{ controller, replay, minimap }} />
     </section>

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import type { TerminalStyle } from './render/styled-line.ts'
 
-/** The command to type: a clone has no `troupe` on the PATH, only an npm script. */
+/** The command to type: a clone has an npm script. Elsewhere npx finds the installed package, and with `--no` never installs one of that name. */
 export function programName({ npm_package_name, npm_lifecycle_event = '' }: NodeJS.ProcessEnv): string {
   const isScript = npm_package_name === 'troupe' && ['troupe', 'demo'].includes(npm_lifecycle_event)
-  return isScript ? 'npm run -s troupe --' : 'troupe'
+  return isScript ? 'npm run -s troupe --' : 'npx --no troupe'
 }
 
 /** Adds `--store`, `--project` and `--trust-project` to the commands in hints, so that they find the same runs. */

@@ -1,5 +1,5 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { lstat, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import type { Troupe } from '../../../index.ts'
 import { loadPatternViews } from '../../../views/pattern-views.ts'
@@ -25,8 +25,7 @@ export type DemoOptions = ServeOptions & { serve?: boolean }
 const RULES = [...storeRules, ...taskRules, ...voteRules, ...teamRules, ...consultRules, ...buildRules]
 
 /**
- * Runs scripted examples offline, in a temporary folder: one in the terminal, whose store stays for `show` unless `--store` is given, or all
- * others with the page.
+ * Runs scripted examples offline: one in the terminal, whose store stays for `show`, or all others with the page, in a folder that is deleted.
  */
 export async function demoCommand(cli: Cli<DemoOptions>): Promise<number> {
   const { terminal, options } = cli
@@ -39,10 +38,19 @@ export async function demoCommand(cli: Cli<DemoOptions>): Promise<number> {
     await writeFile(script, JSON.stringify({ rules: RULES, otherwise: 'error' }))
     if (!options.json)
       for (const line of wrapText(label, terminal.err.width)) terminal.note(terminal.err.paint('yellow', line))
-    return await (isServed ? serveRuns(demo, folder) : runInTerminal(demo, options.store ?? folder))
+    return await (isServed ? serveRuns(demo, folder) : runInTerminal(demo, options.store ?? (await demoStore())))
   } finally {
-    await rm(isServed || options.store !== undefined ? folder : script, { recursive: true, force: true })
+    await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** A short name, so that the command which is printed fits a line. Temporary folders are shared: the name may be taken by another user. */
+async function demoStore(): Promise<string> {
+  const folder = join(tmpdir(), 'troupe-demo')
+  await mkdir(folder, { mode: 0o700 }).catch(() => {})
+  const found = await lstat(folder)
+  const isOwn = found.isDirectory() && (found.uid === userInfo().uid || process.platform === 'win32')
+  return isOwn ? folder : mkdtemp(`${folder}-`)
 }
 
 const LABEL = 'SCRIPTED DEMO: all responses come from a script; no model, API key or network is used.'
@@ -60,7 +68,7 @@ function runInTerminal(demo: Cli, store: string): Promise<number> {
     const lines = runTreeLines(view, { style: terminal.out, now: Date.now(), live: false })
     terminal.print(['', ...lines].join('\n'))
     if (options.quiet) return code
-    const inspect = withProgramName(terminal.err, `inspect this run: troupe show ${handle.run_id}`)
+    const inspect = withProgramName(terminal.err, `inspect it: troupe show ${handle.run_id}`)
     const start = `start your own run: ${programName(process.env)} run task --help`
     for (const text of ['', inspect, start])
       for (const line of wrapText(text, terminal.err.width, 2)) terminal.note(line)

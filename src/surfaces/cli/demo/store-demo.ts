@@ -25,7 +25,7 @@ export const storeRules = [
       delayMs: 60,
     },
     {
-      text: 'SQLite. It survives a kill at any moment and two processes at once; JSON files do neither without code that SQLite already has.',
+      text: 'SQLite. It survives a kill at any moment and two processes at once; JSON files do neither without code that SQLite already has.\nThe architect would keep JSON files for one small document that one process writes.',
       delayMs: 60,
     },
   ]),
