@@ -132,7 +132,7 @@ describe('troupe init', () => {
     expect(code).toBe(0)
     const written = ['explorer', 'builder', 'critic'].map((name) => `wrote .troupe/agents/${name}.md`)
     expect(out.slice(0, 4)).toEqual(['wrote troupe.config.ts', ...written])
-    expect(out).toContain('  troupe agents check')
+    expect(out).toContain('  npx --no troupe agents check')
     for (const line of out) expect(displayWidth(line)).toBeLessThanOrEqual(60)
     const { agents, problems } = (await troupe('agents', '--json')).json()
     expect(problems).toEqual([])

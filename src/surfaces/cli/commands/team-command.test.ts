@@ -178,7 +178,10 @@ handoffs:
       message: expect.stringMatching(/^the team file has errors at t\.yaml:11:15: no agent or group 'reviwer'/),
     })
     await writeFile('t.yaml', `${GATES}colour: red\n`)
-    expect(await team('graph', 't.yaml')).toMatchObject({ code: 0, err: ['1 warning: troupe team check t.yaml'] })
+    expect(await team('graph', 't.yaml')).toMatchObject({
+      code: 0,
+      err: ['1 warning: npx --no troupe team check t.yaml'],
+    })
   })
 })
 
