@@ -15,6 +15,7 @@ const PROGRAM = 'surfaces/cli/main.js'
 const ENTRIES = [
   'index',
   'testing/index',
+  'surfaces/http/index',
   'runtime/node-version',
   'surfaces/cli/node-warnings',
   'surfaces/cli/program',

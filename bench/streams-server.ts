@@ -18,12 +18,12 @@ app.onError((thrown, context) => {
   return context.json(body, status)
 })
 app.use(async (context, next) => {
-  context.set('principal', { name: 'bench', scopes: ['read'], via: 'bearer', csrf: '' })
+  context.set('principal', { name: 'bench', scopes: ['read'] })
+  context.set('troupe', troupe)
   await next()
 })
 const stopping = new AbortController()
 mountStreams(app, {
-  troupe,
   signal: stopping.signal,
   openStream: createRequestLimits({ streams: 2000 }).openStream,
   options: { stall_ms: Number(stall) },

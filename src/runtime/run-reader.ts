@@ -19,10 +19,20 @@ export interface RunReader {
   pendingResults: Set<Promise<void>>
   /** Runs being started. `closeTroupe` waits until they are stored. */
   pendingStarts: Set<Promise<unknown>>
+  /** Aborted by the first `close`. */
+  closing: AbortController
 }
 
-export function createRunReader(parts: RuntimeParts): RunReader {
-  return { parts, tails: new RunTails(parts.store), pendingResults: new Set(), pendingStarts: new Set() }
+/** `base` is the reader of another project of the same troupe: both are closed together. */
+export function createRunReader(parts: RuntimeParts, base?: RunReader): RunReader {
+  if (base) return { ...base, parts }
+  return {
+    parts,
+    tails: new RunTails(parts.store),
+    pendingResults: new Set(),
+    pendingStarts: new Set(),
+    closing: new AbortController(),
+  }
 }
 
 export function trackStart<T>({ pendingStarts }: RunReader, started: Promise<T>): Promise<T> {

@@ -25,6 +25,7 @@ import type { Queries } from './queries.ts'
 import type { Report, ReportQuery } from './report-query.ts'
 import type { AnswerOptions, RunHandle, RunOptions, RunResult, SteerOptions } from './run-handle.ts'
 import type { RunMoment, RunPanels } from './run-pages.ts'
+import type { RunReader } from './run-reader.ts'
 import type { RunTimeline } from './run-timeline.ts'
 import type { RuntimeParts } from './runtime-parts.ts'
 import type { TroupeKnowledge } from './troupe-knowledge.ts'
@@ -35,6 +36,12 @@ import type { WorkOptions } from './work.ts'
 /** `Patterns` are the patterns passed to `createTroupe`: they give `run` and `stream` their types. */
 export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]> extends Queries, AsyncDisposable {
   readonly agents: readonly Agent[]
+  /** The project whose runs, questions and artifacts this troupe sees. */
+  readonly project: string
+  /** Aborted when the troupe is closed. */
+  readonly closing: AbortSignal
+  /** The same troupe for another project: store, agents and engine are shared, and closing one closes both. */
+  inProject(project: string): Promise<Troupe<Patterns>>
   /** Documents and resolved consultations of the project, found by what they say. */
   readonly knowledge: TroupeKnowledge
   /** The patterns that runs can be started with, built-in and custom. */
@@ -157,17 +164,18 @@ export async function createTroupe<const Patterns extends readonly Pattern[] = r
   return assembleTroupe(await compose(configured.options, configured.folder), retention)
 }
 
-/** The operations of a troupe with these parts. */
+/** The operations of a troupe with these parts. `base` is the reader of the troupe that this one is another project of. */
 export async function assembleTroupe<const Patterns extends readonly Pattern[] = readonly []>(
   parts: RuntimeParts,
   retention?: Retention,
+  base?: RunReader,
 ): Promise<Troupe<Patterns>> {
   const reads = await import('./run-reader.ts')
   const { createQueries } = await import('./queries.ts')
   const { lazy } = await import('./lazy.ts')
   const { createTroupeKnowledge } = await import('./troupe-knowledge.ts')
   const { project, agents, store, mcp } = parts
-  const reader = reads.createRunReader(parts)
+  const reader = reads.createRunReader(parts, base)
   const tables = lazy(async () => store.keepTables((await parts.registry.get()).projections))
   const runs = lazy(async () => {
     const [operations, execution] = await Promise.all([import('./run-controller.ts'), parts.execution.get()])
@@ -189,7 +197,7 @@ export async function assembleTroupe<const Patterns extends readonly Pattern[] =
   const run = async (pattern: string, input: unknown, runOptions?: RunOptions) =>
     (await stream(pattern, input, runOptions)).result
   const deletion = { store, project, now: () => parts.world.now() }
-  const closing = new AbortController()
+  const { closing } = reader
   const close = async () => {
     const isFirst = !closing.signal.aborted
     closing.abort()
@@ -205,6 +213,9 @@ export async function assembleTroupe<const Patterns extends readonly Pattern[] =
   return {
     ...queries,
     agents,
+    project,
+    closing: closing.signal,
+    inProject: (name) => assembleTroupe<Patterns>({ ...parts, project: name }, retention, reader),
     knowledge: createTroupeKnowledge({ ...parts, redactor: parts.checkedPorts.redactor, now: () => parts.world.now() }),
     patterns: async () => (await parts.registry.get()).patterns,
     // The schemas of the pattern are checked at runtime; the types follow from them.

@@ -170,3 +170,18 @@ test('WK4 a run whose agent file was missing is executed when the file is back, 
     'completed',
   ])
 })
+
+test('P80 a troupe for another project has the same store, agents and engine, and is closed with the first', async () => {
+  const first = await createTroupeWithStore({ agents, model: functionModel(() => ({ text: 'done' })) })
+  const other = await first.inProject('other')
+  expect([first.project, other.project]).toEqual(['default', 'other'])
+  const { run_id } = await other.run('task', { agent: 'lead', instruction: 'go' })
+  expect(await other.result(run_id)).toMatchObject({ status: 'completed' })
+  await expect(first.result(run_id)).rejects.toThrow(expect.objectContaining({ code: 'unknown_run' }))
+  expect((await first.runs()).items).toEqual([])
+  const back = await other.inProject('default')
+  await expect(back.getRun(run_id)).rejects.toThrow(expect.objectContaining({ code: 'unknown_run' }))
+  expect(other.closing.aborted).toBe(false)
+  await first.close()
+  expect(other.closing.aborted).toBe(true)
+})

@@ -7,7 +7,7 @@ export function exportViolations(files: readonly SourceFile[]): Violation[] {
 }
 
 function isEntryPoint(path: string): boolean {
-  return path === 'src/index.ts' || path === 'src/testing/index.ts'
+  return ['src/index.ts', 'src/surfaces/http/index.ts', 'src/testing/index.ts'].includes(path)
 }
 
 function unnamedExports(file: SourceFile): Violation[] {

@@ -4,6 +4,7 @@ import { Socket } from 'node:net'
 
 const sources: Readonly<Record<string, string>> = {
   troupe: new URL('../../src/index.ts', import.meta.url).href,
+  'troupe/server': new URL('../../src/surfaces/http/index.ts', import.meta.url).href,
   'troupe/testing': new URL('../../src/testing/index.ts', import.meta.url).href,
 }
 

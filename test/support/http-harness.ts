@@ -77,11 +77,10 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const credentials = await openCredentials(join(folder, 'credentials'))
   const errors: Error[] = []
   const executes = options.executes ?? true
-  const readPage = options.page ?? ((name) => (PAGE as Record<string, string>)[name])
+  const readPage = options.page ?? ((name) => new Map(Object.entries(PAGE)).get(name))
   const server = await startHttpServer(
     {
       ...{ troupe, credentials, executes, runLimits: {}, version: '0.0.0-test' },
-      project: options.troupe?.project ?? 'default',
       limits: createRequestLimits({ rate: 100_000, burst: 100_000, ...options.limits }),
       readPageFile: async (name) => {
         const content = readPage(name)

@@ -1,7 +1,8 @@
 import type { ErrorBody, PageSession } from '../../src/surfaces/http/contract.ts'
+import { pagePath } from '../shell/page-path.ts'
 import { SourceError } from './source.ts'
 
-/** Requests to the API of the server that this page is from. */
+/** Requests to the API of the server that this page is from. Paths begin with `/api`. */
 export interface ApiClient {
   get<Result>(path: string, signal?: AbortSignal): Promise<Result>
   post<Result>(path: string, body: unknown): Promise<Result>
@@ -18,7 +19,7 @@ const CSRF_KEY = 'troupe:csrf'
 export function createApiClient({ onSignedOut }: { onSignedOut: () => void }): ApiClient {
   let csrf = localStorage.getItem(CSRF_KEY) ?? ''
   const request = async (path: string, init: RequestInit): Promise<Response> => {
-    const response = await fetch(path, {
+    const response = await fetch(pagePath + path, {
       credentials: 'same-origin',
       cache: 'no-store',
       redirect: 'error',
@@ -29,7 +30,7 @@ export function createApiClient({ onSignedOut }: { onSignedOut: () => void }): A
       throw new SourceError(0, {
         code: 'offline',
         message: 'The server does not answer.',
-        hint: 'Is `troupe serve` still running?',
+        hint: 'Is it still running?',
       })
     })
     if (response.ok) return response
@@ -40,9 +41,8 @@ export function createApiClient({ onSignedOut }: { onSignedOut: () => void }): A
   const write = { 'content-type': 'application/json', 'x-troupe-request': '1' }
   return {
     get: async (path, signal) => (await request(path, { ...(signal ? { signal } : undefined) })).json(),
-    post: async (path, body) => {
-      return (await request(path, { method: 'POST', headers: write, body: JSON.stringify(body) })).json()
-    },
+    post: async (path, body) =>
+      (await request(path, { method: 'POST', headers: write, body: JSON.stringify(body) })).json(),
     blob: async (path) => (await request(path, {})).blob(),
     stream: (path, signal) => request(path, { signal, headers: { accept: 'text/event-stream' } }),
     async signIn(token) {

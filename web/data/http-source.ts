@@ -7,7 +7,7 @@ import type { ChangeListener, Commands, Connection, DataSource, RunQuery, Timeli
 import type { StreamLink } from './stream-leader.ts'
 import { LISTS } from './stream-leader.ts'
 
-/** Data from the API of `troupe serve`. */
+/** Data from the API of the server. */
 export function createHttpSource(api: ApiClient): DataSource {
   const run = (runId: string) => `/api/runs/${encodeURIComponent(runId)}`
   const stream = createLiveStream({ open: (path, signal) => api.stream(path, signal) })

@@ -1,3 +1,4 @@
+import { pagePath } from '../shell/page-path.ts'
 import type { StreamEvent } from './event-stream.ts'
 import type { StreamLeader, StreamLink, Wants } from './stream-leader.ts'
 import { createStreamLeader, LISTS } from './stream-leader.ts'
@@ -36,7 +37,8 @@ export interface LiveStreamOptions {
   open(path: string, signal: AbortSignal): Promise<Response>
 }
 
-const NAME = 'troupe:live'
+/** Pages of several servers may have one origin. */
+const NAME = `troupe:live${pagePath}`
 
 export function createLiveStream({ open }: LiveStreamOptions): LiveStream {
   const tab = crypto.randomUUID()

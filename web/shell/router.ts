@@ -1,8 +1,9 @@
 import { useSyncExternalStore } from 'react'
 import type { TimelineRef } from '../../src/views/timeline/timeline.ts'
+import { pagePath } from './page-path.ts'
 
 /*
- * Addresses. Each place of the viewer has one: `/runs?q=…`, `/runs/RUN/TAB?at=call:ID&t=FROM..TO&seq=N`, `/inbox/GATE`, `/metrics`. In a
+ * Addresses, below the path of the page. Each place of the viewer has one: `/runs?q=…`, `/runs/RUN/TAB?at=call:ID&t=FROM..TO&seq=N`, `/inbox/GATE`, `/metrics`. In a
  * one-file export the same addresses stand behind `#`.
  */
 
@@ -138,14 +139,14 @@ export function setFragmentAddresses(): void {
 export function currentPlace(): Place {
   if (unwritten) return unwritten.place
   const { pathname, search, hash } = window.location
-  const address = mode === 'path' ? pathname + search : hash.slice(1) || '/'
+  const address = mode === 'path' ? pathname.slice(pagePath.length) + search : hash.slice(1) || '/'
   if (known?.address !== address) known = { address, place: parsePlace(address) }
   return known.place
 }
 
 /** What a link to the place has as its `href`. */
 export function hrefOf(place: Place): string {
-  return mode === 'path' ? formatPlace(place) : `#${formatPlace(place)}`
+  return mode === 'path' ? pagePath + formatPlace(place) : `#${formatPlace(place)}`
 }
 
 /** Selection pushes history; zoom, pan and typing replace it. */

@@ -7,10 +7,7 @@ export function SignedOut({ reason }: { reason: 'no_token' | 'refused' | { messa
     <main className="signed-out">
       <Logo />
       <h1>{reason === 'refused' ? 'This address is no longer valid.' : 'You are not signed in.'}</h1>
-      <p>
-        The server prints an address with a token when it starts. Open that address once in this browser; from then on
-        the page knows you.
-      </p>
+      <p>Sign in to what serves this page, or open the address that the command prints once in this browser.</p>
       <pre>
         <code>troupe serve --open</code>
       </pre>

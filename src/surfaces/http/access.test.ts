@@ -195,10 +195,11 @@ describe('who may call', () => {
     expect(() => limits.beginRequest('ada')).toThrow('per second')
     time += 500
     limits.beginRequest('ada')()
-    const ada = { name: 'ada', scopes: [], via: 'bearer', csrf: '' } as const
+    const ada = { name: 'ada', scopes: [] }
     const close = limits.openStream(ada)
     expect(() => limits.openStream(ada)).toThrow('open streams')
     limits.openStream({ ...ada, name: 'grace' })
+    limits.openStream({ ...ada, project: 'other' })
     close()
     limits.openStream(ada)
   })

@@ -3,11 +3,15 @@ import type { Server } from 'node:http'
 import { createServer, STATUS_CODES } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { getRequestListener } from '@hono/node-server'
+import { authenticate } from './auth/authenticate.ts'
+import type { Credentials } from './auth/credentials.ts'
+import { pageSessionRoutes } from './auth/page-session-routes.ts'
 import { addSecurityHeaders, SECURITY_HEADERS } from './checks/browser-checks.ts'
 import type { ErrorBody } from './contract.ts'
 import { createHttpApp } from './http-app.ts'
-import type { AllowedHosts, HttpParts } from './http-parts.ts'
+import type { HttpParts } from './http-parts.ts'
+import { toNodeListener } from './node-listener.ts'
+import type { PageFile } from './page/page-files.ts'
 
 /** Where to listen: a port of an address, or a Unix socket. */
 export interface ListenOptions {
@@ -19,6 +23,19 @@ export interface ListenOptions {
   behindProxy?: boolean
   /** Names that clients use besides the address: `troupe.example.com`. */
   publicHosts?: readonly string[]
+}
+
+export interface ServerParts extends Omit<HttpParts, 'basePath' | 'signal'> {
+  credentials: Credentials
+  readPageFile(name: string): Promise<PageFile | undefined>
+}
+
+/** What is known when the server listens. */
+interface AllowedHosts {
+  /** Values of the `Host` header, in lower case: such as `127.0.0.1:4747`. */
+  names: ReadonlySet<string>
+  /** The name of the cookie: browsers do not keep cookies of different ports apart. */
+  cookie: string
 }
 
 export interface HttpServer {
@@ -34,34 +51,27 @@ const MAX_CONNECTIONS = 2000
 const MAX_HEADER_BYTES = 16 * 1024
 
 /** Starts to listen. Rejects with the error of the system, such as `EADDRINUSE`. */
-export async function startHttpServer(
-  parts: Omit<HttpParts, 'hosts' | 'signal'>,
-  options: ListenOptions,
-): Promise<HttpServer> {
+export async function startHttpServer(parts: ServerParts, options: ListenOptions): Promise<HttpServer> {
   const stopping = new AbortController()
-  const hosts: AllowedHosts = { names: new Set(), origins: new Set(), cookie: '' }
-  const app = createHttpApp({ ...parts, hosts, signal: stopping.signal })
-  const listener = getRequestListener(app.fetch, {
-    overrideGlobalObjects: false,
-    // A request that the adapter cannot even represent, such as one without `Host`.
-    errorHandler: () =>
-      addSecurityHeaders(
-        new Response('{"error":{"code":"invalid_input","message":"bad request"}}', {
-          status: 400,
-          headers: { 'content-type': 'application/json' },
-        }),
-      ),
+  const hosts: AllowedHosts = { names: new Set(), cookie: '' }
+  const { credentials } = parts
+  const app = createHttpApp({
+    ...parts,
+    ...{ basePath: '', origins: [], signal: stopping.signal },
+    authenticate: (context) => authenticate(context, { credentials, cookie: hosts.cookie }),
+    routes: pageSessionRoutes(credentials, () => hosts.cookie),
   })
-  // `Host` is checked by the application, whose response has all headers.
+  const listener = toNodeListener((request, bindings) =>
+    isKnownHost(request, hosts) ? app.fetch(request, bindings) : addSecurityHeaders(misdirected()),
+  )
+  // `Host` is checked before the application, with a response that has all headers.
   const limits = {
     requireHostHeader: false,
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: 10_000,
     requestTimeout: 30_000,
   }
-  const server = options.tls
-    ? createTlsServer({ ...limits, ...options.tls }, (request, response) => void listener(request, response))
-    : createServer(limits, (request, response) => void listener(request, response))
+  const server = options.tls ? createTlsServer({ ...limits, ...options.tls }, listener) : createServer(limits, listener)
   server.maxConnections = MAX_CONNECTIONS
   answerBadRequests(server)
   await listen(server, options)
@@ -77,6 +87,20 @@ export async function startHttpServer(
       if (options.socket !== undefined) await rm(options.socket, { force: true })
     },
   }
+}
+
+/** Prevents DNS rebinding: a name of an attacker that resolves to this machine reaches nothing, not even a login. */
+function isKnownHost(request: Request, { names }: AllowedHosts): boolean {
+  return names.has(request.headers.get('host')?.toLowerCase() ?? '')
+}
+
+function misdirected(): Response {
+  const error = {
+    code: 'misdirected',
+    message: 'this server does not answer for that `Host`',
+    hint: 'use the address that `troupe serve` printed; the operator adds names with `--public-host`',
+  }
+  return Response.json({ error } satisfies ErrorBody, { status: 421 })
 }
 
 /** Statuses of errors of the parser; 400 for all others. */
@@ -145,13 +169,11 @@ export function isLoopback(host: string): boolean {
   return ['127.0.0.1', 'localhost', '::1', '[::1]'].includes(host.toLowerCase())
 }
 
-function allowedHosts({ host, socket, tls, publicHosts = [] }: ListenOptions, port: number | undefined): AllowedHosts {
+function allowedHosts({ host, socket, publicHosts = [] }: ListenOptions, port: number | undefined): AllowedHosts {
   const own = socket === undefined && !isLoopback(host) ? [] : LOOPBACK
   const withPort = port === undefined ? own : own.map((name) => `${name}:${port}`)
   const names = [...withPort, ...publicHosts].map((name) => name.toLowerCase())
-  // A proxy in front may speak TLS.
-  const origins = names.flatMap((name) => (tls ? [`https://${name}`] : [`http://${name}`, `https://${name}`]))
-  return { names: new Set(names), origins: new Set(origins), cookie: `__Host-troupe-${port ?? 'socket'}` }
+  return { names: new Set(names), cookie: `__Host-troupe-${port ?? 'socket'}` }
 }
 
 function addressText(options: ListenOptions, port: number | undefined): string {

@@ -5,8 +5,7 @@ import { TroupeError, toTroupeError } from '../../../errors.ts'
 import { userConfigFolder } from '../../../formats/user-home.ts'
 import type { Troupe } from '../../../index.ts'
 import { wrapText } from '../../../views/text-width.ts'
-import type { HttpParts } from '../../http/http-parts.ts'
-import type { HttpServer, ListenOptions } from '../../http/http-server.ts'
+import type { HttpServer, ListenOptions, ServerParts } from '../../http/http-server.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'
@@ -44,17 +43,14 @@ export async function serveCommand(
   }
 }
 
-type ServerParts = Omit<HttpParts, 'hosts' | 'signal'>
-
 async function serverParts(
-  { terminal, options, config }: Cli<ServeOptions>,
-  given: Pick<HttpParts, 'troupe' | 'credentials' | 'executes' | 'runLimits'>,
+  { terminal }: Cli<ServeOptions>,
+  given: Pick<ServerParts, 'troupe' | 'credentials' | 'executes' | 'runLimits'>,
 ): Promise<ServerParts> {
   const { createPageReader } = await import('../../http/page/page-files.ts')
   const { createRequestLimits } = await import('../../http/checks/request-limits.ts')
   return {
     ...given,
-    project: options.project ?? config?.options.project ?? 'default',
     version: packageVersion(),
     limits: createRequestLimits(),
     readPageFile: createPageReader(),

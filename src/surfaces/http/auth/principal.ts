@@ -6,8 +6,8 @@ export const SCOPES: readonly Scope[] = ['read', 'run', 'approve']
 export interface Principal {
   name: string
   scopes: readonly Scope[]
-  /** A program with a bearer token, or a page with a cookie. */
-  via: 'bearer' | 'cookie'
-  /** Proves that a write comes from the page itself; empty for a bearer. */
-  csrf: string
+  /** The project whose runs, questions and artifacts the caller sees. Default: that of the troupe. */
+  project?: string
+  /** The token of the page whose session the request proved: it needs no other header for writes. */
+  csrf?: string
 }

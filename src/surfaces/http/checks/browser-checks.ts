@@ -1,33 +1,30 @@
 import type { Context } from 'hono'
-import type { AllowedHosts, HttpEnvironment } from '../http-parts.ts'
+import type { HttpEnvironment } from '../http-parts.ts'
 import { refuse } from './refusal.ts'
 
-/** Prevents DNS rebinding: a name of an attacker that resolves to this machine reaches nothing, not even a login. */
-export function requireKnownHost(context: Context<HttpEnvironment>, hosts: AllowedHosts): void {
-  const host = context.req.header('host')?.toLowerCase()
-  if (host !== undefined && hosts.names.has(host)) return
-  throw refuse(421, {
-    code: 'misdirected',
-    message: 'this server does not answer for that `Host`',
-    hint: 'use the address that `troupe serve` printed; the operator adds names with `--public-host`',
-  })
-}
-
-/** Refuses what a page of another site sends, with or without the cookie. There is no CORS. */
-export function requireOwnOrigin(context: Context<HttpEnvironment>, hosts: AllowedHosts): void {
+/** Refuses what a page of another site sends, unless its origin is one of `origins`. */
+export function requireOwnOrigin(context: Context<HttpEnvironment>, origins: readonly string[]): void {
   const origin = context.req.header('origin')
+  if (origin !== undefined && origins.includes(origin)) return
   const site = context.req.header('sec-fetch-site')
-  const isForeign =
-    (origin !== undefined && !hosts.origins.has(origin.toLowerCase())) ||
-    (site === 'cross-site' && !isLinkToPage(context)) ||
-    // Another port of this machine is the same site.
-    (site === 'same-site' && isApiPath(context.req.path))
-  if (!isForeign) return
+  // The address of the request is no help: behind a proxy that ends TLS it has another scheme than the page.
+  const isOwn =
+    site === undefined
+      ? origin === undefined || namesHost(origin, context.req.header('host'))
+      : ['same-origin', 'none'].includes(site) || (origin === undefined && isLinkToPage(context))
+  if (isOwn) return
   throw refuse(403, {
     code: 'origin',
     message: 'requests from pages of other sites are refused',
     hint: 'open the address of the server itself',
   })
+}
+
+/** Compares the hosts without the default port of the scheme. */
+function namesHost(origin: string, host: string | undefined): boolean {
+  const page = URL.parse(origin)
+  if (!page?.host || host === undefined) return false
+  return page.host === URL.parse(`${page.protocol}//${host}`)?.host
 }
 
 /** A link to the page, such as the file that `--open` gives to the browser: the page holds nothing of the project, and cannot be framed. */

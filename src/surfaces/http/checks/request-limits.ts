@@ -20,7 +20,7 @@ export const DEFAULT_REQUEST_LIMITS: LimitOptions = { rate: 100, burst: 400, con
 
 export interface RequestLimits {
   /** Counts a request; 429 above the limits. Returns the function that ends it. */
-  beginRequest(principal: string): () => void
+  beginRequest(caller: string): () => void
   /** Counts a stream; 429 above the limit. Returns the function that ends it. */
   openStream(principal: Principal): () => void
 }
@@ -57,8 +57,8 @@ export function createRequestLimits(
         usage.requests -= 1
       })
     },
-    openStream({ name }) {
-      const usage = usageOf(name)
+    openStream(principal) {
+      const usage = usageOf(limitKey(principal))
       if (usage.streams >= limits.streams) throw tooMany(`more than ${limits.streams} open streams`)
       usage.streams += 1
       return once(() => {
@@ -66,6 +66,11 @@ export function createRequestLimits(
       })
     },
   }
+}
+
+/** Callers of different projects may have the same name. */
+export function limitKey({ name, project = '' }: Principal): string {
+  return JSON.stringify([project, name])
 }
 
 function tooMany(problem: string) {

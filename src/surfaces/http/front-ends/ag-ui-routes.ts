@@ -5,6 +5,7 @@ import { refuse } from '../checks/refusal.ts'
 import { gateIdFrom, interruptIdOf, questionChanged } from '../routes/question-hash.ts'
 import type { Route, RouteRequest } from '../routes/route.ts'
 import { defineRoute } from '../routes/route.ts'
+import { leaveRunning } from '../routes/start-pattern.ts'
 import type { AgUiIds } from './ag-ui-events.ts'
 import { agUiEvents } from './ag-ui-events.ts'
 import type { ChatText } from './conversation-input.ts'
@@ -72,7 +73,7 @@ async function answerQuestions(
       by: principal.name,
       resume: isLast && parts.executes,
     })
-    handle.result.catch(() => {})
+    leaveRunning(parts, handle)
     if (isLast && parts.executes) keepHandle(troupe, handle)
   }
   return agUiResponse(request, ids, { run_id, after: head })

@@ -1,7 +1,7 @@
 import type { JsonSchema, RunHandle } from '../../../index.ts'
 import { refuse } from '../checks/refusal.ts'
 import type { RouteRequest } from '../routes/route.ts'
-import { findStartable, startPattern } from '../routes/start-pattern.ts'
+import { findStartable, leaveRunning, startPattern } from '../routes/start-pattern.ts'
 import { keepHandle } from './run-stream-items.ts'
 
 /** A message of a chat front end, with its text. */
@@ -42,6 +42,7 @@ export async function startFromChat(
   const input = withInstruction(inputSchema, given, text())
   const tags = thread === undefined ? undefined : [`thread:${thread}`]
   const handle = await startPattern(parts, { pattern, input, tags })
+  leaveRunning(parts, handle)
   keepHandle(parts.troupe, handle)
   return handle
 }

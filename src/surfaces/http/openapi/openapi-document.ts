@@ -45,19 +45,21 @@ export function openApiRoute(routes: readonly DocumentedRoute[]): Route {
     tag: 'session',
     scope: 'read',
     response: { description: 'An OpenAPI 3.1 document.', schema: openApi },
-    handle: async ({ parts: { troupe, version } }) =>
-      openApiDocumentFrom([...routes, route], { patterns: await startablePatterns(troupe), version }),
+    handle: async ({ parts: { troupe, ...parts } }) =>
+      openApiDocumentFrom([...routes, route], { patterns: await startablePatterns(troupe), ...parts }),
   })
   return route
 }
 
 function openApiDocumentFrom(
   routes: readonly DocumentedRoute[],
-  { patterns, version }: { patterns: readonly StartablePattern[]; version: string },
+  { patterns, version, basePath }: { patterns: readonly StartablePattern[]; version: string; basePath: string },
 ): OpenApiDocument {
   const documented = routes.flatMap((route) =>
     route.path === START_PATH ? patterns.map((pattern) => startOperation(route, pattern)) : [operationFrom(route)],
   )
+  // A handler has the authentication of its server.
+  const hasTokens = routes.some(({ method, path }) => method === 'POST' && path === '/api/session')
   const paths: OpenApiDocument['paths'] = {}
   for (const { path, method, operation } of documented)
     paths[path] = { ...paths[path], [method]: mergedOperation(paths[path]?.[method], operation) }
@@ -67,19 +69,21 @@ function openApiDocumentFrom(
       title: 'Troupe',
       version,
       description:
-        'Writes need `content-type: application/json` and, with a token, `x-troupe-request: 1`. The cookie of a page needs `x-troupe-csrf` with every request.',
+        'Writes need `content-type: application/json` and `x-troupe-request: 1`. The cookie of a page needs `x-troupe-csrf` with every request instead.',
     },
-    servers: [{ url: '/' }],
-    security: [{ token: [] }, { cookie: [] }],
+    servers: [{ url: basePath || '/' }],
+    security: hasTokens ? [{ token: [] }, { cookie: [] }] : [],
     paths,
     components: {
-      securitySchemes: {
-        token: { type: 'http', scheme: 'bearer' },
-        cookie: { type: 'apiKey', in: 'cookie', name: '__Host-troupe-PORT' },
-      },
+      securitySchemes: hasTokens ? SECURITY_SCHEMES : {},
       schemas: { Error: schemaFrom(errorBody) },
     },
   }
+}
+
+const SECURITY_SCHEMES = {
+  token: { type: 'http', scheme: 'bearer' },
+  cookie: { type: 'apiKey', in: 'cookie', name: '__Host-troupe-PORT' },
 }
 
 /** A route that answers in several media types is defined once for each. */

@@ -1,10 +1,11 @@
 import type { RunHandle, RunRow, SteerAction, Troupe } from '../../../index.ts'
 import * as z from '../../../schema/zod.ts'
 import { refuse } from '../checks/refusal.ts'
+import type { HttpParts } from '../http-parts.ts'
 import { answeredGate, runId, runItem } from '../openapi/response-schemas.ts'
 import { defineRoute } from './route.ts'
 import { runItemFrom } from './run-item.ts'
-import { requireExecution, startPattern } from './start-pattern.ts'
+import { leaveRunning, requireExecution, startPattern } from './start-pattern.ts'
 
 /*
  * Commands to runs. They are recorded in the name of the caller, never in one that the request gives. A request chooses no model, path,
@@ -23,7 +24,7 @@ const startRun = defineRoute('POST', '/api/patterns/:pattern/runs', {
   body: startBody,
   response: { description: 'The id of the new run: `{ run_id }`.', schema: runId },
   async handle({ params: { pattern: name = '' }, body: { input, tags }, parts }) {
-    return startedRun(await startPattern(parts, { pattern: name, input, tags }))
+    return startedRun(parts, await startPattern(parts, { pattern: name, input, tags }))
   },
 })
 
@@ -54,7 +55,9 @@ const resumeRun = defineRoute('POST', '/api/runs/:run_id/resume', {
       throw refuse(409, { code: 'run_ended', message: `the run has ended (${row.status})`, hint: 'fork it instead' })
     if (troupe.isRunning(row)) throw refuse(409, { code: 'run_busy', message: 'a process executes the run already' })
     await requireParts(troupe, row)
-    await rejectionWithin(RESUME_CHECK_MS, await troupe.resume(run_id, { force }))
+    const handle = await troupe.resume(run_id, { force })
+    leaveRunning(parts, handle)
+    await rejectionWithin(RESUME_CHECK_MS, handle)
     return runItemFrom(troupe, await troupe.getRun(run_id))
   },
 })
@@ -68,7 +71,7 @@ const forkRun = defineRoute('POST', '/api/runs/:run_id/fork', {
   async handle({ params: { run_id = '' }, body: { seq }, parts }) {
     requireExecution(parts)
     await requireParts(parts.troupe, await parts.troupe.getRun(run_id))
-    return startedRun(await parts.troupe.fork(run_id, seq))
+    return startedRun(parts, await parts.troupe.fork(run_id, seq))
   },
 })
 
@@ -81,20 +84,19 @@ const steerRun = defineRoute('POST', '/api/runs/:run_id/steer', {
     description: 'The question that the action answered, if any: `{ answered_gate }`.',
     schema: answeredGate,
   },
-  async handle({ params: { run_id = '' }, body, principal, parts: { troupe } }) {
+  async handle({ params: { run_id = '' }, body, principal, parts }) {
     const mayAnswer = () => principal.scopes.includes('approve')
-    const how = { by: principal.name, resume: false, mayAnswer }
+    const how = { by: principal.name, resume: parts.executes, mayAnswer }
     // The library checks the rest of the action.
-    const handle = await troupe.steer(run_id, body as SteerAction, how)
-    handle.result.catch(() => {})
+    const handle = await parts.troupe.steer(run_id, body as SteerAction, how)
+    leaveRunning(parts, handle)
     return { answered_gate: handle.answered_gate ?? null }
   },
 })
 
-/** The run goes on by itself; its journal has its errors. */
-function startedRun({ run_id, result }: RunHandle): { run_id: string } {
-  result.catch(() => {})
-  return { run_id }
+function startedRun(parts: HttpParts, handle: RunHandle): { run_id: string } {
+  leaveRunning(parts, handle)
+  return { run_id: handle.run_id }
 }
 
 /** Time in which it shows whether a run can be resumed at all. */
@@ -102,7 +104,6 @@ const RESUME_CHECK_MS = 200
 
 async function rejectionWithin(ms: number, { result }: RunHandle): Promise<void> {
   await Promise.race([result, new Promise((resolve) => setTimeout(resolve, ms).unref())])
-  result.catch(() => {})
 }
 
 async function requireParts(troupe: Troupe, { run_id }: RunRow): Promise<void> {

@@ -7,6 +7,7 @@ import type { InboxItem } from '../contract.ts'
 import { inbox, questionText, runId } from '../openapi/response-schemas.ts'
 import { questionChanged, questionHash } from './question-hash.ts'
 import { defineRoute, queryNumber } from './route.ts'
+import { leaveRunning } from './start-pattern.ts'
 
 const MAX_QUESTIONS = 200
 
@@ -59,13 +60,14 @@ const answerQuestion = defineRoute('POST', '/api/gates/:gate_id/answer', {
   scope: 'approve',
   body: z.strictObject({ answer: z.unknown(), hash: z.string().max(100) }),
   response: { description: 'The run that goes on: `{ run_id }`.', schema: runId },
-  async handle({ params: { gate_id = '' }, body: { answer, hash }, principal, parts: { troupe } }) {
+  async handle({ params: { gate_id = '' }, body: { answer, hash }, principal, parts }) {
+    const { troupe, executes } = parts
     const gate = await troupe.getGate(gate_id)
     requireOpen(gate)
     requireHash(gate, hash)
-    const { run_id, result } = await troupe.answer(gate_id, answer ?? null, { by: principal.name, resume: false })
-    result.catch(() => {})
-    return { run_id }
+    const handle = await troupe.answer(gate_id, answer ?? null, { by: principal.name, resume: executes })
+    leaveRunning(parts, handle)
+    return { run_id: handle.run_id }
   },
 })
 

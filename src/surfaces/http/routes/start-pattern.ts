@@ -37,6 +37,12 @@ export async function startPattern(parts: HttpParts, request: PatternRequest): P
   return parts.troupe.stream(request.pattern, parsed.value as never, options)
 }
 
+/** The run goes on when the response has ended; its journal has its errors. */
+export function leaveRunning(parts: HttpParts, { result }: RunHandle): void {
+  const ended = result.catch(() => {})
+  parts.waitUntil?.(ended)
+}
+
 /** 404 for a pattern that cannot be started here; 409 if nothing can. */
 export async function findStartable(parts: HttpParts, name: string): Promise<StartablePattern> {
   requireExecution(parts)

@@ -39,12 +39,13 @@ async function setUp(streams = 100): Promise<Setup> {
   })
   app.use(async (context, next) => {
     const name = context.req.header('x-name') ?? 'ada'
-    context.set('principal', { name, scopes: ['read'], via: 'bearer', csrf: '' })
+    context.set('principal', { name, scopes: ['read'] })
+    context.set('troupe', troupe)
     await next()
   })
   const { openStream } = createRequestLimits({ streams })
   const newFold = async () => rowPerEvent()
-  mountStreams(app, { troupe, signal: stopping.signal, openStream, newFold, options: quickStreams })
+  mountStreams(app, { signal: stopping.signal, openStream, newFold, options: quickStreams })
   app.get('/api/runs/:run_id/events', (context) => context.json({ events: [], next: null }))
   const get = async (path: string, headers: Record<string, string> = {}) =>
     app.request(path, { headers: { accept: 'text/event-stream', ...headers } })

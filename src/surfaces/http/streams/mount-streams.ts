@@ -9,17 +9,16 @@ import { queryList } from '../routes/route.ts'
 import type { SseProducer } from './sse-connection.ts'
 import type { ConnectionParts } from './sse-response.ts'
 import { connectionOf } from './sse-response.ts'
-import type { ServerStreamOptions } from './streams.ts'
+import type { ServerStreamOptions, Streams } from './streams.ts'
 import { createStreams } from './streams.ts'
 import type { TimelineFold } from './timeline-feed.ts'
 import { newTimelineFold } from './timeline-fold.ts'
 
 /** The parts that streams work with. */
 export interface StreamParts extends ConnectionParts {
-  troupe: Troupe
   options?: Partial<ServerStreamOptions>
   /** Default: the timeline with the views of all patterns. */
-  newFold?(): Promise<TimelineFold>
+  newFold?(troupe: Troupe): Promise<TimelineFold>
 }
 
 const SSE = 'text/event-stream'
@@ -80,29 +79,46 @@ const routes: readonly DocumentedRoute[] = [
  * `text/event-stream` is passed on. Returns the routes for the OpenAPI document.
  */
 export function mountStreams(app: HttpApp, parts: StreamParts): readonly DocumentedRoute[] {
-  const { troupe, signal, newFold, options } = parts
-  const streams = createStreams({ troupe, newFold: newFold ?? (() => newTimelineFold(troupe)), options })
-  signal.addEventListener('abort', () => streams.close(), { once: true })
+  const streamsOf = openStreams(parts)
   const respond = (context: Context<HttpEnvironment>, produce: SseProducer) => {
-    const { signal: _signal, ...connection } = connectionOf(context, parts)
-    return streams.respond(produce, { ...connection, gzip: acceptsGzip(context.req.header('accept-encoding')) })
+    const gzip = acceptsGzip(context.req.header('accept-encoding'))
+    return streamsOf(context).respond(produce, { ...connectionOf(context, parts), gzip })
   }
 
   app.get('/api/runs/:run_id/events', async (context, next) => {
     if (!context.req.header('accept')?.includes(SSE)) return next()
     const after = lastEventId(context) ?? 0
-    const { run_id, head } = await troupe.getRun(context.req.param('run_id'))
+    const { run_id, head } = await context.get('troupe').getRun(context.req.param('run_id'))
     if (after > head) throw unknownEventId(head)
-    return respond(context, streams.events(run_id, after))
+    return respond(context, streamsOf(context).events(run_id, after))
   })
   app.get('/api/runs/:run_id/timeline', async (context) => {
     const after = lastEventId(context)
-    const { run_id } = await troupe.getRun(context.req.param('run_id'))
-    return respond(context, streams.timeline(run_id, after))
+    const { run_id } = await context.get('troupe').getRun(context.req.param('run_id'))
+    return respond(context, streamsOf(context).timeline(run_id, after))
   })
-  app.get('/api/changes', (context) => respond(context, streams.lists()))
-  app.get('/api/watch', (context) => respond(context, streams.combined(watchedRuns(context))))
+  app.get('/api/changes', (context) => respond(context, streamsOf(context).lists()))
+  app.get('/api/watch', (context) => respond(context, streamsOf(context).combined(watchedRuns(context))))
   return routes
+}
+
+/** The streams of each project, opened for its first client. */
+function openStreams({
+  signal,
+  options,
+  newFold = newTimelineFold,
+}: StreamParts): (context: Context<HttpEnvironment>) => Streams {
+  const opened = new Map<Troupe, Streams>()
+  const close = () => {
+    for (const streams of opened.values()) streams.close()
+  }
+  signal.addEventListener('abort', close, { once: true })
+  return (context) => {
+    const troupe = context.get('troupe')
+    const streams = opened.get(troupe) ?? createStreams({ troupe, newFold: () => newFold(troupe), options })
+    opened.set(troupe, streams)
+    return streams
+  }
 }
 
 function watchedRuns(context: Context): Map<string, number | undefined> {

@@ -115,7 +115,7 @@ class SseConnection implements SseClient {
       .then(() => this.#encoding)
       .then(
         () => this.#end(),
-        (thrown: unknown) => this.#break(thrown),
+        () => this.#break(),
       )
   }
 
@@ -134,8 +134,8 @@ class SseConnection implements SseClient {
     await this.#encoding
     try {
       void this.#enqueue(frame, await encoded)
-    } catch (thrown) {
-      this.#break(thrown)
+    } catch {
+      this.#break()
     }
   }
 
@@ -218,7 +218,9 @@ class SseConnection implements SseClient {
     if (this.signal.aborted) return
     if (this.#gzip) void this.#push(this.#gzip.end())
     this.#hasEnded = true
-    this.#flush()
+    // A client that has left asks for nothing more.
+    if (this.#waiting.length === 0) this.#close()
+    else this.#flush()
   }
 
   #close(): void {
@@ -226,21 +228,22 @@ class SseConnection implements SseClient {
     this.#controller?.close()
   }
 
-  #break(thrown: unknown): void {
+  #break(problem = 'the stream broke off'): void {
     if (this.signal.aborted) return
     this.leave()
     if (this.#disconnect) {
       this.#disconnect()
       this.#controller?.close()
     } else {
-      this.#controller?.error(thrown)
+      // Its text may be shown to the client: the reason is for the operator.
+      this.#controller?.error(new Error(problem))
     }
   }
 
   #check(): void {
     const now = performance.now()
     if (this.#waiting.length > 0 && now - this.#takenAt >= this.#options.stall_ms) {
-      this.#break(new Error('the client does not read'))
+      this.#break('the client does not read')
     } else if (!this.#hasEnded && now - this.#wroteAt >= this.#options.heartbeat_ms) {
       // A client that waits for room gets the frame of its producer.
       void this.write(HEARTBEAT)

@@ -10,7 +10,7 @@ import { SSE_HEADERS, sseBody } from './sse-connection.ts'
 export interface StreamConnection {
   options?: SseOptions
   headers?: Readonly<Record<string, string>>
-  /** Aborted when the server stops: the stream ends. */
+  /** Aborted when the server stops or the client leaves: the stream ends. */
   signal: AbortSignal
   /** Called when the stream has ended or the client has left. */
   onEnd?(): void
@@ -61,7 +61,8 @@ export function connectionOf(context: Context<HttpEnvironment>, parts: Connectio
     })
   const outgoing = context.env?.outgoing
   return {
-    signal: parts.signal,
+    // The adapter of Node ends the body when its client leaves; others only abort the request.
+    signal: outgoing ? parts.signal : AbortSignal.any([parts.signal, context.req.raw.signal]),
     onEnd: parts.openStream(context.get('principal')),
     onError: (thrown) => parts.onError?.(toTroupeError(thrown)),
     // A body with an error instead would wait for a client that does not read, and show it the error.

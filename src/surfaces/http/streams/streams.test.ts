@@ -117,8 +117,8 @@ describe('the stream of events', () => {
     await journal.append(3)
     const read = store.events.bind(store)
     store.events = () => Promise.reject(new Error('disk'))
-    await expect(takeSse(connect(streams.events('r1', 0)), 1)).rejects.toThrow('disk')
-    await expect(takeSse(connect(streams.timeline('r1', undefined)), 1)).rejects.toThrow('disk')
+    await expect(takeSse(connect(streams.events('r1', 0)), 1)).rejects.toThrow('broke off')
+    await expect(takeSse(connect(streams.timeline('r1', undefined)), 1)).rejects.toThrow('broke off')
     store.events = read
     expect(ids(await takeSse(connect(streams.events('r1', 2)), 2))).toEqual([3, 4])
     expect(await takeSse(connect(streams.timeline('r1', undefined)), 1)).toMatchObject([{ event: 'snapshot', id: '4' }])

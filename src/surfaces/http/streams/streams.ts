@@ -40,7 +40,7 @@ export interface Streams {
   /** The timelines of several runs and the lists, over one connection. */
   combined(runs: ReadonlyMap<string, number | undefined>): SseProducer
   /** The response of a stream. */
-  respond(produce: SseProducer, connection?: Omit<StreamConnection, 'signal'>): Response
+  respond(produce: SseProducer, connection?: Partial<StreamConnection>): Response
   /** The number of timelines that are kept. */
   readonly feeds: number
   /** Ends all streams. */

@@ -1,0 +1,3 @@
+export type { Handler, HandlerCaller, HandlerOptions } from './create-handler.ts'
+export { createHandler } from './create-handler.ts'
+export { toNodeListener } from './node-listener.ts'

@@ -1,0 +1,26 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { HttpBindings } from '@hono/node-server'
+import { getRequestListener } from '@hono/node-server'
+import { addSecurityHeaders } from './checks/browser-checks.ts'
+
+/** A listener for `node:http` and Express that answers with this handler. */
+export function toNodeListener(
+  handler: (request: Request, bindings: HttpBindings) => Response | Promise<Response>,
+): (request: IncomingMessage, response: ServerResponse) => void {
+  const listener = getRequestListener((request, bindings) => handler(request, bindings as HttpBindings), {
+    overrideGlobalObjects: false,
+    // A request that the adapter cannot even represent, such as one without `Host`.
+    errorHandler: () =>
+      addSecurityHeaders(Response.json({ error: { code: 'invalid_input', message: 'bad request' } }, { status: 400 })),
+  })
+  return (request, response) => {
+    restoreBody(request)
+    void listener(request, response)
+  }
+}
+
+/** A framework such as Express may have read and parsed the body already. */
+function restoreBody(request: IncomingMessage & { body?: unknown; rawBody?: Buffer }): void {
+  if (!request.readableEnded || request.body === undefined || request.rawBody) return
+  request.rawBody = Buffer.from(typeof request.body === 'string' ? request.body : JSON.stringify(request.body))
+}
