@@ -13,8 +13,8 @@ import { DEFAULT_LIMITS } from '../src/kernel/limits.ts'
 import type { Model } from '../src/kernel/model.ts'
 import type { EventSchemas } from '../src/kernel/pattern.ts'
 import { definePattern } from '../src/kernel/pattern.ts'
-import { NO_PRICES } from '../src/kernel/price.ts'
 import { NO_RETRIES } from '../src/kernel/retry-policy.ts'
+import { NO_PRICES } from '../src/kernel/spend.ts'
 import type { Tool } from '../src/kernel/tool.ts'
 import { startTurns } from '../src/performers/start-turns.ts'
 import { requestAnswer } from '../src/requests/request-answer.ts'
@@ -109,7 +109,7 @@ export function openBenchEngine({ store, model, tools = [], events = {} }: Bench
       patternTools: new Map(),
       serverToolNames: MCP_TOOL_NAMES,
       sessionPolicy: DEFAULT_SESSION_POLICY,
-      requestAnswer,
+      loadRequests: async () => requestAnswer,
       hooks: [],
       host: { provided: {}, needsFor: () => undefined },
       strict: true,

@@ -1,4 +1,5 @@
 import { isEvent } from '../kernel/event.ts'
+import type { World } from '../kernel/world.ts'
 import type { GateRow, RunRow, Store } from '../store/store.ts'
 import { isOwnerDead } from './lease-owner.ts'
 
@@ -41,4 +42,20 @@ function isOpenGateOf(run_id: string, gate: GateRow | undefined): boolean {
 async function lastSteeringCommand(store: Store, run_id: string): Promise<number> {
   const last = (await store.events(run_id)).findLast((event) => isEvent(event, 'run:steer'))
   return isEvent(last, 'run:steer') ? last.data.command : 0
+}
+
+/** Polled, because nothing is written when an owner dies. */
+const POLL_MS = 250
+
+/** Resolves when no other living process executes the run, or when the signal aborts. */
+export async function waitWhileLeased(
+  { store, world }: { store: Store; world: World },
+  run_id: string,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    const owner = (await store.run(run_id))?.owner ?? null
+    if (owner === null || isOwnerDead(owner)) return
+    await world.sleep(POLL_MS, signal).catch(() => {})
+  }
 }

@@ -1,6 +1,7 @@
 import { TroupeError, unknownNameError } from '../errors.ts'
 import type { Agent } from '../kernel/agent.ts'
 import { requireAgentName } from '../kernel/agent-name.ts'
+import type { ForkChanges } from '../kernel/event.ts'
 import type { Roster } from '../kernel/roster.ts'
 
 export function createRoster(agents: readonly Agent[]): Roster {
@@ -34,6 +35,18 @@ function duplicateAgentError(...agents: [Agent, Agent]): TroupeError {
   return new TroupeError('invalid_input', `two agents have the name '${agents[0].name}'${where}`, {
     hint: 'rename one of them',
   })
+}
+
+type AgentChange = NonNullable<ForkChanges['agents']>[string]
+
+export function applyAgentChange(agent: Agent, change: AgentChange | undefined): Agent {
+  return change ? { ...agent, ...change } : agent
+}
+
+/** The roster with the agent changes of a fork, which hold for every session of the run, in every process. */
+export function withForkChanges(roster: Roster, changes: ForkChanges | undefined): Roster {
+  const agents = changes?.agents
+  return agents ? createRoster(roster.names.map((name) => applyAgentChange(roster.get(name), agents[name]))) : roster
 }
 
 /** A roster that still knows these agents by name where it lacks them. They are not offered: its `names` are the same. */

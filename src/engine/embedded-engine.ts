@@ -1,7 +1,7 @@
 import { TroupeError, toTroupeError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
 import type { Command, RunRow } from '../store/store.ts'
-import { claimableRuns, needsExecution } from './claimable-runs.ts'
+import { claimableRuns, needsExecution, waitWhileLeased } from './claimable-runs.ts'
 import { CommandReader } from './command-reader.ts'
 import { frozenCopy } from './copy-json.ts'
 import type { ClaimedRun, EndedRun, Engine, EngineParts, ReopenOptions, StartedRun, StreamItem } from './engine.ts'
@@ -15,7 +15,6 @@ import { isOwnerDead, leaseOwnerId } from './lease-owner.ts'
 import type { RequestMarkFile } from './request-marks.ts'
 import { markFolder, openRequestMarks } from './request-marks.ts'
 import { RunAttempt } from './run-attempt.ts'
-import { waitWhileLeased } from './wait-while-leased.ts'
 
 /*
  * Executes runs in this process.

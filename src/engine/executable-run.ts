@@ -6,9 +6,8 @@ import { isEvent } from '../kernel/event.ts'
 import type { Pattern } from '../kernel/pattern.ts'
 import { requirePattern } from '../kernel/run-input.ts'
 import type { RunRow, Store } from '../store/store.ts'
-import { withFallbackAgents } from './create-roster.ts'
+import { withFallbackAgents, withForkChanges } from './create-roster.ts'
 import type { EnginePorts } from './engine-ports.ts'
-import { applyForkToPorts } from './fork-changes.ts'
 import { needsReportFrom, readNeedsEvents, rolesOfOwnModel } from './needs-report.ts'
 import { assertSameWorkspace, requireRunStart } from './run-history.ts'
 
@@ -27,7 +26,11 @@ export function requireExecutable(events: readonly Event[], head: number, ports:
   assertSameWorkspace(start.workspace, ports.workspace)
   requireNeeds(events[0]?.run_id ?? '', needsReportFrom(events, ports.host.provided))
   const pattern = requirePattern(ports.patterns, start.pattern)
-  return { ports: withRunModel(applyForkToPorts(withRecordedAgents(ports, events), start), events, start), pattern }
+  return { ports: withRunModel(withForkedAgents(withRecordedAgents(ports, events), start), events, start), pattern }
+}
+
+function withForkedAgents(ports: EnginePorts, { forked_from }: RunStart): EnginePorts {
+  return { ...ports, roster: withForkChanges(ports.roster, forked_from?.changes) }
 }
 
 /** A run keeps its own model: agents of the roles that stood for it use it in every process, also without `--model`. */
@@ -65,7 +68,7 @@ export function requireCancellable(events: readonly Event[], ports: EnginePorts,
   const { missing } = needsReportFrom(events, ports.host.provided)
   const isReplayable = !missing.some(({ kind }) => kind === 'models' || kind === 'performers')
   return {
-    ports: applyForkToPorts(ports, start),
+    ports: withForkedAgents(ports, start),
     pattern: isReplayable ? ports.patterns.get(start.pattern) : undefined,
   }
 }

@@ -1,5 +1,4 @@
 import { TroupeError, unknownNameError } from '../errors.ts'
-import type { Agent } from '../kernel/agent.ts'
 import type { Event, ForkChanges, RunStart, SessionOpen } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { Gate } from '../kernel/gate.ts'
@@ -8,8 +7,7 @@ import type { Roster } from '../kernel/roster.ts'
 import { parsePatternInput, requirePattern } from '../kernel/run-input.ts'
 import { toJsonSchema } from '../schema/schema.ts'
 import { unknownGateError } from '../store/preconditions.ts'
-import { createRoster } from './create-roster.ts'
-import type { EnginePorts } from './engine-ports.ts'
+import { applyAgentChange } from './create-roster.ts'
 import { checkGateAnswer } from './gate-answer.ts'
 import { stepKey } from './journal-diff.ts'
 import { parseLimits } from './parse-limits.ts'
@@ -19,21 +17,6 @@ import { requireRunStart } from './run-history.ts'
  * Changes that a fork makes to the journal it inherits. A change is allowed only if no kept event depends on the old
  * value: agents and models from the cut on, limits, an answer that was not used yet, the input before the first step.
  */
-
-/** Applies the agent changes of a fork to the roster: they hold for every session of the run, in every process. */
-export function applyForkToPorts(ports: EnginePorts, { forked_from }: RunStart): EnginePorts {
-  const agents = forked_from?.changes.agents
-  if (!agents) return ports
-  const { roster } = ports
-  const changed = roster.names.map((name) => applyAgentChange(roster.get(name), agents[name]))
-  return { ...ports, roster: createRoster(changed) }
-}
-
-type AgentChange = NonNullable<ForkChanges['agents']>[string]
-
-function applyAgentChange(agent: Agent, change: AgentChange | undefined): Agent {
-  return change ? { ...agent, ...change } : agent
-}
 
 export interface ForkChangeContext {
   roster: Roster

@@ -41,10 +41,11 @@ export async function forkRun(deps: ForkDeps, run_id: string, request: ForkReque
   const { head = 0 } = (await store.run(run_id)) ?? {}
   const events = await store.events(run_id, { verify: true })
   requireComplete(events.slice(0, head), { run_id, head })
-  requireRunStart(events)
+  const begun = requireRunStart(events)
   requireNeeds(run_id, needsReportFrom(events, deps.host.provided))
   checkCut(events, run_id, request.cut)
   const kept = events.slice(0, request.cut).filter((event) => isKept(event, events, request.cut))
+  await patterns.get(begun.pattern)?.complete?.()
   const changed = applyForkChanges(kept, request.changes, { roster, patterns })
   const outcomes = laterOutcomes(changed, events.slice(request.cut))
   const fork = `r_${world.randomHex(6)}`

@@ -10,6 +10,7 @@ import type { Store } from '../store/store.ts'
 import type { ReopenOptions } from './engine.ts'
 import { failedDescendants, sessionKeyOf } from './failed-descendants.ts'
 import type { RunHistory } from './run-history.ts'
+import { isIncomplete } from './run-history.ts'
 
 interface ReopenScope {
   store: Pick<Store, 'session'>
@@ -85,11 +86,6 @@ function retriedSteps(events: readonly Event[], end: RunEnd): string[] {
   const isTakenUp = (key: string) =>
     end.status === 'failed' || sessions.some((session) => key.startsWith(`${session}/`))
   return [...new Set([error?.step ?? [], retry_keys, failedDescendants(withoutCut(events), isTakenUp)].flat())]
-}
-
-/** A run that completed without work that failed for a reason outside of it, such as one specialist of several. */
-export function isIncomplete({ status, retry_keys = [] }: Pick<RunEnd, 'status' | 'retry_keys'>): boolean {
-  return status === 'completed' && retry_keys.length > 0
 }
 
 /** A session that the run would continue must not have newer turns in another run: its conversation would fork. */

@@ -104,6 +104,7 @@ async function executeReplay(
 ): Promise<ReplayedRun> {
   const history = runHistoryFrom(stored)
   const pattern = requireReplayPattern(deps, history.start)
+  await pattern.complete?.()
   requirePatterns(deps, stored)
   const recordings = recordingsFrom(stored)
   const replay = createReplay(deps, { stored, journal, history, pattern, recordings })

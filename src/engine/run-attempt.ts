@@ -18,12 +18,10 @@ import { hasCancelCommand, requireCancellable, requireExecutable } from './execu
 import type { Committer } from './group-commit.ts'
 import type { HeldLease } from './held-lease.ts'
 import { LEASE_MS } from './held-lease.ts'
-import { lostRequestTimes } from './lost-request-times.ts'
 import { firstAttemptNeeds, modelChanges } from './needs-report.ts'
-import { isIncomplete, reopenRun } from './reopen-run.ts'
-import { markFolder } from './request-marks.ts'
+import { lostRequestTimes, markFolder } from './request-marks.ts'
 import { cancelledError, executePattern } from './run-end.ts'
-import { requireComplete, runHistoryFrom, runMetadataFrom, undeliveredEvents } from './run-history.ts'
+import { isIncomplete, requireComplete, runHistoryFrom, runMetadataFrom, undeliveredEvents } from './run-history.ts'
 
 /*
  * One attempt to execute a run under a lease, from reading its journal until the run ends, parks or is interrupted.
@@ -116,6 +114,7 @@ export class RunAttempt {
     const events = created ? [created] : await store.events(this.run_id, { verify: true })
     if (!created) requireComplete(events, lease)
     const { ports, pattern } = await this.#executableRun(events)
+    await pattern?.complete?.()
     const history = runHistoryFrom(events)
     // Privilege escalation: in the process that started the run, its agents could not write these files either.
     ports.host.protect?.(history.start.protected_paths ?? [])
@@ -125,6 +124,7 @@ export class RunAttempt {
     if (!pattern) return this.#endCancelled(journal, events)
     if (reopen) {
       const scope = { store, journal, pattern }
+      const { reopenRun } = await import('./reopen-run.ts')
       events.push(await reopenRun(scope, { events, history }, reopen))
     }
     const recorded = new JournalIndex(events, pattern.renamedKeys)

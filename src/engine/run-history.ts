@@ -86,3 +86,8 @@ function deepFreeze<T extends object>(value: T): T {
   for (const inner of Object.values(value)) if (typeof inner === 'object' && inner !== null) deepFreeze(inner)
   return Object.freeze(value)
 }
+
+/** A run that completed without work that failed for a reason outside of it, such as one specialist of several. */
+export function isIncomplete({ status, retry_keys = [] }: Pick<RunEnd, 'status' | 'retry_keys'>): boolean {
+  return status === 'completed' && retry_keys.length > 0
+}

@@ -1,5 +1,6 @@
 import { TroupeError, toTroupeError } from '../errors.ts'
 import type { Pattern } from '../kernel/pattern.ts'
+import { completePatterns } from '../kernel/pattern.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
 import { steerSchema } from '../kernel/steer-action.ts'
 import { formatIssues } from '../schema/schema.ts'
@@ -33,8 +34,10 @@ export async function steerRun(
   const [first] = await store.events(run_id, { to: 1 })
   const start = requireRunStart(first ? [first] : [])
   const pattern = patterns.get(start.pattern)
+  await pattern?.complete?.()
   const parsed = parseAction(action)
   if (!pattern?.checkSteer) {
+    await completePatterns([...patterns.values()])
     const steerable = [...patterns.values()].filter(({ checkSteer }) => checkSteer).map(({ name }) => name)
     throw new TroupeError('invalid_input', `a run of the pattern '${start.pattern}' cannot be steered`, {
       hint: `cancel the run or answer its questions; patterns that can be steered: ${steerable.join(', ')}`,

@@ -1,8 +1,8 @@
 import { TroupeError } from '../errors.ts'
 import type { Agent, AgentPermissions } from '../kernel/agent.ts'
 import type { Dialect } from './agent-dialect.ts'
-import type { Problem } from './file-problem.ts'
-import { lineWarning } from './file-problem.ts'
+import type { Problem } from './file-text.ts'
+import { lineWarning } from './file-text.ts'
 import type { ToolNameContext } from './tool-list.ts'
 
 /** An agent under construction while its file is read. */

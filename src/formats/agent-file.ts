@@ -4,7 +4,7 @@ import { AGENT_KEYS, agentNameFromPath, detectDialect, normalizeKey } from './ag
 import type { AgentDraft } from './agent-draft.ts'
 import { addWarning, createDraft, finishDraft, MISSING_DESCRIPTION } from './agent-draft.ts'
 import { applyEntry } from './agent-keys.ts'
-import type { Problem } from './file-problem.ts'
+import type { Problem } from './file-text.ts'
 import { parseFrontmatter, splitLines } from './frontmatter.ts'
 import type { YamlEntry } from './yaml-entries.ts'
 

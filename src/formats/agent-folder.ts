@@ -5,13 +5,12 @@ import type { Agent } from '../kernel/agent.ts'
 import type { AgentFileOptions } from './agent-file.ts'
 import { parseAgentFile } from './agent-file.ts'
 import { BUILT_IN_COLLECTION, hasReservedName, RESERVED_NAME_HINT } from './built-in-agents.ts'
-import type { FileProblem } from './file-problem.ts'
-import { lineWarning } from './file-problem.ts'
-import { MAX_TEXT_FILE_BYTES, readTextFile } from './file-text.ts'
+import type { FileProblem } from './file-text.ts'
+import { lineWarning, MAX_TEXT_FILE_BYTES, readTextFile } from './file-text.ts'
 import { listFilesBelow, SKIPPED_FOLDERS } from './file-tree.ts'
-import { isInFolder } from './is-in-folder.ts'
 import type { RosterFile } from './roster-file.ts'
 import { parseRosterFile } from './roster-file.ts'
+import { isInFolder } from './user-home.ts'
 
 export interface LoadedAgents {
   agents: Agent[]

@@ -6,8 +6,8 @@ import { readConfigData } from './config-file.ts'
 import { listFilesBelow } from './file-tree.ts'
 import type { FileHashes } from './folder-trust.ts'
 import { hashFiles } from './folder-trust.ts'
-import { isInFolder } from './is-in-folder.ts'
 import { modulePaths, stringsIn } from './named-files.ts'
+import { isInFolder } from './user-home.ts'
 
 /*
  * A configuration trusts the files that it names, and the agent files that it names in `agents`. These have to be known without

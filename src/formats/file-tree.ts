@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { FileProblem } from './file-problem.ts'
+import type { FileProblem } from './file-text.ts'
 
 export interface FileTree {
   /** Paths sorted by name, the files of a folder before those of its subfolders. */

@@ -6,9 +6,9 @@ import { toAgentName } from '../kernel/agent-name.ts'
 import type { AgentFileOptions } from './agent-file.ts'
 import type { LoadedAgents } from './agent-folder.ts'
 import { BUILT_IN_COLLECTION, builtInAgentsFolder } from './built-in-agents.ts'
-import type { FileProblem } from './file-problem.ts'
-import { lineWarning } from './file-problem.ts'
-import { isInFolder } from './is-in-folder.ts'
+import type { FileProblem } from './file-text.ts'
+import { lineWarning } from './file-text.ts'
+import { isInFolder } from './user-home.ts'
 
 export interface FindAgentsOptions extends AgentFileOptions {
   /** Project folder. */

@@ -1,5 +1,5 @@
-import type { Problem } from './file-problem.ts'
-import { lineWarning } from './file-problem.ts'
+import type { Problem } from './file-text.ts'
+import { lineWarning } from './file-text.ts'
 import type { YamlEntry } from './yaml-entries.ts'
 import { parseYamlEntries } from './yaml-entries.ts'
 

@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { open, readdir, readFile, realpath } from 'node:fs/promises'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { parseJson } from '../schema/json-value.ts'
-import { isInFolder } from './is-in-folder.ts'
+import { isInFolder } from './user-home.ts'
 
 /*
  * The files that a trusted file names, without a parser. Over-approximates on purpose: a file that it misses could change without a question.

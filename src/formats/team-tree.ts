@@ -4,9 +4,9 @@ import { isDeepStrictEqual } from 'node:util'
 import type { FieldPath, TeamProblem } from '../judgement/team/team-problem.ts'
 import { teamError } from '../judgement/team/team-problem.ts'
 import type { Team, TeamAgent } from '../judgement/team/team-schema.ts'
-import { isInFolder } from './is-in-folder.ts'
 import type { LocatedTeam, TeamFileProblem, TeamFileResult } from './team-file.ts'
 import { parseTeamText, readTeamText } from './team-file.ts'
+import { isInFolder } from './user-home.ts'
 
 /*
  * Reads a team file with its sub-team files.

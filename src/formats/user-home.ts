@@ -1,5 +1,5 @@
 import { homedir, userInfo } from 'node:os'
-import { isAbsolute, join } from 'node:path'
+import { isAbsolute, join, relative, sep } from 'node:path'
 
 /**
  * The home folder of the user. With an empty or relative `HOME`, files of the working folder would pass for the user's own (untrusted
@@ -12,4 +12,10 @@ export function userHome(): string {
 /** The folder of the user's configuration, agent files and record of trust. */
 export function userConfigFolder(): string {
   return join(userHome(), '.config', 'troupe')
+}
+
+/** True for a path that is the folder or in it. */
+export function isInFolder(folder: string, path: string): boolean {
+  const inner = relative(folder, path)
+  return inner === '' || (inner !== '..' && !inner.startsWith(`..${sep}`) && !isAbsolute(inner))
 }

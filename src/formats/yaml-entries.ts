@@ -1,5 +1,5 @@
-import type { Problem } from './file-problem.ts'
-import { lineWarning } from './file-problem.ts'
+import type { Problem } from './file-text.ts'
+import { lineWarning } from './file-text.ts'
 import { safeYamlOptions } from './yaml-limits.ts'
 import { repairIndentation } from './yaml-repair.ts'
 

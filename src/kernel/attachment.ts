@@ -1,4 +1,4 @@
-import type { FilePart, TextPart } from './model.ts'
+import type { FilePart, Message, TextPart } from './model.ts'
 
 /** A file that a message carries: an image, a PDF, or a text file. */
 export interface Attachment {
@@ -40,4 +40,16 @@ export function fileTokens({ media_type, data }: FilePart): number {
     .toString('latin1')
     .match(/\/Type\s*\/Page\b/g)?.length
   return Math.min(pages ?? Math.ceil((data.length * 0.75) / BYTES_PER_PDF_PAGE), MAX_PDF_PAGES) * PDF_PAGE_TOKENS
+}
+
+/** Upper bound of a message's tokens: the bytes of its JSON, with the estimated tokens of its files in place of their data. */
+export function messageTokenBound(message: Message, json: string): number {
+  let bound = Buffer.byteLength(json) + 8
+  for (const file of filesOf(message)) bound += fileTokens(file) - file.data.length
+  return bound
+}
+
+function filesOf(message: Message): FilePart[] {
+  if (message.role === 'user') return message.content.filter((part) => part.type === 'file')
+  return message.role === 'tool' ? message.content.flatMap(({ files = [] }) => files) : []
 }

@@ -52,8 +52,8 @@ export interface PatternDefinition<Schemas extends PatternSchemas = PatternSchem
   tool?: Pattern
   /** Set if it delegates to agents: its tool is withheld where `limits.depth` is used up. */
   delegation?: DelegationRules
-  /** The settings that `createTroupe` and configuration files take under its name. */
-  settings?: Schema
+  /** The settings that `createTroupe` and configuration files take under the name of a built-in pattern. */
+  settings?(): Promise<Schema>
   /** The pattern whose settings `configure` gets. Default: its own. */
   settings_of?: string
   /** The pattern with these settings; throws `invalid_input`. */
@@ -65,7 +65,7 @@ export interface PatternDefinition<Schemas extends PatternSchemas = PatternSchem
   /** The tables that the store keeps from its events, from `defineProjection`. */
   projection?: PatternPart<'projection'>
   /** The figures that `troupe metrics` shows from its tables: a `PatternReport`. */
-  report?: PatternPart<'report'>
+  report?: PatternPart<'report'> | (() => Promise<PatternPart<'report'>>)
   /** Only for agents whose file lists it; `or for artifacts`: also for agents with `artifacts`. */
   on_request?: true | 'or for artifacts'
   /** False where its tool would be of no use to this agent; it then costs no tokens. */
@@ -93,6 +93,9 @@ export interface PatternDefinition<Schemas extends PatternSchemas = PatternSchem
   ): Promise<PatternResult>
 }
 
+/** What decides who has the tool of a pattern. */
+export type PatternOffer = Pick<PatternDefinition, 'only' | 'on_request' | 'delegation'>
+
 /** How delegation is bounded for the sessions that a pattern performs for a calling agent. */
 export interface DelegationRules {
   /**
@@ -116,8 +119,16 @@ export interface PatternTypes {
 export interface Pattern<Name extends string = string, Types extends PatternTypes = PatternTypes>
   extends PatternDefinition {
   name: Name
+  /** Imports the rest of a built-in definition, of which only the offer is there so far. Unset once that is done. */
+  complete?: (() => Promise<void>) | undefined
   /** Only for the compiler: never set. */
   readonly '~types'?: Types
+}
+
+/** Completes these definitions. `undefined` if they are complete, so that nothing waits. */
+export function completePatterns(patterns: readonly (Pattern | undefined)[]): Promise<unknown> | undefined {
+  const pending = patterns.flatMap((pattern) => pattern?.complete?.() ?? [])
+  return pending.length === 0 ? undefined : Promise.all(pending)
 }
 
 const NAME = /^[A-Za-z][\w-]{0,63}$/

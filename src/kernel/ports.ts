@@ -10,7 +10,6 @@ import type { Models } from './model.ts'
 import type { Pattern, PatternTool } from './pattern.ts'
 import type { PatternPart } from './pattern-part.ts'
 import type { Permissions } from './permission.ts'
-import type { PriceBook } from './price.ts'
 import type { RateLimiter } from './rate-limiter.ts'
 import type { Redactor } from './redactor.ts'
 import type { RequestMarks } from './request-progress.ts'
@@ -20,6 +19,7 @@ import type { RunMetadata } from './run-metadata.ts'
 import type { ServerToolNames } from './server-tool-names.ts'
 import type { SessionFold } from './session/session-fold.ts'
 import type { SessionResult } from './session-result.ts'
+import type { PriceBook } from './spend.ts'
 import type { Row, TableQuery } from './table-query.ts'
 import type { Tool } from './tool.ts'
 import type { SessionWorktrees } from './worktree.ts'
@@ -142,7 +142,7 @@ export interface Ports extends ModelPorts, ToolPorts, HistoryPorts, ProjectPorts
   patterns: ReadonlyMap<string, Pattern>
   /** When a conversation is compacted, and what the loop tells the agent. */
   sessionPolicy: PatternPart<'session policy'> & { prompts: { backgroundResults: string } }
-  requestAnswer: RequestAnswer
+  loadRequests(): Promise<RequestAnswer>
   /** External agents that carry out turns, by the name that agents use (`performer`). */
   performers?: ReadonlyMap<string, PatternPart<'performer'>>
   embedder?: Embedder

@@ -74,3 +74,10 @@ export function sumUsd(...amounts: readonly number[]): number {
 export function totalTokens(usage: Usage): number {
   return usage.input + usage.output
 }
+
+/** Prices of model requests. `undefined` means an unknown price, not a free call. */
+export interface PriceBook {
+  cost(model: string, usage: Usage, time: number): number | undefined
+}
+
+export const NO_PRICES: PriceBook = { cost: () => undefined }

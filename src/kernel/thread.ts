@@ -1,5 +1,5 @@
+import { messageTokenBound } from './attachment.ts'
 import { shortHash } from './hash.ts'
-import { messageTokenBound } from './message-size.ts'
 import type { Message } from './model.ts'
 
 /**

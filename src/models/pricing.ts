@@ -1,5 +1,5 @@
 import type { Usage } from '../kernel/model.ts'
-import type { PriceBook } from '../kernel/price.ts'
+import type { PriceBook } from '../kernel/spend.ts'
 import { sumUsd } from '../kernel/spend.ts'
 import { ENDPOINTS, providerName } from './endpoints.ts'
 import type { Price, PriceFile, Rates } from './price-file.ts'

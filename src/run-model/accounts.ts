@@ -2,7 +2,7 @@ import type { Event, EventOf, EventType, KnownEvent, SessionOpen } from '../kern
 import type { Usage } from '../kernel/model.ts'
 import { addUsage, NO_USAGE } from '../kernel/model.ts'
 import type { ReservedBudget } from '../kernel/model-event.ts'
-import type { PriceBook } from '../kernel/price.ts'
+import type { PriceBook } from '../kernel/spend.ts'
 import { sumUsd, totalTokens } from '../kernel/spend.ts'
 
 /*

@@ -1,6 +1,6 @@
 import type { Event, EventOf, RunEnd } from '../kernel/event.ts'
 import type { Limits } from '../kernel/limits.ts'
-import { runSubject } from '../kernel/run-title.ts'
+import { runSubject } from '../kernel/short-text.ts'
 import { liveCall, settleCallRow } from './call-rows.ts'
 import { closeGate, reopenGate } from './gate-rows.ts'
 import { rowText, rowTitle } from './row-text.ts'

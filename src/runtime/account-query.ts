@@ -1,5 +1,5 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
-import type { PriceBook } from '../kernel/price.ts'
+import type { PriceBook } from '../kernel/spend.ts'
 import type { AccountRow } from '../run-model/accounts.ts'
 import { ACCOUNT_EVENTS, accountsFrom } from '../run-model/accounts.ts'
 import type { Store } from '../store/store.ts'

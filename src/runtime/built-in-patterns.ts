@@ -1,5 +1,6 @@
-import type { Pattern } from '../kernel/pattern.ts'
+import type { Pattern, PatternOffer } from '../kernel/pattern.ts'
 import type { JsonSchema } from '../schema/standard-schema.ts'
+import { lazy } from './lazy.ts'
 
 /**
  * The patterns that come with Troupe, by name. A line here is all that registers one: everything else is in its folder. They are
@@ -25,8 +26,41 @@ export const BUILT_IN_PATTERNS = {
 type Registration = typeof BUILT_IN_PATTERNS
 export type BuiltInPattern = Awaited<ReturnType<Registration[keyof Registration]>>
 
-export function loadBuiltInPatterns(): Promise<BuiltInPattern[]> {
-  return Promise.all(Object.values(BUILT_IN_PATTERNS).map((load) => load()))
+/** Patterns whose definitions are imported when a run or a session has them, with what decides who has their tools. */
+export const OFFERS: { readonly [Name in keyof Registration]?: PatternOffer } = {
+  outcome: { only: 'run' },
+  team: { only: 'run', delegation: { self: 'count', cycles: 'refuse' } },
+  build: { on_request: true, delegation: { self: 'count', cycles: 'allow' } },
+  EnterPlanMode: { only: 'tool', on_request: true },
+  ExitPlanMode: { only: 'tool', on_request: true },
+  ArtifactRead: { only: 'tool', on_request: 'or for artifacts' },
+  ArtifactWrite: { only: 'tool', on_request: 'or for artifacts' },
+}
+
+type Name = keyof Registration
+
+/** The complete definitions of these patterns. Default: of all. */
+export function loadBuiltInPatterns(names = Object.keys(BUILT_IN_PATTERNS)): Promise<BuiltInPattern[]> {
+  return Promise.all(names.map((name) => BUILT_IN_PATTERNS[name as Name]()))
+}
+
+/** The patterns, of which those that are named have complete definitions, and others only if every session has their tools. */
+export function registerBuiltInPatterns(needed: (name: Name) => boolean): Promise<Pattern[]> {
+  const names = Object.keys(BUILT_IN_PATTERNS) as Name[]
+  return Promise.all(
+    names.map((name): Pattern | Promise<Pattern> => {
+      const [offer, load] = [OFFERS[name], BUILT_IN_PATTERNS[name]]
+      return offer && !needed(name) ? deferPattern({ name, ...offer }, load) : load()
+    }),
+  )
+}
+
+/** A pattern that completes itself. It stays the same object: the registry and open sessions have it. */
+function deferPattern(offer: PatternOffer & { name: string }, load: () => Promise<Pattern>): Pattern {
+  const { get } = lazy(async () => void Object.assign(pattern, await load(), { complete: undefined }))
+  // Who uses a definition completes it before.
+  const pattern = { ...offer, complete: get } as Pattern
+  return pattern
 }
 
 /** The JSON Schema of the input of a pattern. */

@@ -6,12 +6,12 @@ import type { Event } from '../kernel/event.ts'
 import type { Ports } from '../kernel/ports.ts'
 import { loadPrices } from '../models/pricing.ts'
 import { startTurns } from '../performers/start-turns.ts'
-import { requestAnswer } from '../requests/request-answer.ts'
 import { MCP_TOOL_NAMES } from '../tools/mcp/mcp-tool-names.ts'
 import { createPermissions } from '../tools/permissions.ts'
 import type { Toolbox } from '../tools/tools.ts'
 import { DEFAULT_SESSION_POLICY } from './default-session-policy.ts'
 import { issueWarning } from './issue-warning.ts'
+import { lazy } from './lazy.ts'
 import type { PatternRegistry } from './pattern-registry.ts'
 import type { ExecutionParts, RuntimeParts } from './runtime-parts.ts'
 import { lazyKnowledge } from './troupe-knowledge.ts'
@@ -40,7 +40,7 @@ export async function composeExecution({ options, runtime, registry, host }: Exe
     prices: checkedPorts.prices ?? (await loadPrices()),
     serverToolNames: MCP_TOOL_NAMES,
     sessionPolicy: DEFAULT_SESSION_POLICY,
-    requestAnswer,
+    loadRequests: lazy(async () => (await import('../requests/request-answer.ts')).requestAnswer).get,
     ...(mcp ? { prepareTools: mcp.prepare, agentProvidedTools: mcp.agentProvidedTools } : undefined),
     patterns: new Map(patterns.map((pattern) => [pattern.name, pattern])),
     patternTools,

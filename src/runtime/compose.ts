@@ -103,7 +103,7 @@ export async function compose(given: TroupeOptions, folder?: string): Promise<Ru
     const { composeExecution } = await import('./compose-execution.ts')
     return composeExecution({ options, runtime, registry: await registry.get(), host: await host.get() })
   })
-  if (options.engine) await loadEverything(execution, knowledge)
+  if (options.engine) await loadEverything(registry, execution, knowledge)
   return { ...runtime, registry, host, execution }
 }
 
@@ -112,11 +112,17 @@ async function withTeamFiles(options: TroupeOptions, { names }: Roster): Promise
 }
 
 /** Reading files during a run whose time is simulated would move its clock. */
-async function loadEverything(execution: Lazy<ExecutionParts>, knowledge: Lazy<unknown>): Promise<void> {
+async function loadEverything(
+  registry: Lazy<PatternRegistry>,
+  execution: Lazy<ExecutionParts>,
+  knowledge: Lazy<unknown>,
+): Promise<void> {
   await import('./run-controller.ts')
+  await import('../engine/reopen-run.ts')
   await (await import('../performers/start-turns.ts')).loadPerformerTurns()
   await knowledge.get()
-  const { patterns } = await execution.get()
+  await (await execution.get()).ports.loadRequests()
+  const patterns = await (await registry.get()).complete()
   await Promise.all(patterns.map((pattern) => pattern.load?.()))
 }
 

@@ -5,12 +5,22 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
-import { BUILT_IN_PATTERNS, loadBuiltInPatterns } from './built-in-patterns.ts'
+import type { Pattern } from '../kernel/pattern.ts'
+import { BUILT_IN_PATTERNS, loadBuiltInPatterns, OFFERS } from './built-in-patterns.ts'
 
 const ENTRY = new URL('../index.ts', import.meta.url).href
 
+const PARTS = [
+  'node_modules/zod/',
+  'node_modules/yaml/',
+  'src/patterns/',
+  'src/engine/embedded-engine',
+  'src/patterns/collaborate/run-',
+  'src/patterns/team/run-',
+]
+
 /** Runs the statements in a fresh process; returns the folders and packages of interest that were loaded by then. */
-async function loadedAfter(statements: string): Promise<string[]> {
+async function loadedAfter(statements: string, parts: readonly string[] = PARTS): Promise<string[]> {
   const program = `
     import { registerHooks } from 'node:module'
     const urls = []
@@ -22,8 +32,7 @@ async function loadedAfter(statements: string): Promise<string[]> {
     }
     const options = { store: 'memory', model: { name: 'double', stream } }
     ${statements}
-    const parts = ['node_modules/zod/', 'node_modules/yaml/', 'src/patterns/', 'src/engine/embedded-engine', 'src/patterns/collaborate/run-', 'src/patterns/team/run-']
-    console.log(JSON.stringify(parts.filter((part) => urls.some((url) => url.includes(part)))))`
+    console.log(JSON.stringify(${JSON.stringify(parts)}.filter((part) => urls.some((url) => url.includes(part)))))`
   const args = ['--input-type=module', '--eval', program]
   const cwd = fileURLToPath(new URL('../..', import.meta.url))
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd })
@@ -55,6 +64,38 @@ test('the first run loads the engine and the definitions of patterns, and the co
     if (status !== 'completed') throw new Error(status)
     await troupe.close()`
   expect(await loadedAfter(running)).toEqual(['node_modules/zod/', 'src/patterns/', 'src/engine/embedded-engine'])
+})
+
+test('definitions of patterns are imported with the first run, or the first session that has one as a tool', async () => {
+  const parts = ['src/patterns/task/', 'src/patterns/plan-mode/', 'src/patterns/team/', 'src/patterns/build/']
+  const running = (tools: string, pattern: string, input: string) => `const seen = []
+    async function* record(request) {
+      seen.push(...request.tools.filter(({ description, input }) => description && input.properties).map(({ name }) => name))
+      yield* stream()
+    }
+    const a = { name: 'a', description: '', instructions: '', tools: ${tools} }
+    const troupe = await createTroupe({ ...options, model: { name: 'double', stream: record }, agents: [a] })
+    const { status, error } = await troupe.run('${pattern}', ${input})
+    if (status !== 'completed' || seen.join() !== a.tools.join()) throw new Error(error?.message ?? seen.join())
+    await troupe.close()`
+  const task = "{ agent: 'a', instruction: 'Go.' }"
+  expect(await loadedAfter(running('[]', 'task', task), parts)).toEqual(['src/patterns/task/'])
+  const planning = running("['EnterPlanMode', 'ExitPlanMode']", 'task', task)
+  expect(await loadedAfter(planning, parts)).toEqual(['src/patterns/task/', 'src/patterns/plan-mode/'])
+  const team = "{ message: 'Go.', team: { name: 't', agents: [{ name: 'a' }], after_work_behavior: 'terminate' } }"
+  expect(await loadedAfter(running('[]', 'team', team), parts)).toEqual(['src/patterns/task/', 'src/patterns/team/'])
+})
+
+test('who has the tool of a pattern is known before its definition is imported', async () => {
+  const names = Object.keys(OFFERS) as (keyof typeof OFFERS)[]
+  expect(names).not.toEqual([])
+  for (const name of names) {
+    const definition: Pattern = await BUILT_IN_PATTERNS[name]()
+    const { only, on_request, delegation, aliases, agents, isUseful, tool, settings_of, limits, projection } =
+      definition
+    const known = { only, on_request, delegation }
+    expect({ ...known, aliases, agents, isUseful, tool, settings_of, limits, projection }).toEqual({ ...OFFERS[name] })
+  }
 })
 
 test.each([

@@ -1,18 +1,20 @@
 import { TroupeError } from '../errors.ts'
 import type { Limits } from '../kernel/limits.ts'
 import type { Pattern, PatternTool } from '../kernel/pattern.ts'
-import { toolPatterns } from '../kernel/pattern.ts'
+import { completePatterns, toolPatterns } from '../kernel/pattern.ts'
 import { compileSchema } from '../schema/schema.ts'
 import { checkProjections } from '../store/tables/declaration.ts'
 import type { PatternProjection } from '../store/tables/projection.ts'
 import { projectionOf } from '../store/tables/projection.ts'
-import { loadBuiltInPatterns } from './built-in-patterns.ts'
+import { registerBuiltInPatterns } from './built-in-patterns.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
 /** The patterns of a troupe, built-in and custom, by what they are used for. */
 export interface PatternRegistry {
-  /** Patterns that runs can be started with. */
+  /** Patterns that runs can be started with; some have to be completed before their definitions are read. */
   patterns: Pattern[]
+  /** The same with complete definitions; with names, these only. */
+  complete(names?: readonly string[]): Promise<readonly Pattern[]>
   /** The tools of patterns, by each of their names. */
   tools: Map<string, PatternTool>
   /** All names of each tool, by the name of its pattern. */
@@ -30,7 +32,9 @@ export async function loadPatternRegistry(options: TroupeOptions): Promise<Patte
   const custom = options.patterns ?? []
   for (const pattern of custom) checkSchemas(pattern)
   const configs: Readonly<Record<string, unknown>> = { ...options }
-  const configured = (await loadBuiltInPatterns()).map((pattern) => {
+  // The names, events and tables of custom patterns are compared with those of all others.
+  const registered = await registerBuiltInPatterns((name) => custom.length > 0 || configs[name] !== undefined)
+  const configured = registered.map((pattern) => {
     const config = configs[pattern.settings_of ?? pattern.name]
     return config === undefined ? pattern : configure(pattern, config)
   })
@@ -42,8 +46,14 @@ export async function loadPatternRegistry(options: TroupeOptions): Promise<Patte
   checkProjections(projections)
   for (const pattern of all) requireDeclaredEvents(pattern)
   const callable = toolPatterns(all)
+  const patterns = all.filter(({ only }) => only !== 'tool')
   return {
-    patterns: all.filter(({ only }) => only !== 'tool'),
+    patterns,
+    async complete(names) {
+      const chosen = names ? patterns.filter(({ name }) => names.includes(name)) : patterns
+      await completePatterns(names ? chosen : all)
+      return chosen
+    },
     tools: new Map(callable.flatMap((pattern) => patternNames(pattern).map((name) => [name, patternTool(pattern)]))),
     aliases: new Map(callable.map((pattern) => [pattern.name, patternNames(pattern)])),
     agentTools: callable.filter(({ agents }) => agents).flatMap(patternNames),
@@ -123,6 +133,19 @@ function checkSchemas({ name, input, output, events = {} }: Pattern): void {
 }
 
 function patternTool(pattern: Pattern): PatternTool {
-  const { name, description, input, category } = pattern
-  return { kind: 'pattern', name, description, input, category, pattern }
+  return {
+    kind: 'pattern',
+    name: pattern.name,
+    pattern,
+    // Read when they are needed: the definition may be completed later.
+    get description() {
+      return pattern.description
+    },
+    get input() {
+      return pattern.input
+    },
+    get category() {
+      return pattern.category
+    },
+  }
 }

@@ -8,7 +8,6 @@ import { unknownSessionError } from '../store/preconditions.ts'
 import type { ArtifactRow, GateRow, RowPosition, RunRow, SessionRow, Store } from '../store/store.ts'
 import { selectColumns } from '../store/tables/checked-query.ts'
 import type { AccountQuery } from './account-query.ts'
-import { readAccounts } from './account-query.ts'
 import type { PagedQuery, PageRequest } from './paged-query.ts'
 import { pagedQuery } from './paged-query.ts'
 import { checkAfter, requireGate, requireRun } from './run-lookup.ts'
@@ -110,7 +109,9 @@ export function createQueries(store: Store, project: string, prepareTables: () =
     events: (run_id, query) => eventQuery(scope, run_id, query),
     gates: (query) => gateQuery(scope, query),
     artifacts: (run_id, query) => artifactQuery(scope, run_id, query),
-    accounts: (query) => readAccounts(scope, query),
+    async *accounts(query) {
+      yield* (await import('./account-query.ts')).readAccounts(scope, query)
+    },
     query: (query) => tableQuery(scope, query, prepareTables),
     getRun: async (run_id) => copyJson(await requireRun(store, project, run_id)),
     getSession: async (session_id) => copyJson(await requireSession(scope, session_id)),

@@ -26,10 +26,12 @@ export async function readReports(
   { pattern: name, by, since }: ReportQuery,
   query: (query: TableQuery) => PagedQuery<Row>,
 ): Promise<Report[]> {
-  const reporting = patterns.flatMap(({ name: pattern, report }) =>
+  const loaded = patterns.map(async ({ name: pattern, report }) => {
+    const part = typeof report === 'function' ? await report() : report
     // The kernel passes it on without its type.
-    report ? [{ pattern, report: report as PatternReport }] : [],
-  )
+    return part ? [{ pattern, report: part as PatternReport }] : []
+  })
+  const reporting = (await Promise.all(loaded)).flat()
   const names = reporting.map(({ pattern }) => pattern)
   if (name !== undefined && !names.includes(name))
     throw unknownNameError('invalid_input', { kind: 'report of a pattern', name, known: names })

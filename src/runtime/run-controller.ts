@@ -58,6 +58,7 @@ async function runStartFrom(
   const pattern = patterns.find((candidate) => candidate.name === name)
   const known = patterns.map((candidate) => candidate.name)
   if (!pattern) throw unknownNameError('unknown_pattern', { kind: 'pattern', name, known })
+  await pattern.complete?.()
   const parsed = parsePatternInput(pattern, input)
   await ports.roster.refresh?.()
   await pattern.check?.(ports.roster, parsed as never)

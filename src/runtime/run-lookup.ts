@@ -1,6 +1,6 @@
 import { copyJson } from '../engine/copy-json.ts'
 import type { EndedRun } from '../engine/engine.ts'
-import { isIncomplete } from '../engine/reopen-run.ts'
+import { isIncomplete } from '../engine/run-history.ts'
 import { TroupeError } from '../errors.ts'
 import type { Event, RunEnd } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'

@@ -2,8 +2,8 @@ import { TroupeError, unknownNameError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { ToolSpec } from '../kernel/model.ts'
-import type { PriceBook } from '../kernel/price.ts'
 import { redactJson } from '../kernel/redactor.ts'
+import type { PriceBook } from '../kernel/spend.ts'
 import { toJsonSchema } from '../schema/schema.ts'
 import { toCompactSchema } from '../schema/tool-schema.ts'
 import { costPanel } from '../views/cost-panel.ts'
@@ -120,10 +120,10 @@ async function eventsUpTo(queries: PageSource['queries'], run_id: string, moment
 const viewsByRegistry = new WeakMap<object, Promise<LoadedView[]>>()
 
 export async function loadViews({ registry }: RuntimeParts): Promise<LoadedView[]> {
-  const { patterns } = await registry.get()
+  const patterns = await registry.get()
   const known = viewsByRegistry.get(patterns)
   if (known) return known
-  const loading = loadPatternViews(patterns)
+  const loading = patterns.complete().then(loadPatternViews)
   viewsByRegistry.set(patterns, loading)
   return loading
 }

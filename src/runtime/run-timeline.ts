@@ -21,7 +21,7 @@ export interface RunTimeline {
 
 /** The patterns, prices and redaction of this troupe, for timelines that a program reduces itself. */
 export async function timelineSources(parts: RuntimeParts): Promise<TimelineSources> {
-  const { patterns } = await parts.registry.get()
+  const patterns = await (await parts.registry.get()).complete()
   const { redactor } = parts.checkedPorts
   return {
     views: await loadViews(parts),

@@ -88,7 +88,7 @@ export async function openToolbox(options: TroupeOptions): Promise<Toolbox | und
 
 /** The folder of installed MCP servers where it is inside of the workspace: an agent could change servers of other projects (cache poisoning). */
 async function packagesInWorkspace(workspace: string): Promise<string[]> {
-  const { serverCacheFolder } = await import('../tools/mcp/install-server.ts')
+  const { serverCacheFolder } = await import('../tools/mcp/mcp-server-config.ts')
   const { isWithin, resolveRealPath } = await import('../tools/files/protected-paths.ts')
   const folder = serverCacheFolder(process.env)
   if (!isWithin(resolveRealPath(folder), resolveRealPath(workspace))) return []

@@ -44,8 +44,8 @@ export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]
   inProject(project: string): Promise<Troupe<Patterns>>
   /** Documents and resolved consultations of the project, found by what they say. */
   readonly knowledge: TroupeKnowledge
-  /** The patterns that runs can be started with, built-in and custom. */
-  patterns(): Promise<readonly Pattern[]>
+  /** The patterns that runs can be started with, built-in and custom. With names only these, which imports no others. */
+  patterns(names?: readonly string[]): Promise<readonly Pattern[]>
   /** Runs a pattern until it ends, waits for a person, or is interrupted. */
   run<const Name extends PatternName<Patterns>, Output extends Schema = Schema>(
     pattern: Name,
@@ -209,6 +209,7 @@ export async function assembleTroupe<const Patterns extends readonly Pattern[] =
     const [{ workUntil }, { controller }] = await Promise.all([import('./work.ts'), operations()])
     return workUntil(controller, AbortSignal.any([signal, closing.signal]), workOptions)
   }
+  const completePatterns = async (names?: readonly string[]) => (await parts.registry.get()).complete(names)
   const queries = createQueries(store, project, tables.get)
   return {
     ...queries,
@@ -217,7 +218,7 @@ export async function assembleTroupe<const Patterns extends readonly Pattern[] =
     closing: closing.signal,
     inProject: (name) => assembleTroupe<Patterns>({ ...parts, project: name }, retention, reader),
     knowledge: createTroupeKnowledge({ ...parts, redactor: parts.checkedPorts.redactor, now: () => parts.world.now() }),
-    patterns: async () => (await parts.registry.get()).patterns,
+    patterns: completePatterns,
     // The schemas of the pattern are checked at runtime; the types follow from them.
     stream: stream as Troupe<Patterns>['stream'],
     run: run as Troupe<Patterns>['run'],
@@ -242,11 +243,11 @@ export async function assembleTroupe<const Patterns extends readonly Pattern[] =
     prune: async (how) => (await import('./delete-runs.ts')).prune(deletion, how),
     reports: async (query = {}) => {
       const { readReports } = await import('./report-query.ts')
-      return readReports((await parts.registry.get()).patterns, query, queries.query)
+      return readReports(await completePatterns(), query, queries.query)
     },
     exportSession: async (run_id) => {
       const { exportSession } = await import('./export-session.ts')
-      const [{ patterns }, events] = await Promise.all([parts.registry.get(), queries.events(run_id).all()])
+      const [patterns, events] = await Promise.all([completePatterns(), queries.events(run_id).all()])
       return exportSession(events, patterns, parts.checkedPorts.redactor)
     },
     detail: async (run_id, ref, moment) => {

@@ -1,6 +1,6 @@
 import { TroupeError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
-import { runTitle } from '../kernel/run-title.ts'
+import { runTitle } from '../kernel/short-text.ts'
 
 /*
  * The words by which a run is found: letters and digits in lower case. Scripts that write without spaces have one word per character.

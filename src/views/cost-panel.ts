@@ -1,7 +1,7 @@
 import type { Event } from '../kernel/event.ts'
 import { isEvent } from '../kernel/event.ts'
 import type { Limits } from '../kernel/limits.ts'
-import type { PriceBook } from '../kernel/price.ts'
+import type { PriceBook } from '../kernel/spend.ts'
 import { totalTokens } from '../kernel/spend.ts'
 import type { AccountSum } from '../run-model/accounts.ts'
 import { accountsFrom } from '../run-model/accounts.ts'

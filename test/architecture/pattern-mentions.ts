@@ -87,7 +87,7 @@ export const allowedPatternMentions: readonly AllowedMention[] = [
     folder: 'collaborate',
     reason: 'a consensus group is a collaboration, run by name through the context',
   },
-  { path: 'src/kernel/run-title.ts', folder: 'task', reason: '`task` is an input field that gives a run its title' },
+  { path: 'src/kernel/short-text.ts', folder: 'task', reason: '`task` is an input field that gives a run its title' },
   {
     path: 'src/tools/tasks/task-list.ts',
     folder: 'task',

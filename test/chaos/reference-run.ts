@@ -4,7 +4,7 @@ import type { Event } from '../../src/kernel/event.ts'
 import type { Limits } from '../../src/kernel/limits.ts'
 import { DEFAULT_LIMITS } from '../../src/kernel/limits.ts'
 import type { Usage } from '../../src/kernel/model.ts'
-import type { PriceBook } from '../../src/kernel/price.ts'
+import type { PriceBook } from '../../src/kernel/spend.ts'
 import type { Tool, ToolCall } from '../../src/kernel/tool.ts'
 import { defineTool } from '../../src/tools/define-tool.ts'
 

@@ -1,6 +1,6 @@
 import { open, readdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isInFolder } from '../is-in-folder.ts'
+import { isInFolder } from '../user-home.ts'
 
 /*
  * Reads files of a project that nobody has checked.

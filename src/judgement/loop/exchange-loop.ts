@@ -1,6 +1,6 @@
 import type { LoopJudgement } from './consultation-loop.ts'
 import { MAX_EVIDENCE_CHARACTERS } from './consultation-loop.ts'
-import { sharedWords, wordSet } from './shared-words.ts'
+import { sharedWords, wordSet } from './same-subject.ts'
 
 /** One message within a consultation. */
 export interface ConsultationExchange {

@@ -1,6 +1,5 @@
 import type { ParsedText } from './same-subject.ts'
-import { differInSubject, hasOther, parseText } from './same-subject.ts'
-import { mayShare, sharedWords } from './shared-words.ts'
+import { differInSubject, hasOther, mayShare, parseText, sharedWords } from './same-subject.ts'
 
 /*
  * Loop detection for handoffs.

@@ -1,6 +1,5 @@
 import type { ParsedText } from './same-subject.ts'
-import { hasOther, isFiller, namesDiffer, parseText } from './same-subject.ts'
-import { sharedWords } from './shared-words.ts'
+import { hasOther, isFiller, namesDiffer, parseText, sharedWords } from './same-subject.ts'
 
 /** A question or instruction, and what came back. */
 export interface Exchange {

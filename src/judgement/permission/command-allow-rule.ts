@@ -1,7 +1,7 @@
+import { matchesWildcard } from './permission-rule.ts'
 import type { Redirection, ShellCommand, ShellWord } from './shell-command.ts'
 import { ASSIGNMENT } from './shell-command.ts'
 import { parseShellLine } from './shell-parser.ts'
-import { matchesWildcard } from './wildcard.ts'
 
 /*
  * Matches a shell line against allow patterns such as `npm test:*`.

@@ -1,5 +1,5 @@
+import { matchesWildcard } from './permission-rule.ts'
 import type { ShellWord } from './shell-command.ts'
-import { matchesWildcard } from './wildcard.ts'
 
 /** `maybe`: static analysis cannot tell. */
 export type RuleMatch = 'yes' | 'maybe' | 'no'

@@ -1,4 +1,4 @@
-import { matchesWildcard } from './wildcard.ts'
+import { matchesWildcard } from './permission-rule.ts'
 
 /*
  * Host patterns of WebFetch rules. `domain:example.org` matches the host and its subdomains, `domain:*.example.org`

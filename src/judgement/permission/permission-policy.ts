@@ -5,8 +5,7 @@ import { strongestMatch } from './command-deny-pattern.ts'
 import { matchDeniedCommand } from './command-deny-rule.ts'
 import { isHostAllowedByRule, isHostDeniedByRule } from './domain-rule.ts'
 import { areArgumentsAllowed, deniedPathMatcher, isPathAllowed } from './path-rule.ts'
-import { deniesTool, matchesTool, parsePermissionRule, restrictsTool } from './permission-rule.ts'
-import { matchesWildcard } from './wildcard.ts'
+import { deniesTool, matchesTool, matchesWildcard, parsePermissionRule, restrictsTool } from './permission-rule.ts'
 
 /*
  * Decides whether a tool call is permitted, from rules such as `Bash(npm test:*)` or `Write(src/**)`.

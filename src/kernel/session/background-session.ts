@@ -103,6 +103,7 @@ async function deliverResult({ execution, ...scope }: JoinScope, result: Session
   const pattern = tool === undefined ? undefined : execution.ports.patternTools.get(tool)?.pattern
   if (!pattern) return { text: quoteResult(result) }
   try {
+    await pattern.complete?.()
     const { success, output, error, detail, incomplete } = await callPattern(
       pattern,
       scope.contextFor(pattern, scope),

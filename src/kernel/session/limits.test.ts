@@ -7,7 +7,7 @@ import type { TroupeOptions } from '../../runtime/troupe-options.ts'
 import { simulatedWorld } from '../../testing/simulated-world.ts'
 import { defineTool } from '../../tools/define-tool.ts'
 import { DEFAULT_LIMITS } from '../limits.ts'
-import type { PriceBook } from '../price.ts'
+import type { PriceBook } from '../spend.ts'
 import { Budget } from './budget.ts'
 
 const worker = agent('worker')

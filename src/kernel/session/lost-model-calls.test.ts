@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { PriceBook } from '../price.ts'
 import type { RequestProgress } from '../request-progress.ts'
+import type { PriceBook } from '../spend.ts'
 import { chargeableBudget } from './lost-model-calls.ts'
 
 const prices: PriceBook = { cost: (_model, { input, output }) => input * 0.001 + output * 0.01 }

@@ -2,8 +2,8 @@ import type { EventDataOf, EventOf } from '../event.ts'
 import type { Execution } from '../journal/execution.ts'
 import { NO_USAGE } from '../model.ts'
 import type { ReservedBudget } from '../model-event.ts'
-import type { PriceBook } from '../price.ts'
 import type { RequestProgress } from '../request-progress.ts'
+import type { PriceBook } from '../spend.ts'
 
 /** More than the providers of large models produce; those of small, cheap ones may be faster. */
 const OUTPUT_TOKENS_PER_SECOND = 1000

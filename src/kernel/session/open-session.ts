@@ -11,6 +11,7 @@ import { settleOnce } from '../journal/step.ts'
 import type { UserMessage } from '../model.ts'
 import { userMessage } from '../model.ts'
 import type { DelegationRules, Pattern } from '../pattern.ts'
+import { completePatterns } from '../pattern.ts'
 import type { SessionHistory } from '../ports.ts'
 import type { Thread } from '../thread.ts'
 import type { SessionWorktree } from '../worktree.ts'
@@ -50,6 +51,9 @@ export async function openSession(
   const opening = enterSession(scope, agent, request)
   // Awaited only if need be, so that sessions that are ready open in the order they were requested.
   const session = opening instanceof Promise ? await opening : opening
+  const { patternTools } = execution.ports
+  const completing = completePatterns(session.opening.tools.map((name) => patternTools.get(name)?.pattern))
+  if (completing) await execution.load(() => completing)
   const key = `${scope.key}/input`
   const event = settleOnce({ execution, key, signal }, () =>
     execution.journal.append('session:input', { key, message: instructionMessage(session, request) }, session.id),

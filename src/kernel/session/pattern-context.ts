@@ -23,6 +23,7 @@ import { runParallel } from '../journal/parallel.ts'
 import type { StepScope } from '../journal/step.ts'
 import { appendResult, firstToSettle, recordValue, runStep } from '../journal/step.ts'
 import type { Pattern, PatternResult } from '../pattern.ts'
+import { completePatterns } from '../pattern.ts'
 import type { Ports } from '../ports.ts'
 import { isResumableFailure } from '../resumable-failure.ts'
 import { extendRoster } from '../roster.ts'
@@ -136,7 +137,7 @@ function sessionContext(scope: PatternScope): SessionContext {
       return sessionId({ run_id: run.id, key: identity, agent, parent: caller?.session_id ?? null })
     },
     perform,
-    request: (request) => ports.requestAnswer({ ...factContext(scope), perform }, request),
+    request: async (request) => (await execution.load(ports.loadRequests))({ ...factContext(scope), perform }, request),
     startBackground: (agent, request, { key }) => startBackground(session(key), agent, request),
     collect: (key, session_id, { wait, scope: visible }) =>
       collectResult(step(scope, key), session_id, { wait, ofRunOnly: caller !== undefined && visible !== 'project' }),
@@ -149,6 +150,8 @@ function sessionContext(scope: PatternScope): SessionContext {
     },
     run: async (name, input, { key, parentName, agents = [], onPartialOutput, onIncomplete }) => {
       const pattern = requirePattern(ports.patterns, name)
+      const completing = completePatterns([pattern])
+      if (completing) await execution.load(() => completing)
       const context = createContext({ ...scope, pattern, path: under(scope, key), onPartialOutput })
       const roster = extendRoster(ports.roster, agents)
       const { output, incomplete = [] } = await runPattern(pattern, input, { ...context, parentName, roster })

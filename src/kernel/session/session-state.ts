@@ -1,7 +1,7 @@
 import type { ErrorRecord } from '../../errors.ts'
+import { messageTokenBound } from '../attachment.ts'
 import type { Event, SessionCompress, SessionOpen } from '../event.ts'
 import { sha256, shortHash } from '../hash.ts'
-import { messageTokenBound } from '../message-size.ts'
 import type { Message, ToolResultPart, Usage } from '../model.ts'
 import { addUsage, NO_USAGE, textFrom, toolCallsFrom, userMessage } from '../model.ts'
 import { escapeTemplateMarksInCode } from '../template-marks.ts'

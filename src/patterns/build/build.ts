@@ -26,7 +26,7 @@ export function createBuildPattern(config: BuildConfig): BuildPattern {
     category: 'task_management',
     delegation: { self: 'count', cycles: 'allow' },
     on_request: true,
-    settings: buildSettings,
+    settings: async () => buildSettings,
     configure: (options) => createBuildPattern(parseBuildConfig(options)),
     input: buildInput,
     requestInput: requestInputOf(buildInput),

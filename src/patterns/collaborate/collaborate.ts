@@ -7,17 +7,17 @@ import type * as z from '../../schema/zod.ts'
 import type { CollaborateOutput } from './collaborate-output.ts'
 import { collaborateEvents } from './events.ts'
 import type { CollaborateConfig, CollaborateSettings } from './input/collaborate-config.ts'
-import { collaborateSettings, DEFAULT_COLLABORATE_CONFIG, parseCollaborateConfig } from './input/collaborate-config.ts'
 import { collaborateInput, collaborateInputFor } from './input/input.ts'
 import { collaborateOutput } from './output.ts'
 
 /** The pattern with its types for programs. */
 type CollaboratePattern = Pattern<'collaborate', { input: z.input<typeof collaborateInput>; output: CollaborateOutput }>
 
+const importSettings = () => import('./input/collaborate-config.ts')
 const importExecution = () => import('./run-collaboration.ts')
 
 /** Several specialists work on one task; the result is one answer with a consensus report. */
-export function createCollaboratePattern(config: CollaborateConfig): CollaboratePattern {
+function createCollaboratePattern(config?: CollaborateConfig): CollaboratePattern {
   return definePattern({
     name: 'collaborate',
     version: 1,
@@ -27,8 +27,9 @@ export function createCollaboratePattern(config: CollaborateConfig): Collaborate
     delegation: { self: 'count', cycles: 'refuse' },
     aliases: ['tool-collaborative'],
     on_request: true,
-    settings: collaborateSettings,
-    configure: (options) => createCollaboratePattern(parseCollaborateConfig(options as CollaborateSettings)),
+    settings: async () => (await importSettings()).collaborateSettings,
+    configure: async (options) =>
+      createCollaboratePattern((await importSettings()).parseCollaborateConfig(options as CollaborateSettings)),
     input: collaborateInput,
     requestInput: requestInputOf(collaborateInput),
     // The schema checks what every consumer reads, and lets the rest through.
@@ -43,4 +44,4 @@ export function createCollaboratePattern(config: CollaborateConfig): Collaborate
   })
 }
 
-export const collaborate = createCollaboratePattern(DEFAULT_COLLABORATE_CONFIG)
+export const collaborate = createCollaboratePattern()

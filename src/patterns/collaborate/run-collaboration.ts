@@ -26,6 +26,7 @@ import type { GatherResult } from './gather-contributions.ts'
 import { gatherContributions } from './gather-contributions.ts'
 import { checkCollaborateInput } from './input/check-collaborate-input.ts'
 import type { CollaborateConfig } from './input/collaborate-config.ts'
+import { DEFAULT_COLLABORATE_CONFIG } from './input/collaborate-config.ts'
 import type { CollaborateInput } from './input/input.ts'
 import type { Collaboration } from './input/prepare-collaboration.ts'
 import { prepareCollaboration, withDefaults } from './input/prepare-collaboration.ts'
@@ -33,13 +34,17 @@ import { isOutOfBudget } from './out-of-budget.ts'
 import type { Contribution } from './output.ts'
 import { winningCluster } from './view/winning-position.ts'
 
-export function checkConfiguredInput(config: CollaborateConfig, roster: Roster, input: CollaborateInput): void {
+export function checkConfiguredInput(
+  config: CollaborateConfig = DEFAULT_COLLABORATE_CONFIG,
+  roster: Roster,
+  input: CollaborateInput,
+): void {
   const max_agents = input.limits?.max_agents ?? config.max_agents
   checkCollaborateInput(roster, withDefaults(config, input), { max_agents })
 }
 
 export async function executeCollaboration(
-  config: CollaborateConfig,
+  config: CollaborateConfig = DEFAULT_COLLABORATE_CONFIG,
   context: CollaborateContext,
   input: CollaborateInput,
 ): Promise<PatternResult> {

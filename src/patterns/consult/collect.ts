@@ -3,6 +3,7 @@ import type { SessionResult } from '../../kernel/session-result.ts'
 import type { SpecialistOutcome } from './ask-specialist.ts'
 import { readOutcome } from './ask-specialist.ts'
 import type { ConsultConfig } from './consult-config.ts'
+import { DEFAULT_CONSULT_CONFIG } from './consult-config.ts'
 import { consultSpecialists, deliverOutcome, recordFailure } from './consult-specialists.ts'
 import type { EarlierConsultation } from './earlier-consultation.ts'
 import { readConsultation } from './earlier-consultation.ts'
@@ -17,7 +18,7 @@ const SECOND_ATTEMPT = 2
 
 /** Gets the answer of a background consultation; waits for it unless `wait` is false. A failure is routed to another specialist. */
 export async function collectConsultation(
-  config: ConsultConfig,
+  config: ConsultConfig = DEFAULT_CONSULT_CONFIG,
   context: ConsultContext,
   { collaboration_id, wait }: ConsultResultInput,
 ): Promise<PatternResult> {

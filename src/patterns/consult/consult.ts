@@ -5,7 +5,6 @@ import type { Roster } from '../../kernel/roster.ts'
 import { modelInputOf } from '../../schema/input-forms.ts'
 import type * as z from '../../schema/zod.ts'
 import type { ConsultConfig } from './consult-config.ts'
-import { consultSettings, DEFAULT_CONSULT_CONFIG, parseConsultConfig } from './consult-config.ts'
 import { consultEvents } from './events.ts'
 import {
   advertisedResultInput,
@@ -16,10 +15,8 @@ import {
   rateConsultationInput,
   rateConsultationOutput,
 } from './input.ts'
-import { consultReport } from './metrics.ts'
 import type { ConsultOutput } from './output.ts'
 import { consultOutput } from './output.ts'
-import { checkScenarioAgents } from './routing/scenarios.ts'
 import { consultTables } from './tables.ts'
 
 /** The patterns with their types for programs. */
@@ -30,6 +27,7 @@ type RatePattern = Pattern<
   { input: z.input<typeof rateConsultationInput>; output: z.output<typeof rateConsultationOutput> }
 >
 
+const importSettings = () => import('./consult-config.ts')
 const importExecution = () => import('./run-consultation.ts')
 
 const description =
@@ -50,7 +48,7 @@ const common = {
 }
 
 /** The tool: the asker is the agent that calls it. */
-function createConsultTool(config: ConsultConfig): Pattern {
+function createConsultTool(config?: ConsultConfig): Pattern {
   return definePattern({
     ...common,
     only: 'tool',
@@ -58,7 +56,7 @@ function createConsultTool(config: ConsultConfig): Pattern {
     input: consultToolInput,
     inputFor: () => modelInputOf(consultToolInput),
     execute: async (context, input) => {
-      checkScenarioAgents(config.scenarios, context.roster)
+      await checkScenarios(config, context.roster)
       checkConsultInput(context.roster, input)
       return (await importExecution()).runConsultation(config, context, input)
     },
@@ -66,27 +64,32 @@ function createConsultTool(config: ConsultConfig): Pattern {
 }
 
 /** An agent asks, the orchestrator routes the question to a specialist and delivers the answer. */
-export function createConsultPattern(config: ConsultConfig): ConsultPattern {
+function createConsultPattern(config?: ConsultConfig): ConsultPattern {
   return definePattern({
     ...common,
     tool: createConsultTool(config),
-    settings: consultSettings,
+    settings: async () => (await importSettings()).consultSettings,
     projection: consultTables,
-    report: consultReport,
-    configure: (options) => createConsultPattern(parseConsultConfig(options)),
+    report: async () => (await import('./metrics.ts')).consultReport,
+    configure: async (options) => createConsultPattern((await importSettings()).parseConsultConfig(options)),
     input: consultInput,
-    check: (roster, input) => {
-      checkScenarioAgents(config.scenarios, roster)
+    check: async (roster, input) => {
+      await checkScenarios(config, roster)
       checkConsultInput(roster, input)
     },
     execute: async (context, input) => (await importExecution()).runConsultation(config, context, input),
   })
 }
 
-export const consult = createConsultPattern(DEFAULT_CONSULT_CONFIG)
+/** The built-in scenarios name no agent that has to be there. */
+async function checkScenarios(config: ConsultConfig | undefined, roster: Roster): Promise<void> {
+  if (config) (await import('./routing/scenarios.ts')).checkScenarioAgents(config.scenarios, roster)
+}
+
+export const consult = createConsultPattern()
 
 /** Gets the answer of a background consultation. */
-function createConsultResult(config: ConsultConfig): ResultPattern {
+function createConsultResult(config?: ConsultConfig): ResultPattern {
   return definePattern({
     ...common,
     name: 'consult_result',
@@ -94,7 +97,7 @@ function createConsultResult(config: ConsultConfig): ResultPattern {
     on_request: true,
     description: 'Get the answer of a consultation in the background.',
     settings_of: 'consult',
-    configure: (options) => createConsultResult(parseConsultConfig(options)),
+    configure: async (options) => createConsultResult((await importSettings()).parseConsultConfig(options)),
     input: consultResultInput,
     inputFor: () => advertisedResultInput,
     load: () => import('./collect.ts'),
@@ -102,10 +105,10 @@ function createConsultResult(config: ConsultConfig): ResultPattern {
   })
 }
 
-export const consultResult = createConsultResult(DEFAULT_CONSULT_CONFIG)
+export const consultResult = createConsultResult()
 
 /** Rates an answer, so that later consultations are routed and answered better. */
-function createRateConsultation(config: ConsultConfig): RatePattern {
+function createRateConsultation(config?: ConsultConfig): RatePattern {
   return definePattern({
     name: 'rate_consultation',
     version: 1,
@@ -113,7 +116,7 @@ function createRateConsultation(config: ConsultConfig): RatePattern {
     description: 'Rate the answer of a consultation once you know whether it helped.',
     category: 'task_management',
     settings_of: 'consult',
-    configure: (options) => createRateConsultation(parseConsultConfig(options)),
+    configure: async (options) => createRateConsultation((await importSettings()).parseConsultConfig(options)),
     isUseful: common.isUseful,
     input: rateConsultationInput,
     output: rateConsultationOutput,
@@ -123,4 +126,4 @@ function createRateConsultation(config: ConsultConfig): RatePattern {
   })
 }
 
-export const rateConsultation = createRateConsultation(DEFAULT_CONSULT_CONFIG)
+export const rateConsultation = createRateConsultation()

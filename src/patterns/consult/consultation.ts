@@ -4,7 +4,7 @@ import type { ConsultConfig } from './consult-config.ts'
 import type { ConsultContext } from './events.ts'
 import type { ConsultInput, ConsultToolInput } from './input.ts'
 import type { ConsultationRequest } from './request.ts'
-import { deadlineFor } from './routing/urgency.ts'
+import { deadlineFor } from './request.ts'
 
 /** A consultation at work: its request, and what happened so far. */
 export interface Consultation {

@@ -5,7 +5,7 @@ import type { SessionResult } from '../../kernel/session-result.ts'
 import type { Consultation } from './consultation.ts'
 import { storeConsultation } from './learning/store-consultation.ts'
 import type { ConsultationAnswer, ConsultOutput } from './output.ts'
-import { deadlineFor } from './routing/urgency.ts'
+import { deadlineFor } from './request.ts'
 import type { SpecialistAnswer } from './specialist-answer.ts'
 
 /** The answer of a specialist in the format of the protocol. */

@@ -3,8 +3,7 @@ import type { Roster } from '../../kernel/roster.ts'
 import { setBy } from '../../schema/input-forms.ts'
 import type { Schema } from '../../schema/standard-schema.ts'
 import * as z from '../../schema/zod.ts'
-import { requestContext } from './request.ts'
-import { urgencies } from './routing/urgency.ts'
+import { requestContext, urgencies } from './request.ts'
 
 /** The reasons that have a scenario; any other text is a reason, too. */
 export const consultationReasons = [

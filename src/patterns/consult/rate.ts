@@ -1,6 +1,7 @@
 import { TroupeError } from '../../errors.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
 import type { ConsultConfig } from './consult-config.ts'
+import { DEFAULT_CONSULT_CONFIG } from './consult-config.ts'
 import { USER_ASKER } from './consultation.ts'
 import { readConsultation } from './earlier-consultation.ts'
 import type { ConsultContext } from './events.ts'
@@ -9,7 +10,7 @@ import { storeRating } from './learning/store-consultation.ts'
 
 /** Records the asker's rating of an answer. A second rating replaces the first. */
 export async function recordRating(
-  config: ConsultConfig,
+  config: ConsultConfig = DEFAULT_CONSULT_CONFIG,
   context: ConsultContext,
   { collaboration_id, rating, lessons_learned }: RateConsultationInput,
 ): Promise<PatternResult> {

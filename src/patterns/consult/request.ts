@@ -1,5 +1,7 @@
 import * as z from '../../schema/zod.ts'
-import { urgencies } from './routing/urgency.ts'
+
+export const urgencies = ['low', 'normal', 'high', 'critical'] as const
+export type Urgency = (typeof urgencies)[number]
 
 /** A specialist is chosen, at work, or has answered. */
 const openStatuses = ['pending', 'routed', 'in_progress', 'responded'] as const
@@ -38,3 +40,18 @@ export const consultationRequest = z.strictObject({
 })
 
 export type ConsultationRequest = z.output<typeof consultationRequest>
+
+const MINUTE = 60_000
+
+/** Milliseconds from the request until a consultation of this urgency ends as `timeout`. */
+export function deadlineFor(urgency: Urgency, config: { deadlines: Readonly<Record<Urgency, number>> }): number {
+  return config.deadlines[urgency]
+}
+
+/** Prevents starvation: waiting this long is worth one level of urgency, without bound. */
+const AGING_MS = 5 * MINUTE
+
+/** The place in the queue as one number, the lowest next: each level of urgency is worth `AGING_MS` of waiting. */
+export function queueRank(urgency: Urgency, at: number): number {
+  return at - urgencies.indexOf(urgency) * AGING_MS
+}

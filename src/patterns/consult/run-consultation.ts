@@ -1,5 +1,6 @@
 import type { PatternResult } from '../../kernel/pattern.ts'
 import type { ConsultConfig } from './consult-config.ts'
+import { DEFAULT_CONSULT_CONFIG } from './consult-config.ts'
 import { consultSpecialists, recordFailure } from './consult-specialists.ts'
 import type { Consultation } from './consultation.ts'
 import { toRequest } from './consultation.ts'
@@ -13,7 +14,7 @@ import { readRecords } from './routing/load-and-history.ts'
 
 /** Takes a question to a specialist and returns the answer, or continues an earlier consultation. */
 export async function runConsultation(
-  config: ConsultConfig,
+  config: ConsultConfig = DEFAULT_CONSULT_CONFIG,
   context: ConsultContext,
   input: ConsultInput | ConsultToolInput,
 ): Promise<PatternResult> {

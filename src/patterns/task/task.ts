@@ -17,7 +17,6 @@ import { advertisedTaskResultInput, runSchemas, taskInput, taskInputFor, taskOut
 import { refuseRegularExpressions } from './output-schema.ts'
 import type { EarlierDelegations } from './repeated-delegation.ts'
 import { adviceOnRepetition, findEarlierDelegations, refuseRepeatedDelegation } from './repeated-delegation.ts'
-import { parseTaskConfig, taskConfigSchema } from './task-config.ts'
 
 const DEFAULT_AGENT = 'default'
 
@@ -35,7 +34,7 @@ export const task = definePattern({
   delegation: { self: 'count', cycles: 'refuse' },
   aliases: ['Task', 'Agent'],
   agents: (input, context) => [resolveAgentName(context, input)],
-  settings: taskConfigSchema,
+  settings: async () => (await import('./task-config.ts')).taskConfigSchema,
   configure: configureTask,
   ...runSchemas,
   requestInput: requestInputOf(taskInput),
@@ -93,8 +92,8 @@ function withAdvice(result: PatternResult, earlier: EarlierDelegations, { instru
   return note === undefined ? result : { ...result, output: { ...output, note } }
 }
 
-function configureTask(config: unknown): Pattern {
-  return { ...task, ...parseTaskConfig(config) }
+async function configureTask(config: unknown): Promise<Pattern> {
+  return { ...task, ...(await import('./task-config.ts')).parseTaskConfig(config) }
 }
 
 /** Returns the result of a background task or of any earlier session. */

@@ -23,7 +23,7 @@ export const team = definePattern({
   events: teamEvents,
   view: async () => (await import('./view.ts')).teamView,
   only: 'run',
-  settings: teamSettings,
+  settings: async () => teamSettings,
   configure: configureTeam,
   load: importExecution,
   check: async (roster, input) => (await import('./check-team-input.ts')).checkTeamInput(roster, input),

@@ -1,7 +1,7 @@
 import type { ErrorRecord } from '../../errors.ts'
 import type { Attachment } from '../../kernel/attachment.ts'
 import type { Event, EventOf } from '../../kernel/event.ts'
-import { responseText } from '../../views/response-text.ts'
+import { responseText } from '../../views/content-text.ts'
 import type { RunView } from '../../views/run-view.ts'
 import { findEnclosing, newRunView, reduceRun } from '../../views/run-view.ts'
 import { dropOldestAttachments } from './carried-attachments.ts'

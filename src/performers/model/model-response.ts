@@ -16,8 +16,7 @@ import type { RequestProgress } from '../../kernel/request-progress.ts'
 import type { RetryAttempt } from '../../kernel/retry-policy.ts'
 import { chargeableBudget } from '../../kernel/session/lost-model-calls.ts'
 import { totalTokens } from '../../kernel/spend.ts'
-import { isNestedDeeper, MAX_ARGUMENT_DEPTH } from '../../schema/json-depth.ts'
-import { definedFields } from '../../schema/json-value.ts'
+import { definedFields, isNestedDeeper, MAX_ARGUMENT_DEPTH } from '../../schema/json-value.ts'
 
 /**
  * Bounds the text of a response by its reserved output. A server that ignores `max_tokens` can stream without end; text that needs

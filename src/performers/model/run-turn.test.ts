@@ -12,9 +12,9 @@ import { agent, createTestTroupe, lastMessageText, storeOf } from '../../../test
 import type { StreamItem } from '../../engine/engine.ts'
 import { isEvent } from '../../kernel/event.ts'
 import type { ModelChunk } from '../../kernel/model.ts'
-import type { PriceBook } from '../../kernel/price.ts'
 import { NO_RETRIES } from '../../kernel/retry-policy.ts'
 import { foldEvents, sessionFrom } from '../../kernel/session/session-fold.ts'
+import type { PriceBook } from '../../kernel/spend.ts'
 import type { TroupeOptions } from '../../runtime/troupe-options.ts'
 import { defineTool } from '../../tools/define-tool.ts'
 

@@ -1,3 +1,4 @@
+import type { Pattern } from '../../kernel/pattern.ts'
 import { removedNameHint } from '../../schema/removed-names.ts'
 import type { JsonSchema } from '../../schema/standard-schema.ts'
 import * as z from '../../schema/zod.ts'
@@ -117,11 +118,11 @@ export async function configJsonSchema(): Promise<JsonSchema> {
   const { properties, ...schema } = z.toJSONSchema(configSchema, { io: 'input' }) as {
     properties: Record<string, unknown>
   }
-  const settings = patterns.flatMap((pattern): [string, unknown][] => {
-    const { name, settings: own } = pattern as { name: string; settings?: Parameters<typeof compileSchema>[0] }
-    return [[name, own && compileSchema(own, `\`settings\` of the pattern '${name}'`).jsonSchema]]
+  const settings = patterns.map(async ({ name, settings: own }: Pattern): Promise<[string, unknown]> => {
+    const schema = await own?.()
+    return [name, schema && compileSchema(schema, `\`settings\` of the pattern '${name}'`).jsonSchema]
   })
-  const merged = Object.entries({ ...properties, ...Object.fromEntries(settings) })
+  const merged = Object.entries({ ...properties, ...Object.fromEntries(await Promise.all(settings)) })
   return {
     title: 'Troupe configuration',
     ...schema,

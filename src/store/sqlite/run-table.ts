@@ -1,6 +1,6 @@
 import type { TroupeError } from '../../errors.ts'
 import type { EventOf, Status, StopReason } from '../../kernel/event.ts'
-import { runTitle } from '../../kernel/run-title.ts'
+import { runTitle } from '../../kernel/short-text.ts'
 import type { Spend } from '../../kernel/spend.ts'
 import { NO_SPEND } from '../../kernel/spend.ts'
 import type { RunLeaseState } from '../preconditions.ts'

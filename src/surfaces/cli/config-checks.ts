@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
 import { toTroupeError } from '../../errors.ts'
-import { errorSummary } from '../../views/error-summary.ts'
+import { errorSummary } from '../../views/content-text.ts'
 import type { Cli, CommandConfig } from './cli.ts'
 import { findConfigFiles, findUntrustedReason, loadCommandConfig } from './project-config.ts'
 import type { DoctorCheck } from './render/doctor-checks.ts'

@@ -7,7 +7,6 @@ import { printJson } from './cli.ts'
 import { EXIT, exitCodeFrom } from './exit-code.ts'
 import { onInterrupt } from './interrupt.ts'
 import { ProgressDisplay } from './progress-display.ts'
-import { panelLines } from './render/block-lines.ts'
 import { isReplyGate, nextStepLines, summaryLine } from './render/result-lines.ts'
 import { withProgramName } from './render/styled-line.ts'
 
@@ -22,7 +21,7 @@ export async function followRun(
   const progress = new ProgressDisplay(terminal, {
     after,
     silent: options.json === true || options.quiet === true,
-    patterns: await troupe.patterns(),
+    patterns: troupe.patterns,
   })
   const interrupt = onInterrupt(`stopped; resume with: troupe resume ${handle.run_id}`, {
     drain: () => troupe.drain(),
@@ -44,7 +43,7 @@ export async function followRun(
     printOtherProcess(cli, result)
     return EXIT.done
   }
-  printResult(cli, result, progress.view)
+  await printResult(cli, result, progress.view)
   const interrupted = result.status === 'pending' || result.status === 'running'
   return interrupted && interrupt.code !== undefined ? interrupt.code : exitCodeFrom(result)
 }
@@ -62,7 +61,7 @@ function printOtherProcess(cli: Cli, result: RunResult): void {
 }
 
 /** Prints the result: with `--json` one object on stdout, otherwise the text on stdout and a summary on stderr. */
-export function printResult(cli: Cli, result: RunResult, view: RunView): void {
+export async function printResult(cli: Cli, result: RunResult, view: RunView): Promise<void> {
   const { terminal, options } = cli
   if (options.json) {
     printJson(cli, resultRecord(result))
@@ -74,7 +73,8 @@ export function printResult(cli: Cli, result: RunResult, view: RunView): void {
   if (text !== '')
     terminal.print(terminal.outputIsTTY ? wrapText(stripControlCharacters(text), terminal.out.width).join('\n') : text)
   if (!options.quiet) {
-    const section = panelLines(patternPanels(view), terminal.err)
+    const panels = patternPanels(view)
+    const section = panels.length > 0 ? (await import('./render/block-lines.ts')).panelLines(panels, terminal.err) : []
     for (const line of section.length > 1 ? ['', ...section] : section) terminal.note(line)
     terminal.note(summaryLine(result, terminal.err))
   }

@@ -1,7 +1,7 @@
 import type { ErrorRecord } from '../../errors.ts'
 import { nearestNames } from '../../errors.ts'
 import type { Agent, DetectedModels, Troupe } from '../../index.ts'
-import { errorSummary } from '../../views/error-summary.ts'
+import { errorSummary } from '../../views/content-text.ts'
 import { formatDuration, formatUsd, pluralize } from '../../views/format-amount.ts'
 import type { Cli } from './cli.ts'
 import { modelName } from './open-troupe.ts'

@@ -4,7 +4,6 @@ import { TroupeError, toTroupeError } from '../../errors.ts'
 import type { Store, Troupe, TroupeOptions } from '../../index.ts'
 import { agentFolders, projectFolder, usesTrustedAgents, warnOfUntrustedAgents } from './agent-roster.ts'
 import type { Cli } from './cli.ts'
-import { exposedEnvNames, readMcpServers } from './mcp-config.ts'
 import { noteWrapped } from './terminal.ts'
 import { workspaceOptions } from './workspace-options.ts'
 
@@ -46,7 +45,9 @@ export function storeExists(cli: Cli): boolean {
 export async function openTroupe(cli: Cli, use: 'existing' | 'new'): Promise<Troupe> {
   const { createTroupe } = await import('../../runtime/troupe.ts')
   const model = modelName(cli)
-  const servers = await readMcpServers(cli)
+  const { mcpConfig, exposeEnv, sandbox } = cli.options
+  const mcp = mcpConfig || exposeEnv?.length ? await import('./mcp-config.ts') : undefined
+  const servers = await mcp?.readMcpServers(cli)
   if (use === 'new') await warnOfUntrustedAgents(cli)
   return createTroupe({
     config: cli.config ?? false,
@@ -57,8 +58,8 @@ export async function openTroupe(cli: Cli, use: 'existing' | 'new'): Promise<Tro
     ...(model === undefined ? undefined : { model }),
     mcp: {
       ...(servers ? { servers } : undefined),
-      exposeEnv: exposedEnvNames(cli),
-      ...(cli.options.sandbox === false ? { unconfined: true } : undefined),
+      exposeEnv: mcp?.exposedEnvNames(cli) ?? [],
+      ...(sandbox === false ? { unconfined: true } : undefined),
     },
     ...(cli.options.durability ? { durability: cli.options.durability } : undefined),
     ...(use === 'new' || storeExists(cli) ? await workspaceOptions(cli) : undefined),

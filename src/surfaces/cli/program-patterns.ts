@@ -21,11 +21,18 @@ const optionFactory = {
   invalid: (message: string) => new InvalidArgumentError(message),
 }
 
-/** Adds a subcommand of `run` for each built-in pattern and for those of the configuration. */
-export async function addPatternCommands(run: Command, context: ProgramContext): Promise<void> {
-  const { loadBuiltInPatterns, patternInputSchema } = await import('../../runtime/built-in-patterns.ts')
+/**
+ * Adds a subcommand of `run` for each built-in pattern and for those of the configuration. If `next`, the word after `run`, names a built-in one, it is
+ * the only one that is imported.
+ */
+export async function addPatternCommands(run: Command, context: ProgramContext, next?: string): Promise<void> {
+  const { BUILT_IN_PATTERNS, loadBuiltInPatterns, patternInputSchema } = await import(
+    '../../runtime/built-in-patterns.ts'
+  )
   run.commandsGroup('Patterns:')
-  const builtIn: readonly Pattern[] = await loadBuiltInPatterns()
+  const builtIn: readonly Pattern[] = await loadBuiltInPatterns(
+    next !== undefined && Object.hasOwn(BUILT_IN_PATTERNS, next) ? [next] : undefined,
+  )
   const own = context.config?.options.patterns ?? []
   // `createTroupe` rejects a pattern with the name of a built-in one.
   const added = own.filter(({ name }) => builtIn.every((pattern) => pattern.name !== name))

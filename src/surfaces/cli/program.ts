@@ -1,6 +1,7 @@
 import type { Argument } from 'commander'
 import { Command, CommanderError } from 'commander'
 import { BUILD_PATTERN } from './commands/build-command.ts'
+import type { FoundCommand } from './find-command.ts'
 import { commandPath, findCommand, requireKnownCommand } from './find-command.ts'
 import { inertTerminal } from './inert-output.ts'
 import { normalizeFlags } from './pattern-flags.ts'
@@ -22,7 +23,7 @@ export async function main(args: readonly string[], output: Terminal = realTermi
   try {
     await reportInterruptedCommands(terminal)
     if (found.command.name() === 'run') {
-      await addPatterns(found.command, context, argv)
+      await addPatterns(found, context, argv)
       found = findCommand(program, argv)
     }
     requireKnownCommand(found, argv)
@@ -56,7 +57,11 @@ function expandShortcuts(program: Command, argv: readonly string[]): string[] {
 }
 
 /** The patterns of the configuration have commands, too. */
-async function addPatterns(run: Command, context: ProgramContext, argv: readonly string[]): Promise<void> {
+async function addPatterns(
+  { command: run, next }: FoundCommand,
+  context: ProgramContext,
+  argv: readonly string[],
+): Promise<void> {
   const { addPatternCommands } = await import('./program-patterns.ts')
   const { loadCommandConfig } = await import('./project-config.ts')
   const isHelp = argv.includes('--help') || argv.includes('-h')
@@ -65,7 +70,7 @@ async function addPatterns(run: Command, context: ProgramContext, argv: readonly
     trustProject: argv.includes('--trust-project'),
     quiet: true,
   })
-  await addPatternCommands(run, Object.assign(context, loaded))
+  await addPatternCommands(run, Object.assign(context, loaded), next)
 }
 
 function defineProgram(program: Command, context: ProgramContext): void {

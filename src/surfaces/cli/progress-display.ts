@@ -1,8 +1,8 @@
-import type { Event, ModelChange, Pattern, StreamItem } from '../../index.ts'
+import type { Event, ModelChange, Pattern, StreamItem, Troupe } from '../../index.ts'
 import { modelChangesText } from '../../views/needs-text.ts'
 import { loadPatternViews } from '../../views/pattern-views.ts'
 import type { RunView } from '../../views/run-view.ts'
-import { newRunView, reduceRun } from '../../views/run-view.ts'
+import { isPatternEvent, newRunView, reduceRun } from '../../views/run-view.ts'
 import { toTerminalLine, wrapText } from '../../views/text-width.ts'
 import { formatProgressLine, liveLines } from './render/run-progress.ts'
 import type { Terminal } from './terminal.ts'
@@ -20,8 +20,8 @@ interface ProgressOptions {
   /** Events up to this seq update the view and are not printed. */
   after?: number
   silent?: boolean
-  /** The patterns of this process. Their views are loaded with the first event that needs them. */
-  patterns?: readonly Pattern[]
+  /** The patterns of this process. Definitions and views are imported with the first event that needs them. */
+  patterns?: Troupe['patterns']
 }
 
 export class ProgressDisplay {
@@ -29,14 +29,15 @@ export class ProgressDisplay {
   readonly #terminal: Terminal
   readonly #silent: boolean
   readonly #after: number
-  /** The patterns whose views no event has needed yet. */
-  #unloaded: readonly Pattern[]
+  readonly #patterns: Troupe['patterns']
+  /** Types of the events that views have been looked for. */
+  readonly #known = new Set<string>()
   readonly #streamedText = new Map<string, string>()
   #drawnLines = 0
   #timer: NodeJS.Timeout | undefined
 
   constructor(terminal: Terminal, options: ProgressOptions = {}) {
-    this.#unloaded = options.patterns ?? []
+    this.#patterns = options.patterns ?? (async () => [])
     this.#terminal = terminal
     this.#silent = options.silent ?? false
     this.#after = options.after ?? 0
@@ -51,8 +52,7 @@ export class ProgressDisplay {
       return
     }
     const { event } = item
-    const needed = this.#unloaded.filter((pattern) => isViewNeeded(pattern, event))
-    if (needed.length > 0) await this.#loadViews(needed)
+    await this.#loadViews(event)
     reduceRun(this.view, event)
     if (event.type === 'session:end' && event.session_id) this.#streamedText.delete(event.session_id)
     if (this.#silent || event.seq <= this.#after) return
@@ -61,9 +61,18 @@ export class ProgressDisplay {
     if (event.type === 'run:attempt') this.#noteModels(event.data.models ?? [])
   }
 
-  async #loadViews(patterns: readonly Pattern[]): Promise<void> {
-    this.#unloaded = this.#unloaded.filter((pattern) => !patterns.includes(pattern))
-    this.view.patterns.push(...newRunView(await loadPatternViews(patterns)).patterns)
+  /** The pattern of a run shows the run; patterns that agents call show their own events. */
+  async #loadViews(event: Event): Promise<void> {
+    if (event.type === 'run:start') return this.#addViews(await this.#patterns([event.data.pattern]))
+    if (!isPatternEvent(event) || this.#known.has(event.type)) return
+    this.#known.add(event.type)
+    const patterns = await this.#patterns()
+    await this.#addViews(patterns.filter(({ events = {} }) => Object.hasOwn(events, event.type)))
+  }
+
+  async #addViews(patterns: readonly Pattern[]): Promise<void> {
+    const added = patterns.filter(({ name }) => this.view.patterns.every((known) => known.name !== name))
+    this.view.patterns.push(...newRunView(await loadPatternViews(added)).patterns)
   }
 
   #noteModels(changes: readonly ModelChange[]): void {
@@ -102,9 +111,4 @@ export class ProgressDisplay {
     if (this.#drawnLines > 0) this.#terminal.draw(`\r\x1b[${this.#drawnLines}A\x1b[0J`)
     this.#drawnLines = 0
   }
-}
-
-/** The pattern of a run shows the run; patterns that agents call show their own events. */
-function isViewNeeded({ name, events = {} }: Pattern, event: Event): boolean {
-  return event.type === 'run:start' ? event.data.pattern === name : Object.hasOwn(events, event.type)
 }

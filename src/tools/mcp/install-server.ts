@@ -9,8 +9,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { userInfo } from 'node:os'
-import { delimiter, dirname, isAbsolute, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { canonicalJson, shortHash } from '../../kernel/hash.ts'
 import type { EnvironmentVariables } from '../../kernel/world.ts'
 import { isWithin, resolveRealPath } from '../files/protected-paths.ts'
@@ -19,6 +18,7 @@ import { openSandbox } from '../sandbox/open-sandbox.ts'
 import { hostProgramPath } from '../sandbox/trusted-path.ts'
 import { findProgram } from '../search/ripgrep.ts'
 import { operatorError } from '../tool-errors.ts'
+import { serverCacheFolder } from './mcp-server-config.ts'
 import type { NpxCommand } from './npx-command.ts'
 import { packageName } from './npx-command.ts'
 
@@ -80,14 +80,6 @@ export async function installServer(command: NpxCommand, context: InstallContext
     await installInto(folder, { root, command, registry, context })
   }
   return { folder, program: join(folder, 'node_modules', '.bin', programName(command, folder)) }
-}
-
-/** The folder of installed packages. */
-export function serverCacheFolder({ XDG_CACHE_HOME, HOME }: EnvironmentVariables): string {
-  // A relative folder would be one of the project.
-  const cache = XDG_CACHE_HOME && isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : undefined
-  const home = HOME && isAbsolute(HOME) ? HOME : userInfo().homedir
-  return join(cache ?? join(home, '.cache'), 'troupe', 'mcp-servers')
 }
 
 /** Another user who can write the folder could plant a package there. */

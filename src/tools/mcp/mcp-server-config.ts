@@ -1,4 +1,7 @@
+import { userInfo } from 'node:os'
+import { isAbsolute, join } from 'node:path'
 import { canonicalJson } from '../../kernel/hash.ts'
+import type { EnvironmentVariables } from '../../kernel/world.ts'
 import { formatIssues } from '../../schema/schema.ts'
 import * as z from '../../schema/zod.ts'
 import type { SandboxAccess } from '../sandbox/sandbox.ts'
@@ -150,4 +153,12 @@ const PACKAGE_RUNNERS = /(^|\/)(npx|bunx|uvx|pipx|pnpm|yarn|docker|podman)$/
 
 export function isPackageRunner(spec: ServerSpec): boolean {
   return spec.kind === 'stdio' && PACKAGE_RUNNERS.test(spec.command)
+}
+
+/** The folder of installed packages. */
+export function serverCacheFolder({ XDG_CACHE_HOME, HOME }: EnvironmentVariables): string {
+  // A relative folder would be one of the project.
+  const cache = XDG_CACHE_HOME && isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : undefined
+  const home = HOME && isAbsolute(HOME) ? HOME : userInfo().homedir
+  return join(cache ?? join(home, '.cache'), 'troupe', 'mcp-servers')
 }

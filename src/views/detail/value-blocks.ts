@@ -1,5 +1,5 @@
 import type { AssistantMessage, FilePart, Message } from '../../kernel/model.ts'
-import { isNestedDeeper } from '../../schema/json-depth.ts'
+import { isNestedDeeper } from '../../schema/json-value.ts'
 import { formatIdentifier } from '../format-amount.ts'
 import type { PanelBlock, PanelFact, PanelMessage, PanelValue } from '../panel.ts'
 

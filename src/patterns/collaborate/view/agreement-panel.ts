@@ -1,4 +1,4 @@
-import { errorSummary } from '../../../views/error-summary.ts'
+import { errorSummary } from '../../../views/content-text.ts'
 import { pluralize } from '../../../views/format-amount.ts'
 import type { Panel, PanelBlock, PanelFact } from '../../../views/panel.ts'
 import { presentFacts, textBlock } from '../../../views/panel-blocks.ts'

@@ -1,4 +1,4 @@
-import { errorSummary } from '../../../views/error-summary.ts'
+import { errorSummary } from '../../../views/content-text.ts'
 import type { PanelBlock } from '../../../views/panel.ts'
 import { tableBlock, textBlock } from '../../../views/panel-blocks.ts'
 import type { AgreementView, ContributionView } from './agreement-view.ts'

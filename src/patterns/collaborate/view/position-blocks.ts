@@ -1,4 +1,4 @@
-import { errorSummary } from '../../../views/error-summary.ts'
+import { errorSummary } from '../../../views/content-text.ts'
 import type { PanelBlock, PanelShare } from '../../../views/panel.ts'
 import type { AgreementView, ClusterView } from './agreement-view.ts'
 import { isAgreed, shownShare, winningCluster } from './winning-position.ts'

@@ -1,4 +1,4 @@
-import { sharedWords, wordSet } from '../../../judgement/loop/shared-words.ts'
+import { sharedWords, wordSet } from '../../../judgement/loop/same-subject.ts'
 import { textCut } from '../../../judgement/relevance/passages.ts'
 import type { ScoredCandidate } from './candidate.ts'
 import { estimateTokens } from './candidate.ts'

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseConsultConfig } from '../consult-config.ts'
-import type { Urgency } from './urgency.ts'
-import { deadlineFor, queueRank, urgencies } from './urgency.ts'
+import type { Urgency } from '../request.ts'
+import { deadlineFor, queueRank, urgencies } from '../request.ts'
 
 interface QueuedConsultation {
   collaboration_id: string

@@ -1,5 +1,4 @@
-import { contentText } from '../../../views/content-text.ts'
-import { errorSummary } from '../../../views/error-summary.ts'
+import { contentText, errorSummary } from '../../../views/content-text.ts'
 import { formatCount, formatUsd } from '../../../views/format-amount.ts'
 import type { SessionFacts, SessionLabel } from '../../../views/pattern-view.ts'
 import { definePatternView } from '../../../views/pattern-view.ts'

@@ -1,6 +1,6 @@
 import { TroupeError } from '../../../errors.ts'
 import type { LoadedAgents } from '../../../formats/agent-folder.ts'
-import type { FileProblem } from '../../../formats/file-problem.ts'
+import type { FileProblem } from '../../../formats/file-text.ts'
 import type { Agent } from '../../../index.ts'
 import { wrapText } from '../../../views/text-width.ts'
 import { loadListedAgents, trustedSearchOptions } from '../agent-roster.ts'

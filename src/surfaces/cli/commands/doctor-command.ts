@@ -1,7 +1,7 @@
 import { toTroupeError } from '../../../errors.ts'
 import type { DetectedModels, Troupe } from '../../../index.ts'
 import { nodeVersionProblem } from '../../../runtime/node-version.ts'
-import { errorSummary } from '../../../views/error-summary.ts'
+import { errorSummary } from '../../../views/content-text.ts'
 import { pluralize } from '../../../views/format-amount.ts'
 import { loadUserAgents } from '../agent-roster.ts'
 import type { Cli } from '../cli.ts'

@@ -63,7 +63,7 @@ export async function initCommand(cli: Cli): Promise<number> {
 /** A link, which a repository can contain, would make this command write to a folder that somebody else chose (symlink attack). */
 async function requireOwnFolder(project: string, name: string): Promise<void> {
   const [root, real] = await Promise.all([realpath(project), realpath(join(project, name))])
-  const { isInFolder } = await import('../../../formats/is-in-folder.ts')
+  const { isInFolder } = await import('../../../formats/user-home.ts')
   if (isInFolder(root, real)) return
   throw new TroupeError(
     'invalid_input',

@@ -18,7 +18,7 @@ export async function resumeCommand(cli: Cli<{ force?: boolean }>, runId: string
     if ((row.status === 'completed' && !result.incomplete) || row.status === 'cancelled') {
       if (!cli.options.json) cli.terminal.note(`${row.run_id} has already ended`)
       const views = await loadPatternViews(await troupe.patterns())
-      printResult(cli, result, runViewFrom(await troupe.events(row.run_id).all(), views))
+      await printResult(cli, result, runViewFrom(await troupe.events(row.run_id).all(), views))
       return exitCodeFrom(result)
     }
     if (troupe.isRunning(row)) throw runBusyError(row.run_id)

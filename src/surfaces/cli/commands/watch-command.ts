@@ -26,7 +26,7 @@ export function watchCommand(cli: Cli<{ fromStart?: boolean }>, runId: string | 
     const progress = new ProgressDisplay(terminal, {
       after,
       silent: options.json === true,
-      patterns: await troupe.patterns(),
+      patterns: troupe.patterns,
     })
     if (after > 0 && !options.json) terminal.note(watchHeader(row, terminal.err))
     try {
@@ -40,7 +40,7 @@ export function watchCommand(cli: Cli<{ fromStart?: boolean }>, runId: string | 
       terminal.note(
         withProgramName(terminal.err, `no process is running ${row.run_id}; resume with: troupe resume ${row.run_id}`),
       )
-    else if (!options.json) printResult(cli, result, progress.view)
+    else if (!options.json) await printResult(cli, result, progress.view)
     return isStopped ? EXIT.failed : exitCodeFrom(result)
   })
 }

@@ -1,6 +1,6 @@
 import { isAbsolute, relative } from 'node:path'
 import type { LoadedAgents } from '../../../formats/agent-folder.ts'
-import type { FileProblem } from '../../../formats/file-problem.ts'
+import type { FileProblem } from '../../../formats/file-text.ts'
 import type { Agent } from '../../../index.ts'
 import { pluralize } from '../../../views/format-amount.ts'
 import { toTerminalLine, truncateToWidth, wrapText } from '../../../views/text-width.ts'

@@ -1,5 +1,5 @@
 import type { Event } from '../../../index.ts'
-import { errorSummary } from '../../../views/error-summary.ts'
+import { errorSummary } from '../../../views/content-text.ts'
 import { formatCount, formatDuration } from '../../../views/format-amount.ts'
 import { sessionLabel } from '../../../views/pattern-views.ts'
 import type { RunView, SessionNode } from '../../../views/run-view.ts'
