@@ -44,13 +44,14 @@ const GROUPS = {
   paths: ['judgement/permission/glob-matcher', 'tools/files/protected-paths'],
   permission: ['judgement/permission/permission-policy', 'judgement/permission/rule-lint'],
   limits: ['kernel/run-input'],
-  patterns: ['runtime/pattern-registry', ...builtInPatterns()],
+  // The definitions of the others are imported with their first run or session.
+  patterns: [
+    'runtime/pattern-registry',
+    ...['task/task', 'collaborate/collaborate', 'consult/consult', 'ask-user/ask-user'].map(
+      (name) => `patterns/${name}`,
+    ),
+  ],
   'first-run': ['knowledge/local-embedder', 'runtime/compose-execution', 'runtime/run-controller', 'runtime/run-host'],
-}
-
-function builtInPatterns(): string[] {
-  const code = readFileSync(join(dist, 'runtime/built-in-patterns.js'), 'utf8')
-  return [...code.matchAll(/import\('\.\.\/(patterns\/[^']+)\.js'\)/g)].map(([, name = '']) => name)
 }
 
 function codeSplittingGroups() {

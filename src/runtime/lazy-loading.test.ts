@@ -68,7 +68,7 @@ test('the first run loads the engine and the definitions of patterns, and the co
 
 test('definitions of patterns are imported with the first run, or the first session that has one as a tool', async () => {
   const parts = ['src/patterns/task/', 'src/patterns/plan-mode/', 'src/patterns/team/', 'src/patterns/build/']
-  const running = (tools: string, pattern: string, input: string) => `const seen = []
+  const running = (tools: string, pattern: string, input: string, given = tools) => `const seen = []
     async function* record(request) {
       seen.push(...request.tools.filter(({ description, input }) => description && input.properties).map(({ name }) => name))
       yield* stream()
@@ -76,14 +76,17 @@ test('definitions of patterns are imported with the first run, or the first sess
     const a = { name: 'a', description: '', instructions: '', tools: ${tools} }
     const troupe = await createTroupe({ ...options, model: { name: 'double', stream: record }, agents: [a] })
     const { status, error } = await troupe.run('${pattern}', ${input})
-    if (status !== 'completed' || seen.join() !== a.tools.join()) throw new Error(error?.message ?? seen.join())
+    if (status !== 'completed' || seen.slice(-2).join() !== ${given}.join()) throw new Error(error?.message ?? seen.join())
     await troupe.close()`
   const task = "{ agent: 'a', instruction: 'Go.' }"
   expect(await loadedAfter(running('[]', 'task', task), parts)).toEqual(['src/patterns/task/'])
   const planning = running("['EnterPlanMode', 'ExitPlanMode']", 'task', task)
   expect(await loadedAfter(planning, parts)).toEqual(['src/patterns/task/', 'src/patterns/plan-mode/'])
   const team = "{ message: 'Go.', team: { name: 't', agents: [{ name: 'a' }], after_work_behavior: 'terminate' } }"
-  expect(await loadedAfter(running('[]', 'team', team), parts)).toEqual(['src/patterns/task/', 'src/patterns/team/'])
+  expect(await loadedAfter(running('[]', 'team', team, "['ArtifactRead', 'ArtifactWrite']"), parts)).toEqual([
+    'src/patterns/task/',
+    'src/patterns/team/',
+  ])
 })
 
 test('who has the tool of a pattern is known before its definition is imported', async () => {
