@@ -81,3 +81,8 @@ export interface PriceBook {
 }
 
 export const NO_PRICES: PriceBook = { cost: () => undefined }
+
+/** The entry that a price file lacks for a model; its amounts are left to fill in. */
+export function missingPriceEntry(model: string): string {
+  return `{"model": ${JSON.stringify(model)}, "usd_per_million": {"input": USD, "output": USD}}`
+}

@@ -1,52 +1,43 @@
 import { nearestNames } from '../errors.ts'
 
 /*
- * Limits and roles of common models, from the providers' pages in November 2026. A model that is not listed still works;
- * only its context window is unknown, and no role selects it.
+ * Output limits and roles of common models, from the providers' pages in November 2026. A model that is not listed still works;
+ * only its output limit is unknown, and no role selects it. Context windows are in the price table.
  */
 
 export type ModelRole = 'fast' | 'general' | 'reasoning'
 
 export const MODEL_ROLES: readonly ModelRole[] = ['fast', 'general', 'reasoning']
 
-export interface ModelLimits {
-  /** Tokens of the context window. */
-  context: number
-  /** Tokens of the longest response. */
-  output: number
-}
+const K = 1000
+const GEMINI = 65_536
 
-const MILLION = 1_000_000
-const GPT_6 = { context: 1_050_000, output: 128_000 }
-const CLAUDE_5 = { context: MILLION, output: 128_000 }
-const GEMINI = { context: 1_048_576, output: 65_536 }
-
-/** Limits by provider and model id. Dated ids share the limits of their alias. */
-const MODEL_LIMITS: Readonly<Record<string, Readonly<Record<string, ModelLimits>>>> = {
+/** Tokens of the longest response, by provider and model id. Dated ids share the limit of their alias. */
+const OUTPUT_LIMITS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   anthropic: {
-    'claude-haiku-5-5': CLAUDE_5,
-    'claude-sonnet-5-5': CLAUDE_5,
-    'claude-opus-5-5': CLAUDE_5,
-    'claude-fable-5-1': CLAUDE_5,
-    'claude-sonnet-5': CLAUDE_5,
-    'claude-opus-5': CLAUDE_5,
-    'claude-haiku-4-5': { context: 200_000, output: 64_000 },
-    'claude-sonnet-4-5': { context: 200_000, output: 64_000 },
-    'claude-opus-4-5': { context: 200_000, output: 64_000 },
+    'claude-haiku-5-5': 128 * K,
+    'claude-sonnet-5-5': 128 * K,
+    'claude-opus-5-5': 128 * K,
+    'claude-fable-5-1': 128 * K,
+    'claude-sonnet-5': 128 * K,
+    'claude-opus-5': 128 * K,
+    'claude-haiku-4-5': 64 * K,
+    'claude-sonnet-4-5': 64 * K,
+    'claude-opus-4-5': 64 * K,
   },
   openai: {
-    'gpt-6-luna': GPT_6,
-    'gpt-6.1-terra': GPT_6,
-    'gpt-6.1-sol': GPT_6,
-    'gpt-6-sol': GPT_6,
-    'gpt-6-astra': GPT_6,
-    'gpt-5.4-mini': { context: 400_000, output: 128_000 },
-    'gpt-5': { context: 400_000, output: 128_000 },
-    'gpt-5-mini': { context: 400_000, output: 128_000 },
-    'gpt-5-nano': { context: 400_000, output: 128_000 },
-    'gpt-4.1': { context: 1_047_576, output: 32_768 },
-    'gpt-4o': { context: 128_000, output: 16_384 },
-    'gpt-4o-mini': { context: 128_000, output: 16_384 },
+    'gpt-6-luna': 128 * K,
+    'gpt-6.1-terra': 128 * K,
+    'gpt-6.1-sol': 128 * K,
+    'gpt-6-sol': 128 * K,
+    'gpt-6-astra': 128 * K,
+    'gpt-5.4-mini': 128 * K,
+    'gpt-5': 128 * K,
+    'gpt-5-mini': 128 * K,
+    'gpt-5-nano': 128 * K,
+    'gpt-4.1': 32_768,
+    'gpt-4o': 16_384,
+    'gpt-4o-mini': 16_384,
   },
   google: {
     'gemini-3.8-flash': GEMINI,
@@ -65,15 +56,15 @@ export const ROLE_MODELS: Readonly<Record<string, Readonly<Record<ModelRole, str
   openrouter: { fast: 'openai/gpt-5.4-mini', general: 'openai/gpt-6.1-terra', reasoning: 'openai/gpt-6.1-terra' },
 }
 
-/** Context window and longest response of a model, if known. */
-export function knownLimits(provider: string, id: string): ModelLimits | undefined {
-  const known = MODEL_LIMITS[provider === 'openai-chat' ? 'openai' : provider]
+/** Tokens of the longest response of a model, if known. */
+export function outputLimit(provider: string, id: string): number | undefined {
+  const known = OUTPUT_LIMITS[provider === 'openai-chat' ? 'openai' : provider]
   return known?.[id] ?? known?.[id.replace(/-(\d{8}|\d{4}-\d{2}-\d{2})$/, '')]
 }
 
 /** True when the provider is known to have a model with this id. */
 export function hasModel(provider: string, id: string): boolean {
-  return knownLimits(provider, id) !== undefined || Object.values(ROLE_MODELS[provider] ?? {}).includes(id)
+  return outputLimit(provider, id) !== undefined || Object.values(ROLE_MODELS[provider] ?? {}).includes(id)
 }
 
 /** Providers that are known to have a model with this id, configured or not. */
@@ -105,16 +96,16 @@ export function isUnsupportedFile(model: { provider: string; modelId: string }, 
 /** Known models of the same provider, nearest first. */
 export function similarModels(name: string): string[] {
   const [provider = ''] = name.split('/', 1)
-  const known = MODEL_LIMITS[provider === 'openai-chat' ? 'openai' : provider] ?? {}
+  const known = OUTPUT_LIMITS[provider === 'openai-chat' ? 'openai' : provider] ?? {}
   return nearestNames(
     name,
     Object.keys(known).map((id) => `${provider}/${id}`),
   )
 }
 
-/** Every `provider/model` with known limits. */
+/** Every `provider/model` with a known output limit. */
 export function knownModelNames(): string[] {
-  return Object.entries(MODEL_LIMITS).flatMap(([provider, models]) =>
+  return Object.entries(OUTPUT_LIMITS).flatMap(([provider, models]) =>
     Object.keys(models).map((id) => `${provider}/${id}`),
   )
 }

@@ -5,8 +5,9 @@ import * as z from '../schema/zod.ts'
 
 /*
  * A price file:
- *   { "updated": "2026-11-15", "prices": [ { "model": "openai/gpt-6-luna*", "from": "2026-09-22",
- *     "usd_per_million": { "input": 0.1, "output": 0.5, "cache_read": 0.01 } } ] }
+ *   { "prices": [ { "model": "compatible/our-model*", "from": "2026-09-22",
+ *     "usd_per_million": { "input": 0.1, "output": 0.5, "cache_read": 0.01 } },
+ *     { "model": "gateway/sonnet", "same_as": "anthropic/claude-sonnet-5-5" } ] }
  */
 
 const amount = z.number().nonnegative()
@@ -23,24 +24,33 @@ const rates = z.strictObject({
 
 const day = z.iso.date('must be a date such as 2026-11-15')
 
-const priceEntry = z.strictObject({
-  /** `provider/model`, with an optional trailing `*` as a wildcard. */
-  model: z
-    .string()
-    .min(1)
-    .regex(/^[^*]*\*?$/, 'may contain one *, only at the end'),
-  from: day,
-  usd_per_million: rates,
-  /** Rates for a whole request whose input exceeds `over` tokens. */
-  long: z.strictObject({ over: z.number().int().positive(), usd_per_million: rates }).optional(),
-  note: z.string().optional(),
-})
+const priceEntry = z
+  .strictObject({
+    /** `provider/model`, with an optional trailing `*` as a wildcard. */
+    model: z
+      .string()
+      .min(1)
+      .regex(/^[^*]*\*?$/, 'may contain one *, only at the end'),
+    /** The first day of the price. Default: it always held. */
+    from: day.optional(),
+    usd_per_million: rates.optional(),
+    /** The model whose price this one has, such as that behind a gateway. */
+    same_as: z.string().min(1).optional(),
+    /** Rates for a whole request whose input exceeds `over` tokens. */
+    long: z.strictObject({ over: z.number().int().positive(), usd_per_million: rates }).optional(),
+    note: z.string().optional(),
+  })
+  .refine(({ usd_per_million, same_as, long }) => (same_as ? !usd_per_million && !long : usd_per_million), {
+    message: 'needs either usd_per_million or same_as',
+  })
 
-const priceFile = z.strictObject({ updated: day, note: z.string().optional(), prices: z.array(priceEntry) })
+const priceFile = z.strictObject({ updated: day.optional(), note: z.string().optional(), prices: z.array(priceEntry) })
 
 export type Rates = z.infer<typeof rates>
 export type Price = z.infer<typeof priceEntry>
 export type PriceFile = z.infer<typeof priceFile>
+/** The built-in prices, with context windows. */
+export type PriceTable = { note: string; prices: (Price & { context?: number })[] }
 
 export async function readPriceFile(path: string): Promise<PriceFile> {
   let text: string
@@ -71,6 +81,6 @@ function formatPriceIssue({ path, message }: { path: PropertyKey[]; message: str
 
 function invalidPriceFileError(path: string, problem: string): TroupeError {
   return new TroupeError('invalid_prices', `${path}: ${problem}`, {
-    hint: 'a price file is {"updated", "prices": [{"model", "from", "usd_per_million": {"input", "output"}}]}',
+    hint: 'a price file is {"prices": [{"model", "usd_per_million": {"input", "output"}}, {"model", "same_as"}]}',
   })
 }

@@ -1,13 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Usage } from '../kernel/model.ts'
 import { NO_USAGE } from '../kernel/model.ts'
-import { ROLE_MODELS } from './known-models.ts'
+import { knownModelNames, ROLE_MODELS } from './known-models.ts'
 import type { Price, PriceFile } from './price-file.ts'
 import { parsePriceFile, readPriceFile } from './price-file.ts'
-import { createPriceBook, loadPrices } from './pricing.ts'
+import { checkReference, contextWindow, createPriceBook, loadPrices, PriceIndex } from './pricing.ts'
 
 const DAY = Date.parse('2026-11-15T12:00:00Z')
 const MILLION: Usage = { ...NO_USAGE, input: 1_000_000, output: 1_000_000 }
@@ -27,6 +27,8 @@ describe('the cost of requests', () => {
       book.cost('a/m', MILLION, Date.parse(`${day}T00:00:00Z`)),
     )
     expect(costs).toEqual([undefined, 11, 11, 22])
+    const always = createPriceBook(file({ model: 'a/m', usd_per_million: { input: 1, output: 10 } }))
+    expect(always.cost('a/m', MILLION, Date.parse('1999-01-01'))).toBe(11)
   })
 
   test('MO58 cached input and reasoning use their own rates, or else the input and output rates', () => {
@@ -68,6 +70,59 @@ describe('the cost of requests', () => {
 })
 
 describe('price files', () => {
+  async function withFile<T>(prices: object[], use: (path: string) => Promise<T>): Promise<T> {
+    const folder = mkdtempSync(join(tmpdir(), 'troupe-prices-'))
+    const path = join(folder, 'mine.json')
+    writeFileSync(path, JSON.stringify({ prices }))
+    try {
+      return await use(path)
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  }
+
+  test('MO84 same_as gives a model the price of another one on that day, a local server included', async () => {
+    const prices = [
+      { model: 'gateway/*', same_as: 'gateway/main' },
+      { model: 'gateway/main', same_as: 'anthropic/claude-opus-5' },
+      { model: 'gateway/main', from: '2026-11-01', usd_per_million: { input: 1, output: 2 } },
+      { model: 'gateway/local', same_as: 'ollama/llama3' },
+      { model: 'gateway/dated', same_as: 'anthropic/claude-opus-5-20260724' },
+    ]
+    const book = await withFile(prices, (path) => loadPrices([path]))
+    const cost = (model: string, day: string) => book.cost(model, MILLION, Date.parse(day))
+    expect([cost('gateway/x', '2026-10-31'), cost('gateway/x', '2026-11-01')]).toEqual([30, 3])
+    expect([cost('gateway/local', '2026-11-01'), cost('gateway/dated', '2026-11-01')]).toEqual([0, 30])
+  })
+
+  test('MO84 same_as that names no priced model is refused with the nearest, one that leads back to itself with its way', async () => {
+    const unknown = [
+      { model: 'a/m', usd_per_million: { input: 1, output: 1 } },
+      { model: 'b/m', same_as: 'anthropic/claude-sonet-5-5' },
+    ]
+    await withFile(unknown, (path) =>
+      expect(loadPrices([path])).rejects.toMatchObject({
+        code: 'invalid_prices',
+        message: `${path}: prices[1].same_as: no price is known for 'anthropic/claude-sonet-5-5'`,
+        alternatives: expect.objectContaining({ 0: 'anthropic/claude-sonnet-5-5' }),
+      }),
+    )
+    for (const [prices, names] of [
+      [[{ model: 'a/m', same_as: 'a/m' }], 'a/m → a/m'],
+      [
+        [
+          { model: 'a/m', same_as: 'b/m' },
+          { model: 'b/*', same_as: 'a/m' },
+        ],
+        'a/m → b/* → a/m',
+      ],
+    ] as const) {
+      await withFile([...prices], (path) =>
+        expect(loadPrices([path])).rejects.toThrow(`${path}: prices[0].same_as leads back to itself: ${names}`),
+      )
+    }
+  })
+
   test('MO62 an invalid file is invalid_prices with file, path and problem', async () => {
     const parseError = (text: string) => {
       try {
@@ -87,21 +142,30 @@ describe('price files', () => {
     expect(problems).toContain('prices[1].from: must be a date such as 2026-11-15')
     expect(problems).toContain('prices[1].model: may contain one *, only at the end')
     expect((parseError('{"updated":"2026-01-01","prices":[],"price":1}') as Error).message).toContain('price')
+    const both = { ...price('a/m', 1), same_as: 'b/m' }
+    for (const entry of [{ model: 'a/m' }, both, { ...both, usd_per_million: undefined, long: price('', 1) }]) {
+      expect((parseError(JSON.stringify({ prices: [entry] })) as Error).message).toContain('prices[0]')
+    }
     await expect(readPriceFile('/nowhere/prices.json')).rejects.toThrow('/nowhere/prices.json: no such file')
   })
 
-  test('MO63 the built-in prices are valid, list the models of the roles and are overridden by user files', async () => {
-    await expect(readPriceFile('src/models/prices.json')).resolves.toHaveProperty('prices')
+  test('MO63 the built-in prices are valid, list every known model with its context window and are overridden by user files', async () => {
+    const { prices } = JSON.parse(readFileSync('src/models/prices.json', 'utf8')) as PriceFile
+    const listed = parsePriceFile(
+      JSON.stringify({ prices: prices.map((price) => ({ ...price, context: undefined })) }),
+      '',
+    )
+    const index = new PriceIndex([listed])
+    for (const each of listed.prices) checkReference(index, each, { field: each.model, chain: [] })
     const book = await loadPrices()
-    for (const provider of ['anthropic', 'openai'] as const) {
-      for (const id of Object.values(ROLE_MODELS[provider] ?? {})) {
-        expect(book.cost(`${provider}/${id}`, MILLION, DAY), id).toBeGreaterThan(0)
-      }
+    const models = Object.entries(ROLE_MODELS).flatMap(([provider, ids]) =>
+      Object.values(ids).map((id) => `${provider}/${id}`),
+    )
+    for (const model of [...models, ...knownModelNames()]) {
+      expect(book.cost(model, MILLION, DAY), model).toBeGreaterThan(0)
+      expect(await contextWindow(model), model).toBeGreaterThan(100_000)
     }
-    const folder = mkdtempSync(join(tmpdir(), 'troupe-prices-'))
-    const path = join(folder, 'mine.json')
-    writeFileSync(path, JSON.stringify(file(price('anthropic/claude-opus-5-5', 1))))
-    expect((await loadPrices([path])).cost('anthropic/claude-opus-5-5', MILLION, DAY)).toBe(11)
-    rmSync(folder, { recursive: true })
+    const own = [price('anthropic/claude-opus-5-5', 1)]
+    expect((await withFile(own, (path) => loadPrices([path]))).cost('anthropic/claude-opus-5-5', MILLION, DAY)).toBe(11)
   })
 })

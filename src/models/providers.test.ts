@@ -11,6 +11,8 @@ describe('models by name', () => {
     expect(haiku).toMatchObject({ name: 'anthropic/claude-haiku-4-5', limits: { context: 200_000, output: 64_000 } })
     const dated = await loadProviderModel('anthropic/claude-haiku-4-5-20251001', { env })
     expect(dated.limits).toEqual(haiku.limits)
+    const listed = await loadProviderModel('anthropic/claude-3-haiku', { env })
+    expect(listed.limits).toEqual({ context: 200_000 })
     expect(await loadProviderModel('anthropic/claude-next', { env })).not.toHaveProperty('limits')
   })
 

@@ -1,3 +1,4 @@
+import { missingPriceEntry } from '../kernel/spend.ts'
 import type { AccountKey, AccountRow, AccountSum } from '../run-model/accounts.ts'
 import { groupAccounts, sumAccounts } from '../run-model/accounts.ts'
 
@@ -21,6 +22,11 @@ export function costReportFrom(accounts: readonly AccountRow[]): CostReport {
     inherited: accounts.length - rows.length,
     groupsBy: (key, limit) => firstGroups(rows, key, limit),
   }
+}
+
+/** What to add to a price file for these models. */
+export function missingPriceNotes(models: readonly string[]): string[] {
+  return models.map((model) => `to "prices" of FILE: ${missingPriceEntry(model)}, or "same_as": "provider/model"`)
 }
 
 function firstGroups(rows: readonly AccountRow[], key: AccountKey, limit = Number.POSITIVE_INFINITY) {

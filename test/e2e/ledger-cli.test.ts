@@ -86,6 +86,9 @@ describe('troupe cost', () => {
     expect(cells.at(-1)?.[2]).toMatch(/^\$\d+\.\d+\+\?$/)
     const notes = err.replace(/\s+/g, ' ')
     expect(notes).toMatch(/1 call without a known price \(secret\/helper\); pass --prices FILE/)
+    expect(notes.replace(/\s+/g, ' ')).toContain(
+      'to "prices" of FILE: {"model": "secret/helper", "usd_per_million": {"inp',
+    )
     expect(notes).toMatch(/1 call lost in a crash or an abort: at most [\d,]+ tokens, \$\d/)
     expect(notes).toMatch(/1 call without usable usage figures: estimated at [\d,]+ tokens/)
   })

@@ -93,7 +93,7 @@ describe('limits', () => {
     expect(result).toMatchObject({ status: 'failed', stop_reason: 'budget', usage: { calls: 0, usd: 0 } })
     expect(result.error).toMatchObject({ code: 'limit_reached', retry: true, alternatives: ['usd'] })
     expect(result.error?.message).toBe('limit `usd` of 5 cannot be kept: the price of manual is unknown')
-    expect(result.error?.hint).toMatch(/TROUPE_PRICES.*--limit usd=null/)
+    expect(result.error?.hint).toMatch(/TROUPE_PRICES.*\{"model": "manual", "usd_per_million": .*--limit usd=null/)
     expect(model.requests).toEqual([])
     expect(eventData(events, 'model:begin')).toEqual([])
     const dropped = await (await troupe.resume(result.run_id, { limits: { usd: null } })).result

@@ -11,7 +11,7 @@ import type { Reservation } from '../../kernel/session/budget.ts'
 import { limitFromError } from '../../kernel/session/budget.ts'
 import { chargeableBudget, maxCost } from '../../kernel/session/lost-model-calls.ts'
 import { addCallUsage, applyEvent } from '../../kernel/session/session-state.ts'
-import { sumUsd, totalTokens } from '../../kernel/spend.ts'
+import { missingPriceEntry, sumUsd, totalTokens } from '../../kernel/spend.ts'
 import { definedFields } from '../../schema/json-value.ts'
 import { guardRequest, isGuarded, requestVerdictKey } from '../guardrails.ts'
 import type { ModelRequestPlan, ModelRequestScope } from './model-request-plan.ts'
@@ -168,8 +168,8 @@ function isUnpriced({ execution: { ports }, modelName }: ModelRequestScope): boo
 function unknownPriceError(model: string, max: number): TroupeError {
   return new TroupeError('limit_reached', `limit \`usd\` of ${max} cannot be kept: the price of ${model} is unknown`, {
     hint:
-      'nothing was sent; add the price to a file and set TROUPE_PRICES=FILE (or `models.prices`), or drop the limit: ' +
-      'troupe resume RUN --limit usd=null',
+      `nothing was sent; set TROUPE_PRICES=FILE to a file {"prices": [${missingPriceEntry(model)}]}, with the amounts or ` +
+      '"same_as": "provider/model", or drop the limit: troupe resume RUN --limit usd=null',
     alternatives: ['usd'],
   })
 }

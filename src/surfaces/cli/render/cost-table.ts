@@ -1,4 +1,5 @@
 import type { AccountKey, AccountSum } from '../../../index.ts'
+import { missingPriceNotes } from '../../../views/cost-report.ts'
 import { formatCompactCount, formatCount, formatUsd, pluralize } from '../../../views/format-amount.ts'
 import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import type { TerminalStyle } from './styled-line.ts'
@@ -63,6 +64,7 @@ export function costNotes({ total, unpriced_models, inherited }: CostNotes, styl
   if (unpriced > 0) {
     const models = unpriced_models.map(toTerminalLine).join(', ')
     notes.push(`? ${pluralize(unpriced, 'call')} without a known price (${models}); pass --prices FILE`)
+    notes.push(...missingPriceNotes(unpriced_models).map(toTerminalLine))
   }
   if (lost.calls > 0) {
     const cost = lost.usd === null ? 'unknown price' : formatUsd(lost.usd)
