@@ -34,7 +34,7 @@ export function sessionPorts(store: Store): HistoryPorts {
     readArtifact: (run_id, name, version) => store.artifact(run_id, name, version),
     async listArtifacts(run_id) {
       const rows = await store.artifacts(run_id)
-      return rows.map(({ name, version, checksum }) => ({ name, version, checksum }))
+      return rows.map(({ name, version, checksum, size, by }) => ({ name, version, checksum, size, by }))
     },
     cachedResult: (project, cache_key, model) => findCachedResult(store, { project, cache_key }, model),
     recallRuns: (project, query) => recallRuns(store, project, query),

@@ -302,8 +302,8 @@ export interface ArtifactContext {
   readArtifact(key: string, artifact: { name: string; version?: number }): Promise<Artifact | undefined>
   /** Versions written under this key, oldest first; complete once the work there has ended. */
   artifactsUnder(key: string): readonly ArtifactVersion[]
-  /** Every version of every artifact of this run, oldest first. */
-  artifacts(key: string): Promise<ArtifactVersion[]>
+  /** Every version of every artifact of this run with its author, oldest first. */
+  artifacts(key: string): Promise<(ArtifactRef & Pick<Artifact, 'by'>)[]>
 }
 
 /** Everything a pattern may use. Keys are relative to the pattern; each is used at most once per execution. */

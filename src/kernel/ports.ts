@@ -1,6 +1,6 @@
 import type { AnswerShape } from '../schema/answer-shape.ts'
 import type { Agent } from './agent.ts'
-import type { Artifact, ArtifactVersion } from './artifact.ts'
+import type { Artifact, ArtifactRef } from './artifact.ts'
 import type { Answer, AnswerRequest, Context, RecalledRun, RecallQuery } from './context.ts'
 import type { Embedder } from './embedder.ts'
 import type { Event } from './event.ts'
@@ -108,7 +108,7 @@ export interface HistoryPorts {
   /** The result of a session that has ended, in whichever run. Throws `unknown_session`. */
   sessionResult(session_id: string, project: string): Promise<SessionResult | undefined>
   readArtifact(run_id: string, name: string, version?: number): Promise<Artifact | undefined>
-  listArtifacts(run_id: string): Promise<ArtifactVersion[]>
+  listArtifacts(run_id: string): Promise<(ArtifactRef & Pick<Artifact, 'by'>)[]>
   /** The newest result of a session with this `cache_key` that used this model. */
   cachedResult(project: string, cache_key: string, model: string | undefined): Promise<SessionResult | undefined>
   recallRuns(project: string, query: RecallQuery): Promise<RecalledRun[]>

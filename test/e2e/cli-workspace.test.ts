@@ -107,3 +107,18 @@ test('TO66 a run searches with the service of its environment once the host is a
   expect(await doctor({})).toContain('set BRAVE_API_KEY, TAVILY_API_KEY or SEARXNG_URL')
   expect(await doctor({ SEARXNG_URL: 'nonsense' })).toContain('SEARXNG_URL is not a valid http or https URL')
 })
+
+test('L28 where no sandbox works, agents have no commands, a line says so once a day, and doctor says what is missing', async () => {
+  const cli = await createCliFixture()
+  const call = { toolCalls: [{ name: 'Bash', input: { command: 'true' } }] }
+  const model = await cli.script('s.json', [
+    { when: { turn: 1 }, reply: call },
+    { when: { says: 'unknown_tool' }, reply: { text: 'I have no such tool.' } },
+  ])
+  const options = { env: { PATH: cli.folder, HOME: cli.folder } }
+  const run = () => cli.troupeWith(options, 'run', 'task', 'go', '--agent', 'default', '--model', model)
+  const note = /^no sandbox, so agents cannot run\s+commands:\s+npx\s+--no\s+troupe\s+doctor$/m
+  expect(await run()).toMatchObject({ code: 0, out: 'I have no such tool.\n', err: expect.stringMatching(note) })
+  expect(await run()).toMatchObject({ code: 0, err: expect.not.stringMatching(note) })
+  expect((await cli.troupeWith(options, 'doctor')).out).toMatch(/bwrap|bubblewrap/)
+})

@@ -34,12 +34,12 @@ function contextWithVersions(contents: readonly string[]): Context {
     readArtifact: async (_key: string, { name, version = all.length }: { name: string; version?: number }) =>
       all.find((artifact) => artifact.name === name && artifact.version === version),
     artifacts: async () =>
-      all.map(({ name, version, checksum, content }) => ({ name, version, checksum, size: content.length })),
+      all.map(({ name, version, checksum, by, content }) => ({ name, version, checksum, by, size: content.length })),
   }
   return context as unknown as Context
 }
 
-const read = (context: Context, input: { name: string; version?: number; offset?: number }) =>
+const read = (context: Context, input: { name?: string; version?: number; offset?: number }) =>
   artifactRead.execute(context, input as never)
 
 test('TO57 ArtifactRead returns the newest version, an older one, or one page of it', async () => {
@@ -55,4 +55,36 @@ test('R3 an unknown name or version is an error that lists the known ones', asyn
   const context = contextWithVersions(['old', 'new'])
   await expect(read(context, { name: 'raport' })).rejects.toThrow("no artifact 'raport'; known: report")
   await expect(read(context, { name: 'report', version: 7 })).rejects.toThrow('report (version 1), report (version 2)')
+})
+
+test('R3 without a name, agents see what their siblings have written, the newest first, and at most 200 names', async () => {
+  const write = (name: string, content: string) => ({ name: 'ArtifactWrite', input: { name, content } })
+  const model = functionModel(({ session }) => {
+    if (session.agent === 'writer')
+      return session.turn === 1
+        ? { calls: [write('findings/a', 'one'), write('findings/b', 'four'), write('findings/a', 'seven')] }
+        : { text: 'done' }
+    return session.turn === 1 ? { calls: [{ name: 'ArtifactRead', input: {} }] } : { text: 'read' }
+  })
+  const agents = [agent('writer', { tools: ['ArtifactWrite'] }), agent('reader', { tools: ['ArtifactRead'] })]
+  const { troupe } = await createTestTroupe({ model, agents })
+  const specialists = [{ name: 'writer' }, { name: 'reader' }]
+  const { run_id } = await troupe.run('collaborate', { task: 'Look.', agents: specialists, mode: 'sequential' })
+  const events = await troupe.events(run_id).all()
+  const listed = events.find(
+    ({ type, data }) => type === 'tool:post' && (data as { tool: string }).tool === 'ArtifactRead',
+  )
+  expect(listed?.data).toHaveProperty('output', {
+    artifacts: [
+      { name: 'findings/a', version: 2, by: 'writer', size: 5 },
+      { name: 'findings/b', version: 1, by: 'writer', size: 4 },
+    ],
+  })
+  await troupe.close()
+  const many = {
+    artifacts: async () =>
+      Array.from({ length: 203 }, (_, index) => ({ name: `a${index}`, version: 1, checksum: '', size: 1, by: 'w' })),
+  }
+  const { output } = await read(many as unknown as Context, {})
+  expect(output).toMatchObject({ artifacts: { length: 200, 0: { name: 'a202' } }, more: '3 older ones are not listed' })
 })

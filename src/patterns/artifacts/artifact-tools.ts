@@ -1,4 +1,5 @@
 import { unknownNameError } from '../../errors.ts'
+import type { Context } from '../../kernel/context.ts'
 import { definePattern } from '../../kernel/pattern.ts'
 import * as z from '../../schema/zod.ts'
 
@@ -37,25 +38,32 @@ export const artifactWrite = definePattern({
 })
 
 const PAGE_CHARS = 50_000
+const MAX_LISTED = 200
 
 const readInput = z.object({
   // Files become artifacts under their paths, which have no restrictions.
-  name: z.string().min(1).describe('Or the path of a file.'),
+  name: z.string().min(1).optional().describe('Or the path of a file. Omit it to list the artifacts.'),
   version: z.number().int().min(1).optional().describe('Default: the newest version.'),
   offset: z.number().int().min(0).optional().describe('Characters to skip.'),
 })
 
-/** Reads an artifact of the run, one page at a time. */
+/** Reads an artifact of the run, one page at a time, or lists the newest versions. */
 export const artifactRead = definePattern({
   name: 'ArtifactRead',
   only: 'tool',
   version: 1,
-  description: 'Read an artifact of this run.',
+  description: 'Read an artifact of this run, or list all of them: name, version, author and bytes.',
   category: 'perception',
   on_request: 'or for artifacts',
   input: readInput,
-  output: z.object({ name: z.string(), version: z.number(), content: z.string() }),
+  output: z.union([
+    z.object({ name: z.string(), version: z.number(), content: z.string() }),
+    z.object({
+      artifacts: z.array(z.object({ name: z.string(), version: z.number(), by: z.string(), size: z.number() })),
+    }),
+  ]),
   async execute(context, { name, version, offset = 0 }) {
+    if (name === undefined) return { success: true, output: listing(await context.artifacts('listed')) }
     const artifact = await context.readArtifact('read', { name, ...(version === undefined ? undefined : { version }) })
     if (!artifact) {
       const refs = await context.artifacts('known')
@@ -72,3 +80,12 @@ export const artifactRead = definePattern({
     }
   },
 })
+
+/** The newest version of each name, the one written last first. */
+function listing(written: Awaited<ReturnType<Context['artifacts']>>) {
+  const newest = new Map<string, (typeof written)[number]>()
+  for (const each of written.toReversed()) if (!newest.has(each.name)) newest.set(each.name, each)
+  const artifacts = [...newest.values()].map(({ name, version, by, size }) => ({ name, version, by, size }))
+  const left = artifacts.length - MAX_LISTED
+  return { artifacts: artifacts.slice(0, MAX_LISTED), ...(left > 0 && { more: `${left} older ones are not listed` }) }
+}

@@ -1,7 +1,11 @@
-import { resolve } from 'node:path'
+import { mkdir, stat, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { userConfigFolder } from '../../formats/user-home.ts'
 import type { TroupeOptions } from '../../index.ts'
 import { agentFoldersToProtect, projectFolder } from './agent-roster.ts'
 import type { Cli } from './cli.ts'
+import { withProgramName } from './render/styled-line.ts'
+import { noteWrapped } from './terminal.ts'
 
 /*
  * Workspace, sandbox and permissions of a command. Without a working sandbox the tools Bash and LSP are disabled, unless
@@ -21,11 +25,8 @@ export async function workspaceOptions(cli: Cli): Promise<WorkspaceOptions> {
     hosts.length > 0 ? await (await import('../../index.ts')).searchProviderFromEnv(process.env) : undefined
   const report = wantsSandbox ? await sandboxReport({ network: hosts.length > 0 }) : undefined
   const isMissing = report && !report.available
-  if (isMissing) {
-    terminal.note(
-      `no sandbox: ${report.problems.join('; ')}. Agents cannot run commands. Pass --no-sandbox to run them unsandboxed.`,
-    )
-  }
+  if (isMissing && (await isFirstToday('sandbox-noted')))
+    noteWrapped(terminal, withProgramName(terminal.err, 'no sandbox, so agents cannot run commands: troupe doctor'))
   return {
     workspace: {
       workspace: options.workspace ? resolve(options.workspace) : (configured?.workspace ?? projectFolder(cli)),
@@ -49,3 +50,15 @@ export async function workspaceOptions(cli: Cli): Promise<WorkspaceOptions> {
     },
   }
 }
+
+/** True once a day for each user; always if the folder cannot be written. */
+async function isFirstToday(name: string): Promise<boolean> {
+  const path = join(userConfigFolder(), name)
+  const noted = await stat(path).catch(() => undefined)
+  if (noted && Date.now() - noted.mtimeMs < DAY_MS) return false
+  await mkdir(userConfigFolder(), { recursive: true, mode: 0o700 }).catch(() => {})
+  await writeFile(path, '').catch(() => {})
+  return true
+}
+
+const DAY_MS = 86_400_000
