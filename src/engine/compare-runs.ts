@@ -2,9 +2,8 @@ import type { ErrorRecord } from '../errors.ts'
 import type { Event, ForkedFrom, Status, StopReason } from '../kernel/event.ts'
 import type { Spend } from '../kernel/spend.ts'
 import { addSpend, NO_SPEND } from '../kernel/spend.ts'
-import { reduceRun } from '../run-model/reduce-run.ts'
+import { runModelFrom } from '../run-model/reduce-run.ts'
 import type { RunModel } from '../run-model/run-model.ts'
-import { newRunModel } from '../run-model/run-model.ts'
 import type { JournalDifference } from './journal-diff.ts'
 import { canonicalEvents, diffJournals } from './journal-diff.ts'
 
@@ -53,7 +52,7 @@ export function compareRuns(a: readonly Event[], b: readonly Event[]): RunCompar
   const [before, after] = [canonicalEvents(a), canonicalEvents(b)]
   const differences = diffJournals(before, after)
   const changed = differences.filter(({ seq }) => seq[0] !== null).length
-  const models = [modelFrom(a), modelFrom(b)] as const
+  const models = [runModelFrom(a), runModelFrom(b)] as const
   const agents = [...new Set(models.flatMap(({ index }) => [...index.agents.keys()]))]
   return {
     same: differences.length === 0,
@@ -93,12 +92,6 @@ function comparedRunFrom(events: readonly Event[], model: RunModel): ComparedRun
     forked_from: start?.forked_from ?? null,
     usage: { ...usageFrom(events, model), ms: (events.at(-1)?.at ?? 0) - (events[0]?.at ?? 0) },
   }
-}
-
-function modelFrom(events: readonly Event[]): RunModel {
-  const model = newRunModel()
-  for (const event of events) reduceRun(model, event)
-  return model
 }
 
 /** The usage of a run or of one of its agents. `ms` adds up the time each session was at work, even when sessions overlap. */

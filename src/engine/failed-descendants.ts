@@ -1,124 +1,99 @@
-import type { ErrorRecord } from '../errors.ts'
-import type { Event } from '../kernel/event.ts'
-import { isEvent } from '../kernel/event.ts'
 import { isResumableFailure } from '../kernel/resumable-failure.ts'
-import { BackgroundSessions } from './background-sessions.ts'
+import type { RunModel } from '../run-model/run-model.ts'
+import type { Report, SessionNode } from '../run-model/step-tree.ts'
+import { findEnclosing, nodesIn, parentStepKey } from '../run-model/step-tree.ts'
 
-/**
- * The steps of sub-agents to retry with a failed run. An agent whose sub-agents failed in an outage, and which then failed itself, has not answered to
- * that: they are taken up again before it goes on. A failure that an agent has answered to is part of its conversation and stays. `isTakenUp` tells
- * whether the run retries a step; with it, the steps are retried that gave its failure to a pattern.
+/*
+ * The failures of sub-agents that are retried with a run, besides the steps that its end names.
+ * 1. Nobody has answered to it: no session above the failed one has responded since. A failure that an agent has answered to is part of its conversation.
+ * 2. Somebody waits for the work: each call above failed with it, up to a session that is retried, or was interrupted. What a pattern has dealt with stays.
+ * 3. When a call says what to retry, its other steps stay: nobody would take them up.
+ * 4. The result of a background session counts for the session that collected it, or else for the one that started it.
  */
-export function failedDescendants(
-  events: readonly Event[],
-  isTakenUp: (step: string) => boolean = () => true,
-): string[] {
-  const outcomes = lastOutcomes(events)
-  const incomplete = incompleteCalls(events)
-  const background = new BackgroundSessions(events, (call) => {
-    const error = outcomes.get(call)
-    return error !== undefined && isResumableFailure(error) && (incomplete.get(call) ?? []).length === 0
-  })
-  const isSettled = (call: string) => {
-    const error = outcomes.get(call)
-    const isRetryable = (error && isResumableFailure(error)) || (incomplete.get(call) ?? []).length > 0
-    return outcomes.has(call) && !isRetryable
-  }
-  const answers = { turns: answeredTurns(events), background, isSettled }
-  const isAnswered = (key: string) => isAnsweredAt(key, answers)
-  const failed = [...outcomes].flatMap(([key, error]) =>
-    error && isResumableFailure(error) && !isAnswered(key) ? key : [],
+
+interface RetryScope {
+  model: RunModel
+  /** The steps that the end of the run names. */
+  named: readonly string[]
+  isFailed: boolean
+}
+
+export function failedDescendants(scope: RetryScope): string[] {
+  const { children, reports } = scope.model
+  const sessions = [...nodesIn(children)].flatMap((node) =>
+    node.kind === 'session' && isRetried(scope, node) ? node : [],
   )
-  const isToolCall = (key: string) => /\/tool\/\d+$/.test(key)
-  const requests = failed.filter((key) => !isToolCall(key))
-  const calls = failed.filter(isToolCall)
-  // A call that says what to retry makes the others anew: a step that nobody takes up would stay open.
-  const isLeftOut = (request: string, call: string) => {
-    const steps = incomplete.get(call) ?? []
-    const retried = [...steps, outcomes.get(call)?.step ?? []].flat()
-    return steps.length > 0 && !retried.some((step) => request.startsWith(`${sessionKeyOf(step)}/`))
-  }
-  const isRetried = (request: string) => {
-    if (background.has(sessionKeyOf(request))) return true
-    const above = calls.filter((call) => request.startsWith(`${call}/`))
-    return above.length > 0 && !above.some((call) => isLeftOut(request, call))
-  }
-  const retried = requests.filter((request) => isRetried(request) && isTakenUp(request))
-  const collected = retried.flatMap((request) => background.collectedSteps(sessionKeyOf(request)))
-  const named = [...incomplete.values()].flat().filter((key) => !isAnswered(key) && isTakenUp(key))
-  return [...retried, ...collected, ...named]
+  return [
+    ...sessions.flatMap(({ failure }) => failure?.step ?? []),
+    ...sessions.flatMap(collectingSteps),
+    ...[...reports.values()].flatMap((report) => unansweredSteps(scope, report)),
+  ]
 }
 
-/** The key of the session of a model request. */
-export function sessionKeyOf(step: string): string {
-  return step.replace(/\/turn\/\d+\/model$/, '')
+function isRetried(scope: RetryScope, session: SessionNode): boolean {
+  const { failure } = session
+  if (!failure || !isResumableFailure(failure.error)) return false
+  return !isAnswered(session, failure.seq) && isAwaited(scope, session)
 }
 
-/** The steps that calls with an incomplete result, such as a collaboration without one of its specialists, say to retry. */
-function incompleteCalls(events: readonly Event[]): Map<string, readonly string[]> {
-  const keys = new Map<string, readonly string[]>()
-  for (const event of events) {
-    if (isEvent(event, 'tool:post') || isEvent(event, 'tool:error') || isEvent(event, 'session:input'))
-      keys.set(event.data.key, event.data.retry_keys ?? [])
-  }
-  return keys
+/** The steps that returned the result of a background session: they return that of the next attempt. */
+function collectingSteps({ collector, results }: SessionNode): string[] {
+  if (!collector) return results
+  const recorded = results.filter((step) => step.startsWith(`${collector.key}/`))
+  return recorded.length > 0 ? recorded : [collector.key]
 }
 
-/** The last outcome of each tool call and model request, by its key: its error, also that of a limit, or `undefined` if it succeeded. */
-function lastOutcomes(events: readonly Event[]): Map<string, ErrorRecord | undefined> {
-  const outcomes = new Map<string, ErrorRecord | undefined>()
-  for (const event of events) {
-    if (isEvent(event, 'tool:post') || isEvent(event, 'model:end')) outcomes.set(event.data.key, undefined)
-    else if (isEvent(event, 'tool:error')) outcomes.set(event.data.key, event.data.detail)
-    else if (isEvent(event, 'limit:hit')) outcomes.set(event.data.key, event.data.error)
-    else if (isEvent(event, 'model:error') && !event.data.retry) outcomes.set(event.data.key, event.data.error)
-  }
-  return outcomes
-}
-
-/** The highest turn of each session, by its key, with a response. */
-function answeredTurns(events: readonly Event[]): Map<string, number> {
-  const turns = new Map<string, number>()
-  for (const event of events) {
-    const [, session, turn] = isEvent(event, 'model:end') ? (MODEL_KEY.exec(event.data.key) ?? []) : []
-    if (session !== undefined) turns.set(session, Math.max(turns.get(session) ?? 0, Number(turn)))
-  }
-  return turns
-}
-
-const MODEL_KEY = /^(.+)\/turn\/(\d+)\/model$/
-const TURN = /\/turn\/(\d+)\/(tool|background)(?:\/|$)/g
-
-interface Answers {
-  /** The highest turn of each session, by its key, with a response. */
-  turns: ReadonlyMap<string, number>
-  background: BackgroundSessions
-  /** True for a tool call with a result that no retry changes. */
-  isSettled(call: string): boolean
-}
-
-/**
- * True when a session above the step has responded after the turn that the step belongs to. What a background session did is answered to by whoever
- * has collected its result; if nobody has, by whoever answered to the session that started it. `visited` has the background sessions on the way here:
- * two of them may have collected each other.
- */
-function isAnsweredAt(key: string, answers: Answers, visited: readonly string[] = []): boolean {
-  const { turns, background } = answers
-  const session = background.enclosing(key)
-  const hasResponded = [...key.matchAll(TURN)].some((match) => {
-    const caller = key.slice(0, match.index)
-    // Results that are delivered at the end of a caller are the input of the turn itself.
-    const turn = Number(match[1]) - (match[2] === 'background' ? 1 : 0)
-    return caller.length >= (session?.length ?? 0) && (turns.get(caller) ?? 0) > turn
+/** The steps to retry that an agent was told about, and has not answered to. */
+function unansweredSteps(scope: RetryScope, { retry_keys, session, seq }: Report): string[] {
+  if (retry_keys.length === 0 || !isAwaited(scope, session)) return []
+  return retry_keys.filter((step) => {
+    const at = sessionAt(scope, step)
+    return !(at && at !== session ? isAnswered(at, seq) : hasResponded(session, seq))
   })
-  if (hasResponded || session === undefined) return hasResponded
-  if (background.isCollectedForGood(session)) return true
-  if (visited.includes(session)) return false
-  const collector = background.collector(session)
-  if (collector !== undefined) return isAnsweredAt(collector, answers, [...visited, session])
-  const starter = background.starter(session)
-  if (starter === undefined) return false
-  // The end of the key makes the starter enclose it, if that is a background session, too.
-  const end = `${starter}/`
-  return background.callsAbove(end).some(answers.isSettled) || isAnsweredAt(end, answers, [...visited, session])
+}
+
+function sessionAt({ model }: RetryScope, step: string): SessionNode | undefined {
+  return findEnclosing(model, step, 'session')
+}
+
+/** Whether a session, or one above it, has responded since the event `seq`. */
+function hasResponded(session: SessionNode, seq: number, below: readonly SessionNode[] = []): boolean {
+  return session.responded_seq > seq || isAnswered(session, seq, below)
+}
+
+/** Whether somebody has responded to the end of a session at the event `seq`. `below` are the sessions on the way here: two may have collected each other. */
+function isAnswered(session: SessionNode, seq: number, below: readonly SessionNode[] = []): boolean {
+  const { data, parent, collector } = session
+  const path = [...below, session]
+  if (!data.background) return parent !== undefined && hasResponded(parent, seq, path)
+  if (!collector) return parent?.ended_seq != null && isAnswered(parent, parent.ended_seq, path)
+  if (isDealtWith(collector, session)) return true
+  return !below.includes(session) && hasResponded(collector.session, collector.seq, path)
+}
+
+/** True when the collector has dealt with a failure, or says itself what to retry. */
+function isDealtWith({ kind, error, retry_keys }: Report, { data }: SessionNode): boolean {
+  if (kind === 'delivery') return data.collect_with !== undefined
+  return retry_keys.length > 0 || !error || !isResumableFailure(error)
+}
+
+function isAwaited(scope: RetryScope, session: SessionNode, below: readonly SessionNode[] = []): boolean {
+  if (below.includes(session)) return true
+  const { data, parent, collector, failure, results } = session
+  const path = [...below, session]
+  const getter = data.background ? (collector?.session ?? parent) : undefined
+  if (getter) return isAwaited(scope, getter, path)
+  if (parent) return isRetriedWith(scope, session, path) && isAwaited(scope, parent, path)
+  if (scope.named.some((step) => sessionAt(scope, step) === session)) return true
+  return scope.isFailed && (data.background ? results.length === 0 : !failure)
+}
+
+/** Whether the call that a session is part of is made again with it. `path` are the sessions from the failed one up to it. */
+function isRetriedWith(scope: RetryScope, { key, parent }: SessionNode, path: readonly SessionNode[]): boolean {
+  const { reports } = scope.model
+  let call = parentStepKey(key)
+  while (call.length > (parent?.key.length ?? 0) && !reports.has(call)) call = parentStepKey(call)
+  const { error = null, retry_keys = [] } = reports.get(call) ?? {}
+  if (retry_keys.length === 0) return error !== null && isResumableFailure(error)
+  return [...retry_keys, error?.step ?? []].flat().some((step) => path.some((each) => each === sessionAt(scope, step)))
 }

@@ -6,9 +6,10 @@ import type { Journal } from '../kernel/journal/journal.ts'
 import { JournalIndex } from '../kernel/journal/journal-index.ts'
 import { ancestorKeys } from '../kernel/journal/step-key.ts'
 import type { Pattern } from '../kernel/pattern.ts'
+import { runModelFrom } from '../run-model/reduce-run.ts'
 import type { Store } from '../store/store.ts'
 import type { ReopenOptions } from './engine.ts'
-import { failedDescendants, sessionKeyOf } from './failed-descendants.ts'
+import { failedDescendants } from './failed-descendants.ts'
 import type { RunHistory } from './run-history.ts'
 import { isIncomplete } from './run-history.ts'
 
@@ -80,12 +81,10 @@ function reopenData(
 }
 
 function retriedSteps(events: readonly Event[], end: RunEnd): string[] {
-  const { error, retry_keys = [] } = end
-  const sessions = retry_keys.map(sessionKeyOf)
-  // Of an incomplete run, only sub-agents of the sessions that are retried: the others are part of its result.
-  const isTakenUp = (key: string) =>
-    end.status === 'failed' || sessions.some((session) => key.startsWith(`${session}/`))
-  return [...new Set([error?.step ?? [], retry_keys, failedDescendants(withoutCut(events), isTakenUp)].flat())]
+  const { status, error, retry_keys = [] } = end
+  const named = [error?.step ?? [], retry_keys].flat()
+  const model = runModelFrom(withoutCut(events))
+  return [...new Set([...named, ...failedDescendants({ model, named, isFailed: status === 'failed' })])]
 }
 
 /** A session that the run would continue must not have newer turns in another run: its conversation would fork. */

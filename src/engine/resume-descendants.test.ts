@@ -4,7 +4,9 @@ import { contributionJson } from '../../test/support/collaboration.ts'
 import type { ModelReply } from '../../test/support/test-troupe.ts'
 import { agent, createTestTroupe, functionModel, taskCall } from '../../test/support/test-troupe.ts'
 import type { Event, ModelRequest, TroupeOptions } from '../index.ts'
-import { defineTool, verifyJournal } from '../index.ts'
+import { definePattern, defineTool, verifyJournal } from '../index.ts'
+import { runModelFrom } from '../run-model/reduce-run.ts'
+import { scriptedPerformer } from '../testing/scripted-performer.ts'
 import { simulatedWorld } from '../testing/simulated-world.ts'
 import { failedDescendants } from './failed-descendants.ts'
 
@@ -206,17 +208,83 @@ describe('E22 resume after an outage', () => {
   )
 
   test('E22 background sessions that have collected each other do not keep resume from its work', () => {
+    const opening = { agent: agent('a'), depth: 1, parent_session_id: null, segment: 1 }
     const error = { code: 'model_failed' as const, message: 'the provider is down', hint: 'try again' }
     const session = (name: string) => `session/turn/1/tool/${name === 'a' ? 0 : 1}/session`
-    const background = (name: string, other: string) => [
-      { type: 'session:open', session_id: name, data: { key: session(name), background: true } },
-      { type: 'model:error', session_id: name, data: { key: `${session(name)}/turn/2/model`, error } },
-      { type: 'tool:error', data: { key: `${session(name)}/turn/1/tool/0`, detail: error, collected: [other] } },
-    ]
-    const events = [...background('a', 'b'), ...background('b', 'a')].toSorted((a, b) => a.type.localeCompare(b.type))
-    expect(failedDescendants(events as unknown as Event[])).toEqual(
+    const other = { a: 'b', b: 'a' } as const
+    const events = [
+      (name: string) => ({ type: 'session:open', data: { key: session(name), background: true, ...opening } }),
+      (name: 'a' | 'b') => ({
+        type: 'tool:error',
+        data: { error: 'down', key: `${session(name)}/turn/1/tool/0`, detail: error, collected: [other[name]] },
+      }),
+      (name: string) => ({ type: 'model:error', data: { key: `${session(name)}/turn/2/model`, error } }),
+    ].flatMap((event) => (['a', 'b'] as const).map((name) => ({ session_id: name, ...event(name) })))
+    const journal = events.map((event, index) => ({ seq: index + 1, at: 0, ...event })) as unknown as Event[]
+    expect(failedDescendants({ model: runModelFrom(journal), named: [], isFailed: true })).toEqual(
       expect.arrayContaining(['a', 'b'].map((name) => `${session(name)}/turn/2/model`)),
     )
+  })
+
+  /** Asks `middle`, and `b` if that fails. */
+  const review = definePattern({
+    ...{ name: 'review', description: 'A pattern of the test', version: 1, category: 'perception' as const },
+    ...{ input: z.object({}), output: z.any() },
+    execute: async (context) => {
+      const ask = (name: string) =>
+        context.perform(context.roster.get(name), { instruction: `do ${name}` }, { key: name })
+      const first = await ask('middle')
+      const { text, error } = first.error ? await ask('b') : first
+      return error ? { success: false, output: null, detail: error } : { success: true, output: text }
+    },
+  })
+
+  test('E22 a failure that a called pattern has dealt with stays, with all below it', async () => {
+    const outage = switchableModel(({ session: { agent: name, turn } }) => {
+      if (name === 'lead' && turn === 1) return { calls: [{ name: 'review', input: {} }] }
+      return name === 'middle' && turn === 1 ? delegate(['a']) : { text: `${name} is done` }
+    })
+    outage.provider.down = (request) => isLater(request) || request.session.agent === 'a'
+    const lead = agent('lead', { tools: ['review'] })
+    const options = { agents: [lead, ...agents.slice(1)], patterns: [review] }
+    const { resumed, before, after, last } = await runThroughOutage(outage, options)
+    expect([resumed.status, before, after]).toEqual(['completed', ['lead 1', 'middle 1', 'b 1'], ['lead 2']])
+    expect(text(last)).toContain('b is done')
+  })
+
+  test('J17 a failure that the pattern of the run has dealt with stays, with all below it', async () => {
+    const { provider, model } = switchableModel(({ session: { agent: name, turn } }) =>
+      name === 'middle' && turn === 1 ? delegate(['a']) : { text: `${name} is done` },
+    )
+    provider.down = (request) => isLater(request) || ['a', 'b'].includes(request.session.agent)
+    const { troupe } = await createTestTroupe({ agents, model, patterns: [review], limits: { depth: 3 } })
+    const { run_id, status } = await troupe.run('review', {})
+    provider.down = isUp
+    const resumed = await (await troupe.resume(run_id)).result
+    expect([status, resumed.output, provider.served]).toEqual(['failed', 'b is done', ['middle 1', 'b 1']])
+    expect((await troupe.replay(run_id)).differences).toEqual([])
+    await troupe.close()
+  })
+
+  test('E22 an external agent that failed is taken up again before its caller goes on', async () => {
+    const outage = switchableModel(({ session }) =>
+      session.turn === 1 ? delegate(['a']) : { text: `${session.agent} is done` },
+    )
+    outage.provider.down = isLater
+    const external = scriptedPerformer({
+      actions: [
+        { do: 'save', session: 'own' },
+        { do: 'throw', message: 'is down' },
+      ],
+      resumed: [
+        { do: 'report', update: { type: 'text', text: 'a is back' } },
+        { do: 'finish', result: { stop: 'completed' } },
+      ],
+    })
+    const options = { agents: [agent('lead'), agent('a', { performer: 'external' })], performers: { external } }
+    const { resumed, after, last } = await runThroughOutage(outage, options)
+    expect([resumed.status, after, external.turns.length]).toEqual(['completed', ['lead 2'], 2])
+    expect(text(last)).toContain('a is back')
   })
 
   test('E22 a collaboration that an agent called hears all its specialists', async () => {

@@ -2,7 +2,7 @@ import type { EventOf } from '../kernel/event.ts'
 import { rowText, rowTitle } from './row-text.ts'
 import type { RunModel } from './run-model.ts'
 import { addRow, changeRow, rowId } from './run-model.ts'
-import { reviveSession, sessionOf } from './session-rows.ts'
+import { addReport, reviveSession, sessionOf } from './session-rows.ts'
 import type { SessionNode, ToolCallNode } from './step-tree.ts'
 import { addNode, nodeAt, parentStepKey } from './step-tree.ts'
 import { endTurnCall } from './turn-rows.ts'
@@ -23,6 +23,7 @@ export function reduceToolEvent(model: RunModel, event: ToolEvent): void {
     changeRow(model, row, { tool, category, kind, target })
     return
   }
+  addReport(model, call.session, event)
   const { files = [], deleted = [], agent } = event.data
   row.files = files.length + deleted.length
   if (row.target === '' && agent !== undefined) row.target = agent

@@ -4,9 +4,8 @@ import { reduceAccounts } from './accounts.ts'
 import { reduceToolEvent } from './call-rows.ts'
 import { reduceGateAnswer, reduceGateOpen } from './gate-rows.ts'
 import { noticeFailedViews, reduceCut, reducePatternEvent } from './pattern-events.ts'
-import { rowText } from './row-text.ts'
 import type { RunModel } from './run-model.ts'
-import { addNotice, addRow } from './run-model.ts'
+import { addRow, newRunModel } from './run-model.ts'
 import {
   addSteering,
   advanceClock,
@@ -20,8 +19,8 @@ import {
   reduceRunReopen,
   reduceRunStart,
 } from './run-rows.ts'
-import { reduceSessionEnd, reduceSessionInput, reduceSessionOpen, sessionOf } from './session-rows.ts'
-import { addPerformerMessage, reduceModelEvent, reducePerformerStep } from './turn-rows.ts'
+import { reduceCollectedResult, reduceSessionEnd, reduceSessionInput, reduceSessionOpen } from './session-rows.ts'
+import { addPerformerMessage, reduceLimitHit, reduceModelEvent, reducePerformerStep } from './turn-rows.ts'
 
 /** True for events that a pattern emitted. */
 export function isPatternEvent(event: Event): event is EventOf<PatternEventType> {
@@ -53,7 +52,10 @@ const REDUCERS: { [Type in keyof EventData]?: (model: RunModel, event: EventOf<T
   'model:error': reduceModelEvent,
   'model:lost': reduceModelEvent,
   'step:begin': reducePerformerStep,
-  'step:end': reducePerformerStep,
+  'step:end': (model, event) => {
+    reduceCollectedResult(model, event)
+    reducePerformerStep(model, event)
+  },
   'step:error': reducePerformerStep,
   'performer:message': addPerformerMessage,
   'tool:pre': reduceToolEvent,
@@ -61,10 +63,14 @@ const REDUCERS: { [Type in keyof EventData]?: (model: RunModel, event: EventOf<T
   'tool:error': reduceToolEvent,
   'gate:open': reduceGateOpen,
   'gate:answer': reduceGateAnswer,
-  'limit:hit': (model, event) => {
-    const text = rowText(model, event.data.error.message)
-    addNotice(model, { kind: 'limit', text, session: sessionOf(model, event)?.row.id ?? null })
-  },
+  'limit:hit': reduceLimitHit,
+}
+
+/** The model of a whole journal, without views. */
+export function runModelFrom(events: readonly Event[]): RunModel {
+  const model = newRunModel()
+  for (const event of events) reduceRun(model, event)
+  return model
 }
 
 /** Updates the model in place with one event. */

@@ -146,6 +146,7 @@ export function newRunModel<View extends PatternReducer>(sources: RunModelSource
   return {
     sources: { ...sources, words },
     ...{ start: undefined, end: undefined, children: [], byKey: new Map(), sessions: new Map() },
+    reports: new Map(),
     tables: mapTables(() => []),
     run: newRunRow(),
     clock: {

@@ -6,7 +6,7 @@ import { rowText, rowTitle } from './row-text.ts'
 import type { ModelRows, TimelineSession } from './rows.ts'
 import type { RunModel } from './run-model.ts'
 import { addMessage, addRow, changeRow, endSpan, endTurn, openSpan, rowId } from './run-model.ts'
-import type { SessionNode, ToolCallNode } from './step-tree.ts'
+import type { Report, SessionNode, ToolCallNode } from './step-tree.ts'
 import { addNode, findEnclosing, nodeAt, parentStepKey } from './step-tree.ts'
 
 /** The session that an event belongs to. */
@@ -60,7 +60,7 @@ function addSession(model: RunModel, { session_id, data, known }: NewSession): S
         depth: model.patterns.reduce((depth, { view }) => depth + (view.depth?.(key) ?? 0), data.depth),
         ...{ instruction: '', text: '', calls: 0, tokens: 0, model_call_since: null, sent_to: undefined },
         ...{ opened_seq: model.clock.seq, started_at: model.clock.now, children: [], openGates: 0 },
-        turns: known?.turns ?? 0,
+        ...{ turns: known?.turns ?? 0, responded_seq: 0, failure: undefined, collector: undefined, results: [] },
         isSilent: isSilent(model, caller),
         ...begin,
       })
@@ -104,6 +104,29 @@ function setGroup(model: RunModel, row: ModelRows['sessions'], group: string): v
   if (link) changeRow(model, link, { group })
 }
 
+/** Keeps what an agent is told about failures, and about background sessions. */
+export function addReport(
+  model: RunModel,
+  session: SessionNode,
+  { type, seq, data }: EventOf<'tool:post'> | EventOf<'tool:error'> | EventOf<'session:input'>,
+): void {
+  const { key, retry_keys = [], collected = [] } = data
+  const error = type === 'tool:error' ? data.detail : null
+  const report: Report = { kind: type === 'session:input' ? 'delivery' : 'call', key, seq, session, error, retry_keys }
+  if (error ?? [...retry_keys, ...collected][0]) model.reports.set(key, report)
+  else model.reports.delete(key)
+  for (const id of collected) {
+    const known = model.sessions.get(id)
+    if (known) known.collector = report
+  }
+}
+
+/** A step that recorded the result of a session. */
+export function reduceCollectedResult({ sessions }: RunModel, { data: { key, result } }: EventOf<'step:end'>): void {
+  const { session_id } = (result ?? {}) as { session_id?: string }
+  if (session_id !== undefined) sessions.get(session_id)?.results.push(key)
+}
+
 /** A pattern that records messages itself sends those of the sessions that it opens. */
 function isSilent({ patterns, run }: RunModel, caller: ToolCallNode | undefined): boolean {
   const name = caller ? caller.tool : run.pattern
@@ -113,6 +136,7 @@ function isSilent({ patterns, run }: RunModel, caller: ToolCallNode | undefined)
 /** The first input of a session is its task. */
 export function reduceSessionInput(model: RunModel, event: EventOf<'session:input'>): void {
   const session = sessionOf(model, event)
+  if (session) addReport(model, session, event)
   if (session?.instruction !== '') return
   const { content } = event.data.message
   session.instruction = content.flatMap((part) => (part.type === 'text' ? part.text : [])).join('\n')

@@ -51,6 +51,13 @@ export interface SessionNode extends NodeSpan {
   turn: TurnEntry | undefined
   link: ModelRows['links'] | undefined
   blocked: ModelRows['pauses'] | undefined
+  /** The event of its newest response; 0 before the first. */
+  responded_seq: number
+  /** Its newest request, if that failed for good. */
+  failure: { step: string; error: ErrorRecord; seq: number } | undefined
+  /** Which agent got the result of this background session last, and the steps that recorded it. */
+  collector: Report | undefined
+  results: string[]
   /** The pattern sends the messages of this session itself. */
   isSilent: boolean
 }
@@ -96,12 +103,25 @@ export interface TurnEntry {
   pending: number
 }
 
+/** What an agent was told about the work of others: the result of a call, or those of background sessions that are delivered at its end. */
+export interface Report {
+  kind: 'call' | 'delivery'
+  key: string
+  seq: number
+  session: SessionNode
+  error: ErrorRecord | null
+  /** The steps that it says to retry. */
+  retry_keys: readonly string[]
+}
+
 export interface RunTree {
   readonly children: RunNode[]
   /** The newest node of each step key. */
   readonly byKey: Map<string, RunNode>
   /** The newest segment of each session, by session id. */
   readonly sessions: Map<string, SessionNode>
+  /** The newest report of each step key, of those that tell of failures or of background sessions. */
+  readonly reports: Map<string, Report>
 }
 
 export function parentStepKey(key: string): string {

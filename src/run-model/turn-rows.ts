@@ -4,7 +4,7 @@ import { sumUsd, totalTokens } from '../kernel/spend.ts'
 import type { AccountRow } from './accounts.ts'
 import { addAccount, reduceAccounts } from './accounts.ts'
 import { setLaneModel } from './lane-rows.ts'
-import { rowTitle } from './row-text.ts'
+import { rowText, rowTitle } from './row-text.ts'
 import type { TimelineTurn } from './rows.ts'
 import type { RunModel } from './run-model.ts'
 import { addNotice, addRow, changeRow, endTurn, openSpan, rowId } from './run-model.ts'
@@ -32,7 +32,25 @@ export function reduceModelEvent(model: RunModel, event: ModelEvent): void {
     return
   }
   if (account) addCost(model, account, { turn, session })
+  if (session && event.type !== 'model:lost' && !isPerformers && turn?.row.phase !== 'summary')
+    settleSessionRequest(session, event)
   if (turn && !isPerformers) settleRequest(model, event, turn)
+}
+
+type RequestOutcome = Exclude<ModelEvent | StepEvent | EventOf<'limit:hit'>, { type: `${string}:begin` | 'model:lost' }>
+
+/** Keeps how the newest request of a session ended: with a response, or with a failure that is not retried. */
+function settleSessionRequest(session: SessionNode, { type, seq, data }: RequestOutcome): void {
+  if (type === 'model:end' || type === 'step:end') Object.assign(session, { responded_seq: seq, failure: undefined })
+  else if (type !== 'model:error' || !data.retry) session.failure = { step: data.key, error: data.error, seq }
+}
+
+/** A limit stopped a request, or the turn of an external agent. */
+export function reduceLimitHit(model: RunModel, event: EventOf<'limit:hit'>): void {
+  const session = sessionOf(model, event)
+  const text = rowText(model, event.data.error.message)
+  addNotice(model, { kind: 'limit', text, session: session?.row.id ?? null })
+  if (session) settleSessionRequest(session, event)
 }
 
 function beginRequest(model: RunModel, key: string, event: EventOf<'model:begin'>): void {
@@ -172,6 +190,8 @@ export function reducePerformerStep(model: RunModel, event: StepEvent): void {
     else addTurn(model, liveSession(model, event), { key, phase: 'performer', known: turn })
     return
   }
+  const session = sessionOf(model, event)
+  if (session) settleSessionRequest(session, event)
   if (!isOpen) return
   if (event.type === 'step:error') turn.row.title = rowTitle(model, model.sources.words.error(event.data.error))
   endTurn(model, turn, { status: event.type === 'step:end' ? 'ok' : 'failed' })
