@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createTroupe } from '../src/index.ts'
+import { z } from 'zod'
+import { createTroupe, loadPatternViews } from '../src/index.ts'
 import { REMOVED_NAMES, removedNameHint } from '../src/schema/removed-names.ts'
 import { runSlashCommand } from '../src/surfaces/cli/chat/slash-commands.ts'
 import { runCommand } from './support/command-run.ts'
@@ -34,6 +35,25 @@ const option =
   () =>
     rejection(createTroupe({ store: 'memory', config: false, ...options }))
 
+/** A view of a pattern, given at once and when it is shown. */
+const view =
+  (keys: object): Use =>
+  async () => {
+    const pattern = {
+      name: 'poll',
+      description: 'Asks',
+      version: 1,
+      category: 'perception',
+      input: z.any(),
+      output: z.any(),
+    }
+    const shown = { initial: () => ({}), reduce: () => ({}), ...keys }
+    const later = await rejection(loadPatternViews([{ ...pattern, view: async () => shown } as never]))
+    const told = await option({ patterns: [{ ...pattern, view: shown }] })()
+    expect(told).toBe(later)
+    return told
+  }
+
 const input =
   (pattern: string, fields: object): Use =>
   async () => {
@@ -67,6 +87,8 @@ const USES: Readonly<Record<string, Use>> = {
   'consult.scenarios.*.keywords': option({ consult: { scenarios: { security_review: { keywords: ['xss'] } } } }),
   'consult.scenarios.*.threshold': option({ consult: { scenarios: { security_review: { threshold: 0.8 } } } }),
   'consult.knowledge': option({ consult: { knowledge: { answer: 'when_confident' } } }),
+  'view.progress': view({ progress: () => [] }),
+  'view.lines': view({ lines: () => [] }),
   'engine.create': option({ engine: { create: () => ({}) } }),
 }
 

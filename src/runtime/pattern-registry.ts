@@ -2,6 +2,7 @@ import { TroupeError } from '../errors.ts'
 import type { Limits } from '../kernel/limits.ts'
 import type { Pattern, PatternTool } from '../kernel/pattern.ts'
 import { completePatterns, toolPatterns } from '../kernel/pattern.ts'
+import { rejectRemovedKeys } from '../schema/removed-names.ts'
 import { compileSchema } from '../schema/schema.ts'
 import { checkProjections } from '../store/tables/declaration.ts'
 import type { PatternProjection } from '../store/tables/projection.ts'
@@ -30,7 +31,7 @@ export interface PatternRegistry {
 /** Throws `invalid_input` for a name or an event type that is used twice. */
 export async function loadPatternRegistry(options: TroupeOptions): Promise<PatternRegistry> {
   const custom = options.patterns ?? []
-  for (const pattern of custom) checkSchemas(pattern)
+  for (const pattern of custom) checkParts(pattern)
   const configs: Readonly<Record<string, unknown>> = { ...options }
   // The names, events and tables of custom patterns are compared with those of all others.
   const registered = await registerBuiltInPatterns((name) => custom.length > 0 || configs[name] !== undefined)
@@ -124,12 +125,13 @@ function requireDeclaredEvents(pattern: Pattern): void {
   )
 }
 
-/** Throws `invalid_input` for a schema that cannot be compiled. */
-function checkSchemas({ name, input, output, events = {} }: Pattern): void {
+/** Throws `invalid_input` for a schema that cannot be compiled, and for a view with keys that were removed. */
+function checkParts({ name, input, output, events = {}, view = {} }: Pattern): void {
   compileSchema(input, `\`input\` of the pattern '${name}'`)
   compileSchema(output, `\`output\` of the pattern '${name}'`)
   for (const [type, schema] of Object.entries(events))
     compileSchema(schema, `\`events['${type}']\` of the pattern '${name}'`)
+  rejectRemovedKeys(view, 'view', `\`view\` of the pattern '${name}'`)
 }
 
 function patternTool(pattern: Pattern): PatternTool {

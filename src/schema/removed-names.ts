@@ -1,3 +1,5 @@
+import { TroupeError } from '../errors.ts'
+
 /*
  * Names of earlier releases, each with what to use instead: options by the end of their path (`*`: any name), flags by their name alone or after their command,
  * chat commands with their slash, exports after the module. The errors for unknown names look here; nothing else knows these names.
@@ -27,6 +29,8 @@ export const REMOVED_NAMES: Readonly<Record<string, string>> = {
   'consult.scenarios.*.threshold': 'the orchestrator chooses by the `description` of a scenario',
   'consult.knowledge': 'every consultation asks a model; similar earlier ones are part of what the specialist reads',
   'workspace.ripgrep: false': 'searches use ripgrep; leave it out, or give the path of a program',
+  'view.progress': 'return marks from `timeline` of the view: a terminal prints a line for each',
+  'view.lines': 'return blocks from `panels` of the view: a terminal draws them, too',
   'engine.create': 'the embedded engine executes runs; `engine.concurrency` says how many at once',
 
   'troupe/testing MemoryStore': "pass the option `store: 'memory'`",
@@ -39,4 +43,12 @@ export function removedNameHint(name: string): string | undefined {
     new RegExp(`(^|[. ])${key.replaceAll('.', '\\.').replaceAll('*', '[^.]+')}$`).test(name),
   )
   return found === undefined ? undefined : `it was removed: ${REMOVED_NAMES[found]}`
+}
+
+/** Throws `invalid_input` for a key that was removed. `path` is that of the object in the list above. */
+export function rejectRemovedKeys(value: object, path: string, place: string): void {
+  for (const key of Object.keys(value)) {
+    const hint = removedNameHint(`${path}.${key}`)
+    if (hint !== undefined) throw new TroupeError('invalid_input', `unknown key '${key}' in ${place}`, { hint })
+  }
 }

@@ -3,6 +3,7 @@ import type { Pattern } from '../kernel/pattern.ts'
 import { shortText } from '../kernel/short-text.ts'
 import type { PatternState } from '../run-model/run-model.ts'
 import { findEnclosing } from '../run-model/step-tree.ts'
+import { rejectRemovedKeys } from '../schema/removed-names.ts'
 import type { Panel } from './panel.ts'
 import type { PatternView, SessionFacts, SessionLabel } from './pattern-view.ts'
 import type { LoadedView, RunView } from './run-view.ts'
@@ -16,6 +17,7 @@ export async function loadPatternViews(patterns: readonly Pattern[]): Promise<Lo
   const loaded = patterns.map(async ({ name, events = {}, view }): Promise<LoadedView[]> => {
     if (!view) return []
     const part = typeof view === 'function' ? await view() : view
+    rejectRemovedKeys(part, 'view', `\`view\` of the pattern '${name}'`)
     // The kernel passes it on without its type.
     return [{ name, events: Object.keys(events), view: part as PatternView }]
   })

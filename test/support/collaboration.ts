@@ -7,9 +7,9 @@ import type { BestOfEvaluation, Contribution } from '../../src/patterns/collabor
 import { agreementPanels } from '../../src/patterns/collaborate/view/agreement-panel.ts'
 import { panelLines } from '../../src/surfaces/cli/render/block-lines.ts'
 import type { TerminalStyle } from '../../src/surfaces/cli/render/styled-line.ts'
-import { plainStyle } from '../../src/surfaces/cli/render/styled-line.ts'
 import type { ChunkSource } from './manual-doubles.ts'
 import { chunkModel, textChunks } from './manual-doubles.ts'
+import { plainStyle } from './plain-style.ts'
 import { createTroupeWithStore } from './test-troupe.ts'
 
 /** Output of a `collaborate` run, as far as the tests read it. */

@@ -1,5 +1,5 @@
 import { main } from '../../src/surfaces/cli/program.ts'
-import { plainStyle } from '../../src/surfaces/cli/render/styled-line.ts'
+import { plainStyle } from './plain-style.ts'
 
 /* The command line in this process, with a terminal that keeps what is printed. */
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
+import { plainStyle } from '../../../test/support/plain-style.ts'
 import type { RunResult } from '../../index.ts'
 import { exitCodeFrom } from './exit-code.ts'
 import { summaryLine } from './render/result-lines.ts'
-import { plainStyle } from './render/styled-line.ts'
 
 function result(output: unknown, status: RunResult['status'] = 'completed'): RunResult {
   const usage = { calls: 1, input: 1, output: 1, usd: null }

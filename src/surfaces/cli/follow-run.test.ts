@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { plainStyle } from '../../../test/support/plain-style.ts'
 import { agent, createTroupeWithStore, functionModel, storeOf } from '../../../test/support/test-troupe.ts'
 import type { RunHandle } from '../../index.ts'
 import type { Cli } from './cli.ts'
 import { followRun } from './follow-run.ts'
-import { plainStyle } from './render/styled-line.ts'
 
 function recordingCli(): { cli: Cli; written: string[] } {
   const written: string[] = []

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { plainStyle } from '../../../test/support/plain-style.ts'
 import type { Event } from '../../kernel/event.ts'
 import { ProgressDisplay } from './progress-display.ts'
-import { plainStyle } from './render/styled-line.ts'
 import type { Terminal } from './terminal.ts'
 
 function recordingTerminal(live: boolean): { terminal: Terminal; written: string[] } {

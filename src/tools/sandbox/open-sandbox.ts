@@ -39,18 +39,34 @@ export function openSandbox({ workspace, sandbox, hosts, records, readMore }: Op
 
 /** Most of the sandbox is imported with the first command. */
 function onDemand(options: BubblewrapOptions): Sandbox {
+  let opening: Promise<Sandbox> | undefined
   let opened: Sandbox | undefined
+  let isClosed = false
   const open = async () => {
     const { createBubblewrapSandbox } = await import('./bubblewrap.ts')
-    opened ??= createBubblewrapSandbox(options)
+    opened = createBubblewrapSandbox(options)
     return opened
   }
   return {
     kind: 'bubblewrap',
-    spawn: async (request) => (await open()).spawn(request),
+    async spawn(request) {
+      if (!isClosed) opening ??= open()
+      const sandbox = await opening
+      if (isClosed || !sandbox) throw closedError()
+      return sandbox.spawn(request)
+    },
     isVisible: (path, access) => opened?.isVisible?.(path, access) ?? true,
-    close: async () => opened?.close(),
+    async close() {
+      isClosed = true
+      // Whoever wanted to spawn has the error of a sandbox that did not open.
+      await opening?.catch(() => {})
+      await opened?.close()
+    },
   }
+}
+
+function closedError(): TroupeError {
+  return new TroupeError('cancelled', 'the sandbox is closed', { hint: 'create another troupe for more commands' })
 }
 
 /** Starts a long-running server, such as a language server, in the sandbox, with a pipe to its stdin. */

@@ -261,4 +261,21 @@ describe('isolation', () => {
     expect(requests).toBe(1)
     server.close()
   })
+
+  test('SB40 a sandbox that is closed while it opens starts nothing, and keeps no proxy', async () => {
+    const options = { network: { hosts: ['example.invalid'] } }
+    using closed = createToolWorkspace(options)
+    const waiting = closed.toolbox.sandbox.spawn({ command: 'touch made' })
+    const closing = closed.toolbox.sandbox.close()
+    await expect(waiting).rejects.toMatchObject({ code: 'cancelled' })
+    await closing
+    await expect(closed.toolbox.sandbox.spawn({ command: 'touch made' })).rejects.toMatchObject({ code: 'cancelled' })
+    expect(existsSync(join(closed.workspace, 'made'))).toBe(false)
+    using next = createToolWorkspace(options)
+    const { text } = await next.call('Bash', { command: 'tr "\\0" " " < /proc/1/cmdline' })
+    const [, socket = ''] = /UNIX-CONNECT:(\S+)/.exec(text) ?? []
+    expect(existsSync(socket)).toBe(true)
+    await next.toolbox.close()
+    expect(existsSync(socket)).toBe(false)
+  })
 })

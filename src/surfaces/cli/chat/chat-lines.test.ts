@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { plainStyle } from '../../../../test/support/plain-style.ts'
 import type { ChatEvent } from '../../../patterns/team/chat-event.ts'
 import { displayWidth } from '../../../views/text-width.ts'
-import { plainStyle } from '../render/styled-line.ts'
 import { chatLines } from './chat-lines.ts'
 
 const message = (text: string, more: object = {}): ChatEvent => ({

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
+import { plainStyle } from '../../../../test/support/plain-style.ts'
 import type { PanelBlock } from '../../../index.ts'
 import { displayWidth } from '../../../views/text-width.ts'
 import { blockLines, panelLines } from './block-lines.ts'
-import { plainStyle } from './styled-line.ts'
 
 const HOSTILE = 'ann\u001b[2J\u202e\n設計者 fake'
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { plainStyle } from '../../../../test/support/plain-style.ts'
 import type { GateRow, RunResult, RunRow } from '../../../index.ts'
 import { formatAge, formatCompactCount, formatDuration, formatUsd } from '../../../views/format-amount.ts'
 import { outputText } from '../../../views/pattern-views.ts'
@@ -9,7 +10,6 @@ import { doctorCheckLines } from './doctor-checks.ts'
 import { errorLines } from './error-lines.ts'
 import { gateLines, nextStepLines, summaryLine } from './result-lines.ts'
 import { runsTable } from './runs-table.ts'
-import { plainStyle } from './styled-line.ts'
 
 const style = plainStyle(60)
 const usage = { calls: 2, input: 1000, output: 234, cache_read: 0, cache_write: 0, usd: null }

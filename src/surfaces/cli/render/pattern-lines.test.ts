@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { patternFrom } from '../../../../test/support/manual-doubles.ts'
+import { plainStyle } from '../../../../test/support/plain-style.ts'
 import type { DeclaredEvent, Event, Pattern } from '../../../index.ts'
 import { definePatternView } from '../../../index.ts'
 import { loadPatternViews, outputText, patternJson, patternPanels } from '../../../views/pattern-views.ts'
@@ -9,7 +10,6 @@ import { panelLines } from './block-lines.ts'
 import { otherEventLines } from './pattern-lines.ts'
 import { formatProgressLine } from './run-progress.ts'
 import { runTreeLines } from './run-tree.ts'
-import { plainStyle } from './styled-line.ts'
 
 const events = { 'review:vote': z.object({ agent: z.string(), approve: z.boolean() }) }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { plainStyle } from '../../../../test/support/plain-style.ts'
 import type { GateRow } from '../../../index.ts'
 import { gateLines } from './result-lines.ts'
-import { plainStyle } from './styled-line.ts'
 
 const style = plainStyle(80)
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { plainStyle } from '../../../../test/support/plain-style.ts'
 import type { ErrorRecord } from '../../../errors.ts'
 import type { Event, EventData } from '../../../kernel/event.ts'
 import { activeSessions, newRunView, reduceRun, runViewFrom } from '../../../views/run-view.ts'
@@ -6,7 +7,6 @@ import { displayWidth } from '../../../views/text-width.ts'
 import { usageNotes } from './run-header.ts'
 import { formatProgressLine, liveLines } from './run-progress.ts'
 import { runTreeLines } from './run-tree.ts'
-import { plainStyle } from './styled-line.ts'
 
 const style = plainStyle(60)
 

@@ -14,11 +14,6 @@ export interface TerminalStyle {
   paint(textStyle: TextStyle, text: string): string
 }
 
-/** A style without colours. */
-export function plainStyle(width: number): TerminalStyle {
-  return { width, paint: (_style, text) => text }
-}
-
 /** Makes the `troupe` commands in a text copyable. */
 export function withProgramName(style: TerminalStyle, text: string): string {
   const { program } = style
