@@ -76,6 +76,8 @@ function runtimeEntry(): string {
 
 let managerReady: Promise<Manager> | undefined
 let isProxyRunning = false
+/** A manager that is initialised meanwhile would lose its proxy. */
+let resetting: Promise<void> | undefined
 /** Reference count of open sandboxes with network access; the proxy runs until it drops to zero. */
 let openProxyUsers = 0
 
@@ -88,10 +90,10 @@ export function acquireProxy(): () => Promise<void> {
     released = true
     openProxyUsers--
     if (openProxyUsers > 0 || !isProxyRunning) return
-    const manager = await managerReady
+    resetting = managerReady?.then((manager) => manager.reset())
     isProxyRunning = false
     managerReady = undefined
-    await manager?.reset()
+    await resetting
   }
 }
 
@@ -99,7 +101,10 @@ async function openManager({ hosts, programs }: WrapOptions): Promise<Manager> {
   const { SandboxManager } = (await import(runtimeEntry())) as Runtime
   if (hosts.length > 0 && !isProxyRunning) {
     isProxyRunning = true
-    managerReady = SandboxManager.initialize(runtimeConfig(programs)).then(() => SandboxManager)
+    managerReady = Promise.resolve(resetting)
+      .catch(() => {})
+      .then(() => SandboxManager.initialize(runtimeConfig(programs)))
+      .then(() => SandboxManager)
   } else if (!managerReady) {
     SandboxManager.updateConfig(runtimeConfig(programs))
     managerReady = Promise.resolve(SandboxManager)
