@@ -2,7 +2,7 @@ import type { ErrorRecord } from '../errors.ts'
 import type { Event, ForkedFrom, Status, StopReason } from '../kernel/event.ts'
 import type { Spend } from '../kernel/spend.ts'
 import { addSpend, NO_SPEND } from '../kernel/spend.ts'
-import { runModelFrom } from '../run-model/reduce-run.ts'
+import { foldRun } from '../run-model/reduce-run.ts'
 import type { RunModel } from '../run-model/run-model.ts'
 import type { JournalDifference } from './journal-diff.ts'
 import { canonicalEvents, diffJournals } from './journal-diff.ts'
@@ -52,7 +52,7 @@ export function compareRuns(a: readonly Event[], b: readonly Event[]): RunCompar
   const [before, after] = [canonicalEvents(a), canonicalEvents(b)]
   const differences = diffJournals(before, after)
   const changed = differences.filter(({ seq }) => seq[0] !== null).length
-  const models = [runModelFrom(a), runModelFrom(b)] as const
+  const models = [foldRun(a), foldRun(b)] as const
   const agents = [...new Set(models.flatMap(({ index }) => [...index.agents.keys()]))]
   return {
     same: differences.length === 0,

@@ -1,6 +1,6 @@
 import { isResumableFailure } from '../kernel/resumable-failure.ts'
 import type { RunModel } from '../run-model/run-model.ts'
-import type { Report, SessionNode } from '../run-model/step-tree.ts'
+import type { SessionNode, WorkReport } from '../run-model/step-tree.ts'
 import { findEnclosing, nodesIn, parentStepKey } from '../run-model/step-tree.ts'
 
 /*
@@ -44,7 +44,7 @@ function collectingSteps({ collector, results }: SessionNode): string[] {
 }
 
 /** The steps to retry that an agent was told about, and has not answered to. */
-function unansweredSteps(scope: RetryScope, { retry_keys, session, seq }: Report): string[] {
+function unansweredSteps(scope: RetryScope, { retry_keys, session, seq }: WorkReport): string[] {
   if (retry_keys.length === 0 || !isAwaited(scope, session)) return []
   return retry_keys.filter((step) => {
     const at = sessionAt(scope, step)
@@ -72,7 +72,7 @@ function isAnswered(session: SessionNode, seq: number, below: readonly SessionNo
 }
 
 /** True when the collector has dealt with a failure, or says itself what to retry. */
-function isDealtWith({ kind, error, retry_keys }: Report, { data }: SessionNode): boolean {
+function isDealtWith({ kind, error, retry_keys }: WorkReport, { data }: SessionNode): boolean {
   if (kind === 'delivery') return data.collect_with !== undefined
   return retry_keys.length > 0 || !error || !isResumableFailure(error)
 }

@@ -6,7 +6,7 @@ import type { Journal } from '../kernel/journal/journal.ts'
 import { JournalIndex } from '../kernel/journal/journal-index.ts'
 import { ancestorKeys } from '../kernel/journal/step-key.ts'
 import type { Pattern } from '../kernel/pattern.ts'
-import { runModelFrom } from '../run-model/reduce-run.ts'
+import { foldRun } from '../run-model/reduce-run.ts'
 import type { Store } from '../store/store.ts'
 import type { ReopenOptions } from './engine.ts'
 import { failedDescendants } from './failed-descendants.ts'
@@ -83,7 +83,7 @@ function reopenData(
 function retriedSteps(events: readonly Event[], end: RunEnd): string[] {
   const { status, error, retry_keys = [] } = end
   const named = [error?.step ?? [], retry_keys].flat()
-  const model = runModelFrom(withoutCut(events))
+  const model = foldRun(withoutCut(events))
   return [...new Set([...named, ...failedDescendants({ model, named, isFailed: status === 'failed' })])]
 }
 

@@ -5,7 +5,7 @@ import type { ModelReply } from '../../test/support/test-troupe.ts'
 import { agent, createTestTroupe, functionModel, taskCall } from '../../test/support/test-troupe.ts'
 import type { Event, ModelRequest, TroupeOptions } from '../index.ts'
 import { definePattern, defineTool, verifyJournal } from '../index.ts'
-import { runModelFrom } from '../run-model/reduce-run.ts'
+import { foldRun } from '../run-model/reduce-run.ts'
 import { scriptedPerformer } from '../testing/scripted-performer.ts'
 import { simulatedWorld } from '../testing/simulated-world.ts'
 import { failedDescendants } from './failed-descendants.ts'
@@ -221,7 +221,7 @@ describe('E22 resume after an outage', () => {
       (name: string) => ({ type: 'model:error', data: { key: `${session(name)}/turn/2/model`, error } }),
     ].flatMap((event) => (['a', 'b'] as const).map((name) => ({ session_id: name, ...event(name) })))
     const journal = events.map((event, index) => ({ seq: index + 1, at: 0, ...event })) as unknown as Event[]
-    expect(failedDescendants({ model: runModelFrom(journal), named: [], isFailed: true })).toEqual(
+    expect(failedDescendants({ model: foldRun(journal), named: [], isFailed: true })).toEqual(
       expect.arrayContaining(['a', 'b'].map((name) => `${session(name)}/turn/2/model`)),
     )
   })

@@ -67,7 +67,7 @@ const REDUCERS: { [Type in keyof EventData]?: (model: RunModel, event: EventOf<T
 }
 
 /** The model of a whole journal, without views. */
-export function runModelFrom(events: readonly Event[]): RunModel {
+export function foldRun(events: readonly Event[]): RunModel {
   const model = newRunModel()
   for (const event of events) reduceRun(model, event)
   return model

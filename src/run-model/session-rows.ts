@@ -6,7 +6,7 @@ import { rowText, rowTitle } from './row-text.ts'
 import type { ModelRows, TimelineSession } from './rows.ts'
 import type { RunModel } from './run-model.ts'
 import { addMessage, addRow, changeRow, endSpan, endTurn, openSpan, rowId } from './run-model.ts'
-import type { Report, SessionNode, ToolCallNode } from './step-tree.ts'
+import type { SessionNode, ToolCallNode, WorkReport } from './step-tree.ts'
 import { addNode, findEnclosing, nodeAt, parentStepKey } from './step-tree.ts'
 
 /** The session that an event belongs to. */
@@ -112,7 +112,14 @@ export function addReport(
 ): void {
   const { key, retry_keys = [], collected = [] } = data
   const error = type === 'tool:error' ? data.detail : null
-  const report: Report = { kind: type === 'session:input' ? 'delivery' : 'call', key, seq, session, error, retry_keys }
+  const report: WorkReport = {
+    kind: type === 'session:input' ? 'delivery' : 'call',
+    key,
+    seq,
+    session,
+    error,
+    retry_keys,
+  }
   if (error ?? [...retry_keys, ...collected][0]) model.reports.set(key, report)
   else model.reports.delete(key)
   for (const id of collected) {

@@ -56,7 +56,7 @@ export interface SessionNode extends NodeSpan {
   /** Its newest request, if that failed for good. */
   failure: { step: string; error: ErrorRecord; seq: number } | undefined
   /** Which agent got the result of this background session last, and the steps that recorded it. */
-  collector: Report | undefined
+  collector: WorkReport | undefined
   results: string[]
   /** The pattern sends the messages of this session itself. */
   isSilent: boolean
@@ -104,7 +104,7 @@ export interface TurnEntry {
 }
 
 /** What an agent was told about the work of others: the result of a call, or those of background sessions that are delivered at its end. */
-export interface Report {
+export interface WorkReport {
   kind: 'call' | 'delivery'
   key: string
   seq: number
@@ -121,7 +121,7 @@ export interface RunTree {
   /** The newest segment of each session, by session id. */
   readonly sessions: Map<string, SessionNode>
   /** The newest report of each step key, of those that tell of failures or of background sessions. */
-  readonly reports: Map<string, Report>
+  readonly reports: Map<string, WorkReport>
 }
 
 export function parentStepKey(key: string): string {

@@ -66,7 +66,9 @@ function onDemand(options: BubblewrapOptions): Sandbox {
 }
 
 function closedError(): TroupeError {
-  return new TroupeError('cancelled', 'the sandbox is closed', { hint: 'create another troupe for more commands' })
+  return new TroupeError('cancelled', 'the `sandbox` of this troupe is closed', {
+    hint: 'create another troupe to run commands',
+  })
 }
 
 /** Starts a long-running server, such as a language server, in the sandbox, with a pipe to its stdin. */
