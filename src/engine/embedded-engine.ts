@@ -1,5 +1,6 @@
 import { TroupeError, toTroupeError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
+import { Slots } from '../kernel/session/session-queue.ts'
 import type { Command, RunRow } from '../store/store.ts'
 import { claimableRuns, needsExecution, waitWhileLeased } from './claimable-runs.ts'
 import { CommandReader } from './command-reader.ts'
@@ -49,14 +50,14 @@ export class EmbeddedEngine implements Engine {
   readonly #marks: RequestMarkFile | undefined
   readonly #listeners = new Set<(item: StreamItem) => void>()
   readonly #activeRuns = new Map<string, ActiveRun>()
-  readonly #queue: (() => void)[] = []
   readonly #commands: CommandReader
-  #usedSlots = 0
+  readonly #slots: Slots
   readonly #heartbeat: LeaseHeartbeat
   readonly #drain = new AbortController()
 
   constructor(options: EngineParts) {
     this.#options = options
+    this.#slots = new Slots(options.concurrency)
     this.#owner = leaseOwnerId(options.world.randomHex(4))
     const folder = markFolder(options.store)
     this.#marks = folder === undefined ? undefined : openRequestMarks(folder, this.#owner, options.world)
@@ -93,13 +94,13 @@ export class EmbeddedEngine implements Engine {
 
   async start(start: Event): Promise<StartedRun> {
     const { run_id } = start
-    if (this.#draining || this.#usedSlots >= this.#options.concurrency) {
+    if (this.#draining || this.#slots.isFull) {
       await this.#options.store.createRun(start)
       const done = this.#executeOrFollow(run_id)
       done.catch(() => {})
       return { done }
     }
-    this.#usedSlots += 1
+    void this.#slots.take()
     const run = this.#activate(run_id)
     const created = this.#createLeasedRun(start)
     run.done = created.then(
@@ -132,7 +133,7 @@ export class EmbeddedEngine implements Engine {
       const { run_id } = row
       if (passOver?.has(run_id)) continue
       const isExecutable = await this.#isExecutable(row)
-      if (this.#draining || this.#usedSlots >= this.#options.concurrency) return undefined
+      if (this.#draining || this.#slots.isFull) return undefined
       if (!isExecutable || this.#activeRuns.has(run_id)) continue
       const leased = Promise.withResolvers<boolean>()
       const done = this.#executeLater(run_id, { onLeased: () => leased.resolve(true) })
@@ -179,7 +180,7 @@ export class EmbeddedEngine implements Engine {
   /** Executes a stored run as soon as there is a slot. */
   #executeLater(run_id: string, { reopen, onLeased }: { reopen?: ReopenOptions | undefined; onLeased?: () => void }) {
     const run = this.#activate(run_id, onLeased)
-    run.done = this.#acquireSlot().then(() => this.#executeRun(run_id, run, reopen ? { reopen } : {}))
+    run.done = Promise.resolve(this.#slots.take()).then(() => this.#executeRun(run_id, run, reopen ? { reopen } : {}))
     run.done.catch(() => {})
     return run.done
   }
@@ -204,7 +205,7 @@ export class EmbeddedEngine implements Engine {
       this.#heartbeat.stop()
       this.#commands.close()
     }
-    this.#releaseSlot()
+    this.#slots.release()
   }
 
   /** One transaction instead of two. Commands are read first: those that arrive from now on are delivered. */
@@ -322,18 +323,6 @@ export class EmbeddedEngine implements Engine {
       const retried_at = world.now()
       return holdLease(await store.lease(run_id, { ...claimant, dead_owners }), retried_at)
     }
-  }
-
-  async #acquireSlot(): Promise<void> {
-    if (this.#usedSlots < this.#options.concurrency) this.#usedSlots += 1
-    else await new Promise<void>((resolve) => this.#queue.push(resolve))
-  }
-
-  /** Hands the slot to the next waiter directly: freeing it first would let another caller take it twice. */
-  #releaseSlot(): void {
-    const next = this.#queue.shift()
-    if (next) next()
-    else this.#usedSlots -= 1
   }
 
   #onCommandsUnreadable(thrown: unknown): void {

@@ -1,9 +1,7 @@
 import type { ErrorRecord, TroupeError } from '../errors.ts'
-import type { AnswerShape, AnswerValue } from '../schema/answer-shape.ts'
-import type { Schema } from '../schema/standard-schema.ts'
+import type { AnswerShape } from '../schema/answer-shape.ts'
 import type { Agent } from './agent.ts'
 import type { Artifact, ArtifactRef, ArtifactVersion } from './artifact.ts'
-import type { Attachment } from './attachment.ts'
 import type { Embedder } from './embedder.ts'
 import type { SessionOpen, StopReason } from './event.ts'
 import type { Question } from './gate.ts'
@@ -14,12 +12,11 @@ import type { PatternPart } from './pattern-part.ts'
 import type { Redactor } from './redactor.ts'
 import type { Roster } from './roster.ts'
 import type { RunMetadata } from './run-metadata.ts'
-import type { QueuePlace } from './session/session-queue.ts'
+import type { Answer, AnswerRequest, PerformRequest, RequestedRights } from './session-request.ts'
 import type { SessionResult } from './session-result.ts'
 import type { Spend } from './spend.ts'
 import type { SteerAction, SteeringCommand } from './steer-action.ts'
 import type { Row, TableQuery } from './table-query.ts'
-import type { Thread } from './thread.ts'
 import type { ToolKind } from './tool.ts'
 
 /** The session whose tool call started a pattern. */
@@ -37,87 +34,6 @@ export interface CollectOptions {
   wait: boolean
   /** The pattern has checked itself that the calling agent may read this session of any run of the project. */
   scope?: 'project'
-}
-
-/** The rights of a new session; one that is continued keeps its own. */
-export interface RequestedRights {
-  model?: string
-  /** Base tools of a top-level agent; a sub-agent inherits its caller's. */
-  tools?: readonly string[]
-  /**
-   * Its answer stays once it is paid for, also when `resume` retries what the request depends on and would ask it differently now; and if the session
-   * itself had failed, it goes on where it was.
-   */
-  keep?: true
-  /** Keep only tools of kind `read`: none that acts, delegates or asks a person. */
-  readOnly?: true
-  /** An internal call of the pattern, such as a synthesis, by a system agent without tools. */
-  internal?: true
-  /** The folder that its tools work in, such as `workspace` of a worktree. Default: the caller's, or else that of the run. */
-  workspace?: string
-}
-
-/** The form of the answer. */
-export interface AnswerFormat {
-  /** Schema of the structured output. A response that does not match goes back to the model once. */
-  output?: Schema
-  /** With `output`: accept a response that does not match, as text without an object. */
-  allowText?: true
-}
-
-export interface PerformRequest extends RequestedRights, AnswerFormat {
-  instruction: string
-  /** Files that the instruction carries. */
-  attachments?: readonly Attachment[]
-  /** Id of a session to continue. It keeps its agent, model, tools and depth. An agent can continue sessions of its run's tree only. */
-  resume?: string
-  /** The pattern has checked itself that the calling agent may continue `resume`, a session of any run of the project. */
-  resumeScope?: 'project'
-  /** Shared conversation prefix. A session with a thread cannot be resumed by id. */
-  thread?: Thread
-  cache_key?: string
-  background?: boolean
-  /** For a background session: the tool that gets the result when the caller ends without collecting it, and its input. */
-  collect_with?: { tool: string; input: unknown }
-  /** The session opens at once and waits here before its first turn. */
-  queue?: QueuePlace
-  /** `timeout_ms` of the agent is a deadline: time in which no process executed the run counts, too. Waiting for a person does not. */
-  countDowntime?: true
-}
-
-/** A request for an answer of this shape; without `answer`, for a text. */
-export interface AnswerRequest<S extends AnswerShape = AnswerShape>
-  extends Omit<PerformRequest, 'instruction' | 'output' | 'background' | 'collect_with'> {
-  key: string
-  agent: Agent | undefined
-  /** The form of the answer follows it, unless it has the example itself or `resume` continues a session. */
-  prompt: string
-  answer?: S | undefined
-  /** The model or model role to ask; if there is none, the agent asks its own. */
-  preferredModel?: string
-  /** Look for the answer to an earlier request with this `cache_key` first, in a step under this key. */
-  cachedAs?: string | undefined
-  /** Returns what to tell the agent if its answer cannot be used: one that has answered is asked once more. */
-  check?(answer: Answer<S>): string | undefined | Promise<string | undefined>
-  /** Keys of the further requests. Default: `${key}/text` and `${key}/correction`. */
-  keys?: { text?: string; correction?: string }
-}
-
-/** An answer as it could be read, and the session that gave it. A failure is in `error`. */
-export interface Answer<S extends AnswerShape = AnswerShape> extends SessionResult {
-  /** Missing in an answer that has none of the fields, such as prose. */
-  value?: AnswerValue<S['fields']> | undefined
-  /** The object as the model wrote it, also one that was found in its text. */
-  fields?: Readonly<Record<string, unknown>> | undefined
-  /** Values that were not used, described for people. */
-  notes: readonly string[]
-  /** The answer ends within its object. */
-  isCutOff: boolean
-  /** Input and output tokens of all requests. */
-  tokens: number
-  cached?: true
-  /** The answer that was corrected. */
-  first?: Answer<S>
 }
 
 export interface RecallQuery {
@@ -176,31 +92,24 @@ export interface RunContext {
   readonly parentName: string | undefined
   /** True when no tool that this agent could call here changes anything. */
   isReadOnly(agent: Agent, request?: RequestedRights): boolean
-  /** The names that match no tool here; server tools are not checked. Use it inside a step only. */
-  unknownTools(names: readonly string[]): { name: string; known: string[] }[]
-  /**
-   * Why this model cannot be used here; `undefined` when it can. A model may choose only those that the operator configured. Use it inside a
-   * step only.
-   */
-  modelProblem(name: string, chosenBy?: 'operator' | 'model'): Promise<string | undefined>
   /** True when a tool of this name delegates to other agents. */
   delegates(tool: string): boolean
 }
 
-/** Facts about the project that the run works on. */
-export interface ProjectContext {
-  /** The profile of the project, from its files, if there are any. Throws `invalid_input` for a wrong profile file. Use it inside a step only. */
-  projectProfile(): Promise<PatternPart<'project profile'> | undefined>
-  /** Removes secrets from texts; it knows values of the environment, so use it inside a step only. */
-  readonly redactor: Redactor | undefined
-  /** Git worktrees beside the workspace; use it inside a step of kind `idempotent` only. `undefined` without a workspace. */
-  readonly repository: PatternPart<'repository'> | undefined
-  /** Runs commands in the sandbox; use it inside a step only. `undefined` where agents cannot run commands either. */
-  readonly commands: PatternPart<'commands'> | undefined
-}
-
 /** Looks things up, inside a step only: what is found may differ the next time. */
-export interface KnowledgeContext {
+export interface LookupContext {
+  /** The names that match no tool here; server tools are not checked. */
+  unknownTools(names: readonly string[]): { name: string; known: string[] }[]
+  /** Why this model cannot be used here; `undefined` when it can. A model may choose only those that the operator configured. */
+  modelProblem(name: string, chosenBy?: 'operator' | 'model'): Promise<string | undefined>
+  /** The profile of the project, from its files, if there are any. Throws `invalid_input` for a wrong profile file. */
+  projectProfile(): Promise<PatternPart<'project profile'> | undefined>
+  /** Removes secrets from texts; it knows values of the environment. */
+  readonly redactor: Redactor | undefined
+  /** Git worktrees beside the workspace, in a step of kind `idempotent`. `undefined` without a workspace. */
+  readonly repository: PatternPart<'repository'> | undefined
+  /** Runs commands in the sandbox. `undefined` where agents cannot run commands either. */
+  readonly commands: PatternPart<'commands'> | undefined
   /** Turns texts into vectors. */
   readonly embedder: Embedder | undefined
   /** The knowledge of the project of this run. */
@@ -309,8 +218,7 @@ export interface ArtifactContext {
 /** Everything a pattern may use. Keys are relative to the pattern; each is used at most once per execution. */
 export interface Context<Events extends EventDataByType = EventDataByType>
   extends RunContext,
-    ProjectContext,
-    KnowledgeContext,
+    LookupContext,
     SessionContext,
     FactContext,
     StepContext<Events>,

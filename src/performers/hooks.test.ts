@@ -197,6 +197,19 @@ describe('addContext and resuming', () => {
     expect(model.requests[1]?.messages.map(({ role }) => role)).toEqual(['user', 'user', 'assistant', 'tool'])
   })
 
+  test('context that cannot be added ends the session, whatever its hook throws; a resumed run asks again', async () => {
+    for (const thrown of [new Error('no weather'), new TroupeError('run_busy', 'the run of the weather is busy')]) {
+      const hooks: Hooks = { addContext: () => Promise.reject(thrown) }
+      const model = chunkModel(() => textChunks('done'))
+      const { troupe, task } = await createTestTroupe({ model, agents: [worker], hooks: [hooks] })
+      const failed = await task('worker', 'go')
+      expect([failed.status, model.requests]).toEqual(['failed', []])
+      hooks.addContext = () => 'It rains.'
+      const { status } = await (await troupe.resume(failed.run_id)).result
+      expect([status, model.requests.length]).toEqual(['completed', 1])
+    }
+  })
+
   test('H5 a resumed run does not call hooks again for recorded decisions', async () => {
     const { push, calls } = pushTool()
     const hookCalls: string[] = []

@@ -112,6 +112,12 @@ export interface RunModel<View extends PatternReducer = PatternReducer> extends 
   }
 }
 
+interface RowChanges {
+  /** The newest last. An entry is obsolete when its row has changed again. */
+  log: { seq: number; row: ModelRows[TimelineTable] }[]
+  readonly places: Map<object, { table: TimelineTable; position: number }>
+}
+
 interface RunIndex {
   /** The newest turn of each step key. */
   readonly turns: Map<string, TurnEntry>
@@ -120,6 +126,7 @@ interface RunIndex {
   readonly ids: Record<TimelineTable, Map<string, number>>
   readonly groups: Map<string, { id: string; running: Set<ModelRows['sessions']> }>
   readonly labels: Map<string, PendingLabels>
+  readonly changes: RowChanges
   /** Unknown event types that were reported. */
   readonly unknownTypes: Set<string>
 }
@@ -156,6 +163,7 @@ export function newRunModel<View extends PatternReducer>(sources: RunModelSource
     index: {
       ...{ turns: new Map(), agents: new Map(), groups: new Map(), labels: new Map(), unknownTypes: new Set() },
       ids: mapTables(() => new Map<string, number>()),
+      changes: { log: [], places: new Map() },
     },
     open: { sessions: new Set(), turns: new Set(), calls: new Set(), gates: new Set() },
     patterns: views.map(({ name, events, view }) => ({
@@ -180,34 +188,50 @@ function newRunRow(): ModelRows['run'] {
   }
 }
 
-/** Copies of the rows that changed after the event `seq`; those of a table are in the order in which they were made. */
-export function rowsSince({ tables }: RunModel, seq: number): Timeline {
-  return mapTables((table) => {
-    const rows: readonly ModelRows[TimelineTable][] = tables[table]
-    return rows.filter(({ changed_seq }) => changed_seq > seq).map((row) => ({ ...row }))
-  }) as Timeline
+/** Copies of the rows that changed after the event `seq`; those of a table are in the order in which they were made. Only these rows are read. */
+export function rowsSince({ index: { changes } }: RunModel, seq: number): Timeline {
+  const { log, places } = changes
+  const changed = mapTables((): { position: number; row: ModelRows[TimelineTable] }[] => [])
+  for (let index = log.length - 1; index >= 0; index--) {
+    const entry = log[index]
+    if (!entry || entry.seq <= seq) break
+    const { row } = entry
+    const place = row.changed_seq === entry.seq ? places.get(row) : undefined
+    if (place) changed[place.table].push({ position: place.position, row })
+  }
+  return mapTables((table) =>
+    changed[table].sort((a, b) => a.position - b.position).map(({ row }) => ({ ...row })),
+  ) as Timeline
 }
 
 /** Adds a row. */
 export function addRow<Table extends TimelineTable>(
-  { tables, clock }: RunModel,
+  model: RunModel,
   table: Table,
   row: TimelineTables[Table],
 ): ModelRows[Table] {
   const added = row as ModelRows[Table]
-  added.changed_seq = clock.seq
-  const rows: ModelRows[Table][] = tables[table]
+  const rows: ModelRows[Table][] = model.tables[table]
+  model.index.changes.places.set(added, { table, position: rows.length })
   rows.push(added)
+  changeRow(model, added)
   return added
 }
 
+/** Obsolete entries are dropped when they are the greater part. */
+const MIN_LOG_LENGTH = 1000
+
 export function changeRow<Row extends { changed_seq: number }>(
-  { clock }: RunModel,
+  { clock, index: { changes } }: RunModel,
   row: Row,
-  changes?: Partial<Row>,
+  edits?: Partial<Row>,
 ): void {
-  Object.assign(row, changes)
+  Object.assign(row, edits)
+  if (row.changed_seq === clock.seq) return
   row.changed_seq = clock.seq
+  changes.log.push({ seq: clock.seq, row: row as never })
+  if (changes.log.length > Math.max(MIN_LOG_LENGTH, 2 * changes.places.size))
+    changes.log = changes.log.filter((entry) => entry.row.changed_seq === entry.seq)
 }
 
 /** The span of something that begins with this event. */

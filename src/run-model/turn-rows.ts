@@ -100,10 +100,12 @@ function setTurnModel(model: RunModel, { row, session }: TurnEntry, name: string
 
 /** Costs of the turn and, unless another run paid for them, of the run: the same sums as those of `sumAccounts`. */
 function addCost(
-  { run, costs: { sum }, clock }: RunModel,
+  model: RunModel,
   account: AccountRow,
   { turn, session }: { turn: TurnEntry | undefined; session: SessionNode | undefined },
 ): void {
+  const { run, costs } = model
+  const { sum } = costs
   const { inherited, status, usage, usd } = account
   if (!inherited) {
     addAccount(sum, account)
@@ -120,9 +122,10 @@ function addCost(
   if (!turn) return
   const { row } = turn
   const { input, output, cached } = row.tokens
-  row.tokens = { input: input + usage.input, output: output + usage.output, cached: cached + usage.cache_read }
-  row.usd = row.usd === null || usd === null ? null : sumUsd(row.usd, usd)
-  row.changed_seq = clock.seq
+  changeRow(model, row, {
+    tokens: { input: input + usage.input, output: output + usage.output, cached: cached + usage.cache_read },
+    usd: row.usd === null || usd === null ? null : sumUsd(row.usd, usd),
+  })
 }
 
 function settleRequest(model: RunModel, event: Exclude<ModelEvent, EventOf<'model:begin'>>, turn: TurnEntry): void {

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { toTroupeError } from '../../errors.ts'
 import type { SettledResult } from '../context.ts'
+import { Slots } from '../session/session-queue.ts'
 import { isFatal } from './fatal-error.ts'
 
 /*
@@ -9,32 +10,6 @@ import { isFatal } from './fatal-error.ts'
  * 2. Before the cut of a reopened run, branches hold none: otherwise retried branches, and those that wait for them, could keep the replay from
  *    reaching what others have recorded. Each takes its slot after the cut, before its first effect. Sessions that wait in a queue do likewise.
  */
-
-class Slots {
-  #free: number
-  readonly #waiting: (() => void)[] = []
-
-  constructor(limit: number) {
-    this.#free = limit
-  }
-
-  take(): Promise<void> | undefined {
-    if (this.#free === 0) return new Promise((resolve) => this.#waiting.push(resolve))
-    this.#free -= 1
-    return undefined
-  }
-
-  async enter(): Promise<() => void> {
-    await this.take()
-    return () => this.release()
-  }
-
-  release(): void {
-    const next = this.#waiting.shift()
-    if (next) next()
-    else this.#free += 1
-  }
-}
 
 /** Resolves with the function that releases the slot. */
 type TakeSlot = () => Promise<() => void>

@@ -6,9 +6,8 @@ import type {
   Caller,
   Context,
   FactContext,
-  KnowledgeContext,
+  LookupContext,
   PartialOutputReader,
-  ProjectContext,
   Readings,
   RunContext,
   SessionContext,
@@ -58,8 +57,7 @@ export interface PatternScope extends RunScope {
 export function createContext(scope: PatternScope): Context {
   return {
     ...runContext(scope),
-    ...projectContext(scope),
-    ...knowledgeContext(scope),
+    ...lookupContext(scope),
     ...sessionContext(scope),
     ...factContext(scope),
     ...stepContext(scope),
@@ -94,6 +92,13 @@ function runContext({ execution, caller, path }: PatternScope): RunContext {
     caller,
     parentName: undefined,
     isReadOnly: (agent, request) => isReadOnlyAgent(execution, agent, { caller, readOnly: request?.readOnly }),
+    delegates: (name) => ports.patternTools.get(name)?.pattern.delegation !== undefined,
+  }
+}
+
+function lookupContext({ execution }: PatternScope): LookupContext {
+  const { run, ports } = execution
+  return {
     unknownTools: (names) => unknownTools(execution, names),
     modelProblem: (name, chosenBy) => {
       // Not `load`: within a step, one that begins when the run is paused would never end.
@@ -101,21 +106,13 @@ function runContext({ execution, caller, path }: PatternScope): RunContext {
       execution.loading.add(problem)
       return problem.finally(() => execution.loading.delete(problem))
     },
-    delegates: (name) => ports.patternTools.get(name)?.pattern.delegation !== undefined,
-  }
-}
-
-function projectContext({ execution: { ports } }: PatternScope): ProjectContext {
-  return {
     projectProfile: async () => ports.projectProfile?.(),
     redactor: ports.redactor,
     repository: ports.repository,
     commands: ports.commands,
+    embedder: ports.embedder,
+    knowledge: ports.knowledge?.(run.project),
   }
-}
-
-function knowledgeContext({ execution: { run, ports } }: PatternScope): KnowledgeContext {
-  return { embedder: ports.embedder, knowledge: ports.knowledge?.(run.project) }
 }
 
 function sessionContext(scope: PatternScope): SessionContext {

@@ -1,11 +1,12 @@
 import { TroupeError } from '../../errors.ts'
 import type { Agent } from '../agent.ts'
-import type { Caller, PerformRequest } from '../context.ts'
+import type { Caller } from '../context.ts'
 import type { SessionOpen } from '../event.ts'
 import { shortHash } from '../hash.ts'
 import type { Execution } from '../journal/execution.ts'
 import type { StepScope } from '../journal/step.ts'
 import { runStep } from '../journal/step.ts'
+import type { PerformRequest } from '../session-request.ts'
 import type { SessionWorktree, SessionWorktrees, WorktreeResult } from '../worktree.ts'
 import { agentSlug } from './session-state.ts'
 

@@ -121,7 +121,8 @@ export async function askInWaves(
         !earlyStopVerdict(votes, unjudged, stopOptions).stop &&
         couldStopIfJudged(votes, unjudged, stopOptions),
     })
-    if (equivalence.limitError) return { contributions, saved: null, error: equivalence.limitError }
+    const { error } = equivalence
+    if (error && isOutOfBudget({ error })) return { contributions, saved: null, error }
     // An embedder that failed now may work at the end and merge groups.
     if (equivalence.embedderFailed) continue
     const verdict = earlyStopVerdict(votes, equivalence, stopOptions)

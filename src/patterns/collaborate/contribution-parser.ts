@@ -1,5 +1,5 @@
 import { findCategory, parseChosenCategory } from '../../judgement/vote/category.ts'
-import type { Answer } from '../../kernel/context.ts'
+import type { Answer } from '../../kernel/session-request.ts'
 import { readText } from '../../requests/read-answer.ts'
 import { hasWords } from '../../requests/shown-marks.ts'
 import type { Concern, ContributionContent } from './output.ts'

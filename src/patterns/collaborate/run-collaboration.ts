@@ -1,26 +1,14 @@
-import type { ErrorRecord } from '../../errors.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
 import type { Roster } from '../../kernel/roster.ts'
 import { totalTokens } from '../../kernel/spend.ts'
 import { failCollaboration } from './collaborate-failure.ts'
 import type { CollaborateOutput } from './collaborate-output.ts'
-import { synthesizeByBestOf } from './decision/best-of.ts'
-import { hasConflict, mediate } from './decision/conflict.ts'
 import type { ConsensusState } from './decision/consensus-state.ts'
-import { computeConsensus } from './decision/consensus-state.ts'
-import { votesFrom } from './decision/contribution-votes.ts'
-import type { Ruling } from './decision/escalate.ts'
-import { escalateToHuman } from './decision/escalate.ts'
-import type { ExtractedContributions } from './decision/extract-recommendations.ts'
-import { extractRecommendations } from './decision/extract-recommendations.ts'
-import type { SynthesisInput, SynthesisResult } from './decision/synthesis.ts'
-import {
-  mergeContributions,
-  noAnswer,
-  partitionByContent,
-  synthesizeByCoordinator,
-  synthesizeByVote,
-} from './decision/synthesis.ts'
+import type { ConflictResolution } from './decision/resolve-conflict.ts'
+import { limitsIn, resolveConflict } from './decision/resolve-conflict.ts'
+import type { SynthesisResult } from './decision/synthesis.ts'
+import type { SynthesisStrategy } from './decision/synthesize.ts'
+import { synthesisStrategy, synthesize } from './decision/synthesize.ts'
 import type { CollaborateContext } from './events.ts'
 import type { GatherResult } from './gather-contributions.ts'
 import { gatherContributions } from './gather-contributions.ts'
@@ -51,6 +39,7 @@ export async function executeCollaboration(
   return runCollaboration(await prepareCollaboration(context, config, input))
 }
 
+/** Asks the agents, settles what they disagree about, and writes the answer. Where a limit of the run stops one of these, the run fails, to be resumed there. */
 async function runCollaboration(collaboration: Collaboration): Promise<PatternResult> {
   const { context, input, mode, synthesis, specialists } = collaboration
   const names = specialists.map(({ name }) => name)
@@ -66,152 +55,18 @@ async function runCollaboration(collaboration: Collaboration): Promise<PatternRe
   const answers = mode === 'hierarchical' ? gatherResult.contributions.slice(1) : gatherResult.contributions
   if (answers.every(({ error }) => error)) return failCollaboration(collaboration, gatherResult.contributions)
   const resolution = await resolveConflict(collaboration, gatherResult)
-  const { contributions, limitErrors } = resolution
+  const { contributions } = resolution
   context.setPartialOutput(() => ({ contributions }))
-  if (limitErrors.length > 0) return failCollaboration(collaboration, contributions, limitErrors)
-  const strategy = synthesisStrategy(collaboration, { ...gatherResult, contributions })
+  const limits = limitsIn(resolution.errors)
+  if (limits.length > 0) return failCollaboration(collaboration, contributions, limits)
+  const strategy = synthesisStrategy(collaboration, { contributions })
   context.emit('synthesis/start', 'tool:collaborative:synthesis:start', { strategy })
-  const synthesisInput = { ...resolution, shared: collaboration.contributionScope.shared }
   const { coordinator } = gatherResult
-  const synthesisResult = await synthesize(collaboration, { strategy, synthesisInput, coordinator })
-  if (synthesisResult.limitError) return failCollaboration(collaboration, contributions, [synthesisResult.limitError])
-  context.emit('synthesis/end', 'tool:collaborative:synthesis:complete', { strategy, tokens: synthesisResult.tokens })
+  const synthesisResult = await synthesize(collaboration, { strategy, resolution, coordinator })
+  const { error, tokens } = synthesisResult
+  if (error && isOutOfBudget({ error })) return failCollaboration(collaboration, contributions, [error])
+  context.emit('synthesis/end', 'tool:collaborative:synthesis:complete', { strategy, tokens })
   return completeCollaboration(collaboration, { gatherResult, resolution, strategy, synthesisResult, started })
-}
-
-interface ConflictResolution {
-  contributions: Contribution[]
-  consensusState: ConsensusState
-  ruling: Ruling | undefined
-  problems: string[]
-  /** Limits of the run that were reached. */
-  limitErrors: ErrorRecord[]
-  /** Failures that resume can retry. */
-  errors: ErrorRecord[]
-}
-
-/** Computes the consensus and applies `on_conflict` to a disagreement. */
-async function resolveConflict(collaboration: Collaboration, gathered: GatherResult): Promise<ConflictResolution> {
-  const { context, input } = collaboration
-  // The step keys are stored in journals: do not rename them.
-  const isVote = synthesisStrategy(collaboration, gathered) === 'vote'
-  const judged = isVote || input.on_conflict !== 'surface'
-  const extraction: ExtractedContributions = judged
-    ? await extractRecommendations(collaboration, gathered.contributions)
-    : { contributions: gathered.contributions, problems: [] }
-  const { contributions } = extraction
-  const consensusState = await computeConsensusState(collaboration, { key: 'stand', contributions, judged })
-  const limitErrors = [...(extraction.limitError ? [extraction.limitError] : []), ...judgeLimitErrors(consensusState)]
-  const problems = [...extraction.problems, ...judgeProblems(consensusState)]
-  const errors = [...(extraction.error ? [extraction.error] : []), ...judgeErrors(consensusState)]
-  const unresolved = { contributions, consensusState, ruling: undefined, problems, limitErrors, errors }
-  const voteStrategy = isVote ? (input.vote?.strategy ?? 'weighted') : undefined
-  const agreed = !hasConflict(consensusState, contributions, voteStrategy)
-  if (agreed || input.on_conflict === 'surface' || limitErrors.length > 0) return unresolved
-  if (input.on_conflict === 'escalate') {
-    const ruling = await escalateToHuman(context, { task: input.task, contributions }, consensusState)
-    return { ...unresolved, ruling }
-  }
-  return resolveByMediation(collaboration, { ...unresolved, problems: extraction.problems })
-}
-
-async function resolveByMediation(
-  collaboration: Collaboration,
-  unresolved: ConflictResolution,
-): Promise<ConflictResolution> {
-  const { contributionScope, specialists, limits } = collaboration
-  const { contributions, consensusState } = unresolved
-  const round = { specialists, max_parallel: limits.max_parallel, contributions }
-  const { revised, problems, limitErrors, errors } = await mediate(contributionScope, consensusState, round)
-  const mediated = contributions.map((contribution) => revised.get(contribution) ?? contribution)
-  if (limitErrors.length > 0) return { ...unresolved, contributions: mediated, problems, limitErrors }
-  const mediatedState = await computeConsensusState(collaboration, {
-    key: 'stand/mediated',
-    contributions: mediated,
-    judged: true,
-  })
-  return {
-    contributions: mediated,
-    consensusState: mediatedState,
-    ruling: undefined,
-    problems: [...unresolved.problems, ...problems, ...judgeProblems(mediatedState)],
-    limitErrors: judgeLimitErrors(mediatedState),
-    errors: [...unresolved.errors, ...errors, ...judgeErrors(mediatedState)],
-  }
-}
-
-interface ConsensusRequest {
-  key: string
-  contributions: readonly Contribution[]
-  /** Whether the judge is asked: only where a vote or `on_conflict` depends on it. k specialists and a coordinator are k + 1 calls. */
-  judged: boolean
-}
-
-function computeConsensusState(
-  { context, mode, synthesis, voteGrouping, history, judge }: Collaboration,
-  { key, contributions, judged }: ConsensusRequest,
-): Promise<ConsensusState> {
-  // Contributions to different subtasks are not comparable, unless a vote is requested.
-  const comparable = mode !== 'hierarchical' || synthesis === 'vote'
-  return computeConsensus(context, comparable ? contributions : [], {
-    ...voteGrouping,
-    key,
-    history,
-    ...(judged ? { judge } : undefined),
-    agents_count: countAgents(contributions),
-  })
-}
-
-function judgeLimitErrors({ equivalence: { limitError } }: ConsensusState): ErrorRecord[] {
-  return limitError ? [limitError] : []
-}
-
-/** Pairs that the judge left open are a problem where the result depends on them; then they are no tie and no dissent. */
-function judgeProblems({ equivalence: { problem }, consensus }: ConsensusState): string[] {
-  return problem === undefined || !consensus.unclear ? [] : [`recommendations could not be compared: ${problem}`]
-}
-
-/** As for problems: a judge that failed is asked again only where the result depends on it. */
-function judgeErrors({ equivalence: { error }, consensus }: ConsensusState): ErrorRecord[] {
-  return consensus.unclear && error ? [error] : []
-}
-
-/** An agent with several subtasks counts once. */
-function countAgents(contributions: readonly Contribution[]): number {
-  return new Set(contributions.map(({ agent }) => agent)).size
-}
-
-/** `auto` is a vote when at least half of the answers have a recommendation, else a coordinator. */
-function synthesisStrategy(
-  { synthesis, mode, voteGrouping }: Collaboration,
-  { contributions }: Pick<GatherResult, 'contributions'>,
-): SynthesisStrategy {
-  if (synthesis !== 'auto') return synthesis
-  const votes = mode === 'hierarchical' ? [] : votesFrom(contributions, voteGrouping.weightFor)
-  return votes.length > 0 && votes.length * 2 >= partitionByContent(contributions).answered.length
-    ? 'vote'
-    : 'coordinator'
-}
-
-interface SynthesisRequest {
-  strategy: SynthesisStrategy
-  synthesisInput: SynthesisInput
-  coordinator: string | undefined
-}
-
-async function synthesize(
-  { context, input, systemAgents }: Collaboration,
-  { strategy, synthesisInput, coordinator }: SynthesisRequest,
-): Promise<SynthesisResult> {
-  const { answered, missing } = partitionByContent(synthesisInput.contributions)
-  // There is nothing to write, count or score, and no request to pay for.
-  if (answered.length === 0 && !synthesisInput.ruling && strategy !== 'vote') return noAnswer(missing)
-  if (strategy === 'merge') return { result: mergeContributions(synthesisInput), tokens: 0 }
-  if (strategy === 'vote') return synthesizeByVote(synthesisInput, input.vote?.strategy ?? 'weighted')
-  if (strategy === 'coordinator')
-    return synthesizeByCoordinator(context, synthesisInput, { agent: systemAgents.coordinator, resume: coordinator })
-  const criteria = typeof input.criteria === 'string' ? [input.criteria] : (input.criteria ?? [])
-  return synthesizeByBestOf(context, synthesisInput, { evaluator: systemAgents.evaluator, criteria })
 }
 
 interface CollaborationEnd {
@@ -278,8 +133,6 @@ function withVoteWeight(contribution: Contribution, { votes }: ConsensusState): 
   const vote = votes.find((each) => each.contribution === contribution)
   return vote ? { ...contribution, weight: vote.weight } : contribution
 }
-
-type SynthesisStrategy = Exclude<Collaboration['synthesis'], 'auto'>
 
 /** Warnings about options that had no effect. */
 function ignoredOptionWarnings(collaboration: Collaboration, strategy: SynthesisStrategy): string[] {

@@ -1,7 +1,7 @@
 import type { ErrorRecord } from '../../errors.ts'
 import { errorFromRecord, toTroupeError } from '../../errors.ts'
-import type { AnswerRequest } from '../../kernel/context.ts'
 import { isFatal } from '../../kernel/journal/fatal-error.ts'
+import type { AnswerRequest } from '../../kernel/session-request.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
 import type { Spend } from '../../kernel/spend.ts'
 import { isConfigurationError } from './configuration-error.ts'

@@ -1,4 +1,4 @@
-import type { Answer } from '../../kernel/context.ts'
+import type { Answer } from '../../kernel/session-request.ts'
 import type { SessionResult } from '../../kernel/session-result.ts'
 import { jsonAnswer } from '../../requests/prompt-text.ts'
 import { readAnswer, readText } from '../../requests/read-answer.ts'

@@ -1,6 +1,6 @@
 import { TroupeError } from '../../errors.ts'
-import type { PerformRequest } from '../../kernel/context.ts'
 import type { PatternResult } from '../../kernel/pattern.ts'
+import type { PerformRequest } from '../../kernel/session-request.ts'
 import { answerForm } from '../../requests/request-answer.ts'
 import { prepareQuestion, recordQuestion, specialistKey } from './ask-specialist.ts'
 import type { Consultation } from './consultation.ts'

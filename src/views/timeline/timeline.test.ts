@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { rules, runToEnd } from '../../../test/support/recorded-run.ts'
 import { modelFromRules } from '../../../test/support/test-troupe.ts'
+import type { Event } from '../../kernel/event.ts'
+import { rowsSince } from '../../run-model/run-model.ts'
 import { newTimeline, reduceTimeline, takeChanges, timelineFrom, timelineSnapshot } from './reduce-timeline.ts'
 
 /** A run in which a lead delegates twice, resumes a session, and asks a person; the coder's first request fails. */
@@ -108,4 +110,49 @@ describe('timeline', () => {
       expect(known).toEqual(timelineFrom(events.slice(0, index + 1)))
     }
   })
+
+  test('TL16 the rows since an event are those that changed after it, in their order; a long run is not searched for them', () => {
+    const state = newTimeline()
+    const reduceAll = (events: readonly Event[]) => {
+      for (const event of events) reduceTimeline(state, event)
+    }
+    reduceAll(sessionEvents())
+    for (let call = 0; call < 1500; call++) reduceAll(callEvents(call, state.clock.seq))
+    for (const seq of [0, 1, 2, 3, 4, 1000, 2999, 3000, 3003, 3004, 9999]) {
+      const changed = Object.entries(state.tables).map(([table, rows]) => [
+        table,
+        (rows as { changed_seq: number }[]).filter(({ changed_seq }) => changed_seq > seq),
+      ])
+      expect(rowsSince(state, seq)).toEqual(Object.fromEntries(changed))
+    }
+    for (const row of state.tables.calls) {
+      const read = () => {
+        throw new Error(`${row.id} was read`)
+      }
+      Object.defineProperty(row, 'target', { enumerable: true, get: read })
+      Object.defineProperty(row, 'changed_seq', { enumerable: true, get: read })
+    }
+    const { seq } = state.clock
+    reduceAll(callEvents(1500, seq))
+    expect(rowsSince(state, seq).calls).toMatchObject([{ id: expect.stringMatching('tool/1500'), status: 'ok' }])
+  })
 })
+
+function sessionEvents(): Event[] {
+  const key = 'session'
+  const opening = { key, agent: { name: 'worker' }, parent_session_id: null, depth: 0, segment: 1 }
+  const request = { key: 'session/turn/1/model', attempt: 1, model: 'provider/name', reserved: { tokens: 9 } }
+  return [
+    { type: 'run:start', data: { pattern: 'task', input: { instruction: 'go' } } },
+    { type: 'session:open', session_id: 's', data: opening },
+    { type: 'model:begin', session_id: 's', data: request },
+  ].map((event, index) => ({ run_id: 'r', seq: index + 1, at: index + 1, ...event }) as unknown as Event)
+}
+
+function callEvents(call: number, after: number): Event[] {
+  const data = { key: `session/turn/1/tool/${call}`, tool: 'echo', kind: 'read', category: 'action', input: {} }
+  return ['tool:pre', 'tool:post'].map((type, index) => {
+    const seq = after + index + 1
+    return { run_id: 'r', seq, at: seq, session_id: 's', type, data } as unknown as Event
+  })
+}

@@ -1,6 +1,6 @@
 import { errorFromRecord } from '../../../errors.ts'
-import type { Answer, AnswerRequest } from '../../../kernel/context.ts'
 import { isResumableFailure } from '../../../kernel/resumable-failure.ts'
+import type { Answer, AnswerRequest } from '../../../kernel/session-request.ts'
 import type { AnswerShape } from '../../../schema/answer-shape.ts'
 import type { BuildScope } from '../build-scope.ts'
 

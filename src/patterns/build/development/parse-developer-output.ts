@@ -1,4 +1,4 @@
-import type { Answer } from '../../../kernel/context.ts'
+import type { Answer } from '../../../kernel/session-request.ts'
 import type { SessionResult } from '../../../kernel/session-result.ts'
 import type { DeveloperOutput, FileChanges } from '../contracts.ts'
 import type { developerAnswer } from '../prompts/developer-prompt.ts'

@@ -1,5 +1,5 @@
 import { TroupeError } from '../../../errors.ts'
-import type { Answer } from '../../../kernel/context.ts'
+import type { Answer } from '../../../kernel/session-request.ts'
 import type { SessionResult } from '../../../kernel/session-result.ts'
 import type { BuildScope } from '../build-scope.ts'
 import { emitPhase } from '../build-scope.ts'

@@ -33,8 +33,8 @@ export async function synthesizeByBestOf(
     tokens,
     undecided: true as const,
   })
-  if (error && isOutOfBudget({ error })) return { ...toFailure(error.message), limitError: error }
-  if (!value) return { ...toFailure(error?.message ?? stop_reason), ...(error ? { error } : undefined) }
+  if (!value || isOutOfBudget({ error }))
+    return { ...toFailure(error?.message ?? stop_reason), ...(error ? { error } : undefined) }
   const scores = validScores(value)
   const evaluation = toEvaluation(value, scores, answers)
   if (!evaluation) return toFailure('it scored no answer')

@@ -2,7 +2,6 @@ import type { ErrorRecord } from '../../../errors.ts'
 import { hasCriticalConcern } from '../../../judgement/vote/consensus.ts'
 import { tallyUnclear } from '../../../judgement/vote/unclear-votes.ts'
 import type { VoteStrategy } from '../../../judgement/vote/vote.ts'
-import { isOutOfBudget } from '../out-of-budget.ts'
 import type { Contribution } from '../output.ts'
 import { mediationPrompt } from '../prompts/mediation-prompt.ts'
 import type { ContributionScope } from '../request-contribution.ts'
@@ -27,8 +26,6 @@ export interface Mediation {
   /** Revised contributions by the original ones. */
   revised: Map<Contribution, Contribution>
   problems: string[]
-  /** Limits of the run that were reached; resume retries these requests. */
-  limitErrors: ErrorRecord[]
   /** Failures that resume can retry. */
   errors: ErrorRecord[]
 }
@@ -77,7 +74,6 @@ export async function mediate(
       participants.map(({ contribution }, index) => [contribution, answers[index]?.contribution ?? contribution]),
     ),
     problems: failed.map(({ agent, error }) => `${agent} failed in the mediation round: ${error.message}`),
-    limitErrors: failed.flatMap(({ error }) => (isOutOfBudget({ error }) ? [error] : [])),
     errors: failed.map(({ error }) => error),
   }
 }

@@ -19,8 +19,6 @@ export interface Equivalence {
   problem?: string
   /** The embedder may work later and merge groups. */
   embedderFailed?: true
-  /** The limit of the run that stopped the judge; resume retries it. */
-  limitError?: ErrorRecord
   /** The failure of the judge, which resume can retry. */
   error?: ErrorRecord
 }
@@ -76,12 +74,7 @@ interface Verdicts {
 }
 
 function applyVerdicts(unjudged: Equivalence, { texts, options, judged }: Verdicts): Equivalence {
-  const { verdicts, problem, limitError, error } = judged
-  const failure = {
-    ...(problem === undefined ? undefined : { problem }),
-    ...(limitError ? { limitError } : undefined),
-    ...(error ? { error } : undefined),
-  }
+  const { verdicts, ...failure } = judged
   if (verdicts.length === 0) return { ...unjudged, ...failure }
   const { note: _note, ...base } = unjudged
   return { ...base, ...clusterTexts(texts, { ...options, verdicts }), method: 'model', ...failure }

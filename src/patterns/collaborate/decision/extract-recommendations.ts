@@ -3,7 +3,6 @@ import { tokenize } from '../../../judgement/similarity/tokenizer.ts'
 import { findCategory, parseChosenCategory } from '../../../judgement/vote/category.ts'
 import { hasWords } from '../../../requests/shown-marks.ts'
 import type { Collaboration } from '../input/prepare-collaboration.ts'
-import { isOutOfBudget } from '../out-of-budget.ts'
 import type { Contribution } from '../output.ts'
 import type { Extraction } from '../prompts/extraction-prompt.ts'
 import { extractionAnswer, extractionPrompt, extractionsByAnswer } from '../prompts/extraction-prompt.ts'
@@ -20,8 +19,6 @@ export interface ExtractedContributions {
   contributions: Contribution[]
   /** Why recommendations stayed unread. */
   problems: string[]
-  /** The limit of the run that stopped the extraction; resume retries it. */
-  limitError?: ErrorRecord
   /** The failure of the extraction, which resume can retry. */
   error?: ErrorRecord
 }
@@ -44,7 +41,6 @@ export async function extractRecommendations(
     contributions,
     problems: [`recommendations in prose were not read: ${reason}`],
   })
-  if (error && isOutOfBudget({ error })) return { ...toFailure(error.message), limitError: error }
   if (error || !value) return { ...toFailure(error?.message ?? stop_reason), ...(error ? { error } : undefined) }
   const found = extractionsByAnswer(value)
   const extracted = new Map(

@@ -6,7 +6,6 @@ import type { Context } from '../../../kernel/context.ts'
 import { canonicalJson, sha256 } from '../../../kernel/hash.ts'
 import { agreedValues } from '../../../requests/read-answer.ts'
 import { answerForm } from '../../../requests/request-answer.ts'
-import { isOutOfBudget } from '../out-of-budget.ts'
 import { pairsAnswer, sameMeaningPrompt } from '../prompts/judge-prompt.ts'
 
 /*
@@ -36,8 +35,6 @@ export interface JudgedPairs {
   verdicts: PairVerdict[]
   /** Why pairs stayed unclear. */
   problem?: string
-  /** The limit of the run that stopped the judge; resume retries it. */
-  limitError?: ErrorRecord
   /** The failure of the judge, which resume can retry. */
   error?: ErrorRecord
 }
@@ -101,10 +98,7 @@ async function requestVerdicts(
     cache_key: sha256(canonicalJson({ judge: 2, model: judge.agent.model ?? null, instruction })),
     cachedAs: `${key}/known`,
   })
-  if (error) {
-    const problem = `the judge failed: ${error.message}`
-    return isOutOfBudget({ error }) ? { problem, limitError: error } : { problem, error }
-  }
+  if (error) return { problem: `the judge failed: ${error.message}`, error }
   const verdicts = value?.pairs.flatMap(({ number, same }) => (same === null ? [] : [[number, same] as const])) ?? []
   // Two answers that contradict each other are no verdict.
   return { pairs: agreedValues(verdicts) }

@@ -5,7 +5,6 @@ import type { TallyResult, VoteStrategy } from '../../../judgement/vote/vote.ts'
 import type { Agent } from '../../../kernel/agent.ts'
 import type { Context } from '../../../kernel/context.ts'
 import { hasWords } from '../../../requests/shown-marks.ts'
-import { isOutOfBudget } from '../out-of-budget.ts'
 import type { BestOfEvaluation, Contribution } from '../output.ts'
 import { contributionText, hasContent } from '../output.ts'
 import { synthesisPrompt } from '../prompts/coordinator-prompt.ts'
@@ -25,8 +24,6 @@ export interface SynthesisResult {
   failed?: string
   /** Why the answer is incomplete. */
   problem?: string
-  /** The limit of the run that was reached; resume retries the synthesis. */
-  limitError?: ErrorRecord
   /** The failure of the coordinator or evaluator, which resume can retry. */
   error?: ErrorRecord
   tokens: number
@@ -197,10 +194,7 @@ export async function synthesizeByCoordinator(
     const problem = `the answer of the coordinator is incomplete: stop_reason ${stop_reason}`
     return { result: text, tokens, ...(stop_reason === 'completed' ? undefined : { problem }) }
   }
-  const failure = toFailure(error?.message ?? stop_reason)
-  return error && isOutOfBudget({ error })
-    ? { ...failure, limitError: error }
-    : { ...failure, ...(error ? { error } : undefined) }
+  return { ...toFailure(error?.message ?? stop_reason), ...(error ? { error } : undefined) }
 }
 
 /** Contributions with content, complete or partial, and those without. A recommendation without text is content. */

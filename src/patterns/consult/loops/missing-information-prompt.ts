@@ -1,6 +1,6 @@
 import type { LoopEvidence } from '../../../judgement/loop/consultation-loop.ts'
 import { redactSensitive } from '../../../judgement/redaction/redact-sensitive.ts'
-import type { Answer } from '../../../kernel/context.ts'
+import type { Answer } from '../../../kernel/session-request.ts'
 import { DATA_RULE, fenceData, section } from '../../../requests/prompt-text.ts'
 import type { AnswerShape } from '../../../schema/answer-shape.ts'
 

@@ -1,4 +1,4 @@
-import type { Answer } from '../../../kernel/context.ts'
+import type { Answer } from '../../../kernel/session-request.ts'
 import { readText } from '../../../requests/read-answer.ts'
 import type { routingAnswer } from './routing-prompt.ts'
 
