@@ -2,7 +2,7 @@ export type { Finding } from './audit/finding.ts'
 export { verifyJournal } from './audit/verify-journal.ts'
 export type { AgentComparison, ComparedRun, RunComparison, RunUsage } from './engine/compare-runs.ts'
 export { compareRuns } from './engine/compare-runs.ts'
-export type { ReopenOptions, StreamItem } from './engine/engine.ts'
+export type { ReopenOptions } from './engine/engine.ts'
 export type { CanonicalEvent, FieldDifference, JournalDifference } from './engine/journal-diff.ts'
 export { canonicalJournal } from './engine/journal-diff.ts'
 export type { ReplayReport } from './engine/replay-run.ts'
@@ -129,7 +129,14 @@ export type {
 } from './runtime/queries.ts'
 export { readAttachment } from './runtime/read-attachment.ts'
 export type { Report, ReportQuery } from './runtime/report-query.ts'
-export type { AnswerOptions, RunHandle, RunOptions, RunResult, SteerOptions } from './runtime/run-handle.ts'
+export type {
+  AnswerOptions,
+  RunHandle,
+  RunOptions,
+  RunResult,
+  SteerOptions,
+  StreamItem,
+} from './runtime/run-handle.ts'
 export type { RunMoment, RunPanels } from './runtime/run-pages.ts'
 export type { RunTimeline } from './runtime/run-timeline.ts'
 export type { Troupe } from './runtime/troupe.ts'
@@ -156,6 +163,7 @@ export type { ToolsOptions } from './tools/tools.ts'
 export { searchProviderFromEnv } from './tools/web/search-provider-from-env.ts'
 export type { SearchProvider } from './tools/web/web-search-tool.ts'
 export type { Detail, DetailSection } from './views/detail/detail.ts'
+export type { RequestRecord } from './views/detail/recorded-requests.ts'
 export type { ExportArtifact, RunExport } from './views/page-export/run-export.ts'
 export type { PoolEntry } from './views/page-export/value-pool.ts'
 export { valueFromPool } from './views/page-export/value-pool.ts'
@@ -243,3 +251,4 @@ export type {
 } from './views/timeline/timeline.ts'
 export type { TimelineMark } from './views/timeline/timeline-mark.ts'
 export { sessionFromTranscript } from './views/transcript/session-from-transcript.ts'
+export type { WaitingRequest } from './views/waiting.ts'

@@ -1,11 +1,12 @@
 import { TroupeError, toTroupeError } from '../errors.ts'
 import type { Event } from '../kernel/event.ts'
+import type { RequestProgress } from '../kernel/request-progress.ts'
 import { Slots } from '../kernel/session/session-queue.ts'
 import type { Command, RunRow } from '../store/store.ts'
 import { claimableRuns, needsExecution, waitWhileLeased } from './claimable-runs.ts'
 import { CommandReader } from './command-reader.ts'
 import { frozenCopy } from './copy-json.ts'
-import type { ClaimedRun, EndedRun, Engine, EngineParts, ReopenOptions, StartedRun, StreamItem } from './engine.ts'
+import type { ClaimedRun, EndedRun, Engine, EngineItem, EngineParts, ReopenOptions, StartedRun } from './engine.ts'
 import type { EnginePorts } from './engine-ports.ts'
 import { checkExecutable, hasCancelCommand } from './executable-run.ts'
 import { Committer } from './group-commit.ts'
@@ -47,8 +48,8 @@ export class EmbeddedEngine implements Engine {
   readonly #ports: EnginePorts
   readonly #owner: string
   readonly #committer: Committer
-  readonly #marks: RequestMarkFile | undefined
-  readonly #listeners = new Set<(item: StreamItem) => void>()
+  readonly #marks: RequestMarkFile
+  readonly #listeners = new Set<(item: EngineItem) => void>()
   readonly #activeRuns = new Map<string, ActiveRun>()
   readonly #commands: CommandReader
   readonly #slots: Slots
@@ -59,11 +60,15 @@ export class EmbeddedEngine implements Engine {
     this.#options = options
     this.#slots = new Slots(options.concurrency)
     this.#owner = leaseOwnerId(options.world.randomHex(4))
-    const folder = markFolder(options.store)
-    this.#marks = folder === undefined ? undefined : openRequestMarks(folder, this.#owner, options.world)
+    this.#marks = openRequestMarks({
+      folder: markFolder(options.store),
+      owner: this.#owner,
+      world: options.world,
+      idle_timeout_ms: options.ports.idle_timeout_ms,
+    })
     this.#ports = {
       ...options.ports,
-      ...(this.#marks ? { requestMarks: this.#marks } : undefined),
+      requestMarks: this.#marks,
       publish: (delta) => this.#notify({ delta }),
     }
     this.#commands = new CommandReader({
@@ -90,6 +95,10 @@ export class EmbeddedEngine implements Engine {
 
   get active(): readonly string[] {
     return [...this.#activeRuns.keys()]
+  }
+
+  requestProgress(run_id: string, seq: number): RequestProgress | undefined {
+    return this.#marks.progress(run_id, seq)
   }
 
   async start(start: Event): Promise<StartedRun> {
@@ -223,7 +232,7 @@ export class EmbeddedEngine implements Engine {
     else if (run) run.missedCommands = true
   }
 
-  subscribe(listener: (item: StreamItem) => void): () => void {
+  subscribe(listener: (item: EngineItem) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
@@ -233,7 +242,7 @@ export class EmbeddedEngine implements Engine {
     const runs = [...this.#activeRuns.values()]
     for (const { attempt } of runs) attempt?.pause()
     await Promise.allSettled(runs.map(({ done }) => done))
-    this.#marks?.close()
+    this.#marks.close()
   }
 
   async #executeRun(run_id: string, run: ActiveRun, first: FirstAttempt): Promise<EndedRun | undefined> {
@@ -341,7 +350,7 @@ export class EmbeddedEngine implements Engine {
     }
   }
 
-  #notify(item: StreamItem): void {
+  #notify(item: EngineItem): void {
     for (const listener of this.#listeners) this.#callListener(() => listener(item))
   }
 

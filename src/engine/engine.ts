@@ -1,14 +1,15 @@
 import type { Event, EventOf } from '../kernel/event.ts'
 import type { Limits } from '../kernel/limits.ts'
 import type { Delta } from '../kernel/ports.ts'
+import type { RequestProgress } from '../kernel/request-progress.ts'
 import type { StartTurns } from '../kernel/session/turn-scope.ts'
 import type { Spend } from '../kernel/spend.ts'
 import type { World } from '../kernel/world.ts'
 import type { Store } from '../store/store.ts'
 import type { EnginePorts } from './engine-ports.ts'
 
-/** An item of a run's stream: a committed event, or a text delta while the model writes. */
-export type StreamItem = { event: Event } | { delta: Delta }
+/** A committed event, or a text delta while the model writes. */
+export type EngineItem = { event: Event } | { delta: Delta }
 
 /** Options for resuming a failed run. */
 export interface ReopenOptions {
@@ -76,8 +77,10 @@ export interface Engine {
   check?(run_id: string): Promise<void>
   /** Ids of the runs that this engine executes or has queued. */
   readonly active: readonly string[]
+  /** How far an open request of a run that is active here got; `seq` is that of `model:begin`. `undefined` if nothing was sent. */
+  requestProgress?(run_id: string, seq: number): RequestProgress | undefined
   /** Returns the function that unsubscribes. A listener that throws does not affect runs. */
-  subscribe(listener: (item: StreamItem) => void): () => void
+  subscribe(listener: (item: EngineItem) => void): () => void
   /** Waits for model and tool calls in flight, starts no new ones, and stops every run so that it can be resumed. */
   drain(): Promise<void>
 }

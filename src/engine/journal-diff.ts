@@ -113,6 +113,7 @@ function omitVolatileFields(type: EventType, fields: Record<string, unknown>): R
   const kept = Object.fromEntries(Object.entries(fields).filter(([name]) => !DERIVED_FIELDS.has(name)))
   if (type === 'session:open' && kept.base) kept.base = { run_id: (kept.base as { run_id: string }).run_id }
   if (type === 'model:error' && kept.retry) kept.retry = { model: (kept.retry as { model: string }).model }
+  if (type === 'model:end' || type === 'model:error') delete kept.response
   if (type === 'step:drift') return {}
   if (type === 'run:steer') kept.command = 0
   // About the host, not about the work.

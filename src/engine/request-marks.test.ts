@@ -28,7 +28,7 @@ function writeOldFile(path: string): void {
 }
 
 function sendRequest(folder: string): () => void {
-  const marks = openRequestMarks(folder, 'host|1|1|scope|nonce', realWorld())
+  const marks = openRequestMarks({ folder, owner: 'host|1|1|scope|nonce', world: realWorld() })
   const mark = marks.open('run', 1)
   mark.write({ sent_at: 1, received_chars: 0 })
   mark.close(() => true)

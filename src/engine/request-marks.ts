@@ -48,8 +48,18 @@ const ALIVE_MS = 250
 const LATE_MS = 1000
 
 export interface RequestMarkFile extends RequestMarks {
+  /** How far an open request of this process got; `undefined` if nothing was sent. */
+  progress(run_id: string, seq: number): RequestProgress | undefined
   /** Removes the file. */
   close(): void
+}
+
+interface MarkOptions {
+  /** Without a folder, the marks end with the process. */
+  folder: string | undefined
+  owner: string
+  world: World
+  idle_timeout_ms?: number | undefined
 }
 
 /** The folder of the marks, beside the store; `undefined` if the store is not in a file and ends with its process. */
@@ -57,8 +67,8 @@ export function markFolder({ location, backUp }: Pick<Store, 'location' | 'backU
   return backUp ? `${location}-requests` : undefined
 }
 
-export function openRequestMarks(folder: string, owner: string, world: World): RequestMarkFile {
-  return new MarkFile(join(folder, shortHash(owner)), { folder, owner, world })
+export function openRequestMarks(options: MarkOptions): RequestMarkFile {
+  return new MarkFile(options)
 }
 
 interface ClosedSlot {
@@ -68,7 +78,7 @@ interface ClosedSlot {
 
 class MarkFile implements RequestMarkFile {
   readonly #path: string
-  readonly #options: { folder: string; owner: string; world: World }
+  readonly #options: MarkOptions
   /** `undefined` before the first mark; -1 if there are no marks any more. */
   #file: number | undefined
   readonly #buffer = Buffer.alloc(SLOT_BYTES)
@@ -77,10 +87,16 @@ class MarkFile implements RequestMarkFile {
   /** Requests that were sent and have no outcome. */
   #inFlight = 0
   #cancelTimer: (() => void) | undefined
+  /** By run and seq; the objects change while their responses arrive. */
+  readonly #open = new Map<string, RequestProgress>()
 
-  constructor(path: string, options: { folder: string; owner: string; world: World }) {
-    this.#path = path
+  constructor(options: MarkOptions) {
+    this.#path = join(options.folder ?? '', shortHash(options.owner))
     this.#options = options
+  }
+
+  progress(run_id: string, seq: number): RequestProgress | undefined {
+    return this.#open.get(`${run_id}:${seq}`)
   }
 
   open(run_id: string, seq: number): RequestMark {
@@ -89,6 +105,8 @@ class MarkFile implements RequestMarkFile {
     let slot: number | undefined
     return {
       write: (progress) => {
+        this.#open.set(`${run_id}:${seq}`, progress)
+        if (this.#file === -1) return
         if (slot === undefined) {
           slot = this.#takeSlot()
           this.#inFlight += 1
@@ -97,6 +115,7 @@ class MarkFile implements RequestMarkFile {
         this.#write(encodeSlot(this.#buffer, { run_id, seq, progress }), HEADER_BYTES + slot * SLOT_BYTES)
       },
       close: (isCommitted) => {
+        this.#open.delete(`${run_id}:${seq}`)
         if (slot === undefined) return
         this.#closed.push({ slot, isCommitted })
         this.#inFlight -= 1
@@ -122,15 +141,16 @@ class MarkFile implements RequestMarkFile {
 
   #create(): void {
     if (this.#file !== undefined) return
-    const { folder, owner, world } = this.#options
+    const { folder, owner, world, idle_timeout_ms } = this.#options
+    this.#file = -1
+    if (folder === undefined) return
     try {
-      this.#file = -1
       mkdirSync(folder, { recursive: true, mode: 0o700 })
       if (!lstatSync(folder).isDirectory()) return
       removeOldFiles(folder, world.now())
       this.#file = openSync(this.#path, 'w+', 0o600)
       const header = Buffer.alloc(HEADER_BYTES)
-      header.write(`${JSON.stringify({ format: FORMAT, owner })}\n`)
+      header.write(`${JSON.stringify({ format: FORMAT, owner, idle_timeout_ms })}\n`)
       header.writeDoubleLE(world.now(), ALIVE_OFFSET)
       this.#write(header, 0)
     } catch {
@@ -188,6 +208,14 @@ function runName(run_id: string): string {
   return /^[\w-]{1,48}$/.test(run_id) ? run_id : shortHash(run_id)
 }
 
+/** How far the open requests of a process got. */
+export interface OpenRequestMarks {
+  /** After this long without a byte a request fails. */
+  idle_timeout_ms?: number
+  /** `undefined` for a request of which nothing was sent. */
+  progress(run_id: string, seq: number): RequestProgress | undefined
+}
+
 /** The marks of a process that ended. */
 export interface PastRequests {
   /** The latest time at which the process can have sent or received something. */
@@ -198,20 +226,43 @@ export interface PastRequests {
 
 /** `undefined` if nothing is known: the owner may be alive, wrote no marks, or wrote them before the machine was started again. */
 export function readRequestMarks(folder: string, owner: string, now: number): PastRequests | undefined {
-  if (!isOwnerDead(owner)) return undefined
+  const marks = isOwnerDead(owner) ? readMarkFile(folder, owner) : undefined
+  if (!marks) return undefined
+  const { slots } = marks
+  const times = [...slots.values()].flatMap(({ sent_at = 0, last_received_at = 0 }) => [sent_at, last_received_at])
+  const alive_at = times.reduce((latest, time) => Math.max(latest, time), marks.alive_at)
+  // Where a boot has no id, a process of an earlier boot looks dead, too.
+  if (alive_at < now - uptime() * 1000) return undefined
+  const died_by = Math.min(now, alive_at + ALIVE_MS + LATE_MS)
+  return { died_by, progress: (run_id, seq) => slots.get(slotName(run_id, seq)) ?? { received_chars: 0 } }
+}
+
+/** The marks of a process that may be at work; `undefined` if it wrote none here, such as a process of another machine. */
+export function readOpenRequests(folder: string, owner: string): OpenRequestMarks | undefined {
+  const marks = readMarkFile(folder, owner)
+  return marks && { ...marks.header, progress: (run_id, seq) => marks.slots.get(slotName(run_id, seq)) }
+}
+
+interface MarkHeader {
+  format: number
+  owner: string
+  idle_timeout_ms?: number
+}
+
+function readMarkFile(folder: string, owner: string) {
   const bytes = readBytes(join(folder, shortHash(owner)))
-  if (!bytes || ownerFrom(bytes) !== owner) return undefined
-  let alive_at = bytes.readDoubleLE(ALIVE_OFFSET)
+  const header = bytes && headerFrom(bytes)
+  if (!bytes || header?.format !== FORMAT || header.owner !== owner) return undefined
   const slots = new Map<string, RequestProgress>()
   for (let offset = HEADER_BYTES; offset + SLOT_BYTES <= bytes.length; offset += SLOT_BYTES) {
     const { name, progress } = decodeSlot(bytes, offset)
     slots.set(name, progress)
-    alive_at = Math.max(alive_at, progress.sent_at ?? 0, progress.last_received_at ?? 0)
   }
-  // Where a boot has no id, a process of an earlier boot looks dead, too.
-  if (alive_at < now - uptime() * 1000) return undefined
-  const died_by = Math.min(now, alive_at + ALIVE_MS + LATE_MS)
-  return { died_by, progress: (run_id, seq) => slots.get(`${runName(run_id)}:${seq}`) ?? { received_chars: 0 } }
+  return { header, slots, alive_at: bytes.readDoubleLE(ALIVE_OFFSET) }
+}
+
+function slotName(run_id: string, seq: number): string {
+  return `${runName(run_id)}:${seq}`
 }
 
 function decodeSlot(bytes: Buffer, offset: number): { name: string; progress: RequestProgress } {
@@ -232,10 +283,9 @@ function readBytes(path: string): Buffer | undefined {
   }
 }
 
-function ownerFrom(bytes: Buffer): string | undefined {
+function headerFrom(bytes: Buffer): MarkHeader | undefined {
   try {
-    const header = JSON.parse(bytes.toString('utf8', 0, bytes.indexOf('\n'))) as { format: number; owner: string }
-    return header.format === FORMAT ? header.owner : undefined
+    return JSON.parse(bytes.toString('utf8', 0, bytes.indexOf('\n'))) as MarkHeader
   } catch {
     return undefined
   }

@@ -5,7 +5,7 @@ import type { Event } from '../kernel/event.ts'
 import type { Delta } from '../kernel/ports.ts'
 import type { Store } from '../store/store.ts'
 import { createLeasedRun, runEndData } from '../testing/store/store-harness.ts'
-import type { Engine, StreamItem } from './engine.ts'
+import type { Engine, EngineItem } from './engine.ts'
 import type { WatchOptions } from './run-stream.ts'
 import { streamRun, watchEvents } from './run-stream.ts'
 import { RunTails } from './run-tail.ts'
@@ -39,7 +39,7 @@ async function watchFixture() {
     reads.push(range?.after ?? 0)
     return store.events(run_id, range)
   }
-  const deltaListeners = new Set<(item: StreamItem) => void>()
+  const deltaListeners = new Set<(item: EngineItem) => void>()
   const engine: Engine = {
     start: async () => ({ done: Promise.resolve(undefined) }),
     execute: async () => undefined,
@@ -108,9 +108,9 @@ async function watchFixture() {
   }
 }
 
-const textOrSeq = (item: StreamItem) => ('delta' in item ? item.delta.text : item.event.seq)
+const textOrSeq = (item: EngineItem) => ('delta' in item ? item.delta.text : item.event.seq)
 
-async function collect(items: AsyncIterable<StreamItem>): Promise<(string | number)[]> {
+async function collect(items: AsyncIterable<EngineItem>): Promise<(string | number)[]> {
   const collected: (string | number)[] = []
   for await (const item of items) collected.push(textOrSeq(item))
   return collected
@@ -163,7 +163,7 @@ describe('streaming a run', () => {
     await flushEventLoop()
     await run.commit()
     late.resolve()
-    expect(textOrSeq((await first).value as StreamItem)).toBe(1)
+    expect(textOrSeq((await first).value as EngineItem)).toBe(1)
     run.writeText('a')
     run.done.resolve()
     expect(await collect(stream)).toEqual([2, 'a'])
@@ -183,7 +183,7 @@ describe('streaming a run', () => {
   test('P49 what a reader does to a text delta changes nothing for other readers', async () => {
     const run = await watchFixture()
     const [careless, other] = [run.stream(), collect(run.stream())]
-    expect(textOrSeq((await careless.next()).value as StreamItem)).toBe(1)
+    expect(textOrSeq((await careless.next()).value as EngineItem)).toBe(1)
     await flushEventLoop()
     run.writeText('a')
     const { value } = await careless.next()
@@ -196,7 +196,7 @@ describe('streaming a run', () => {
   test('P5 a reader that falls behind loses text deltas and reads the events from the store', async () => {
     const run = await watchFixture()
     const stream = run.stream()
-    expect(textOrSeq((await stream.next()).value as StreamItem)).toBe(1)
+    expect(textOrSeq((await stream.next()).value as EngineItem)).toBe(1)
     for (let n = 0; n < 10_000; n++) {
       run.writeText('w')
       await run.commit()
@@ -267,15 +267,15 @@ describe('watching a run', () => {
   test('P13 a watcher with `after` beyond the end delays neither events nor text of others', async () => {
     const run = await watchFixture()
     const items = run.stream()
-    expect(textOrSeq((await items.next()).value as StreamItem)).toBe(1)
+    expect(textOrSeq((await items.next()).value as EngineItem)).toBe(1)
     const beyond = collectSeqs(await run.watch({ after: 5000 }))
     await flushEventLoop()
     const before = run.reads.length
     for (let n = 0; n < 3; n++) {
       run.writeText(`text ${n}`)
-      expect(textOrSeq((await items.next()).value as StreamItem)).toBe(`text ${n}`)
+      expect(textOrSeq((await items.next()).value as EngineItem)).toBe(`text ${n}`)
       await run.commit()
-      expect(textOrSeq((await items.next()).value as StreamItem)).toBe(n + 2)
+      expect(textOrSeq((await items.next()).value as EngineItem)).toBe(n + 2)
     }
     expect(run.reads.length).toBe(before)
     run.done.resolve()

@@ -1,7 +1,7 @@
 import type { Event } from '../kernel/event.ts'
 import type { Delta } from '../kernel/ports.ts'
 import type { RunRow } from '../store/store.ts'
-import type { Engine, StreamItem } from './engine.ts'
+import type { Engine, EngineItem } from './engine.ts'
 import type { RunTail, RunTails } from './run-tail.ts'
 
 /*
@@ -49,20 +49,31 @@ export async function* watchEvents(
   }
 }
 
-export interface StreamDeps {
+/** Items that are due while no event comes. */
+export interface Notices<Item> {
+  onEvent(event: Event): void
+  /** The items that are due now. */
+  take(): Promise<readonly Item[]>
+  close(): void
+}
+
+export interface StreamDeps<Notice> {
   engine: Engine
   tails: RunTails
   /** Reads the seq of the last event. */
   readHead(run_id: string): Promise<number>
+  /** `ring` tells that a notice is due. */
+  openNotices?(ring: () => void): Notices<Notice>
 }
 
-/** Yields the events of a run from the first one on, and its text deltas, until `done` settles and all events are read. */
-export async function* streamRun(
-  { engine, tails, readHead }: StreamDeps,
+/** Yields the events of a run from the first one on, its text deltas and notices, until `done` settles and all events are read. */
+export async function* streamRun<Notice = never>(
+  { engine, tails, readHead, openNotices }: StreamDeps<Notice>,
   run_id: string,
   done: Promise<unknown>,
-): AsyncGenerator<StreamItem, void> {
+): AsyncGenerator<EngineItem | Notice, void> {
   const wakeUp = new WakeUp()
+  const notices = openNotices?.(wakeUp.ring)
   const { tail, leave } = tails.open(run_id, wakeUp.ring)
   let isDone = false
   const finish = () => {
@@ -89,14 +100,17 @@ export async function* streamRun(
         for (const event of events) {
           yield* deltas.takeBefore(event.seq)
           cursor = event.seq
+          notices?.onEvent(event)
           yield { event }
         }
       }
       yield* deltas.takeBefore(isLast ? Number.POSITIVE_INFINITY : cursor + 1)
       if (isLast) return
+      if (notices) yield* await notices.take()
       await wakeUp.wait()
     }
   } finally {
+    notices?.close()
     unsubscribe?.()
     leave()
   }

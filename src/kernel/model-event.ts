@@ -1,5 +1,6 @@
 import type { ErrorRecord } from '../errors.ts'
 import type { AssistantMessage, ModelStop, RefusedFeature, Usage } from './model.ts'
+import type { ResponseFacts } from './request-progress.ts'
 import type { RetryAttempt } from './retry-policy.ts'
 
 /** Upper bound of a model request's usage, reserved before the call. */
@@ -26,6 +27,7 @@ interface ModelCharge {
   /** Figures of the provider that cannot be true; `usage` is an estimate instead. */
   refused_usage?: string
   mark?: string
+  response?: ResponseFacts
 }
 
 export interface ModelEnd extends ModelCharge {

@@ -7,6 +7,19 @@ export interface RequestProgress {
   last_received_at?: number
   /** Characters of text, reasoning and tool inputs that arrived. */
   received_chars: number
+  /** The head of the response, if a model reports it. */
+  head?: ResponseHead
+}
+
+export interface ResponseHead {
+  status: number
+  /** The provider's own id of the request, which its support asks for. */
+  request_id?: string
+}
+
+/** Recorded with the outcome of a request that was sent by HTTP. */
+export interface ResponseFacts extends ResponseHead {
+  first_byte_ms?: number
 }
 
 /** A model calls it while it sends a request and receives the response. */
@@ -17,6 +30,7 @@ export interface TransportObserver {
   onSend(): void
   /** Bytes arrived. `chars` counts content that is not in a chunk yet, such as a part of a tool's input. */
   onReceive(chars: number): void
+  onHead?(head: ResponseHead): void
 }
 
 /** The progress of one request, kept where it survives the process. */

@@ -17,6 +17,9 @@ export interface FailedModelCall {
 export interface RetryAttempt {
   model: string
   delay_ms: number
+  /** Its number, from 1, and the most attempts. */
+  attempt?: number
+  of?: number
 }
 
 /** Retries with backoff. Shared by the whole process, so one agent's rate limit also holds back the others. */

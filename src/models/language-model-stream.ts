@@ -12,6 +12,7 @@ import { toRequestError, toStreamError } from './provider-error.ts'
 import type { StreamPart } from './stream-parts.ts'
 import { StreamPartReader } from './stream-parts.ts'
 import { ToolNameMap } from './tool-name-map.ts'
+import type { ObservedCall } from './transport.ts'
 import { observe } from './transport.ts'
 
 export interface LanguageModelStream {
@@ -36,11 +37,12 @@ export async function openLanguageModelStream(
   const toolNames = new ToolNameMap(request.tools)
   const context = errorContext(source, request)
   requireSupportedFiles(source, request)
+  const observed: ObservedCall = { observer: transport, name: `${request.session.run_id}.${request.key}` }
   try {
     const target = { model, name, toolNames, providerOptions: options.provider_options }
     const call = toCallOptions(target, request, signal)
     const doStream = () => Promise.resolve(model.doStream(call as never))
-    const { stream, response } = await withAbort(transport ? observe(transport, doStream) : doStream(), signal)
+    const { stream, response } = await withAbort(observe(observed, doStream), signal)
     const htmlError = htmlResponseError(response?.headers, context)
     const parts = new StreamPartReader(name, toolNames)
     if (!htmlError) return { stream, parts, toStreamError: (thrown) => toStreamError(thrown, context) }
@@ -48,7 +50,7 @@ export async function openLanguageModelStream(
     throw htmlError
   } catch (thrown) {
     if (signal.aborted) throw signal.reason
-    throw toRequestError(thrown, context)
+    throw toRequestError(thrown, context, observed.head)
   }
 }
 

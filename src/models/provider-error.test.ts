@@ -93,6 +93,23 @@ describe('error responses', () => {
     })
   })
 
+  test('MO19 a wait of a minute or more is named with its end, in the time of the machine', () => {
+    const hint = (seconds: number, status = 429) =>
+      responseError(status, { headers: { 'retry-after': `${seconds}` } }).hint
+    expect(hint(59)).toBe('wait, or lower `limits.concurrency`')
+    const inAnHour = new Date(NOW + 3600_000)
+    const clock = [inAnHour.getHours(), inAnHour.getMinutes()].map((part) => String(part).padStart(2, '0')).join(':')
+    const wait = `the provider asks to wait 60 min, until ${clock}; or choose another \`model\``
+    expect(hint(3600)).toBe(wait)
+    expect(hint(3600, 529)).toBe(wait)
+    expect(hint(3 * 86_400)).toMatch(/^the provider asks to wait 4320 min, until \d{4}-\d\d-\d\d \d\d:\d\d; /)
+    const empty = responseError(429, {
+      body: '{"error":{"code":"insufficient_quota"}}',
+      headers: { 'retry-after': '3600' },
+    })
+    expect(empty.hint).toContain('billing page')
+  })
+
   test('MO72 a model without support for tools or images is model_unsupported', () => {
     const tools = [
       [400, 'registry.ollama.ai/library/gemma:2b does not support tools'],

@@ -2,6 +2,7 @@ import type { TroupeErrorOptions } from '../errors.ts'
 import { TroupeError } from '../errors.ts'
 import type { ModelErrorInfo } from '../kernel/model.ts'
 import { NO_USAGE } from '../kernel/model.ts'
+import type { ResponseHead } from '../kernel/request-progress.ts'
 import type { ProviderErrorReport } from './ai-sdk-error.ts'
 import { parseProviderError, statusFromCode } from './ai-sdk-error.ts'
 import { invalidResponseError, isHtmlPage } from './event-stream-guard.ts'
@@ -11,15 +12,24 @@ import { redactedExcerpt } from './model-error-context.ts'
 import { networkHint } from './network-error.ts'
 import { NO_FILES, refusedFeature } from './refused-feature.ts'
 
-/** Converts the error of a request that got no response. */
-export function toRequestError(thrown: unknown, context: ModelErrorContext): TroupeError {
+/** Converts the error of a request that got no response that its provider package could read. */
+export function toRequestError(thrown: unknown, context: ModelErrorContext, head?: ResponseHead): TroupeError {
   if (thrown instanceof TroupeError) return thrown
   const report = parseProviderError(thrown)
-  const error = errorFromReport(report, context)
+  // A provider package that cannot read the beginning of a stream throws an error without any sign of the provider.
+  if (
+    head &&
+    head.status < 300 &&
+    report.kind === 'error-response' &&
+    report.status === undefined &&
+    report.code === ''
+  )
+    report.kind = 'invalid-response'
+  const delay = retryAfterMs(report.headers, context.now())
+  const error = errorFromReport(report, context, delay)
   const info: ModelErrorInfo = {}
   if (report.status !== undefined && report.status >= 300) info.status = report.status
   else if (!report.sent) info.usage = NO_USAGE
-  const delay = retryAfterMs(report.headers, context.now())
   if (delay !== undefined) info.retry_after_ms = delay
   return Object.assign(error, info)
 }
@@ -37,7 +47,7 @@ export function toStreamError(thrown: unknown, context: ModelErrorContext): Trou
   )
 }
 
-function errorFromReport(report: ProviderErrorReport, context: ModelErrorContext): TroupeError {
+function errorFromReport(report: ProviderErrorReport, context: ModelErrorContext, delay?: number): TroupeError {
   const { kind, message, body } = report
   const { name } = context
   const reason = redactMessage(message, context)
@@ -62,7 +72,7 @@ function errorFromReport(report: ProviderErrorReport, context: ModelErrorContext
         hint: 'correct the `input` schemas of the tools, or choose another `model`',
       })
     case 'error-response':
-      return errorFromResponse(report, context, reason)
+      return errorFromResponse(report, context, { reason, delay })
   }
 }
 
@@ -73,7 +83,11 @@ const TOO_LONG =
 const QUOTA = /insufficient_quota|exceeded your current quota|billing|credit balance/i
 
 /** Converts an HTTP error response of the provider. */
-function errorFromResponse(report: ProviderErrorReport, context: ModelErrorContext, reason: string): TroupeError {
+function errorFromResponse(
+  report: ProviderErrorReport,
+  context: ModelErrorContext,
+  { reason, delay }: { reason: string; delay: number | undefined },
+): TroupeError {
   const inferred = report.status === undefined ? statusFromCode(report.code) : undefined
   const { body, status = inferred ?? 0 } = report
   const text = `${report.message}\n${report.code}\n${body.slice(0, 4000)}`
@@ -82,7 +96,7 @@ function errorFromResponse(report: ProviderErrorReport, context: ModelErrorConte
   if (status === 401 || status === 403 || (status === 400 && BAD_KEY.test(text))) {
     return new TroupeError('model_auth', message, keyHint(context))
   }
-  if (status === 429) return rateLimitError(message, QUOTA.test(text))
+  if (status === 429) return rateLimitError(message, QUOTA.test(text), waitHint(delay, context.now()))
   const refused = refusedFeature(text, context)
   if (refused)
     return Object.assign(new TroupeError('model_unsupported', message, unsupportedHint(context)), { refused })
@@ -100,16 +114,29 @@ function errorFromResponse(report: ProviderErrorReport, context: ModelErrorConte
   const isTransient = status === 408 || status === 409 || status >= 500
   const retry = status > 0 ? isTransient : (report.retryable ?? false)
   const hint = retry
-    ? 'the provider failed: try again later, or choose another `model`'
+    ? (waitHint(delay, context.now()) ?? 'the provider failed: try again later, or choose another `model`')
     : 'the provider rejected the request and a retry does not help: choose another `model`'
   return new TroupeError('model_failed', message, { retry, hint })
 }
 
 const QUOTA_HINT = "the account has no credit left: check the provider's billing page, or choose another `model`"
 
-function rateLimitError(message: string, isQuotaUsedUp: boolean): TroupeError {
+function rateLimitError(message: string, isQuotaUsedUp: boolean, wait: string | undefined): TroupeError {
   if (isQuotaUsedUp) return new TroupeError('model_rate_limited', message, { retry: false, hint: QUOTA_HINT })
-  return new TroupeError('model_rate_limited', message, { hint: 'wait, or lower `limits.concurrency`' })
+  return new TroupeError('model_rate_limited', message, { hint: wait ?? 'wait, or lower `limits.concurrency`' })
+}
+
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
+
+/** `the provider asks to wait 60 min, until 14:32`; `undefined` for a wait that nobody needs to be told. */
+function waitHint(delay: number | undefined, now: number): string | undefined {
+  if (delay === undefined || delay < MINUTE_MS) return undefined
+  const until = new Date(now + delay)
+  const two = (value: number) => String(value).padStart(2, '0')
+  const day = `${until.getFullYear()}-${two(until.getMonth() + 1)}-${two(until.getDate())} `
+  const time = `${delay < DAY_MS ? '' : day}${two(until.getHours())}:${two(until.getMinutes())}`
+  return `the provider asks to wait ${Math.ceil(delay / MINUTE_MS)} min, until ${time}; or choose another \`model\``
 }
 
 function unknownModelError({ name }: ModelErrorContext, message: string): TroupeError {

@@ -21,12 +21,14 @@ export interface ProviderModelOptions {
 export async function loadProviderModel(name: string, options: ProviderModelOptions): Promise<Model> {
   const { endpoint, id } = parseModelName(name)
   const { env, now } = options
-  const fetch = observeFetch(options.fetch ?? globalThis.fetch)
   const key = firstSetVariable(env, endpoint.keyVariables)
   if (!key && !endpoint.keyOptional) throw missingKeyError(name, endpoint)
   const baseURL = resolveBaseUrl(endpoint, env)
   const variables = variableNames(endpoint, env)
   const secrets = key ? [key.value] : []
+  const sent = options.fetch ?? globalThis.fetch
+  const wire = env.TROUPE_WIRE
+  const fetch = observeFetch(wire ? (await import('./wire-log.ts')).recordWire(sent, wire, secrets) : sent)
   const connection: ProviderConnection = {
     id,
     key,

@@ -37,16 +37,17 @@ export function createRetryPolicy(options: RetryPolicyOptions): RetryPolicy {
       const isRateLimited = failed.error.code === 'model_rate_limited'
       if (isRateLimited) pauseProvider(pausedUntil, providerName(failed.model), world.now() + delay_ms)
       const fallback = failed.models[failed.models.indexOf(failed.model) + 1]
+      const attempts = Math.max(maxAttempts, failed.models.length * failuresBeforeFallback)
+      const count = { attempt: failed.attempts + 1, of: attempts }
       const pastDeadline = failed.elapsed_ms + delay_ms > deadline_ms
       // An empty account or a long rate limit blocks one provider only; another model can still respond.
       if (fallback !== undefined && isRateLimited && (pastDeadline || !failed.error.retry))
-        return { model: fallback, delay_ms: 0 }
-      const attempts = Math.max(maxAttempts, failed.models.length * failuresBeforeFallback)
+        return { model: fallback, delay_ms: 0, ...count }
       if (!failed.error.retry || isPermanentFailure(failed.status) || failed.attempts >= attempts || pastDeadline)
         return undefined
       if (fallback !== undefined && failed.attempts % failuresBeforeFallback === 0)
-        return { model: fallback, delay_ms: 0 }
-      return { model: failed.model, delay_ms }
+        return { model: fallback, delay_ms: 0, ...count }
+      return { model: failed.model, delay_ms, ...count }
     },
   }
 }

@@ -27,7 +27,7 @@ test('B9 the first byte is reported before the server gets it, and the bytes of 
   onTestFinished(() => void server.close())
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const response = await observe(observer, () => observeFetch(fetch)(url, { method: 'POST', body: '{}' }))
+  const response = await observe({ observer }, () => observeFetch(fetch)(url, { method: 'POST', body: '{}' }))
   expect(await response.text()).toBe('onetwo')
   expect(seen.slice(0, 3)).toEqual(['sent', 'request', 'received'])
   expect(seen.at(-1)).toBe('received')
@@ -41,7 +41,7 @@ test('B9 a request whose connection never speaks TLS, or is refused, was not sen
   const { port } = silent.address() as AddressInfo
   const controller = new AbortController()
   const send = (url: string) =>
-    observe(observer, () => observeFetch(fetch)(url, { method: 'POST', body: '{}', signal: controller.signal }))
+    observe({ observer }, () => observeFetch(fetch)(url, { method: 'POST', body: '{}', signal: controller.signal }))
   const pending = send(`https://127.0.0.1:${port}`)
   await once(silent, 'connection')
   controller.abort()
@@ -49,14 +49,14 @@ test('B9 a request whose connection never speaks TLS, or is refused, was not sen
   for (const socket of sockets) socket.destroy()
   silent.close()
   await once(silent, 'close')
-  await expect(observe(observer, () => observeFetch(fetch)(`http://127.0.0.1:${port}`))).rejects.toThrow()
+  await expect(observe({ observer }, () => observeFetch(fetch)(`http://127.0.0.1:${port}`))).rejects.toThrow()
   expect(seen).toEqual([])
 })
 
 test('B9 a request by another fetch counts as sent at once', async () => {
   const { seen, observer } = recordTransport()
   const { promise, resolve } = Promise.withResolvers<Response>()
-  const pending = observe(observer, () => observeFetch(() => promise)('http://model.test'))
+  const pending = observe({ observer }, () => observeFetch(() => promise)('http://model.test'))
   await new Promise((continued) => setImmediate(continued))
   expect(seen).toEqual(['sent'])
   resolve(new Response('x'))

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe } from 'node:diagnostics_channel'
-import type { TransportObserver } from '../kernel/request-progress.ts'
+import type { ResponseHead, TransportObserver } from '../kernel/request-progress.ts'
 
 /*
  * Tells an observer when the first byte of a request is written and when bytes of its response arrive. Between the call of `fetch` and
@@ -11,10 +11,14 @@ import type { TransportObserver } from '../kernel/request-progress.ts'
 
 type Fetch = typeof globalThis.fetch
 
-interface ObservedCall {
-  observer: TransportObserver
+export interface ObservedCall {
+  observer: TransportObserver | undefined
   /** True once the HTTP client of Node has taken the request. */
-  isSeen: boolean
+  isSeen?: boolean
+  /** Names the step that sends the request. */
+  name?: string
+  /** The head of the response, once it has arrived. */
+  head?: ResponseHead
 }
 
 const calls = new AsyncLocalStorage<ObservedCall>()
@@ -22,9 +26,13 @@ const calls = new AsyncLocalStorage<ObservedCall>()
 const requests = new WeakMap<object, ObservedCall>()
 let isSubscribed = false
 
+export function currentCall(): ObservedCall | undefined {
+  return calls.getStore()
+}
+
 /** Performs a call whose requests, by a `fetch` of `observeFetch`, are reported. */
-export function observe<T>(observer: TransportObserver, call: () => T): T {
-  return calls.run({ observer, isSeen: false }, call)
+export function observe<T>(call: ObservedCall, perform: () => T): T {
+  return calls.run(call, perform)
 }
 
 export function observeFetch(fetch: Fetch): Fetch {
@@ -35,21 +43,35 @@ export function observeFetch(fetch: Fetch): Fetch {
     call.isSeen = false
     const pending = fetch(input, init)
     setImmediate(() => {
-      if (!call.isSeen) call.observer.onSend()
+      if (!call.isSeen) call.observer?.onSend()
     })
     const response = await pending
-    call.observer.onReceive(0)
+    call.head = headOf(response)
+    call.observer?.onReceive(0)
+    call.observer?.onHead?.(call.head)
     return response.ok && response.body ? new Response(observeBody(response.body, call.observer), response) : response
   }
 }
 
-function observeBody(body: ReadableStream<Uint8Array>, observer: TransportObserver): ReadableStream<Uint8Array> {
+/** The names of the header in the APIs of providers and clouds. */
+const REQUEST_ID_HEADERS = ['request-id', 'x-request-id', 'apim-request-id', 'x-amzn-requestid']
+const MAX_REQUEST_ID = 200
+
+function headOf({ status, headers }: Response): ResponseHead {
+  const request_id = REQUEST_ID_HEADERS.map((name) => headers.get(name)).find((id) => id)
+  return request_id ? { status, request_id: request_id.slice(0, MAX_REQUEST_ID) } : { status }
+}
+
+function observeBody(
+  body: ReadableStream<Uint8Array>,
+  observer: TransportObserver | undefined,
+): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       const { done, value } = await reader.read()
       if (done) return controller.close()
-      observer.onReceive(0)
+      observer?.onReceive(0)
       controller.enqueue(value)
     },
     cancel: (reason) => reader.cancel(reason),
@@ -67,6 +89,6 @@ function subscribeToClient(): void {
     requests.set((message as { request: object }).request, call)
   })
   subscribe('undici:client:sendHeaders', (message) => {
-    requests.get((message as { request: object }).request)?.observer.onSend()
+    requests.get((message as { request: object }).request)?.observer?.onSend()
   })
 }

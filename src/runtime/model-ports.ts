@@ -9,6 +9,7 @@ import { checkModelSettings } from '../models/model-settings.ts'
 import { loadPrices } from '../models/pricing.ts'
 import { checkRateLimits, createRateLimiter } from '../models/rate-limiter.ts'
 import { createRetryPolicy } from '../models/retry.ts'
+import { DEFAULT_IDLE_TIMEOUT_MS } from '../performers/model/model-stream.ts'
 import type { Store } from '../store/store.ts'
 import { issueWarning } from './issue-warning.ts'
 import type { TroupeOptions } from './troupe-options.ts'
@@ -19,6 +20,8 @@ export async function modelPorts(options: TroupeOptions, world: World): Promise<
   checkModelSettings(options.models?.settings ?? {})
   checkIdleTimeout(options.models?.idle_timeout_ms)
   if (options.model !== undefined && typeof options.model !== 'string') checkModel('model', options.model)
+  const wire = process.env.TROUPE_WIRE
+  if (wire) (await import('../models/wire-log.ts')).checkWireFolder(wire)
   for (const model of options.models?.custom ?? []) checkModel('models.custom', model)
   const models = options.models?.resolver ?? modelRegistry(options, world)
   const retryPolicy = options.engine?.retryPolicy ?? createRetryPolicy({ world })
@@ -77,8 +80,9 @@ function checkIdleTimeout(idle_timeout_ms: number | undefined): void {
   throw new TroupeError('invalid_input', message, { hint: 'set it to a whole number such as 240000, or omit it' })
 }
 
-export function idleTimeoutPort({ models }: TroupeOptions): Pick<Ports, 'idle_timeout_ms'> {
-  return models?.idle_timeout_ms === undefined ? {} : { idle_timeout_ms: models.idle_timeout_ms }
+/** Always set, because other processes are told when a request is given up. */
+export function idleTimeoutPort({ models }: TroupeOptions): { idle_timeout_ms: number } {
+  return { idle_timeout_ms: models?.idle_timeout_ms ?? DEFAULT_IDLE_TIMEOUT_MS }
 }
 
 export function summaryModelPort({ models }: TroupeOptions): Pick<Ports, 'summaryModel'> {

@@ -15,6 +15,7 @@ import type { AnswerOptions, RunHandle, RunOptions, RunResult, SteerOptions } fr
 import { endedRunResult, readRunResult, requireGate, requireRun } from './run-lookup.ts'
 import type { RunReader } from './run-reader.ts'
 import type { ExecutionParts, RuntimeParts } from './runtime-parts.ts'
+import { WaitingNotices } from './waiting-requests.ts'
 
 export type RunParts = RuntimeParts & ExecutionParts
 
@@ -161,7 +162,7 @@ export async function sendSteering(
 }
 
 function createHandle(controller: RunController, run_id: string, work: Promise<EndedRun | undefined>): RunHandle {
-  const { parts, tails, pendingResults } = controller
+  const { parts, tails, pendingResults, waiting } = controller
   const { engine, store, world } = parts
   const result = work.then((ended) => (ended ? endedRunResult(ended) : readRunResult({ store, world }, run_id)))
   const settled = result.then(
@@ -169,13 +170,15 @@ function createHandle(controller: RunController, run_id: string, work: Promise<E
     () => undefined,
   )
   const readHead = async () => (await store.run(run_id))?.head ?? 0
+  const read = async () => (await waiting.get()).read(run_id)
+  const openNotices = (ring: () => void) => new WaitingNotices(world, { read, ring })
   pendingResults.add(settled)
   void settled.then(() => pendingResults.delete(settled))
   return {
     run_id,
     result,
     cancel: (reason) => cancelRun(controller, run_id, { reason }),
-    [Symbol.asyncIterator]: () => streamRun({ engine, tails, readHead }, run_id, result),
+    [Symbol.asyncIterator]: () => streamRun({ engine, tails, readHead, openNotices }, run_id, result),
   }
 }
 

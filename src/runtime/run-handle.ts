@@ -1,10 +1,17 @@
-import type { StreamItem } from '../engine/engine.ts'
+import type { EngineItem } from '../engine/engine.ts'
 import type { ErrorRecord } from '../errors.ts'
 import type { Status, StopReason } from '../kernel/event.ts'
 import type { Gate } from '../kernel/gate.ts'
 import type { Limits } from '../kernel/limits.ts'
 import type { RunContextData } from '../kernel/run-metadata.ts'
 import type { GateRow } from '../store/store.ts'
+import type { WaitingRequest } from '../views/waiting.ts'
+
+/**
+ * An item of a run's stream: a committed event, a text delta while the model writes, or, after 15 s, 60 s and then each minute, a model
+ * request that the run waits for.
+ */
+export type StreamItem = EngineItem | { waiting: WaitingRequest }
 
 export interface RunOptions {
   /** The model for agents that name none. */

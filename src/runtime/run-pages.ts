@@ -11,6 +11,8 @@ import { boundedValue } from '../views/detail/bounded-value.ts'
 import type { Detail } from '../views/detail/detail.ts'
 import { DETAIL_KINDS, detailFrom } from '../views/detail/detail-from.ts'
 import type { DetailOptions } from '../views/detail/detail-scope.ts'
+import type { RequestRecord } from '../views/detail/recorded-requests.ts'
+import { recordedRequests } from '../views/detail/recorded-requests.ts'
 import { gateBlocks } from '../views/gate-blocks.ts'
 import type { Panel, PanelBlock } from '../views/panel.ts'
 import { loadPatternViews, patternPanels } from '../views/pattern-views.ts'
@@ -130,6 +132,21 @@ export async function loadViews({ registry }: RuntimeParts): Promise<LoadedView[
 
 export async function pricesOf({ checkedPorts }: RuntimeParts): Promise<PriceBook> {
   return checkedPorts.prices ?? (await import('../models/pricing.ts')).loadPrices()
+}
+
+/** The model requests of a run, with those of unfinished and damaged journals. */
+export async function readRequests({ parts, queries }: PageSource, run_id: string): Promise<RequestRecord[]> {
+  const events = await queries.events(run_id).all()
+  const sessions = new Set(
+    events.flatMap(({ session_id, type }) => (type === 'session:open' && session_id ? [session_id] : [])),
+  )
+  const earlier = new Map<string, readonly Event[]>()
+  for (const session_id of sessions) {
+    // The run that the session comes from may be deleted: its part of the conversation is missing then.
+    earlier.set(session_id, await eventsInEarlierRuns(parts, events, session_id).catch(() => []))
+  }
+  const options = await detailOptions(parts)
+  return recordedRequests(events, { ...options, earlier: (session_id) => earlier.get(session_id) ?? [] })
 }
 
 /** The events of the session of a turn in earlier runs, which this run resumed. */

@@ -6,9 +6,12 @@ import { toTroupeError } from '../errors.ts'
 import type { NeedsReport } from '../judgement/needs/run-needs.ts'
 import type { Event } from '../kernel/event.ts'
 import { issueWarning } from './issue-warning.ts'
+import type { Lazy } from './lazy.ts'
+import { lazy } from './lazy.ts'
 import type { RunResult } from './run-handle.ts'
 import { checkAfter, readRunResult, requireRun } from './run-lookup.ts'
 import type { RuntimeParts } from './runtime-parts.ts'
+import type { WaitingReader } from './waiting-requests.ts'
 
 /** Operations that execute no run, so that they do not load the engine. */
 export interface RunReader {
@@ -19,18 +22,17 @@ export interface RunReader {
   pendingResults: Set<Promise<void>>
   /** Runs being started. `closeTroupe` waits until they are stored. */
   pendingStarts: Set<Promise<unknown>>
+  waiting: Lazy<WaitingReader>
   /** Aborted by the first `close`. */
   closing: AbortController
 }
 
 /** `base` is the reader of another project of the same troupe: both are closed together. */
 export function createRunReader(parts: RuntimeParts, base?: RunReader): RunReader {
-  if (base) return { ...base, parts }
+  const waiting = lazy(async () => new (await import('./waiting-requests.ts')).WaitingReader(parts))
+  if (base) return { ...base, parts, waiting }
   return {
-    parts,
-    tails: new RunTails(parts.store),
-    pendingResults: new Set(),
-    pendingStarts: new Set(),
+    ...{ parts, waiting, tails: new RunTails(parts.store), pendingResults: new Set(), pendingStarts: new Set() },
     closing: new AbortController(),
   }
 }

@@ -6,6 +6,7 @@ import { SUMMARY_EVENTS, summaryFrom } from '../views/run-summary.ts'
 import type { TimelineSources } from '../views/timeline/reduce-timeline.ts'
 import { newTimeline, reduceTimeline } from '../views/timeline/reduce-timeline.ts'
 import type { Timeline } from '../views/timeline/timeline.ts'
+import type { WaitingRequest } from '../views/waiting.ts'
 import { requireRun } from './run-lookup.ts'
 import type { RunMoment } from './run-pages.ts'
 import { checkMoment, loadViews, pricesOf } from './run-pages.ts'
@@ -59,11 +60,16 @@ async function* eventPages(store: Store, run_id: string, to?: number): AsyncGene
 /** Journals above this length are summarised from the events that a summary cannot do without. */
 const WHOLE_JOURNAL_EVENTS = 5000
 
+interface LiveFacts {
+  isRunning(run: RunRow): boolean
+  readWaiting(run_id: string): Promise<WaitingRequest[]>
+}
+
 /** Unknown runs, and those of other projects, have no summary. */
 export async function readSummaries(
   parts: RuntimeParts,
   run_ids: readonly string[],
-  isRunning: (run: RunRow) => boolean,
+  { isRunning, readWaiting }: LiveFacts,
 ): Promise<RunSummary[]> {
   const { store, project, world } = parts
   const sources = await timelineSources(parts)
@@ -75,7 +81,9 @@ export async function readSummaries(
     const events =
       row.head > WHOLE_JOURNAL_EVENTS ? await summaryEvents(store, row, sources) : eventPages(store, run_id)
     for await (const event of events) reduceTimeline(state, event)
-    summaries.push(summaryFrom(state, { head: row.head, now: world.now(), isRunning: isRunning(row) }))
+    // The run may be deleted meanwhile.
+    const waiting = row.status === 'running' ? await readWaiting(run_id).catch(() => []) : []
+    summaries.push(summaryFrom(state, { head: row.head, now: world.now(), isRunning: isRunning(row), waiting }))
   }
   return summaries
 }

@@ -12,7 +12,6 @@ import {
 } from '../../test/support/manual-doubles.ts'
 import { memoryStore } from '../../test/support/memory-store.ts'
 import { agent, createTestTroupe } from '../../test/support/test-troupe.ts'
-import type { StreamItem } from '../engine/engine.ts'
 import { realWorld } from '../engine/real-world.ts'
 import type { TroupeError } from '../errors.ts'
 import { DEFAULT_LIMITS } from '../kernel/limits.ts'
@@ -20,7 +19,7 @@ import { NO_RETRIES } from '../kernel/retry-policy.ts'
 import type { World } from '../kernel/world.ts'
 import type { Hooks } from '../performers/hook.ts'
 import { simulatedWorld } from '../testing/simulated-world.ts'
-import type { RunHandle } from './run-handle.ts'
+import type { RunHandle, StreamItem } from './run-handle.ts'
 import { createTroupe } from './troupe.ts'
 
 const worker = agent('worker')
@@ -35,7 +34,7 @@ function blockedModel() {
 
 async function itemTypes(items: AsyncIterable<StreamItem>): Promise<string[]> {
   const types: string[] = []
-  for await (const item of items) types.push('delta' in item ? 'delta' : item.event.type)
+  for await (const item of items) types.push('event' in item ? item.event.type : 'delta')
   return types
 }
 

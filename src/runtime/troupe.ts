@@ -12,12 +12,14 @@ import type { Schema } from '../schema/standard-schema.ts'
 import type { RunRow } from '../store/store.ts'
 import type { McpServerStatus } from '../tools/mcp/mcp-servers.ts'
 import type { Detail } from '../views/detail/detail.ts'
+import type { RequestRecord } from '../views/detail/recorded-requests.ts'
 import type { PoolEntry } from '../views/page-export/value-pool.ts'
 import type { PanelBlock } from '../views/panel.ts'
 import type { RunSummary } from '../views/run-summary.ts'
 import type { AgentSession, MultiAgentSession } from '../views/session-file/agent-session.ts'
 import type { TimelineSources } from '../views/timeline/reduce-timeline.ts'
 import type { TimelineRef } from '../views/timeline/timeline.ts'
+import type { WaitingRequest } from '../views/waiting.ts'
 import type { DeletionReport, DeletionScope, PruneOptions, Retention } from './delete-runs.ts'
 import { issueWarning } from './issue-warning.ts'
 import { nodeVersionProblem } from './node-version.ts'
@@ -98,6 +100,11 @@ export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]
   /** True if a live process holds the lease of the run; a process on another machine counts as alive. */
   isRunning(run: RunRow): boolean
   /**
+   * The model requests that a running run waits for, by whichever process it is executed: how far they got, when they are given up, and
+   * when one that failed is sent again. Of a process on another machine, only model and beginning are known.
+   */
+  waiting(run_id: string): Promise<WaitingRequest[]>
+  /**
    * Yields the committed events of a run, whichever process executes it, from the first one or after a `seq`. Ends when the
    * run has ended, when `signal` is aborted, or when the troupe is closed; waits while the run waits for a person.
    */
@@ -116,6 +123,11 @@ export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]
   exportSession(run_id: string): Promise<AgentSession | MultiAgentSession>
   /** Everything about one place of a run, such as a turn with its exact prompt; at an earlier event with `seq`. Texts go through `redact`. */
   detail(run_id: string, ref: TimelineRef, options?: RunMoment): Promise<Detail>
+  /**
+   * The model requests of a run, one for each attempt, with their responses: system prompt, messages, tools and settings are rebuilt from the
+   * journal, and `proof` tells whether its hash proves them as sent. Texts go through `redact`.
+   */
+  requests(run_id: string): Promise<RequestRecord[]>
   /** The pages about a run as data: those of its patterns, and its cost; at an earlier event with `seq`. Texts go through `redact`. */
   panels(run_id: string, options?: RunMoment): Promise<RunPanels>
   /**
@@ -210,6 +222,7 @@ export async function assembleTroupe<const Patterns extends readonly Pattern[] =
     return workUntil(controller, AbortSignal.any([signal, closing.signal]), workOptions)
   }
   const completePatterns = async (names?: readonly string[]) => (await parts.registry.get()).complete(names)
+  const readWaiting = async (run_id: string) => (await reader.waiting.get()).read(run_id)
   const queries = createQueries(store, project, tables.get)
   return {
     ...queries,
@@ -237,6 +250,7 @@ export async function assembleTroupe<const Patterns extends readonly Pattern[] =
     result: (run_id) => reads.readResult(reader, run_id),
     checkNeeds: (run_id) => reads.readNeeds(reader, run_id),
     isRunning,
+    waiting: readWaiting,
     watch: (run_id, watchOptions) => reads.watchRun(reader, run_id, watchOptions),
     onChange: (listener) => reads.onStoreChange(reader, listener),
     deleteRuns: async (run_ids) => (await import('./delete-runs.ts')).deleteRuns(deletion, run_ids),
@@ -254,6 +268,7 @@ export async function assembleTroupe<const Patterns extends readonly Pattern[] =
       const { readDetail } = await import('./run-pages.ts')
       return readDetail({ parts, queries }, { run_id, ref }, moment)
     },
+    requests: async (run_id) => (await import('./run-pages.ts')).readRequests({ parts, queries }, run_id),
     panels: async (run_id, moment) => {
       const { readPanels } = await import('./run-pages.ts')
       return readPanels({ parts, queries }, run_id, moment)
@@ -261,7 +276,8 @@ export async function assembleTroupe<const Patterns extends readonly Pattern[] =
     timeline: async (run_id, moment) => (await import('./run-timeline.ts')).readTimeline(parts, run_id, moment),
     timelineSources: async () => (await import('./run-timeline.ts')).timelineSources(parts),
     exportPage: async (run_id) => (await import('./export-page.ts')).exportPage({ parts, queries }, run_id),
-    runSummaries: async (run_ids) => (await import('./run-timeline.ts')).readSummaries(parts, run_ids, isRunning),
+    runSummaries: async (run_ids) =>
+      (await import('./run-timeline.ts')).readSummaries(parts, run_ids, { isRunning, readWaiting }),
     gateBlocks: async (gate_id) => (await import('./run-pages.ts')).readGateBlocks({ parts, queries }, gate_id),
     mcpServers: () => mcp?.status() ?? [],
     drain: async () => (await parts.execution.get()).engine.drain(),

@@ -19,7 +19,7 @@ function runningRun(turns: number) {
   for (let turn = 1; turn <= turns; turn++)
     add(turn * MINUTE, 'model:begin', { key: `a/turn/${turn}/model`, attempt: 1, model: 'm', reserved: { tokens: 1 } })
   const summary = (minutes: number, isRunning: boolean) =>
-    summaryFrom(state, { head: seq, now: (turns + minutes) * MINUTE, isRunning })
+    summaryFrom(state, { head: seq, now: (turns + minutes) * MINUTE, isRunning, waiting: [] })
   return { add, summary }
 }
 

@@ -3,6 +3,7 @@ import { activeTime, idleTimes } from './active-time.ts'
 import { formatAge } from './format-amount.ts'
 import type { TimelineState } from './timeline/reduce-timeline.ts'
 import type { TimelineNotice, TimelineRun } from './timeline/timeline.ts'
+import type { WaitingRequest } from './waiting.ts'
 
 /* What a list shows about a run and only its journal tells, computed from its timeline. */
 
@@ -18,6 +19,8 @@ export interface RunSummary {
   progress: TimelineRun['progress']
   /** Set when the run makes no progress, in words. */
   stalled: string | null
+  /** The model requests that it waits for. */
+  waiting: WaitingRequest[]
 }
 
 /** The events that a summary needs: those of tool calls and the responses of models are most of a journal. */
@@ -31,13 +34,14 @@ export interface SummaryMoment {
   now: number
   /** A live process executes the run. */
   isRunning: boolean
+  waiting: WaitingRequest[]
 }
 
 const MAX_LANES = 24
 const MAX_BARS = 40
 
 /** The summary of a run from its timeline. */
-export function summaryFrom(state: TimelineState, { head, now, isRunning }: SummaryMoment): RunSummary {
+export function summaryFrom(state: TimelineState, { head, now, isRunning, waiting }: SummaryMoment): RunSummary {
   const { run, tables } = state
   const last_event = lastEvent(state)
   return {
@@ -48,6 +52,7 @@ export function summaryFrom(state: TimelineState, { head, now, isRunning }: Summ
     last_event,
     progress: run.progress,
     stalled: stallText(state, { now, isRunning }),
+    waiting,
   }
 }
 

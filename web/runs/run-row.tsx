@@ -1,5 +1,6 @@
 import { memo, useMemo } from 'react'
 import type { RunItem, RunSummary } from '../../src/surfaces/http/contract.ts'
+import { longestWaitText } from '../../src/views/waiting.ts'
 import { Tag } from '../design/controls.tsx'
 import { formatAge, formatTime, formatTokens, formatUsd } from '../design/format.ts'
 import { inertLine } from '../design/inert-text.ts'
@@ -71,7 +72,9 @@ export const RunRow = memo(function RunRow({ run, summary, now, current, selecte
         className={`column-event clip ${summary ? lastEventTone(summary, state) : ''}`}
         title={summary ? `${formatTime(summary.last_event.at)} ${inertLine(summary.last_event.text, 300)}` : undefined}
       >
-        {summary ? inertLine(summary.stalled ?? summary.last_event.text, 200) : null}
+        {summary
+          ? inertLine(summary.stalled ?? longestWaitText(summary.waiting, now) ?? summary.last_event.text, 200)
+          : null}
       </td>
       <td className="column-progress">{summary?.progress ? <Progress {...summary.progress} /> : null}</td>
       <td className="column-tokens number">{formatTokens(run.usage.input + run.usage.output)}</td>

@@ -12,7 +12,7 @@ import type {
 import { NO_USAGE, textFrom } from '../../kernel/model.ts'
 import type { ReservedBudget } from '../../kernel/model-event.ts'
 import type { Delta } from '../../kernel/ports.ts'
-import type { RequestProgress } from '../../kernel/request-progress.ts'
+import type { RequestProgress, ResponseFacts } from '../../kernel/request-progress.ts'
 import type { RetryAttempt } from '../../kernel/retry-policy.ts'
 import { chargeableBudget } from '../../kernel/session/lost-model-calls.ts'
 import { totalTokens } from '../../kernel/spend.ts'
@@ -158,6 +158,7 @@ export class ModelResponseBuilder {
         ...(reported?.usage ? undefined : { estimated: true as const }),
         ...(this.#isCutOff ? { cut_off: true as const } : undefined),
         ...definedFields({ refused_usage: reported?.refused, phase: this.#begin.phase, mark: finish.mark }),
+        ...responseFacts(this.#progress),
       },
       this.#scope.session.id,
     )
@@ -183,6 +184,7 @@ export class ModelResponseBuilder {
         usd,
         ...(estimated ? { estimated } : undefined),
         ...definedFields({ refused_usage: reported?.refused, mark: info.mark, refused, retry }),
+        ...responseFacts(this.#progress),
       },
       this.#scope.session.id,
     )
@@ -249,6 +251,12 @@ export class ModelResponseBuilder {
   #reservedCost(usage: Usage): number | null {
     return this.#cost(usage) === null ? null : this.#begin.reserved.usd
   }
+}
+
+function responseFacts({ head, sent_at, received_at }: RequestProgress): { response?: ResponseFacts } {
+  if (!head) return {}
+  const timed = sent_at !== undefined && received_at !== undefined
+  return { response: { ...head, ...(timed ? { first_byte_ms: Math.max(0, received_at - sent_at) } : undefined) } }
 }
 
 /** Larger than the context window of any model that is known; a proxy may add to a request, but not this much. */

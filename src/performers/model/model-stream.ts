@@ -1,6 +1,6 @@
 import { TroupeError } from '../../errors.ts'
 import type { Model, ModelChunk, ModelRequest } from '../../kernel/model.ts'
-import type { TransportObserver } from '../../kernel/request-progress.ts'
+import type { ResponseHead, TransportObserver } from '../../kernel/request-progress.ts'
 import type { World } from '../../kernel/world.ts'
 import type { RequestTracker } from './request-tracker.ts'
 
@@ -75,6 +75,10 @@ class StreamReading implements TransportObserver {
 
   onSend(): void {
     this.#options.tracker.onSend()
+  }
+
+  onHead(head: ResponseHead): void {
+    this.#options.tracker.onHead(head)
   }
 
   onReceive(chars: number): void {

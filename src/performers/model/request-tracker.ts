@@ -1,4 +1,4 @@
-import type { RequestMark, RequestProgress } from '../../kernel/request-progress.ts'
+import type { RequestMark, RequestProgress, ResponseHead } from '../../kernel/request-progress.ts'
 import type { World } from '../../kernel/world.ts'
 
 /** Between two writes of a mark while a response arrives: what arrived since then is estimated by the time. */
@@ -43,6 +43,10 @@ export class RequestTracker {
     this.progress.last_received_at = now
     this.progress.received_chars += chars
     if (this.heardAt - this.#writtenAt >= WRITE_INTERVAL_MS) this.#write(this.heardAt)
+  }
+
+  onHead(head: ResponseHead): void {
+    this.progress.head = head
   }
 
   close(isCommitted: () => boolean): void {

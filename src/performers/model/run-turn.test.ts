@@ -9,12 +9,12 @@ import {
   toolCallChunks,
 } from '../../../test/support/manual-doubles.ts'
 import { agent, createTestTroupe, lastMessageText, storeOf } from '../../../test/support/test-troupe.ts'
-import type { StreamItem } from '../../engine/engine.ts'
 import { isEvent } from '../../kernel/event.ts'
 import type { ModelChunk } from '../../kernel/model.ts'
 import { NO_RETRIES } from '../../kernel/retry-policy.ts'
 import { foldEvents, sessionFrom } from '../../kernel/session/session-fold.ts'
 import type { PriceBook } from '../../kernel/spend.ts'
+import type { StreamItem } from '../../runtime/run-handle.ts'
 import type { TroupeOptions } from '../../runtime/troupe-options.ts'
 import { defineTool } from '../../tools/define-tool.ts'
 
@@ -312,7 +312,7 @@ describe('usage and deltas', () => {
     ])
     expect(new Set(deltas.map(({ agent }) => agent))).toEqual(new Set(['worker']))
     expect(new Set(deltas.map(({ key }) => key))).toEqual(new Set(['session/turn/1/model']))
-    const types = items.map((item) => ('delta' in item ? 'delta' : item.event.type))
+    const types = items.map((item) => ('event' in item ? item.event.type : 'delta'))
     expect(types.indexOf('model:begin')).toBeLessThan(types.indexOf('delta'))
     expect(types.lastIndexOf('delta')).toBeLessThan(types.lastIndexOf('model:end'))
   })

@@ -2,6 +2,7 @@ import type { RunHandle, RunResult, Troupe } from '../../index.ts'
 import { outputText, patternPanels } from '../../views/pattern-views.ts'
 import type { RunView } from '../../views/run-view.ts'
 import { stripControlCharacters, wrapText } from '../../views/text-width.ts'
+import { stoppingText } from '../../views/waiting.ts'
 import type { Cli } from './cli.ts'
 import { printJson } from './cli.ts'
 import { EXIT, exitCodeFrom } from './exit-code.ts'
@@ -22,9 +23,11 @@ export async function followRun(
     after,
     silent: options.json === true || options.quiet === true,
     patterns: troupe.patterns,
+    readWaiting: () => troupe.waiting(handle.run_id),
   })
   const interrupt = onInterrupt(`stopped; resume with: troupe resume ${handle.run_id}`, {
     drain: () => troupe.drain(),
+    waits: () => stoppingText(progress.waiting, Date.now()),
     note: (text) => progress.note(text),
     clear: () => progress.end(),
     terminal,

@@ -20,7 +20,14 @@ export interface Interrupt {
 /** `lastWords` are printed when a second signal stops the process at once. */
 export function onInterrupt(
   lastWords: string,
-  handlers: { drain(): Promise<void>; note(text: string): void; clear(): void; terminal: Terminal },
+  handlers: {
+    drain(): Promise<void>
+    note(text: string): void
+    clear(): void
+    terminal: Terminal
+    /** What the first signal waits for. */
+    waits?: () => string
+  },
 ): Interrupt {
   let code: number | undefined
   let first = 0
@@ -29,7 +36,8 @@ export function onInterrupt(
     if (code === undefined) {
       code = signal === 'SIGINT' ? EXIT.interrupted : EXIT.terminated
       first = now
-      const message = 'stopping: waiting for requests in flight; press Ctrl-C again to stop at once'
+      const waits = handlers.waits?.() ?? 'waiting for requests in flight'
+      const message = `stopping: ${waits}; press Ctrl-C again to stop at once`
       for (const text of wrapText(message, handlers.terminal.err.width, 2)) handlers.note(text)
       handlers.drain().catch(() => {})
       return

@@ -158,6 +158,10 @@ function addInspectCommands(add: AddCommand): void {
     .option('--full', 'print whole instructions, answers, tool calls and results')
     .option('--all', 'include every tool call, and all parts of panels')
     .option('--events', 'print the journal instead')
+    .option(
+      '--requests [number]',
+      'print what models were sent and answered: each request, or this one; --full adds schemas',
+    )
   add('watch', async () => (await import('./commands/watch-command.ts')).watchCommand)
     .description('follow a run live, from any process')
     .argument('[run]', RUN_OR_NEWEST)

@@ -1,5 +1,6 @@
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { plainStyle } from '../../../test/support/plain-style.ts'
+import type { WaitingRequest } from '../../index.ts'
 import type { Event } from '../../kernel/event.ts'
 import { ProgressDisplay } from './progress-display.ts'
 import type { Terminal } from './terminal.ts'
@@ -69,5 +70,52 @@ describe('progress display', () => {
     await progress.update({ event: start(1) })
     expect(written).toEqual([])
     expect(progress.view.run.id).toBe('r_1')
+  })
+})
+
+describe('a request that waits', () => {
+  afterEach(() => void vi.useRealTimers())
+
+  const silent = (since: number): WaitingRequest => ({
+    ...{ session_id: 's', agent: 'lead', model: 'a/b', state: 'silent', since, attempt: 1, max_attempts: null },
+    ...{ last_received_at: null, gives_up_at: since + 240_000, retry_at: null, reason: null },
+  })
+
+  async function waitFor(live: boolean, seconds: number, onWaiting?: (waiting: WaitingRequest) => void) {
+    vi.useFakeTimers({ now: 0 })
+    const { terminal, written } = recordingTerminal(live)
+    const options = onWaiting ? { silent: true, onWaiting } : {}
+    const progress = new ProgressDisplay(terminal, { ...options, readWaiting: async () => [silent(0)] })
+    await progress.update({ event: start(1) })
+    await progress.update({ event: opened })
+    await vi.advanceTimersByTimeAsync(seconds * 1000)
+    progress.end()
+    expect(vi.getTimerCount()).toBe(0)
+    return written
+  }
+
+  test('L101 in a pipe is one line after 15 s, 60 s, then each minute, whole in any width', async () => {
+    const written = await waitFor(false, 130)
+    expect(written.slice(1).map((text) => text.replace(/\s+/g, ' ').trim())).toEqual([
+      '15.0s lead waiting for a/b · 15 s, nothing received (gives up after 4m00s)',
+      '1m00s lead waiting for a/b · 1m00s, nothing received (gives up after 4m00s)',
+      '2m00s lead waiting for a/b · 2m00s, nothing received (gives up after 4m00s)',
+    ])
+  })
+
+  test('L101 on a terminal is in the live block, which is erased whole', async () => {
+    const written = await waitFor(true, 20)
+    const block = written.findLast((text) => text.includes('●')) ?? ''
+    expect(block.replace(/\s+/g, ' ')).toMatch(
+      /^● lead waiting for a\/b · \d+ s, nothing received \(gives up after 4m00s\)$/,
+    )
+    expect(written.at(-1)).toBe(`\r\x1b[${block.split('\n').length}A\x1b[0J`)
+    expect(written.some((text) => text.includes('15.0s'))).toBe(false)
+  })
+
+  test('L101 with --json is an object, not a line', async () => {
+    const told: WaitingRequest[] = []
+    expect(await waitFor(false, 70, (waiting) => void told.push(waiting))).toEqual([])
+    expect(told).toEqual([silent(0), silent(0)])
   })
 })

@@ -1,10 +1,11 @@
-import type { Event, ModelChange, Pattern, StreamItem, Troupe } from '../../index.ts'
+import type { Event, ModelChange, Pattern, StreamItem, Troupe, WaitingRequest } from '../../index.ts'
 import { modelChangesText } from '../../views/needs-text.ts'
 import { loadPatternViews } from '../../views/pattern-views.ts'
 import type { RunView } from '../../views/run-view.ts'
 import { isPatternEvent, newRunView, reduceRun } from '../../views/run-view.ts'
 import { toTerminalLine, wrapText } from '../../views/text-width.ts'
-import { formatProgressLine, liveLines } from './render/run-progress.ts'
+import { noticesDue } from '../../views/waiting.ts'
+import { formatProgressLine, formatWaitingLine, liveLines } from './render/run-progress.ts'
 import type { Terminal } from './terminal.ts'
 
 /*
@@ -14,6 +15,7 @@ import type { Terminal } from './terminal.ts'
  */
 
 const REDRAW_MS = 100
+const READ_WAITING_MS = 1000
 const TEXT_TAIL_LENGTH = 400
 
 interface ProgressOptions {
@@ -22,6 +24,10 @@ interface ProgressOptions {
   silent?: boolean
   /** The patterns of this process. Definitions and views are imported with the first event that needs them. */
   patterns?: Troupe['patterns']
+  /** Reads what the run waits for. */
+  readWaiting?: () => Promise<readonly WaitingRequest[]>
+  /** Called after 15 s, 60 s, then each minute, instead of printing a line. */
+  onWaiting?: (waiting: WaitingRequest) => void
 }
 
 export class ProgressDisplay {
@@ -35,13 +41,22 @@ export class ProgressDisplay {
   readonly #streamedText = new Map<string, string>()
   #drawnLines = 0
   #timer: NodeJS.Timeout | undefined
+  /** What the run waits for, as of a second ago. */
+  waiting: readonly WaitingRequest[] = []
+  readonly #options: ProgressOptions
+  #waitingTimer: NodeJS.Timeout | undefined
+  #isReading = false
+  /** How often the waiting requests were told, by session and beginning. */
+  #told = new Map<string, number>()
 
   constructor(terminal: Terminal, options: ProgressOptions = {}) {
     this.#patterns = options.patterns ?? (async () => [])
     this.#terminal = terminal
+    this.#options = options
     this.#silent = options.silent ?? false
     this.#after = options.after ?? 0
     if (terminal.live && !this.#silent) this.#timer = setInterval(() => this.#redraw(), REDRAW_MS).unref()
+    if (options.readWaiting) this.#waitingTimer = setInterval(() => void this.#readWaiting(), READ_WAITING_MS).unref()
   }
 
   async update(item: StreamItem): Promise<void> {
@@ -51,10 +66,12 @@ export class ProgressDisplay {
       this.#streamedText.set(session_id, (previous + text).slice(-TEXT_TAIL_LENGTH))
       return
     }
+    if ('waiting' in item) return
     const { event } = item
     await this.#loadViews(event)
     reduceRun(this.view, event)
     if (event.type === 'session:end' && event.session_id) this.#streamedText.delete(event.session_id)
+    if (event.type === 'model:begin') void this.#readWaiting()
     if (this.#silent || event.seq <= this.#after) return
     const line = formatProgressLine(event, this.view, this.#terminal.err)
     if (line !== undefined) this.note(line)
@@ -93,14 +110,47 @@ export class ProgressDisplay {
 
   end(): void {
     clearInterval(this.#timer)
+    clearInterval(this.#waitingTimer)
     this.#timer = undefined
+    this.#waitingTimer = undefined
     this.#erase()
+  }
+
+  async #readWaiting(): Promise<void> {
+    if (this.#isReading || !this.#waitingTimer) return
+    this.#isReading = true
+    try {
+      this.waiting = (await this.#options.readWaiting?.()) ?? []
+      if (this.#waitingTimer) this.#tellWaiting(Date.now())
+    } catch {
+      // The reader of the events reports a store that cannot be read.
+    } finally {
+      this.#isReading = false
+    }
+  }
+
+  /** A terminal shows in its live block what the run waits for. */
+  #tellWaiting(now: number): void {
+    const { onWaiting } = this.#options
+    const told = new Map<string, number>()
+    for (const request of this.waiting) {
+      const name = `${request.session_id} ${request.since}`
+      const count = noticesDue(now - request.since)
+      const isDue = count > (this.#told.get(name) ?? 0)
+      told.set(name, count)
+      if (isDue && onWaiting) onWaiting(request)
+      else if (isDue && !this.#silent && !this.#terminal.live)
+        this.note(formatWaitingLine(request, this.view, { now, style: this.#terminal.err }))
+    }
+    this.#told = told
   }
 
   #redraw(): void {
     this.#erase()
     const { width, paint } = this.#terminal.err
-    const lines = liveLines(this.view, this.#streamedText, { now: Date.now(), style: { width: width - 1, paint } })
+    const lines = liveLines(this.view, this.#streamedText, {
+      ...{ now: Date.now(), style: { width: width - 1, paint }, waiting: this.waiting },
+    })
     if (lines.length === 0) return
     this.#terminal.note(lines.join('\n'))
     this.#drawnLines = lines.length

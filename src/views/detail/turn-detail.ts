@@ -58,11 +58,11 @@ export function turnDetail(scope: DetailScope, id: string): Detail | undefined {
   }
 }
 
-function isOutcome(event: Event): event is Outcome {
+export function isOutcome(event: Event): event is Outcome {
   return isEvent(event, 'model:end') || isEvent(event, 'model:error') || isEvent(event, 'model:lost')
 }
 
-function outcomeOf(begin: Begin, outcomes: readonly Outcome[]): Outcome | undefined {
+export function outcomeOf(begin: Begin, outcomes: readonly Outcome[]): Outcome | undefined {
   return outcomes.find(
     ({ seq, data }) => seq > begin.seq && data.key === begin.data.key && data.attempt === begin.data.attempt,
   )
@@ -172,7 +172,7 @@ function toolSections({ options }: DetailScope, names: readonly string[]): Detai
   return [{ title: `Tools, ${names.length}`, note, blocks }]
 }
 
-const SETTINGS = ['temperature', 'top_p', 'seed', 'tool_choice', 'effort'] as const
+export const SETTINGS = ['temperature', 'top_p', 'seed', 'tool_choice', 'effort'] as const
 
 function settingsSections({ agent }: SentRequestView['opening']): DetailSection[] {
   const facts = SETTINGS.flatMap((label): PanelFact[] => {

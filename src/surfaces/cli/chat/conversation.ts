@@ -255,6 +255,7 @@ export class Conversation {
       this.context.onDelta(item.delta)
       return
     }
+    if ('waiting' in item) return
     const { event } = item
     if (event.seq <= this.#lastSeq) return
     this.#lastSeq = event.seq

@@ -1,4 +1,4 @@
-import type { NeedsReport, RunQuery, Status } from '../../../index.ts'
+import type { NeedsReport, RunQuery, RunRow, Status, Troupe, WaitingRequest } from '../../../index.ts'
 import { missingPartsText } from '../../../views/needs-text.ts'
 import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import type { Cli } from '../cli.ts'
@@ -6,6 +6,7 @@ import { printJson } from '../cli.ts'
 import { EXIT } from '../exit-code.ts'
 import { storePath, withTroupe } from '../open-troupe.ts'
 import { readMissingParts } from '../read-missing-parts.ts'
+import { waitingLines } from '../render/run-header.ts'
 import type { ListedRun } from '../render/runs-table.ts'
 import { runsTable } from '../render/runs-table.ts'
 import { withProgramName } from '../render/styled-line.ts'
@@ -22,16 +23,19 @@ export function runsCommand(cli: Cli<RunsOptions>): Promise<number> {
       ...(tags ? { tags } : undefined),
       ...(text === undefined ? undefined : { text }),
     }
-    const rows: (ListedRun & { missing: NeedsReport['missing'] })[] = []
+    const rows: (ListedRun & { missing: NeedsReport['missing']; waiting: WaitingRequest[] })[] = []
     for await (const row of troupe.runs({ limit: Math.min(number, MAX_PAGE), ...filter })) {
       const missing = (await readMissingParts(troupe, row))?.missing ?? []
-      rows.push({ ...row, is_running: troupe.isRunning(row), missing })
+      rows.push({ ...row, is_running: troupe.isRunning(row), missing, waiting: await readWaiting(troupe, row) })
       if (rows.length === number) break
     }
     if (cli.options.json) printJson(cli, rows)
     else if (rows.length > 0) {
       for (const line of runsTable(rows, Date.now(), cli.terminal.out)) cli.terminal.print(line)
-      for (const { run_id, missing } of rows) noteMissingParts(cli, run_id, missing)
+      for (const { run_id, missing, waiting } of rows) {
+        noteMissingParts(cli, run_id, missing)
+        noteWaiting(cli, run_id, waiting)
+      }
     } else
       cli.terminal.note(
         Object.keys(filter).length > 0
@@ -40,6 +44,17 @@ export function runsCommand(cli: Cli<RunsOptions>): Promise<number> {
       )
     return EXIT.done
   })
+}
+
+/** A run may be deleted while the list is read. */
+async function readWaiting(troupe: Troupe, { run_id, status }: RunRow): Promise<WaitingRequest[]> {
+  return status === 'running' ? troupe.waiting(run_id).catch(() => []) : []
+}
+
+function noteWaiting({ terminal }: Cli, run_id: string, waiting: readonly WaitingRequest[]): void {
+  const now = Date.now()
+  for (const request of waiting)
+    for (const line of waitingLines(request, { now, style: terminal.err, run_id })) terminal.note(line)
 }
 
 function noteMissingParts({ terminal }: Cli, run_id: string, missing: NeedsReport['missing']): void {

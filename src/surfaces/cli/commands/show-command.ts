@@ -1,5 +1,5 @@
-import { unknownNameError } from '../../../errors.ts'
-import type { Event, NeedsReport, RunResult, RunRow, Troupe } from '../../../index.ts'
+import { TroupeError, unknownNameError } from '../../../errors.ts'
+import type { Event, NeedsReport, RequestRecord, RunResult, RunRow, Troupe } from '../../../index.ts'
 import { attachmentLine, withoutFileData } from '../../../views/attachment-list.ts'
 import { changedPartsText, missingPartsText, modelChangesText } from '../../../views/needs-text.ts'
 import { loadPatternViews, patternJson, patternPanels } from '../../../views/pattern-views.ts'
@@ -16,18 +16,27 @@ import { withTroupe } from '../open-troupe.ts'
 import { readMissingParts } from '../read-missing-parts.ts'
 import { panelLines } from '../render/block-lines.ts'
 import { otherEventLines } from '../render/pattern-lines.ts'
+import { requestLines } from '../render/request-lines.ts'
 import { answerHintLines, nextStepLines } from '../render/result-lines.ts'
-import { eventLine, runHeader, usageNotes } from '../render/run-header.ts'
+import { eventLine, runHeader, usageNotes, waitingLines } from '../render/run-header.ts'
 import { runTreeLines } from '../render/run-tree.ts'
 import type { TerminalStyle } from '../render/styled-line.ts'
 import { transcriptLines } from '../render/transcript-lines.ts'
 
-type ShowOptions = { all?: boolean; events?: boolean; full?: boolean }
+type ShowOptions = { all?: boolean; events?: boolean; full?: boolean; requests?: true | string }
 
 /** Shows a run as a tree of sessions and tool calls with duration and usage; in full, or one agent, as whole conversations. */
 export function showCommand(cli: Cli<ShowOptions>, runId?: string, agent?: string): Promise<number> {
+  const { requests } = cli.options
+  // `show --requests RUN` names a run, not a number.
+  if (typeof requests === 'string' && !/^\d+$/.test(requests))
+    return showCommand({ ...cli, options: { ...cli.options, requests: true } }, requests, runId)
   return withTroupe(cli, 'existing', async (troupe) => {
     const row = await findRun(cli, troupe, runId)
+    if (requests !== undefined) {
+      showRequests(cli, await troupe.requests(row.run_id), { agent, requests })
+      return EXIT.done
+    }
     const events = await troupe.events(row.run_id).all()
     if (cli.options.full || agent !== undefined) showTranscript(cli, events, agent)
     else if (cli.options.events) showEvents(cli, events)
@@ -37,14 +46,47 @@ export function showCommand(cli: Cli<ShowOptions>, runId?: string, agent?: strin
   })
 }
 
+function showRequests(
+  cli: Cli<ShowOptions>,
+  all: readonly RequestRecord[],
+  { agent, requests }: { agent: string | undefined; requests: true | string },
+): void {
+  const { terminal, options } = cli
+  const ofAgent = all.filter((each) => agent === undefined || [each.agent, each.session_id].includes(agent))
+  if (agent !== undefined && ofAgent.length === 0) throw unknownAgentError(agent, all)
+  const shown = requests === true ? ofAgent : ofAgent.filter(({ number }) => number === Number(requests))
+  if (requests !== true && shown.length === 0)
+    throw new TroupeError('invalid_input', `--requests ${requests}: no such request`, {
+      hint:
+        ofAgent.length === 0
+          ? 'no model was asked yet'
+          : `the requests are ${ofAgent.map(({ number }) => number).join(', ')}`,
+    })
+  // Written piece by piece: whole conversations of many turns are longer than a string can be.
+  if (options.json) {
+    terminal.print('[')
+    shown.forEach((each, index) => void terminal.print(`${toInertJson(each)}${index < shown.length - 1 ? ',' : ''}`))
+    terminal.print(']')
+    return
+  }
+  if (shown.length === 0) terminal.note('no model was asked yet')
+  const style = { style: terminal.out, wrap: terminal.outputIsTTY, full: options.full === true }
+  shown.forEach((each, index) => {
+    const before = shown.slice(0, index).findLast(({ session_id }) => session_id === each.session_id)
+    for (const line of [...(index === 0 ? [] : ['']), ...requestLines(each, { ...style, before })]) terminal.print(line)
+  })
+}
+
+function unknownAgentError(agent: string, entries: readonly { agent: string }[]): TroupeError {
+  const known = [...new Set(entries.map((entry) => entry.agent).filter((name) => name !== ''))]
+  return unknownNameError('unknown_agent', { kind: 'agent', name: agent, known })
+}
+
 function showTranscript(cli: Cli<ShowOptions>, events: readonly Event[], agent: string | undefined): void {
   const { terminal, options } = cli
   const all = transcriptFrom(events)
   const entries = all.filter((entry) => agent === undefined || [entry.agent, entry.session_id].includes(agent))
-  if (agent !== undefined && entries.length === 0) {
-    const known = [...new Set(all.map((entry) => entry.agent).filter((name) => name !== ''))]
-    throw unknownNameError('unknown_agent', { kind: 'agent', name: agent, known })
-  }
+  if (agent !== undefined && entries.length === 0) throw unknownAgentError(agent, all)
   if (options.json) printJson(cli, entries)
   else if (entries.length === 0) terminal.note('nothing was said yet')
   else {
@@ -81,6 +123,7 @@ async function runRecord(troupe: Troupe, row: RunRow, events: readonly Event[]) 
     gates: result.gates,
     missing,
     changed,
+    waiting: await troupe.waiting(row.run_id),
     ...patternJson(view),
     tree: treeRecords(view.children),
     timeline: (await troupe.timeline(row.run_id)).timeline,
@@ -100,8 +143,10 @@ async function showTree(
   const all = options.all === true
   const result = await troupe.result(row.run_id)
   const needs = await readMissingParts(troupe, row)
+  const waiting = await troupe.waiting(row.run_id)
   const lines = [
     ...runHeader(row, live, style),
+    ...waiting.flatMap((request) => waitingLines(request, { now, style })),
     ...attachmentLines(view.start?.input, style),
     '',
     ...runTreeLines(view, { style, now, live, all }),

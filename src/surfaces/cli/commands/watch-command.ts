@@ -27,6 +27,8 @@ export function watchCommand(cli: Cli<{ fromStart?: boolean }>, runId: string | 
       after,
       silent: options.json === true,
       patterns: troupe.patterns,
+      readWaiting: () => troupe.waiting(row.run_id),
+      ...(options.json ? { onWaiting: (waiting) => terminal.print(toInertJson({ waiting })) } : undefined),
     })
     if (after > 0 && !options.json) terminal.note(watchHeader(row, terminal.err))
     try {

@@ -1,8 +1,9 @@
-import type { Event, RunRow } from '../../../index.ts'
+import type { Event, RunRow, WaitingRequest } from '../../../index.ts'
 import { withoutFileData } from '../../../views/attachment-list.ts'
 import { formatCount, formatDuration, formatUsd, pluralize } from '../../../views/format-amount.ts'
 import type { RunView } from '../../../views/run-view.ts'
 import { padToWidth, toTerminalLine, wrapText } from '../../../views/text-width.ts'
+import { waitingText } from '../../../views/waiting.ts'
 import { STATUS_GLYPHS } from './status-glyphs.ts'
 import type { TerminalStyle } from './styled-line.ts'
 import { renderLine } from './styled-line.ts'
@@ -31,6 +32,15 @@ export function runHeader(row: RunRow, live: boolean, style: TerminalStyle): str
       style.paint('dim', text),
     ),
   ]
+}
+
+/** What an agent of a run waits for. */
+export function waitingLines(
+  request: WaitingRequest,
+  { now, style, run_id }: { now: number; style: TerminalStyle; run_id?: string },
+): string[] {
+  const text = [run_id ?? '', toTerminalLine(request.agent), waitingText(request, now)].filter((part) => part !== '')
+  return wrapText(text.join('  '), style.width, 2).map((line) => style.paint('yellow', line))
 }
 
 /** Notes on lost and estimated model requests. */

@@ -1,4 +1,4 @@
-import type { Event } from '../../../index.ts'
+import type { Event, EventData, WaitingRequest } from '../../../index.ts'
 import { errorSummary } from '../../../views/content-text.ts'
 import { formatCount, formatDuration } from '../../../views/format-amount.ts'
 import { sessionLabel } from '../../../views/pattern-views.ts'
@@ -7,6 +7,7 @@ import { activeSessions, findEnclosing, isPatternEvent } from '../../../views/ru
 import { formatSteerAction } from '../../../views/steer-text.ts'
 import { padToWidth, toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import { toolTarget } from '../../../views/tool-input.ts'
+import { failureReason, retryText, waitingText } from '../../../views/waiting.ts'
 import type { ProgressLine } from './pattern-lines.ts'
 import { patternProgress, sessionUsage } from './pattern-lines.ts'
 import { isReplyGate } from './result-lines.ts'
@@ -21,6 +22,17 @@ const TIME_WIDTH = 6
 export function formatProgressLine(event: Event, view: RunView, style: TerminalStyle): string | undefined {
   const lines = progressFor(event, view).map((line) => progressLine(line, event.at - view.run.started_at, style))
   return lines.length === 0 ? undefined : lines.join('\n')
+}
+
+/** What an agent waits for, as a line of progress. */
+export function formatWaitingLine(
+  request: WaitingRequest,
+  view: RunView,
+  { now, style }: { now: number; style: TerminalStyle },
+): string {
+  const speaker = view.sessions.get(request.session_id)
+  const line: ProgressLine = { speaker, spans: [waitingText(request, now)], wrapped: 'yellow' }
+  return progressLine(line, now - view.run.started_at, style)
 }
 
 function progressLine({ speaker, spans, wrapped }: ProgressLine, elapsed: number, style: TerminalStyle): string {
@@ -94,7 +106,7 @@ function sessionProgress(event: Event, view: RunView): ProgressLine | undefined 
       if (speaker?.status === 'completed' && (label?.marked === 'end' || label?.marked === 'both')) return undefined
       return speaker ? { speaker, spans: sessionEndSpans(speaker) } : undefined
     case 'model:error':
-      return { speaker, spans: [['red', errorSummary(event.data.error)]] }
+      return { speaker, ...modelErrorLine(event.data, speaker) }
     case 'model:lost':
       return { speaker, spans: [['yellow', `lost a model request (${event.data.reason})`]] }
     case 'tool:pre':
@@ -126,6 +138,18 @@ function sessionProgress(event: Event, view: RunView): ProgressLine | undefined 
   }
 }
 
+/** The error of a request; one that is sent again is told in a line of its own. */
+function modelErrorLine(
+  { error, retry, refused, response }: EventData['model:error'],
+  speaker: SessionNode | undefined,
+): Omit<ProgressLine, 'speaker'> {
+  if (!retry) return { spans: [['red', errorSummary(error)]] }
+  if (refused) return { spans: [`${errorSummary(error)}; sent again without it`], wrapped: 'yellow' }
+  const reason = failureReason(error, response?.status)
+  const model = retry.model === speaker?.turn?.row.model ? undefined : retry.model
+  return { spans: [retryText({ ...retry, reason, model })], wrapped: 'yellow' }
+}
+
 /** `3 of 5: downloading` */
 function formatProgress({
   progress,
@@ -152,26 +176,41 @@ function sessionEndSpans(session: SessionNode): TextSpan[] {
   return [[textStyle, `${glyph} ${outcome}`], errorText, ['dim', `  ${sessionUsage(session)}`]]
 }
 
-/** One line per active session: elapsed time, activity and the end of its streamed text; at most `limit` lines. */
+interface LiveOptions {
+  now: number
+  style: TerminalStyle
+  limit?: number
+  /** What the sessions wait for. */
+  waiting?: readonly WaitingRequest[]
+}
+
+/** A request whose response arrives is no wait. */
+const QUIET_MS = 10_000
+
+/** One line per active session, more if it waits: elapsed time, activity and the end of its streamed text; at most `limit` lines. */
 export function liveLines(
   view: RunView,
   streamedText: ReadonlyMap<string, string>,
-  { now, style, limit = 8 }: { now: number; style: TerminalStyle; limit?: number },
+  { now, style, limit = 8, waiting = [] }: LiveOptions,
 ): string[] {
   const active = activeSessions(view).filter((session) => !session.children.some(hasRunningSession))
   const shown = active.slice(0, limit)
   const widest = Math.min(20, Math.max(0, ...shown.map((session) => session.agent.length)))
-  const lines = shown.map((session) => {
+  const lines = shown.flatMap((session) => {
+    const name = padToWidth(toTerminalLine(session.agent), widest)
+    const request = waiting.find(({ session_id }) => session_id === session.session_id)
+    if (request && now - (request.last_received_at ?? 0) >= QUIET_MS) {
+      const [first = '', ...rest] = wrapText(waitingText(request, now), Math.max(1, style.width - widest - 4))
+      const margin = ' '.repeat(widest + 4)
+      return [[['cyan', '● '], ['bold', name], `  ${first}`] as const, ...rest.map((each) => [margin, each])].map(
+        (spans) => renderLine(style, spans),
+      )
+    }
     const elapsed = formatDuration(now - session.started_at)
     const state = session.model_call_since === null ? toolActivity(session) : 'thinking'
     const tail = toTerminalLine((streamedText.get(session.session_id) ?? '').slice(-200))
     const facts = `  ${padToWidth(elapsed, TIME_WIDTH, 'right')}  ${formatCount(session.tokens)} tokens  ${state}`
-    return renderLine(style, [
-      ['cyan', '● '],
-      ['bold', padToWidth(toTerminalLine(session.agent), widest)],
-      facts,
-      ['dim', tail ? `  …${tail}` : ''],
-    ])
+    return renderLine(style, [['cyan', '● '], ['bold', name], facts, ['dim', tail ? `  …${tail}` : '']])
   })
   if (active.length > shown.length)
     lines.push(renderLine(style, [['dim', `  and ${active.length - shown.length} more running`]]))

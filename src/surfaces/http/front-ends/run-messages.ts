@@ -30,6 +30,7 @@ export class RunMessages {
 
   add(item: StreamItem): RunMessage[] {
     if ('event' in item) return this.#addEvent(item.event)
+    if ('waiting' in item) return []
     const agent = this.#agents.get(item.delta.session_id)
     return agent ? this.#responses.addDelta({ ...item.delta, key: this.#idOf(item.delta.key) }, agent) : []
   }

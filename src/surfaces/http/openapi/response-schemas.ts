@@ -128,6 +128,14 @@ export const runSummaries = z.array(
     last_event: z.strictObject({ at: time, text, tone: z.enum(['neutral', 'bad', 'attention']) }),
     progress: z.strictObject({ text, share: z.number().nullable() }).nullable(),
     stalled: text.nullable(),
+    waiting: z.array(
+      z.strictObject({
+        ...{ session_id: text, agent: text, model: text, since: time, attempt: count },
+        state: z.enum(['connecting', 'silent', 'receiving', 'retrying', 'elsewhere']),
+        ...{ max_attempts: count.nullable(), last_received_at: time.nullable(), gives_up_at: time.nullable() },
+        ...{ retry_at: time.nullable(), reason: text.nullable() },
+      }),
+    ),
   }),
 )
 
