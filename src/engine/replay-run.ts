@@ -115,19 +115,24 @@ async function executeReplay(
   })
   const activity = () => [execution.claimedKeys.size, execution.journal.head, pendingReads.count, end?.status].join()
   await waitUntilIdle(activity, pendingReads)
+  // Answers and time limits of what the replay has not begun yet: before a cut, branches do not wait for slots.
+  let early: Event[] = []
   for (const event of stored) {
-    if (end || !replayExternalEvent(event, replay)) continue
-    await waitUntilIdle(activity, pendingReads)
+    const due = end ? [] : [event, ...early]
+    early = []
+    for (const each of due) {
+      if (replayExternalEvent(each, replay)) await waitUntilIdle(activity, pendingReads)
+      else if (isEvent(each, 'gate:answer') || isOwnTimeout(each)) early.push(each)
+    }
   }
   end ??= history.end?.error?.code === 'quarantined' ? history.end : undefined
   if (end) execution.journal.append('run:end', end)
   await execution.journal.commit()
-  const events = [
-    ...stored.slice(0, 1),
-    ...recordings.events.filter((event) => recordings.isUsed(event, execution.claimedKeys)),
-    ...replay.written,
-  ]
-  return { events, claimedKeys: execution.claimedKeys }
+  const { claimedKeys, journalIndex } = execution
+  const used = new Set(claimedKeys)
+  for (const key of recordings.events.map(stepKey)) if (claimedKeys.has(journalIndex.currentKey(key))) used.add(key)
+  const recorded = recordings.events.filter((event) => recordings.isUsed(event, used))
+  return { events: [...stored.slice(0, 1), ...recorded, ...replay.written], claimedKeys: used }
 }
 
 interface Replay {
@@ -214,6 +219,13 @@ async function waitUntilIdle(activity: () => string, pendingReads: PendingReads)
   }
 }
 
+/** Sub-sessions of the session that timed out end with the same error. */
+function isOwnTimeout(event: Event): event is EventOf<'session:end'> {
+  if (!isEvent(event, 'session:end')) return false
+  const { key, error } = event.data
+  return error?.code === 'timeout' && error.step === key
+}
+
 /** Repeats an answer, a time limit or a cancellation. Returns false for any other event. */
 function replayExternalEvent(event: Event, { execution, world, written }: Replay): boolean {
   if (isEvent(event, 'gate:answer')) {
@@ -222,11 +234,7 @@ function replayExternalEvent(event: Event, { execution, world, written }: Replay
     if (isEvent(gate, 'gate:open')) void execution.answerGate(gate.data, { answer, by })
     return gate !== undefined
   }
-  if (isEvent(event, 'session:end') && event.data.error?.code === 'timeout') {
-    // Sub-sessions of the session that timed out end with the same error.
-    if (event.data.error.step === event.data.key) world.expireTimer(event.data.key)
-    return true
-  }
+  if (isOwnTimeout(event)) return world.expireTimer(event.data.key)
   if (isEvent(event, 'run:cancel')) {
     execution.journal.append('run:cancel', event.data)
     execution.abort(cancelledError(event.data.reason))

@@ -5,7 +5,7 @@ export interface ReplayWorld extends World {
   /** Marks the next timer as the time limit of the session with this key. */
   keyNextTimer(key: string): void
   /** Fires the timer of the session with this key. */
-  expireTimer(key: string): void
+  expireTimer(key: string): boolean
 }
 
 interface ReplayTimer {
@@ -46,6 +46,7 @@ export function replayWorld(start: number): ReplayWorld {
       const timer = [...timers].find((candidate) => candidate.key === key)
       now += timer?.ms ?? 0
       timer?.fire()
+      return timer !== undefined
     },
   }
 }

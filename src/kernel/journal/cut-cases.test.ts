@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { agent, createTroupeWithStore, functionModel } from '../../../test/support/test-troupe.ts'
 import type { Context, ErrorRecord } from '../../index.ts'
 import { definePattern, isEvent, TroupeError, verifyJournal } from '../../index.ts'
+import { simulatedWorld } from '../../testing/simulated-world.ts'
 
 function patternWith(name: string, execute: (context: Context) => Promise<object>) {
   return definePattern({
@@ -236,4 +237,82 @@ test('J22 what a branch did after it had looked up a model stays, however long t
   expect((await (await troupe.resume(run_id)).result).output).toBe('first')
   expect(served).toEqual(['act'])
   await troupe.close()
+})
+
+test('J23 an answer with `keep` stays when what it depends on is retried; one without is asked for anew', async () => {
+  const served: string[] = []
+  let isDown = true
+  const model = functionModel(({ session, messages }) => {
+    if (isDown && session.agent === 'first') throw Object.assign(new Error('down'), { status: 402 })
+    served.push(session.agent)
+    return {
+      text: `${session.agent} ${JSON.stringify(messages).includes('first first') ? 'with' : 'without'} the first`,
+    }
+  })
+  const pattern = patternWith('review', async (context) => {
+    const ask = (name: string, instruction: string, keep?: true) =>
+      context.perform(agent(name), { instruction, ...(keep ? { keep } : undefined) }, { key: name })
+    const { text, error } = await ask('first', 'go')
+    const others = [await ask('kept', `first ${text}`, true), await ask('other', `first ${text}`)]
+    return { success: true, output: others.map((each) => each.text), incomplete: error ? [error] : [] }
+  })
+  const agents = ['first', 'kept', 'other'].map((name) => agent(name))
+  const troupe = await createTroupeWithStore({ model, agents, patterns: [pattern] })
+  const { run_id } = await troupe.run('review', {})
+  isDown = false
+  const { output } = await (await troupe.resume(run_id)).result
+  expect(served).toEqual(['kept', 'other', 'first', 'other'])
+  expect(output).toEqual(['kept without the first', 'other with the first'])
+  expect((await troupe.replay(run_id)).differences).toEqual([])
+  expect(verifyJournal(await troupe.events(run_id).all())).toEqual([])
+  await troupe.close()
+})
+
+test.each([
+  ['retry_keys', 'incomplete', async () => ({ success: true, output: 1, retry_keys: ['a'] })],
+  ...(['earlierWork', 'supersede', 'journalKey'] as const).map(
+    (name) =>
+      [
+        name,
+        name === 'journalKey' ? 'path' : 'keep',
+        async (context: Context) => (context as never as Record<string, () => object>)[name]?.() ?? {},
+      ] as const,
+  ),
+] as const)('J24 a pattern that uses `%s` gets an error that names `%s`', async (removed, instead, execute) => {
+  const troupe = await createTroupeWithStore({
+    model: functionModel(() => ({})),
+    agents: [],
+    patterns: [patternWith('old', execute as never)],
+  })
+  const { error } = await troupe.run('old', {})
+  expect([error?.message, error?.hint]).toEqual([expect.stringContaining(removed), expect.stringContaining(instead)])
+  await troupe.close()
+})
+
+test('J17 a session that reached its own time limit, which the pattern has dealt with, stays, with what came after it', async () => {
+  const served: string[] = []
+  let isDown = true
+  const serve = (name: string) => {
+    if (isDown && name === 'last') throw new TroupeError('model_failed', 'down', { hint: 'wait' })
+    return served.push(name)
+  }
+  const pattern = patternWith('review', async (context) => {
+    const { error } = await context.perform(agent('slow', { timeout_ms: 1000 }), { instruction: 'go' }, { key: 'slow' })
+    await context.step('act', () => serve('act'), { kind: 'act' })
+    await context.step('last', () => serve('last'))
+    return { success: true, output: error?.code }
+  })
+  const world = simulatedWorld(1, { idle_turns: 50_000 })
+  const model = functionModel(() => new Promise(() => {}))
+  await world.runUntil(
+    (async () => {
+      const troupe = await createTroupeWithStore({ model, agents: [], patterns: [pattern], engine: { world } })
+      const { run_id, status } = await troupe.run('review', {})
+      isDown = false
+      const { output } = await (await troupe.resume(run_id)).result
+      expect([status, output, served, model.requests.length]).toEqual(['failed', 'timeout', ['act', 'last'], 1])
+      expect((await troupe.replay(run_id)).differences).toEqual([])
+      await troupe.close()
+    })(),
+  )
 })

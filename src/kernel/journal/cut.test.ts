@@ -5,14 +5,16 @@ import { createStore } from '../../../test/golden/golden-store.ts'
 import { memoryStore } from '../../../test/support/memory-store.ts'
 import { agent, createTroupeWithStore, functionModel } from '../../../test/support/test-troupe.ts'
 import type { Context, ErrorRecord, Event, Store } from '../../index.ts'
-import { definePattern, TroupeError, verifyJournal } from '../../index.ts'
+import { definePattern, isEvent, TroupeError, verifyJournal } from '../../index.ts'
+import type { SimulatedWorld } from '../../testing/simulated-world.ts'
+import { simulatedWorld } from '../../testing/simulated-world.ts'
 import { shortHash } from '../hash.ts'
 
 /* Random patterns that run into outages and are resumed, with kills between all events of a resume. */
 
-/** A leaf works with what was there before it in its sequence. */
+/** A leaf works with what was there before it in its sequence. An answer that is kept, as in the waves of a vote, and a timeout do not depend on it. */
 type Node =
-  | { kind: 'step' | 'ask' | 'gate' | 'now'; id: number }
+  | { kind: 'step' | 'act' | 'ask' | 'kept' | 'late' | 'gate' | 'now'; id: number }
   | { kind: 'sequence' | 'nested' | 'race'; nodes: Node[]; id: number }
   | { kind: 'parallel'; nodes: Node[]; limit: number; id: number }
 
@@ -20,10 +22,12 @@ interface Plan {
   root: Node
   /** In how many executions each leaf fails, by its id. */
   down: ReadonlyMap<number, number>
+  /** The limit of model requests of the first execution. */
+  calls?: number
 }
 
 const { node: anyNode } = fc.letrec<{ node: unknown; leaf: unknown }>((tie) => ({
-  leaf: fc.record({ kind: fc.constantFrom('step', 'step', 'ask', 'ask', 'now', 'gate') }),
+  leaf: fc.record({ kind: fc.constantFrom('step', 'act', 'ask', 'ask', 'kept', 'late', 'now', 'gate') }),
   node: fc.oneof(
     { maxDepth: 3, withCrossShrink: true },
     tie('leaf'),
@@ -43,10 +47,11 @@ const plans: fc.Arbitrary<Plan> = fc
   .record({
     nodes: fc.array(anyNode, { minLength: 2, maxLength: 4 }),
     down: fc.array(fc.constantFrom(0, 0, 1, 1, 2), { minLength: 40, maxLength: 40 }),
+    calls: fc.option(fc.integer({ min: 1, max: 6 }), { nil: 1000, freq: 2 }),
   })
-  .map(({ nodes, down }) => {
+  .map(({ nodes, down, calls }) => {
     const root = numbered({ kind: 'sequence', nodes: nodes as Node[], id: 0 })
-    return { root, down: new Map(leaves(root).map(({ id }, index) => [id, down[index % down.length] ?? 0])) }
+    return { root, calls, down: new Map(leaves(root).map(({ id }, index) => [id, down[index % down.length] ?? 0])) }
   })
 
 function numbered(root: Node): Node {
@@ -58,8 +63,10 @@ function numbered(root: Node): Node {
   return visit(root)
 }
 
+const SERVED = new Set(['step', 'act', 'ask', 'kept'])
+
 function leaves(node: Node): Node[] {
-  return 'nodes' in node ? node.nodes.flatMap(leaves) : node.kind === 'step' || node.kind === 'ask' ? [node] : []
+  return 'nodes' in node ? node.nodes.flatMap(leaves) : SERVED.has(node.kind) ? [node] : []
 }
 
 /** The leaves that work with what one of these leaves has given. */
@@ -67,7 +74,7 @@ function dependentLeaves(node: Node, failing: ReadonlySet<number>): Set<number> 
   const found = new Set<number>()
   const visit = (each: Node, isAfter: boolean): boolean => {
     if (!('nodes' in each)) {
-      if (isAfter) found.add(each.id)
+      if (isAfter && each.kind !== 'kept') found.add(each.id)
       return failing.has(each.id)
     }
     let failed = false
@@ -111,11 +118,13 @@ async function work(scope: Working, node: Node, before: unknown): Promise<unknow
     case 'gate':
       return `${await context.ask(key, { question: `after ${short(before)}?`, detail: {} })}`
     case 'step':
+    case 'act':
       try {
-        return await context.step(key, () => {
+        const effect = () => {
           serve(provider, node.id)
           return `${node.id}(${short(before)})`
-        })
+        }
+        return await context.step(key, effect, node.kind === 'act' ? { kind: 'act' } : {})
       } catch (thrown) {
         if (!(thrown instanceof TroupeError) || thrown.code !== 'model_failed') throw thrown
         errors.push(thrown.toJSON())
@@ -126,6 +135,19 @@ async function work(scope: Working, node: Node, before: unknown): Promise<unknow
       const { text, error } = await context.perform(agent('asked'), request, { key })
       if (error) errors.push(error)
       return error ? `no ${node.id}` : text
+    }
+    case 'kept': {
+      await context.hasKept(`${key}-had`, [key])
+      const request = { instruction: `${node.id}(${short(before)})`, keep: true } as const
+      const { error } = await context.perform(agent('asked'), request, { key })
+      if (error) errors.push(error)
+      return error ? `no ${node.id}` : `kept ${node.id}`
+    }
+    case 'late': {
+      const slow = agent('slow', { timeout_ms: 1000 })
+      const { error } = await context.perform(slow, { instruction: 'wait' }, { key })
+      if (error?.code !== 'timeout') errors.push(error ?? outage().toJSON())
+      return `late ${node.id}`
     }
     case 'sequence': {
       let value = before
@@ -190,9 +212,16 @@ function createPatterns(provider: Provider) {
   return [nested, random]
 }
 
-async function createScene(plan: Plan, store: Store = memoryStore()) {
+/** In simulated time, in which a session that waits for nothing else times out at once. */
+function simulated<T>(work: (world: SimulatedWorld) => Promise<T>): Promise<T> {
+  const world = simulatedWorld(1, { idle_turns: 50_000 })
+  return world.runUntil(work(world))
+}
+
+async function createScene(plan: Plan, world: SimulatedWorld, store: Store = memoryStore()) {
   const provider: Provider = { execution: 0, plan, served: [] }
-  const model = functionModel(({ messages }) => {
+  const model = functionModel(async ({ session, messages }) => {
+    if (session.agent === 'slow') await new Promise(() => {})
     const text = messages.flatMap(({ content }) => (content as { text?: string }[]).flatMap((part) => part.text ?? []))
     const [instruction = ''] = text.slice(-1)
     const id = Number.parseInt(instruction, 10)
@@ -201,8 +230,7 @@ async function createScene(plan: Plan, store: Store = memoryStore()) {
     return { text: instruction }
   })
   const troupe = await createTroupeWithStore({
-    store,
-    model,
+    ...{ store, model, engine: { world } },
     agents: [agent('asked')],
     patterns: createPatterns(provider),
   })
@@ -222,8 +250,8 @@ async function createScene(plan: Plan, store: Store = memoryStore()) {
   return { troupe, provider, finish, check }
 }
 
-async function undisturbedOutput(root: Node): Promise<unknown> {
-  const { troupe, finish } = await createScene({ root, down: new Map() })
+async function undisturbedOutput(root: Node, world: SimulatedWorld): Promise<unknown> {
+  const { troupe, finish } = await createScene({ root, down: new Map() }, world)
   const handle = await troupe.stream('random', {})
   const { output, status } = await finish(handle.run_id, handle.result)
   expect(status).toBe('completed')
@@ -232,35 +260,60 @@ async function undisturbedOutput(root: Node): Promise<unknown> {
 }
 
 /** Runs a plan and resumes it until nothing is missing. */
-async function runPlan(plan: Plan) {
-  const scene = await createScene(plan)
+async function runPlan(plan: Plan, world: SimulatedWorld) {
+  const scene = await createScene(plan, world)
   const { troupe, provider, finish, check } = scene
-  const { run_id, result } = await troupe.stream('random', {})
+  const { run_id, result } = await troupe.stream('random', {}, { limits: { calls: plan.calls ?? null } })
   let last = await finish(run_id, result)
   await check(run_id)
   while (last.incomplete) {
     provider.execution += 1
     last = await finish(
       run_id,
-      troupe.resume(run_id).then((handle) => handle.result),
+      troupe.resume(run_id, { limits: { calls: null } }).then((handle) => handle.result),
     )
     await check(run_id)
   }
   const events = await troupe.events(run_id).all()
   await troupe.close()
-  return { last, events, served: provider.served, executions: provider.execution }
+  const failing = failedLeaves(plan, events)
+  const others = leaves(plan.root).filter(({ id }) => !dependentLeaves(plan.root, failing).has(id))
+  return { last, events, failing, others, served: provider.served }
+}
+
+/** Resumes a run that was killed after these events. */
+async function resumeKilled(plan: Plan, world: SimulatedWorld, events: readonly Event[]) {
+  const { troupe, provider, finish, check } = await createScene(plan, world, await createStore(events))
+  provider.execution = Number.POSITIVE_INFINITY
+  const run_id = events[0]?.run_id ?? ''
+  const resume = (options = {}) =>
+    finish(
+      run_id,
+      troupe.resume(run_id, options).then((handle) => handle.result),
+    )
+  let resumed = await resume()
+  // An action that had begun: a person says that it had no effect.
+  if (resumed.error?.code === 'outcome_unknown') resumed = await resume({ force: true })
+  await check(run_id)
+  await troupe.close()
+  return { output: resumed.output, served: provider.served }
+}
+
+/** The leaves that were down, or that the limit stopped; a session that timed out has neither failed nor an answer. */
+function failedLeaves({ down }: Plan, events: readonly Event[]): Set<number> {
+  const stopped = events.flatMap((event) => (isEvent(event, 'limit:hit') ? event.data.key : []))
+  const ids = stopped.map((key) => Number(/-(\d+)\/turn/.exec(key)?.[1]))
+  return new Set([...[...down].flatMap(([id, times]) => (times > 0 ? id : [])), ...ids])
 }
 
 describe('J22 what depends on a retried step', () => {
   test('J22 random patterns: the result is that of a run without failures, and what depends on none is performed once', async () => {
     await fc.assert(
       fc.asyncProperty(plans, async (plan) => {
-        const { last, served } = await runPlan(plan)
-        expect([last.error, last.output]).toEqual([null, await undisturbedOutput(plan.root)])
-        const failing = new Set([...plan.down].flatMap(([id, times]) => (times > 0 ? id : [])))
-        const dependent = dependentLeaves(plan.root, failing)
-        const repeated = leaves(plan.root).filter(({ id }) => served.filter((each) => each === id).length !== 1)
-        expect(repeated.filter(({ id }) => !dependent.has(id))).toEqual([])
+        const { last, served, others } = await simulated((world) => runPlan(plan, world))
+        const undisturbed = await simulated((world) => undisturbedOutput(plan.root, world))
+        expect([last.error, last.output]).toEqual([null, undisturbed])
+        expect(others.filter(({ id }) => served.filter((each) => each === id).length !== 1)).toEqual([])
       }),
       { numRuns: 60, seed: 31 },
     )
@@ -269,23 +322,14 @@ describe('J22 what depends on a retried step', () => {
   test('J22 random patterns, killed between all events of a resume: nothing is lost, done twice, or mixed', async () => {
     await fc.assert(
       fc.asyncProperty(plans, async (plan) => {
-        const { events, last, executions } = await runPlan(plan)
+        const { events, last, failing, others } = await simulated((world) => runPlan(plan, world))
         const reopened = events.findLastIndex(({ type }: Event) => type === 'run:reopen')
         fc.pre(reopened !== -1)
-        const failing = new Set([...plan.down].flatMap(([id, times]) => (times > 0 ? id : [])))
-        const dependent = dependentLeaves(plan.root, failing)
+        const done = others.map(({ id }) => id).filter((id) => !failing.has(id))
         for (let kept = reopened + 1; kept < events.length; kept++) {
-          const scene = await createScene(plan, await createStore(events.slice(0, kept)))
-          scene.provider.execution = executions
-          const run_id = events[0]?.run_id ?? ''
-          const resumed = await scene.finish(
-            run_id,
-            scene.troupe.resume(run_id).then((handle) => handle.result),
-          )
-          expect([kept, resumed.output]).toEqual([kept, last.output])
-          await scene.check(run_id)
-          expect(scene.provider.served.filter((id) => !failing.has(id) && !dependent.has(id))).toEqual([])
-          await scene.troupe.close()
+          const { output, served } = await simulated((world) => resumeKilled(plan, world, events.slice(0, kept)))
+          expect([kept, output]).toEqual([kept, last.output])
+          expect(served.filter((id) => done.includes(id))).toEqual([])
         }
       }),
       { numRuns: 4, seed: 32 },
@@ -305,7 +349,7 @@ test('J22 in a bounded parallel, only the branches that failed are performed aga
     const nodes = Array.from({ length: agents }, (_, index): Node => ({ kind: 'ask', id: index + 1 }))
     const root: Node = { kind: 'parallel', nodes, limit, id: 0 }
     const down = new Map(nodes.map(({ id }, index) => [id, (mask >> index) & 1]))
-    const { served, last } = await runPlan({ root, down })
+    const { served, last } = await simulated((world) => runPlan({ root, down }, world))
     expect([limit, mask, last.status, [...served].sort()]).toEqual([
       limit,
       mask,
@@ -313,63 +357,4 @@ test('J22 in a bounded parallel, only the branches that failed are performed aga
       nodes.map(({ id }) => id),
     ])
   }
-})
-
-function patternWith(name: string, execute: (context: Context) => Promise<object>) {
-  return definePattern({
-    ...{ name, description: 'A pattern of the test', version: 1, category: 'perception' as const },
-    input: z.object({}),
-    output: z.any(),
-    execute: execute as never,
-  })
-}
-
-test('J23 an answer with `keep` stays when what it depends on is retried; one without is asked for anew', async () => {
-  const served: string[] = []
-  let isDown = true
-  const model = functionModel(({ session, messages }) => {
-    if (isDown && session.agent === 'first') throw Object.assign(new Error('down'), { status: 402 })
-    served.push(session.agent)
-    return {
-      text: `${session.agent} ${JSON.stringify(messages).includes('first first') ? 'with' : 'without'} the first`,
-    }
-  })
-  const pattern = patternWith('review', async (context) => {
-    const ask = (name: string, instruction: string, keep?: true) =>
-      context.perform(agent(name), { instruction, ...(keep ? { keep } : undefined) }, { key: name })
-    const { text, error } = await ask('first', 'go')
-    const others = [await ask('kept', `first ${text}`, true), await ask('other', `first ${text}`)]
-    return { success: true, output: others.map((each) => each.text), incomplete: error ? [error] : [] }
-  })
-  const agents = ['first', 'kept', 'other'].map((name) => agent(name))
-  const troupe = await createTroupeWithStore({ model, agents, patterns: [pattern] })
-  const { run_id } = await troupe.run('review', {})
-  isDown = false
-  const { output } = await (await troupe.resume(run_id)).result
-  expect(served).toEqual(['kept', 'other', 'first', 'other'])
-  expect(output).toEqual(['kept without the first', 'other with the first'])
-  expect((await troupe.replay(run_id)).differences).toEqual([])
-  expect(verifyJournal(await troupe.events(run_id).all())).toEqual([])
-  await troupe.close()
-})
-
-test.each([
-  ['retry_keys', 'incomplete', async () => ({ success: true, output: 1, retry_keys: ['a'] })],
-  ...(['earlierWork', 'supersede', 'journalKey'] as const).map(
-    (name) =>
-      [
-        name,
-        name === 'journalKey' ? 'path' : 'keep',
-        async (context: Context) => (context as never as Record<string, () => object>)[name]?.() ?? {},
-      ] as const,
-  ),
-] as const)('J24 a pattern that uses `%s` gets an error that names `%s`', async (removed, instead, execute) => {
-  const troupe = await createTroupeWithStore({
-    model: functionModel(() => ({})),
-    agents: [],
-    patterns: [patternWith('old', execute as never)],
-  })
-  const { error } = await troupe.run('old', {})
-  expect([error?.message, error?.hint]).toEqual([expect.stringContaining(removed), expect.stringContaining(instead)])
-  await troupe.close()
 })

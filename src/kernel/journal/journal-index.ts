@@ -1,5 +1,5 @@
 import type { ArtifactVersion } from '../artifact.ts'
-import type { Event, EventOf, EventType } from '../event.ts'
+import type { Event, EventOf, EventType, SessionEnd } from '../event.ts'
 import { eventRole, isEvent } from '../event.ts'
 import { CutCounts, cutNames } from './cut.ts'
 import type { RecordedSteps } from './dependent-steps.ts'
@@ -332,14 +332,9 @@ export class JournalIndex {
     }
     // Outermost first: removing an outer end here makes the ends below it unseen, too.
     for (const [settled, event] of [...this.#outcomes].sort(([a], [b]) => a.length - b.length)) {
-      if (
-        isEvent(event, 'session:end') &&
-        INTERRUPTED_REASONS.has(event.data.stop_reason) &&
-        this.#isUnobserved(settled)
-      ) {
-        this.#noteFailure(event.seq)
-        this.#outcomes.delete(settled)
-      }
+      if (!isEvent(event, 'session:end') || !wasInterrupted(event.data) || !this.#isUnobserved(settled)) continue
+      this.#noteFailure(event.seq)
+      this.#outcomes.delete(settled)
     }
   }
 
@@ -392,4 +387,9 @@ export class JournalIndex {
     const starter = above.findIndex((each) => isEvent(this.#openings.get(each), 'session:open'))
     return starter === -1 || !above.slice(starter).some((each) => this.#outcomes.has(each))
   }
+}
+
+/** Its own time limit is no interruption: its caller has that result, and `run:reopen` names it if the run failed with it. */
+function wasInterrupted({ key, stop_reason, error }: SessionEnd): boolean {
+  return INTERRUPTED_REASONS.has(stop_reason) && !(stop_reason === 'timeout' && error?.step === key)
 }

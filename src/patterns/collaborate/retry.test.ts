@@ -196,6 +196,27 @@ describe('CO128 resume of a partial collaboration', () => {
     expect(resumed).toMatchObject({ stop_reason: 'completed', output: { vote: { winner: 'increase the timeout' } } })
   })
 
+  test('CO128 mediation that depended on a missing specialist is worked out anew, in the sessions as they were before it', async () => {
+    const outage = await createOutage(
+      { agents: ['a', 'b', 'c'], synthesis: 'vote', on_conflict: 'mediate' },
+      {
+        everybody: contributionJson('increase the timeout', 0.9, { response: 'view of everybody' }),
+        b: contributionJson('decrease the timeout', 0.9, { response: 'view of b' }),
+        c: contributionJson('remove the timeout', 0.9, { response: 'view of c' }),
+        judge: judgeReply(() => false),
+      },
+    )
+    const open = await outage.run('c')
+    expect([open.stop_reason, outage.served]).toEqual(['partial', ['a', 'b', 'a', 'b']])
+    const before = outage.model.requests.length
+    const resumed = await outage.resume(open.run_id)
+    const served = outage.served.filter((name) => name !== 'judge')
+    expect([resumed.stop_reason, served[0], served.toSorted()]).toEqual(['completed', 'c', ['a', 'b', 'c', 'c']])
+    const mediation = outage.model.requests.slice(before + 1).filter(({ session }) => session.agent !== 'judge')
+    expect(mediation.map(({ messages }) => messages.length)).toEqual([3, 3, 3])
+    for (const request of mediation) expect(text(request).match(/specialists disagree/g)).toHaveLength(1)
+  })
+
   test('E27 CO128 a collaboration as a tool: resume asks its missing specialists before a caller that failed goes on', async () => {
     const input = { task: 'Ship it?', agents: [{ name: 'a' }, { name: 'b' }], synthesis: 'merge' }
     const down = new Set(['b', 'lead 2'])
