@@ -52,8 +52,9 @@ function onDemand(options: BubblewrapOptions): Sandbox {
     async spawn(request) {
       if (!isClosed) opening ??= open()
       const sandbox = await opening
-      if (isClosed || !sandbox) throw closedError()
-      return sandbox.spawn(request)
+      if (sandbox && !isClosed) return sandbox.spawn(request)
+      const hint = 'create another troupe to run commands'
+      throw new TroupeError('cancelled', 'the `sandbox` of this troupe is closed', { hint })
     },
     isVisible: (path, access) => opened?.isVisible?.(path, access) ?? true,
     async close() {
@@ -63,12 +64,6 @@ function onDemand(options: BubblewrapOptions): Sandbox {
       await opened?.close()
     },
   }
-}
-
-function closedError(): TroupeError {
-  return new TroupeError('cancelled', 'the `sandbox` of this troupe is closed', {
-    hint: 'create another troupe to run commands',
-  })
 }
 
 /** Starts a long-running server, such as a language server, in the sandbox, with a pipe to its stdin. */
