@@ -228,10 +228,14 @@ describe('help and outcomes', () => {
     for (const more of [[], ['--agents', 'architect']]) {
       const done = await cli.troupe('run', 'collaborate', 'Is it safe?', ...more)
       expect(done.code).toBe(2)
-      expect(done.err).toMatch(
-        /the field 'agents' is missing\nhint: [\s\S]*--with architect,reviewer[\s\S]*--input\s+FILE/,
+      expect(done.err.replace(/\s+/g, ' ')).toMatch(
+        /the field 'agents' is missing.* hint: .*--with architect,reviewer.*--input FILE/,
       )
     }
+    const mistaken = await cli.troupe('run', 'collaborate', 'Is it safe?', '--agents', 'writer,critic')
+    expect(mistaken.err.replace(/\s+/g, ' ')).toMatch(
+      /`--agents` is the folder of agent files hint: .*--with writer,critic/,
+    )
   })
 
   test('L33 --help lists the fields without a flag', async () => {

@@ -114,8 +114,11 @@ function requireInputFile(command: Command, pattern: Pattern, { fileOnly }: Patt
   )
   if (!missing) return
   if (missing.name === 'agents') {
-    throw new TroupeError('invalid_input', `the field '${missing.name}' is missing`, {
-      hint: `name agents of the roster (--with architect,reviewer), or define them in a file and pass --input FILE; troupe agents lists them`,
+    const { agents } = command.optsWithGlobals<{ agents?: string }>()
+    const names = agents?.includes(',') ? agents : 'architect,reviewer'
+    const taken = agents === undefined ? '' : '; `--agents` is the folder of agent files'
+    throw new TroupeError('invalid_input', `the field '${missing.name}' is missing${taken}`, {
+      hint: `name agents of the roster (--with ${names}), or define them in a file and pass --input FILE; troupe agents lists them`,
       alternatives: ['--with', '--input'],
     })
   }
