@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
@@ -153,6 +153,23 @@ describe('in an empty project', () => {
     )
     expect(out).toContain('Measured.')
     expect(await readFile(join(installed.folder, 'measured'), 'utf8')).toBe('once')
+  })
+
+  test('A18 the program and the handler that `init` writes run as they are', async () => {
+    const site = join(installed.folder, 'site')
+    await mkdir(join(site, 'app'), { recursive: true })
+    await writeFile(join(site, 'package.json'), '{"type":"commonjs","dependencies":{"next":"16.4.6"}}')
+    await writeFile(join(site, 'script.json'), '{"rules":[{"reply":{"text":"Tom."}}]}')
+    const env = { ...installed.env, TROUPE_MODEL: 'scripted:script.json' }
+    const node = (...args: string[]) => promisify(execFile)(process.execPath, args, { cwd: site, env })
+    await node(installed.file('dist/surfaces/cli/main.js'), 'init')
+    expect(await node('ask.mts', 'What is a good name for a cat?')).toEqual({ stdout: 'Tom.\n', stderr: '' })
+    // Next.js bundles the route, whatever the type of the package.
+    await writeFile(join(site, 'package.json'), '{"type":"module"}')
+    const request = `const { GET } = await import('./app/agents/[[...path]]/route.ts')
+      console.log((await GET(new Request('http://localhost/agents/api/runs'))).status)
+      process.exit()`
+    expect((await node('--input-type=module', '-e', request)).stdout).toBe('401\n')
   })
 
   test('P46 the command serves the page', async () => {

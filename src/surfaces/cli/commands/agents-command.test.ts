@@ -140,9 +140,26 @@ describe('troupe init', () => {
     expect(agents[0].permissions.allow).toContain('Bash(npm test:*)')
   })
 
+  test('A18 a project with Next.js or Hono gets a handler, others only a first program; what exists is kept', async () => {
+    await put('ask.mts', 'mine')
+    await put('src/app/page.tsx', '')
+    await put('package.json', JSON.stringify({ dependencies: { next: '16.4.6' } }))
+    const { out } = await troupe('init')
+    expect(out).toEqual(expect.arrayContaining(['kept ask.mts', 'wrote src/app/agents/[[...path]]/route.ts']))
+    expect(await readFile('src/app/agents/[[...path]]/route.ts', 'utf8')).toMatch(/export \{ handler as GET/)
+    await rm('troupe.config.ts')
+    await put('package.json', JSON.stringify({ dependencies: { hono: '4.0.0' } }))
+    expect((await troupe('init')).out).toContain('wrote src/agents-handler.ts')
+    await rm('troupe.config.ts')
+    await put('package.json', 'not JSON')
+    const { written } = (await troupe('init', '--json')).json()
+    expect(written).toEqual(['troupe.config.ts'])
+  })
+
   test('A18 existing files are never overwritten; with both kinds nothing is written', async () => {
     await put('.troupe/agents/critic.md', 'mine')
-    expect((await troupe('init')).out.slice(0, 2)).toEqual(['wrote troupe.config.ts', 'kept .troupe/agents/critic.md'])
+    const first = ['wrote troupe.config.ts', 'wrote ask.mts', 'kept .troupe/agents/critic.md']
+    expect((await troupe('init')).out.slice(0, 3)).toEqual(first)
     const { code, err } = await troupe('init')
     expect(code).toBe(2)
     expect(err.join(' ').replaceAll(/\s+/g, ' ')).toContain('written: troupe.config.ts, .troupe/agents/critic.md')

@@ -10,12 +10,14 @@ import { recordProjectTrust } from '../project-config.ts'
 import { withProgramName } from '../render/styled-line.ts'
 import { STARTER_AGENTS } from './starter-agents.ts'
 import { STARTER_CONFIG } from './starter-config.ts'
+import { starterPrograms } from './starter-programs.ts'
 
 const AGENTS_FOLDER = '.troupe/agents'
 const NEXT_STEPS = [
   ['troupe agents', 'list agents'],
   ['troupe agents check', 'check agent files'],
   ['troupe run task --agent explorer "How does this start?"', 'run an agent'],
+  ['node ask.mts "What is a good name for a cat?"', 'run an agent from a program'],
 ] as const
 
 /** Creates a configuration and example agent files in the current folder. What exists is left as it is. */
@@ -26,23 +28,29 @@ export async function initCommand(cli: Cli): Promise<number> {
   const config = await configFileIn(folder, PROJECT_CONFIG)
   const agents = Object.entries(STARTER_AGENTS).map(([name, text]) => ({ path: `${AGENTS_FOLDER}/${name}`, text }))
   const kept = agents.map(({ path }) => path).filter((path) => existsSync(path))
-  const files = [
+  const trusted = [
     ...(config ? [] : [{ path: `${PROJECT_CONFIG}.ts`, text: STARTER_CONFIG }]),
     ...(kept.length > 0 ? [] : agents),
   ]
+  const programs = config ? [] : starterPrograms()
+  const files = [...trusted, ...programs.filter(({ path }) => !existsSync(path))]
+  kept.push(...programs.map(({ path }) => path).filter((path) => existsSync(path)))
   if (config) kept.unshift(basename(config.path))
   if (files.length === 0) throw filesExistError(kept)
   const { readUsableRecord, trustRecordPath } = await import('../../../formats/folder-trust.ts')
   // Before anything is written: the configuration could not be recorded as trusted without losing what the record has.
   if (!config) await readUsableRecord(trustRecordPath())
-  for (const name of [dirname(AGENTS_FOLDER), AGENTS_FOLDER]) {
+  const folders = new Set([AGENTS_FOLDER, ...programs.map(({ path }) => dirname(path))].flatMap(withParents))
+  folders.delete('.')
+  for (const name of folders) {
     await mkdir(join(folder, name), { recursive: true })
     await requireOwnFolder(folder, name)
   }
   // Prevents a TOCTOU race: `wx` fails on a file created after the check.
   for (const { path, text } of files) await writeFile(path, text, { flag: 'wx' })
   const written = files.map(({ path }) => path)
-  if (!config) await trustOwnFiles(cli, folder, written)
+  const names = trusted.map(({ path }) => path)
+  if (!config) await trustOwnFiles(cli, folder, names)
   if (options.json) {
     printJson(cli, { written, kept, next: NEXT_STEPS.map(([command]) => command) })
     return EXIT.done
@@ -58,6 +66,11 @@ export async function initCommand(cli: Cli): Promise<number> {
     for (const text of wrapText(`    ${description}`, out.width, 4)) terminal.print(out.paint('dim', text))
   }
   return EXIT.done
+}
+
+/** A folder of the project after those above it. */
+function withParents(path: string): string[] {
+  return path.split('/').map((_, index, parts) => parts.slice(0, index + 1).join('/'))
 }
 
 /** A link, which a repository can contain, would make this command write to a folder that somebody else chose (symlink attack). */
