@@ -3,9 +3,14 @@ import { toolPatterns } from '../kernel/pattern.ts'
 import type { Tool } from '../kernel/tool.ts'
 
 /** The names that agent files may use for the tools and patterns of a program. */
-export function programToolNames(program: { tools?: readonly Tool[]; patterns?: readonly Pattern[] }): string[] {
+export function programToolNames(program: {
+  tools?: readonly Tool[] | object
+  patterns?: readonly Pattern[]
+}): string[] {
   const ofPatterns = toolPatterns(objectsIn(program.patterns)).flatMap(({ name, aliases }) => [name, aliases])
-  const names: unknown[] = [...objectsIn(program.tools).map(({ name }) => name), ...ofPatterns.flat()]
+  const { tools = [] } = program
+  const ofTools = Array.isArray(tools) ? objectsIn<Tool>(tools).map(({ name }) => name) : Object.keys(tools)
+  const names: unknown[] = [...ofTools, ...ofPatterns.flat()]
   return names.filter((name) => typeof name === 'string')
 }
 

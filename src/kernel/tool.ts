@@ -1,5 +1,6 @@
 import type { Schema } from '../schema/standard-schema.ts'
 import type { Attachment } from './attachment.ts'
+import type { Message } from './model.ts'
 import type { RunMetadata } from './run-metadata.ts'
 
 /**
@@ -67,6 +68,8 @@ export interface ToolCall extends CallScope {
    * another one has taken over the run and carries out the call. Always present in calls of a run.
    */
   ensureLease?(): Promise<void>
+  /** The conversation up to the response with this call. Always present in calls of a run. */
+  messages?(): readonly Message[]
 }
 
 export interface ToolMetadata {
@@ -100,6 +103,8 @@ export interface ToolDefinition<Input> extends ToolMetadata {
    * Returns its result if it did, `undefined` if it did not; throws if that cannot be known.
    */
   recover?(input: Input, call: ToolCall): Promise<ToolResult | undefined> | ToolResult | undefined
+  /** Whether a person has to approve the call, whatever rules allow; answers that allow further calls count. */
+  needsApproval?(input: Input, call: ToolCall): Promise<boolean> | boolean
   /** The change that the call would make to a file, for the person who is asked for permission. Must not act. */
   preview?(input: Input): Promise<ChangePreview | undefined>
 }
@@ -120,4 +125,4 @@ export interface ChangePreview {
 /** A tool with its input type erased; inputs are validated against the schema first. */
 export interface Tool
   extends ToolMetadata,
-    Pick<ToolDefinition<never>, 'kind' | 'execute' | 'recover' | 'subject' | 'preview'> {}
+    Pick<ToolDefinition<never>, 'kind' | 'execute' | 'recover' | 'subject' | 'needsApproval' | 'preview'> {}

@@ -1,3 +1,4 @@
+import { TroupeError } from '../errors.ts'
 import type { Model, ModelChunk } from '../kernel/model.ts'
 import type { LanguageModel, LanguageModelOptions, LanguageModelSource } from './language-model.ts'
 
@@ -16,6 +17,25 @@ export function fromLanguageModel(model: LanguageModel, options: LanguageModelOp
     ...(limits ? { limits } : undefined),
     stream: (...call) => streamLanguageModel({ model, name, options }, ...call),
   }
+}
+
+/** A model as programs have it: one of Troupe, or of the AI SDK. `option` names its place in an error. */
+export function toModel(given: Model | LanguageModel, option: string): Model {
+  const { stream, name, doStream, modelId, provider, specificationVersion } = (given ?? {}) as Partial<
+    Model & LanguageModel
+  >
+  if (typeof stream === 'function' && typeof name === 'string') return given as Model
+  if (typeof doStream === 'function' && /^v[234]$/.test(specificationVersion ?? ''))
+    return fromLanguageModel(given as LanguageModel)
+  const isLanguageModel = specificationVersion !== undefined || modelId !== undefined
+  const problem = isLanguageModel
+    ? `is the model '${provider}/${modelId}', without \`doStream\` of the AI SDK interface version 2, 3 or 4`
+    : 'is no model'
+  throw new TroupeError('invalid_input', `\`${option}\` ${problem}`, {
+    hint: isLanguageModel
+      ? 'pass a language model of a provider package of the AI SDK 5 or later, such as anthropic(ID)'
+      : 'pass a role, PROVIDER/MODEL, scripted:FILE, a model of the AI SDK, or an object with `name` and `stream`',
+  })
 }
 
 // A single generator: a nested one would double the cost of every chunk.

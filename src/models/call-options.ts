@@ -20,7 +20,7 @@ import { definedFields, isRecord } from '../schema/json-value.ts'
 import type { JsonSchema } from '../schema/standard-schema.ts'
 import { isUnsupportedFile, supportsReasoningEffort } from './known-models.ts'
 import { providerMetadataFor } from './provider-metadata.ts'
-import type { ToolNameMap } from './tool-name-map.ts'
+import { ToolNameMap } from './tool-name-map.ts'
 
 type CallProviderOptions = NonNullable<LanguageModelV4CallOptions['providerOptions']>
 
@@ -128,6 +128,13 @@ function joinTexts(parts: UserContent): UserContent {
     else joined.push(part)
   }
   return joined
+}
+
+/** A conversation as tools of the AI SDK get it. */
+export function toModelMessages(messages: readonly Message[]): Prompt {
+  const model = { provider: '', modelId: '', specificationVersion: 'v4' }
+  const target = { model, name: '', toolNames: new ToolNameMap([]) }
+  return messages.flatMap((message) => toPromptMessages(target, message))
 }
 
 function toPromptMessages(target: CallTarget, message: Message): LanguageModelV4Message[] {

@@ -1,8 +1,15 @@
-import type { LanguageModelV2, LanguageModelV3, LanguageModelV4 } from '@ai-sdk/provider'
 import type { ProviderOptions } from '../kernel/model.ts'
 
-/** A model of any provider package that implements the AI SDK's provider interface, version 2, 3 or 4. */
-export type LanguageModel = LanguageModelV4 | LanguageModelV3 | LanguageModelV2
+/**
+ * A model of any provider package that implements the AI SDK's provider interface, version 2, 3 or 4. Described by its shape, so that
+ * a program needs no package of the AI SDK, and each version of one fits.
+ */
+export interface LanguageModel {
+  readonly specificationVersion: 'v2' | 'v3' | 'v4'
+  readonly provider: string
+  readonly modelId: string
+  doStream(options: never): PromiseLike<{ stream: ReadableStream; response?: { headers?: Record<string, string> } }>
+}
 
 export interface LanguageModelOptions {
   /** Name of the model in Troupe. Default: `provider/model`. */

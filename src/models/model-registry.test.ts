@@ -32,7 +32,7 @@ describe('models by name', () => {
     expect(anthropic.fallbacks('gpt-5, claude-haiku-4-5')).toEqual(['anthropic/claude-haiku-4-5'])
     const local = createModelRegistry({ world, env: { TROUPE_MODEL: 'ollama/tiny' } })
     expect((await local.resolve('tiny')).name).toBe('ollama/tiny')
-    const custom = createModelRegistry({ world, customModels: [customModel('acme/tiny')] })
+    const custom = createModelRegistry({ world, customModels: new Map([['acme/tiny', customModel('acme/tiny')]]) })
     expect((await custom.resolve('tiny')).name).toBe('acme/tiny')
     const role = createModelRegistry({ world, env: { ANTHROPIC_API_KEY: 'k', TROUPE_MODEL: 'claude-haiku-4-5' } })
     expect((await role.resolve('fast')).name).toBe('anthropic/claude-haiku-4-5')
@@ -41,7 +41,11 @@ describe('models by name', () => {
 
   test('MO74 an ambiguous id names the candidates, and one of a provider without a key says so', () => {
     const env = { ANTHROPIC_API_KEY: 'k' }
-    const two = createModelRegistry({ world, env, customModels: [customModel('proxy/claude-sonnet-4-5')] })
+    const two = createModelRegistry({
+      world,
+      env,
+      customModels: new Map([['proxy/claude-sonnet-4-5', customModel('proxy/claude-sonnet-4-5')]]),
+    })
     expect(() => two.resolve('claude-sonnet-4-5')).toThrow(
       "the model 'claude-sonnet-4-5' is ambiguous: proxy/claude-sonnet-4-5, anthropic/claude-sonnet-4-5",
     )
@@ -80,7 +84,7 @@ describe('models by name', () => {
       world,
       env: { TROUPE_MODEL_FAST: 'ollama/s' },
       fallback: mine,
-      customModels: [customModel('other')],
+      customModels: new Map([['other', customModel('other')]]),
     })
     expect(models.resolve(undefined)).toBe(mine)
     expect(models.resolve('mine, and only mine')).toBe(mine)
@@ -108,7 +112,10 @@ describe('models by name', () => {
     expect(() => local.resolve('fast')).toThrow(
       expect.objectContaining({ hint: expect.stringContaining('set TROUPE_MODEL=ollama/NAME') }),
     )
-    const near = createModelRegistry({ world, customModels: [customModel('minimax/m')] }).resolve('minimx/m')
+    const near = createModelRegistry({
+      world,
+      customModels: new Map([['minimax/m', customModel('minimax/m')]]),
+    }).resolve('minimx/m')
     await expect(near).rejects.toMatchObject({ code: 'unknown_model', alternatives: { 0: 'minimax/m' } })
     const circle = createModelRegistry({ world, env: { TROUPE_MODEL_FAST: 'general', TROUPE_MODEL_GENERAL: 'fast' } })
     expect(() => circle.resolve('fast')).toThrow('fast → general → fast')

@@ -15,8 +15,8 @@ export interface ModelRegistryOptions {
   config?: ModelConfig
   /** Model for requests that name none, and for roles that are not configured. */
   fallback?: Model | string
-  /** Models that the program provides, looked up by their names. */
-  customModels?: readonly Model[]
+  /** Models that the program provides, by their names; it may add more. */
+  customModels?: Map<string, Model>
   settings?: SettingsByModel
 }
 
@@ -31,8 +31,8 @@ export interface ModelRegistry extends Models {
 /** Resolves roles, `provider/model`, `scripted:FILE` and comma-separated lists of them. Models load on first use. */
 export function createModelRegistry(options: ModelRegistryOptions): ModelRegistry {
   const { env = {}, fallback } = options
-  const provided = [...(options.customModels ?? []), ...(typeof fallback === 'object' ? [fallback] : [])]
-  const customModels = new Map(provided.map((model) => [model.name, model]))
+  const { customModels = new Map<string, Model>() } = options
+  if (typeof fallback === 'object') customModels.set(fallback.name, fallback)
   const fallbackName = typeof fallback === 'object' ? fallback.name : fallback
   const configured = { ...options.config, ...(fallbackName === undefined ? undefined : { model: fallbackName }) }
   const detected = detectModels(env, configured)
@@ -178,9 +178,9 @@ async function loadModel(name: string, options: ModelRegistryOptions): Promise<M
 }
 
 /** Adds custom models and roles to the alternatives of an `unknown_model` error. */
-function withCustomAlternatives(thrown: unknown, name: string, { customModels = [] }: ModelRegistryOptions): unknown {
+function withCustomAlternatives(thrown: unknown, name: string, { customModels }: ModelRegistryOptions): unknown {
   if (!(thrown instanceof TroupeError) || thrown.code !== 'unknown_model') return thrown
-  const custom = customModels.map((model) => model.name)
+  const custom = customModels?.keys() ?? []
   const alternatives = nearestNames(name, [...custom, ...MODEL_ROLES, ...thrown.alternatives])
   return new TroupeError('unknown_model', thrown.message, { hint: thrown.hint, alternatives })
 }

@@ -124,7 +124,8 @@ export function checkOptionNames(options: TroupeOptions): void {
       hint: removedNameHint('workspace.ripgrep: false') ?? '',
     })
   }
-  for (const name of ['agents', 'tools', 'patterns', 'hooks'] as const) requireList(options[name], name)
+  for (const name of ['agents', 'patterns', 'hooks'] as const) requireList(options[name], name)
+  if (typeof options.tools !== 'object') requireList(options.tools, 'tools')
   for (const [index, agent] of (options.agents ?? []).entries()) {
     if (typeof agent !== 'string') rejectUnknownKeys(agent, `\`agents[${index}]\``, Object.keys(AGENT))
   }

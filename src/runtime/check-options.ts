@@ -10,10 +10,10 @@ import { issueWarning } from './issue-warning.ts'
 import type { PatternRegistry } from './pattern-registry.ts'
 import { requireUniqueNames } from './pattern-registry.ts'
 import { permissionPolicy } from './tool-ports.ts'
-import type { TroupeOptions } from './troupe-options.ts'
+import type { AdaptedOptions } from './troupe-options.ts'
 
 /** Throws `invalid_input` for a name that is used twice for a tool without `kind` or `execute`, and for one whose schema cannot be compiled. */
-export function checkTools(options: TroupeOptions, enabled: readonly Tool[], patterns: PatternRegistry): void {
+export function checkTools(options: AdaptedOptions, enabled: readonly Tool[], patterns: PatternRegistry): void {
   const { tools = [] } = options
   const patternTools = [...patterns.tools.keys(), ...patterns.patterns.map(({ name }) => name)]
   requireUniqueNames('patterns', options.patterns, new Set([...enabled, ...tools].map(({ name }) => name)))
@@ -26,7 +26,7 @@ export function checkTools(options: TroupeOptions, enabled: readonly Tool[], pat
 
 /** Throws on invalid rules, and warns of rules that do not work as written. */
 export function checkPermissions(
-  options: TroupeOptions,
+  options: AdaptedOptions,
   agents: readonly Agent[],
   { tools, patterns }: { tools: ReadonlyMap<string, Tool>; patterns: PatternRegistry },
 ): void {

@@ -15,14 +15,14 @@ import { lazy } from './lazy.ts'
 import type { PatternRegistry } from './pattern-registry.ts'
 import type { ExecutionParts, RuntimeParts } from './runtime-parts.ts'
 import { lazyKnowledge } from './troupe-knowledge.ts'
-import type { TroupeOptions } from './troupe-options.ts'
+import type { AdaptedOptions } from './troupe-options.ts'
 import type { WorkspacePorts } from './workspace-ports.ts'
 
 /** Bounds memory. A run that waits for a model needs little else; `limits.concurrency` bounds its model requests. */
 const DEFAULT_CONCURRENCY = 1000
 
 export interface ExecutionDeps {
-  options: TroupeOptions
+  options: AdaptedOptions
   runtime: Omit<RuntimeParts, 'registry' | 'host' | 'execution'>
   registry: PatternRegistry
   host: RunHost
@@ -60,7 +60,7 @@ export async function composeExecution({ options, runtime, registry, host }: Exe
 
 /** Imported with a workspace only, whose tools it needs: without one they would be a quarter of what a first run loads. */
 async function workspacePortsOf(
-  options: TroupeOptions,
+  options: AdaptedOptions,
   { toolbox, checkedPorts }: Pick<RuntimeParts, 'toolbox' | 'checkedPorts'>,
 ): Promise<Partial<WorkspacePorts>> {
   if (!toolbox) return {}
@@ -78,7 +78,7 @@ function profilePort(toolbox: Toolbox | undefined): Pick<Ports, 'projectProfile'
   }
 }
 
-function createEngine(options: TroupeOptions, parts: Pick<EngineParts, 'store' | 'world' | 'ports'>): Engine {
+function createEngine(options: AdaptedOptions, parts: Pick<EngineParts, 'store' | 'world' | 'ports'>): Engine {
   return new EmbeddedEngine({
     ...parts,
     startTurns,

@@ -17,6 +17,7 @@ import { DEFAULT_LIMITS } from '../kernel/limits.ts'
 import type { Roster } from '../kernel/roster.ts'
 import type { Tool } from '../kernel/tool.ts'
 import type { Toolbox } from '../tools/tools.ts'
+import { adaptOptions, CustomModels } from './adapt-options.ts'
 import { BUILT_IN_PATTERNS } from './built-in-patterns.ts'
 import { checkOptionNames } from './check-option-names.ts'
 import { issueWarning } from './issue-warning.ts'
@@ -35,14 +36,16 @@ import type { PatternRegistry } from './pattern-registry.ts'
 import { performerPort } from './performer-port.ts'
 import type { CheckedPorts, ExecutionParts, RuntimeParts } from './runtime-parts.ts'
 import { enabledTools, openMcp, openToolbox, permissionPolicy, redactorPort, toolsByName } from './tool-ports.ts'
-import type { TroupeOptions } from './troupe-options.ts'
+import type { AdaptedOptions, TroupeOptions } from './troupe-options.ts'
 
 /**
  * Checks the options, opens the store, and creates models, agents and tools from the options. Patterns and engine load when they
  * are needed: they and their schema library are most of the code.
  */
-export async function compose(given: TroupeOptions, folder?: string): Promise<RuntimeParts> {
-  checkOptionNames(given)
+export async function compose(input: TroupeOptions, folder?: string): Promise<RuntimeParts> {
+  checkOptionNames(input)
+  const custom = new CustomModels()
+  const given = await adaptOptions(input, custom)
   checkStore(given)
   const world = given.engine?.world ?? realWorld()
   const ownAgents = await loadAgents(given, folder)
@@ -56,7 +59,7 @@ export async function compose(given: TroupeOptions, folder?: string): Promise<Ru
   const performers = performerPort(options, agents)
   const prices = await customPricesPort(options)
   // Before the store: an invalid cassette must not leave an open store behind.
-  const models = await modelPorts(options, world)
+  const models = await modelPorts(options, { world, custom: custom.byName })
   const toolbox = await openToolbox(options)
   const tools = toolsByName(options, toolbox)
   if (patterns) await checkNames(options, { agents, tools, toolbox, patterns })
@@ -82,6 +85,7 @@ export async function compose(given: TroupeOptions, folder?: string): Promise<Ru
     return knowledgeByProject({ store, embedder: await embedder.get(), newRevision: () => world.randomHex(8) })
   })
   const runtime = {
+    customModels: custom,
     world,
     project,
     limits,
@@ -97,7 +101,13 @@ export async function compose(given: TroupeOptions, folder?: string): Promise<Ru
   const host = lazy(async () => {
     const { createRunHost } = await import('./run-host.ts')
     const workspaceTools = enabledTools(options, toolbox)
-    return createRunHost({ options, roster, workspaceTools, workspace: toolbox?.workspace })
+    return createRunHost({
+      options,
+      customModels: custom.byName,
+      roster,
+      workspaceTools,
+      workspace: toolbox?.workspace,
+    })
   })
   const execution = lazy(async () => {
     const { composeExecution } = await import('./compose-execution.ts')
@@ -107,7 +117,7 @@ export async function compose(given: TroupeOptions, folder?: string): Promise<Ru
   return { ...runtime, registry, host, execution }
 }
 
-async function withTeamFiles(options: TroupeOptions, { names }: Roster): Promise<TroupeOptions> {
+async function withTeamFiles(options: AdaptedOptions, { names }: Roster): Promise<AdaptedOptions> {
   return options.team?.teams ? (await import('./read-team-files.ts')).readTeamFiles(options, names) : options
 }
 
@@ -127,7 +137,7 @@ async function loadEverything(
 }
 
 /** True if options have to be checked against the patterns, whose names must be unique and may be used in rules. */
-function needsPatterns(options: TroupeOptions, agents: readonly Agent[]): boolean {
+function needsPatterns(options: AdaptedOptions, agents: readonly Agent[]): boolean {
   const { patterns = [], tools = [], permissions } = options
   const configs: Readonly<Record<string, unknown>> = { ...options }
   return (
@@ -146,14 +156,14 @@ interface CheckedNames {
   patterns: PatternRegistry
 }
 
-async function checkNames(options: TroupeOptions, { agents, tools, toolbox, patterns }: CheckedNames): Promise<void> {
+async function checkNames(options: AdaptedOptions, { agents, tools, toolbox, patterns }: CheckedNames): Promise<void> {
   const { checkPermissions, checkTools } = await import('./check-options.ts')
   checkTools(options, enabledTools(options, toolbox), patterns)
   checkPermissions(options, agents, { tools, patterns })
 }
 
 /** The limits of the options, and those that settings of patterns change. */
-async function limitsFrom({ limits }: TroupeOptions, registry: PatternRegistry | undefined): Promise<Limits> {
+async function limitsFrom({ limits }: AdaptedOptions, registry: PatternRegistry | undefined): Promise<Limits> {
   if (limits === undefined && registry === undefined) return DEFAULT_LIMITS
   const { parseLimits } = await import('../engine/parse-limits.ts')
   return parseLimits({ ...DEFAULT_LIMITS, ...registry?.limits }, limits)
@@ -178,7 +188,7 @@ function rejectBuiltInNames(own: readonly Agent[], agents: readonly Agent[]): vo
 
 async function rosterFrom(
   agents: readonly Agent[],
-  options: TroupeOptions,
+  options: AdaptedOptions,
   folder: string | undefined,
 ): Promise<Roster> {
   const search = agentSearch(options, folder)
@@ -196,7 +206,7 @@ async function rosterFrom(
 }
 
 /** Where to look for agent files; `undefined` if the program has none. */
-function agentSearch(options: TroupeOptions, folder: string | undefined): FindAgentsOptions | undefined {
+function agentSearch(options: AdaptedOptions, folder: string | undefined): FindAgentsOptions | undefined {
   const { agents = [], trust } = options
   const dirs = agents.filter((agent) => typeof agent === 'string')
   if (dirs.length === 0 && folder === undefined && trust !== 'project' && trust !== 'recorded') return undefined
@@ -206,7 +216,7 @@ function agentSearch(options: TroupeOptions, folder: string | undefined): FindAg
 }
 
 /** The agents of the options, and those in agent files. An agent of the options hides one in a file. */
-async function loadAgents(options: TroupeOptions, folder: string | undefined): Promise<Agent[]> {
+async function loadAgents(options: AdaptedOptions, folder: string | undefined): Promise<Agent[]> {
   const inline = (options.agents ?? []).filter((agent) => typeof agent !== 'string')
   const search = agentSearch(options, folder)
   if (!search) return inline

@@ -12,18 +12,25 @@ import { createRetryPolicy } from '../models/retry.ts'
 import { DEFAULT_IDLE_TIMEOUT_MS } from '../performers/model/model-stream.ts'
 import type { Store } from '../store/store.ts'
 import { issueWarning } from './issue-warning.ts'
-import type { TroupeOptions } from './troupe-options.ts'
+import type { AdaptedOptions } from './troupe-options.ts'
+
+interface ModelSources {
+  world: World
+  /** The models that a program passes as objects, now or with a run. */
+  custom: Map<string, Model>
+}
 
 /** Models and retry policy; with a cassette, both record or replay. */
-export async function modelPorts(options: TroupeOptions, world: World): Promise<Pick<Ports, 'models' | 'retryPolicy'>> {
+export async function modelPorts(
+  options: AdaptedOptions,
+  { world, custom }: ModelSources,
+): Promise<Pick<Ports, 'models' | 'retryPolicy'>> {
   checkRateLimits(options.models?.rateLimits ?? {})
   checkModelSettings(options.models?.settings ?? {})
   checkIdleTimeout(options.models?.idle_timeout_ms)
-  if (options.model !== undefined && typeof options.model !== 'string') checkModel('model', options.model)
   const wire = process.env.TROUPE_WIRE
   if (wire) (await import('../models/wire-log.ts')).checkWireFolder(wire)
-  for (const model of options.models?.custom ?? []) checkModel('models.custom', model)
-  const models = options.models?.resolver ?? modelRegistry(options, world)
+  const models = options.models?.resolver ?? modelRegistry(options, { world, custom })
   const retryPolicy = options.engine?.retryPolicy ?? createRetryPolicy({ world })
   if (!options.cassette) return { models, retryPolicy }
   const { withCassette } = await import('../models/cassette-file.ts')
@@ -35,22 +42,11 @@ export async function modelPorts(options: TroupeOptions, world: World): Promise<
   })
 }
 
-/** Programs that are run without a type check often pass a language model of the AI SDK as it is. */
-function checkModel(option: string, model: Partial<Model> & { doStream?: unknown }): void {
-  if (typeof model?.stream === 'function' && typeof model.name === 'string') return
-  const isLanguageModel = typeof model?.doStream === 'function'
-  throw new TroupeError('invalid_input', `\`${option}\` is ${isLanguageModel ? 'a model of the AI SDK' : 'no model'}`, {
-    hint: isLanguageModel
-      ? 'adapt it: fromLanguageModel(model)'
-      : 'pass a role, PROVIDER/MODEL, scripted:FILE, or an object with `name` and `stream`',
-  })
-}
-
-function modelRegistry({ model, models }: TroupeOptions, world: World): Models {
+function modelRegistry({ model, models }: AdaptedOptions, { world, custom }: ModelSources): Models {
   return createModelRegistry({
     world,
     env: process.env,
-    customModels: models?.custom ?? [],
+    customModels: custom,
     ...(models?.config ? { config: models.config } : undefined),
     ...(models?.settings ? { settings: models.settings } : undefined),
     ...(model === undefined ? undefined : { fallback: model }),
@@ -58,7 +54,7 @@ function modelRegistry({ model, models }: TroupeOptions, world: World): Models {
 }
 
 /** Price files named by `TROUPE_PRICES` override the built-in prices; empty without any. */
-export async function customPricesPort({ models }: TroupeOptions): Promise<{ prices?: PriceBook }> {
+export async function customPricesPort({ models }: AdaptedOptions): Promise<{ prices?: PriceBook }> {
   if (models?.prices) return { prices: models.prices }
   const files = (process.env.TROUPE_PRICES ?? '').split(',').filter((path) => path !== '')
   return files.length > 0 ? { prices: await loadPrices(files) } : {}
@@ -66,7 +62,7 @@ export async function customPricesPort({ models }: TroupeOptions): Promise<{ pri
 
 /** Rate limits that all processes of the store share. Recorded responses need none. */
 export function rateLimiterPort(
-  { models, cassette }: TroupeOptions,
+  { models, cassette }: AdaptedOptions,
   { world, store }: { world: World; store: Store },
 ): Pick<Ports, 'rateLimiter'> {
   if (!models?.rateLimits || (cassette && 'replay' in cassette)) return {}
@@ -81,17 +77,17 @@ function checkIdleTimeout(idle_timeout_ms: number | undefined): void {
 }
 
 /** Always set, because other processes are told when a request is given up. */
-export function idleTimeoutPort({ models }: TroupeOptions): { idle_timeout_ms: number } {
+export function idleTimeoutPort({ models }: AdaptedOptions): { idle_timeout_ms: number } {
   return { idle_timeout_ms: models?.idle_timeout_ms ?? DEFAULT_IDLE_TIMEOUT_MS }
 }
 
-export function summaryModelPort({ models }: TroupeOptions): Pick<Ports, 'summaryModel'> {
+export function summaryModelPort({ models }: AdaptedOptions): Pick<Ports, 'summaryModel'> {
   const summaryModel = models?.summary ?? (models?.resolver ? undefined : 'fast')
   return summaryModel === undefined ? {} : { summaryModel }
 }
 
 /** The local embedder starts its worker thread on first use. */
-export async function openEmbedder({ embedder }: TroupeOptions): Promise<Embedder | undefined> {
+export async function openEmbedder({ embedder }: AdaptedOptions): Promise<Embedder | undefined> {
   if (embedder === false) return undefined
   return embedder ?? (await import('../knowledge/local-embedder.ts')).localEmbedder()
 }

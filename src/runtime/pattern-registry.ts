@@ -8,7 +8,7 @@ import { checkProjections } from '../store/tables/declaration.ts'
 import type { PatternProjection } from '../store/tables/projection.ts'
 import { projectionOf } from '../store/tables/projection.ts'
 import { registerBuiltInPatterns } from './built-in-patterns.ts'
-import type { TroupeOptions } from './troupe-options.ts'
+import type { AdaptedOptions } from './troupe-options.ts'
 
 /** The patterns of a troupe, built-in and custom, by what they are used for. */
 export interface PatternRegistry {
@@ -29,7 +29,7 @@ export interface PatternRegistry {
 }
 
 /** Throws `invalid_input` for a name or an event type that is used twice. */
-export async function loadPatternRegistry(options: TroupeOptions): Promise<PatternRegistry> {
+export async function loadPatternRegistry(options: AdaptedOptions): Promise<PatternRegistry> {
   const custom = options.patterns ?? []
   for (const pattern of custom) checkParts(pattern)
   const configs: Readonly<Record<string, unknown>> = { ...options }

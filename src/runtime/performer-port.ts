@@ -1,14 +1,14 @@
 import { TroupeError, unknownNameError } from '../errors.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Performer } from '../performers/performer.ts'
-import type { TroupeOptions } from './troupe-options.ts'
+import type { AdaptedOptions } from './troupe-options.ts'
 
 /**
  * The performers of the options. Throws `invalid_input` for one that is none, and `unknown_performer` if an agent of the program names
  * another. An agent in a file is checked when it is used: the file may be for several programs.
  */
 export function performerPort(
-  { performers = {} }: TroupeOptions,
+  { performers = {} }: AdaptedOptions,
   agents: readonly Agent[],
 ): { performers: ReadonlyMap<string, Performer> } {
   const known = new Map(Object.entries(performers))

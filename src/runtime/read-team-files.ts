@@ -1,10 +1,10 @@
 import { TroupeError } from '../errors.ts'
 import { readTeamFile } from '../formats/read-team.ts'
 import type { Team, TeamInput } from '../judgement/team/team-schema.ts'
-import type { TroupeOptions } from './troupe-options.ts'
+import type { AdaptedOptions } from './troupe-options.ts'
 
 /** The options with the team files of `team.teams` read and checked against the roster. Throws `invalid_input` with the line. */
-export async function readTeamFiles(options: TroupeOptions, roster: readonly string[]): Promise<TroupeOptions> {
+export async function readTeamFiles(options: AdaptedOptions, roster: readonly string[]): Promise<AdaptedOptions> {
   const { team } = options
   if (!team?.teams) return options
   const teams = await Promise.all(team.teams.map((each) => (typeof each === 'string' ? readTeam(each, roster) : each)))

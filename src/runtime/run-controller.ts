@@ -53,7 +53,7 @@ function cancelOnAbort(handle: RunHandle, signal: AbortSignal): void {
 
 /** Validates the request and returns the data of `run:start`. Nothing is written if it throws. */
 async function runStartFrom(
-  { patterns, ports, project, limits, policy }: RunParts,
+  { patterns, ports, project, limits, policy, customModels }: RunParts,
   { pattern: name, input, options = {} }: RunRequest,
 ): Promise<RunStart> {
   const pattern = patterns.find((candidate) => candidate.name === name)
@@ -63,7 +63,8 @@ async function runStartFrom(
   const parsed = parsePatternInput(pattern, input)
   await ports.roster.refresh?.()
   await pattern.check?.(ports.roster, parsed as never)
-  const needs = ports.host.needsFor(options.model)
+  const model = options.model === undefined ? undefined : await customModels.nameOf(options.model, 'model')
+  const needs = ports.host.needsFor(model)
   const { protectedPaths = [] } = ports.host
   return {
     format: JOURNAL_FORMAT,
@@ -72,7 +73,7 @@ async function runStartFrom(
     version: pattern.version,
     input: parsed,
     limits: options.limits === undefined ? limits : parseLimits(limits, options.limits),
-    ...(options.model === undefined ? undefined : { model: options.model }),
+    ...(model === undefined ? undefined : { model }),
     ...(options.tags === undefined ? undefined : { tags: parseTags(options.tags) }),
     ...(options.context === undefined ? undefined : { context: parseRunContext(options.context) }),
     ...(ports.workspace === undefined ? undefined : { workspace: ports.workspace }),

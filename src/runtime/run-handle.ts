@@ -5,6 +5,7 @@ import type { Gate } from '../kernel/gate.ts'
 import type { Limits } from '../kernel/limits.ts'
 import type { RunContextData } from '../kernel/run-metadata.ts'
 import type { GateRow } from '../store/store.ts'
+import type { ModelInput } from './troupe-options.ts'
 import type { WaitingRequest } from '../views/waiting.ts'
 
 /**
@@ -14,8 +15,8 @@ import type { WaitingRequest } from '../views/waiting.ts'
 export type StreamItem = EngineItem | { waiting: WaitingRequest }
 
 export interface RunOptions {
-  /** The model for agents that name none. */
-  model?: string
+  /** The model for agents that name none: a name, or a model. */
+  model?: ModelInput
   limits?: Partial<Limits>
   /** Labels of the run, such as `customer:42`: `troupe.runs({ tags })` finds runs by them. */
   tags?: readonly string[]

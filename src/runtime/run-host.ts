@@ -15,10 +15,11 @@ import type { Schema } from '../schema/standard-schema.ts'
 import { addProtectedPaths, pathsInWorkspace } from '../tools/files/run-protection.ts'
 import type { Workspace } from '../tools/files/workspace.ts'
 import { parseServerConfig } from '../tools/mcp/mcp-server-config.ts'
-import type { TroupeOptions } from './troupe-options.ts'
+import type { AdaptedOptions } from './troupe-options.ts'
 
 export interface HostSource {
-  options: TroupeOptions
+  options: AdaptedOptions
+  customModels: ReadonlyMap<string, unknown>
   /** Its agents include the built-in ones, which every process has. Agent files may add others at any time. */
   roster: Roster
   /** The tools of the workspace that are enabled. */
@@ -26,12 +27,19 @@ export interface HostSource {
   workspace: Workspace | undefined
 }
 
-/** The parts that a troupe provides for its runs. Computed once for the agents that are known: it reads all schemas. */
+/** The parts that a troupe provides for its runs. Computed once for the agents and models that are known: it reads all schemas. */
 export function createRunHost(source: HostSource): RunHost {
-  let known: { names: readonly string[]; provided: HostParts; recorded: Map<string | undefined, RunNeeds | undefined> }
+  let known: {
+    names: readonly string[]
+    models: number
+    provided: HostParts
+    recorded: Map<string | undefined, RunNeeds | undefined>
+  }
   const current = () => {
     const { names } = source.roster
-    if (known?.names !== names) known = { names, provided: providedParts(source), recorded: new Map() }
+    const models = source.customModels.size
+    if (known?.names !== names || known.models !== models)
+      known = { names, models, provided: providedParts(source), recorded: new Map() }
     return known
   }
   const { options, workspace } = source
@@ -59,7 +67,7 @@ function runNeeds(provided: HostParts, model: string | undefined): RunNeeds | un
   return needed.length === 0 ? undefined : { started_by: thisProgram(), ...Object.fromEntries(needed) }
 }
 
-function providedParts({ options, roster, workspaceTools }: HostSource): HostParts {
+function providedParts({ options, customModels, roster, workspaceTools }: HostSource): HostParts {
   const agents = roster.names.map((name) => roster.get(name))
   const { tools = [], patterns = [], hooks = [], performers = {}, mcp, team } = options
   return {
@@ -72,7 +80,7 @@ function providedParts({ options, roster, workspaceTools }: HostSource): HostPar
     agents: agents.filter((agent) => !isBuiltIn(agent)).map(agentPart),
     teams: (team?.teams ?? []).flatMap(teamPart),
     performers: Object.keys(performers).map((name) => ({ name })),
-    ...modelParts(options),
+    ...modelParts(options, [...customModels.keys()]),
   }
 }
 
@@ -126,9 +134,8 @@ function serverPart([name, config]: [string, unknown]): NeededPart[] {
 }
 
 /** Models of the program, and the model of each role. With a resolver or a cassette, any name may be a model. */
-function modelParts({ model, models, cassette }: TroupeOptions): Pick<HostParts, 'models'> {
+function modelParts({ model, models, cassette }: AdaptedOptions, own: readonly string[]): Pick<HostParts, 'models'> {
   if (models?.resolver || (cassette && 'replay' in cassette)) return {}
-  const own = [...(models?.custom ?? []), ...(typeof model === 'object' ? [model] : [])].map(({ name }) => name)
   const fallback = typeof model === 'object' ? model.name : model
   const { roles, found } = detectModels(process.env, {
     ...models?.config,

@@ -13,6 +13,7 @@ import type { Performer } from '../performers/performer.ts'
 import type { Store } from '../store/store.ts'
 import type { McpServers } from '../tools/mcp/mcp-servers.ts'
 import type { Toolbox } from '../tools/tools.ts'
+import type { CustomModels } from './adapt-options.ts'
 import type { Lazy } from './lazy.ts'
 import type { PatternRegistry } from './pattern-registry.ts'
 
@@ -28,6 +29,8 @@ export interface RuntimeParts extends LookupParts {
   project: string
   limits: Limits
   agents: Agent[]
+  /** The models that the program passes as objects. */
+  customModels: CustomModels
   store: Store
   policy: Policy
   /** `undefined` if no MCP server is configured. */

@@ -12,7 +12,7 @@ import type { SandboxReport } from '../tools/sandbox/sandbox.ts'
 import type { Toolbox } from '../tools/tools.ts'
 import { issueWarning } from './issue-warning.ts'
 import { databasePath, storePlace } from './open-store.ts'
-import type { TroupeMcpOptions, TroupeOptions } from './troupe-options.ts'
+import type { AdaptedOptions, TroupeMcpOptions } from './troupe-options.ts'
 
 /** Reports whether commands can be sandboxed on this machine, and what is missing. */
 export async function sandboxReport(needs: { network: boolean }): Promise<SandboxReport> {
@@ -42,7 +42,7 @@ export async function removeLeftover(folder: string, id: WorktreeId): Promise<vo
 }
 
 /** The redactor of tool results; the values of secret environment variables are known secrets. */
-export async function redactorPort({ redact }: TroupeOptions): Promise<{ redactor?: Redactor }> {
+export async function redactorPort({ redact }: AdaptedOptions): Promise<{ redactor?: Redactor }> {
   if (redact === false) return {}
   if (redact) return { redactor: redact }
   const { redactField, secretEnvValues } = await import('../judgement/redaction/redaction.ts')
@@ -69,7 +69,7 @@ async function commandRecords(): Promise<string> {
 }
 
 /** Opens the workspace tools. Agents must not read or change the store, wherever it is, nor change the configuration of the user. */
-export async function openToolbox(options: TroupeOptions): Promise<Toolbox | undefined> {
+export async function openToolbox(options: AdaptedOptions): Promise<Toolbox | undefined> {
   if (!options.workspace) return undefined
   const { createTools } = await import('../tools/tools.ts')
   const { userConfigFolder } = await import('../formats/user-home.ts')
@@ -98,16 +98,16 @@ async function packagesInWorkspace(workspace: string): Promise<string[]> {
 }
 
 /** The tools of the workspace that are enabled, and those of the options. */
-export function toolsByName(options: TroupeOptions, toolbox: Toolbox | undefined): Map<string, Tool> {
+export function toolsByName(options: AdaptedOptions, toolbox: Toolbox | undefined): Map<string, Tool> {
   return new Map([...enabledTools(options, toolbox), ...(options.tools ?? [])].map((tool) => [tool.name, tool]))
 }
 
-export function enabledTools({ disabledTools = [] }: TroupeOptions, toolbox: Toolbox | undefined): Tool[] {
+export function enabledTools({ disabledTools = [] }: AdaptedOptions, toolbox: Toolbox | undefined): Tool[] {
   return (toolbox?.tools ?? []).filter(({ name }) => !disabledTools.includes(name))
 }
 
 /** The permission policy. With a workspace, the default mode is `ask`. */
-export function permissionPolicy({ permissions, workspace }: TroupeOptions): Policy {
+export function permissionPolicy({ permissions, workspace }: AdaptedOptions): Policy {
   return permissions ?? (workspace ? { mode: 'ask' } : {})
 }
 
@@ -120,7 +120,7 @@ interface McpDeps {
 
 /** The MCP servers of the options and of agents; `undefined` without any. Starts none. */
 export async function openMcp(
-  options: TroupeOptions,
+  options: AdaptedOptions,
   { agents, tools, world, toolbox }: McpDeps,
 ): Promise<McpServers | undefined> {
   const { servers = {}, ...mcp }: TroupeMcpOptions = options.mcp ?? {}

@@ -9,8 +9,10 @@ import type { RetryPolicy } from '../kernel/retry-policy.ts'
 import type { PriceBook } from '../kernel/spend.ts'
 import type { Tool } from '../kernel/tool.ts'
 import type { World } from '../kernel/world.ts'
+import type { ToolsInput } from '../models/ai-tools.ts'
 import type { CassetteOptions } from '../models/cassette-file.ts'
 import type { ModelConfig } from '../models/detect.ts'
+import type { LanguageModel } from '../models/language-model.ts'
 import type { SettingsByModel } from '../models/model-settings.ts'
 import type { RateLimits } from '../models/rate-limiter.ts'
 import type { BuildSettings } from '../patterns/build/build-config.ts'
@@ -26,6 +28,15 @@ import type { McpServerConfig } from '../tools/mcp/mcp-server-config.ts'
 import type { Sandbox } from '../tools/sandbox/sandbox.ts'
 import type { ToolsOptions } from '../tools/tools.ts'
 import type { Retention } from './delete-runs.ts'
+
+/** A name, a model of Troupe, or one of a provider package of the AI SDK as it is. */
+export type ModelInput = string | Model | LanguageModel
+
+/** An agent whose model may be an object. */
+export interface AgentInput extends Omit<Agent, 'model'> {
+  /** `provider/model`, a role, or a model. Default: the caller's model. */
+  model?: ModelInput
+}
 
 export interface TroupeOptions<Patterns extends readonly Pattern[] = readonly Pattern[]> {
   /**
@@ -53,16 +64,17 @@ export interface TroupeOptions<Patterns extends readonly Pattern[] = readonly Pa
   durability?: 'normal' | 'full' | 'relaxed'
   /** A namespace: runs and sessions of other projects are not visible. Default: `default`. */
   project?: string
-  /** The model for agents that name none: a role, `PROVIDER/MODEL`, `scripted:FILE`, or a `Model`. */
-  model?: string | Model
+  /** The model for agents that name none: a role, `PROVIDER/MODEL`, `scripted:FILE`, a `Model`, or a model of the AI SDK. */
+  model?: ModelInput
   /**
    * Added to the built-in agents, under other names than theirs; an agent file may replace a built-in agent. A string is a folder or file with agent files
    * or rosters. With a configuration file and no such string, the agent folders of the project and the user are searched.
    */
-  agents?: readonly (Agent | string)[]
+  agents?: readonly (AgentInput | string)[]
   /** External agents that carry out the turns of agents with this `performer`, instead of the model loop. */
   performers?: Readonly<Record<string, Performer>>
-  tools?: readonly Tool[]
+  /** A list of tools, or an object of tools by name, which may be those of the AI SDK (`tool()`, `dynamicTool()`). */
+  tools?: ToolsInput
   /** Gives agents the built-in tools (read, search, write, run commands, fetch pages), confined to this folder. */
   workspace?: ToolsOptions
   /** Names of built-in workspace tools that agents do not get. */
@@ -101,6 +113,14 @@ export interface TroupeOptions<Patterns extends readonly Pattern[] = readonly Pa
   cassette?: CassetteOptions
   /** MCP servers for all agents, in addition to those that agent files configure. */
   mcp?: TroupeMcpOptions
+}
+
+/** The options with all models and tools as those of Troupe. */
+export interface AdaptedOptions extends Omit<TroupeOptions, 'model' | 'agents' | 'tools' | 'models'> {
+  model?: string | Model
+  agents?: readonly (Agent | string)[]
+  tools?: readonly Tool[]
+  models?: Omit<ModelOptions, 'custom'>
 }
 
 /**
@@ -144,8 +164,8 @@ export interface TroupeMcpOptions {
 }
 
 export interface ModelOptions {
-  /** Your own models, found by their names. */
-  custom?: readonly Model[]
+  /** Your own models, found by their names; those of the AI SDK are named `provider/model`. */
+  custom?: readonly (Model | LanguageModel)[]
   /** The models for the roles `fast`, `general` and `reasoning`. */
   config?: ModelConfig
   prices?: PriceBook

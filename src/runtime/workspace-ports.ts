@@ -13,7 +13,7 @@ import { lazyPort } from './lazy.ts'
 import type { CheckedPorts } from './runtime-parts.ts'
 import { sessionWorktrees } from './session-worktrees.ts'
 import { enabledTools } from './tool-ports.ts'
-import type { TroupeOptions } from './troupe-options.ts'
+import type { AdaptedOptions } from './troupe-options.ts'
 
 /** Tools that work in the folder: agents with one of them learn about it. */
 const FOLDER_TOOLS: ReadonlySet<string> = new Set(['Read', 'Write', 'Edit', 'Glob', 'Grep', 'Bash', 'LSP'])
@@ -25,7 +25,7 @@ export type WorkspacePorts = Pick<
 
 /** The workspace, described to agents that have tools for it, its repository, and the tools of sessions that work in one of its worktrees. */
 export function workspacePorts(
-  options: TroupeOptions,
+  options: AdaptedOptions,
   { toolbox, checkedPorts }: { toolbox: Toolbox; checkedPorts: CheckedPorts },
 ): WorkspacePorts {
   const workspace = toolbox.workspace.realPath

@@ -69,6 +69,7 @@ async function beginToolCall(scope: ToolCallScope, call: ToolCallPart, partial: 
     input,
     ...permission,
     ...preview(tool, parsed),
+    needsApproval: await needsApproval(scope, tool, { pre, parsed }),
   })
   if (tool.kind === 'pattern') {
     execution.journal.append('tool:pre', { ...pre }, session.id)
@@ -105,6 +106,23 @@ function toToolPre(scope: ToolCallScope, call: ToolCallPart, { tool, input, pars
 
 function preview(tool: AnyTool, parsed: unknown): Pick<ToolAction, 'preview'> {
   return tool.kind === 'pattern' || !tool.preview ? {} : { preview: () => tool.preview?.(parsed as never) }
+}
+
+/** A tool whose answer is an error is asked about: it must not fail open. */
+async function needsApproval(
+  scope: ToolCallScope,
+  tool: AnyTool,
+  { pre, parsed }: { pre: ToolPre; parsed: unknown },
+): Promise<boolean> {
+  if (tool.kind === 'pattern' || !tool.needsApproval) return false
+  const call = toToolCall(scope, pre, scope)
+  return scope.execution.runEffect(async () => {
+    try {
+      return (await tool.needsApproval?.(parsed as never, call)) !== false
+    } catch {
+      return true
+    }
+  })
 }
 
 /** The subject that permission rules match: a path, a command, an address, agents. */
@@ -227,6 +245,7 @@ function toToolCall(scope: ToolCallScope, pre: ToolPre, abort: { signal: AbortSi
     ...(isReadOnlyCall(scope, pre.tool) ? { read_only: true as const } : undefined),
     ...(session.opening.file_artifacts ? { file_artifacts: true as const } : undefined),
     ensureLease: async () => execution.ensureLease(),
+    messages: () => session.messages.slice(0, session.messages.findLastIndex(({ role }) => role !== 'assistant') + 1),
     get signal() {
       return abort.signal
     },

@@ -25,6 +25,8 @@ export interface ToolAction {
   subject: string | undefined
   /** The agents that a call of a pattern names. */
   agents?: readonly string[]
+  /** The tool itself wants a person to approve the call. */
+  needsApproval?: boolean
   /** The change that the call would make to a file. */
   preview?(): Promise<ChangePreview | undefined> | undefined
 }
@@ -90,12 +92,12 @@ function uncoveredReason(rule: string, { needsExactApproval }: PermissionDecisio
 
 function decidePermission(
   { execution, session }: ToolCallScope,
-  { tool, subject, agents }: ToolAction,
+  { tool, subject, agents, needsApproval }: ToolAction,
   fingerprint: string,
 ): PermissionDecision {
   return execution.ports.permissions.decide({
     agent: session.opening.agent,
-    inheritedRules: session.opening.inherited_rules ?? [],
+    inheritedRules: [...(session.opening.inherited_rules ?? []), ...(needsApproval ? [{ ask: [tool.name] }] : [])],
     tool: tool.name,
     subject,
     ...(agents ? { agents } : undefined),

@@ -1,3 +1,4 @@
+import { toolList } from '../../models/ai-tools.ts'
 import type { TroupeConfig } from '../troupe-options.ts'
 
 /*
@@ -15,7 +16,9 @@ export function mergeOptions(config: TroupeConfig, options: TroupeConfig): Troup
   const merged: Record<string, unknown> = { ...config }
   for (const [name, value] of Object.entries(options)) {
     const base = merged[name]
-    if (value !== undefined) merged[name] = REPLACED.has(name) ? value : mergeValue(base, value, 1)
+    if (name === 'tools' && config.tools && options.tools)
+      merged.tools = [...toolList(config.tools), ...toolList(options.tools)]
+    else if (value !== undefined) merged[name] = REPLACED.has(name) ? value : mergeValue(base, value, 1)
   }
   return merged
 }

@@ -79,7 +79,13 @@ function configuredFolders({ config }: Cli): string[] {
 }
 
 function configuredAgents({ config }: Cli): Agent[] {
-  return (config?.options.agents ?? []).filter((agent) => typeof agent !== 'string')
+  return (config?.options.agents ?? []).flatMap((agent) => {
+    if (typeof agent === 'string') return []
+    const { model, ...fields } = agent
+    if (model === undefined) return fields
+    if (typeof model === 'string') return { ...fields, model }
+    return { ...fields, model: 'modelId' in model ? `${model.provider}/${model.modelId}` : model.name }
+  })
 }
 
 export function agentSearchOptions(cli: Cli): FindAgentsOptions {

@@ -1,0 +1,70 @@
+import { TroupeError } from '../errors.ts'
+import type { Agent } from '../kernel/agent.ts'
+import type { Model } from '../kernel/model.ts'
+import type { Tool } from '../kernel/tool.ts'
+import type { ToolsInput } from '../models/ai-tools.ts'
+import type { LanguageModel } from '../models/language-model.ts'
+import { definedFields } from '../schema/json-value.ts'
+import type { AdaptedOptions, AgentInput, ModelInput, TroupeOptions } from './troupe-options.ts'
+
+/** The options with models and tools of the AI SDK as those of Troupe; agents name their models. */
+export async function adaptOptions(
+  { model, models, agents, tools, ...options }: TroupeOptions,
+  custom: CustomModels,
+): Promise<AdaptedOptions> {
+  for (const each of models?.custom ?? []) await custom.add(each, 'models.custom')
+  const nameModel = async (agent: AgentInput | string): Promise<Agent | string> => {
+    if (typeof agent === 'string') return agent
+    const { model, ...fields } = agent
+    return model === undefined
+      ? fields
+      : { ...fields, model: await custom.nameOf(model, `agents: ${agent.name}.model`) }
+  }
+  const named = agents && (await Promise.all(agents.map(nameModel)))
+  const own = typeof model === 'object' ? await custom.add(model, 'model') : model
+  return {
+    ...options,
+    ...(own !== undefined && { model: own }),
+    ...(models && { models: definedFields({ ...models, custom: undefined }) }),
+    ...(named && { agents: named }),
+    ...(tools && { tools: await adaptTools(tools) }),
+  }
+}
+
+async function adaptTools(tools: ToolsInput): Promise<Tool[]> {
+  const [{ toolList }, { defineTool }] = await Promise.all([
+    import('../models/ai-tools.ts'),
+    import('../tools/define-tool.ts'),
+  ])
+  return toolList(tools).map(defineTool)
+}
+
+/** The models that a program passes as objects, by name. */
+export class CustomModels {
+  readonly byName = new Map<string, Model>()
+  readonly #given = new Map<string, Model | LanguageModel>()
+
+  async nameOf(model: ModelInput, option: string): Promise<string> {
+    return typeof model === 'string' ? model : (await this.add(model, option)).name
+  }
+
+  /** Several objects for one model of a provider are the same model; another model of this name is a mistake. */
+  async add(given: Model | LanguageModel, option: string): Promise<Model> {
+    const { toModel } = await import('../models/ai-sdk.ts')
+    const model = toModel(given, option)
+    const { name } = model
+    const other = this.#given.get(name)
+    if (other && !isSameModel(other, given)) {
+      throw new TroupeError('invalid_input', `\`${option}\`: two models have the name '${name}'`, {
+        hint: "name one of them: fromLanguageModel(model, { name: 'gateway/claude' })",
+      })
+    }
+    this.#given.set(name, given)
+    this.byName.set(name, model)
+    return model
+  }
+}
+
+function isSameModel(a: Model | LanguageModel, b: Model | LanguageModel): boolean {
+  return a === b || ('modelId' in a && 'modelId' in b && a.modelId === b.modelId && a.provider === b.provider)
+}
