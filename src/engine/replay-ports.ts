@@ -179,7 +179,7 @@ function wasOnRequest(name: string, events: readonly Event[]): boolean {
 /** A tool that waits until it is aborted. */
 function inertTool({ recover: _recover, ...definition }: Tool): Tool {
   const wait = (_input: never, { signal }: { signal: AbortSignal }) => untilAborted(signal)
-  return { ...definition, execute: wait, recover: wait }
+  return { ...definition, execute: wait, recover: wait, ...(definition.needsApproval && { needsApproval: wait }) }
 }
 
 function replaySessionPorts(

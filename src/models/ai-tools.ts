@@ -60,7 +60,7 @@ interface ExecutableTool {
 
 function adaptTool(name: string, given: AiTool, kind: Tool['kind']): Tool {
   checkTool(name, given)
-  const tool = given as unknown as ExecutableTool
+  const tool = given as AiTool & ExecutableTool
   const { input, validate } = readSchema(name, given.inputSchema)
   const { needsApproval, description } = tool
   return {
@@ -124,7 +124,7 @@ function readSchema(name: string, given: unknown): ReadSchema {
   const isLazy = typeof given === 'function' && !('~standard' in given)
   const schema = (isLazy ? given() : given) as object
   if (!isRecord(schema) || !(AI_SCHEMA in schema)) return { input: schema as Schema, validate: (value) => value }
-  const { jsonSchema, validate } = schema as unknown as AiSchema
+  const { jsonSchema, validate } = schema as typeof schema & AiSchema
   if (!isRecord(jsonSchema) || typeof jsonSchema.then === 'function') {
     const hint = 'pass the JSON Schema itself, or a zod schema'
     throw toolError(name, 'has an `inputSchema` that is loaded asynchronously', hint)

@@ -1,4 +1,4 @@
-import type { ProviderOptions } from '../kernel/model.ts'
+import type { Model, ProviderOptions } from '../kernel/model.ts'
 
 /**
  * A model of any provider package that implements the AI SDK's provider interface, version 2, 3 or 4. Described by its shape, so that
@@ -10,6 +10,9 @@ export interface LanguageModel {
   readonly modelId: string
   doStream(options: never): PromiseLike<{ stream: ReadableStream; response?: { headers?: Record<string, string> } }>
 }
+
+/** A name, a model of Troupe, or one of a provider package of the AI SDK as it is. */
+export type ModelInput = string | Model | LanguageModel
 
 export interface LanguageModelOptions {
   /** Name of the model in Troupe. Default: `provider/model`. */

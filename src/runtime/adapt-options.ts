@@ -3,9 +3,9 @@ import type { Agent } from '../kernel/agent.ts'
 import type { Model } from '../kernel/model.ts'
 import type { Tool } from '../kernel/tool.ts'
 import type { ToolsInput } from '../models/ai-tools.ts'
-import type { LanguageModel } from '../models/language-model.ts'
+import type { LanguageModel, ModelInput } from '../models/language-model.ts'
 import { definedFields } from '../schema/json-value.ts'
-import type { AdaptedOptions, AgentInput, ModelInput, TroupeOptions } from './troupe-options.ts'
+import type { AdaptedOptions, AgentInput, TroupeOptions } from './troupe-options.ts'
 
 /** The options with models and tools of the AI SDK as those of Troupe; agents name their models. */
 export async function adaptOptions(

@@ -213,7 +213,12 @@ describe('tools', () => {
     const paid: number[] = []
     const execute = ({ amount }: { amount: number }) => paid.push(amount)
     const inputSchema = z.object({ amount: z.number() })
-    const approvals = [true, ({ amount }: { amount: number }) => Promise.resolve(amount > 10), throwing]
+    let questions = 0
+    const isLarge = async ({ amount }: { amount: number }) => {
+      questions += 1
+      return amount > 10
+    }
+    const approvals = [true, isLarge, throwing]
     const permissions = { allow: ['probe'] }
     for (const needsApproval of approvals) {
       const probe = tool({ inputSchema, execute, needsApproval })
@@ -223,7 +228,9 @@ describe('tools', () => {
       expect(gate?.question).toBe('May lead call probe?')
       expect((await (await troupe.answer(gate?.gate_id ?? '', 'always')).result).status).toBe('completed')
       expect(paid.splice(0)).toEqual([50])
+      expect(await troupe.replay(run_id)).toMatchObject({ same: true })
     }
+    expect(questions).toBe(1)
     const small = tool({ inputSchema, execute, needsApproval: ({ amount }) => amount > 10 })
     expect((await callTool({ probe: small }, { amount: 5 })).status).toBe('completed')
     expect(paid).toEqual([5])

@@ -4,8 +4,8 @@ import type { Status, StopReason } from '../kernel/event.ts'
 import type { Gate } from '../kernel/gate.ts'
 import type { Limits } from '../kernel/limits.ts'
 import type { RunContextData } from '../kernel/run-metadata.ts'
+import type { ModelInput } from '../models/language-model.ts'
 import type { GateRow } from '../store/store.ts'
-import type { ModelInput } from './troupe-options.ts'
 import type { WaitingRequest } from '../views/waiting.ts'
 
 /**

@@ -23,14 +23,17 @@ export interface LookupParts {
   knowledge: Lazy<(project: string) => EmbeddedKnowledge>
 }
 
+/** What a program passes as objects; a run may add to it. */
+export interface ProgramParts {
+  customModels: CustomModels
+}
+
 /** The parts of a troupe. */
-export interface RuntimeParts extends LookupParts {
+export interface RuntimeParts extends LookupParts, ProgramParts {
   world: World
   project: string
   limits: Limits
   agents: Agent[]
-  /** The models that the program passes as objects. */
-  customModels: CustomModels
   store: Store
   policy: Policy
   /** `undefined` if no MCP server is configured. */

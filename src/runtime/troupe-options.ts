@@ -12,7 +12,7 @@ import type { World } from '../kernel/world.ts'
 import type { ToolsInput } from '../models/ai-tools.ts'
 import type { CassetteOptions } from '../models/cassette-file.ts'
 import type { ModelConfig } from '../models/detect.ts'
-import type { LanguageModel } from '../models/language-model.ts'
+import type { LanguageModel, ModelInput } from '../models/language-model.ts'
 import type { SettingsByModel } from '../models/model-settings.ts'
 import type { RateLimits } from '../models/rate-limiter.ts'
 import type { BuildSettings } from '../patterns/build/build-config.ts'
@@ -28,9 +28,6 @@ import type { McpServerConfig } from '../tools/mcp/mcp-server-config.ts'
 import type { Sandbox } from '../tools/sandbox/sandbox.ts'
 import type { ToolsOptions } from '../tools/tools.ts'
 import type { Retention } from './delete-runs.ts'
-
-/** A name, a model of Troupe, or one of a provider package of the AI SDK as it is. */
-export type ModelInput = string | Model | LanguageModel
 
 /** An agent whose model may be an object. */
 export interface AgentInput extends Omit<Agent, 'model'> {

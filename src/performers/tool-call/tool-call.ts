@@ -3,7 +3,7 @@ import { callPattern } from '../../kernel/call-pattern.ts'
 import type { Event, ToolPre } from '../../kernel/event.ts'
 import { isEvent } from '../../kernel/event.ts'
 import { isFatal } from '../../kernel/journal/fatal-error.ts'
-import { settleOnce } from '../../kernel/journal/step.ts'
+import { recordValue, settleOnce } from '../../kernel/journal/step.ts'
 import type { ToolCallPart } from '../../kernel/model.ts'
 import type { PatternTool } from '../../kernel/pattern.ts'
 import { isConfiguredForModels } from '../../kernel/session/availability.ts'
@@ -108,21 +108,25 @@ function preview(tool: AnyTool, parsed: unknown): Pick<ToolAction, 'preview'> {
   return tool.kind === 'pattern' || !tool.preview ? {} : { preview: () => tool.preview?.(parsed as never) }
 }
 
-/** A tool whose answer is an error is asked about: it must not fail open. */
+/** Recorded, so that a resumed run asks about the same calls. A tool whose answer is an error is asked about: it must not fail open. */
 async function needsApproval(
   scope: ToolCallScope,
   tool: AnyTool,
   { pre, parsed }: { pre: ToolPre; parsed: unknown },
 ): Promise<boolean> {
   if (tool.kind === 'pattern' || !tool.needsApproval) return false
+  const { execution, key, signal, session } = scope
   const call = toToolCall(scope, pre, scope)
-  return scope.execution.runEffect(async () => {
-    try {
-      return (await tool.needsApproval?.(parsed as never, call)) !== false
-    } catch {
-      return true
-    }
-  })
+  const step = { execution, key: `${key}/approval`, signal, session_id: session.id, external: true as const }
+  return recordValue(step, () =>
+    execution.runEffect(async () => {
+      try {
+        return (await tool.needsApproval?.(parsed as never, call)) !== false
+      } catch {
+        return true
+      }
+    }),
+  )
 }
 
 /** The subject that permission rules match: a path, a command, an address, agents. */
