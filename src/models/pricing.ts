@@ -2,7 +2,9 @@ import { didYouMean, nearestNames, TroupeError } from '../errors.ts'
 import type { Usage } from '../kernel/model.ts'
 import type { PriceBook } from '../kernel/spend.ts'
 import { sumUsd } from '../kernel/spend.ts'
+import { definedFields } from '../schema/json-value.ts'
 import { ENDPOINTS, providerName } from './endpoints.ts'
+import { outputLimit } from './known-models.ts'
 import type { Price, PriceFile, PriceTable, Rates } from './price-file.ts'
 
 /*
@@ -58,6 +60,16 @@ export function checkReference(
 async function readPriceTable(): Promise<PriceTable> {
   const { default: prices } = await import('./prices.json', { with: { type: 'json' } })
   return prices as PriceTable
+}
+
+/** Context window and longest response of a model, as far as they are known. */
+export async function knownLimits(name: string): Promise<{ context?: number; output?: number } | undefined> {
+  const provider = providerName(name)
+  const limits = definedFields({
+    context: await contextWindow(name),
+    output: outputLimit(provider, name.slice(provider.length + 1)),
+  })
+  return Object.keys(limits).length > 0 ? limits : undefined
 }
 
 /** The context window of a model in the built-in table. */

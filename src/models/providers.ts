@@ -1,14 +1,13 @@
 import { didYouMean, nearestNames, TroupeError, unknownNameError } from '../errors.ts'
 import type { Model } from '../kernel/model.ts'
 import type { EnvironmentVariables } from '../kernel/world.ts'
-import { definedFields } from '../schema/json-value.ts'
 import { endAtDone } from './end-of-stream.ts'
 import type { Endpoint } from './endpoints.ts'
 import { ENDPOINTS, firstSetVariable, resolveBaseUrl } from './endpoints.ts'
 import { requireEventStream } from './event-stream-guard.ts'
-import { knownModelNames, outputLimit } from './known-models.ts'
+import { knownModelNames } from './known-models.ts'
 import type { LanguageModel } from './language-model.ts'
-import { contextWindow } from './pricing.ts'
+import { knownLimits } from './pricing.ts'
 import { observeFetch } from './transport.ts'
 
 export interface ProviderModelOptions {
@@ -36,18 +35,17 @@ export async function loadProviderModel(name: string, options: ProviderModelOpti
     fetch: requireEventStream(isChatProtocol(endpoint) ? endAtDone(fetch) : fetch, { name, variables, secrets }),
     endpoint,
   }
-  const [{ fromLanguageModel }, model, context] = await Promise.all([
+  const [{ fromLanguageModel }, model, limits] = await Promise.all([
     import('./ai-sdk.ts'),
     loadLanguageModel(connection),
-    contextWindow(name),
+    knownLimits(name),
   ])
-  const limits = definedFields({ context, output: outputLimit(endpoint.provider, id) })
   return fromLanguageModel(model, {
     name,
     variables,
     secrets,
     reportsSend: true,
-    ...(Object.keys(limits).length > 0 && { limits }),
+    ...(limits && { limits }),
     ...(now && { now }),
   })
 }

@@ -50,8 +50,13 @@ export class CustomModels {
 
   /** Several objects for one model of a provider are the same model; another model of this name is a mistake. */
   async add(given: Model | LanguageModel, option: string): Promise<Model> {
-    const { toModel } = await import('../models/ai-sdk.ts')
-    const model = toModel(given, option)
+    const [{ toModel }, { knownLimits }] = await Promise.all([
+      import('../models/ai-sdk.ts'),
+      import('../models/pricing.ts'),
+    ])
+    const adapted = toModel(given, option)
+    const limits = adapted === given ? undefined : await knownLimits(adapted.name)
+    const model = limits ? { ...adapted, limits } : adapted
     const { name } = model
     const other = this.#given.get(name)
     if (other && !isSameModel(other, given)) {

@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { agent, createTroupeWithStore, functionModel, storeOf } from '../../test/support/test-troupe.ts'
 import type { Troupe, TroupeOptions } from '../index.ts'
 import { aiTools, createTroupe, defineTool } from '../index.ts'
+import { CustomModels } from './adapt-options.ts'
 
 const text = { type: 'text-delta' as const, id: '0', delta: 'Hi' }
 const none = { noCache: undefined, cacheRead: undefined, cacheWrite: undefined }
@@ -88,6 +89,16 @@ describe('models', () => {
       code: 'needs_missing',
       message: expect.stringContaining('acme/mine'),
     })
+  })
+
+  test('MO85 the limits of a listed model are known, also under its own object', async () => {
+    const models = new CustomModels()
+    const sonnet = await models.add(languageModel('claude-sonnet-5-5', 'anthropic.messages'), 'model')
+    expect(sonnet).toMatchObject({
+      name: 'anthropic/claude-sonnet-5-5',
+      limits: { context: 1_000_000, output: 128_000 },
+    })
+    expect(await models.add(languageModel('other'), 'model')).not.toHaveProperty('limits')
   })
 
   test('MO86 a model without doStream, and two models with one name, are refused by name', async () => {
