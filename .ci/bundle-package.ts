@@ -83,6 +83,15 @@ function originalUrls(): Plugin {
   }
 }
 
+/** Keeps the bundlers of programs from looking for what only a running program knows: a configuration file, a package with programs. */
+function runTimeImports(): Plugin {
+  const ignored = 'import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ '
+  return {
+    name: 'run-time-imports',
+    renderChunk: (code) => code.replaceAll(/(?<!["'`])\bimport\((?=[\w$])/g, ignored),
+  }
+}
+
 const license = readFileSync('node_modules/zod/LICENSE', 'utf8').trim()
 const zodBanner = `/*!\n * zod\n *\n${license.replace(/^/gm, ' * ')}\n */`
 
@@ -91,8 +100,7 @@ await using bundle = await rolldown({
   platform: 'node',
   // Packages stay outside, but for the part of zod that is used (decision 0020).
   external: (id) => !id.startsWith('.') && !isAbsolute(id) && !/^zod(\/|$)/.test(id),
-
-  plugins: [originalUrls()],
+  plugins: [originalUrls(), runTimeImports()],
   checks: { ineffectiveDynamicImport: false },
   onwarn(warning) {
     throw new Error(warning.message)

@@ -67,6 +67,10 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES
 
+/** For what a bundle lacks: files beside the code, and packages that bring programs. */
+export const UNBUNDLED_HINT =
+  "leave troupe out of the bundle (esbuild: --external:troupe; Next.js: serverExternalPackages: ['troupe'], with `output: 'standalone'` also outputFileTracingIncludes: { '/*': ['./node_modules/troupe/dist/**'] })"
+
 /** An error as stored in journals and printed with `--json`. */
 export interface ErrorRecord {
   code: ErrorCode

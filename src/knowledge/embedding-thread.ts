@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import { TroupeError } from '../errors.ts'
+import { TroupeError, UNBUNDLED_HINT } from '../errors.ts'
 import type { EmbeddingPackages, EmbeddingReply, EmbeddingRequest } from './embedding-worker.ts'
 
 /*
@@ -126,6 +126,6 @@ export class EmbeddingThread {
 /** A bundler takes the code along, but not the file of a worker thread. */
 function missingWorkerError(file: URL): TroupeError {
   return new TroupeError('no_model', `the worker file of the embedder is missing: ${fileURLToPath(file)}`, {
-    hint: 'in a bundled program leave troupe out of the bundle (esbuild: --external:troupe), or set `embedder: false` to compare texts by their words',
+    hint: `${UNBUNDLED_HINT}; or set \`embedder: false\` to compare texts by their words`,
   })
 }

@@ -1,5 +1,6 @@
 import { mkdir, readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { TroupeError } from '../errors.ts'
 import type { Policy } from '../judgement/permission/permission-policy.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Redactor } from '../kernel/redactor.ts'
@@ -71,6 +72,7 @@ async function commandRecords(): Promise<string> {
 /** Opens the workspace tools. Agents must not read or change the store, wherever it is, nor change the configuration of the user. */
 export async function openToolbox(options: AdaptedOptions): Promise<Toolbox | undefined> {
   if (!options.workspace) return undefined
+  requirePosixPaths()
   const { createTools } = await import('../tools/tools.ts')
   const { userConfigFolder } = await import('../formats/user-home.ts')
   // In a workspace that is the home folder, an agent could make the next command execute its code (privilege escalation).
@@ -84,6 +86,15 @@ export async function openToolbox(options: AdaptedOptions): Promise<Toolbox | un
   const hidden = storePathsToHide(workspace.workspace, { path: store, isFile: databasePath(store) === store })
   const protect = [...workspace.protect, resolve(store)]
   return createTools({ ...workspace, protect, hide: [...(workspace.hide ?? []), ...hidden] }, records)
+}
+
+/** The tools know only paths with `/`, and the checks of what they may read and write are made for those. */
+function requirePosixPaths(): void {
+  if (process.platform !== 'win32') return
+  throw new TroupeError('invalid_input', '`workspace`: tools for files and commands do not run on Windows yet', {
+    hint: 'leave `workspace` out (`--no-tools` on the command line), or run in WSL or a container',
+    responsible: 'operator',
+  })
 }
 
 /** The folder of installed MCP servers where it is inside of the workspace: an agent could change servers of other projects (cache poisoning). */

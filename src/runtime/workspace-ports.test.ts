@@ -8,7 +8,7 @@ import { cassetteFixture } from '../../test/support/recorded-run.ts'
 import { agent, createTestTroupe, functionModel, taskCall } from '../../test/support/test-troupe.ts'
 import { realWorld } from '../engine/real-world.ts'
 import type { TroupeOptions } from '../index.ts'
-import { canonicalJournal, isEvent } from '../index.ts'
+import { canonicalJournal, createTroupe, isEvent } from '../index.ts'
 
 const MONDAY = Date.UTC(2026, 10, 16, 23, 59)
 const DAY_MS = 86_400_000
@@ -44,6 +44,20 @@ async function systemPrompt(name: string, more: Partial<TroupeOptions> = {}): Pr
   await troupe.close()
   return model.requests[0]?.system
 }
+
+test('P81 a workspace on Windows is refused with what to do; control: without one', async () => {
+  const { platform } = process
+  Object.defineProperty(process, 'platform', { value: 'win32' })
+  try {
+    await expect(createTroupe({ config: false, store: 'memory', workspace: { workspace: folder } })).rejects.toThrow(
+      expect.objectContaining({ code: 'invalid_input', hint: expect.stringContaining('--no-tools') }),
+    )
+    const troupe = await createTroupe({ config: false, store: 'memory' })
+    await troupe.close()
+  } finally {
+    Object.defineProperty(process, 'platform', { value: platform })
+  }
+})
 
 describe('U37 the environment of an agent', () => {
   test('U37 an agent with a tool for the workspace learns folder, platform, date and branch at the end of its system prompt', async () => {

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
@@ -113,6 +113,39 @@ describe('in an empty project', () => {
     const build = await rolldown({ input: entry, platform: 'node', onLog: () => {} })
     const { output } = await build.generate({ format: 'esm', codeSplitting: false })
     expect(await installed.program(output[0].code)).toBe('default: Bundled.')
+  })
+
+  test('P32 a bundle without the files of the viewer names the option that leaves the package out', async () => {
+    const entry = join(installed.folder, 'server.mjs')
+    await writeFile(
+      entry,
+      `import { createTroupe } from 'troupe'
+      import { createHandler } from 'troupe/server'
+      const troupe = await createTroupe({ store: 'memory' })
+      const authenticate = () => ({ name: 'ada', scopes: ['read'] })
+      const { status } = await createHandler(troupe, { authenticate })(new Request('http://127.0.0.1/api/session'))
+      let problem
+      try { createHandler(troupe, { authenticate, page: true }) } catch ({ message, hint }) { problem = message + ': ' + hint }
+      await troupe.close()
+      console.log(JSON.stringify({ status, problem }))`,
+    )
+    expect(await installed.program(await readFile(entry, 'utf8'))).toEqual({ status: 200 })
+    const build = await rolldown({ input: entry, platform: 'node', onLog: () => {} })
+    const { output } = await build.generate({ format: 'esm', codeSplitting: false })
+    const bundled = await installed.program<{ status: number; problem: string }>(output[0].code)
+    expect(bundled).toEqual({ status: 200, problem: expect.stringContaining('serverExternalPackages') })
+  })
+
+  test('P32 bundlers are told to leave alone what only the running program can find', async () => {
+    const folder = installed.file('dist')
+    const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.js'))
+    const texts = await Promise.all(
+      names.filter((name) => !name.startsWith('web')).map((name) => readFile(join(folder, name), 'utf8')),
+    )
+    const imports = texts.flatMap((text) => text.match(/(?<!["'`\w.])import\((?:\s|\/\*.*?\*\/)*./gs) ?? [])
+    const computed = imports.filter((text) => !/["'`]$/.test(text))
+    expect(computed.length).toBeGreaterThan(2)
+    for (const text of computed) expect(text).toMatch(/webpackIgnore: true.*turbopackIgnore: true.*@vite-ignore/s)
   })
 
   test('P46 the process that watches sandboxed commands starts', async () => {

@@ -20,7 +20,6 @@ export async function startTestHttpServer(troupe: Troupe): Promise<TestHttpServe
   const server = await startHttpServer(
     {
       troupe,
-      version: '0.0.0',
       executes: true,
       runLimits: {},
       credentials,

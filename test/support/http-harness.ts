@@ -80,7 +80,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const readPage = options.page ?? ((name) => new Map(Object.entries(PAGE)).get(name))
   const server = await startHttpServer(
     {
-      ...{ troupe, credentials, executes, runLimits: {}, version: '0.0.0-test' },
+      ...{ troupe, credentials, executes, runLimits: {} },
       limits: createRequestLimits({ rate: 100_000, burst: 100_000, ...options.limits }),
       readPageFile: async (name) => {
         const content = readPage(name)

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import type { TerminalStyle } from './render/styled-line.ts'
 
 /** The command to type: a clone has an npm script. Elsewhere npx finds the installed package, and with `--no` never installs one of that name. */
@@ -29,9 +28,4 @@ export function commandArguments(...values: readonly string[]): string {
 /** Quotes a word for POSIX shells. */
 export function quoteShellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
-}
-
-export function packageVersion(): string {
-  const file = new URL('../../../package.json', import.meta.url)
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }

@@ -1,12 +1,12 @@
 import type { Argument } from 'commander'
 import { Command, CommanderError } from 'commander'
+import { PACKAGE_VERSION } from '../../schema/package-version.ts'
 import { BUILD_PATTERN } from './commands/build-command.ts'
 import type { FoundCommand } from './find-command.ts'
 import { commandPath, findCommand, requireKnownCommand } from './find-command.ts'
 import { inertTerminal } from './inert-output.ts'
 import { normalizeFlags } from './pattern-flags.ts'
 import { addCommands } from './program-commands.ts'
-import { packageVersion } from './program-name.ts'
 import type { ProgramContext } from './shared-options.ts'
 import { COMMON_HEADING, helpSection, shareOptions } from './shared-options.ts'
 import type { Terminal } from './terminal.ts'
@@ -78,7 +78,7 @@ function defineProgram(program: Command, context: ProgramContext): void {
   program
     .description('Run teams of agents: durable, bounded, observable, resumable.')
     .usage('COMMAND [options]')
-    .version(packageVersion(), '-v, --version', 'print the version')
+    .version(PACKAGE_VERSION, '-v, --version', 'print the version')
     // A command can have an option with the name of a shared one: `artifacts --version`.
     .enablePositionalOptions()
     .helpCommand(false)

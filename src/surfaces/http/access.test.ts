@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, stat } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, readFile, stat } from 'node:fs/promises'
 import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -79,6 +79,23 @@ describe('who may call', () => {
     const second = await openCredentials(folder)
     expect(second.isPersistent).toBe(false)
     expect(await second.find('token', token)).toBeUndefined()
+  })
+
+  test('HS3 where files have neither owners nor modes, tokens survive a restart, too', async () => {
+    const { getuid } = process
+    Object.assign(process, { getuid: undefined })
+    try {
+      const folder = await mkdtemp(join(tmpdir(), 'troupe-credentials-'))
+      await chmod(folder, 0o777)
+      const token = await (await openCredentials(folder)).issue({ kind: 'token', principal: 'ada', scopes: ['read'] })
+      const second = await openCredentials(folder)
+      expect([second.isPersistent, await second.find('token', token)]).toEqual([
+        true,
+        expect.objectContaining({ principal: 'ada' }),
+      ])
+    } finally {
+      Object.assign(process, { getuid })
+    }
   })
 
   test('HS3 without a valid bearer token everything under /api is 401; a token in the address or another scheme does not count', async () => {

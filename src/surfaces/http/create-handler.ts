@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { TroupeError, unknownNameError } from '../../errors.ts'
 import type { Limits, Troupe } from '../../index.ts'
 import type { Principal } from './auth/principal.ts'
@@ -60,7 +59,6 @@ export function createHandler(troupe: Troupe, options: HandlerOptions): Handler 
   const onError = options.onError ?? ((error) => console.error(error))
   const app = createHttpApp({
     ...{ troupe, basePath, origins, onError },
-    version: packageVersion(),
     executes: true,
     runLimits: limits,
     limits: createRequestLimits(options.requests),
@@ -139,9 +137,4 @@ function checkBasePath(basePath: string): void {
 
 function invalidOption(message: string, hint: string): TroupeError {
   return new TroupeError('invalid_input', message, { hint, responsible: 'developer' })
-}
-
-function packageVersion(): string {
-  return (JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as { version: string })
-    .version
 }

@@ -17,8 +17,6 @@ export interface HttpEnvironment {
 export interface HttpParts {
   /** In a route, that of the project of the caller. */
   troupe: Troupe
-  /** The version of the package. */
-  version: string
   /** Whether this process executes runs; otherwise it only shows them and stores answers. */
   executes: boolean
   /** The limits of runs that are started here; those of the configuration by default. */

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
-import { killProcessGroup } from '../sandbox/kill-process.ts'
+import { devNull } from 'node:os'
+import { signalProcessGroup } from '../sandbox/kill-process.ts'
 
 /*
  * Runs git on the host, in repositories that strangers wrote.
@@ -42,7 +43,7 @@ const MAX_STDERR_CHARS = 20_000
 /** Settings that start no program, and no background work. */
 export const SAFE_SETTINGS: readonly (readonly [key: string, value: string])[] = [
   ['core.fsmonitor', 'false'],
-  ['core.hooksPath', '/dev/null'],
+  ['core.hooksPath', devNull],
   ['core.sshCommand', 'false'],
   ['core.gitProxy', ''],
   ['core.askPass', ''],
@@ -73,7 +74,7 @@ const SAFE_ENVIRONMENT: Readonly<Record<string, string>> = {
   LC_ALL: 'C',
   TERM: 'dumb',
   GIT_CONFIG_NOSYSTEM: '1',
-  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_CONFIG_GLOBAL: devNull,
   GIT_ATTR_NOSYSTEM: '1',
   GIT_OPTIONAL_LOCKS: '0',
   GIT_TERMINAL_PROMPT: '0',
@@ -150,6 +151,6 @@ function terminate(child: ChildProcess): void {
   const { pid } = child
   if (pid === undefined || child.exitCode !== null || child.signalCode !== null) return
   child.kill('SIGTERM')
-  const timer = setTimeout(() => killProcessGroup(pid), GRACE_MS)
+  const timer = setTimeout(() => signalProcessGroup(pid, 'SIGKILL'), GRACE_MS)
   child.once('exit', () => clearTimeout(timer))
 }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { delimiter } from 'node:path'
 import type { EnvironmentVariables } from '../../kernel/world.ts'
+import { signalProcessGroup } from '../sandbox/kill-process.ts'
 import { spawnSandboxedServer } from '../sandbox/open-sandbox.ts'
 import type { ProcessExit, Sandbox, SandboxedProcess } from '../sandbox/sandbox.ts'
 import { hostProgramPath } from '../sandbox/trusted-path.ts'
@@ -82,13 +83,4 @@ function killOnExit(kill: () => void): void {
   process.once('exit', () => {
     for (const killServer of runningServers) killServer()
   })
-}
-
-export function signalProcessGroup(pid: number | undefined, signal: NodeJS.Signals): void {
-  if (pid === undefined) return
-  try {
-    process.kill(-pid, signal)
-  } catch {
-    // Already exited.
-  }
 }

@@ -1,5 +1,6 @@
 import type { Client, Transport } from '@modelcontextprotocol/client'
 import type { ToolCall, ToolProgress } from '../../kernel/tool.ts'
+import { PACKAGE_VERSION } from '../../schema/package-version.ts'
 import * as z from '../../schema/zod.ts'
 import type { SandboxedProcess } from '../sandbox/sandbox.ts'
 import type { AgentServerAccess } from './agent-server-access.ts'
@@ -8,7 +9,6 @@ import type { LaunchContext } from './launch-server.ts'
 import { launchMcpServer } from './launch-server.ts'
 import { limitMessages } from './limit-response.ts'
 import type { HttpSpec, ServerSpec } from './mcp-server-config.ts'
-import { PACKAGE_VERSION } from './package-version.ts'
 import { createProcessTransport } from './process-transport.ts'
 
 /*

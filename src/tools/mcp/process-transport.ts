@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
+import { signalProcessGroup } from '../sandbox/kill-process.ts'
 import type { ProcessExit, SandboxedProcess } from '../sandbox/sandbox.ts'
-import { signalProcessGroup } from './launch-server.ts'
 
 type Sdk = Pick<typeof import('@modelcontextprotocol/client'), 'ReadBuffer' | 'serializeMessage'>
 

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, lstatSync, writeFileSync } from 'node:fs'
+import { devNull } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { findGitFolder } from '../files/git-hooks.ts'
 import { isWithin, resolveRealPath } from '../files/protected-paths.ts'
@@ -121,9 +122,9 @@ const NO_FETCH = { GIT_NO_LAZY_FETCH: '1', GIT_ALLOW_PROTOCOL: 'none', GIT_SSH_C
 
 /** This git runs on the host: settings that run programs are overridden, and it fetches nothing. */
 function listGitlinks(program: string, git: string): string[] {
-  const settings = ['core.fsmonitor=false', 'core.hooksPath=/dev/null', 'safe.directory=*']
+  const settings = ['core.fsmonitor=false', `core.hooksPath=${devNull}`, 'safe.directory=*']
   const args = [...settings.flatMap((setting) => ['-c', setting]), `--git-dir=${git}`, 'ls-files', '--stage', '-z']
-  const env = { GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', GIT_OPTIONAL_LOCKS: '0', ...NO_FETCH }
+  const env = { GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: devNull, GIT_OPTIONAL_LOCKS: '0', ...NO_FETCH }
   try {
     const output = execFileSync(program, args, { env, maxBuffer: 256_000_000, timeout: 30_000, stdio: 'pipe' })
     const lines = output.toString('utf8').split('\0')

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { killSandbox } from './kill-process.ts'
+import { killSandbox, signalProcessGroup } from './kill-process.ts'
 
 test('SB29 processes that left the process group are killed too', async () => {
   const script = 'setsid sh -c "echo \\$\\$; setsid sleep 98; true" & wait'
@@ -14,6 +14,19 @@ test('SB29 processes that left the process group are killed too', async () => {
   // `close` means that no process holds the output pipe open.
   await once(child, 'close')
   expect(child.signalCode).toBe('SIGKILL')
+})
+
+test('SB29 where there are no process groups, the process itself is signalled', async () => {
+  const child = spawn('sleep', ['98'], { stdio: 'ignore' })
+  const platform = process.platform
+  Object.defineProperty(process, 'platform', { value: 'win32' })
+  try {
+    // Not the leader of a group: only its own pid reaches it.
+    signalProcessGroup(child.pid, 'SIGTERM')
+  } finally {
+    Object.defineProperty(process, 'platform', { value: platform })
+  }
+  expect((await once(child, 'exit'))[1]).toBe('SIGTERM')
 })
 
 test('SB29 a pid is not signalled after the exit of its process (pid reuse)', async () => {

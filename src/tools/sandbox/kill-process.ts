@@ -1,9 +1,9 @@
 import type { ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
-/** Kills a process group by the pid of its leader. */
-export function killProcessGroup(pid: number): void {
-  sendSignal(-pid, 'SIGKILL')
+/** Signals a process group by the pid of its leader; where there are no groups (Windows), the leader alone. */
+export function signalProcessGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+  if (pid !== undefined) sendSignal(process.platform === 'win32' ? pid : -pid, signal)
 }
 
 /**
@@ -19,7 +19,7 @@ export function killSandbox({ pid, exitCode, signalCode }: ChildProcess): void {
     pids.push(...childPids(current))
   }
   for (const current of pids) sendSignal(current, 'SIGKILL')
-  killProcessGroup(pid)
+  signalProcessGroup(pid, 'SIGKILL')
 }
 
 function childPids(pid: number): number[] {

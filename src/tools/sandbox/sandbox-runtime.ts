@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { TroupeError } from '../../errors.ts'
+import { TroupeError, UNBUNDLED_HINT } from '../../errors.ts'
 import { parseCommandLine, unknownCommandLineError } from './command-line.ts'
 import { CLOSE_INHERITED_FDS } from './exec-arguments.ts'
 import type { FilePolicy } from './file-policy.ts'
@@ -67,7 +67,7 @@ function runtimeEntry(): string {
       {
         responsible: 'operator',
         retry: false,
-        hint: "a bundled program does not contain it: install it where the program runs, or allow commands without it (`sandbox: 'none'`)",
+        hint: `${UNBUNDLED_HINT}, and install it where the program runs; or allow commands without it (\`sandbox: 'none'\`)`,
         cause,
       },
     )

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { isSecretName } from '../../judgement/redaction/redaction.ts'
 import type { Workspace } from '../files/workspace.ts'
-import { killProcessGroup } from './kill-process.ts'
+import { signalProcessGroup } from './kill-process.ts'
 import type { ProcessExit, Sandbox } from './sandbox.ts'
 
 /** Runs commands without a sandbox, with all rights of this process, but without its API keys. The process group is still killed at the end. */
@@ -19,7 +19,7 @@ export function createUnsandboxed(workspace: Workspace): Sandbox {
         stdio: [request.stdin ?? 'ignore', 'pipe', 'pipe'],
       })
       const kill = () => {
-        if (child.pid !== undefined) killProcessGroup(child.pid)
+        signalProcessGroup(child.pid, 'SIGKILL')
       }
       // A background process would keep the output pipes open forever.
       child.once('exit', kill)

@@ -12,7 +12,6 @@ import { EXIT } from '../exit-code.ts'
 import { onInterrupt } from '../interrupt.ts'
 import { limitsFrom } from '../limit-option.ts'
 import { noteStoreProblems, openTroupe, requireOwnStore, storePath } from '../open-troupe.ts'
-import { packageVersion } from '../program-name.ts'
 import type { ServeOptions } from '../serve/serve-options.ts'
 import { listenOptionsFrom, tokenScopesFrom } from '../serve/serve-options.ts'
 
@@ -51,7 +50,6 @@ async function serverParts(
   const { createRequestLimits } = await import('../../http/checks/request-limits.ts')
   return {
     ...given,
-    version: packageVersion(),
     limits: createRequestLimits(),
     readPageFile: createPageReader(),
     onError: (thrown) => {

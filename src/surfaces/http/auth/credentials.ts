@@ -127,7 +127,8 @@ async function preparePrivateFolder(folder: string): Promise<boolean> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const { mode, uid } = await stat(folder)
-    return (mode & 0o022) === 0 && (process.getuid === undefined || uid === process.getuid())
+    // Windows has no mode bits: the folder is below that of the user.
+    return process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0)
   } catch {
     return false
   }

@@ -1,4 +1,5 @@
 import type { JsonSchema } from '../../../index.ts'
+import { PACKAGE_VERSION } from '../../../schema/package-version.ts'
 import { compileSchema } from '../../../schema/schema.ts'
 import type * as z from '../../../schema/zod.ts'
 import type { DocumentedRoute, Route } from '../routes/route.ts'
@@ -45,15 +46,16 @@ export function openApiRoute(routes: readonly DocumentedRoute[]): Route {
     tag: 'session',
     scope: 'read',
     response: { description: 'An OpenAPI 3.1 document.', schema: openApi },
-    handle: async ({ parts: { troupe, ...parts } }) =>
-      openApiDocumentFrom([...routes, route], { patterns: await startablePatterns(troupe), ...parts }),
+    handle: async ({ parts: { troupe, basePath } }) =>
+      openApiDocumentFrom([...routes, route], await startablePatterns(troupe), basePath),
   })
   return route
 }
 
 function openApiDocumentFrom(
   routes: readonly DocumentedRoute[],
-  { patterns, version, basePath }: { patterns: readonly StartablePattern[]; version: string; basePath: string },
+  patterns: readonly StartablePattern[],
+  basePath: string,
 ): OpenApiDocument {
   const documented = routes.flatMap((route) =>
     route.path === START_PATH ? patterns.map((pattern) => startOperation(route, pattern)) : [operationFrom(route)],
@@ -67,7 +69,7 @@ function openApiDocumentFrom(
     openapi: '3.1.0',
     info: {
       title: 'Troupe',
-      version,
+      version: PACKAGE_VERSION,
       description:
         'Writes need `content-type: application/json` and `x-troupe-request: 1`. The cookie of a page needs `x-troupe-csrf` with every request instead.',
     },

@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { TroupeError, UNBUNDLED_HINT } from '../../../errors.ts'
 
 /** A file of the page. */
 export interface PageFile {
@@ -30,6 +32,11 @@ export function createPageReader(): (name: string) => Promise<PageFile | undefin
 type PageContent = Record<PageFileName, string>
 
 function readFromPackage(): () => Promise<PageContent> {
+  if (!existsSync(new URL('../../../web/app.js', import.meta.url)))
+    throw new TroupeError('invalid_input', '`page`: the files of the viewer are not beside this program', {
+      hint: UNBUNDLED_HINT,
+      responsible: 'operator',
+    })
   let files: Promise<PageContent> | undefined
   const read = async () => {
     const names = Object.keys(TYPES) as PageFileName[]

@@ -1,3 +1,4 @@
+import { PACKAGE_VERSION } from '../../../schema/package-version.ts'
 import type { Principal } from '../auth/principal.ts'
 import type { PageSession } from '../contract.ts'
 import type { HttpParts } from '../http-parts.ts'
@@ -19,13 +20,13 @@ const getSession = defineRoute('GET', '/api/session', {
   handle: ({ parts, principal }) => pageSessionFrom(parts, principal),
 })
 
-export async function pageSessionFrom({ troupe, version }: HttpParts, principal: Principal): Promise<PageSession> {
+export async function pageSessionFrom({ troupe }: HttpParts, principal: Principal): Promise<PageSession> {
   const startable = await startablePatterns(troupe)
   return {
     principal: principal.name,
     scopes: [...principal.scopes],
     project: troupe.project,
-    version,
+    version: PACKAGE_VERSION,
     csrf: principal.csrf ?? '',
     patterns: startable.map(({ pattern: { name, description, checkSteer }, inputSchema }) => ({
       name,
