@@ -303,6 +303,15 @@ describe('streams of a handler', () => {
     expect(await second.next()).toMatchObject({ done: true })
   })
 
+  test('HS32 HT26 where the response of Node is not at hand, nothing is compressed: the server may do it, too', async () => {
+    const { handler } = await setUp()
+    for (const path of ['/api/openapi.json', '/api/changes']) {
+      const headers = { ...callerHeader(ada), 'accept-encoding': 'gzip' }
+      const response = await handler(new Request(`http://127.0.0.1${path}`, { headers }))
+      expect([path, response.status, response.headers.get('content-encoding')]).toEqual([path, 200, null])
+    }
+  })
+
   test('HS40 what other servers pass beside the request is ignored', async () => {
     const { handler } = await setUp()
     const call = handler as (request: Request, more?: unknown) => Promise<Response>

@@ -12,7 +12,7 @@ import { errorResponseFrom } from './checks/error-response.ts'
 import { readJsonBody } from './checks/read-json-body.ts'
 import { refuse } from './checks/refusal.ts'
 import { limitKey } from './checks/request-limits.ts'
-import { createTextCompressor, textBody } from './compression/gzip-response.ts'
+import { acceptedEncoding, createTextCompressor, textBody } from './compression/gzip-response.ts'
 import type { HttpApp, HttpEnvironment, HttpParts } from './http-parts.ts'
 import { openApiRoute } from './openapi/openapi-document.ts'
 import type { PageFile } from './page/page-files.ts'
@@ -96,7 +96,7 @@ function mountPage(app: HttpApp, { readPageFile, basePath }: HttpAppOptions): vo
     if (!file) throw refuse(404, { code: 'not_found', message: 'there is no such page' })
     const content = file.content.replaceAll('="/app.', `="${basePath}/app.`)
     const packed = pack(file.type, content)
-    const { body, headers } = await textBody(content, context.req.header('accept-encoding'), packed)
+    const { body, headers } = await textBody(content, acceptedEncoding(context), packed)
     return context.body(body, 200, { ...headers, 'content-type': file.type })
   })
 }
@@ -166,7 +166,7 @@ function mountRoute(app: HttpApp, route: Route, options: HttpParts): void {
     const body = isRead(route.method) ? undefined : parseFields(route.body, await readJsonBody(context.req.raw), 'body')
     const value = await route.handle({ params: context.req.param(), query, body, principal, parts, context })
     if (value instanceof Response) return value
-    const accepted = route.isSecret ? undefined : context.req.header('accept-encoding')
+    const accepted = route.isSecret ? undefined : acceptedEncoding(context)
     const { body: content, headers } = await textBody(JSON.stringify(value), accepted)
     return context.body(content, 200, { ...headers, 'content-type': 'application/json' })
   })

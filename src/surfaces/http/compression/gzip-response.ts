@@ -1,5 +1,7 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import type { Context } from 'hono'
+import type { HttpEnvironment } from '../http-parts.ts'
 
 /*
  * Responses for clients that accept gzip.
@@ -11,6 +13,11 @@ const compress = promisify(gzip)
 
 /** About the size of a network packet: less would not arrive sooner. */
 const LEAST_BYTES = 1400
+
+/** The encodings that a response may have. Other servers than Node's, such as those of frameworks, compress responses themselves. */
+export function acceptedEncoding({ env, req }: Context<HttpEnvironment>): string | undefined {
+  return env?.outgoing ? req.header('accept-encoding') : undefined
+}
 
 /** Whether `Accept-Encoding` names gzip and does not exclude it with `q=0`. */
 export function acceptsGzip(header: string | undefined): boolean {

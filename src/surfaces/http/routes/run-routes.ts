@@ -1,6 +1,6 @@
 import { definedFields } from '../../../schema/json-value.ts'
 import * as z from '../../../schema/zod.ts'
-import { textBody } from '../compression/gzip-response.ts'
+import { acceptedEncoding, textBody } from '../compression/gzip-response.ts'
 import type { EventPage, RunPage } from '../contract.ts'
 import { eventPage, runItem, runPage, runResult, sessionFile, status } from '../openapi/response-schemas.ts'
 import { attachmentHeaders } from './artifact-routes.ts'
@@ -80,7 +80,7 @@ const exportRun = defineRoute('GET', '/api/runs/:run_id/export', {
   async handle({ params: { run_id = '' }, parts: { troupe }, context }) {
     await troupe.getRun(run_id)
     const session = JSON.stringify(await troupe.exportSession(run_id), undefined, 2)
-    const { body, headers } = await textBody(session, context.req.header('accept-encoding'))
+    const { body, headers } = await textBody(session, acceptedEncoding(context))
     return new Response(body, { headers: { ...headers, ...attachmentHeaders(`${run_id}.json`, 'application/json') } })
   },
 })

@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import type { Troupe } from '../../../index.ts'
 import * as z from '../../../schema/zod.ts'
 import { refuse } from '../checks/refusal.ts'
-import { acceptsGzip } from '../compression/gzip-response.ts'
+import { acceptedEncoding, acceptsGzip } from '../compression/gzip-response.ts'
 import type { HttpApp, HttpEnvironment } from '../http-parts.ts'
 import type { DocumentedRoute } from '../routes/route.ts'
 import { queryList } from '../routes/route.ts'
@@ -81,7 +81,7 @@ const routes: readonly DocumentedRoute[] = [
 export function mountStreams(app: HttpApp, parts: StreamParts): readonly DocumentedRoute[] {
   const streamsOf = openStreams(parts)
   const respond = (context: Context<HttpEnvironment>, produce: SseProducer) => {
-    const gzip = acceptsGzip(context.req.header('accept-encoding'))
+    const gzip = acceptsGzip(acceptedEncoding(context))
     return streamsOf(context).respond(produce, { ...connectionOf(context, parts), gzip })
   }
 
