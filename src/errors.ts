@@ -67,10 +67,6 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES
 
-/** For what a bundle lacks: files beside the code, and packages that bring programs. */
-export const UNBUNDLED_HINT =
-  "leave troupe out of the bundle (esbuild: --external:troupe; Next.js: serverExternalPackages: ['troupe'], with `output: 'standalone'` also outputFileTracingIncludes: { '/*': ['./node_modules/troupe/dist/**'] })"
-
 /** An error as stored in journals and printed with `--json`. */
 export interface ErrorRecord {
   code: ErrorCode
@@ -196,3 +192,7 @@ function editDistance(a: string, b: string): number {
   }
   return previous?.[b.length] ?? 0
 }
+
+/** For what a bundle lacks: files beside the code, and packages that bring programs. */
+export const UNBUNDLED_HINT =
+  "leave troupe out of the bundle (esbuild: --external:troupe; Next.js: serverExternalPackages: ['troupe'], with `output: 'standalone'` also outputFileTracingIncludes: { '/*': ['./node_modules/troupe/dist/**'] })"
