@@ -14,6 +14,9 @@ const PROGRAM = 'surfaces/cli/main.js'
 /** Modules that are found by their path: by package.json, by the program, or by the URL of a worker or process. */
 const ENTRIES = [
   'index',
+  'entries/patterns',
+  'entries/models',
+  'entries/inspect',
   'testing/index',
   'surfaces/http/index',
   'runtime/node-version',
@@ -30,7 +33,9 @@ const ENTRIES = [
  */
 const GROUPS = {
   'node-version': ['runtime/node-version'],
-  index: ['index'],
+  // The root is one file, whoever else imports a module of it.
+  index: ['index', 'entries/patterns', 'entries/models'],
+  inspect: ['entries/inspect'],
   // Read by nearly every part, also by the watchdog of commands.
   'json-value': ['schema/json-value'],
   create: [

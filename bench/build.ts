@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
-import type { Model } from '../src/index.ts'
+import type { Model } from '../src/entries/models.ts'
 import { createTroupe } from '../src/index.ts'
 
 /*

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks'
-import type { Model } from '../src/index.ts'
+import type { Model } from '../src/entries/models.ts'
 import { createTroupe, defineTool } from '../src/index.ts'
 import * as z from '../src/schema/zod.ts'
 import { htmlExport } from '../src/surfaces/http/page/html-export.ts'

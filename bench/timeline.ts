@@ -1,5 +1,5 @@
 import type { Event } from '../src/index.ts'
-import { newTimeline, reduceTimeline, takeChanges, timelineSnapshot } from '../src/index.ts'
+import { newTimeline, reduceTimeline, takeChanges, timelineSnapshot } from '../src/views/timeline/reduce-timeline.ts'
 
 /*
  * Time and size of the timeline of a large run: `npm run bench:timeline -- [calls] [lanes]`, default 20,000 calls in 200 lanes.

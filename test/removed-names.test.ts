@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createTroupe, loadPatternViews } from '../src/index.ts'
+import { createTroupe } from '../src/index.ts'
 import { REMOVED_NAMES, removedNameHint } from '../src/schema/removed-names.ts'
 import { runSlashCommand } from '../src/surfaces/cli/chat/slash-commands.ts'
+import { loadPatternViews } from '../src/views/pattern-views.ts'
 import { runCommand } from './support/command-run.ts'
 
 /** Uses the name as before; returns what a user or a program is told. */

@@ -16,6 +16,7 @@ export const sharedOptions = {
   resolve: {
     alias: [
       { find: /^troupe$/, replacement: at('../src/index.ts') },
+      { find: /^troupe\/(patterns|models|inspect)$/, replacement: at('../src/entries/$1.ts') },
       { find: /^troupe\/server$/, replacement: at('../src/surfaces/http/index.ts') },
       { find: /^troupe\/testing$/, replacement: at('../src/testing/index.ts') },
     ],

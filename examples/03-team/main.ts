@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { fileURLToPath } from 'node:url'
-import type { Event, TeamEvent } from 'troupe'
-import { createTroupe, readTeamFile } from 'troupe'
+import { createTroupe, isEvent, readTeamFile } from 'troupe'
 
 // A team from a file: a draft is revised until it is approved. Runs offline: the replies come from script.json.
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
@@ -14,9 +13,9 @@ const handle = await troupe.stream('team', { team, message: 'A sentence on cats 
 const route: string[] = []
 for await (const signal of handle) {
   if (!('event' in signal)) continue
-  const event = signal.event as Event | TeamEvent
-  if (event.type === 'team:turn') route.push(event.data.agent)
-  if (event.type === 'team:handoff') console.log(event.data.from, '→', event.data.to, event.data.handoff_reason)
+  const { event } = signal
+  if (isEvent(event, 'team:turn')) route.push(event.data.agent)
+  if (isEvent(event, 'team:handoff')) console.log(event.data.from, '→', event.data.to, event.data.handoff_reason)
 }
 assert.deepEqual(route, ['writer', 'reviewer', 'writer', 'reviewer', 'publisher'])
 

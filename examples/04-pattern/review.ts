@@ -1,5 +1,5 @@
-import type { DeclaredEvent } from 'troupe'
-import { definePattern, definePatternView } from 'troupe'
+import type { DeclaredEvent } from 'troupe/patterns'
+import { definePattern, definePatternView } from 'troupe/patterns'
 import { z } from 'zod'
 
 // A pattern of our own: several agents review a text, one after the other, until it has enough votes.

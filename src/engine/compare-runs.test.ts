@@ -3,7 +3,8 @@ import { z } from 'zod'
 import { chunkModel, textChunks, toolCallChunks } from '../../test/support/manual-doubles.ts'
 import { findSeqByKey, forkAndVerify, parallelDelegation } from '../../test/support/parallel-delegation.ts'
 import { agents, createTestTroupe, functionModel, taskCall } from '../../test/support/test-troupe.ts'
-import { canonicalJournal, compareRuns, defineTool } from '../index.ts'
+import { canonicalJournal, compareRuns } from '../entries/inspect.ts'
+import { defineTool } from '../index.ts'
 
 describe('CA19 comparing runs', () => {
   test('CA19 a fork with changed instructions diverges where they are first used, and the differences are counted', async () => {

@@ -2,20 +2,16 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { memoryStore } from '../../test/support/memory-store.ts'
 import { agent, createTroupeWithStore, functionModel, storeOf } from '../../test/support/test-troupe.ts'
-import type { Context, ErrorRecord } from '../index.ts'
-import {
-  definePattern,
-  definePatternView,
-  defineTool,
-  isEvent,
-  loadPatternViews,
-  TroupeError,
-  verifyJournal,
-} from '../index.ts'
+import { verifyJournal } from '../entries/inspect.ts'
+import type { Context } from '../entries/patterns.ts'
+import { definePattern, definePatternView } from '../entries/patterns.ts'
+import type { ErrorRecord } from '../index.ts'
+import { defineTool, isEvent, TroupeError } from '../index.ts'
 import { textFrom } from '../kernel/model.ts'
 import { reduceRun } from '../run-model/reduce-run.ts'
 import { newRunModel } from '../run-model/run-model.ts'
 import { scriptedPerformer } from '../testing/scripted-performer.ts'
+import { loadPatternViews } from '../views/pattern-views.ts'
 
 /* Work that a resume has cut: its sessions, actions and forks. */
 

@@ -24,8 +24,9 @@ import {
   storeOf,
   taskCall,
 } from '../../test/support/test-troupe.ts'
+import { canonicalJournal } from '../entries/inspect.ts'
 import type { Event } from '../index.ts'
-import { canonicalJournal, createTroupe, defineTool, isEvent } from '../index.ts'
+import { createTroupe, defineTool, isEvent } from '../index.ts'
 
 describe('CA15 forking in the middle of a parallel section', () => {
   test('CA15 a fork at any event keeps the results before it, continues, and reaches the same result', async () => {

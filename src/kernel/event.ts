@@ -366,7 +366,7 @@ export type EventDataOf<T extends EventType> = T extends keyof EventData
   : { key: string; [field: string]: unknown }
 
 /** One journal entry. */
-interface JournalEntry<Type, Data> {
+export interface JournalEntry<Type, Data> {
   run_id: string
   /** From 1, without gaps. */
   seq: number

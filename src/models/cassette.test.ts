@@ -13,8 +13,10 @@ import {
   lastResultSessionId,
   modelFromRules,
 } from '../../test/support/test-troupe.ts'
-import type { Model, TroupeOptions } from '../index.ts'
-import { canonicalJournal, defineTool, isEvent } from '../index.ts'
+import { canonicalJournal } from '../entries/inspect.ts'
+import type { Model } from '../entries/models.ts'
+import type { TroupeOptions } from '../index.ts'
+import { defineTool, isEvent } from '../index.ts'
 
 const fixture = cassetteFixture()
 

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { agent, functionModel } from '../../test/support/test-troupe.ts'
 import { realWorld } from '../engine/real-world.ts'
-import type { Retention, TaskOutput, Troupe } from '../index.ts'
+import type { TaskOutput, Troupe } from '../index.ts'
 import { createTroupe } from '../index.ts'
+import type { Retention } from './delete-runs.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 

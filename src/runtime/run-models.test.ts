@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { agent, createTroupeWithStore, functionModel, storeOf } from '../../test/support/test-troupe.ts'
-import type { Model, Troupe, TroupeOptions } from '../index.ts'
+import type { Model } from '../entries/models.ts'
+import type { Troupe, TroupeOptions } from '../index.ts'
 import { isEvent } from '../index.ts'
 
 const QUESTIONS = 2

@@ -7,8 +7,10 @@ import { z } from 'zod'
 import { createSubmitOnlyTroupe } from '../../test/support/submit-only-troupe.ts'
 import { agent, createTroupeWithStore, functionModel, storeOf, taskCall } from '../../test/support/test-troupe.ts'
 import { verifyJournal } from '../audit/verify-journal.ts'
-import type { RunNeeds, RunResult, Tool, Troupe, TroupeOptions } from '../index.ts'
-import { createTroupe, definePattern, defineTool, isEvent } from '../index.ts'
+import { definePattern } from '../entries/patterns.ts'
+import type { RunResult, Tool, Troupe, TroupeOptions } from '../index.ts'
+import { createTroupe, defineTool, isEvent } from '../index.ts'
+import type { RunNeeds } from '../judgement/needs/run-needs.ts'
 
 const payments: string[] = []
 

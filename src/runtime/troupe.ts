@@ -135,7 +135,7 @@ export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]
    * go through `redact`.
    */
   timeline(run_id: string, options?: RunMoment & { since?: number }): Promise<RunTimeline>
-  /** The patterns, prices and redaction of this troupe: `newTimeline` and `reduceTimeline` with them and `watch` keep a timeline up to date. */
+  /** The views of patterns, prices and redaction of this troupe, from which its server keeps timelines up to date. */
   timelineSources(): Promise<TimelineSources>
   /**
    * Everything that the page of a run shows, for a file that needs no server: a value of `RunExport` in the form of `valueFromPool`. Texts go

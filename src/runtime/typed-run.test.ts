@@ -1,8 +1,9 @@
 import { expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import { functionModel } from '../../test/support/test-troupe.ts'
+import { definePattern } from '../entries/patterns.ts'
 import type { BuildOutput, ConsultOutput, RunResult, TeamOutput, Troupe } from '../index.ts'
-import { createTroupe, definePattern } from '../index.ts'
+import { createTroupe, isEvent } from '../index.ts'
 import type { BUILT_IN_PATTERNS } from './built-in-patterns.ts'
 import type { TypesOf } from './typed-run.ts'
 
@@ -52,6 +53,18 @@ test('TY1 input and output of patterns that are passed in are typed, and checked
   await expect(troupe.run('summarize', { text: 'a', words: 'two' })).rejects.toThrow('words')
   // @ts-expect-error A misspelt optional field is found, too.
   await troupe.run('summarize', { text: 'a', word: 2 })
+})
+
+test('TY3 lists of an input may be read-only, and `isEvent` narrows events of built-in patterns', async () => {
+  await using troupe = await newTroupe()
+  const input = { task: 'Which one?', agents: [{ name: 'a' }, { name: 'b', role: 'b' }], synthesis: 'vote' } as const
+  const { run_id } = await troupe.run('collaborate', input)
+  const started = (await troupe.events(run_id).all()).flatMap((event) => {
+    if (!isEvent(event, 'tool:collaborative:start')) return []
+    expectTypeOf(event.data.agents).toExtend<readonly string[]>()
+    return event.data.agents
+  })
+  expect(started).toEqual(['a', 'b'])
 })
 
 test('J24 a pattern that returns `retry_keys` or calls `earlierWork` does not compile', () => {

@@ -23,10 +23,13 @@ export type TypesOf<Patterns extends readonly Pattern[], Name extends string> = 
 /** The input of a pattern that takes a schema in its field `output`, as `task` does. */
 type TakesSchema = { output?: Schema | undefined }
 
+/** Inputs are only read: lists may be written `as const`. */
+type Readable<T> = T extends object ? { readonly [Field in keyof T]: Readable<T[Field]> } : T
+
 /** The input of a run. An `output` field that takes a schema keeps the type of that schema. */
 export type RunInput<Types extends PatternTypes, Output> = Types['input'] extends TakesSchema
-  ? Omit<Types['input'], 'output'> & { output?: Output }
-  : Types['input']
+  ? Readable<Omit<Types['input'], 'output'>> & { output?: Output }
+  : Readable<Types['input']>
 
 /** The output of a run. With an `output` schema in the input, `object` has the type of that schema. */
 export type RunOutput<Types extends PatternTypes, Output> = Types['input'] extends TakesSchema

@@ -6,8 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { runCommand } from '../../test/support/command-run.ts'
 import { agent, functionModel } from '../../test/support/test-troupe.ts'
-import type { Troupe, VerifyFinding } from '../index.ts'
+import type { Troupe } from '../index.ts'
 import { createTroupe, defineTool } from '../index.ts'
+import type { VerifyFinding } from './verify-store.ts'
 
 const LONG = 'a long text that is stored as a blob '.repeat(40)
 let folder = ''

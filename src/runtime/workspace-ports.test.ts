@@ -7,8 +7,9 @@ import { memoryStore } from '../../test/support/memory-store.ts'
 import { cassetteFixture } from '../../test/support/recorded-run.ts'
 import { agent, createTestTroupe, functionModel, taskCall } from '../../test/support/test-troupe.ts'
 import { realWorld } from '../engine/real-world.ts'
+import { canonicalJournal } from '../entries/inspect.ts'
 import type { TroupeOptions } from '../index.ts'
-import { canonicalJournal, createTroupe, isEvent } from '../index.ts'
+import { createTroupe, isEvent } from '../index.ts'
 
 const MONDAY = Date.UTC(2026, 10, 16, 23, 59)
 const DAY_MS = 86_400_000

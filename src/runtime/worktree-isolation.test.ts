@@ -6,7 +6,8 @@ import { createGitFixture } from '../../test/support/git-fixture.ts'
 import { memoryStore } from '../../test/support/memory-store.ts'
 import { requireSandbox } from '../../test/support/require-program.ts'
 import { agent, createTestTroupe, functionModel, lastMessageText, taskCall } from '../../test/support/test-troupe.ts'
-import type { ModelRequest, TroupeOptions } from '../index.ts'
+import type { ModelRequest } from '../entries/models.ts'
+import type { TroupeOptions } from '../index.ts'
 import { isEvent } from '../index.ts'
 
 let fixture: GitFixture

@@ -7,7 +7,10 @@ export function exportViolations(files: readonly SourceFile[]): Violation[] {
 }
 
 function isEntryPoint(path: string): boolean {
-  return ['src/index.ts', 'src/surfaces/http/index.ts', 'src/testing/index.ts'].includes(path)
+  return (
+    ['src/index.ts', 'src/surfaces/http/index.ts', 'src/testing/index.ts'].includes(path) ||
+    path.startsWith('src/entries/')
+  )
 }
 
 function unnamedExports(file: SourceFile): Violation[] {

@@ -29,8 +29,9 @@ const allowedImports: Record<string, readonly string[]> = {
   views: ['errors', 'schema', 'judgement', 'kernel', 'run-model'],
   runtime: [...core, 'audit', 'views'],
   index: [...core, 'audit', 'views', 'runtime'],
+  entries: [...core, 'audit', 'views', 'runtime'],
   testing: [...core, 'audit', 'views', 'runtime', 'index'],
-  surfaces: ['errors', 'schema', 'judgement', 'formats', 'views', 'runtime', 'index'],
+  surfaces: ['errors', 'schema', 'judgement', 'formats', 'views', 'runtime', 'index', 'entries'],
 }
 
 /**

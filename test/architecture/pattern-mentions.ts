@@ -20,6 +20,9 @@ export const allowedPatternMentions: readonly AllowedMention[] = [
   { path: 'src/index.ts', folder: 'team', reason: 'public types of its events and output' },
   { path: 'src/index.ts', folder: 'collaborate', reason: 'public types of its events, output and settings' },
   { path: 'src/index.ts', folder: 'consult', reason: 'public types of its events, output and settings' },
+  ...['build', 'collaborate', 'consult', 'team'].map((folder) => {
+    return { path: 'src/runtime/typed-event.ts', folder, reason: 'public types of its events' }
+  }),
   { path: 'src/runtime/troupe-options.ts', folder: 'consult', reason: 'the public option with its settings' },
   { path: 'src/index.ts', folder: 'build', reason: 'public types of its events, output and settings' },
   { path: 'src/runtime/troupe-options.ts', folder: 'build', reason: 'the public option with its settings' },

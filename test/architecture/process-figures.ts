@@ -3,7 +3,7 @@ import { createRequire, registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Command } from 'commander'
-import type { Model, ModelChunk } from '../../src/index.ts'
+import type { Model, ModelChunk } from '../../src/entries/models.ts'
 import type { ModelRequest } from '../../src/kernel/model.ts'
 
 /*

@@ -1,4 +1,5 @@
-import type { BuildSettings, Event } from '../../src/index.ts'
+import type { Event } from '../../src/index.ts'
+import type { BuildSettings } from '../../src/patterns/build/build-config.ts'
 import type { BuildScript } from '../support/build-sample.ts'
 import { json, planTask, SOLUTIONS, solve, write } from '../support/build-sample.ts'
 

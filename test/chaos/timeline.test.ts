@@ -1,9 +1,10 @@
 import { beforeAll, expect, test } from 'vitest'
-import type { TimelineSources } from '../../src/index.ts'
-import { loadPatternViews, timelineFrom } from '../../src/index.ts'
 import type { Event } from '../../src/kernel/event.ts'
 import { loadBuiltInPatterns } from '../../src/runtime/built-in-patterns.ts'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
+import { loadPatternViews } from '../../src/views/pattern-views.ts'
+import type { TimelineSources } from '../../src/views/timeline/reduce-timeline.ts'
+import { timelineFrom } from '../../src/views/timeline/reduce-timeline.ts'
 import {
   expectChangesFrom,
   expectCostsOfTurns,

@@ -32,6 +32,7 @@ export async function typeProblems(folder: string, blocks: readonly CodeBlock[])
   const files = blocks.map((block) => writeBlock(folder, block))
   const paths = {
     troupe: [join(repositoryRoot, 'src/index.ts')],
+    'troupe/*': [join(repositoryRoot, 'src/entries/*.ts')],
     'troupe/server': [join(repositoryRoot, 'src/surfaces/http/index.ts')],
     'troupe/testing': [join(repositoryRoot, 'src/testing/index.ts')],
   }

@@ -4,6 +4,9 @@ import { Socket } from 'node:net'
 
 const sources: Readonly<Record<string, string>> = {
   troupe: new URL('../../src/index.ts', import.meta.url).href,
+  'troupe/patterns': new URL('../../src/entries/patterns.ts', import.meta.url).href,
+  'troupe/models': new URL('../../src/entries/models.ts', import.meta.url).href,
+  'troupe/inspect': new URL('../../src/entries/inspect.ts', import.meta.url).href,
   'troupe/server': new URL('../../src/surfaces/http/index.ts', import.meta.url).href,
   'troupe/testing': new URL('../../src/testing/index.ts', import.meta.url).href,
 }

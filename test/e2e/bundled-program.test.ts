@@ -9,7 +9,8 @@ import { expect, onTestFinished, test } from 'vitest'
 const source = (path: string) => fileURLToPath(new URL(`../../src/${path}`, import.meta.url))
 
 const PROGRAM = `
-import { createTroupe, loadPrices } from 'troupe'
+import { createTroupe } from 'troupe'
+import { loadPrices } from 'troupe/models'
 import { scriptedModel } from 'troupe/testing'
 
 const model = scriptedModel({ rules: [{ reply: { text: 'Bundled.' } }] })
@@ -29,7 +30,13 @@ test('P32 a program bundled into one file starts in another folder, with the bui
   const build = await rolldown({
     input: entry,
     platform: 'node',
-    resolve: { alias: { 'troupe/testing': source('testing/index.ts'), troupe: source('index.ts') } },
+    resolve: {
+      alias: {
+        'troupe/testing': source('testing/index.ts'),
+        'troupe/models': source('entries/models.ts'),
+        troupe: source('index.ts'),
+      },
+    },
     onLog: () => {},
   })
   const file = join(folder, 'bundle', 'program.mjs')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { RunComparison } from '../../src/index.ts'
+import type { RunComparison } from '../../src/entries/inspect.ts'
 import { createCliFixture, delegationScript, questionScript, singleAnswerScript } from './cli-fixture.ts'
 
 /* Record, replay, fork and diff on the command line, with real processes and a store on disk. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { ModelRequest, RunResult, TroupeOptions } from '../../src/index.ts'
+import type { ModelRequest } from '../../src/entries/models.ts'
+import type { RunResult, TroupeOptions } from '../../src/index.ts'
 import { createTroupe } from '../../src/index.ts'
 import type { Reply } from '../support/consult-replies.ts'
 import { answerJson, asker, consultCall } from '../support/consult-replies.ts'

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Model, ModelRequest, Troupe } from '../../src/index.ts'
+import type { Model, ModelRequest } from '../../src/entries/models.ts'
+import type { Troupe } from '../../src/index.ts'
 import { createTroupe } from '../../src/index.ts'
 import { agent } from '../support/test-troupe.ts'
 import type { CliFixture } from './cli-fixture.ts'

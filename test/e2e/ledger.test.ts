@@ -6,8 +6,11 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import type { AccountRow, Event, RunRow } from '../../src/index.ts'
-import { accountsFrom, isEvent, loadPrices, sumAccounts, sumAccountsBy } from '../../src/index.ts'
+import type { AccountRow } from '../../src/entries/inspect.ts'
+import { accountsFrom, sumAccounts, sumAccountsBy } from '../../src/entries/inspect.ts'
+import { loadPrices } from '../../src/entries/models.ts'
+import type { Event, RunRow } from '../../src/index.ts'
+import { isEvent } from '../../src/index.ts'
 import type { ReportedRequest } from './ledger-fixture.ts'
 import {
   EXPECTED_CALLS,

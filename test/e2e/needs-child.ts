@@ -1,7 +1,8 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { z } from 'zod'
+import { definePattern } from '../../src/entries/patterns.ts'
 import type { Hooks, TroupeOptions } from '../../src/index.ts'
-import { createTroupe, definePattern, defineTool } from '../../src/index.ts'
+import { createTroupe, defineTool } from '../../src/index.ts'
 
 /*
  * A program on a store: `needs-child.ts start PATTERN INPUT`, `claim`, `resume RUN`, `answer GATE TEXT`, `fork RUN SEQ` or `replay RUN`. It

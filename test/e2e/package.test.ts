@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
@@ -13,6 +13,52 @@ import { installPackage } from '../support/installed-package.ts'
 
 const LONG = 120_000
 const START = fileURLToPath(new URL('../../bench/start-process.mjs', import.meta.url))
+
+const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url))
+
+/** Exports the results of most calls, whose types have to be named in declarations. */
+const EXPORTS = `
+import { createTroupe, isEvent, readTeamFile } from 'troupe'
+import { compareRuns, verifyJournal } from 'troupe/inspect'
+import { definePattern } from 'troupe/patterns'
+import { createHandler, toNodeListener } from 'troupe/server'
+import { scriptedModel } from 'troupe/testing'
+const agents = ['architect', 'reviewer'] as const
+export const troupe = await createTroupe({ store: 'memory', model: scriptedModel({ rules: [] }) })
+export const handle = await troupe.stream('task', { instruction: 'Go.' })
+export const { run_id } = handle
+export const decision = await troupe.run('collaborate', { task: 'x', agents })
+export const build = await troupe.run('build', { request: 'x' } as const)
+export const team = await readTeamFile('team.yaml')
+export const events = await troupe.events(run_id).all()
+export const turns = events.flatMap((event) => (isEvent(event, 'team:turn') ? event : []))
+export const messages = events.flatMap((event) => (isEvent(event, 'model:end') ? event.data.message : []))
+export const rows = await troupe.runs().all()
+export const panels = await troupe.panels(run_id)
+export const block = panels.panels[0]?.blocks[0]
+export const timeline = await troupe.timeline(run_id)
+export const reports = await troupe.reports()
+export const needs = await troupe.checkNeeds(run_id)
+export const summaries = await troupe.runSummaries([run_id])
+export const session = await troupe.exportSession(run_id)
+export const stored = await troupe.verify()
+export const status = troupe.storeStatus()
+export const servers = troupe.mcpServers()
+export const same = compareRuns(events, events)
+export const problems = verifyJournal(events)
+export const pattern = definePattern({
+  ...{ name: 'x', version: 1, description: '', category: 'task_management', input: {}, output: {} },
+  execute: async (context) => ({ success: true, output: await context.now('a') }),
+})
+export const handler = createHandler(troupe, { authenticate: async () => null })
+export const listener = toNodeListener(handler)
+`
+
+const EXPORTED_MODELS = `
+import { detectModels, loadPrices } from 'troupe/models'
+export const models = detectModels(process.env)
+export const prices = await loadPrices()
+`
 
 let installed: InstalledPackage
 beforeAll(async () => {
@@ -52,9 +98,13 @@ describe('start of a process', () => {
 })
 
 describe('in an empty project', () => {
-  test('P46 both entry points work, with the same classes, the built-in agents and the prices', async () => {
+  test('P46 all entry points work, with the same classes, the built-in agents and the prices', async () => {
     const report = await installed.program<{ agents: string[] }>(`
-      import { createTroupe, loadPrices, TroupeError } from 'troupe'
+      import { createTroupe, TroupeError } from 'troupe'
+      import { compareRuns } from 'troupe/inspect'
+      import { loadPrices } from 'troupe/models'
+      import { definePattern } from 'troupe/patterns'
+      import { createHandler } from 'troupe/server'
       import { loadScript, scriptedModel } from 'troupe/testing'
       const model = scriptedModel({ rules: [{ reply: { text: 'Packed.' } }] })
       const troupe = await createTroupe({ store: 'memory', model })
@@ -62,10 +112,40 @@ describe('in an empty project', () => {
       const usd = (await loadPrices()).cost('anthropic/claude-haiku-4-5', { ...usage, reasoning: 0, input: 1_000_000 }, Date.now())
       const error = await loadScript('no-such-file.json').catch((thrown) => thrown)
       const agents = troupe.agents.map(({ name }) => name)
+      const refused = [() => definePattern({ name: '?' }), () => createHandler(troupe, {})].filter((call) => {
+        try { call(); return false } catch (thrown) { return thrown instanceof TroupeError }
+      }).length
       await troupe.close()
-      console.log(JSON.stringify({ response: output.response, agents, isPriced: usd > 0, isOwnError: error instanceof TroupeError }))`)
-    expect(report).toMatchObject({ response: 'Packed.', isPriced: true, isOwnError: true })
+      console.log(JSON.stringify({ response: output.response, agents, isPriced: usd > 0, isOwnError: error instanceof TroupeError, refused, same: typeof compareRuns }))`)
+    expect(report).toMatchObject({ response: 'Packed.', isPriced: true, isOwnError: true, refused: 2 })
     expect(report.agents).toContain('architect')
+  })
+
+  test('TY4 a program can emit declarations of what it exports, and compiles without `skipLibCheck`', async () => {
+    await mkdir(join(installed.folder, 'node_modules/@types'), { recursive: true })
+    await symlink(join(MODULES, '@types/node'), join(installed.folder, 'node_modules/@types/node'))
+    await writeFile(join(installed.folder, 'exports.mts'), EXPORTS)
+    await writeFile(join(installed.folder, 'models.mts'), EXPORTED_MODELS)
+    const compilerOptions = {
+      ...{ target: 'es2024', lib: ['es2024', 'esnext.disposable'], module: 'nodenext', types: ['node'] },
+      ...{ strict: true, declaration: true, emitDeclarationOnly: true, outDir: 'declarations' },
+    }
+    const compile = async (files: string[], options: object) => {
+      const config = { compilerOptions: { ...compilerOptions, ...options }, files }
+      await writeFile(join(installed.folder, 'tsconfig.json'), JSON.stringify(config))
+      const tsc = join(MODULES, 'typescript/bin/tsc')
+      return promisify(execFile)(process.execPath, [tsc, '-p', '.', '--pretty', 'false'], { cwd: installed.folder })
+        .then(() => '')
+        .catch(({ stdout }: { stdout: string }) => stdout)
+    }
+    expect(await compile(['exports.mts'], { skipLibCheck: false })).toBe('')
+    expect(await compile(['exports.mts', 'models.mts'], { skipLibCheck: true })).toBe('')
+    expect(await readFile(join(installed.folder, 'declarations/exports.d.mts'), 'utf8')).toContain(
+      'decision: import("troupe").RunResult<import("troupe").CollaborateOutput>',
+    )
+    // Guards against a vacuous test: an error of the program is found.
+    await writeFile(join(installed.folder, 'models.mts'), `import { takeChanges } from 'troupe'\nvoid takeChanges`)
+    expect(await compile(['models.mts'], { skipLibCheck: true })).toContain("no exported member 'takeChanges'")
   })
 
   test(
@@ -101,7 +181,8 @@ describe('in an empty project', () => {
     const entry = join(installed.folder, 'entry.mjs')
     await writeFile(
       entry,
-      `import { createTroupe, loadPrices } from 'troupe'
+      `import { createTroupe } from 'troupe'
+import { loadPrices } from 'troupe/models'
       import { scriptedModel } from 'troupe/testing'
       const model = scriptedModel({ rules: [{ reply: { text: 'Bundled.' } }] })
       const troupe = await createTroupe({ store: 'bundled.db', model })

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
+import type { ModelRequest } from '../../src/entries/models.ts'
 import { TroupeError } from '../../src/errors.ts'
 import { readTeamTree } from '../../src/formats/team-tree.ts'
-import type { ModelRequest } from '../../src/index.ts'
 import type { TeamReplies, TeamReply, TeamRun } from '../support/team-harness.ts'
 import { answerQuestion, handoffsFrom, runTeam } from '../support/team-harness.ts'
 import { lastMessageText } from '../support/test-troupe.ts'

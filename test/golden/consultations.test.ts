@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { verifyJournal } from '../../src/entries/inspect.ts'
 import type { Event } from '../../src/index.ts'
-import { createTroupe, verifyJournal } from '../../src/index.ts'
+import { createTroupe } from '../../src/index.ts'
 import { consultInput, consultOptions } from './consult-setup.ts'
 import { createStore } from './golden-store.ts'
 

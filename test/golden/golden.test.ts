@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { verifyJournal } from '../../src/entries/inspect.ts'
 import type { Event } from '../../src/index.ts'
-import { createTroupe, verifyJournal } from '../../src/index.ts'
+import { createTroupe } from '../../src/index.ts'
 import { externalSystem, goldenInput, goldenOptions } from './golden-setup.ts'
 import { createStore } from './golden-store.ts'
 

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { verifyJournal } from '../../src/entries/inspect.ts'
 import type { Event } from '../../src/index.ts'
-import { verifyJournal } from '../../src/index.ts'
 import { memoryStore } from '../support/memory-store.ts'
 import { createStore } from './golden-store.ts'
 import { createOutage, recordRetries, retryScenarios } from './retry-setup.ts'

@@ -1,4 +1,4 @@
-import type { Model, ModelRequest } from '../../src/index.ts'
+import type { Model, ModelRequest } from '../../src/entries/models.ts'
 import { loadProviderModel } from '../../src/models/providers.ts'
 import type { ProviderResponse } from '../e2e/provider-responses.ts'
 import { RESPONSE_ENCODERS } from '../e2e/provider-responses.ts'

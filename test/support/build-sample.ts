@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Model, ModelRequest } from '../../src/index.ts'
+import type { Model, ModelRequest } from '../../src/entries/models.ts'
 import type { ModelReply } from './test-troupe.ts'
 import { functionModel } from './test-troupe.ts'
 

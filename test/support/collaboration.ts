@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import type { Event, Model, ModelRequest, RunResult, Troupe, TroupeOptions } from '../../src/index.ts'
+import type { Model, ModelRequest } from '../../src/entries/models.ts'
+import type { Event, RunResult, Troupe, TroupeOptions } from '../../src/index.ts'
 import { defineTool } from '../../src/index.ts'
 import type { Consensus } from '../../src/judgement/vote/consensus.ts'
 import type { VoteResult } from '../../src/patterns/collaborate/decision/synthesis.ts'

@@ -1,4 +1,5 @@
-import type { Model, ModelChunk, TroupeOptions } from '../../src/index.ts'
+import type { Model, ModelChunk } from '../../src/entries/models.ts'
+import type { TroupeOptions } from '../../src/index.ts'
 import type { ModelRequest } from '../../src/kernel/model.ts'
 import type { ConsultOutput } from '../../src/patterns/consult/output.ts'
 import type { Reply } from './consult-replies.ts'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
-import type { StdioServerConfig } from '../../src/index.ts'
+import type { StdioServerConfig } from '../../src/tools/mcp/mcp-server-config.ts'
 import { timeLimit } from './time-limit.ts'
 
 const SERVER_FILE = fileURLToPath(new URL('../fixtures/mcp/test-server.mjs', import.meta.url))

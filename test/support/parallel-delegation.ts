@@ -1,7 +1,8 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
+import { verifyJournal } from '../../src/entries/inspect.ts'
 import type { Event, RunResult, Troupe } from '../../src/index.ts'
-import { defineTool, verifyJournal } from '../../src/index.ts'
+import { defineTool } from '../../src/index.ts'
 import { functionModel, lastMessageText, taskCall } from './test-troupe.ts'
 
 export const responseText = (run: RunResult) => (run.output as { response: string }).response

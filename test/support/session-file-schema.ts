@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { Ajv } from '@modelcontextprotocol/client/validators/ajv'
 import { expect } from 'vitest'
-import type { AgentSession, MultiAgentSession, Troupe } from '../../src/index.ts'
-import { isMultiAgentSession, validateSession } from '../../src/index.ts'
+import type { AgentSession, MultiAgentSession } from '../../src/entries/inspect.ts'
+import { isMultiAgentSession, validateSession } from '../../src/entries/inspect.ts'
+import type { Troupe } from '../../src/index.ts'
 
 /** The published schema, in the hands of an independent validator. */
 function compileSchema() {

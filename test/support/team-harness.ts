@@ -1,4 +1,5 @@
-import type { Event, Model, ModelRequest, RunResult, SteerAction, Troupe, TroupeOptions } from '../../src/index.ts'
+import type { Model, ModelRequest } from '../../src/entries/models.ts'
+import type { Event, RunResult, SteerAction, Troupe, TroupeOptions } from '../../src/index.ts'
 import { textFrom } from '../../src/kernel/model.ts'
 import type { TeamOutput } from '../../src/patterns/team/input.ts'
 import { agentModel } from './collaboration.ts'

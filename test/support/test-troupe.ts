@@ -1,13 +1,5 @@
-import type {
-  Agent,
-  Model,
-  ModelChunk,
-  ModelRequest,
-  RunResult,
-  Store,
-  Troupe,
-  TroupeOptions,
-} from '../../src/index.ts'
+import type { Model, ModelChunk, ModelRequest } from '../../src/entries/models.ts'
+import type { Agent, RunResult, Store, Troupe, TroupeOptions } from '../../src/index.ts'
 import { createTroupe } from '../../src/index.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { memoryStore } from './memory-store.ts'

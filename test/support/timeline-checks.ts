@@ -1,7 +1,16 @@
 import { expect } from 'vitest'
-import type { Event, PriceBook, Timeline, TimelineSources } from '../../src/index.ts'
-import { accountsFrom, reduceTimeline, sumAccounts, takeChanges, timelineFrom } from '../../src/index.ts'
-import { newTimeline, timelineSnapshot } from '../../src/views/timeline/reduce-timeline.ts'
+import type { Timeline } from '../../src/entries/inspect.ts'
+import { accountsFrom, sumAccounts } from '../../src/entries/inspect.ts'
+import type { PriceBook } from '../../src/entries/models.ts'
+import type { Event } from '../../src/index.ts'
+import type { TimelineSources } from '../../src/views/timeline/reduce-timeline.ts'
+import {
+  newTimeline,
+  reduceTimeline,
+  takeChanges,
+  timelineFrom,
+  timelineSnapshot,
+} from '../../src/views/timeline/reduce-timeline.ts'
 
 /* Properties that hold for the timeline of any journal. */
 

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { z } from 'zod'
+import { definePattern } from '../../src/entries/patterns.ts'
 import type { Event } from '../../src/index.ts'
-import { createTroupe, definePattern } from '../../src/index.ts'
+import { createTroupe } from '../../src/index.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 
 /**

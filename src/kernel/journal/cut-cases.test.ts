@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { agent, createTroupeWithStore, functionModel } from '../../../test/support/test-troupe.ts'
-import type { Context, ErrorRecord } from '../../index.ts'
-import { definePattern, isEvent, TroupeError, verifyJournal } from '../../index.ts'
+import { verifyJournal } from '../../entries/inspect.ts'
+import type { Context } from '../../entries/patterns.ts'
+import { definePattern } from '../../entries/patterns.ts'
+import type { ErrorRecord } from '../../index.ts'
+import { isEvent, TroupeError } from '../../index.ts'
 import { simulatedWorld } from '../../testing/simulated-world.ts'
 
 function patternWith(name: string, execute: (context: Context) => Promise<object>) {

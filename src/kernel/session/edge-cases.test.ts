@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { memoryStore } from '../../../test/support/memory-store.ts'
 import { agent, createTestTroupe, functionModel, lastMessageText } from '../../../test/support/test-troupe.ts'
-import { definePattern, defineTool, TroupeError } from '../../index.ts'
+import { definePattern } from '../../entries/patterns.ts'
+import { defineTool, TroupeError } from '../../index.ts'
 
 const askPattern = (key: string, renamedKeys?: Record<string, string>) =>
   definePattern({

@@ -3,7 +3,8 @@ import { chunkModel, patternFrom, textChunks, toolCallChunks } from '../../../te
 import { memoryStore } from '../../../test/support/memory-store.ts'
 import { agent } from '../../../test/support/test-troupe.ts'
 import { realWorld } from '../../engine/real-world.ts'
-import type { Pattern, TroupeOptions } from '../../index.ts'
+import type { Pattern } from '../../entries/patterns.ts'
+import type { TroupeOptions } from '../../index.ts'
 import { createTroupe } from '../../index.ts'
 import { totalTokens } from '../spend.ts'
 

@@ -8,7 +8,7 @@ import {
 } from '../../../test/support/collaboration.ts'
 import { eventData, flushEventLoop, toolCallChunks } from '../../../test/support/manual-doubles.ts'
 import { agent, lastMessageText } from '../../../test/support/test-troupe.ts'
-import type { ModelChunk, ModelRequest } from '../../index.ts'
+import type { ModelChunk, ModelRequest } from '../../entries/models.ts'
 import { simulatedWorld } from '../../testing/index.ts'
 
 const five = ['a', 'b', 'c', 'd', 'e'].map((name) => ({ name }))

@@ -10,7 +10,8 @@ import {
 } from '../../../test/support/collaboration.ts'
 import { eventData, toolCallChunks } from '../../../test/support/manual-doubles.ts'
 import { agent, lastMessageText } from '../../../test/support/test-troupe.ts'
-import type { ModelRequest, TroupeOptions } from '../../index.ts'
+import type { ModelRequest } from '../../entries/models.ts'
+import type { TroupeOptions } from '../../index.ts'
 import { DATA_RULE } from '../../requests/prompt-text.ts'
 import { contributionsSection } from './prompts/prompt-sections.ts'
 

@@ -3,7 +3,7 @@ import type { CollaborateRunOutput } from '../../../test/support/collaboration.t
 import { contributionJson, createCollaborationTroupe, noopTool } from '../../../test/support/collaboration.ts'
 import { expectReplayMatches } from '../../../test/support/replay-harness.ts'
 import { agent, storeOf } from '../../../test/support/test-troupe.ts'
-import type { ModelRequest } from '../../index.ts'
+import type { ModelRequest } from '../../entries/models.ts'
 
 const reader = agent('reader', { tools: ['Look'] })
 const actor = agent('actor', { tools: ['Write'] })

@@ -7,7 +7,7 @@ import {
   runCollaboration,
 } from '../../../test/support/collaboration.ts'
 import { agent } from '../../../test/support/test-troupe.ts'
-import type { ModelRequest } from '../../index.ts'
+import type { ModelRequest } from '../../entries/models.ts'
 
 const agents = ['lead', 'back', 'front', 'infra'].map((name) => ({ name, role: name, focus: `${name} things` }))
 const team = { mode: 'hierarchical', agents }

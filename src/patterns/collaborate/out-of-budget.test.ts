@@ -7,7 +7,7 @@ import {
   runCollaboration,
 } from '../../../test/support/collaboration.ts'
 import { eventData } from '../../../test/support/manual-doubles.ts'
-import type { ModelRequest } from '../../index.ts'
+import type { ModelRequest } from '../../entries/models.ts'
 
 const agents = ['a', 'b', 'c'].map((name) => ({ name }))
 const conflicting = {

@@ -5,7 +5,7 @@ import { contributionJson, createCollaborationTroupe, runCollaboration } from '.
 import { eventData } from '../../../test/support/manual-doubles.ts'
 import { expectReplayMatches } from '../../../test/support/replay-harness.ts'
 import { agent, storeOf } from '../../../test/support/test-troupe.ts'
-import type { ModelRequest } from '../../index.ts'
+import type { ModelRequest } from '../../entries/models.ts'
 import { defineTool } from '../../index.ts'
 
 const tool = (name: string, kind: 'read' | 'idempotent' | 'act') =>

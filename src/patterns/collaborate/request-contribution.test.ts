@@ -5,7 +5,7 @@ import {
   permanentError,
   runCollaboration,
 } from '../../../test/support/collaboration.ts'
-import type { ModelRequest } from '../../index.ts'
+import type { ModelRequest } from '../../entries/models.ts'
 import { TroupeError } from '../../index.ts'
 
 const merge = { synthesis: 'merge' }

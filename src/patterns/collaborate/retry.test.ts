@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest'
 import type { CollaborateRunOutput } from '../../../test/support/collaboration.ts'
 import { contributionJson, judgeReply } from '../../../test/support/collaboration.ts'
 import { agent, createTestTroupe, functionModel } from '../../../test/support/test-troupe.ts'
-import type { ModelRequest, TroupeOptions } from '../../index.ts'
-import { verifyJournal } from '../../index.ts'
+import { verifyJournal } from '../../entries/inspect.ts'
+import type { ModelRequest } from '../../entries/models.ts'
+import type { TroupeOptions } from '../../index.ts'
 
 type Reply = string | ((request: ModelRequest) => string)
 

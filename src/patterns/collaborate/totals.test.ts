@@ -10,7 +10,8 @@ import { eventData, toolCallChunks } from '../../../test/support/manual-doubles.
 import { expectReplayMatches } from '../../../test/support/replay-harness.ts'
 import { agent, storeOf } from '../../../test/support/test-troupe.ts'
 import { verifyJournal } from '../../audit/verify-journal.ts'
-import type { Event, ModelRequest } from '../../index.ts'
+import type { ModelRequest } from '../../entries/models.ts'
+import type { Event } from '../../index.ts'
 import { isEvent } from '../../kernel/event.ts'
 
 /** One dollar for 1024 tokens: sums are exact in any order. */

@@ -5,8 +5,8 @@ import { CONSULT_TOOLS, collectCall, consultAgents, createConsultTroupe } from '
 import { createSqlStore } from '../../../test/support/sql-store.ts'
 import type { ModelReply } from '../../../test/support/test-troupe.ts'
 import { agent, lastMessageText } from '../../../test/support/test-troupe.ts'
+import { verifyJournal } from '../../entries/inspect.ts'
 import type { Agent, TroupeOptions } from '../../index.ts'
-import { verifyJournal } from '../../index.ts'
 
 /* The rows of consultations that a run did not finish, read with plain SQL. */
 

@@ -3,8 +3,9 @@ import type { Reply } from '../../../test/support/consult-replies.ts'
 import { answerJson, asker, consultCall, routeTo } from '../../../test/support/consult-replies.ts'
 import { CONSULT_TOOLS, collectCall, createConsultTroupe, deliveredTo } from '../../../test/support/consultation.ts'
 import { agent } from '../../../test/support/test-troupe.ts'
-import type { ModelRequest, TroupeOptions } from '../../index.ts'
-import { verifyJournal } from '../../index.ts'
+import { verifyJournal } from '../../entries/inspect.ts'
+import type { ModelRequest } from '../../entries/models.ts'
+import type { TroupeOptions } from '../../index.ts'
 
 const question = 'Who waters the plants?'
 const SPECIALISTS = ['answering', 'guarding', 'checking'] as const

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { agent, createTestTroupe, functionModel } from '../../../test/support/test-troupe.ts'
-import type { Attachment, ModelRequest } from '../../index.ts'
+import type { ModelRequest } from '../../entries/models.ts'
+import type { Attachment } from '../../index.ts'
 import { isEvent, readAttachment } from '../../index.ts'
 
 const PNG_START = Buffer.from('89504e470d0a1a0a', 'hex')

@@ -6,7 +6,8 @@ import {
   lastMessageText,
   lastResultSessionId,
 } from '../../../test/support/test-troupe.ts'
-import type { Event, ModelRequest } from '../../index.ts'
+import type { ModelRequest } from '../../entries/models.ts'
+import type { Event } from '../../index.ts'
 import { isEvent } from '../../index.ts'
 
 const delegate = (input: Record<string, unknown>) => ({ calls: [{ name: 'task', input }] })

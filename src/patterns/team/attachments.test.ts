@@ -12,7 +12,8 @@ import {
   teamModel,
 } from '../../../test/support/team-harness.ts'
 import { createTroupeWithStore } from '../../../test/support/test-troupe.ts'
-import type { Attachment, ModelRequest, SteerAction } from '../../index.ts'
+import type { ModelRequest } from '../../entries/models.ts'
+import type { Attachment, SteerAction } from '../../index.ts'
 import { createTroupe } from '../../index.ts'
 
 const PNG_START = Buffer.from('89504e470d0a1a0a', 'hex')

@@ -3,8 +3,8 @@ import { eventData } from '../../../test/support/manual-doubles.ts'
 import type { TeamReplies, TeamRun } from '../../../test/support/team-harness.ts'
 import { readTeamRun, requestsFrom, runTeam } from '../../../test/support/team-harness.ts'
 import { agent, createTestTroupe, functionModel, taskCall } from '../../../test/support/test-troupe.ts'
+import { verifyJournal } from '../../entries/inspect.ts'
 import type { Limits } from '../../index.ts'
-import { verifyJournal } from '../../index.ts'
 
 const broken = () => Object.assign(new Error('the provider is down'), { status: 404 })
 /** Fails the first turn; later turns answer as a member of any group may. */

@@ -9,7 +9,7 @@ import {
   runTeam,
 } from '../../../test/support/team-harness.ts'
 import { lastMessageText } from '../../../test/support/test-troupe.ts'
-import type { ModelRequest } from '../../index.ts'
+import type { ModelRequest } from '../../entries/models.ts'
 import { turnExample } from './member-prompt.ts'
 import { parseTurnOutput } from './turn-output.ts'
 

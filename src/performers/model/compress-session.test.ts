@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { agent, createTestTroupe, functionModel } from '../../../test/support/test-troupe.ts'
-import type { ModelRequest } from '../../index.ts'
+import type { ModelRequest } from '../../entries/models.ts'
 import { defineTool } from '../../index.ts'
 import { isEvent } from '../../kernel/event.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { agent, createTestTroupe, modelFromRules } from '../../../test/support/test-troupe.ts'
+import type { ModelChunk, ModelRequest } from '../../entries/models.ts'
 import { TroupeError } from '../../errors.ts'
-import type { ModelChunk, ModelRequest } from '../../index.ts'
 import { isEvent } from '../../kernel/event.ts'
 import { createRetryPolicy } from '../../models/retry.ts'
 import { simulatedWorld } from '../../testing/simulated-world.ts'

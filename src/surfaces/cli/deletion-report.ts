@@ -1,5 +1,5 @@
 import { TroupeError } from '../../errors.ts'
-import type { DeletionReport } from '../../index.ts'
+import type { Troupe } from '../../index.ts'
 import { pluralize } from '../../views/format-amount.ts'
 import { wrapText } from '../../views/text-width.ts'
 import type { Cli } from './cli.ts'
@@ -7,8 +7,10 @@ import { printJson } from './cli.ts'
 import { EXIT } from './exit-code.ts'
 import { toInertOutput } from './inert-output.ts'
 
+export type PrunedRuns = Awaited<ReturnType<Troupe['prune']>>
+
 /** Prints what was deleted. Returns the exit code. */
-export function printDeletionReport(cli: Cli, report: DeletionReport): number {
+export function printDeletionReport(cli: Cli, report: PrunedRuns): number {
   const { run_ids, freed } = report
   if (cli.options.json) printJson(cli, report)
   else {

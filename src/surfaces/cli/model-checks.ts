@@ -1,6 +1,7 @@
+import type { DetectedModels } from '../../entries/models.ts'
 import type { ErrorRecord } from '../../errors.ts'
 import { nearestNames } from '../../errors.ts'
-import type { Agent, DetectedModels, Troupe } from '../../index.ts'
+import type { Agent, Troupe } from '../../index.ts'
 import { errorSummary } from '../../views/content-text.ts'
 import { formatDuration, formatUsd, pluralize } from '../../views/format-amount.ts'
 import type { Cli } from './cli.ts'
@@ -9,7 +10,7 @@ import type { DoctorCheck } from './render/doctor-checks.ts'
 
 /** Models configured by environment variables and options; sends no request. */
 export async function detectConfiguredModels(cli: Cli): Promise<DetectedModels> {
-  const { detectModels } = await import('../../index.ts')
+  const { detectModels } = await import('../../entries/models.ts')
   const model = modelName(cli)
   const detected = detectModels(process.env, {
     ...cli.config?.options.models?.config,

@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { expectLinearTime } from '../../../test/support/linear-time.ts'
-import { definePattern } from '../../index.ts'
+import { definePattern } from '../../entries/patterns.ts'
 import { toJsonSchema } from '../../schema/schema.ts'
 import { addPatternFlags, normalizeFlags } from './pattern-flags.ts'
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { InvalidArgumentError, Option } from 'commander'
+import type { Pattern } from '../../entries/patterns.ts'
 import { TroupeError } from '../../errors.ts'
-import type { Pattern } from '../../index.ts'
 import type { BuildOptions } from './commands/build-command.ts'
 import { addBuildOptions, applyBuildOptions, BUILD_PATTERN } from './commands/build-command.ts'
 import type { PatternFlags } from './pattern-flags.ts'

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { plainStyle } from '../../../test/support/plain-style.ts'
-import type { WaitingRequest } from '../../index.ts'
 import type { Event } from '../../kernel/event.ts'
+import type { WaitingRequest } from '../../views/waiting.ts'
 import { ProgressDisplay } from './progress-display.ts'
 import type { Terminal } from './terminal.ts'
 

@@ -1,12 +1,16 @@
-import type { Event, ModelChange, Pattern, StreamItem, Troupe, WaitingRequest } from '../../index.ts'
+import type { Pattern } from '../../entries/patterns.ts'
+import type { Event, EventData, StreamItem, Troupe } from '../../index.ts'
 import { modelChangesText } from '../../views/needs-text.ts'
 import { loadPatternViews } from '../../views/pattern-views.ts'
 import type { RunView } from '../../views/run-view.ts'
 import { isPatternEvent, newRunView, reduceRun } from '../../views/run-view.ts'
 import { toTerminalLine, wrapText } from '../../views/text-width.ts'
+import type { WaitingRequest } from '../../views/waiting.ts'
 import { noticesDue } from '../../views/waiting.ts'
 import { formatProgressLine, formatWaitingLine, liveLines } from './render/run-progress.ts'
 import type { Terminal } from './terminal.ts'
+
+type ModelChange = NonNullable<EventData['run:attempt']['models']>[number]
 
 /*
  * Shows the progress of a run. Permanent lines are the same on a terminal and in a pipe. A terminal also has a live

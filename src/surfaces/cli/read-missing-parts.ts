@@ -1,4 +1,5 @@
-import type { NeedsReport, RunRow, Troupe } from '../../index.ts'
+import type { NeedsReport } from '../../entries/inspect.ts'
+import type { RunRow, Troupe } from '../../index.ts'
 
 /**
  * The parts that `answer` and `resume` would lack to continue a run that waits or was interrupted; `undefined` for any other run.

@@ -1,5 +1,7 @@
-import type { AccountKey, AccountSum, Event, GateRow, PanelBlock } from '../../index.ts'
+import type { AccountKey, AccountSum } from '../../entries/inspect.ts'
+import type { Event, GateRow, Troupe } from '../../index.ts'
 import type * as z from '../../schema/zod.ts'
+import type { PanelBlock } from '../../views/panel.ts'
 import type * as schemas from './openapi/response-schemas.ts'
 
 /*
@@ -19,7 +21,7 @@ export type RunItem = z.output<typeof schemas.runItem>
 export type RunPage = z.output<typeof schemas.runPage>
 
 /** `GET /api/runs/summaries?ids=a,b,c`: what only the journal tells, for the rows in view. */
-export type { RunSummary } from '../../index.ts'
+export type { RunSummary } from '../../entries/inspect.ts'
 
 /** `GET /api/inbox`: open questions, oldest first. */
 export interface InboxItem extends Omit<GateRow, 'project'> {
@@ -60,7 +62,8 @@ export interface CostPage {
 
 /** `GET /api/runs/:run_id/detail?kind=call&id=KEY`: whatever is selected. */
 /** `GET /api/runs/:run_id/panels?seq=N`: the pages that the pattern brings, at an event or now. */
-export type { Detail, RunPanels as PanelPage } from '../../index.ts'
+export type { Detail } from '../../views/detail/detail.ts'
+export type PanelPage = Awaited<ReturnType<Troupe['panels']>>
 
 /** All errors: `{ "error": … }` with a status of 4xx or 5xx, without paths or stacks. */
 export type ErrorBody = z.output<typeof schemas.errorBody>

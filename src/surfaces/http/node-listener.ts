@@ -1,13 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { HttpBindings } from '@hono/node-server'
 import { getRequestListener } from '@hono/node-server'
 import { addSecurityHeaders } from './checks/browser-checks.ts'
 
+/** What `node:http` has of the request. The declarations of the adapter need types of browsers. */
+export interface NodeBindings {
+  incoming: IncomingMessage
+  outgoing: ServerResponse
+}
+
 /** A listener for `node:http` and Express that answers with this handler. */
 export function toNodeListener(
-  handler: (request: Request, bindings: HttpBindings) => Response | Promise<Response>,
+  handler: (request: Request, bindings: NodeBindings) => Response | Promise<Response>,
 ): (request: IncomingMessage, response: ServerResponse) => void {
-  const listener = getRequestListener((request, bindings) => handler(request, bindings as HttpBindings), {
+  const listener = getRequestListener((request, bindings) => handler(request, bindings as NodeBindings), {
     overrideGlobalObjects: false,
     // A request that the adapter cannot even represent, such as one without `Host`.
     errorHandler: () =>

@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../../test/support/mcp-test-server.ts'
 import { openTestSandbox, SERVER, startRegistry } from '../../../test/support/npm-registry.ts'
 import { requireSandbox } from '../../../test/support/require-program.ts'
 import { agent } from '../../../test/support/test-troupe.ts'
-import type { StdioServerConfig } from '../../index.ts'
+import type { StdioServerConfig } from './mcp-server-config.ts'
 import { parseNpxCommand } from './npx-command.ts'
 
 const npx = (...args: string[]): StdioServerConfig => ({ command: 'npx', args: ['-y', ...args] })

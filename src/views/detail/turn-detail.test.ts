@@ -7,7 +7,8 @@ import {
   lastResultSessionId,
   taskCall,
 } from '../../../test/support/test-troupe.ts'
-import type { Event, Model, ModelRequest, Troupe } from '../../index.ts'
+import type { Model, ModelRequest } from '../../entries/models.ts'
+import type { Event, Troupe } from '../../index.ts'
 import { isEvent } from '../../index.ts'
 import * as z from '../../schema/zod.ts'
 import { defineTool } from '../../tools/define-tool.ts'

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { schemaErrors } from '../../../test/support/session-file-schema.ts'
-import type { MultiAgentSession } from '../../index.ts'
-import { isMultiAgentSession, validateSession } from '../../index.ts'
+import type { MultiAgentSession } from '../../entries/inspect.ts'
+import { isMultiAgentSession, validateSession } from '../../entries/inspect.ts'
 
 /** The example of the documentation. */
 function example(): MultiAgentSession {

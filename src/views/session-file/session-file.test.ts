@@ -13,7 +13,8 @@ import {
   modelFromRules,
   taskCall,
 } from '../../../test/support/test-troupe.ts'
-import { defineTool, isMultiAgentSession, validateSession } from '../../index.ts'
+import { isMultiAgentSession, validateSession } from '../../entries/inspect.ts'
+import { defineTool } from '../../index.ts'
 import { sessionFileFrom } from './session-file.ts'
 
 const files = (result: { files?: string[]; created?: string[]; deleted?: string[] }) =>

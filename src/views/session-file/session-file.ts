@@ -16,7 +16,7 @@ import { identifyAgent, sessionTree } from './sub-sessions.ts'
  * run, and each session that the pattern opened is a sub-session. `session_id` is the id of the run.
  */
 
-/** The session file of a journal. `views` are those of `loadPatternViews(await troupe.patterns())`; `troupe.exportSession` loads them. */
+/** The session file of a journal. `troupe.exportSession` adds what the views of patterns contribute. */
 export function sessionFileFrom(
   events: readonly Event[],
   views: readonly LoadedView[] = [],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { AgentSession, MultiAgentSession } from '../../../src/index.ts'
-import { isMultiAgentSession, validateSession } from '../../../src/index.ts'
+import type { AgentSession, MultiAgentSession } from '../../../src/entries/inspect.ts'
+import { isMultiAgentSession, validateSession } from '../../../src/entries/inspect.ts'
 import { createSampleRepository, createTestBuild, json, planTask, solve } from '../../support/build-harness.ts'
 import { exportMulti, exportValid } from '../../support/session-file-schema.ts'
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Event, ModelRequest } from '../../../src/index.ts'
+import type { ModelRequest } from '../../../src/entries/models.ts'
+import type { Event } from '../../../src/index.ts'
 import { createTroupe } from '../../../src/index.ts'
 import { collaborate } from '../../../src/patterns/collaborate/collaborate.ts'
 import { toJsonSchema } from '../../../src/schema/schema.ts'

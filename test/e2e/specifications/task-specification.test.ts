@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import type { ModelRequest } from '../../../src/index.ts'
+import type { ModelRequest } from '../../../src/entries/models.ts'
 import { createTroupe, defineTool, isEvent } from '../../../src/index.ts'
 import {
   agent,

@@ -8,7 +8,7 @@ import {
   runCollaboration,
 } from '../../../../test/support/collaboration.ts'
 import { memoryStore } from '../../../../test/support/memory-store.ts'
-import type { ModelRequest } from '../../../index.ts'
+import type { ModelRequest } from '../../../entries/models.ts'
 
 const conflicting: AgentReplies = {
   a: contributionJson('go', 0.9),

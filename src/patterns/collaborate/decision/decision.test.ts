@@ -5,7 +5,7 @@ import {
   lastInstruction,
   runCollaboration,
 } from '../../../../test/support/collaboration.ts'
-import type { ModelRequest } from '../../../index.ts'
+import type { ModelRequest } from '../../../entries/models.ts'
 
 const vote = { synthesis: 'vote' }
 const two = [{ name: 'a' }, { name: 'b' }]

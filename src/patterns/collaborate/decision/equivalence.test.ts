@@ -7,7 +7,7 @@ import {
 } from '../../../../test/support/collaboration.ts'
 import { toolCallChunks } from '../../../../test/support/manual-doubles.ts'
 import { agent, lastMessageText } from '../../../../test/support/test-troupe.ts'
-import type { ModelRequest } from '../../../index.ts'
+import type { ModelRequest } from '../../../entries/models.ts'
 import type { Embedder } from '../../../kernel/embedder.ts'
 
 const vote = { synthesis: 'vote' }

@@ -5,7 +5,7 @@ import {
   permanentError,
   runCollaboration,
 } from '../../../../test/support/collaboration.ts'
-import type { ModelRequest } from '../../../index.ts'
+import type { ModelRequest } from '../../../entries/models.ts'
 import { readAnswer } from '../../../requests/read-answer.ts'
 import { extractionAnswer, extractionsByAnswer } from '../prompts/extraction-prompt.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { runCollaboration } from '../../../../test/support/collaboration.ts'
-import type { ModelRequest } from '../../../index.ts'
+import type { ModelRequest } from '../../../entries/models.ts'
 
 /*
  * Scripted models answer well; these answer anything. The agents that read or compare the answers (judge, extractor, evaluator, coordinator) are hostile:

@@ -6,7 +6,7 @@ import {
   runCollaboration,
 } from '../../../../test/support/collaboration.ts'
 import { textChunks } from '../../../../test/support/manual-doubles.ts'
-import type { ModelRequest } from '../../../index.ts'
+import type { ModelRequest } from '../../../entries/models.ts'
 
 const replies = {
   a: contributionJson('go', 0.9),

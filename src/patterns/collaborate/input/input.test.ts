@@ -7,7 +7,7 @@ import {
 } from '../../../../test/support/collaboration.ts'
 import { toolCallChunks } from '../../../../test/support/manual-doubles.ts'
 import { agent } from '../../../../test/support/test-troupe.ts'
-import type { Model, ModelRequest } from '../../../index.ts'
+import type { Model, ModelRequest } from '../../../entries/models.ts'
 import { scriptedModel } from '../../../models/scripted.ts'
 import { validateValue } from '../../../schema/schema.ts'
 import { collaborate } from '../collaborate.ts'

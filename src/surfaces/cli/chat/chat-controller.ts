@@ -1,5 +1,5 @@
 import { toTroupeError } from '../../../errors.ts'
-import type { Delta, SteerAction } from '../../../index.ts'
+import type { SteerAction, StreamItem } from '../../../index.ts'
 import type { ChatEvent, OpenQuestion } from '../../../patterns/team/chat-event.ts'
 import { withoutFileData } from '../../../views/attachment-list.ts'
 import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
@@ -21,6 +21,8 @@ import type { ShownQuestions } from './shown-questions.ts'
 import { answerableQuestions, findLineTarget, openQuestionsNote } from './shown-questions.ts'
 import type { SlashContext, SteeringEffect } from './slash-commands.ts'
 import { runSlashCommand, SLASH_COMMANDS } from './slash-commands.ts'
+
+type Delta = Extract<StreamItem, { delta: unknown }>['delta']
 
 /*
  * Connects the console with the conversation.

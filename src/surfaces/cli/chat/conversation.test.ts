@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { ModelReply } from '../../../../test/support/test-troupe.ts'
 import { functionModel } from '../../../../test/support/test-troupe.ts'
-import type { ModelRequest } from '../../../index.ts'
+import type { ModelRequest } from '../../../entries/models.ts'
 import { createTroupe, TroupeError } from '../../../index.ts'
 import type { TeamInput } from '../../../judgement/team/team-schema.ts'
 import { teamSchema } from '../../../judgement/team/team-schema.ts'

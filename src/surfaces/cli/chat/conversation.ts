@@ -1,7 +1,6 @@
 import { toTroupeError } from '../../../errors.ts'
 import type {
   Attachment,
-  Delta,
   Event,
   Limits,
   RunHandle,
@@ -18,6 +17,8 @@ import type { Transcript } from '../../../patterns/team/transcript.ts'
 import { messagesToCarry, newTranscript, reduceTranscript } from '../../../patterns/team/transcript.ts'
 import { isReplyGate } from '../render/result-lines.ts'
 import { TEAM_PATTERN } from '../team-pattern.ts'
+
+type Delta = Extract<StreamItem, { delta: unknown }>['delta']
 
 /*
  * A conversation with a team: a sequence of runs.

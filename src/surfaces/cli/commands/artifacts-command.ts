@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { TroupeError } from '../../../errors.ts'
-import type { ArtifactSummary, Troupe } from '../../../index.ts'
+import type { ArtifactRow, Troupe } from '../../../index.ts'
 import { formatAge, formatCompactCount } from '../../../views/format-amount.ts'
 import { stripControlCharacters, toTerminalLine } from '../../../views/text-width.ts'
 import type { Cli } from '../cli.ts'
@@ -11,6 +11,8 @@ import { withTroupe } from '../open-troupe.ts'
 import type { TerminalStyle } from '../render/styled-line.ts'
 import type { Column } from '../render/table.ts'
 import { renderTable } from '../render/table.ts'
+
+type ArtifactSummary = Omit<ArtifactRow, 'content'>
 
 type ArtifactsCli = Cli<{ version?: string; out?: string }>
 

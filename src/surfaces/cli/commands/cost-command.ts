@@ -1,4 +1,4 @@
-import type { AccountKey, AccountRow, AccountSum } from '../../../index.ts'
+import type { AccountKey, AccountRow, AccountSum } from '../../../entries/inspect.ts'
 import type { CostReport } from '../../../views/cost-report.ts'
 import { costReportFrom } from '../../../views/cost-report.ts'
 import type { Cli } from '../cli.ts'
@@ -26,7 +26,7 @@ export function costCommand(cli: Cli<CostOptions>, runId: string | undefined): P
   const groupKey = by ?? (runId === undefined ? 'run' : 'agent')
   const fromTime = since === undefined ? 0 : parseDay(since)
   return withTroupe(cli, 'existing', async (troupe) => {
-    const { loadPrices } = await import('../../../index.ts')
+    const { loadPrices } = await import('../../../entries/models.ts')
     const prices = await loadPrices(files)
     const scope = runId === undefined ? undefined : { run_id: (await findRun(cli, troupe, runId)).run_id }
     const rows: AccountRow[] = []

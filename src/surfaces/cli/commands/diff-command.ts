@@ -9,7 +9,7 @@ import { diffLines } from '../render/diff-lines.ts'
 /** Compares two runs: where they diverge, and the consequences. */
 export function diffCommand(cli: Cli, first: string, second: string): Promise<number> {
   return withTroupe(cli, 'existing', async (troupe) => {
-    const { compareRuns } = await import('../../../index.ts')
+    const { compareRuns } = await import('../../../entries/inspect.ts')
     const [a, b] = [await findRun(cli, troupe, first), await findRun(cli, troupe, second)]
     const comparison = compareRuns(await troupe.events(a.run_id).all(), await troupe.events(b.run_id).all())
     if (cli.options.json) printJson(cli, comparison)

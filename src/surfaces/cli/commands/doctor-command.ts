@@ -1,5 +1,6 @@
+import type { DetectedModels } from '../../../entries/models.ts'
 import { toTroupeError } from '../../../errors.ts'
-import type { DetectedModels, Troupe } from '../../../index.ts'
+import type { Troupe } from '../../../index.ts'
 import { nodeVersionProblem } from '../../../runtime/node-version.ts'
 import { errorSummary } from '../../../views/content-text.ts'
 import { pluralize } from '../../../views/format-amount.ts'

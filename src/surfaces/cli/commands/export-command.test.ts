@@ -5,8 +5,8 @@ import { gunzipSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { runCommand } from '../../../../test/support/command-run.ts'
 import { schemaErrors } from '../../../../test/support/session-file-schema.ts'
-import type { RunExport } from '../../../index.ts'
-import { valueFromPool } from '../../../index.ts'
+import type { RunExport } from '../../../views/page-export/run-export.ts'
+import { valueFromPool } from '../../../views/page-export/value-pool.ts'
 
 let folder: string
 const before = process.cwd()

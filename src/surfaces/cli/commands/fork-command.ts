@@ -1,10 +1,12 @@
 import { TroupeError } from '../../../errors.ts'
-import type { ForkChanges, Limits } from '../../../index.ts'
+import type { Limits, Troupe } from '../../../index.ts'
 import type { Cli } from '../cli.ts'
 import { findRun } from '../find-run.ts'
 import { followRun } from '../follow-run.ts'
 import { limitsFrom } from '../limit-option.ts'
 import { modelName, withTroupe } from '../open-troupe.ts'
+
+type ForkChanges = NonNullable<Parameters<Troupe['fork']>[2]>
 
 type ForkOptions = { at?: string; set?: string[] }
 

@@ -1,4 +1,5 @@
-import type { GateRow, NeedsReport, Troupe } from '../../../index.ts'
+import type { NeedsReport } from '../../../entries/inspect.ts'
+import type { GateRow, Troupe } from '../../../index.ts'
 import { missingPartsText } from '../../../views/needs-text.ts'
 import { wrapText } from '../../../views/text-width.ts'
 import type { Cli } from '../cli.ts'

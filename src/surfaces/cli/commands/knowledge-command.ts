@@ -1,5 +1,5 @@
 import { TroupeError, unknownNameError } from '../../../errors.ts'
-import type { KnowledgeDocument, KnowledgeKind, KnowledgeMatch, Troupe } from '../../../index.ts'
+import type { KnowledgeDocument, KnowledgeMatch, Troupe } from '../../../index.ts'
 import { pluralize } from '../../../views/format-amount.ts'
 import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import { projectFolder } from '../agent-roster.ts'
@@ -8,6 +8,8 @@ import { printJson } from '../cli.ts'
 import { confirmDeletion } from '../deletion-report.ts'
 import { EXIT } from '../exit-code.ts'
 import { withTroupe } from '../open-troupe.ts'
+
+type KnowledgeKind = KnowledgeDocument['kind']
 
 const KINDS: readonly KnowledgeKind[] = ['document', 'agent_collaboration']
 const DEFAULT_MATCHES = 5

@@ -1,5 +1,6 @@
-import type { Report, ReportColumn, ReportGroup } from '../../../index.ts'
+import type { Report } from '../../../entries/inspect.ts'
 import { formatCompactCount, formatDuration, formatUsd } from '../../../views/format-amount.ts'
+import type { ReportColumn, ReportGroup } from '../../../views/pattern-report.ts'
 import { toTerminalLine } from '../../../views/text-width.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'

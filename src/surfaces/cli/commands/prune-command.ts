@@ -1,9 +1,10 @@
 import { TroupeError } from '../../../errors.ts'
-import type { DeletionReport, Troupe } from '../../../index.ts'
+import type { Troupe } from '../../../index.ts'
 import { pluralize } from '../../../views/format-amount.ts'
 import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
+import type { PrunedRuns } from '../deletion-report.ts'
 import { confirmDeletion, formatBytes, printDeletionReport } from '../deletion-report.ts'
 import { EXIT } from '../exit-code.ts'
 import { withTroupe } from '../open-troupe.ts'
@@ -26,7 +27,7 @@ export function pruneCommand(cli: Cli<PruneOptions>): Promise<number> {
   })
 }
 
-async function describePlan(cli: Cli, troupe: Troupe, { run_ids, kept }: DeletionReport): Promise<void> {
+async function describePlan(cli: Cli, troupe: Troupe, { run_ids, kept }: PrunedRuns): Promise<void> {
   const shown = run_ids.slice(0, RUNS_LISTED)
   for (const run_id of shown) {
     const { status, title } = await troupe.getRun(run_id)
@@ -38,7 +39,7 @@ async function describePlan(cli: Cli, troupe: Troupe, { run_ids, kept }: Deletio
 
 const RUNS_LISTED = 10
 
-function printPlan(cli: Cli, report: DeletionReport): number {
+function printPlan(cli: Cli, report: PrunedRuns): number {
   const { run_ids, kept, bytes } = report
   if (cli.options.json) printJson(cli, { ...report, dry_run: true })
   else {

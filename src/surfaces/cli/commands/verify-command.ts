@@ -1,4 +1,4 @@
-import type { VerifyFinding } from '../../../index.ts'
+import type { VerifyReport } from '../../../entries/inspect.ts'
 import { pluralize } from '../../../views/format-amount.ts'
 import type { Cli } from '../cli.ts'
 import { printJson } from '../cli.ts'
@@ -6,6 +6,8 @@ import { EXIT } from '../exit-code.ts'
 import { findRun } from '../find-run.ts'
 import { noteForeignStore, openTroupe } from '../open-troupe.ts'
 import { doctorCheckLines } from '../render/doctor-checks.ts'
+
+type VerifyFinding = VerifyReport['findings'][number]
 
 /** Checks the store, or one run, for damage. */
 export async function verifyCommand(cli: Cli<{ acceptLoss?: true }>, run: string | undefined): Promise<number> {

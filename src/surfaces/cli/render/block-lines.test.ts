@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { plainStyle } from '../../../../test/support/plain-style.ts'
-import type { PanelBlock } from '../../../index.ts'
+import type { PanelBlock } from '../../../views/panel.ts'
 import { displayWidth } from '../../../views/text-width.ts'
 import { blockLines, panelLines } from './block-lines.ts'
 

@@ -1,5 +1,6 @@
+import type { Panel } from '../../../entries/patterns.ts'
+import { formatCount, formatDuration, formatUsd, pluralize } from '../../../views/format-amount.ts'
 import type {
-  Panel,
   PanelBlock,
   PanelEdge,
   PanelFact,
@@ -7,8 +8,7 @@ import type {
   PanelStep,
   PanelUnit,
   PanelValue,
-} from '../../../index.ts'
-import { formatCount, formatDuration, formatUsd, pluralize } from '../../../views/format-amount.ts'
+} from '../../../views/panel.ts'
 import { displayWidth, toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import { STATUS_GLYPHS } from './status-glyphs.ts'
 import type { TerminalStyle, TextSpan, TextStyle } from './styled-line.ts'

@@ -1,4 +1,4 @@
-import type { AccountKey, AccountSum } from '../../../index.ts'
+import type { AccountKey, AccountSum } from '../../../entries/inspect.ts'
 import { missingPriceNotes } from '../../../views/cost-report.ts'
 import { formatCompactCount, formatCount, formatUsd, pluralize } from '../../../views/format-amount.ts'
 import { toTerminalLine, wrapText } from '../../../views/text-width.ts'

@@ -1,4 +1,4 @@
-import type { ComparedRun, ForkChanges, RunComparison, RunUsage } from '../../../index.ts'
+import type { RunComparison } from '../../../entries/inspect.ts'
 import { formatCount, formatDuration, formatUsd, pluralize } from '../../../views/format-amount.ts'
 import { outputText } from '../../../views/pattern-views.ts'
 import type { LoadedView } from '../../../views/run-view.ts'
@@ -9,6 +9,10 @@ import type { TerminalStyle } from './styled-line.ts'
 import { renderLine } from './styled-line.ts'
 import type { Column } from './table.ts'
 import { renderTable } from './table.ts'
+
+type ComparedRun = RunComparison['runs'][number]
+type RunUsage = ComparedRun['usage']
+type ForkChanges = NonNullable<ComparedRun['forked_from']>['changes']
 
 type Pair = readonly [string, string]
 

@@ -1,7 +1,9 @@
-import type { FieldDifference, JournalDifference } from '../../../index.ts'
+import type { JournalDifference } from '../../../entries/inspect.ts'
 import { toTerminalLine } from '../../../views/text-width.ts'
 import type { TerminalStyle } from './styled-line.ts'
 import { renderLine } from './styled-line.ts'
+
+type FieldDifference = JournalDifference['fields'][number]
 
 const FIELDS_SHOWN = 6
 /** Characters shown before the first difference of two long texts. */

@@ -1,4 +1,4 @@
-import type { TimelineMark } from '../../../index.ts'
+import type { TimelineMark } from '../../../entries/patterns.ts'
 import { formatCount, formatDuration, pluralize } from '../../../views/format-amount.ts'
 import { depthAt, eventFields, eventMarks } from '../../../views/pattern-views.ts'
 import type { RunView, SessionNode } from '../../../views/run-view.ts'

@@ -1,4 +1,4 @@
-import type { ReplayReport } from '../../../index.ts'
+import type { ReplayReport } from '../../../entries/inspect.ts'
 import { pluralize } from '../../../views/format-amount.ts'
 import { wrapText } from '../../../views/text-width.ts'
 import { differenceLines } from './difference-lines.ts'

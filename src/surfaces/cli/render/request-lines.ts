@@ -1,4 +1,4 @@
-import type { RequestRecord } from '../../../index.ts'
+import type { RequestRecord } from '../../../views/detail/recorded-requests.ts'
 import { formatCount, formatDuration, formatUsd, pluralize } from '../../../views/format-amount.ts'
 import { stripControlCharacters, toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import type { TerminalStyle, TextSpan } from './styled-line.ts'

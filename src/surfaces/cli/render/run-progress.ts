@@ -1,4 +1,4 @@
-import type { Event, EventData, WaitingRequest } from '../../../index.ts'
+import type { Event, EventData } from '../../../index.ts'
 import { errorSummary } from '../../../views/content-text.ts'
 import { formatCount, formatDuration } from '../../../views/format-amount.ts'
 import { sessionLabel } from '../../../views/pattern-views.ts'
@@ -7,6 +7,7 @@ import { activeSessions, findEnclosing, isPatternEvent } from '../../../views/ru
 import { formatSteerAction } from '../../../views/steer-text.ts'
 import { padToWidth, toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import { toolTarget } from '../../../views/tool-input.ts'
+import type { WaitingRequest } from '../../../views/waiting.ts'
 import { failureReason, retryText, waitingText } from '../../../views/waiting.ts'
 import type { ProgressLine } from './pattern-lines.ts'
 import { patternProgress, sessionUsage } from './pattern-lines.ts'

@@ -1,5 +1,7 @@
-import type { Delta } from '../../../index.ts'
+import type { StreamItem } from '../../../index.ts'
 import type { PartType, RunAgent, RunMessage } from './run-message.ts'
+
+type Delta = Extract<StreamItem, { delta: unknown }>['delta']
 
 /*
  * The parts of responses that are being written.

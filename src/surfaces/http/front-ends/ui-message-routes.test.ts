@@ -4,7 +4,8 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { TestHttpServer } from '../../../../test/support/front-end-server.ts'
 import { startTestHttpServer } from '../../../../test/support/front-end-server.ts'
 import { agents, createTestTroupe, modelFromRules, taskCall } from '../../../../test/support/test-troupe.ts'
-import type { Model, Troupe } from '../../../index.ts'
+import type { Model } from '../../../entries/models.ts'
+import type { Troupe } from '../../../index.ts'
 
 /* With the client of the AI SDK: the transport of `useChat`, and the function that puts messages together. */
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import type { PoolEntry } from '../../../index.ts'
+import type { PoolEntry } from '../../../views/page-export/value-pool.ts'
 import { createPageReader } from './page-files.ts'
 
 /*

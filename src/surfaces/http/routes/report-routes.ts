@@ -1,5 +1,5 @@
-import type { AccountKey, AccountRow } from '../../../index.ts'
-import { loadPrices } from '../../../index.ts'
+import type { AccountKey, AccountRow } from '../../../entries/inspect.ts'
+import { loadPrices } from '../../../entries/models.ts'
 import { definedFields } from '../../../schema/json-value.ts'
 import * as z from '../../../schema/zod.ts'
 import { costReportFrom } from '../../../views/cost-report.ts'

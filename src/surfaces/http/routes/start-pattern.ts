@@ -1,4 +1,5 @@
-import type { JsonSchema, Pattern, RunHandle, Schema, Troupe } from '../../../index.ts'
+import type { Pattern } from '../../../entries/patterns.ts'
+import type { JsonSchema, RunHandle, Schema, Troupe } from '../../../index.ts'
 import { definedFields } from '../../../schema/json-value.ts'
 import { compileSchema, validateValue } from '../../../schema/schema.ts'
 import { refuse } from '../checks/refusal.ts'

@@ -1,6 +1,6 @@
 import type { Event, Troupe } from '../../../index.ts'
-import { newTimeline, reduceTimeline, takeChanges, timelineSnapshot } from '../../../index.ts'
 import { isPatternEvent } from '../../../views/run-view.ts'
+import { newTimeline, reduceTimeline, takeChanges, timelineSnapshot } from '../../../views/timeline/reduce-timeline.ts'
 import type { TimelineFold } from './timeline-feed.ts'
 
 /** Events that change the panel of the cost, or the output that panels show. */
