@@ -29,6 +29,7 @@ export const ERROR_CODES = {
   session_not_resumable: ['developer', false],
   run_busy: ['operator', true],
   run_ended: ['operator', false],
+  closed: ['developer', false],
   lease_lost: ['operator', true],
   needs_missing: ['operator', false],
   gate_answered: ['operator', false],
@@ -39,6 +40,7 @@ export const ERROR_CODES = {
   tool_timeout: ['developer', true],
   outcome_unknown: ['operator', false],
   performer_failed: ['operator', true],
+  quorum_missing: ['operator', true],
   model_failed: ['operator', true],
   model_auth: ['operator', false],
   model_rate_limited: ['operator', true],
@@ -86,10 +88,19 @@ export interface TroupeErrorOptions {
   responsible?: ResponsibleParty
   step?: string | undefined
   failures?: readonly ErrorRecord[]
+  run_id?: string
+  result?: unknown
+  /** Further lines of an uncaught error. */
+  notes?: readonly string[]
+  /** The function whose callers the stack trace begins with. */
+  caller?: (...args: never[]) => unknown
   cause?: unknown
 }
 
-/** The error class of the runtime. `hint` says what to do next, `alternatives` lists valid choices. */
+/**
+ * The error class of the runtime. `hint` says what to do next, `alternatives` lists valid choices. An uncaught error prints message and hint:
+ * its fields are not enumerable, because Node prints those that are.
+ */
 export class TroupeError extends Error {
   override readonly name = 'TroupeError'
   readonly code: ErrorCode
@@ -100,6 +111,10 @@ export class TroupeError extends Error {
   step: string | undefined
   /** Further errors of a pattern that failed at several steps. Not part of the record. */
   readonly failures: readonly ErrorRecord[]
+  /** The run that failed or was left, for errors of `troupe.run`. Not part of the record. */
+  run_id: string | undefined
+  /** How that run ended (`RunError`). Not part of the record. */
+  readonly result: unknown
 
   constructor(code: ErrorCode, message: string, options: TroupeErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
@@ -111,6 +126,14 @@ export class TroupeError extends Error {
     this.alternatives = options.alternatives ?? []
     this.step = options.step
     this.failures = options.failures ?? []
+    this.run_id = options.run_id
+    this.result = options.result
+    if (options.caller) Error.captureStackTrace(this, options.caller)
+    const lines = [...(this.hint === '' ? [] : [`hint: ${this.hint}`]), ...(options.notes ?? [])]
+    const frames = /\n {4}at [\s\S]*/.exec(this.stack ?? '')?.[0] ?? ''
+    const stack = [`TroupeError [${code}]: ${message}`, ...lines.map((line) => `  ${line}`)].join('\n') + frames
+    Object.defineProperty(this, 'stack', { value: stack, writable: true, configurable: true })
+    for (const field of Object.keys(this)) Object.defineProperty(this, field, { enumerable: false })
   }
 
   toJSON(): ErrorRecord {
@@ -126,8 +149,12 @@ export class TroupeError extends Error {
   }
 }
 
-export function errorFromRecord(record: ErrorRecord, failures: readonly ErrorRecord[] = []): TroupeError {
-  return new TroupeError(record.code, record.message, { ...record, failures })
+export function errorFromRecord(
+  record: ErrorRecord,
+  failures: readonly ErrorRecord[] = [],
+  run: Pick<TroupeErrorOptions, 'run_id' | 'result' | 'notes' | 'caller'> = {},
+): TroupeError {
+  return new TroupeError(record.code, record.message, { ...record, failures, ...run })
 }
 
 /** Wraps any thrown value. An error of another class keeps its message and becomes the `cause`. */

@@ -25,7 +25,15 @@ export { defineConfig, loadConfig } from './runtime/config/troupe-config.ts'
 export type { PagedQuery } from './runtime/paged-query.ts'
 export type { RunQuery } from './runtime/queries.ts'
 export { readAttachment } from './runtime/read-attachment.ts'
-export type { AnswerOptions, RunHandle, RunOptions, RunResult, StreamItem } from './runtime/run-handle.ts'
+export type {
+  AnswerOptions,
+  RunError,
+  RunHandle,
+  RunOptions,
+  RunResult,
+  SettledRun,
+  StreamItem,
+} from './runtime/run-handle.ts'
 export type { Troupe } from './runtime/troupe.ts'
 export { createTroupe } from './runtime/troupe.ts'
 export type { LoadedConfig, TroupeConfig, TroupeOptions } from './runtime/troupe-options.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { memoryStore } from '../../test/support/memory-store.ts'
-import { agent, createTroupeWithStore, functionModel, storeOf } from '../../test/support/test-troupe.ts'
+import { agent, createTroupeWithStore, functionModel, runToEnd, storeOf } from '../../test/support/test-troupe.ts'
 import { verifyJournal } from '../entries/inspect.ts'
 import type { Context } from '../entries/patterns.ts'
 import { definePattern, definePatternView } from '../entries/patterns.ts'
@@ -206,7 +206,7 @@ test('J22 resuming a session of cut work names its replacement, which goes on', 
   )
   expect(old).not.toBe(replacement)
   expect((await storeOf(troupe).session(old))?.session_id).toBe(old)
-  const refused = await troupe.run('task', { session_id: old, instruction: 'more' })
+  const refused = await runToEnd(troupe, 'task', { session_id: old, instruction: 'more' })
   expect(refused.error).toMatchObject({ code: 'session_not_resumable', alternatives: [replacement] })
   expect((await troupe.run('task', { session_id: replacement, instruction: 'more' })).status).toBe('completed')
   await troupe.close()

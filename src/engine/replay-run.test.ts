@@ -16,6 +16,7 @@ import {
   lastMessageText,
   lastResultSessionId,
   modelFromRules,
+  runToEnd,
   storeOf,
   taskCall,
 } from '../../test/support/test-troupe.ts'
@@ -202,7 +203,7 @@ describe('CA12 stored runs replay to the same journal', () => {
     const second = await troupe.run('task', { session_id, instruction: 'and now?' })
     expect(second.status).toBe('completed')
     await expectReplayMatches(storeOf(troupe), second.run_id, { tools })
-    const third = await troupe.run('task', { session_id: `${session_id}-not`, instruction: 'and now?' })
+    const third = await runToEnd(troupe, 'task', { session_id: `${session_id}-not`, instruction: 'and now?' })
     expect(third.status).toBe('failed')
     await expectReplayMatches(storeOf(troupe), third.run_id, { tools })
   })

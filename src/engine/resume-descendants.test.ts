@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { contributionJson } from '../../test/support/collaboration.ts'
 import type { ModelReply } from '../../test/support/test-troupe.ts'
-import { agent, createTestTroupe, functionModel, taskCall } from '../../test/support/test-troupe.ts'
+import { agent, createTestTroupe, functionModel, runToEnd, taskCall } from '../../test/support/test-troupe.ts'
 import { verifyJournal } from '../entries/inspect.ts'
 import type { ModelRequest } from '../entries/models.ts'
 import { definePattern } from '../entries/patterns.ts'
@@ -261,7 +261,7 @@ describe('E22 resume after an outage', () => {
     )
     provider.down = (request) => isLater(request) || ['a', 'b'].includes(request.session.agent)
     const { troupe } = await createTestTroupe({ agents, model, patterns: [review], limits: { depth: 3 } })
-    const { run_id, status } = await troupe.run('review', {})
+    const { run_id, status } = await runToEnd(troupe, 'review', {})
     provider.down = isUp
     const resumed = await (await troupe.resume(run_id)).result
     expect([status, resumed.output, provider.served]).toEqual(['failed', 'b is done', ['middle 1', 'b 1']])

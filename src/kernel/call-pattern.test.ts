@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { eventData } from '../../test/support/manual-doubles.ts'
 import { memoryStore } from '../../test/support/memory-store.ts'
-import { agent, createTestTroupe, functionModel, lastMessageText } from '../../test/support/test-troupe.ts'
+import { agent, createTestTroupe, functionModel, lastMessageText, runToEnd } from '../../test/support/test-troupe.ts'
 import { verifyJournal } from '../audit/verify-journal.ts'
 import type { Context } from './context.ts'
 import type { Pattern } from './pattern.ts'
@@ -50,7 +50,7 @@ test.each([
   const { troupe } = await createTestTroupe({
     patterns: [review((context) => context.emit('vote', type, data))],
   })
-  const { run_id, status, error } = await troupe.run('review', {})
+  const { run_id, status, error } = await runToEnd(troupe, 'review', {})
   expect(status).toBe('failed')
   expect(error).toMatchObject({ code: 'invalid_event', message: expect.stringContaining(message) })
   expect((await troupe.events(run_id).all()).map(({ type }) => type)).toEqual(['run:start', 'run:attempt', 'run:end'])
@@ -60,7 +60,7 @@ test('PT2 emitting a field `key`, which the key of the event would replace, fail
   const events = { 'review:keyed': z.object({ key: z.string() }) }
   const pattern = definePattern({ ...review((context) => context.emit('a', 'review:keyed', { key: 'mine' })), events })
   const { troupe } = await createTestTroupe({ patterns: [pattern] })
-  const { error } = await troupe.run('review', {})
+  const { error } = await runToEnd(troupe, 'review', {})
   expect(error).toMatchObject({ code: 'invalid_event', message: expect.stringContaining('`key` is reserved') })
 })
 
@@ -85,7 +85,7 @@ test('PT4 an output that does not match fails the run with invalid_output, is ke
       }),
     ],
   })
-  const failed = await first.run('review', {})
+  const failed = await runToEnd(first, 'review', {})
   expect(failed).toMatchObject({ status: 'failed', stop_reason: 'failed', output: { votes: 'two' } })
   expect(failed.error).toMatchObject({
     code: 'invalid_output',

@@ -135,7 +135,7 @@ describe('beforeTool', () => {
     )
     const hooks: Hooks[] = [{ beforeTool: () => ({ input: { where: 'nowhere' } }) }]
     const { task } = await createTestTroupe({ model, agents: [worker], tools: [push], hooks })
-    expect((await task('worker', 'go')).status).toBe('completed')
+    expect((await task('worker', 'go')).output).toMatchObject({ response: 'done' })
     expect([calls, model.requests.length]).toEqual([[], 4])
   })
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { expectLinearTime } from '../../test/support/linear-time.ts'
-import { agent, createTestTroupe, functionModel, lastMessageText } from '../../test/support/test-troupe.ts'
+import { agent, createTestTroupe, functionModel, lastMessageText, runToEnd } from '../../test/support/test-troupe.ts'
 import { definePattern } from '../kernel/pattern.ts'
 import { parseStructuredOutput } from './structured-output.ts'
 
@@ -52,7 +52,7 @@ test('SO3 a second mismatch fails and keeps the text, and a resume repeats the c
   const responses = ['no json', 'still none', '{"verdict":"no","score":1}']
   const model = functionModel(() => ({ text: responses[model.requests.length - 1] ?? '' }))
   const { troupe } = await createTestTroupe({ model, agents: [agent('judge')], patterns: [judge] })
-  const failed = await troupe.run('judge', {})
+  const failed = await runToEnd(troupe, 'judge', {})
   expect(failed).toMatchObject({ status: 'failed', error: { code: 'model_invalid_response', responsible: 'model' } })
   expect(failed.output).toMatchObject({ text: 'still none' })
   const resumed = await (await troupe.resume(failed.run_id)).result

@@ -1,8 +1,10 @@
+import type { ReopenOptions } from '../engine/engine.ts'
 import { didYouMean, nearestNames, TroupeError } from '../errors.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Hooks } from '../performers/hook.ts'
 import { removedNameHint } from '../schema/removed-names.ts'
 import { BUILT_IN_PATTERNS } from './built-in-patterns.ts'
+import type { AnswerOptions, RunOptions, SteerOptions } from './run-handle.ts'
 import type { TroupeOptions } from './troupe-options.ts'
 
 /*
@@ -32,6 +34,7 @@ const OPTIONS = {
   limits: true,
   permissions: true,
   engine: true,
+  execute: true,
   redact: true,
   retention: true,
   models: true,
@@ -104,6 +107,13 @@ const AGENT = {
   extra: true,
 } satisfies Names<Agent>
 
+const CALL_OPTIONS = {
+  run: { model: true, limits: true, tags: true, context: true, signal: true } satisfies Names<RunOptions>,
+  resume: { limits: true, force: true } satisfies Names<ReopenOptions>,
+  answer: { by: true, resume: true } satisfies Names<AnswerOptions>,
+  steer: { by: true, resume: true, mayAnswer: true } satisfies Names<SteerOptions>,
+} as const
+
 export const HOOK_NAMES: readonly string[] = Object.keys(HOOK_POINTS)
 
 /** The names of all options, or of those in a group; empty if they are not known. */
@@ -130,6 +140,13 @@ export function checkOptionNames(options: TroupeOptions): void {
     if (typeof agent !== 'string') rejectUnknownKeys(agent, `\`agents[${index}]\``, Object.keys(AGENT))
   }
   for (const [index, hooks] of (options.hooks ?? []).entries()) checkHooks(hooks, `\`hooks[${index}]\``)
+}
+
+/** Throws `invalid_input` for an unknown option of a call; `run` includes `stream` and `start`. */
+export function checkCallOptions(call: keyof typeof CALL_OPTIONS, options: object | undefined): void {
+  const known = Object.keys(CALL_OPTIONS[call])
+  requireObject(options, 'options', known)
+  rejectUnknownKeys(options, `the options of \`${call}\``, known)
 }
 
 function requireList(value: unknown, name: string): void {

@@ -1,6 +1,7 @@
 import { EmbeddedEngine } from '../engine/embedded-engine.ts'
 import type { Engine, EngineParts } from '../engine/engine.ts'
 import { sessionPorts } from '../engine/session-ports.ts'
+import { SubmittingEngine } from '../engine/submitting-engine.ts'
 import type { RunHost } from '../judgement/needs/run-needs.ts'
 import type { Event } from '../kernel/event.ts'
 import type { Ports } from '../kernel/ports.ts'
@@ -79,6 +80,7 @@ function profilePort(toolbox: Toolbox | undefined): Pick<Ports, 'projectProfile'
 }
 
 function createEngine(options: AdaptedOptions, parts: Pick<EngineParts, 'store' | 'world' | 'ports'>): Engine {
+  if (options.execute === false) return new SubmittingEngine(parts)
   return new EmbeddedEngine({
     ...parts,
     startTurns,

@@ -63,6 +63,10 @@ export async function compose(input: TroupeOptions, folder?: string): Promise<Ru
   const toolbox = await openToolbox(options)
   const tools = toolsByName(options, toolbox)
   if (patterns) await checkNames(options, { agents, tools, toolbox, patterns })
+  if (ownAgents.some(namesTools)) {
+    const { checkAgentTools } = await import('./check-agent-tools.ts')
+    await checkAgentTools(options, ownAgents, { tools, patterns: registry.get })
+  }
   const mcp = await openMcp(options, { agents, tools, world, toolbox })
   const store = await openStore(options, () => world.now())
   const checkedPorts: CheckedPorts = {
@@ -115,6 +119,10 @@ export async function compose(input: TroupeOptions, folder?: string): Promise<Ru
   })
   if (options.engine) await loadEverything(registry, execution, knowledge)
   return { ...runtime, registry, host, execution }
+}
+
+function namesTools({ tools, extra_tools, exclude_tools }: Agent): boolean {
+  return [tools, extra_tools, exclude_tools].some((list) => list !== undefined && list.length > 0)
 }
 
 async function withTeamFiles(options: AdaptedOptions, { names }: Roster): Promise<AdaptedOptions> {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { agent, functionModel } from '../../test/support/test-troupe.ts'
+import { agent, functionModel, runToEnd } from '../../test/support/test-troupe.ts'
 import { realWorld } from '../engine/real-world.ts'
 import type { TaskOutput, Troupe } from '../index.ts'
 import { createTroupe } from '../index.ts'
@@ -35,7 +35,7 @@ async function troupeDaysAgo(store: string, days: number, retention?: Retention)
 }
 
 const runTask = async (troupe: Troupe, instruction: string, more = {}) =>
-  troupe.run('task', { agent: 'lead', instruction, ...more })
+  runToEnd(troupe, 'task', { agent: 'lead', instruction, ...more })
 
 const runIds = async (troupe: Troupe) => (await troupe.runs().all()).map(({ run_id }) => run_id)
 

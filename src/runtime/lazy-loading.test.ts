@@ -116,7 +116,7 @@ test('a run that is started and not awaited is stored before the troupe is close
   const closing = `const { mkdtempSync } = await import('node:fs')
     const store = mkdtempSync((await import('node:os')).tmpdir() + '/troupe-lazy-')
     const troupe = await createTroupe({ ...options, store })
-    const result = troupe.run('task', { agent: 'architect', instruction: 'Go.' })
+    const result = troupe.run('task', { agent: 'architect', instruction: 'Go.' }).catch((error) => error.result)
     await troupe.close()
     const { status, run_id } = await result
     const reader = await createTroupe({ ...options, store })

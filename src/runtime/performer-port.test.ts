@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { memoryStore } from '../../test/support/memory-store.ts'
-import { agent, createTestTroupe, functionModel } from '../../test/support/test-troupe.ts'
+import { agent, createTestTroupe, functionModel, runToEnd } from '../../test/support/test-troupe.ts'
 import { TroupeError } from '../errors.ts'
 import type { Performer, PerformerUpdate } from '../performers/performer.ts'
 import { scriptedPerformer } from '../testing/scripted-performer.ts'
@@ -76,7 +76,7 @@ test('PF11 a session whose performer is missing in this process fails, and conti
   const [session] = await first.troupe.sessions({ run_id }).all()
   const more = { session_id: session?.session_id, instruction: 'more' }
   const second = await open({}, [agent('lead')])
-  const failed = await second.troupe.run('task', more)
+  const failed = await runToEnd(second.troupe, 'task', more)
   expect(failed.error).toMatchObject({ code: 'unknown_performer' })
   const third = await open({ external: scriptedPerformer(script) }, [coder, agent('lead')])
   const resumed = await (await third.troupe.resume(failed.run_id)).result

@@ -10,6 +10,7 @@ import { DEFAULT_LIMITS } from '../kernel/limits.ts'
 import { parsePatternInput } from '../kernel/run-input.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
 import { startTurns } from '../performers/start-turns.ts'
+import { checkCallOptions } from './check-option-names.ts'
 import { parseRunContext, parseTags } from './parse-run-metadata.ts'
 import type { AnswerOptions, RunHandle, RunOptions, RunResult, SteerOptions } from './run-handle.ts'
 import { endedRunResult, readRunResult, requireGate, requireRun } from './run-lookup.ts'
@@ -86,8 +87,10 @@ async function runStartFrom(
 export async function resumeRun(
   controller: RunController,
   run_id: string,
-  { limits = {}, force = false }: Partial<ReopenOptions> = {},
+  options: Partial<ReopenOptions> = {},
 ): Promise<RunHandle> {
+  checkCallOptions('resume', options)
+  const { limits = {}, force = false } = options
   const { store, project, engine } = controller.parts
   const row = await requireRun(store, project, run_id)
   const incomplete = row.status === 'completed' && (await readRunResult(controller.parts, run_id)).incomplete
@@ -137,8 +140,10 @@ export async function startFork(
 export async function answerGate(
   controller: RunController,
   { gate_id, answer }: { gate_id: string; answer: unknown },
-  { by = 'user', resume = true }: AnswerOptions = {},
+  options: AnswerOptions = {},
 ): Promise<RunHandle> {
+  checkCallOptions('answer', options)
+  const { by = 'user', resume = true } = options
   const { store, project, world } = controller.parts
   const gate = await requireGate(store, project, gate_id)
   checkGateAnswer(gate, answer)
@@ -150,8 +155,10 @@ export async function answerGate(
 export async function sendSteering(
   controller: RunController,
   { run_id, action }: { run_id: string; action: SteerAction },
-  { by = 'user', resume = true, mayAnswer }: SteerOptions = {},
+  options: SteerOptions = {},
 ): Promise<RunHandle> {
+  checkCallOptions('steer', options)
+  const { by = 'user', resume = true, mayAnswer } = options
   const { store, project, ports, engine, world } = controller.parts
   await requireRun(store, project, run_id)
   const { steerRun } = await import('../engine/steer-run.ts')

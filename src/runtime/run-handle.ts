@@ -1,5 +1,5 @@
 import type { EngineItem } from '../engine/engine.ts'
-import type { ErrorRecord } from '../errors.ts'
+import type { ErrorRecord, TroupeError } from '../errors.ts'
 import type { Status, StopReason } from '../kernel/event.ts'
 import type { Gate } from '../kernel/gate.ts'
 import type { Limits } from '../kernel/limits.ts'
@@ -46,7 +46,8 @@ export interface SteerOptions extends AnswerOptions {
 
 export interface RunResult<Output = unknown> {
   run_id: string
-  status: Status
+  /** `partial`: the run completed with less than it was asked for, and `stop_reason` says why. Rows, events and `--json` call it `completed`. */
+  status: Status | 'partial'
   stop_reason: StopReason | null
   /** `null` if the run has not ended, or ended without an output. */
   output: Output | null
@@ -59,6 +60,21 @@ export interface RunResult<Output = unknown> {
   incomplete?: true
   /** Set after `answer` and `steer` in a process that lacks what the run needs: it was stored, and the run left to others. */
   not_continued?: ErrorRecord
+}
+
+/** What `run` resolves with: all but runs that failed. */
+export type SettledRun<Output = unknown> = Omit<RunResult, 'status' | 'output' | 'stop_reason' | 'error'> &
+  (
+    | { status: 'completed'; stop_reason: 'completed'; output: Output; error: null }
+    | { status: 'partial'; stop_reason: StopReason; output: Output; error: null }
+    | { status: 'cancelled'; stop_reason: StopReason; output: Output | null; error: ErrorRecord }
+    | { status: 'waiting'; stop_reason: null; output: null; error: null }
+  )
+
+/** What `run` rejects with when the run failed. */
+export interface RunError extends TroupeError {
+  readonly run_id: string
+  readonly result: RunResult
 }
 
 /** A stored run. Dropping the handle does not cancel the run. */

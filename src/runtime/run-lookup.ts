@@ -22,7 +22,7 @@ export async function readRunResult(
   const end = isEvent(last, 'run:end') ? last.data : undefined
   return {
     run_id,
-    status: row.status,
+    status: resultStatus(row),
     stop_reason: row.stop_reason,
     output: copyJson(end?.output ?? null),
     error: end?.error ?? null,
@@ -35,11 +35,17 @@ export async function readRunResult(
 
 /** The result of a run that has just ended here, without a read. */
 export function endedRunResult({ end, created_at, usage }: EndedRun): RunResult {
-  const { status, stop_reason, error } = end.data
+  const { stop_reason, error } = end.data
+  const status = resultStatus(end.data)
   const output = copyJson(end.data.output)
   const duration_ms = end.at - created_at
   const result = { run_id: end.run_id, status, stop_reason, output, error, usage: toResultUsage(usage), duration_ms }
   return { ...result, gates: [], ...incompleteField(end.data) }
+}
+
+/** Done in part is not done: a program must not have to compare a second field. */
+function resultStatus({ status, stop_reason }: Pick<RunRow, 'status' | 'stop_reason'>): RunResult['status'] {
+  return status === 'completed' && stop_reason !== 'completed' ? 'partial' : status
 }
 
 function incompleteField(end: RunEnd | undefined): Pick<RunResult, 'incomplete'> {

@@ -96,6 +96,11 @@ export interface TroupeOptions<Patterns extends readonly Pattern[] = readonly Pa
   permissions?: Policy
   engine?: EngineOptions
   /**
+   * `false` only stores runs, answers and commands, for another process that calls `troupe.work()`: `run` waits for it, `start` does not.
+   * Default: `true`.
+   */
+  execute?: boolean
+  /**
    * Removes secrets from tool results before they enter the journal and the conversation. Default: built-in rules for keys, tokens
    * and passwords, and the values of secret environment variables; `false` keeps results as they are.
    */
@@ -124,7 +129,7 @@ export interface AdaptedOptions extends Omit<TroupeOptions, 'model' | 'agents' |
  * The content of `troupe.config.ts`: the options of `createTroupe`. Relative paths start at the folder of the file. In JSON and YAML,
  * `tools`, `patterns` and `hooks` are paths of modules that export them.
  */
-export interface TroupeConfig extends Omit<TroupeOptions, 'config' | 'workspace'> {
+export interface TroupeConfig extends Omit<TroupeOptions, 'config' | 'execute' | 'workspace'> {
   /** As in `createTroupe`; the folder is that of the file unless `workspace.workspace` names another. */
   workspace?: Partial<ToolsOptions>
 }

@@ -11,7 +11,7 @@ import {
   toolCallChunks,
 } from '../../test/support/manual-doubles.ts'
 import { memoryStore } from '../../test/support/memory-store.ts'
-import { agent, createTestTroupe } from '../../test/support/test-troupe.ts'
+import { agent, createTestTroupe, runToEnd } from '../../test/support/test-troupe.ts'
 import { realWorld } from '../engine/real-world.ts'
 import type { TroupeError } from '../errors.ts'
 import { DEFAULT_LIMITS } from '../kernel/limits.ts'
@@ -239,7 +239,7 @@ describe('resuming, closing and sharing a store', () => {
       return textChunks('up')
     })
     const { troupe } = await createTestTroupe({ model, agents: [worker], engine: { retryPolicy: NO_RETRIES } })
-    const { run_id } = await troupe.run('task', go)
+    const { run_id } = await runToEnd(troupe, 'task', go)
     const again = async () => (await (await troupe.resume(run_id)).result).status
     expect([await again(), await again(), await again()]).toEqual(['failed', 'failed', 'completed'])
     expect((await troupe.result(run_id)).usage.calls).toBe(4)

@@ -20,12 +20,15 @@ import type { AgentSession, MultiAgentSession } from '../views/session-file/agen
 import type { TimelineSources } from '../views/timeline/reduce-timeline.ts'
 import type { TimelineRef } from '../views/timeline/timeline.ts'
 import type { WaitingRequest } from '../views/waiting.ts'
+import { checkCallOptions } from './check-option-names.ts'
+import { untilClosed } from './closed-troupe.ts'
 import type { DeletionReport, DeletionScope, PruneOptions, Retention } from './delete-runs.ts'
 import { issueWarning } from './issue-warning.ts'
 import { nodeVersionProblem } from './node-version.ts'
 import type { Queries } from './queries.ts'
 import type { Report, ReportQuery } from './report-query.ts'
-import type { AnswerOptions, RunHandle, RunOptions, RunResult, SteerOptions } from './run-handle.ts'
+import type { AnswerOptions, RunHandle, RunOptions, RunResult, SettledRun, SteerOptions } from './run-handle.ts'
+import { settleRun } from './run-outcome.ts'
 import type { RunMoment, RunPanels } from './run-pages.ts'
 import type { RunReader } from './run-reader.ts'
 import type { RunTimeline } from './run-timeline.ts'
@@ -48,12 +51,21 @@ export interface Troupe<Patterns extends readonly Pattern[] = readonly Pattern[]
   readonly knowledge: TroupeKnowledge
   /** The patterns that runs can be started with, built-in and custom. With names only these, which imports no others. */
   patterns(names?: readonly string[]): Promise<readonly Pattern[]>
-  /** Runs a pattern until it ends, waits for a person, or is interrupted. */
+  /**
+   * Runs a pattern until it ends or waits for a person. Rejects with the error of a run that failed (`RunError`, with `run_id` and `result`),
+   * with `closed` when the troupe is closed before the end, and with `lease_lost` when another process took the run over.
+   */
   run<const Name extends PatternName<Patterns>, Output extends Schema = Schema>(
     pattern: Name,
     input: RunInput<TypesOf<Patterns, Name>, Output>,
     options?: RunOptions,
-  ): Promise<RunResult<RunOutput<TypesOf<Patterns, Name>, Output>>>
+  ): Promise<SettledRun<RunOutput<TypesOf<Patterns, Name>, Output>>>
+  /** Starts a run without waiting for it. */
+  start<const Name extends PatternName<Patterns>, Output extends Schema = Schema>(
+    pattern: Name,
+    input: RunInput<TypesOf<Patterns, Name>, Output>,
+    options?: RunOptions,
+  ): Promise<{ run_id: string }>
   /** Starts a run and returns its handle: iterate it for events and text deltas, await `result` for the end. */
   stream<const Name extends PatternName<Patterns>, Output extends Schema = Schema>(
     pattern: Name,
@@ -198,16 +210,25 @@ export async function assembleTroupe<const Patterns extends readonly Pattern[] =
     if (store.ownershipProblem) throw store.ownershipProblem
     return runs.get()
   }
-  const start = async (pattern: string, input: unknown, runOptions?: RunOptions) => {
+  const begin = async (pattern: string, input: unknown, runOptions?: RunOptions) => {
+    checkCallOptions('run', runOptions)
     // Before anything is loaded: a signal that is aborted later cancels the run.
     runOptions?.signal?.throwIfAborted()
     const { startRun, controller } = await operations()
     return startRun(controller, { pattern, input, options: runOptions })
   }
   const stream = (pattern: string, input: unknown, runOptions?: RunOptions) =>
-    reads.trackStart(reader, start(pattern, input, runOptions))
-  const run = async (pattern: string, input: unknown, runOptions?: RunOptions) =>
-    (await stream(pattern, input, runOptions)).result
+    reads.trackStart(reader, begin(pattern, input, runOptions))
+  const run = async (pattern: string, input: unknown, runOptions?: RunOptions) => {
+    const outcome = await settleRun(await stream(pattern, input, runOptions), { store, caller: run })
+    if (outcome instanceof TroupeError) throw outcome
+    return outcome
+  }
+  const start = async (pattern: string, input: unknown, runOptions?: RunOptions) => {
+    const { run_id, result } = await stream(pattern, input, runOptions)
+    result.catch(() => {})
+    return { run_id }
+  }
   const deletion = { store, project, now: () => parts.world.now() }
   const { closing } = reader
   const close = async () => {
@@ -224,17 +245,20 @@ export async function assembleTroupe<const Patterns extends readonly Pattern[] =
   const completePatterns = async (names?: readonly string[]) => (await parts.registry.get()).complete(names)
   const readWaiting = async (run_id: string) => (await reader.waiting.get()).read(run_id)
   const queries = createQueries(store, project, tables.get)
-  return {
+  const now = () => parts.world.now()
+  const knowledge = createTroupeKnowledge({ ...parts, redactor: parts.checkedPorts.redactor, now })
+  const members: Omit<Troupe<Patterns>, 'close' | typeof Symbol.asyncDispose> = {
     ...queries,
     agents,
     project,
     closing: closing.signal,
     inProject: (name) => assembleTroupe<Patterns>({ ...parts, project: name }, retention, reader),
-    knowledge: createTroupeKnowledge({ ...parts, redactor: parts.checkedPorts.redactor, now: () => parts.world.now() }),
+    knowledge: untilClosed(knowledge, closing.signal),
     patterns: completePatterns,
     // The schemas of the pattern are checked at runtime; the types follow from them.
     stream: stream as Troupe<Patterns>['stream'],
     run: run as Troupe<Patterns>['run'],
+    start: start as Troupe<Patterns>['start'],
     resume: (run_id, reopen) => operations().then(({ resumeRun, controller }) => resumeRun(controller, run_id, reopen)),
     claim: () => operations().then(({ claimRun, controller }) => claimRun(controller)),
     work: (workOptions) => reads.trackStart(reader, work(workOptions)),
@@ -281,9 +305,8 @@ export async function assembleTroupe<const Patterns extends readonly Pattern[] =
     gateBlocks: async (gate_id) => (await import('./run-pages.ts')).readGateBlocks({ parts, queries }, gate_id),
     mcpServers: () => mcp?.status() ?? [],
     drain: async () => (await parts.execution.get()).engine.drain(),
-    close,
-    [Symbol.asyncDispose]: close,
   }
+  return { ...untilClosed(members, closing.signal), close, [Symbol.asyncDispose]: close }
 }
 
 function isRunning({ owner }: RunRow): boolean {

@@ -2,7 +2,7 @@ import { expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import { functionModel } from '../../test/support/test-troupe.ts'
 import { definePattern } from '../entries/patterns.ts'
-import type { BuildOutput, ConsultOutput, RunResult, TeamOutput, Troupe } from '../index.ts'
+import type { BuildOutput, ConsultOutput, RunResult, SettledRun, TeamOutput, Troupe } from '../index.ts'
 import { createTroupe, isEvent } from '../index.ts'
 import type { BUILT_IN_PATTERNS } from './built-in-patterns.ts'
 import type { TypesOf } from './typed-run.ts'
@@ -149,9 +149,9 @@ test('TY1 the compiler knows the input and the output of every built-in pattern'
     consult: () => troupe.run('consult', { question: 'Why?' }),
     team: () => troupe.run('team', { team, message: 'Go.' }),
   }
-  expectTypeOf(runs.build).returns.resolves.toEqualTypeOf<RunResult<BuildOutput>>()
-  expectTypeOf(runs.consult).returns.resolves.toEqualTypeOf<RunResult<ConsultOutput>>()
-  expectTypeOf(runs.team).returns.resolves.toEqualTypeOf<RunResult<TeamOutput>>()
+  expectTypeOf(runs.build).returns.resolves.toEqualTypeOf<SettledRun<BuildOutput>>()
+  expectTypeOf(runs.consult).returns.resolves.toEqualTypeOf<SettledRun<ConsultOutput>>()
+  expectTypeOf(runs.team).returns.resolves.toEqualTypeOf<SettledRun<TeamOutput>>()
 })
 
 test('TY1 any other name takes and gives unknown', async () => {
@@ -167,7 +167,7 @@ test('TY1 any other name takes and gives unknown', async () => {
   await expect(troupe.run('sumarize', 7)).rejects.toThrow("no pattern 'sumarize'; known: summarize")
   const plain: Troupe = troupe
   const again = await plain.run('summarize', { text: 'a' })
-  expectTypeOf(again).toEqualTypeOf<RunResult>()
+  expectTypeOf(again).toEqualTypeOf<SettledRun>()
 })
 
 test('TY2 the type of object comes from the output schema of a task', async () => {

@@ -126,8 +126,8 @@ describe('U37 the environment of an agent', () => {
     const store = memoryStore()
     const first = await createTestTroupe(options({ store }))
     const begun = await first.task('reader', 'go')
-    await first.troupe.close()
     const opened = (await first.troupe.events(begun.run_id).all()).find((event) => isEvent(event, 'session:open'))
+    await first.troupe.close()
     checkOut('other')
     const model = functionModel(() => ({ text: 'done' }))
     const second = await createTestTroupe(options({ store, model, engine: at(MONDAY + DAY_MS) }))
@@ -188,6 +188,7 @@ describe('CA22 cassettes and the environment', () => {
     )
     const recording = await createTestTroupe(options({ model, cassette: { record: fixture.file } }))
     const recorded = await recording.task('lead', 'go')
+    const journal = await recording.troupe.events(recorded.run_id).all()
     await recording.troupe.close()
     expect(JSON.stringify(fixture.lines())).not.toContain(folder)
     checkOut('other')
@@ -195,8 +196,6 @@ describe('CA22 cassettes and the environment', () => {
     const replaying = await createTestTroupe(rest)
     const replayed = await replaying.task('lead', 'go')
     expect(replayed.status).toBe('completed')
-    expect(canonicalJournal(await replaying.troupe.events(replayed.run_id).all())).toEqual(
-      canonicalJournal(await recording.troupe.events(recorded.run_id).all()),
-    )
+    expect(canonicalJournal(await replaying.troupe.events(replayed.run_id).all())).toEqual(canonicalJournal(journal))
   })
 })

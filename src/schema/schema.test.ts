@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import { chunkModel, chunksByTurn, textChunks, toolCallChunks } from '../../test/support/manual-doubles.ts'
-import { agent, createTestTroupe, lastMessageText } from '../../test/support/test-troupe.ts'
+import { agent, createTestTroupe, lastMessageText, runToEnd } from '../../test/support/test-troupe.ts'
 import { definePattern } from '../kernel/pattern.ts'
 import type { Tool, ToolCategory } from '../kernel/tool.ts'
 import { createTroupe } from '../runtime/troupe.ts'
@@ -138,7 +138,7 @@ describe('schemas of patterns', () => {
     expect(result.output).toEqual({ text: 'Rome 3' })
     // @ts-expect-error `city` is text.
     await expect(troupe.run('forecast', { city: 7 })).rejects.toThrow(/city/)
-    const invalid = await troupe.run('forecast', { city: 'Oslo' })
+    const invalid = await runToEnd(troupe, 'forecast', { city: 'Oslo' })
     expect(invalid).toMatchObject({ status: 'failed', error: { code: 'invalid_output' } })
     await troupe.run('task', { agent: 'worker', instruction: 'go' })
     const shown = model.requests[0]?.tools.find(({ name }) => name === 'forecast')?.input

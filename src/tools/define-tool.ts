@@ -1,8 +1,19 @@
 import { TroupeError } from '../errors.ts'
-import type { Tool, ToolCategory, ToolDefinition, ToolKind } from '../kernel/tool.ts'
+import type { Tool, ToolCall, ToolCategory, ToolDefinition, ToolKind } from '../kernel/tool.ts'
 import { schemaKind } from '../schema/standard-schema.ts'
 
-export function defineTool<Input>(tool: ToolDefinition<Input>): Tool {
+/** A tool as programs write it. */
+export interface OwnTool<Input> extends Omit<ToolDefinition<Input>, 'category' | 'execute'> {
+  /** Default: `perception` for a tool that only reads, otherwise `action`. */
+  category?: ToolCategory
+  /** What it returns is the output, unless that has a boolean `success`: then it is a `ToolResult`. A thrown error fails the call. */
+  execute(input: Input, call: ToolCall): unknown
+}
+
+export function defineTool<Input>(own: OwnTool<Input>): Tool {
+  const category = own.category ?? (own.kind === 'read' ? 'perception' : 'action')
+  // The loop takes any returned value.
+  const tool = (own.category === undefined ? { ...own, category } : own) as ToolDefinition<Input>
   if (!/^[A-Za-z0-9_.:-]{1,64}$/.test(tool.name)) {
     throw new TroupeError('invalid_input', `\`name\` of a tool is invalid: '${tool.name}'`, {
       hint: 'use 1 to 64 letters, digits, or _ . : -',

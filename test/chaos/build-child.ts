@@ -1,6 +1,6 @@
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Event, RunResult } from '../../src/index.ts'
+import type { Event } from '../../src/index.ts'
 import { createTroupe } from '../../src/index.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -84,7 +84,7 @@ const { items } = await troupe.runs()
 const earlier = items[0]?.run_id
 const result =
   earlier === undefined
-    ? ((await troupe.run('build' as string, { request: REQUEST })) as RunResult)
+    ? await (await troupe.stream('build' as string, { request: REQUEST })).result
     : await (await troupe.resume(earlier, { force: true })).result
 await troupe.close()
 process.stdout.write(JSON.stringify(result))

@@ -116,7 +116,7 @@ describe('a process that is killed while the specialist works', () => {
   test('CS25 a deadline that passes while no process runs: timeout with what there is, and nobody is asked', async () => {
     const { result, agents, rows, verified } = await continueAfterKill('run', { deadline: 3000, late: true })
     expect(result).toMatchObject({
-      ...{ status: 'completed', stop_reason: 'partial' },
+      ...{ status: 'partial', stop_reason: 'partial' },
       output: { status: 'timeout', consulted_agent: 'answering', response: { answer: 'It has an id.' } },
     })
     expect(agents).toEqual([])

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Model, ModelRequest } from '../../src/entries/models.ts'
 import type { Troupe } from '../../src/index.ts'
 import { createTroupe } from '../../src/index.ts'
-import { agent } from '../support/test-troupe.ts'
+import { agent, runToEnd } from '../support/test-troupe.ts'
 import type { CliFixture } from './cli-fixture.ts'
 import { createCliFixture } from './cli-fixture.ts'
 import type { MockProvider } from './mock-provider.ts'
@@ -53,7 +53,7 @@ async function createRuns(cli: CliFixture): Promise<{ runs: string[] }> {
   await using troupe = await openCostTroupe(cli)
   const runs: string[] = []
   for (const name of ['lead', 'sleeper', 'silent']) {
-    runs.push((await troupe.run('task', { agent: name, instruction: 'go' })).run_id)
+    runs.push((await runToEnd(troupe, 'task', { agent: name, instruction: 'go' })).run_id)
   }
   await cli.write('prices.json', PRICES)
   return { runs }
@@ -119,7 +119,7 @@ describe('troupe cost', () => {
     const { runs } = await createRuns(cli)
     await using troupe = await openCostTroupe(cli)
     for (let n = 0; n < 22; n++)
-      runs.push((await troupe.run('task', { agent: 'helper', instruction: `go ${n}` })).run_id)
+      runs.push((await runToEnd(troupe, 'task', { agent: 'helper', instruction: `go ${n}` })).run_id)
     const { out } = await cli.troupe('cost', '--prices', 'prices.json')
     const titles = [...out.matchAll(/^(\w+) +calls/gm)].map(([, title]) => title)
     expect(titles).toEqual(['pattern', 'model', 'agent', 'run'])
@@ -136,7 +136,7 @@ describe('troupe cost', () => {
     const { runs } = await createRuns(cli)
     await using troupe = await openCostTroupe(cli)
     for (let n = 0; n < 22; n++)
-      runs.push((await troupe.run('task', { agent: 'helper', instruction: `go ${n}` })).run_id)
+      runs.push((await runToEnd(troupe, 'task', { agent: 'helper', instruction: `go ${n}` })).run_id)
     const costs = async (...args: string[]) => JSON.parse((await cli.troupe('cost', '--json', ...args)).out)
     const shown = await costs()
     const idsOf = ({ groups }: { groups: { group: string }[] }) => groups.map(({ group }) => group)

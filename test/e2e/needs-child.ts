@@ -79,7 +79,8 @@ try {
 
 async function execute(): Promise<unknown> {
   const [first = '', second = ''] = args
-  if (command === 'start') return troupe.run(first, JSON.parse(second), { model: 'scripted:script.json' })
+  if (command === 'start')
+    return (await troupe.stream(first, JSON.parse(second), { model: 'scripted:script.json' })).result
   if (command === 'resume') return (await troupe.resume(first)).result
   if (command === 'answer') return (await troupe.answer(first, second)).result
   if (command === 'fork') return (await troupe.fork(first, Number(second))).result

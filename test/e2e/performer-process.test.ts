@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { createTroupe } from '../../src/index.ts'
 import { performerContract } from '../../src/testing/performer-contract.ts'
 import { jsonLinesPerformer } from '../support/json-lines-performer.ts'
-import { agent } from '../support/test-troupe.ts'
+import { agent, runToEnd } from '../support/test-troupe.ts'
 
 performerContract(
   'a child process that speaks JSON lines',
@@ -41,7 +41,7 @@ test('PF12 no agent process is left after a turn, however it ends', async () => 
     agents: [{ ...coder, timeout_ms: 300 }],
     performers: { external: performer },
   })
-  const result = await troupe.run('task', { agent: 'coder', instruction: 'go' })
+  const result = await runToEnd(troupe, 'task', { agent: 'coder', instruction: 'go' })
   expect(result.error?.code).toBe('timeout')
   const [pid = 0] = performer.pids
   expect(() => process.kill(pid, 0)).toThrow('ESRCH')

@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Agent, TroupeOptions } from '../../src/index.ts'
 import { createTroupe } from '../../src/index.ts'
 import { noopTool } from '../support/collaboration.ts'
+import { runToEnd } from '../support/test-troupe.ts'
 import { MOCK_API_KEY, startServer } from './mock-provider.ts'
 import { PROTOCOLS } from './provider-harness.ts'
 import type { ProviderResponse } from './provider-responses.ts'
@@ -59,7 +60,10 @@ async function runTask(options: TroupeOptions, agent: Partial<Agent> = {}): Prom
     ...options,
   })
   onTestFinished(() => troupe.close())
-  const { status, error } = await troupe.run('task', { agent: 'asker', instruction: 'What is the capital of France?' })
+  const { status, error } = await runToEnd(troupe, 'task', {
+    agent: 'asker',
+    instruction: 'What is the capital of France?',
+  })
   expect(error).toBeNull()
   expect(status).toBe('completed')
 }

@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createTroupe } from '../../src/index.ts'
 import { contributionJson, noopTool } from '../support/collaboration.ts'
+import { runToEnd } from '../support/test-troupe.ts'
 import { startServer } from './mock-provider.ts'
 import { loadModelAt, PROTOCOLS } from './provider-harness.ts'
 import type { ProviderResponse } from './provider-responses.ts'
@@ -149,7 +150,7 @@ const PATTERNS: Readonly<Record<string, { input: object; answer: string; calls: 
 describe.each(Object.entries(DIALECTS))('%s', (name, dialect) => {
   test.each(Object.entries(PATTERNS))('RE12 %s succeeds', async (pattern, { input, answer, calls }) => {
     const { troupe, counts } = await startDialect(dialect, answer)
-    const { status, error } = await troupe.run(pattern, input)
+    const { status, error } = await runToEnd(troupe, pattern, input)
     table.push({ dialect: name, pattern, ...counts })
     expect(error).toBeNull()
     expect(status).toBe('completed')

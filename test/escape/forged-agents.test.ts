@@ -5,7 +5,7 @@ import type { Event } from '../../src/index.ts'
 import { isEvent } from '../../src/index.ts'
 import { scriptedPerformer } from '../../src/testing/scripted-performer.ts'
 import { countEachTest } from '../support/attempt-count.ts'
-import { agent, functionModel } from '../support/test-troupe.ts'
+import { agent, functionModel, runToEnd } from '../support/test-troupe.ts'
 import type { Attack } from './foreign-copy.ts'
 import {
   ASK,
@@ -102,7 +102,7 @@ test.each(NAMED)(
     }
     const { troupe, run_id } = await openCopy(attack, isNamed)
     const [session] = await troupe.sessions({ run_id }).all()
-    const running = troupe.run('task', { instruction: 'go on', session_id: session?.session_id ?? '' })
+    const running = runToEnd(troupe, 'task', { instruction: 'go on', session_id: session?.session_id ?? '' })
     if (!isNamed) await expectRefused(running)
     else {
       const first = await running
@@ -142,7 +142,7 @@ test.each(Object.keys(RECORDED).flatMap((part) => NAMED.map((isNamed) => [part, 
     if (isNamed) await (await troupe.resume(run_id)).result
     else await expectRefused(troupe.resume(run_id))
     const [session] = await troupe.sessions({ run_id }).all()
-    const running = troupe.run('task', { instruction: 'go on', session_id: session?.session_id ?? '' })
+    const running = runToEnd(troupe, 'task', { instruction: 'go on', session_id: session?.session_id ?? '' })
     if (!isNamed) return expectRefused(running)
     const result = await running
     expect([result.status, JSON.stringify(result)]).toEqual(['completed', expect.stringContaining(sign)])
@@ -173,7 +173,7 @@ test.each(Object.keys(CONTINUED).flatMap((how) => NAMED.map((isNamed) => [how, i
     // The fork opens the session itself.
     const continueSession = async (waiting: string) => {
       const [session] = await troupe.sessions({ run_id: waiting }).all()
-      return troupe.run('task', { instruction: 'go on', session_id: session?.session_id ?? '' })
+      return runToEnd(troupe, 'task', { instruction: 'go on', session_id: session?.session_id ?? '' })
     }
     if (!isNamed) {
       if (CONTINUED[how] === 'fork') await expectRefused(troupe.fork(run_id, 1))

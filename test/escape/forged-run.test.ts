@@ -12,7 +12,7 @@ import { scriptedPerformer } from '../../src/testing/scripted-performer.ts'
 import type { CommandRunner } from '../../src/tools/sandbox/command-runner.ts'
 import { countEachTest } from '../support/attempt-count.ts'
 import { requireSandbox } from '../support/require-program.ts'
-import { agent, functionModel } from '../support/test-troupe.ts'
+import { agent, functionModel, runToEnd } from '../support/test-troupe.ts'
 import type { Attack } from './foreign-copy.ts'
 import {
   ASK,
@@ -95,7 +95,7 @@ test.each(Object.keys(CONTINUED).flatMap((part) => NAMED.map((isNamed) => [part,
     }
     const { troupe, run_id } = await openCopy(attack, isNamed)
     const [session] = await troupe.sessions({ run_id }).all()
-    const running = troupe.run('task', { instruction: 'go on', session_id: session?.session_id ?? '' })
+    const running = runToEnd(troupe, 'task', { instruction: 'go on', session_id: session?.session_id ?? '' })
     if (!isNamed) return expectRefused(running)
     expect(JSON.stringify(await running)).toContain('by the attacker')
   },
@@ -105,7 +105,7 @@ test.each(['answer', 'steer'] as const)('E28 `%s` stores nothing', async (how) =
   const team = { name: 'Pair', agents: [{ name: 'worker' }], after_work_behavior: 'return_to_user' as const }
   const attack: Attack = {
     options: { ...ASK, model: functionModel(() => ({ text: 'Shall I?' })) },
-    prepare: async (troupe) => (await troupe.run('team', { team, message: 'go' })).run_id,
+    prepare: async (troupe) => (await runToEnd(troupe, 'team', { team, message: 'go' })).run_id,
   }
   const reply = { do: 'say' as const, text: 'yes' }
   const give = async ({ troupe, run_id }: Awaited<ReturnType<typeof openCopy>>) => {
@@ -135,7 +135,7 @@ test.each(['answer', 'steer'] as const)(
         model: functionModel(() => ({ text: 'Shall I?' })),
         workspace: { workspace: theirs },
       },
-      prepare: async (troupe) => (await troupe.run('team', { team, message: 'go' })).run_id,
+      prepare: async (troupe) => (await runToEnd(troupe, 'team', { team, message: 'go' })).run_id,
     }
     const reply = { do: 'say' as const, text: 'yes' }
     const give = async ({ troupe, run_id }: Awaited<ReturnType<typeof openCopy>>) => {
@@ -314,7 +314,7 @@ test.each(NAMED)(
     })
     const attack: Attack = {
       options: { agents: [agent('worker')], patterns: [checks], workspace: { workspace }, model: commands() },
-      prepare: async (troupe) => (await troupe.run('checks', {})).run_id,
+      prepare: async (troupe) => (await runToEnd(troupe, 'checks', {})).run_id,
     }
     await answerHere(attack, isNamed)
     expect(existsSync(join(workspace, 'ran'))).toBe(isNamed)

@@ -7,7 +7,7 @@ import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import type { TroupeOptions } from '../../src/index.ts'
 import { isEvent } from '../../src/kernel/event.ts'
 import { countEachTest, recordAttempts } from '../support/attempt-count.ts'
-import { agent, createTestTroupe, functionModel, lastMessageText } from '../support/test-troupe.ts'
+import { agent, createTestTroupe, functionModel, lastMessageText, runToEnd } from '../support/test-troupe.ts'
 
 beforeEach(countEachTest('models'))
 
@@ -62,7 +62,7 @@ test('U39 a model cannot do so while a cassette is recorded, and the replay refu
 test('U39 control: a program may use the same script as model', async () => {
   const { troupe } = await createTestTroupe({ model: functionModel(() => ({ text: 'x' })), agents: [agent('lead')] })
   const model = `scripted:${createScript()}`
-  const result = await troupe.run('task', { agent: 'lead', instruction: 'go', model })
+  const result = await runToEnd(troupe, 'task', { agent: 'lead', instruction: 'go', model })
   expect((result.output as { response: string }).response).toBe('read from the host')
 })
 

@@ -5,6 +5,7 @@ import { verifyJournal } from '../../src/audit/verify-journal.ts'
 import type { Protocol } from '../e2e/provider-harness.ts'
 import { PROTOCOLS } from '../e2e/provider-harness.ts'
 import { eventData } from '../support/manual-doubles.ts'
+import { runToEnd } from '../support/test-troupe.ts'
 import type { Respond } from './provider-server.ts'
 import { encode, encodeError, encodeStart, startProviderServer, troupeAt } from './provider-server.ts'
 
@@ -15,7 +16,7 @@ async function openTroupe(name: string, options: { idle_timeout_ms?: number; out
   onTestFinished(() => troupe.close())
   return async (respond: Respond) => {
     Object.assign(server, { respond, requests: 0, closed: 0 })
-    const result = await troupe.run('task', { agent: 'worker', instruction: 'go' })
+    const result = await runToEnd(troupe, 'task', { agent: 'worker', instruction: 'go' })
     const events = await troupe.events(result.run_id).all()
     expect(verifyJournal(events)).toEqual([])
     return { result, server, events, response: (result.output as { response?: string }).response }

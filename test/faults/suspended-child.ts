@@ -54,7 +54,7 @@ const troupe = await createTroupe({ store: join(folder, 'store.db'), model, tool
 try {
   const { status, error } = run_id
     ? await (await troupe.resume(run_id)).result
-    : await troupe.run('task', { agent: 'default', instruction: 'Pay the invoice.' })
+    : await (await troupe.stream('task', { agent: 'default', instruction: 'Pay the invoice.' })).result
   console.log(`ended ${status} ${error?.code ?? ''}`)
 } catch (thrown) {
   console.log(`ended with ${String((thrown as { code?: string }).code ?? thrown)}`)

@@ -237,7 +237,12 @@ function consultation(...first: string[]): Scenario {
       urgency: 'high',
     },
     replies: { orchestrator: [...first, routed('scout')], scout: ['{"answer":"Yes."}'], lead: ['{"answer":"No."}'] },
-    options: { agents: [lead, scout] },
+    options: {
+      agents: [
+        { ...lead, tools: ['task'] },
+        { ...scout, tools: [] },
+      ],
+    },
   }
 }
 

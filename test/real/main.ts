@@ -82,7 +82,7 @@ async function runPattern(real: RealCase, wire: WireLog): Promise<CaseOutcome> {
   const env = { TROUPE_COMPATIBLE_BASE_URL: wire.url, TROUPE_COMPATIBLE_API_KEY: 'none' }
   const troupe = await createTroupe({ store: 'memory', model: await loadProviderModel(MODEL, { env }) })
   try {
-    const result = await troupe.run(real.pattern, real.input)
+    const result = await (await troupe.stream(real.pattern, real.input)).result
     const events = await troupe.events(result.run_id).all()
     const findings = verifyJournal(events).map((finding) => `journal: ${JSON.stringify(finding)}`)
     const problems = [...findings, ...(real.pattern === 'collaborate' ? consensusProblems(result, events) : [])]

@@ -5,7 +5,7 @@ import { onTestFinished, vi } from 'vitest'
 import type { BuildOutput, Event, RunResult, TroupeOptions } from '../../src/index.ts'
 import type { BuildScript, SampleRepository } from './build-sample.ts'
 import { modelFromScript, TEST_COMMAND, writeSampleRepository } from './build-sample.ts'
-import { createTroupeWithStore } from './test-troupe.ts'
+import { createTroupeWithStore, runToEnd } from './test-troupe.ts'
 
 export type { BuildScript, SampleRepository, ScriptedCall } from './build-sample.ts'
 export { json, planTask, SOLUTIONS, solve, TEST_COMMAND, write } from './build-sample.ts'
@@ -39,8 +39,7 @@ export async function createTestBuild(
   onTestFinished(() => troupe.close())
   return {
     troupe,
-    run: (input) =>
-      troupe.run('build' as string, { request: 'Write the three missing functions', ...input }) as Promise<RunResult>,
+    run: (input) => runToEnd(troupe, 'build' as string, { request: 'Write the three missing functions', ...input }),
     output: (result) => result.output as BuildOutput,
     events: async (run_id) => (await troupe.events(run_id).all()) as Event[],
   }

@@ -11,7 +11,7 @@ import type { TerminalStyle } from '../../src/surfaces/cli/render/styled-line.ts
 import type { ChunkSource } from './manual-doubles.ts'
 import { chunkModel, textChunks } from './manual-doubles.ts'
 import { plainStyle } from './plain-style.ts'
-import { createTroupeWithStore } from './test-troupe.ts'
+import { createTroupeWithStore, runToEnd } from './test-troupe.ts'
 
 /** Output of a `collaborate` run, as far as the tests read it. */
 export interface CollaborateRunOutput {
@@ -106,7 +106,7 @@ export async function runCollaboration(
 ): Promise<CollaborationRun> {
   const { troupe, model } = await createCollaborationTroupe(replies, options)
   const agents = ['a', 'b', 'c'].map((name) => ({ name, role: `role ${name}` }))
-  const result = await troupe.run('collaborate' as string, { task: 'What now?', agents, ...input })
+  const result = await runToEnd(troupe, 'collaborate' as string, { task: 'What now?', agents, ...input })
   const events = await troupe.events(result.run_id).all()
   return { troupe, model, result, output: result.output as CollaborateRunOutput, events }
 }

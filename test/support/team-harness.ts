@@ -4,7 +4,7 @@ import { textFrom } from '../../src/kernel/model.ts'
 import type { TeamOutput } from '../../src/patterns/team/input.ts'
 import { agentModel } from './collaboration.ts'
 import { eventData } from './manual-doubles.ts'
-import { createTroupeWithStore, lastMessageText } from './test-troupe.ts'
+import { createTroupeWithStore, lastMessageText, runToEnd } from './test-troupe.ts'
 
 /** A reply as text, as structured output, or as an error. */
 export type TeamReply = string | { response: string; [field: string]: unknown } | Error
@@ -69,7 +69,7 @@ export async function runTeam(team: unknown, replies: TeamReplies, options: Team
   const { message = 'Please do it.', variables, ...rest } = options
   const model = teamModel(replies)
   const troupe = await createTroupeWithStore({ store: 'memory', model, ...rest })
-  const result = await troupe.run('team' as string, { team, message, ...(variables ? { variables } : undefined) })
+  const result = await runToEnd(troupe, 'team' as string, { team, message, ...(variables ? { variables } : undefined) })
   return readTeamRun(troupe, model, result)
 }
 
@@ -95,7 +95,7 @@ export async function runSteeredTeam(
     yield* stream(request, signal)
   }
   troupe = await createTroupeWithStore({ store: 'memory', model })
-  return readTeamRun(troupe, model, await troupe.run('team' as string, { team, message: 'Go.' }))
+  return readTeamRun(troupe, model, await runToEnd(troupe, 'team' as string, { team, message: 'Go.' }))
 }
 
 export async function readTeamRun(troupe: Troupe, model: TeamRun['model'], result: RunResult): Promise<TeamRun> {

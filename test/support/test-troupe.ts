@@ -1,7 +1,8 @@
 import type { Model, ModelChunk, ModelRequest } from '../../src/entries/models.ts'
-import type { Agent, RunResult, Store, Troupe, TroupeOptions } from '../../src/index.ts'
+import type { Agent, RunOptions, RunResult, Schema, Store, Troupe, TroupeOptions } from '../../src/index.ts'
 import { createTroupe } from '../../src/index.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
+import type { PatternName, RunInput, RunOutput, TypesOf } from '../../src/runtime/typed-run.ts'
 import { memoryStore } from './memory-store.ts'
 
 type Rule = Record<string, unknown>
@@ -60,9 +61,17 @@ export async function createTestTroupe(options: TroupeOptions & { rules?: Rule[]
   })
   return {
     troupe,
-    task: (name, instruction, more) => troupe.run('task', { agent: name, instruction, ...more }),
+    task: (name, instruction, more) => runToEnd(troupe, 'task', { agent: name, instruction, ...more }),
     eventTypes: async (run_id) => (await troupe.events(run_id).all()).map((event) => event.type),
   }
+}
+
+/** Runs a pattern and returns how the run ended, also if it failed. */
+export async function runToEnd<const Name extends PatternName<[]>, Output extends Schema = Schema>(
+  troupe: Pick<Troupe, 'stream'>,
+  ...request: [Name, RunInput<TypesOf<[], Name>, Output>, RunOptions?]
+): Promise<RunResult<RunOutput<TypesOf<[], Name>, Output>>> {
+  return (await troupe.stream(...request)).result as Promise<RunResult<RunOutput<TypesOf<[], Name>, Output>>>
 }
 
 export interface ModelReply {

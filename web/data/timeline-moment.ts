@@ -34,7 +34,7 @@ export interface LaneMoment extends MomentTotals {
   since: number | null
   /** Time in which it worked. */
   busy_ms: number
-  sessions: { open: number; ended: number }
+  sessions: { open: number; ended: number; failed: number }
   /** The open question, if the agent waits for a person. */
   gate: string | null
 }
@@ -128,7 +128,11 @@ function laneMoment(columns: LaneColumns, context: LaneContext): LaneMoment {
     turns: turns.length,
     ...costOf(turns, seq),
     busy_ms: busy,
-    sessions: { open: open.length, ended: sessions.length - open.length },
+    sessions: {
+      open: open.length,
+      ended: sessions.length - open.length,
+      failed: sessions.filter((session) => session.status === 'failed' && !open.includes(session)).length,
+    },
     gate: context.gate?.id ?? null,
   }
 }

@@ -87,7 +87,8 @@ function AgentCard({ lane, index, now, at, selected, onSelect }: AgentCardProps)
         <span className="agent-figures">
           <span>{formatCountOf(now.calls, 'call')}</span>
           <span>
-            {now.sessions.ended}/{tasks} {tasks === 1 ? 'task' : 'tasks'}
+            {now.sessions.ended - now.sessions.failed}/{tasks} {tasks === 1 ? 'task' : 'tasks'}
+            {now.sessions.failed === 0 ? '' : `, ${now.sessions.failed} failed`}
           </span>
           <span title="busy time">{formatDuration(now.busy_ms)}</span>
         </span>

@@ -1,8 +1,10 @@
 import type { ReactNode } from 'react'
 import type { Panel } from '../../src/views/panel.ts'
+import { isPartial, partialText } from '../../src/views/result-status.ts'
 import type { TimelineRun } from '../../src/views/timeline/timeline.ts'
 import { Tag } from '../design/controls.tsx'
 import {
+  capitalize,
   formatCount,
   formatDuration,
   formatIdentifier,
@@ -54,7 +56,7 @@ function chipState({ store, place }: RunScope, run: TimelineRun): string {
   const moment = store.at(place.seq)
   if (place.seq !== null && !moment.ended) return moment.open_gates > 0 ? 'waiting' : 'running'
   if (run.open_gates > 0 && !moment.ended) return 'waiting'
-  return run.status
+  return isPartial(run) ? 'stalled' : run.status
 }
 
 const LIVE_WORDS: Readonly<Record<string, string>> = { pending: 'Pending', running: 'Running', waiting: 'Waiting' }
@@ -65,6 +67,7 @@ export function stateText({ store, place }: Pick<RunScope, 'store' | 'place'>, r
   const open = moment.open_gates
   const questions = open === 0 ? '' : `, ${open} ${open === 1 ? 'question' : 'questions'} for you`
   if (!moment.ended) return `${place.seq === null ? (LIVE_WORDS[run.status] ?? 'Running') : 'Running'}${questions}`
+  if (isPartial(run)) return capitalize(partialText(run.stop_reason, run.progress))
   const reason =
     run.stop_reason === null || run.stop_reason === run.status ? '' : `, ${formatIdentifier(run.stop_reason)}`
   return `${stateLabel(run.status)}${reason}`

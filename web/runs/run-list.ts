@@ -1,5 +1,6 @@
 import type { RunItem, RunSummary } from '../../src/surfaces/http/contract.ts'
-import { formatDayName } from '../design/format.ts'
+import { isPartial, partialText } from '../../src/views/result-status.ts'
+import { capitalize, formatDayName } from '../design/format.ts'
 import type { ViewState } from '../design/state.tsx'
 
 /* The list of runs as rows with group headings: Needs attention, Running, then by day. Pure functions; the page only draws. */
@@ -10,11 +11,17 @@ export interface ListedState {
   state: ViewState
   /** Set if the word for the state is not the usual one. */
   label?: string
+  /** The state whose colour and shape it has, if another. */
+  look?: ViewState
 }
 
 /** The state that a person acts on: a live run with an open question needs somebody, one without a process is interrupted. */
 export function runState(run: RunItem, summary: RunSummary | undefined): ListedState {
   const live = run.status === 'pending' || run.status === 'running' || run.status === 'waiting'
+  if (isPartial(run)) {
+    const text = partialText(run.stop_reason, summary?.progress ?? null)
+    return { state: 'completed', look: 'stalled', label: capitalize(text) }
+  }
   if (!live) return { state: run.status as ViewState }
   if (run.status === 'waiting' || run.open_gates > 0) return { state: 'waiting' }
   if (run.status === 'pending') return { state: 'pending' }

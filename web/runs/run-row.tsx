@@ -25,7 +25,7 @@ interface RunRowProps {
 }
 
 export const RunRow = memo(function RunRow({ run, summary, now, current, selected, onOpen, onTag }: RunRowProps) {
-  const { state, label } = runState(run, summary)
+  const { state, label, look = state } = runState(run, summary)
   const title = inertLine(run.title, 240) || run.run_id
   const [firstTag, ...otherTags] = run.tags
   return (
@@ -39,7 +39,7 @@ export const RunRow = memo(function RunRow({ run, summary, now, current, selecte
       }}
     >
       <td className="column-state">
-        <StateText state={state}>{label}</StateText>
+        <StateText state={look}>{label}</StateText>
       </td>
       <td className="column-run">
         <span className="run-title">

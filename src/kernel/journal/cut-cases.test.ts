@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent, createTroupeWithStore, functionModel } from '../../../test/support/test-troupe.ts'
+import { agent, createTroupeWithStore, functionModel, runToEnd } from '../../../test/support/test-troupe.ts'
 import { verifyJournal } from '../../entries/inspect.ts'
 import type { Context } from '../../entries/patterns.ts'
 import { definePattern } from '../../entries/patterns.ts'
@@ -287,7 +287,7 @@ test.each([
     agents: [],
     patterns: [patternWith('old', execute as never)],
   })
-  const { error } = await troupe.run('old', {})
+  const { error } = await runToEnd(troupe, 'old', {})
   expect([error?.message, error?.hint]).toEqual([expect.stringContaining(removed), expect.stringContaining(instead)])
   await troupe.close()
 })
@@ -310,7 +310,7 @@ test('J17 a session that reached its own time limit, which the pattern has dealt
   await world.runUntil(
     (async () => {
       const troupe = await createTroupeWithStore({ model, agents: [], patterns: [pattern], engine: { world } })
-      const { run_id, status } = await troupe.run('review', {})
+      const { run_id, status } = await runToEnd(troupe, 'review', {})
       isDown = false
       const { output } = await (await troupe.resume(run_id)).result
       expect([status, output, served, model.requests.length]).toEqual(['failed', 'timeout', ['act', 'last'], 1])

@@ -7,7 +7,7 @@ import {
   pausableStore,
 } from '../../../test/support/manual-doubles.ts'
 import { memoryStore } from '../../../test/support/memory-store.ts'
-import { createTestTroupe } from '../../../test/support/test-troupe.ts'
+import { createTestTroupe, runToEnd } from '../../../test/support/test-troupe.ts'
 import type { TroupeError } from '../../errors.ts'
 import type { TroupeOptions } from '../../runtime/troupe-options.ts'
 import type { Store } from '../../store/store.ts'
@@ -24,7 +24,7 @@ function patternVersions(store: Store = memoryStore()) {
     (await createTestTroupe({ store, model, patterns: [patternFrom('work', work, more)], ...options })).troupe
   return {
     store,
-    run: async (work: Work) => (await troupeWith(work)).run('work', {}),
+    run: async (work: Work) => runToEnd(await troupeWith(work), 'work' as string, {}),
     resume: async (run_id: string, work: Work, more?: Partial<Pattern>, options?: TroupeOptions) =>
       (await (await troupeWith(work, more, options)).resume(run_id)).result,
     events: () => store.runs({ project: 'default' }).then(([run]) => store.events(run?.run_id ?? '')),
@@ -151,8 +151,8 @@ describe('steps', () => {
     })
     const bigint = patternFrom('bigint', async () => 10n)
     const { troupe } = await createTestTroupe({ model, patterns: [noResult, throwing, bigint] })
-    expect(await troupe.run('bigint', {})).toMatchObject({ status: 'failed', error: { code: 'internal' } })
-    expect(await troupe.run('no-result', {})).toMatchObject({ status: 'failed', error: { code: 'internal' } })
+    expect(await runToEnd(troupe, 'bigint', {})).toMatchObject({ status: 'failed', error: { code: 'internal' } })
+    expect(await runToEnd(troupe, 'no-result', {})).toMatchObject({ status: 'failed', error: { code: 'internal' } })
     expect(await troupe.run('throwing', {})).toMatchObject({
       status: 'failed',
       error: { message: 'before any promise' },

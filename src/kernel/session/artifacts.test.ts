@@ -7,7 +7,7 @@ import {
   textChunks,
   toolCallChunks,
 } from '../../../test/support/manual-doubles.ts'
-import { agent, createTestTroupe } from '../../../test/support/test-troupe.ts'
+import { agent, createTestTroupe, runToEnd } from '../../../test/support/test-troupe.ts'
 import type { Context } from '../context.ts'
 import { sha256 } from '../hash.ts'
 
@@ -45,7 +45,7 @@ test('R2 a resumed run writes no version twice and keeps counting', async () => 
     return [one, await context.writeArtifact('b', { name: 'plan', content: 'second' })]
   }
   const { troupe } = await createTestTroupe({ model, patterns: [patternFrom('writer', work)] })
-  const { run_id } = await troupe.run('writer', {})
+  const { run_id } = await runToEnd(troupe, 'writer' as string, {})
   broken = false
   const { output } = await (await troupe.resume(run_id)).result
   expect(output).toMatchObject([

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { chunkModel, patternFrom, textChunks, toolCallChunks } from '../../../test/support/manual-doubles.ts'
 import { memoryStore } from '../../../test/support/memory-store.ts'
-import { agent } from '../../../test/support/test-troupe.ts'
+import { agent, runToEnd } from '../../../test/support/test-troupe.ts'
 import { realWorld } from '../../engine/real-world.ts'
 import type { Pattern } from '../../entries/patterns.ts'
 import type { TroupeOptions } from '../../index.ts'
@@ -98,7 +98,7 @@ describe('pattern context', () => {
     const first = await troupe.run('note', { n: 1 })
     const second = await troupe.run('note', { n: 2 })
     await otherProject.run('note', { n: 3 })
-    await failing.run('note', { n: 4 })
+    await runToEnd(failing, 'note' as string, { n: 4 })
     const found = (await troupe.run('look', {})).output as Record<string, { run_id: string }[]>
     const newest = { run_id: second.run_id, input: { n: 2 }, output: 'of default' }
     const oldest = { run_id: first.run_id, input: { n: 1 }, output: 'of default' }

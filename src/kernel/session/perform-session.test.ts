@@ -10,7 +10,7 @@ import {
   toolCallChunks,
 } from '../../../test/support/manual-doubles.ts'
 import { memoryStore } from '../../../test/support/memory-store.ts'
-import { agent, createTestTroupe, lastMessageText } from '../../../test/support/test-troupe.ts'
+import { agent, createTestTroupe, lastMessageText, runToEnd } from '../../../test/support/test-troupe.ts'
 import { createTroupe } from '../../runtime/troupe.ts'
 import { defineTool } from '../../tools/define-tool.ts'
 import { effectiveTools } from '../agent.ts'
@@ -125,7 +125,7 @@ describe('resuming a session', () => {
     const again = { session_id, instruction: 'again' }
     const holding = await troupe.stream('task', again)
     while (turns < 2) await flushEventLoop(1)
-    const refused = await troupe.run('task', again)
+    const refused = await runToEnd(troupe, 'task', again)
     expect(refused).toMatchObject({ status: 'failed', error: { code: 'session_busy', retry: true } })
     expect(refused.error?.message).toContain(holding.run_id)
     gate.resolve()
@@ -178,20 +178,20 @@ describe('resuming a session', () => {
       agents: [agent('helper'), agent('b')],
     })
     const { session_id } = taskOutput(await task('helper', 'go'))
-    const wrong = await troupe.run('task', { session_id: `${session_id}x`, instruction: 'go' })
+    const wrong = await runToEnd(troupe, 'task', { session_id: `${session_id}x`, instruction: 'go' })
     expect(wrong.error).toMatchObject({ code: 'unknown_session', alternatives: [session_id] })
     expect(wrong.error?.hint).toContain('start a new session')
-    const other = await troupe.run('task', { session_id, agent: 'b', instruction: 'go' })
+    const other = await runToEnd(troupe, 'task', { session_id, agent: 'b', instruction: 'go' })
     expect(other.error).toMatchObject({ code: 'invalid_input', alternatives: ['helper'] })
     const otherProject = await createTroupe({ store, project: 'other', model: chunkModel(() => textChunks('x')) })
-    const foreign = await otherProject.run('task', { session_id, instruction: 'go' })
+    const foreign = await runToEnd(otherProject, 'task', { session_id, instruction: 'go' })
     expect(foreign.error).toMatchObject({ code: 'unknown_session', alternatives: [] })
   })
 
   test('S5 a run that failed with no_model can be resumed once there is a model', async () => {
     const store = memoryStore()
     const bare = await createTroupe({ store, agents: [agent('helper')] })
-    const failed = await bare.run('task', { agent: 'helper', instruction: 'go' })
+    const failed = await runToEnd(bare, 'task', { agent: 'helper', instruction: 'go' })
     expect(failed).toMatchObject({ status: 'failed', error: { code: 'no_model' } })
     const { troupe } = await createTestTroupe({
       store,

@@ -32,3 +32,24 @@ export function failCollaboration(
     incomplete: errors.filter(({ step }) => step !== detail.step),
   }
 }
+
+/** Fails the collaboration if fewer specialists have answered than its quorum: nothing below it is a decision. `resume` asks the others. */
+export function failBelowQuorum(
+  collaboration: Collaboration,
+  contributions: readonly Contribution[],
+  asked: readonly Contribution[],
+): PatternResult | undefined {
+  const { quorum } = collaboration.limits
+  const failed = asked.filter(({ error }) => error)
+  const answered = asked.length - failed.length
+  // The end of a cancelled run is no matter of answers.
+  const isCancelled = failed.some(({ error }) => error?.code === 'cancelled')
+  if (answered > 0 && (isCancelled || answered >= quorum * asked.length)) return undefined
+  const all = failCollaboration(collaboration, contributions)
+  if (answered === 0) return all
+  const reasons = failed.map(({ agent, error }) => `${agent}: ${error?.message}`).join('; ')
+  const message = `${answered} of ${asked.length} specialists answered, fewer than \`quorum\` ${quorum} asks for: ${reasons}`
+  const hint = 'ask the others again with `troupe resume RUN`; a lower `quorum` accepts fewer answers'
+  const detail = new TroupeError('quorum_missing', message, { hint, step: all.detail?.step }).toJSON()
+  return { ...all, stop_reason: 'failed', error: message, detail }
+}

@@ -7,7 +7,7 @@ import {
   runCollaboration,
 } from '../../../test/support/collaboration.ts'
 import { eventData, flushEventLoop, toolCallChunks } from '../../../test/support/manual-doubles.ts'
-import { agent, lastMessageText } from '../../../test/support/test-troupe.ts'
+import { agent, lastMessageText, runToEnd } from '../../../test/support/test-troupe.ts'
 import type { ModelChunk, ModelRequest } from '../../entries/models.ts'
 import { simulatedWorld } from '../../testing/index.ts'
 
@@ -171,7 +171,8 @@ describe('agent_timeout', () => {
       { engine: { world }, agents: [quick] },
     )
     const agents = [{ name: 'a' }, 'quick', { name: 'c' }]
-    const result = await world.runUntil(troupe.run('collaborate' as string, { task: 'x', agents, synthesis: 'merge' }))
+    const input = { task: 'x', agents, synthesis: 'merge', quorum: 0.3 }
+    const result = await world.runUntil(troupe.run('collaborate' as string, input))
     const output = result.output as CollaborateRunOutput
     expect(output.contributions.map(({ error }) => error?.message)).toEqual([
       'a did not finish within 300000 ms (timeout_ms)',
@@ -186,7 +187,7 @@ describe('budget and cancel', () => {
   test('CO42 a limit of the run ends it with stop_reason budget and keeps the contributions', async () => {
     const { troupe, model } = await createCollaborationTroupe({ everybody: contributionJson('go'), coordinator: 'Go.' })
     const input = { task: 'x', agents: five.slice(0, 3), limits: { max_parallel: 1 } }
-    const limited = await troupe.run('collaborate' as string, input, { limits: { calls: 2 } })
+    const limited = await runToEnd(troupe, 'collaborate' as string, input, { limits: { calls: 2 } })
     expect(limited).toMatchObject({ status: 'failed', stop_reason: 'budget', error: { code: 'limit_reached' } })
     expect(limited.error?.hint).toContain('troupe resume RUN --limit calls=4')
     const { contributions } = limited.output as CollaborateRunOutput
@@ -207,7 +208,7 @@ describe('budget and cancel', () => {
       c: contributionJson('three'),
     })
     const input = { task: 'x', agents: five.slice(0, 3), mode: 'sequential', synthesis: 'merge' }
-    const limited = await chain.troupe.run('collaborate' as string, input, { limits: { calls: 1 } })
+    const limited = await runToEnd(chain.troupe, 'collaborate' as string, input, { limits: { calls: 1 } })
     expect((limited.output as CollaborateRunOutput).contributions).toHaveLength(2)
     const done = await (await chain.troupe.resume(limited.run_id, { limits: { calls: 9 } })).result
     expect((done.output as CollaborateRunOutput).contributions).toHaveLength(3)
@@ -228,7 +229,8 @@ describe('budget and cancel', () => {
       embed: async (texts: readonly string[]) => texts.map(() => new Float32Array(2)),
     }
     const { troupe } = await createCollaborationTroupe(positions, { embedder, engine: { strict: true } })
-    const limited = await troupe.run(
+    const limited = await runToEnd(
+      troupe,
       'collaborate' as string,
       { task: 'x', agents: five, synthesis: 'vote' },
       { limits: { calls: 2 } },

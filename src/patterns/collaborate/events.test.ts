@@ -5,6 +5,7 @@ import {
   permanentError,
   runCollaboration,
 } from '../../../test/support/collaboration.ts'
+import { runToEnd } from '../../../test/support/test-troupe.ts'
 import type { Event } from '../../index.ts'
 
 const two = [
@@ -77,7 +78,7 @@ describe('events', () => {
       b: failWhileBroken('b'),
       coordinator: 'Yes.',
     })
-    const failed = await troupe.run('collaborate' as string, { task: 'x', agents: two })
+    const failed = await runToEnd(troupe, 'collaborate' as string, { task: 'x', agents: two })
     expect(failed).toMatchObject({ status: 'failed', stop_reason: 'failed' })
     expect(collaborationEvents(await troupe.events(failed.run_id).all()).at(-1)).toEqual([
       'complete',

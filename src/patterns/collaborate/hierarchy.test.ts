@@ -224,7 +224,7 @@ describe('failed subtasks', () => {
           ),
         ),
       },
-      team,
+      { ...team, quorum: 0.3 },
     )
     expect(model.requestsFrom('front')).toEqual([])
     expect(output.contributions.map(({ agent, status }) => [agent, status])).toEqual([

@@ -7,6 +7,7 @@ import {
   runCollaboration,
 } from '../../../test/support/collaboration.ts'
 import { eventData } from '../../../test/support/manual-doubles.ts'
+import { runToEnd } from '../../../test/support/test-troupe.ts'
 import type { ModelRequest } from '../../entries/models.ts'
 
 const agents = ['a', 'b', 'c'].map((name) => ({ name }))
@@ -24,7 +25,12 @@ const scored = JSON.stringify({
 /** Runs with `limits.calls`, then resumes with a higher limit. */
 async function runAndResume(replies: Parameters<typeof createCollaborationTroupe>[0], input: object, calls: number) {
   const { troupe, model } = await createCollaborationTroupe(replies)
-  const limited = await troupe.run('collaborate' as string, { task: 'x', agents, ...input }, { limits: { calls } })
+  const limited = await runToEnd(
+    troupe,
+    'collaborate' as string,
+    { task: 'x', agents, ...input },
+    { limits: { calls } },
+  )
   const before = model.requests.length
   const done = await (await troupe.resume(limited.run_id, { limits: { calls: 50 } })).result
   const after = model.requests.slice(before).map(({ session }) => session.agent)
@@ -88,7 +94,7 @@ describe('a limit after the first contributions', () => {
     }
     const { troupe, model } = await createCollaborationTroupe(replies, { embedder })
     const input = { task: 'x', agents: agents.slice(0, 2), synthesis: 'vote', vote: { wave: 2 } }
-    const limited = await troupe.run('collaborate' as string, input, { limits: { calls: 2 } })
+    const limited = await runToEnd(troupe, 'collaborate' as string, input, { limits: { calls: 2 } })
     expect(limited).toMatchObject({ status: 'failed', stop_reason: 'budget' })
     const done = await (await troupe.resume(limited.run_id, { limits: { calls: 9 } })).result
     expect((done.output as CollaborateRunOutput).consensus).toMatchObject({ method: 'model', agreement_score: 1 })

@@ -1,7 +1,7 @@
 import type { PatternResult } from '../../kernel/pattern.ts'
 import type { Roster } from '../../kernel/roster.ts'
 import { totalTokens } from '../../kernel/spend.ts'
-import { failCollaboration } from './collaborate-failure.ts'
+import { failBelowQuorum, failCollaboration } from './collaborate-failure.ts'
 import type { CollaborateOutput } from './collaborate-output.ts'
 import type { ConsensusState } from './decision/consensus-state.ts'
 import type { ConflictResolution } from './decision/resolve-conflict.ts'
@@ -53,7 +53,8 @@ async function runCollaboration(collaboration: Collaboration): Promise<PatternRe
   if (limitError) return failCollaboration(collaboration, gatherResult.contributions, [limitError])
   // In hierarchical mode the first contribution is the plan, which is not an answer.
   const answers = mode === 'hierarchical' ? gatherResult.contributions.slice(1) : gatherResult.contributions
-  if (answers.every(({ error }) => error)) return failCollaboration(collaboration, gatherResult.contributions)
+  const failure = failBelowQuorum(collaboration, gatherResult.contributions, answers)
+  if (failure) return failure
   const resolution = await resolveConflict(collaboration, gatherResult)
   const { contributions } = resolution
   context.setPartialOutput(() => ({ contributions }))

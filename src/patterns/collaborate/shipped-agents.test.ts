@@ -41,7 +41,9 @@ test('A24 an agent file adds tools that agents have to ask for, and no others', 
   const file = (tools: string) => `---\nname: mine\ndescription: x\ntools: ${tools}\n---\nWork.\n`
   const parsed = await parseAgentFile(file('"*, collaborate, EnterPlanMode"'), '/p/.troupe/agents/mine.md')
   expect(parsed?.agent).toMatchObject({ extra_tools: ['collaborate', 'EnterPlanMode'] })
-  const mine = { name: 'mine', description: '', instructions: '', extra_tools: ['collaborate', 'task', 'unknown'] }
+  const origin = { by: 'user' as const, path: '/p/.troupe/agents/mine.md' }
+  const extra_tools = ['collaborate', 'task', 'unknown']
+  const mine = { name: 'mine', description: '', instructions: '', extra_tools, origin }
   expect((await offeredTools('mine', [mine]))('mine')).toEqual(['task', 'task_result', 'ask_user', 'collaborate'])
   const byModel = { ...mine, origin: { by: 'model' as const } }
   expect((await offeredTools('mine', [byModel]))('mine')).not.toContain('collaborate')

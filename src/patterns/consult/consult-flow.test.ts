@@ -8,7 +8,7 @@ import {
   createSlowModel,
   deliveredTo,
 } from '../../../test/support/consultation.ts'
-import { agent, lastMessageText, taskCall } from '../../../test/support/test-troupe.ts'
+import { agent, lastMessageText, runToEnd, taskCall } from '../../../test/support/test-troupe.ts'
 import { TroupeError } from '../../errors.ts'
 import { isEvent } from '../../kernel/event.ts'
 import { defineTool } from '../../tools/define-tool.ts'
@@ -78,7 +78,7 @@ describe('specialists that do not answer', () => {
   test('CS23 a model that cannot be used fails the run at once, whoever should have used it', async () => {
     const outcome = async (replies: Parameters<typeof createConsultTroupe>[0], options = {}) => {
       const { troupe, model, consultEvents } = await createConsultTroupe(replies, options)
-      const run = await troupe.run('consult', { question })
+      const run = await runToEnd(troupe, 'consult', { question })
       const failed = (await consultEvents(run.run_id)).filter(({ type }) => type === 'consult:failed')
       return [run.status, run.error?.code, failed.length, model.requests.length]
     }

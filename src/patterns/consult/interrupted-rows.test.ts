@@ -100,7 +100,7 @@ test('CS158 CS160 what an asker does not collect has failed when its run ends, a
     { agents: withAsker({ max_turns: 1 }) },
   )
   const run = await task('asking', 'go')
-  expect(run).toMatchObject({ status: 'completed', output: { stop_reason: 'max_turns' } })
+  expect(run).toMatchObject({ status: 'partial', output: { stop_reason: 'max_turns' } })
   expect(sql(STATUS)).toEqual([{ status: 'failed', completed: 1, escalated: 0 }])
   isLater = true
   collaboration_id = String(sql('SELECT id FROM agent_collaborations')[0]?.id)

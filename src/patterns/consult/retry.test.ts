@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Reply } from '../../../test/support/consult-replies.ts'
 import { answerJson, asker, consultCall, routeTo } from '../../../test/support/consult-replies.ts'
 import { CONSULT_TOOLS, collectCall, createConsultTroupe, deliveredTo } from '../../../test/support/consultation.ts'
-import { agent } from '../../../test/support/test-troupe.ts'
+import { agent, runToEnd } from '../../../test/support/test-troupe.ts'
 import { verifyJournal } from '../../entries/inspect.ts'
 import type { ModelRequest } from '../../entries/models.ts'
 import type { TroupeOptions } from '../../index.ts'
@@ -54,7 +54,7 @@ async function createOutage(replies: Record<string, Reply>, options: TroupeOptio
     setDown,
     async run(...names: string[]) {
       setDown(names)
-      const result = await troupe.troupe.run('consult', { question })
+      const result = await runToEnd(troupe.troupe, 'consult', { question })
       await check(result.run_id)
       return result
     },
@@ -209,7 +209,7 @@ describe('CS24 an outage during a consultation', () => {
 
   test('CS24 a limit of the run: resume with a higher one asks the same specialist', async () => {
     const outage = await createOutage({})
-    const failed = await outage.troupe.run('consult', { question }, { limits: { calls: 1 } })
+    const failed = await runToEnd(outage.troupe, 'consult', { question }, { limits: { calls: 1 } })
     expect([failed.status, failed.stop_reason, failed.gates]).toEqual(['failed', 'budget', []])
     await outage.check(failed.run_id)
     outage.setDown([])

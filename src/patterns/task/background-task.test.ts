@@ -6,6 +6,7 @@ import {
   functionModel,
   lastMessageText,
   lastResultSessionId,
+  runToEnd,
   storeOf,
 } from '../../../test/support/test-troupe.ts'
 import { defineTool } from '../../index.ts'
@@ -79,7 +80,7 @@ test('TK20 a background task continues after a restart, even if its tool call ha
 
 test('TK21 background is rejected for the first task of a run', async () => {
   const { troupe } = await createTestTroupe({ model: functionModel(() => ({ text: 'x' })), agents: [lead] })
-  const result = await troupe.run('task', { agent: 'lead', instruction: 'x', background: true })
+  const result = await runToEnd(troupe, 'task', { agent: 'lead', instruction: 'x', background: true })
   expect(result.error).toMatchObject({ code: 'invalid_input' })
 })
 

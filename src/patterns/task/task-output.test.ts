@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { eventData } from '../../../test/support/manual-doubles.ts'
 import { memoryStore } from '../../../test/support/memory-store.ts'
-import { agent, createTestTroupe, functionModel, lastMessageText } from '../../../test/support/test-troupe.ts'
+import { agent, createTestTroupe, functionModel, lastMessageText, runToEnd } from '../../../test/support/test-troupe.ts'
 import type { Event } from '../../kernel/event.ts'
 import type { Schema } from '../../schema/standard-schema.ts'
 import type { Store } from '../../store/store.ts'
@@ -21,7 +21,7 @@ const jsonSchema = {
 async function runTask(output: Schema, ...responses: string[]) {
   const model = functionModel((request) => ({ text: responses[request.session.turn - 1] ?? '' }))
   const { troupe } = await createTestTroupe({ model, agents: [worker] })
-  const result = await troupe.run('task', { agent: 'worker', instruction: 'judge', output })
+  const result = await runToEnd(troupe, 'task', { agent: 'worker', instruction: 'judge', output })
   return { model, troupe, result, events: await troupe.events(result.run_id).all() }
 }
 

@@ -11,7 +11,7 @@ import {
   runTeam,
   teamModel,
 } from '../../../test/support/team-harness.ts'
-import { agent, createTroupeWithStore } from '../../../test/support/test-troupe.ts'
+import { agent, createTroupeWithStore, runToEnd } from '../../../test/support/test-troupe.ts'
 import { createTroupe } from '../../index.ts'
 
 const broken = () => Object.assign(new Error('the provider is down'), { status: 404 })
@@ -182,7 +182,7 @@ describe('a failed turn', () => {
       yield* stream(request, signal)
     }
     const troupe = await createTroupe({ store: 'memory', model, agents: [slow] })
-    const failed = await troupe.run('team' as string, { team: careful, message: 'Go.' })
+    const failed = await runToEnd(troupe, 'team' as string, { team: careful, message: 'Go.' })
     expect(failed.error?.message).toMatch(/^last, round 3/)
     const done = await readTeamRun(troupe, model, await (await troupe.resume(failed.run_id)).result)
     expect([done.result.status, done.route]).toEqual(['completed', ['first', 'handler', 'last']])

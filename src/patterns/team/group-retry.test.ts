@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { eventData } from '../../../test/support/manual-doubles.ts'
 import type { TeamReplies, TeamRun } from '../../../test/support/team-harness.ts'
 import { readTeamRun, requestsFrom, runTeam } from '../../../test/support/team-harness.ts'
-import { agent, createTestTroupe, functionModel, taskCall } from '../../../test/support/test-troupe.ts'
+import { agent, createTestTroupe, functionModel, runToEnd, taskCall } from '../../../test/support/test-troupe.ts'
 import { verifyJournal } from '../../entries/inspect.ts'
 import type { Limits } from '../../index.ts'
 
@@ -173,7 +173,7 @@ describe('resume after an outage for some members of a group', () => {
       return name === 'q' && turn === 1 ? { calls: [taskCall('helper', 'help')] } : { text: `${name} is done` }
     })
     const { troupe } = await createTestTroupe({ agents: [agent('helper', {})], model, limits: { depth: 2 } })
-    const failed = await troupe.run('team' as string, { team: delegating, message: 'go' })
+    const failed = await runToEnd(troupe, 'team' as string, { team: delegating, message: 'go' })
     expect([failed.status, served]).toEqual(['failed', ['p 1', 'q 1']])
     isDown = false
     const done = await (await troupe.resume(failed.run_id)).result

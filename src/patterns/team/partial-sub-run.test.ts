@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { AgentReplies } from '../../../test/support/collaboration.ts'
 import { agentModel, contributionJson } from '../../../test/support/collaboration.ts'
 import { expectReplayMatches } from '../../../test/support/replay-harness.ts'
-import { createTroupeWithStore, storeOf } from '../../../test/support/test-troupe.ts'
+import { createTroupeWithStore, runToEnd, storeOf } from '../../../test/support/test-troupe.ts'
 import type { RunResult } from '../../index.ts'
 import type { TeamOutput } from './input.ts'
 
@@ -127,7 +127,7 @@ test('TM70 a team cancelled inside a parallel group keeps the answers of its mem
 test('TM70 a team that reaches a limit inside a sub-team keeps the answers of that sub-team', async () => {
   const model = agentModel({ planner: 'The plan.', drafter: 'The draft.', checker: 'Checked.' })
   const troupe = await createTroupeWithStore({ store: 'memory', model })
-  const result = await troupe.run('team' as string, { team: company, message: 'Go.' }, { limits: { calls: 2 } })
+  const result = await runToEnd(troupe, 'team' as string, { team: company, message: 'Go.' }, { limits: { calls: 2 } })
   expect(result).toMatchObject({ status: 'failed', stop_reason: 'budget', output: { response: 'The draft.' } })
   expect(speakers(result).map(([name]) => name)).toEqual(['user', 'planner', 'legal/drafter', 'legal/checker', 'legal'])
   expectTrueTotals(result)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { conversationFrom, handoffsFrom, readTeamRun, requestsFrom } from '../../../test/support/team-harness.ts'
-import { functionModel } from '../../../test/support/test-troupe.ts'
+import { functionModel, runToEnd } from '../../../test/support/test-troupe.ts'
 import { createTroupe, defineTool } from '../../index.ts'
 
 const look = defineTool({
@@ -19,7 +19,7 @@ async function runWithTurnLimit(finalAnswer: string, handoffs: unknown[]) {
   const troupe = await createTroupe({ store: 'memory', model, tools: [look] })
   const team = { name: 'T', agents: [{ name: 'a' }, { name: 'b' }, { name: 'h' }], handoffs }
   const input = { team: { ...team, after_work_behavior: 'terminate' }, message: 'x' }
-  return readTeamRun(troupe, model, await troupe.run('team' as string, input, { limits: { turns: 2 } }))
+  return readTeamRun(troupe, model, await runToEnd(troupe, 'team' as string, input, { limits: { turns: 2 } }))
 }
 
 const handoffToB = { from_agent: 'a', to_agent: 'b', condition: 'a complete and not error detected' }
@@ -51,7 +51,7 @@ describe('an agent that reached limits.turns', () => {
     const troupe = await createTroupe({ store: 'memory', model, tools: [look] })
     const team = { name: 'T', agents: [{ name: 'a' }, { name: 'b' }], handoffs: [handoffToB] }
     const input = { team: { ...team, after_work_behavior: 'terminate' }, message: 'x' }
-    const failed = await troupe.run('team' as string, input, { limits: { turns: 2 } })
+    const failed = await runToEnd(troupe, 'team' as string, input, { limits: { turns: 2 } })
     expect(failed.status).toBe('failed')
     const done = await readTeamRun(troupe, model, await (await troupe.resume(failed.run_id)).result)
     expect([done.result.status, requestsFrom(done, 'a').length, done.route]).toEqual(['completed', 4, ['a', 'b']])

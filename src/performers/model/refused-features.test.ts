@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent, createTroupeWithStore, storeOf } from '../../../test/support/test-troupe.ts'
+import { agent, createTroupeWithStore, runToEnd, storeOf } from '../../../test/support/test-troupe.ts'
 import { TroupeError } from '../../errors.ts'
 import type { Model, ModelRequest, RefusedFeature } from '../../kernel/model.ts'
 import { defineTool } from '../../tools/define-tool.ts'
@@ -111,7 +111,7 @@ test('RE11 a server that refuses what the request does not have is asked once', 
     },
   }
   await using troupe = await createTroupeWithStore({ model, agents: [agent('judge', { tools: [] })] })
-  const { status, error, run_id } = await troupe.run('task', { agent: 'judge', instruction: 'Decide.' })
+  const { status, error, run_id } = await runToEnd(troupe, 'task', { agent: 'judge', instruction: 'Decide.' })
   expect([status, error?.code]).toEqual(['failed', 'model_unsupported'])
   const events = await storeOf(troupe).events(run_id)
   expect(events.filter(({ type }) => type === 'model:begin')).toHaveLength(1)

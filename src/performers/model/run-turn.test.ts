@@ -8,7 +8,7 @@ import {
   textChunks,
   toolCallChunks,
 } from '../../../test/support/manual-doubles.ts'
-import { agent, createTestTroupe, lastMessageText, storeOf } from '../../../test/support/test-troupe.ts'
+import { agent, createTestTroupe, lastMessageText, runToEnd, storeOf } from '../../../test/support/test-troupe.ts'
 import { isEvent } from '../../kernel/event.ts'
 import type { ModelChunk } from '../../kernel/model.ts'
 import { NO_RETRIES } from '../../kernel/retry-policy.ts'
@@ -67,7 +67,7 @@ describe('the end of a session', () => {
   test('U7 after a second empty text the session ends partial with its last text', async () => {
     const textAndCall: ModelChunk[] = [{ type: 'text', text: 'Let me look.' }, ...toolCallChunks({ name: 'look' })]
     const { model, result, response } = await runTurns([textAndCall, textChunks(''), textChunks('')])
-    expect([result.stop_reason, result.status, response]).toEqual(['partial', 'completed', 'Let me look.'])
+    expect([result.stop_reason, result.status, response]).toEqual(['partial', 'partial', 'Let me look.'])
     expect(model.requests).toHaveLength(3)
   })
 
@@ -94,7 +94,7 @@ describe('the end of a session', () => {
     const textAndCall: ModelChunk[] = [{ type: 'text', text: 'Let me look.' }, ...toolCallChunks({ name: 'look' })]
     const { troupe } = await runTurns([textAndCall, textChunks(''), textChunks('')])
     const output = { type: 'object', properties: { kind: { type: 'string' } }, required: ['kind'] }
-    const result = await troupe.run('task', { agent: 'worker', instruction: 'go', output })
+    const result = await runToEnd(troupe, 'task', { agent: 'worker', instruction: 'go', output })
     expect(result).toMatchObject({ status: 'failed', error: { code: 'model_invalid_response' } })
   })
 
@@ -132,7 +132,7 @@ describe('the end of a session', () => {
       }
     })
     const { result, response, troupe } = await runTurns([], { model })
-    expect([result.status, result.stop_reason, response?.length]).toEqual(['completed', 'partial', 16_384 * 8])
+    expect([result.status, result.stop_reason, response?.length]).toEqual(['partial', 'partial', 16_384 * 8])
     expect([chunks, isClosed]).toEqual([14, true])
     const [end] = eventData(await troupe.events(result.run_id).all(), 'model:end')
     expect(end).toMatchObject({ stop: 'length', estimated: true, cut_off: true })
@@ -146,7 +146,7 @@ describe('the end of a session', () => {
         agents: [busy],
       },
     )
-    expect([result.stop_reason, result.status, response]).toEqual(['max_turns', 'completed', 'So far.'])
+    expect([result.stop_reason, result.status, response]).toEqual(['max_turns', 'partial', 'So far.'])
     expect(model.requests.map(({ settings }) => settings.tool_choice)).toEqual([undefined, undefined, 'none'])
     expect(model.requests[2] && lastMessageText(model.requests[2])).toContain('used all your turns')
   })
@@ -163,11 +163,7 @@ describe('the end of a session', () => {
     expect(refused.result).toMatchObject({ status: 'failed', stop_reason: 'refused', error: { code: 'model_refused' } })
     expect([refused.result.error?.step, refused.response]).toEqual(['session/turn/1/model', 'I cannot help with that.'])
     const long = await runTurns([textChunks('Once upon a', { stop: 'length' })])
-    expect([long.result.status, long.result.stop_reason, long.response]).toEqual([
-      'completed',
-      'partial',
-      'Once upon a',
-    ])
+    expect([long.result.status, long.result.stop_reason, long.response]).toEqual(['partial', 'partial', 'Once upon a'])
   })
 
   test('U9 a refused request that is repeated after a resume is not part of the conversation', async () => {

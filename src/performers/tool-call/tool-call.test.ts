@@ -10,7 +10,7 @@ import {
 } from '../../../test/support/manual-doubles.ts'
 import { agent, createTestTroupe, lastMessageText } from '../../../test/support/test-troupe.ts'
 import type { ToolMessage } from '../../kernel/model.ts'
-import type { Tool, ToolCall, ToolResult } from '../../kernel/tool.ts'
+import type { Tool, ToolCall } from '../../kernel/tool.ts'
 import type { TroupeOptions } from '../../runtime/troupe-options.ts'
 import { simulatedWorld } from '../../testing/simulated-world.ts'
 import { defineTool } from '../../tools/define-tool.ts'
@@ -27,9 +27,8 @@ function readTool(
     name,
     description: name,
     input: z.strictObject({ n: z.number().optional() }),
-    category: 'perception',
     kind: 'read',
-    execute: (input, call) => execute(input as { n?: number }, call.signal) as ToolResult,
+    execute: (input, call) => execute(input as { n?: number }, call.signal),
     ...(more as object),
   })
 }
@@ -113,16 +112,25 @@ describe('tool calls of one turn', () => {
     expect(results[0]?.text).toContain("no tool 'push'; known: look")
   })
 
-  test('U6 a tool without a valid result fails', async () => {
+  test('U6 a value without a boolean `success` is the output of a success; one that is no JSON fails the call', async () => {
     const circle: { self?: unknown } = {}
     circle.self = circle
-    const values = [undefined, null, 'text', { output: 1 }, { success: true, output: circle }]
+    const values = [{ rows: 3 }, 'text', null, undefined, { success: 'yes' }, { success: false, error: 'no' }, circle]
     const tools = values.map((value, index) => readTool(`odd${index}`, () => value))
     const { results, result } = await runToolCalls(toolCallChunks(...tools.map(({ name }) => ({ name }))), { tools })
-    expect(results.map(({ is_error }) => is_error)).toEqual([true, true, true, true, true])
-    const said = results.map(({ text }) => /did not return \{success, output, error\}, but (.*)/.exec(text ?? '')?.[1])
-    expect(said.slice(0, 4)).toEqual(['undefined', 'null', 'a string', 'an object with output'])
+    expect(results.map(({ is_error }) => is_error === true)).toEqual([false, false, false, false, false, true, true])
+    expect(results.slice(0, 2).map(({ text }) => text)).toEqual(['{"rows":3}', 'text'])
     expect(result.status).toBe('completed')
+  })
+
+  test('U6 `category` of a tool follows from its kind', () => {
+    const define = (kind: Tool['kind']) =>
+      defineTool({ name: 'x', description: 'x', input: z.object({}), kind, execute: () => 1 })
+    expect([define('read').category, define('idempotent').category, define('act').category]).toEqual([
+      'perception',
+      'action',
+      'action',
+    ])
   })
 
   test('U6 changing a returned object later does not change the record', async () => {

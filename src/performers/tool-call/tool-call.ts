@@ -20,7 +20,7 @@ import type { ToolAction } from './tool-permission.ts'
 import { requirePermission } from './tool-permission.ts'
 import { ProgressRecorder } from './tool-progress.ts'
 import type { PartialToolCall } from './tool-result.ts'
-import { recordToolError, recordToolResult } from './tool-result.ts'
+import { recordToolError, recordToolResult, toToolResult } from './tool-result.ts'
 
 /*
  * One tool call of a turn, as a step. Every call gets a result, whatever happens to it.
@@ -163,7 +163,7 @@ async function recoverToolCall(scope: ToolCallScope, pre: ToolPre): Promise<Even
       signal.throwIfAborted()
       throw unknown
     })
-    if (found) return recordToolResult(scope, pre, { ...found, recovered: true })
+    if (found) return recordToolResult(scope, pre, { ...toToolResult(found), recovered: true })
     await execution.ensureReplayed()
     await execution.ensureLease()
     return recordToolResult(scope, pre, await executeTool(scope, tool, pre))
@@ -197,12 +197,13 @@ async function executeTool(scope: ToolCallScope, tool: Tool, pre: ToolPre): Prom
   try {
     const call = Object.assign(toToolCall(scope, pre, lazySignal), { reportProgress })
     const result = tool.execute(parsedInput(tool, pre) as never, call)
-    if (!(result instanceof Promise)) return result
+    if (!(result instanceof Promise)) return toToolResult(result)
     const ms = tool.timeout_ms ?? DEFAULT_TOOL_TIMEOUT_MS
     const max_ms = tool.max_timeout_ms ?? ms
     const timeoutError = () => toolTimeoutError(tool, world.monotonic() - busyAt < ms ? { max_ms } : { ms })
     const onStop = (reason: unknown) => lazySignal.abort(reason)
-    return await withTimeout({ world, signal, ms, max_ms, lastBusyAt: () => busyAt, timeoutError, onStop }, result)
+    const timing = { world, signal, ms, max_ms, lastBusyAt: () => busyAt, timeoutError, onStop }
+    return toToolResult(await withTimeout(timing, result))
   } catch (thrown) {
     throw toUserCodeError(thrown, 'tool_failed')
   } finally {

@@ -5,6 +5,7 @@ import type { Redactor } from '../../kernel/redactor.ts'
 import { redactJson } from '../../kernel/redactor.ts'
 import { retryField, stepsToRetry } from '../../kernel/resumable-failure.ts'
 import { fitsArtifact, writeArtifact } from '../../kernel/session/artifacts.ts'
+import type { ToolResult } from '../../kernel/tool.ts'
 import { definedFields } from '../../schema/json-value.ts'
 import type { ToolCallScope } from './tool-call-scope.ts'
 
@@ -14,18 +15,14 @@ export const MAX_TOOL_OUTPUT_CHARS = 256 * 1024
 /** A result, marked if `recover` found it after a crash. */
 type RecordableResult = PatternResult & { recovered?: true }
 
+/** What a tool returned, as a result: a value without a boolean `success` is the output of a success. */
+export function toToolResult(returned: unknown): ToolResult {
+  const { success } = (returned ?? {}) as { success?: unknown }
+  return typeof success === 'boolean' ? (returned as ToolResult) : { success: true, output: returned ?? null }
+}
+
 /** Appends the result of a call. */
 export function recordToolResult(scope: ToolCallScope, pre: ToolPre, result: RecordableResult): Event {
-  if (typeof result !== 'object' || result === null || typeof result.success !== 'boolean') {
-    throw new TroupeError(
-      'tool_failed',
-      `${pre.tool} did not return {success, output, error}, but ${typeName(result)}`,
-      {
-        retry: false,
-        hint: 'return {success, output, error} from `execute` of the tool',
-      },
-    )
-  }
   recordFileArtifacts(scope, result)
   if (!result.success) {
     const message = result.error ?? `${pre.tool} failed without an error message`
@@ -49,15 +46,6 @@ export function recordToolResult(scope: ToolCallScope, pre: ToolPre, result: Rec
     },
     scope.session.id,
   )
-}
-
-/** The kind of a returned value, without its content: it was not redacted. */
-function typeName(value: unknown): string {
-  if (value === null || value === undefined) return String(value)
-  if (Array.isArray(value)) return 'a list'
-  if (typeof value !== 'object') return `a ${typeof value}`
-  const keys = Object.keys(value).slice(0, 5)
-  return keys.length === 0 ? 'an empty object' : `an object with ${keys.join(', ')}`
 }
 
 /** Keeps text files that the call wrote as artifacts. Settled by key: a recovered call writes no second version. */

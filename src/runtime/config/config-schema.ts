@@ -78,7 +78,9 @@ const patternSettings = Object.fromEntries(Object.keys(BUILT_IN_PATTERNS).map((n
 
 /** The schema of a file. It may name its JSON Schema for editors. */
 export const configSchema = block<
-  Omit<TroupeOptions, 'config' | 'defaultStore' | 'trust' | keyof typeof BUILT_IN_PATTERNS> & { $schema: string },
+  Omit<TroupeOptions, 'config' | 'defaultStore' | 'execute' | 'trust' | keyof typeof BUILT_IN_PATTERNS> & {
+    $schema: string
+  },
   'performers'
 >({
   $schema: z.string(),

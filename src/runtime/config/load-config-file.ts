@@ -43,7 +43,7 @@ function checkNames(path: string, value: object): void {
   try {
     checkOptionNames(value)
   } catch (thrown) {
-    const { message, ...rest } = toTroupeError(thrown)
+    const { message, ...rest } = toTroupeError(thrown).toJSON()
     throw configError(`${path}: ${message}`, rest)
   }
 }

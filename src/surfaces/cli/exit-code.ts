@@ -7,7 +7,8 @@ export const EXIT = {
   failed: 1,
   usage: 2,
   waiting: 3,
-  undecided: 4,
+  /** Completed, but in part or undecided. */
+  partial: 4,
   interrupted: 130,
   terminated: 143,
 } as const
@@ -46,7 +47,8 @@ export function exitCodeFrom({
   output,
 }: Pick<RunResult, 'status' | 'error' | 'not_continued' | 'output'>): number {
   if (not_continued) return EXIT.waiting
-  if (status === 'completed') return isUndecided({ output }) ? EXIT.undecided : EXIT.done
+  if (status === 'partial') return EXIT.partial
+  if (status === 'completed') return isUndecided({ output }) ? EXIT.partial : EXIT.done
   if (status === 'waiting') return EXIT.waiting
   if (status === 'failed' && error) return exitCodeFromError(error)
   return EXIT.failed

@@ -1,5 +1,6 @@
 import type { RunHandle, RunResult, Troupe } from '../../index.ts'
 import { outputText, patternPanels } from '../../views/pattern-views.ts'
+import { recordedStatus } from '../../views/result-status.ts'
 import type { RunView } from '../../views/run-view.ts'
 import { stripControlCharacters, wrapText } from '../../views/text-width.ts'
 import { stoppingText } from '../../views/waiting.ts'
@@ -79,7 +80,7 @@ export async function printResult(cli: Cli, result: RunResult, view: RunView): P
     const panels = patternPanels(view)
     const section = panels.length > 0 ? (await import('./render/block-lines.ts')).panelLines(panels, terminal.err) : []
     for (const line of section.length > 1 ? ['', ...section] : section) terminal.note(line)
-    terminal.note(summaryLine(result, terminal.err))
+    terminal.note(summaryLine(result, terminal.err, view.run.progress))
   }
   if (!options.quiet || result.status !== 'completed')
     for (const step of nextStepLines(result, terminal.err)) terminal.note(step)
@@ -94,7 +95,8 @@ interface GateRecord {
 }
 
 /** The documented fields of a result; `gates` only while the run waits. */
-export function resultRecord({ gates, ...record }: RunResult): Omit<RunResult, 'gates'> & { gates?: GateRecord[] } {
+export function resultRecord({ gates, ...result }: RunResult): Omit<RunResult, 'gates'> & { gates?: GateRecord[] } {
+  const record = { ...result, status: recordedStatus(result.status) }
   if (record.status !== 'waiting') return record
   const open = gates.map(({ gate_id, question, choices = null, detail = null }) => {
     return { gate_id, question, choices, detail }

@@ -117,7 +117,8 @@ export async function testModels(names: readonly string[]): Promise<ModelTest[]>
 
 async function testModel(troupe: Troupe, model: string): Promise<ModelTest> {
   const { isEvent } = await import('../../index.ts')
-  const result = await troupe.run('task', { agent: PROBE.name, instruction: 'Are you there?' }, { model })
+  const probe = await troupe.stream('task', { agent: PROBE.name, instruction: 'Are you there?' }, { model })
+  const result = await probe.result
   const events = await troupe.events(result.run_id).all()
   const begin = events.find((event) => isEvent(event, 'model:begin'))
   const end = events.find((event) => isEvent(event, 'model:end'))

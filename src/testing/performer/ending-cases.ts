@@ -19,7 +19,8 @@ export async function failsSession(harness: PerformerHarness): Promise<void> {
   ]
   for (const [failure, message] of failures) {
     const { troupe } = await openPerformerTroupe(harness, { actions: [text('So far.'), failure] })
-    const result = await troupe.run('task', INSTRUCTION)
+    const { result: ending } = await troupe.stream('task', INSTRUCTION)
+    const result = await ending
     assert.equal(result.status, 'failed')
     assert.equal(result.error?.code, 'performer_failed')
     assert.match(result.error?.message ?? '', message)
@@ -34,7 +35,8 @@ export async function failsSession(harness: PerformerHarness): Promise<void> {
 export async function stopsAtDeadline(harness: PerformerHarness): Promise<void> {
   const actions: PerformerAction[] = [text('So far.'), { do: 'stall' }]
   const { troupe, turns } = await openPerformerTroupe(harness, { actions }, { timeout_ms: 3000 })
-  const result = await troupe.run('task', INSTRUCTION)
+  const { result: ending } = await troupe.stream('task', INSTRUCTION)
+  const result = await ending
   assert.equal(result.error?.code, 'timeout')
   assert.ok(turns[0]?.signal.aborted)
   const events = await verifiedEvents(troupe, result.run_id)

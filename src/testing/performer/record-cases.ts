@@ -67,7 +67,8 @@ export async function stopsAtLimit(harness: PerformerHarness): Promise<void> {
   ]
   const resumed = [text('All done.'), usage(10, 5), finish]
   const { troupe, turns } = await openPerformerTroupe(harness, { actions, resumed })
-  const result = await troupe.run('task', INSTRUCTION, { limits: { tokens: 1000 } })
+  const limited = await troupe.stream('task', INSTRUCTION, { limits: { tokens: 1000 } })
+  const result = await limited.result
   assert.equal(result.error?.code, 'limit_reached')
   assert.deepEqual(result.error?.alternatives, ['tokens'])
   assert.ok(turns[0]?.signal.aborted)

@@ -16,7 +16,7 @@ const [folder = '', json = '{}'] = process.argv.slice(2)
 const { run, resume, limits = {} } = JSON.parse(json) as ChildRequest
 const troupe = await createTroupe(trialOptions(folder))
 try {
-  if (run) await troupe.run(run.pattern, run.input, { limits })
+  if (run) await (await troupe.stream(run.pattern, run.input, { limits })).result
   else if (resume) await (await troupe.resume(resume, { force: true, limits })).result
   else await report()
 } catch (thrown) {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { contributionJson, createCollaborationTroupe } from '../../../../test/support/collaboration.ts'
+import type { RunResult } from '../../../index.ts'
 
 const conflicting = { a: contributionJson('Go', 0.9), b: contributionJson('wait', 0.8), coordinator: 'Final answer.' }
 const input = { task: 'Ship it?', agents: [{ name: 'a' }, { name: 'b' }], on_conflict: 'escalate', synthesis: 'vote' }
@@ -40,7 +41,7 @@ describe('answers to an escalation', () => {
 
   test('CO86 the question is repeated until the answer is valid', async () => {
     const { troupe } = await createCollaborationTroupe(conflicting)
-    let run = await troupe.run('collaborate' as string, input)
+    let run: RunResult = await troupe.run('collaborate' as string, input)
     for (const answer of ['9', '', 'option 3']) {
       run = await (await troupe.answer(run.gates[0]?.gate_id ?? '', answer)).result
       expect(run.status).toBe('waiting')

@@ -115,7 +115,7 @@ describe('a judge that gives no verdict', () => {
   ]
   test.each(failures)('CO103 a judge that %s leaves the vote open: no tie, no dissent', async (_, judge, reason) => {
     const { output, result } = await runCollaboration({ ...positions('yes', 'yes, do it'), judge: judge ?? '' }, vote)
-    expect(result).toMatchObject({ status: 'completed', stop_reason: 'partial' })
+    expect(result).toMatchObject({ status: 'partial', stop_reason: 'partial' })
     expect(output.vote).toMatchObject({ winner: null, tie: false, unclear: [['yes', 'yes, do it']] })
     expect(output.consensus).toMatchObject({ tie: false, agreement_score: null, dissenting: [], key_disagreements: [] })
     expect(output.metadata.problems).toEqual([expect.stringMatching(reason)])

@@ -15,6 +15,8 @@ export interface CollaborateConfig {
   coordinator: { model?: string; temperature: number }
   /** The share of votes that counts as consensus. */
   consensus_threshold: number
+  /** The share of the specialists that have to answer. */
+  quorum: number
 }
 
 /** The settings that a program or a configuration file gives; the others have defaults. */
@@ -30,6 +32,7 @@ export const DEFAULT_COLLABORATE_CONFIG: CollaborateConfig = Object.freeze({
   agent_timeout: '300s',
   coordinator: Object.freeze({ temperature: 0.3 }),
   consensus_threshold: 0.66,
+  quorum: 0.5,
 })
 
 const configSchema = z.strictObject({
@@ -40,6 +43,7 @@ const configSchema = z.strictObject({
   agent_timeout: durationSchema,
   coordinator: z.strictObject({ model: z.string().min(1).optional(), temperature: z.number().min(0).max(2) }),
   consensus_threshold: z.number().gt(0).max(1),
+  quorum: z.number().gt(0).max(1),
 })
 
 /** The settings that `createTroupe` and configuration files may give. */

@@ -106,6 +106,12 @@ export const collaborateInput = z.strictObject({
     .optional()
     .describe('The weight of a role or name in a vote. Default: 1.'),
   consensus_threshold: z.number().gt(0).max(1).optional().describe('The share of votes that counts as consensus.'),
+  quorum: z
+    .number()
+    .gt(0)
+    .max(1)
+    .optional()
+    .describe('The share of the specialists that have to answer, or the run fails; 1 for gates. Default: 0.5.'),
   on_conflict: z
     .enum(['surface', 'mediate', 'escalate'])
     .default('surface')

@@ -29,7 +29,8 @@ export interface Collaboration {
   input: CollaborateInput
   mode: (typeof collaborateModes)[number]
   synthesis: (typeof collaborateSyntheses)[number]
-  limits: CollaborationLimits
+  /** `quorum` is the share of the specialists that have to answer. */
+  limits: CollaborationLimits & { quorum: number }
   specialists: Specialist[]
   contributionScope: ContributionScope
   history: OutcomeHistory
@@ -53,6 +54,9 @@ export async function prepareCollaboration(
   const { mode, synthesis } = completeInput
   const limits = effectiveLimits(config, input, byModel)
   const { timeout_ms } = limits
+  // A collaboration that release 0.1.0 began has no quorum. Recorded first: a run that has its specialists has its quorum.
+  const isOld = context.isRecorded('specialists') && !context.isRecorded('quorum')
+  const quorum = isOld ? 0 : await context.step('quorum', () => input.quorum ?? config.quorum)
   // Recorded: the roster may have changed when the run is resumed.
   const specialists = await context.step('specialists', () => {
     checkCollaborateInput(context.roster, completeInput, limits)
@@ -69,7 +73,7 @@ export async function prepareCollaboration(
     input: completeInput,
     mode,
     synthesis,
-    limits,
+    limits: { ...limits, quorum },
     specialists,
     contributionScope: createContributionScope(context, taskSection(input), completeInput),
     history,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { CollaborateRunOutput } from '../../../../test/support/collaboration.ts'
 import { contributionJson, createCollaborationTroupe } from '../../../../test/support/collaboration.ts'
-import { storeOf } from '../../../../test/support/test-troupe.ts'
+import { runToEnd, storeOf } from '../../../../test/support/test-troupe.ts'
 
 const agents = ['a', 'b', 'c'].map((name) => ({ name, role: name }))
 const input = { task: 'x', agents, synthesis: 'vote', limits: { max_parallel: 3 } }
@@ -108,7 +108,7 @@ describe('recording an outcome', () => {
     expect(known).toMatchObject({ correct: true, voices: [{ right: false }, { right: false }, { right: true }] })
     const tied = { a: contributionJson('go'), b: contributionJson('wait'), c: 'Hm.', coordinator: 'Go.' }
     const open = await runDecision({ synthesis: 'coordinator' }, tied)
-    const outcome = await open.troupe.run('outcome', { of_run: open.run_id, answer: 'go' })
+    const outcome = await runToEnd(open.troupe, 'outcome', { of_run: open.run_id, answer: 'go' })
     expect(outcome.error?.message).toBe("cannot tell whether the result is equivalent to `answer` 'go'")
   })
 
@@ -159,9 +159,9 @@ describe('recording an outcome', () => {
         { agent: 'c', right: false },
       ],
     })
-    const open = await troupe.run('outcome', { of_run: run_id, answer: 'Use MySQL' })
+    const open = await runToEnd(troupe, 'outcome', { of_run: run_id, answer: 'Use MySQL' })
     expect(open.error).toMatchObject({ code: 'invalid_input', hint: 'add --verdict right or --verdict wrong' })
-    const other = await troupe.run('outcome', { of_run: run_id, answer: 'Use SQLite' })
+    const other = await runToEnd(troupe, 'outcome', { of_run: run_id, answer: 'Use SQLite' })
     expect(other.error).toMatchObject({
       code: 'invalid_input',
       message: "`answer` 'Use SQLite' is none of the positions of the run",
@@ -184,7 +184,7 @@ describe('recording an outcome', () => {
   test('CO62 a blank answer, and one that contradicts the verdict, is rejected', async () => {
     const { troupe, run_id } = await runDecision()
     const errorOf = async (outcome: object) =>
-      (await troupe.run('outcome', { of_run: run_id, ...outcome })).error?.message
+      (await runToEnd(troupe, 'outcome', { of_run: run_id, ...outcome })).error?.message
     await expect(errorOf({ answer: '   ' })).rejects.toMatchObject({ code: 'invalid_input' })
     expect(await errorOf({ answer: 'go', verdict: 'wrong' })).toBe(
       "`answer` 'go' means that the result was right, but `verdict` is wrong",
@@ -195,16 +195,16 @@ describe('recording an outcome', () => {
 
   test('CO49 neither verdict nor answer, an unknown run, or another pattern is rejected', async () => {
     const { troupe, run_id } = await runDecision()
-    expect((await troupe.run('outcome', { of_run: run_id })).error).toMatchObject({
+    expect((await runToEnd(troupe, 'outcome', { of_run: run_id })).error).toMatchObject({
       code: 'invalid_input',
       message: 'neither `verdict` nor `answer` is given',
     })
-    const unknown = await troupe.run('outcome', { of_run: 'r_nothing', verdict: 'right' })
+    const unknown = await runToEnd(troupe, 'outcome', { of_run: 'r_nothing', verdict: 'right' })
     expect(unknown.error).toMatchObject({
       code: 'unknown_run',
       message: '`of_run`: r_nothing is not a completed run of collaborate in this project',
     })
-    const itself = await troupe.run('outcome', { of_run: unknown.run_id, verdict: 'right' })
+    const itself = await runToEnd(troupe, 'outcome', { of_run: unknown.run_id, verdict: 'right' })
     expect(itself.error?.code).toBe('unknown_run')
   })
 })

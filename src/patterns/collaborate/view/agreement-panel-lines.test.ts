@@ -214,7 +214,7 @@ describe('agreement lines', () => {
       '  80 % sure: Six routes',
       '✗ frontend  Plan the pages',
       '  model_failed: no luck',
-      '- infra  Say where it runs  partial',
+      '◐ infra  Say where it runs',
       '  approve',
     ])
   })

@@ -72,7 +72,7 @@ test('CO126 CO127 at an earlier event the panel has the recommendations so far; 
     { text: '90 % sure: wait', won: false },
   ])
   expect(new Set(timeline.sessions.slice(0, 3).map(({ group }) => group)).size).toBe(1)
-  expect(timeline.run[0]?.progress?.text).toBe('4 of 4 specialists')
+  expect(timeline.run[0]?.progress?.text).toBe('3 of 4 answered')
   await troupe.close()
 })
 

@@ -130,7 +130,7 @@ function openBlocks(views: CollaborationViews, collaboration: CollaborationView)
     specialists.map(([, each]) => each).filter(({ recommendation }) => recommendation !== null),
     ({ recommendation }) => recommendation ?? '',
   )
-  const answered = specialists.filter(([, { status }]) => status !== 'running').length
+  const answered = specialists.filter(([, { status }]) => status === 'completed').length
   const facts = presentFacts([
     ['mode', collaboration.mode],
     ['result by', collaboration.synthesis],

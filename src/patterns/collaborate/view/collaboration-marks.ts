@@ -67,19 +67,19 @@ function nestedEnd({ key, agreement_score, agents_count, status }: CompleteData)
 
 type CompleteData = CollaborateEventOf<'tool:collaborative:complete'>['data']
 
-/** `2 of 3 specialists`. */
+/** `2 of 3 answered`. */
 function progressMarks(views: CollaborationViews, key: string): TimelineMark[] {
   const collaboration = enclosingCollaboration(views, key)
   if (!collaboration) return []
   const total = collaboration.agents.length
-  const ended = new Set(
-    specialistsOf(views, collaboration.key).flatMap(([, { agent, status }]) => (status === 'running' ? [] : [agent])),
+  const answered = new Set(
+    specialistsOf(views, collaboration.key).flatMap(([, { agent, status }]) => (status === 'completed' ? [agent] : [])),
   ).size
   return [
     {
       kind: 'progress',
-      text: `${ended} of ${total} specialists`,
-      share: total === 0 ? null : Math.min(1, ended / total),
+      text: `${answered} of ${total} answered`,
+      share: total === 0 ? null : Math.min(1, answered / total),
     },
   ]
 }

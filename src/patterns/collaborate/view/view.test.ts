@@ -114,7 +114,7 @@ describe('collaboration progress', () => {
       ' 800ms  ann  ✓ 90 % sure: wait  1 call · 100 tokens · 400ms',
       '  1.1s  bob  starts  bob role',
       '  1.4s  bob  ✗ failed  model_failed: no luck  1 call · 100 tokens · 400ms',
-      '  1.5s  2 of 2 specialists',
+      '  1.5s  1 of 2 answered',
       '  1.6s  Result  the coordinator writes the answer',
       '  1.8s  coordinator  starts  writes the answer',
       '  2.1s  coordinator  ✓ done  1 call · 100 tokens · 400ms',

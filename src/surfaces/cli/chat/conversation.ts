@@ -15,6 +15,7 @@ import type { Team } from '../../../judgement/team/team-schema.ts'
 import type { ChatEvent, OpenQuestion } from '../../../patterns/team/chat-event.ts'
 import type { Transcript } from '../../../patterns/team/transcript.ts'
 import { messagesToCarry, newTranscript, reduceTranscript } from '../../../patterns/team/transcript.ts'
+import { recordedStatus } from '../../../views/result-status.ts'
 import { isReplyGate } from '../render/result-lines.ts'
 import { TEAM_PATTERN } from '../team-pattern.ts'
 
@@ -79,7 +80,8 @@ export class Conversation {
   /** Whether the run accepts messages; otherwise the next message starts another run. */
   get isOpen(): boolean {
     const status = this.result?.status
-    return this.run_id !== undefined && status !== 'completed' && status !== 'cancelled' && status !== 'failed'
+    const ended = ['completed', 'partial', 'cancelled', 'failed'] as const
+    return this.run_id !== undefined && !ended.some((each) => each === status)
   }
 
   /** Changes when another process ends the run: a line typed before must not start another one. */
@@ -271,9 +273,9 @@ export class Conversation {
 
   #endEvents(): ChatEvent[] {
     const { result, transcript } = this
-    if (!result || !['completed', 'failed', 'cancelled'].includes(result.status)) return []
+    if (!result || !['completed', 'partial', 'failed', 'cancelled'].includes(result.status)) return []
     const { run_id, status, error } = result
-    return [{ type: 'end', run_id, status, route: transcript.team.route, error }]
+    return [{ type: 'end', run_id, status: recordedStatus(status), route: transcript.team.route, error }]
   }
 }
 

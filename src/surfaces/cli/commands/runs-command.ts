@@ -1,6 +1,7 @@
 import type { NeedsReport } from '../../../entries/inspect.ts'
 import type { RunQuery, RunRow, Status, Troupe } from '../../../index.ts'
 import { missingPartsText } from '../../../views/needs-text.ts'
+import { isPartial } from '../../../views/result-status.ts'
 import { toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import type { WaitingRequest } from '../../../views/waiting.ts'
 import type { Cli } from '../cli.ts'
@@ -31,6 +32,7 @@ export function runsCommand(cli: Cli<RunsOptions>): Promise<number> {
       rows.push({ ...row, is_running: troupe.isRunning(row), missing, waiting: await readWaiting(troupe, row) })
       if (rows.length === number) break
     }
+    if (!cli.options.json) await addProgress(troupe, rows)
     if (cli.options.json) printJson(cli, rows)
     else if (rows.length > 0) {
       for (const line of runsTable(rows, Date.now(), cli.terminal.out)) cli.terminal.print(line)
@@ -57,6 +59,14 @@ function noteWaiting({ terminal }: Cli, run_id: string, waiting: readonly Waitin
   const now = Date.now()
   for (const request of waiting)
     for (const line of waitingLines(request, { now, style: terminal.err, run_id })) terminal.note(line)
+}
+
+/** How much was done in part, which only the journal tells. */
+async function addProgress(troupe: Troupe, rows: ListedRun[]): Promise<void> {
+  const partial = rows.filter(isPartial)
+  if (partial.length === 0) return
+  const summaries = await troupe.runSummaries(partial.map(({ run_id }) => run_id))
+  for (const row of partial) row.progress = summaries.find(({ run_id }) => run_id === row.run_id)?.progress ?? null
 }
 
 function noteMissingParts({ terminal }: Cli, run_id: string, missing: NeedsReport['missing']): void {

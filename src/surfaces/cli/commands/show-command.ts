@@ -147,7 +147,7 @@ async function showTree(
   const needs = await readMissingParts(troupe, row)
   const waiting = await troupe.waiting(row.run_id)
   const lines = [
-    ...runHeader(row, live, style),
+    ...runHeader(row, { live, view }, style),
     ...waiting.flatMap((request) => waitingLines(request, { now, style })),
     ...attachmentLines(view.start?.input, style),
     '',

@@ -32,7 +32,14 @@ const gate = {
 } as GateRow
 
 function row(more: Partial<RunRow>, is_running = false): RunRow & { is_running: boolean } {
-  const base = { run_id: 'r_0123456789ab', pattern: 'task', title: 'do it', status: 'completed', created_at: 0 }
+  const base = {
+    run_id: 'r_0123456789ab',
+    pattern: 'task',
+    title: 'do it',
+    status: 'completed',
+    stop_reason: 'completed',
+    created_at: 0,
+  }
   return { ...base, ended_at: 1500, usage, ...more, is_running } as RunRow & { is_running: boolean }
 }
 

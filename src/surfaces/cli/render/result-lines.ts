@@ -2,6 +2,8 @@ import type { ErrorRecord } from '../../../errors.ts'
 import type { GateRow, RunResult } from '../../../index.ts'
 import { formatCount, formatDuration, formatUsd, pluralize } from '../../../views/format-amount.ts'
 import { permissionCallFrom } from '../../../views/permission-call.ts'
+import { partialText } from '../../../views/result-status.ts'
+import type { RunView } from '../../../views/run-view.ts'
 import { stripControlCharacters, toTerminalLine, truncateToWidth, wrapText } from '../../../views/text-width.ts'
 import { isUndecided } from '../exit-code.ts'
 import { commandArguments } from '../program-name.ts'
@@ -12,13 +14,19 @@ import type { TerminalStyle, TextSpan } from './styled-line.ts'
 import { renderLine, withProgramName } from './styled-line.ts'
 
 /** Status, duration and usage in one line. */
-export function summaryLine(result: RunResult, style: TerminalStyle): string {
+export function summaryLine(
+  result: RunResult,
+  style: TerminalStyle,
+  progress: RunView['run']['progress'] = null,
+): string {
   const { status, stop_reason, usage } = result
-  const isOpen = status === 'completed' && isUndecided(result)
+  const isOpen = (status === 'completed' || status === 'partial') && isUndecided(result)
   const [textStyle, glyph] =
     isOpen || result.incomplete ? (['yellow', '◐'] as const) : (STATUS_GLYPHS[status] ?? (['dim', ''] as const))
-  const label = status === 'pending' ? 'interrupted' : isOpen ? 'completed without a decision' : status
-  const reason = stop_reason && stop_reason !== status ? ` (${stop_reason})` : ''
+  const part = status === 'partial' ? partialText(stop_reason, progress) : ''
+  const words = [...(isOpen ? ['completed without a decision'] : []), ...(part === '' ? [] : [part])].join(', ')
+  const label = status === 'pending' ? 'interrupted' : words || status
+  const reason = stop_reason && stop_reason !== status && part === '' ? ` (${stop_reason})` : ''
   const facts = [formatDuration(result.duration_ms), formatUsage(usage), result.run_id]
   const spans: TextSpan[] = [
     [textStyle, `${glyph} ${label}${reason}`],

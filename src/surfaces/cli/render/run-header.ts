@@ -1,6 +1,7 @@
 import type { Event, RunRow } from '../../../index.ts'
 import { withoutFileData } from '../../../views/attachment-list.ts'
 import { formatCount, formatDuration, formatUsd, pluralize } from '../../../views/format-amount.ts'
+import { isPartial, partialText } from '../../../views/result-status.ts'
 import type { RunView } from '../../../views/run-view.ts'
 import { padToWidth, toTerminalLine, wrapText } from '../../../views/text-width.ts'
 import type { WaitingRequest } from '../../../views/waiting.ts'
@@ -10,11 +11,18 @@ import type { TerminalStyle } from './styled-line.ts'
 import { renderLine } from './styled-line.ts'
 
 /** Id, status, title and usage of a run. */
-export function runHeader(row: RunRow, live: boolean, style: TerminalStyle): string[] {
+export function runHeader(
+  row: RunRow,
+  { live, view }: { live: boolean; view: RunView },
+  style: TerminalStyle,
+): string[] {
   const isStopped = row.status === 'running' && !live
-  const [textStyle, glyph] = STATUS_GLYPHS[isStopped ? 'pending' : row.status] ?? (['dim', ''] as const)
+  const isPart = isPartial(row)
+  const [textStyle, glyph] =
+    STATUS_GLYPHS[isStopped ? 'pending' : isPart ? 'partial' : row.status] ?? (['dim', ''] as const)
   const status = isStopped || (row.status === 'pending' && row.epoch > 0) ? 'interrupted' : row.status
   const reason = row.stop_reason && row.stop_reason !== row.status ? ` (${row.stop_reason})` : ''
+  const words = isPart ? partialText(row.stop_reason, view.run.progress) : status + reason
   const duration = row.ended_at === null ? '' : ` · ${formatDuration(row.ended_at - row.created_at)}`
   const { calls, input, output, usd } = row.usage
   const cost = usd === null ? 'unknown cost' : formatUsd(usd)
@@ -24,7 +32,7 @@ export function runHeader(row: RunRow, live: boolean, style: TerminalStyle): str
       [textStyle, `${glyph} `],
       ['bold', row.run_id],
       `  ${row.pattern}  `,
-      [textStyle, status + reason],
+      [textStyle, words],
       ['dim', duration],
     ]),
     ...wrapText(toTerminalLine(row.title), style.width),

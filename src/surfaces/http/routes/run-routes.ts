@@ -1,5 +1,6 @@
 import { definedFields } from '../../../schema/json-value.ts'
 import * as z from '../../../schema/zod.ts'
+import { recordedStatus } from '../../../views/result-status.ts'
 import { acceptedEncoding, textBody } from '../compression/gzip-response.ts'
 import type { EventPage, RunPage } from '../contract.ts'
 import { eventPage, runItem, runPage, runResult, sessionFile, status } from '../openapi/response-schemas.ts'
@@ -54,7 +55,11 @@ const getResult = defineRoute('GET', '/api/runs/:run_id/result', {
   async handle({ params: { run_id = '' }, parts: { troupe } }) {
     await troupe.getRun(run_id)
     const { gates, ...result } = await troupe.result(run_id)
-    return { ...result, gates: gates.map(({ project: _project, ...gate }) => gate) }
+    return {
+      ...result,
+      status: recordedStatus(result.status),
+      gates: gates.map(({ project: _project, ...gate }) => gate),
+    }
   },
 })
 
