@@ -197,6 +197,7 @@ describe('Next.js', () => {
     const server = await startMoved({})
     await checkApi(server)
     await checkPage(server)
+    expect(await readdir(join(moved, 'node_modules'))).toEqual(expect.arrayContaining(['troupe', 'jsonrepair']))
     await rename(`${own}-away`, own)
   })
 })
