@@ -18,7 +18,7 @@ import type { RequestMark, RequestMarks, RequestProgress } from '../kernel/reque
 import type { ConnectedTime } from '../kernel/session/lost-model-calls.ts'
 import type { World } from '../kernel/world.ts'
 import type { Lease, Store } from '../store/store.ts'
-import { diedBy } from './held-lease.ts'
+import { diedBy } from './lease-heartbeat.ts'
 import { isOwnerDead } from './lease-owner.ts'
 
 /*

@@ -1,5 +1,5 @@
 import { claimableRuns } from '../engine/claimable-runs.ts'
-import { LEASE_MS } from '../engine/held-lease.ts'
+import { LEASE_MS } from '../engine/lease-heartbeat.ts'
 import type { TroupeError } from '../errors.ts'
 import { toTroupeError } from '../errors.ts'
 import type { Change } from '../store/changes.ts'
