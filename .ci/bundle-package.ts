@@ -20,7 +20,7 @@ const ENTRIES = [
   'testing/index',
   'surfaces/http/index',
   'runtime/node-version',
-  'surfaces/cli/node-warnings',
+  'surfaces/cli/inert-output',
   'surfaces/cli/program',
   'surfaces/cli/terminal',
   'knowledge/embedding-worker',

@@ -1,7 +1,6 @@
 import { EmbeddedEngine } from '../engine/embedded-engine.ts'
 import type { Engine, EngineParts } from '../engine/engine.ts'
 import { sessionPorts } from '../engine/session-ports.ts'
-import { SubmittingEngine } from '../engine/submitting-engine.ts'
 import type { RunHost } from '../judgement/needs/run-needs.ts'
 import type { Event } from '../kernel/event.ts'
 import type { Ports } from '../kernel/ports.ts'
@@ -56,7 +55,7 @@ export async function composeExecution({ options, runtime, registry, host }: Exe
     strict: options.engine?.strict ?? false,
     ...sessionPorts(store),
   }
-  return { patterns, ports, engine: createEngine(options, { store, world, ports }) }
+  return { patterns, ports, engine: await createEngine(options, { store, world, ports }) }
 }
 
 /** Imported with a workspace only, whose tools it needs: without one they would be a quarter of what a first run loads. */
@@ -79,8 +78,11 @@ function profilePort(toolbox: Toolbox | undefined): Pick<Ports, 'projectProfile'
   }
 }
 
-function createEngine(options: AdaptedOptions, parts: Pick<EngineParts, 'store' | 'world' | 'ports'>): Engine {
-  if (options.execute === false) return new SubmittingEngine(parts)
+async function createEngine(
+  options: AdaptedOptions,
+  parts: Pick<EngineParts, 'store' | 'world' | 'ports'>,
+): Promise<Engine> {
+  if (options.execute === false) return new (await import('../engine/submitting-engine.ts')).SubmittingEngine(parts)
   return new EmbeddedEngine({
     ...parts,
     startTurns,

@@ -21,14 +21,13 @@ import type { TimelineSources } from '../views/timeline/reduce-timeline.ts'
 import type { TimelineRef } from '../views/timeline/timeline.ts'
 import type { WaitingRequest } from '../views/waiting.ts'
 import { checkCallOptions } from './check-option-names.ts'
-import { untilClosed } from './closed-troupe.ts'
 import type { DeletionReport, DeletionScope, PruneOptions, Retention } from './delete-runs.ts'
 import { issueWarning } from './issue-warning.ts'
 import { nodeVersionProblem } from './node-version.ts'
+import { pagedQuery } from './paged-query.ts'
 import type { Queries } from './queries.ts'
 import type { Report, ReportQuery } from './report-query.ts'
 import type { AnswerOptions, RunHandle, RunOptions, RunResult, SettledRun, SteerOptions } from './run-handle.ts'
-import { settleRun } from './run-outcome.ts'
 import type { RunMoment, RunPanels } from './run-pages.ts'
 import type { RunReader } from './run-reader.ts'
 import type { RunTimeline } from './run-timeline.ts'
@@ -220,7 +219,9 @@ export async function assembleTroupe<const Patterns extends readonly Pattern[] =
   const stream = (pattern: string, input: unknown, runOptions?: RunOptions) =>
     reads.trackStart(reader, begin(pattern, input, runOptions))
   const run = async (pattern: string, input: unknown, runOptions?: RunOptions) => {
-    const outcome = await settleRun(await stream(pattern, input, runOptions), { store, caller: run })
+    const handle = await stream(pattern, input, runOptions)
+    const { settleRun } = await import('./run-outcome.ts')
+    const outcome = await settleRun(handle, { store, caller: run })
     if (outcome instanceof TroupeError) throw outcome
     return outcome
   }
@@ -320,4 +321,31 @@ async function retain(scope: DeletionScope, retention: Retention): Promise<void>
   } catch (thrown) {
     issueWarning(`troupe: retention: ${toTroupeError(thrown).message}`)
   }
+}
+
+/** What a method returns; all others return a promise. */
+const RETURNS: Readonly<Record<string, 'list' | 'value'>> = {
+  ...{ runs: 'list', sessions: 'list', events: 'list', gates: 'list', artifacts: 'list', accounts: 'list' },
+  ...{ query: 'list', watch: 'list' },
+  ...{ storeStatus: 'value', onChange: 'value', isRunning: 'value', mcpServers: 'value' },
+}
+
+/** The same object, whose methods reject with `closed` once `closing` is aborted. */
+function untilClosed<T extends object>(members: T, closing: AbortSignal): T {
+  const guarded = Object.entries(members).map(([name, member]) => {
+    if (typeof member !== 'function') return [name, member]
+    const call = (...args: unknown[]) => {
+      if (!closing.aborted) return member(...args)
+      const error = new TroupeError('closed', `\`${name}\` was called after \`close\``, {
+        hint: 'create another troupe with `createTroupe`, and close it after the last call',
+      })
+      if (RETURNS[name] === 'value') throw error
+      const rejected = () => Promise.reject(error)
+      return RETURNS[name] === 'list'
+        ? pagedQuery({}, { list: name, scope: null, read: rejected, positionOf: () => 0 })
+        : rejected()
+    }
+    return [name, call]
+  })
+  return Object.fromEntries(guarded) as T
 }

@@ -130,6 +130,8 @@ describe('another reader', () => {
     expect(mine).toMatchObject({ agent: 'worker', model: 'compatible/slow', last_received_at: null })
     expect((mine?.gives_up_at ?? 0) - (mine?.since ?? 0)).toBe(240_000)
     expect((await two.runSummaries([handle.run_id]))[0]?.waiting).toEqual([mine])
+    // A request counts as sent before the server has it.
+    await expect.poll(() => responses.length, patient).toBe(1)
     for (const response of responses) response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
     await expect.poll(async () => (await two.waiting(handle.run_id))[0]?.state, patient).toBe('receiving')
     await handle.cancel()

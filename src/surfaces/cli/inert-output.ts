@@ -1,4 +1,4 @@
-import { stripControlCharacters } from '../../views/text-width.ts'
+import { stripControlCharacters, wrapText } from '../../views/text-width.ts'
 import type { Terminal } from './terminal.ts'
 
 /*
@@ -39,4 +39,19 @@ const UNESCAPED = /[\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 export function toInertJson(value: unknown, indent?: number): string {
   const json = JSON.stringify(value, null, indent) ?? 'null'
   return json.replace(UNESCAPED, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+/** Warnings of Node about itself, which the user of a command can do nothing about. */
+const OF_NODE = new Set(['ExperimentalWarning', 'DeprecationWarning', 'MaxListenersExceededWarning'])
+
+/** Prints warnings like other messages, each once, instead of `(node:4711) Warning: …`. With TROUPE_DEBUG=1 those of Node, too. */
+export function printWarningsTo(terminal: Terminal): void {
+  const printed = new Set<string>()
+  process.removeAllListeners('warning')
+  process.on('warning', ({ name, message }) => {
+    if (printed.has(message) || (OF_NODE.has(name) && process.env.TROUPE_DEBUG !== '1')) return
+    printed.add(message)
+    const text = `warning: ${toInertOutput(message.replace(/^troupe: /, ''))}`
+    for (const line of wrapText(text, terminal.err.width, 2)) terminal.note(line)
+  })
 }

@@ -8,7 +8,7 @@ if (problem === undefined) {
   nodeModule.enableCompileCache()
   const { main } = await import('./program.ts')
   const { realTerminal } = await import('./terminal.ts')
-  const { printWarningsTo } = await import('./node-warnings.ts')
+  const { printWarningsTo } = await import('./inert-output.ts')
   const terminal = realTerminal()
   printWarningsTo(terminal)
   process.exitCode = await main(process.argv.slice(2), terminal)

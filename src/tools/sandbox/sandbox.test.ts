@@ -180,7 +180,8 @@ describe('isolation', () => {
     for (let index = 0; index < 20; index++)
       fixture.writeFile(`projects/repository-${index}/.git/HEAD`, 'ref: refs/heads/main\n')
     const command = 'for folder in projects/*; do echo evil > $folder/.git/config; done 2>/dev/null; echo fine'
-    expect(await fixture.call('Bash', { command })).toMatchObject({ success: true, output: 'fine\n' })
+    const result = await fixture.call('Bash', { command })
+    expect(result, JSON.stringify(result)).toMatchObject({ success: true, output: 'fine\n' })
     const written = readdirSync(join(fixture.workspace, 'projects')).filter((name) =>
       existsSync(join(fixture.workspace, 'projects', name, '.git/config')),
     )
