@@ -8,8 +8,9 @@ export function programToolNames(program: {
   patterns?: readonly Pattern[]
 }): string[] {
   const ofPatterns = toolPatterns(objectsIn(program.patterns)).flatMap(({ name, aliases }) => [name, aliases])
-  const { tools = [] } = program
-  const ofTools = Array.isArray(tools) ? objectsIn<Tool>(tools).map(({ name }) => name) : Object.keys(tools)
+  const { tools } = program
+  const byName = typeof tools === 'object' && !Array.isArray(tools) ? Object.keys(tools ?? {}) : []
+  const ofTools = Array.isArray(tools) ? objectsIn<Tool>(tools).map(({ name }) => name) : byName
   const names: unknown[] = [...ofTools, ...ofPatterns.flat()]
   return names.filter((name) => typeof name === 'string')
 }

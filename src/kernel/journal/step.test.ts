@@ -153,7 +153,7 @@ describe('steps', () => {
     const { troupe } = await createTestTroupe({ model, patterns: [noResult, throwing, bigint] })
     expect(await runToEnd(troupe, 'bigint', {})).toMatchObject({ status: 'failed', error: { code: 'internal' } })
     expect(await runToEnd(troupe, 'no-result', {})).toMatchObject({ status: 'failed', error: { code: 'internal' } })
-    expect(await troupe.run('throwing', {})).toMatchObject({
+    expect(await runToEnd(troupe, 'throwing', {})).toMatchObject({
       status: 'failed',
       error: { message: 'before any promise' },
     })

@@ -39,10 +39,12 @@ export class RequestTracker {
     this.onSend()
     this.heardAt = this.#world.monotonic()
     const now = this.#world.now()
+    const isFirst = this.progress.received_at === undefined
     this.progress.received_at ??= now
     this.progress.last_received_at = now
     this.progress.received_chars += chars
-    if (this.heardAt - this.#writtenAt >= WRITE_INTERVAL_MS) this.#write(this.heardAt)
+    // Whoever reads the marks has to see that bytes arrive, also if no more of them follow.
+    if (isFirst || this.heardAt - this.#writtenAt >= WRITE_INTERVAL_MS) this.#write(this.heardAt)
   }
 
   onHead(head: ResponseHead): void {
