@@ -141,7 +141,7 @@ describe('in an empty project', () => {
     expect(await compile(['exports.mts'], { skipLibCheck: false })).toBe('')
     expect(await compile(['exports.mts', 'models.mts'], { skipLibCheck: true })).toBe('')
     expect(await readFile(join(installed.folder, 'declarations/exports.d.mts'), 'utf8')).toContain(
-      'decision: import("troupe").RunResult<import("troupe").CollaborateOutput>',
+      'decision: import("troupe").SettledRun<import("troupe").CollaborateOutput>',
     )
     // Guards against a vacuous test: an error of the program is found.
     await writeFile(join(installed.folder, 'models.mts'), `import { takeChanges } from 'troupe'\nvoid takeChanges`)
