@@ -91,7 +91,7 @@ test('CF11 a program parks a run; the command line answers and continues it with
   expect(await project.ledger()).toEqual(['loaded', 'loaded', 'pay'])
 })
 
-test('L8 `show` prints that a tool returned a wrong shape, and which', async () => {
+test('U6 L8 a tool that returns a value without `success` has succeeded with that value, and `show` prints it so', async () => {
   const config = CONFIG.replace('return { success: true, output: name }', "return 'paid' as never").replace(
     "'pay'],",
     '],',
@@ -100,6 +100,7 @@ test('L8 `show` prints that a tool returned a wrong shape, and which', async () 
   const run = await project.command('run', 'task', 'pay', '--trust-project', '--allow', 'pay')
   expect(run.code).toBe(0)
   const { out } = await project.command('show', '--trust-project')
+  expect(out).toMatch(/✓ pay/)
   expect(out).not.toContain('tool_failed')
 })
 
