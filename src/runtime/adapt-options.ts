@@ -4,7 +4,7 @@ import type { Model } from '../kernel/model.ts'
 import type { Tool } from '../kernel/tool.ts'
 import type { ToolsInput } from '../models/ai-tools.ts'
 import type { LanguageModel, ModelInput } from '../models/language-model.ts'
-import { definedFields } from '../schema/json-value.ts'
+import { definedFields, isRecord } from '../schema/json-value.ts'
 import type { AdaptedOptions, AgentInput, TroupeOptions } from './troupe-options.ts'
 
 /** The options with models and tools of the AI SDK as those of Troupe; agents name their models. */
@@ -48,7 +48,7 @@ export class CustomModels {
     return typeof model === 'string' ? model : (await this.add(model, option)).name
   }
 
-  /** Several objects for one model of a provider are the same model; another model of this name is a mistake. */
+  /** Models of one provider instance are the same model; another model of this name is a mistake. */
   async add(given: Model | LanguageModel, option: string): Promise<Model> {
     const [{ toModel }, { knownLimits }] = await Promise.all([
       import('../models/ai-sdk.ts'),
@@ -70,6 +70,17 @@ export class CustomModels {
   }
 }
 
+/** True for models of one provider instance. Their API key, base URL or middleware cannot be seen, so that anything else may differ. */
 function isSameModel(a: Model | LanguageModel, b: Model | LanguageModel): boolean {
-  return a === b || ('modelId' in a && 'modelId' in b && a.modelId === b.modelId && a.provider === b.provider)
+  if (a === b) return true
+  if (!('modelId' in a && 'modelId' in b) || a.modelId !== b.modelId || a.provider !== b.provider) return false
+  const prototype = Object.getPrototypeOf(a)
+  if (prototype !== Object.getPrototypeOf(b) || prototype === Object.prototype) return false
+  const [one, other] = [connectionOf(a), connectionOf(b)]
+  return one.headers !== undefined && one.headers === other.headers && one.baseURL === other.baseURL
+}
+
+/** Each instance of a provider makes a function for its headers, which its models share. */
+function connectionOf(model: object): { headers?: unknown; baseURL?: unknown } {
+  return 'config' in model && isRecord(model.config) ? model.config : {}
 }

@@ -1,6 +1,7 @@
-import { anthropic } from '@ai-sdk/anthropic'
+import { anthropic, createAnthropic } from '@ai-sdk/anthropic'
+import { createOpenAI } from '@ai-sdk/openai'
 import { APICallError } from '@ai-sdk/provider'
-import { dynamicTool, jsonSchema, tool } from 'ai'
+import { dynamicTool, jsonSchema, tool, wrapLanguageModel } from 'ai'
 import { convertArrayToReadableStream, MockLanguageModelV3, MockLanguageModelV4 } from 'ai/test'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
@@ -31,6 +32,7 @@ describe('models', () => {
   test('MO85 a language model is accepted for all agents, one agent, one run, and by name', async () => {
     const agents = [agent('lead'), { ...agent('own'), model: languageModel('agent') }]
     const model = languageModel('general')
+    const run = languageModel('run')
     const troupe = await open({ agents, model, models: { custom: [languageModel('custom')] } })
     const models = async (run_id: string) =>
       (await troupe.events(run_id).all()).flatMap(({ type, data }) => (type === 'model:begin' ? data.model : []))
@@ -38,8 +40,8 @@ describe('models', () => {
       [ask, {}, 'acme/general'],
       [{ ...ask, agent: 'own' }, {}, 'acme/agent'],
       [ask, { model: 'acme/custom' }, 'acme/custom'],
-      [ask, { model: languageModel('run') }, 'acme/run'],
-      [ask, { model: languageModel('run') }, 'acme/run'],
+      [ask, { model: run }, 'acme/run'],
+      [ask, { model: run }, 'acme/run'],
     ] as const
     for (const [input, options, name] of runs) {
       const { run_id, status, output } = await troupe.run('task', input, options)
@@ -120,6 +122,36 @@ describe('models', () => {
     })
     const troupe = await open({ agents: [agent('lead')] })
     await expect(troupe.run('task', ask, { model: broken as never })).rejects.toMatchObject({ code: 'invalid_input' })
+  })
+})
+
+describe('models of several tenants', () => {
+  test('MO86 models of one provider instance are the same model', async () => {
+    const models = new CustomModels()
+    for (const provider of [createAnthropic({ apiKey: 'a' }), createOpenAI({ apiKey: 'a' })]) {
+      const { name } = await models.add(provider('m'), 'model')
+      expect((await models.add(provider('m'), 'model')).name).toBe(name)
+    }
+  })
+
+  const own = createAnthropic({ apiKey: 'a' })
+  const wrapped = () => wrapLanguageModel({ model: own('m'), middleware: {} })
+  test.each([
+    ['another key', own('m'), createAnthropic({ apiKey: 'b' })('m')],
+    ['another key of OpenAI', createOpenAI({ apiKey: 'a' })('m'), createOpenAI({ apiKey: 'b' })('m')],
+    ['another base URL', own('m'), createAnthropic({ apiKey: 'a', baseURL: 'https://eu.example' })('m')],
+    ['middleware', own('m'), wrapped()],
+    ['other middleware', wrapped(), wrapped()],
+    ['nothing that can be compared', languageModel('m'), languageModel('m')],
+  ])('MO86 a model with %s is refused, and the first stays', async (_difference, first, second) => {
+    const models = new CustomModels()
+    const { name } = await models.add(first, 'model')
+    const kept = models.byName.get(name)
+    await expect(models.add(second, 'model')).rejects.toMatchObject({
+      code: 'invalid_input',
+      message: `\`model\`: two models have the name '${name}'`,
+    })
+    expect(models.byName.get(name)).toBe(kept)
   })
 })
 
