@@ -153,6 +153,10 @@ test('WR29 a run without a response says what it waits for, and that nobody exec
   await suite.serve.api('POST', `/api/runs/${run_id}/cancel`, {})
   await page.locator('.run-title-row .state-chip', { hasText: 'Cancelled' }).waitFor()
   expect(await page.locator('.first-wait').count()).toBe(0)
+  const body = { input: { request: 'Change something' } }
+  const { run_id: build } = await suite.serve.api<{ run_id: string }>('POST', '/api/patterns/build/runs', body)
+  await ended(build)
+  await page.goto(`${suite.serve.address}/runs/${build}`)
   await page.getByText('The run ended before a model responded.').waitFor()
 })
 
