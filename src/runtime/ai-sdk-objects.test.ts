@@ -279,6 +279,39 @@ describe('tools', () => {
     expect(paid).toEqual([5])
   })
 
+  test('MO89 a needsApproval that does not return in time asks a person', async () => {
+    const input = z.object({})
+    const needsApproval = () => new Promise<boolean>(() => {})
+    const probe = defineTool({
+      ...{ name: 'probe', description: 'x', kind: 'act', input, timeout_ms: 5, needsApproval },
+      execute: () => 'done',
+    })
+    const { troupe, run_id, status } = await callTool([probe])
+    expect(status).toBe('waiting')
+    expect(await troupe.replay(run_id)).toMatchObject({ same: true })
+  })
+
+  test('MO89 a cancelled run does not wait for needsApproval, and records no verdict', async () => {
+    const asked = Promise.withResolvers<AbortSignal>()
+    const probe = tool({
+      inputSchema: z.object({}),
+      execute: () => 'done',
+      needsApproval: (_input, options) => {
+        asked.resolve((options as { abortSignal?: AbortSignal }).abortSignal as AbortSignal)
+        return new Promise<boolean>(() => {})
+      },
+    })
+    const model = functionModel(() => ({ calls: [{ name: 'probe', input: {} }] }))
+    const troupe = await open({ agents: [agent('lead')], model, tools: { probe } })
+    const { run_id, result } = await troupe.stream('task', ask)
+    const signal = await asked.promise
+    await troupe.cancel(run_id)
+    expect((await result).status).toBe('cancelled')
+    expect(signal.aborted).toBe(true)
+    const keys = (await troupe.events(run_id).all()).map(({ data }) => (data as { key?: string }).key ?? '')
+    expect(keys.filter((key) => key.endsWith('/approval'))).toEqual([])
+  })
+
   test('MO90 a tool that cannot be executed, or whose name is taken, is refused by name', async () => {
     const inputSchema = z.object({})
     const probe = tool({ inputSchema, execute: () => 'x' })

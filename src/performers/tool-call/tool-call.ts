@@ -108,7 +108,7 @@ function preview(tool: AnyTool, parsed: unknown): Pick<ToolAction, 'preview'> {
   return tool.kind === 'pattern' || !tool.preview ? {} : { preview: () => tool.preview?.(parsed as never) }
 }
 
-/** Recorded, so that a resumed run asks about the same calls. A tool whose answer is an error is asked about: it must not fail open. */
+/** Recorded, so that a resumed run asks about the same calls. A tool whose answer is an error or too late is asked about: it must not fail open. */
 async function needsApproval(
   scope: ToolCallScope,
   tool: AnyTool,
@@ -116,13 +116,19 @@ async function needsApproval(
 ): Promise<boolean> {
   if (tool.kind === 'pattern' || !tool.needsApproval) return false
   const { execution, key, signal, session } = scope
-  const call = toToolCall(scope, pre, scope)
+  const { world } = execution.ports
+  const lazySignal = new LazyAbortSignal()
+  const ask = async () => tool.needsApproval?.(parsed as never, toToolCall(scope, pre, lazySignal))
+  const ms = tool.timeout_ms ?? DEFAULT_TOOL_TIMEOUT_MS
+  const timeoutError = () => toolTimeoutError(tool, { ms })
+  const onStop = (reason: unknown) => lazySignal.abort(reason)
   const step = { execution, key: `${key}/approval`, signal, session_id: session.id, external: true as const }
   return recordValue(step, () =>
     execution.runEffect(async () => {
       try {
-        return (await tool.needsApproval?.(parsed as never, call)) !== false
+        return (await withTimeout({ world, signal, ms, timeoutError, onStop }, ask())) !== false
       } catch {
+        signal.throwIfAborted()
         return true
       }
     }),
