@@ -1,9 +1,17 @@
+import { parseLimits } from '../engine/parse-limits.ts'
 import { TroupeError } from '../errors.ts'
+import type { Limits } from '../kernel/limits.ts'
+import { DEFAULT_LIMITS } from '../kernel/limits.ts'
 import type { RunContextData } from '../kernel/run-metadata.ts'
 
 const MAX_TAGS = 32
 const MAX_TAG_CHARS = 100
 const MAX_CONTEXT_BYTES = 64 * 1024
+
+/** Throws `invalid_input` for limits that `createTroupe` rejects. */
+export function checkLimits(limits: Partial<Limits>): void {
+  parseLimits(DEFAULT_LIMITS, limits)
+}
 
 /** Validates tags and removes duplicates. Throws `invalid_input`. */
 export function parseTags(tags: unknown): string[] {

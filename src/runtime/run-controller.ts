@@ -6,12 +6,11 @@ import { streamRun } from '../engine/run-stream.ts'
 import { TroupeError, toTroupeError, unknownNameError } from '../errors.ts'
 import type { ForkChanges, RunStart } from '../kernel/event.ts'
 import { JOURNAL_FORMAT } from '../kernel/event.ts'
-import { DEFAULT_LIMITS } from '../kernel/limits.ts'
 import { parsePatternInput } from '../kernel/run-input.ts'
 import type { SteerAction } from '../kernel/steer-action.ts'
 import { startTurns } from '../performers/start-turns.ts'
 import { checkCallOptions } from './check-option-names.ts'
-import { parseRunContext, parseTags } from './parse-run-metadata.ts'
+import { checkLimits, parseRunContext, parseTags } from './parse-run-metadata.ts'
 import type { AnswerOptions, RunHandle, RunOptions, RunResult, SteerOptions } from './run-handle.ts'
 import { endedRunResult, readRunResult, requireGate, requireRun } from './run-lookup.ts'
 import type { RunReader } from './run-reader.ts'
@@ -101,7 +100,7 @@ export async function resumeRun(
       hint: 'wait until it stops, or cancel it',
     })
   }
-  parseLimits(DEFAULT_LIMITS, limits)
+  checkLimits(limits)
   const reopen = row.status === 'failed' || incomplete || changesLimits ? { limits, force } : undefined
   return createHandle(controller, run_id, engine.submit(run_id, reopen))
 }

@@ -45,6 +45,8 @@ export const allowedRuntimeFiles: Readonly<Record<string, string>> = {
     'commands and flags are made from the patterns before a store is opened; programs have `troupe.patterns()`',
   troupe:
     'commands that execute a run load `createTroupe` alone; what else the public API exports, such as readers of journals, is a tenth of the files',
+  'parse-run-metadata':
+    'the limits of a handler are checked when it is made, by the parser of `createTroupe`; programs have `createTroupe({ limits })`',
   'tool-ports':
     'the machine of the person at the terminal, without a troupe: its sandbox, its programs, worktrees that runs left; `createTroupe({ workspace })` does the same for programs',
 }

@@ -3,12 +3,13 @@ import { createServer, request as httpRequest } from 'node:http'
 import { createServer as createTlsServer, request as httpsRequest } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Prefix, TestHandler } from '../../../test/support/handler-harness.ts'
 import { ada, callerHeader, startTestHandler } from '../../../test/support/handler-harness.ts'
 import { waitUntil } from '../../../test/support/http-harness.ts'
 import { parseSse, takeSse } from '../../../test/support/sse-client.ts'
 import { agent, createTestTroupe, functionModel, modelFromRules } from '../../../test/support/test-troupe.ts'
+import { createRequestLimits, DEFAULT_REQUEST_LIMITS } from './checks/request-limits.ts'
 import type { InboxItem } from './contract.ts'
 import type { HandlerOptions } from './create-handler.ts'
 import { createHandler } from './create-handler.ts'
@@ -34,12 +35,69 @@ describe('the options of a handler', () => {
     ['a place of the page', { authenticate, basePath: '/inbox' }, '/inbox is an address'],
     ['an origin with a path', { authenticate, origins: ['https://a.example/'] }, 'is not an origin'],
     ['all origins', { authenticate, origins: ['*'] }, "'*' is not an origin"],
+    ['a rate that is no number', { authenticate, requests: { rate: Number.NaN } }, '`rate` is NaN'],
+    ['an infinite burst', { authenticate, requests: { burst: Number.POSITIVE_INFINITY } }, '`burst` is Infinity'],
+    ['no requests at once', { authenticate, requests: { concurrency: 0 } }, '`concurrency` is 0'],
+    ['a text', { authenticate, requests: { streams: '5' } }, '`streams` is 5'],
+    ['a misspelt limit of requests', { authenticate, requests: { rates: 5 } }, "no limit of `requests` 'rates'"],
+    ['a negative budget', { authenticate, limits: { usd: -1 } }, 'invalid `limits`: usd'],
+    ['a misspelt limit of runs', { authenticate, limits: { dollars: 1 } }, 'invalid `limits`'],
   ])('HS34 %s is refused when the handler is made', async (_name, options, message) => {
     const { troupe } = await createTestTroupe({})
     onTestFinished(() => troupe.close())
     expect(() => createHandler(troupe, options as HandlerOptions)).toThrow(
       expect.objectContaining({ code: 'invalid_input', message: expect.stringContaining(message) }),
     )
+  })
+
+  test('HS34 a limit that is undefined is the default', async () => {
+    const undefinedLimits = { rate: undefined, burst: undefined, concurrency: undefined, streams: undefined }
+    const limits = createRequestLimits(undefinedLimits as object, () => 0)
+    for (let sent = 0; sent < DEFAULT_REQUEST_LIMITS.burst; sent += 1) limits.beginRequest('ada')()
+    expect(() => limits.beginRequest('ada')).toThrow('more than 100 requests per second')
+    const handler = await startTestHandler('kept', { limits: { usd: undefined } as object })
+    expect((await start(handler, write)).status).toBe(200)
+  })
+
+  test('HS35 a response of another class is sent, and one response again and again', async () => {
+    const login = new Response('Log in.', { status: 403 })
+    const { body, ...foreign } = { status: 403, statusText: '', headers: new Headers(), body: 'Log in.' }
+    const answers = { own: login, foreign: { ...foreign, clone: () => ({ ...foreign, body }) } as unknown as Response }
+    const { send, errors } = await startTestHandler('kept', {
+      authenticate: ({ headers }) => answers[headers.get('x-test') as keyof typeof answers],
+    })
+    for (const name of ['own', 'own', 'foreign', 'foreign'])
+      expect(await send('/api/runs', { headers: { 'x-test': name } })).toMatchObject({
+        status: 403,
+        text: 'Log in.',
+        headers: { 'cache-control': 'no-store' },
+      })
+    expect(errors).toEqual([])
+  })
+
+  test.each([
+    ['throws', throwBroken],
+    ['rejects', async () => throwBroken()],
+  ])('HS35 an `onError` that %s changes no response', async (_how, onError) => {
+    const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
+    onTestFinished(() => logged.mockRestore())
+    const { troupe } = await createTestTroupe({})
+    onTestFinished(() => troupe.close())
+    const authenticate = () => Promise.reject(new Error('no database'))
+    const handler = createHandler(troupe, { authenticate, onError: onError as () => void })
+    expect((await handler(new Request('http://127.0.0.1/api/runs'))).status).toBe(500)
+    const [error, thrown] = logged.mock.calls[0] ?? []
+    expect([error, thrown]).toMatchObject([{ message: 'no database' }, { message: 'broken log' }])
+  })
+
+  test('HS39 a `waitUntil` that throws is told to the operator, and the run has started', async () => {
+    const waitUntil = () => {
+      throw new Error('outside of a request')
+    }
+    const handler = await startTestHandler('kept', { waitUntil })
+    expect((await start(handler, write)).status).toBe(200)
+    expect(handler.errors).toMatchObject([{ message: 'outside of a request' }])
+    expect(await runCount(handler)).toBe(1)
   })
 
   test('HS35 nobody is 401, another response is sent as it is, and what `authenticate` throws is told to the operator only', async () => {
@@ -385,3 +443,7 @@ test('HS41 a body that a framework has read and parsed before is used', async ()
   })
   expect([response.status, await response.json()]).toEqual([200, { run_id: expect.any(String) }])
 })
+
+function throwBroken(): never {
+  throw new Error('broken log')
+}

@@ -1,5 +1,7 @@
 import { TroupeError, unknownNameError } from '../../errors.ts'
 import type { Limits, Troupe } from '../../index.ts'
+import { checkLimits } from '../../runtime/parse-run-metadata.ts'
+import { definedFields } from '../../schema/json-value.ts'
 import type { Principal } from './auth/principal.ts'
 import { SCOPES } from './auth/principal.ts'
 import { refuse } from './checks/refusal.ts'
@@ -55,8 +57,10 @@ const OPTIONS = {
 /** The HTTP API of a troupe, its streams and its page, for a server of your own. */
 export function createHandler(troupe: Troupe, options: HandlerOptions): Handler {
   checkOptions(options)
-  const { basePath = '', page = false, origins = [], limits = {}, waitUntil } = options
-  const onError = options.onError ?? ((error) => console.error(error))
+  const { basePath = '', page = false, origins = [], waitUntil } = options
+  const limits = definedFields(options.limits ?? {})
+  checkLimits(limits)
+  const onError = errorReporter(options)
   const app = createHttpApp({
     ...{ troupe, basePath, origins, onError },
     executes: true,
@@ -70,6 +74,14 @@ export function createHandler(troupe: Troupe, options: HandlerOptions): Handler 
   return async (request: Request, bindings?: unknown) => app.fetch(request, isNode(bindings) ? bindings : {})
 }
 
+/** An error of `onError` itself, thrown or rejected, must not change the response or end the process. */
+function errorReporter({ onError = (error) => console.error(error) }: HandlerOptions): (error: Error) => void {
+  return (error) => {
+    const report = async () => onError(error)
+    report().catch((thrown: unknown) => console.error(error, thrown))
+  }
+}
+
 /** 500 without detail if the function of the operator throws, or returns something else than a caller. */
 async function callerFrom(
   options: HandlerOptions,
@@ -78,7 +90,8 @@ async function callerFrom(
 ): Promise<Principal | Response | null> {
   try {
     const caller = await options.authenticate(request)
-    if (caller === null || caller instanceof Response) return caller
+    if (caller === null) return null
+    if (isResponse(caller)) return ownResponse(caller)
     const { name, scopes, project } = caller
     const isValid =
       isName(name) && (project === undefined || isName(project)) && scopes.every((scope) => SCOPES.includes(scope))
@@ -89,6 +102,17 @@ async function callerFrom(
     onError(thrown instanceof Error ? thrown : new Error(String(thrown)))
     throw refuse(500, { code: 'internal', message: 'the server could not do this' })
   }
+}
+
+/** By its shape: frameworks and polyfills have classes of their own. */
+function isResponse(value: HandlerCaller | Response): value is Response {
+  return typeof value === 'object' && 'headers' in value && 'clone' in value && typeof value.clone === 'function'
+}
+
+/** A copy: the program may return one response again and again, and the headers of a redirect cannot be changed. */
+function ownResponse(response: Response): Response {
+  const { body, status, statusText, headers } = response.clone()
+  return new Response(body, { status, statusText, headers: [...headers] })
 }
 
 function isName(value: unknown): boolean {

@@ -114,10 +114,9 @@ function protectApi(options: HttpAppOptions): MiddlewareHandler<HttpEnvironment>
       limits.beginRequest('')()
       throw thrown
     })
-    if (caller instanceof Response) {
+    if (!('scopes' in caller)) {
       limits.beginRequest('')()
-      // The headers of a redirect cannot be changed.
-      return new Response(caller.body, caller)
+      return caller
     }
     const end = limits.beginRequest(limitKey(caller))
     try {

@@ -1,3 +1,5 @@
+import { TroupeError, unknownNameError } from '../../../errors.ts'
+import { definedFields } from '../../../schema/json-value.ts'
 import type { Principal } from '../auth/principal.ts'
 import { refuse } from './refusal.ts'
 
@@ -36,7 +38,7 @@ export function createRequestLimits(
   options: Partial<LimitOptions> = {},
   now: () => number = () => performance.now(),
 ): RequestLimits {
-  const limits = { ...DEFAULT_REQUEST_LIMITS, ...options }
+  const limits = parseRequestLimits(options)
   const usages = new Map<string, Usage>()
   const usageOf = (name: string) => {
     const usage = usages.get(name) ?? { tokens: limits.burst, at: now(), requests: 0, streams: 0 }
@@ -66,6 +68,23 @@ export function createRequestLimits(
       })
     },
   }
+}
+
+/** Throws for an unknown name and for a value that would not limit anything. An undefined value is the default. */
+function parseRequestLimits(options: Partial<LimitOptions>): LimitOptions {
+  const known = Object.keys(DEFAULT_REQUEST_LIMITS)
+  const given = definedFields(options)
+  const unknown = Object.keys(options).find((name) => !known.includes(name))
+  if (unknown !== undefined)
+    throw unknownNameError('invalid_input', { kind: 'limit of `requests`', name: unknown, known })
+  for (const [name, value] of Object.entries(given)) {
+    if (Number.isFinite(value) && value > 0) continue
+    throw new TroupeError('invalid_input', `\`requests\`: \`${name}\` is ${value}`, {
+      hint: 'pass a positive number, or leave it out for the default',
+      responsible: 'developer',
+    })
+  }
+  return { ...DEFAULT_REQUEST_LIMITS, ...given }
 }
 
 /** Callers of different projects may have the same name. */

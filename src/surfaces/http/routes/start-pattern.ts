@@ -1,4 +1,5 @@
 import type { Pattern } from '../../../entries/patterns.ts'
+import { toTroupeError } from '../../../errors.ts'
 import type { JsonSchema, RunHandle, Schema, Troupe } from '../../../index.ts'
 import { definedFields } from '../../../schema/json-value.ts'
 import { compileSchema, validateValue } from '../../../schema/schema.ts'
@@ -41,7 +42,9 @@ export async function startPattern(parts: HttpParts, request: PatternRequest): P
 /** The run goes on when the response has ended; its journal has its errors. */
 export function leaveRunning(parts: HttpParts, { result }: RunHandle): void {
   const ended = result.catch(() => {})
-  parts.waitUntil?.(ended)
+  // The run has started: a platform that cannot wait for it is no reason to refuse the request.
+  const wait = async () => parts.waitUntil?.(ended)
+  wait().catch((thrown: unknown) => parts.onError(toTroupeError(thrown)))
 }
 
 /** 404 for a pattern that cannot be started here; 409 if nothing can. */
