@@ -33,6 +33,11 @@ export interface RunScenario {
 }
 
 /** Everything that the oracle checks after the last process. */
+/** Whether a run gave its result, all or a part of it. */
+export function isComplete(result: RunResult | undefined): boolean {
+  return result?.status === 'completed' || result?.status === 'partial'
+}
+
 export interface ChaosResult {
   plan: ChaosPlan
   result: RunResult | undefined
@@ -76,7 +81,7 @@ export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
     unsynced: disk.unsynced,
   }
   let start = START
-  for (let index = 0; index < MAX_PROCESSES && outcome.result?.status !== 'completed'; index++) {
+  for (let index = 0; index < MAX_PROCESSES && !isComplete(outcome.result); index++) {
     const fault = plan.faults[index] ?? { kind: 'none' as const }
     const simulated = new SimulatedProcess(
       toProcessPlan(plan, { seed: plan.seed * 16 + index, start, fault }),

@@ -1,5 +1,6 @@
 import { verifyJournal } from '../../src/audit/verify-journal.ts'
 import type { ChaosResult } from './chaos-run.ts'
+import { isComplete } from './chaos-run.ts'
 
 /** Result of an undisturbed collaboration, independent of the order of its steps. */
 export interface CollaborationOutcome {
@@ -27,7 +28,7 @@ export function collaborationOutcome(outcome: ChaosResult): CollaborationOutcome
 export function collaborationProblems(outcome: ChaosResult, expected: CollaborationOutcome): string[] {
   const { plan, ledger, inFlight, errors, result } = outcome
   const found = errors.map((error) => `process failed with ${String(error)}`)
-  if (result?.status !== 'completed') return [...found, `ended ${result?.status}: ${JSON.stringify(result?.error)}`]
+  if (!isComplete(result)) return [...found, `ended ${result?.status}: ${JSON.stringify(result?.error)}`]
   const actual = collaborationOutcome(outcome)
   if (actual.output !== expected.output) found.push(`returned ${actual.output} instead of ${expected.output}`)
   if (actual.sessions.join('\n') !== expected.sessions.join('\n'))

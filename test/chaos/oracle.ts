@@ -3,6 +3,7 @@ import { isEvent } from '../../src/kernel/event.ts'
 import type { Spend } from '../../src/kernel/spend.ts'
 import { addSpend, NO_SPEND, totalTokens } from '../../src/kernel/spend.ts'
 import type { ChaosResult } from './chaos-run.ts'
+import { isComplete } from './chaos-run.ts'
 
 /** Result of an undisturbed run, independent of the order of its steps. */
 export interface ExpectedRun {
@@ -41,7 +42,7 @@ function outcomeProblems(outcome: ChaosResult, expected: ExpectedRun): string[] 
   const found = outcome.errors
     .filter((error) => !isExpectedError(error, outcome))
     .map((error) => `process failed with ${String(error)}`)
-  if (outcome.result?.status !== 'completed') {
+  if (!isComplete(outcome.result)) {
     return [...found, `ended ${outcome.result?.status}: ${JSON.stringify(outcome.result?.error)}`]
   }
   if (maskUnknown(responseText(outcome)) !== maskUnknown(expected.response)) {
