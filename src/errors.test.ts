@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { ErrorRecord } from './errors.ts'
 import { didYouMean, errorFromRecord, nearestNames, TroupeError, toTroupeError, unknownNameError } from './errors.ts'
 
 describe('errors', () => {
@@ -27,6 +28,7 @@ describe('errors', () => {
       responsible: 'operator',
     })
     expect(errorFromRecord(JSON.parse(JSON.stringify(error)))).toEqual(error)
+    expect(errorFromRecord(error as ErrorRecord).toJSON()).toEqual(error.toJSON())
   })
 
   test('ER3 toTroupeError wraps any thrown value with its message and cause', () => {

@@ -149,12 +149,21 @@ export class TroupeError extends Error {
   }
 }
 
+/** The error of a call that came after `close`. */
+export function closedError(name: string): TroupeError {
+  return new TroupeError('closed', `\`${name}\` was called after \`close\``, {
+    hint: 'create another troupe with `createTroupe`, and close it after the last call',
+  })
+}
+
 export function errorFromRecord(
   record: ErrorRecord,
   failures: readonly ErrorRecord[] = [],
   run: Pick<TroupeErrorOptions, 'run_id' | 'result' | 'notes' | 'caller'> = {},
 ): TroupeError {
-  return new TroupeError(record.code, record.message, { ...record, failures, ...run })
+  // The fields of an error are not enumerable.
+  const fields = record instanceof TroupeError ? record.toJSON() : record
+  return new TroupeError(record.code, record.message, { ...fields, failures, ...run })
 }
 
 /** Wraps any thrown value. An error of another class keeps its message and becomes the `cause`. */

@@ -27,7 +27,7 @@ export interface EndedRun {
 }
 
 export interface StartedRun {
-  /** As `submit`. */
+  /** As `submit`. An engine that only submits begins to wait when it is read. */
   readonly done: Promise<EndedRun | undefined>
 }
 
@@ -75,6 +75,8 @@ export interface Engine {
   execute(run_id: string, reopen?: ReopenOptions): Promise<EndedRun | undefined>
   /** Rejects as `execute` would, if this process could not execute the run. Without it, commands are stored unchecked. */
   check?(run_id: string): Promise<void>
+  /** True if it executes no runs, so that waiting for the end of one is polling. */
+  readonly onlySubmits?: boolean
   /** Ids of the runs that this engine executes or has queued. */
   readonly active: readonly string[]
   /** How far an open request of a run that is active here got; `seq` is that of `model:begin`. `undefined` if nothing was sent. */

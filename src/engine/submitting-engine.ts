@@ -2,25 +2,33 @@ import { TroupeError } from '../errors.ts'
 import { unknownRunError } from '../store/preconditions.ts'
 import { needsExecution } from './claimable-runs.ts'
 import type { EndedRun, Engine, EngineParts } from './engine.ts'
+import { hasCancelCommand } from './executable-run.ts'
 
 /** Polled, as for a lease: a process that executes the run may be on another machine. */
 const POLL_MS = 250
 
-/** Stores runs and commands, and waits for the process that executes them. */
+/** Stores runs and commands, and waits for the process that executes them. Only a run that is cancelled is ended here. */
 export class SubmittingEngine implements Engine {
   readonly #parts: Pick<EngineParts, 'store' | 'world'>
+  readonly #canceller: Engine
   readonly #drain = new AbortController()
   readonly active: readonly string[] = []
+  readonly onlySubmits = true
 
-  constructor(parts: Pick<EngineParts, 'store' | 'world'>) {
+  /** `canceller` ends runs that are cancelled. */
+  constructor(parts: Pick<EngineParts, 'store' | 'world'>, canceller: Engine) {
     this.#parts = parts
+    this.#canceller = canceller
   }
 
   async start(start: Parameters<Engine['start']>[0]): ReturnType<Engine['start']> {
     await this.#parts.store.createRun(start)
-    const done = this.#waitForEnd(start.run_id)
-    done.catch(() => {})
-    return { done }
+    const wait = () => this.#waitForEnd(start.run_id)
+    return {
+      get done() {
+        return wait()
+      },
+    }
   }
 
   async submit(...[run_id, reopen]: Parameters<Engine['submit']>): Promise<EndedRun | undefined> {
@@ -28,8 +36,9 @@ export class SubmittingEngine implements Engine {
     return this.#waitForEnd(run_id)
   }
 
-  execute(...request: Parameters<Engine['submit']>): Promise<EndedRun | undefined> {
-    return this.submit(...request)
+  async execute(run_id: string): Promise<EndedRun | undefined> {
+    if (await hasCancelCommand(this.#parts.store, run_id)) return this.#canceller.execute(run_id)
+    throw noExecutionError('`execute` is false: this troupe executes no runs')
   }
 
   async claim(): Promise<undefined> {
@@ -42,6 +51,7 @@ export class SubmittingEngine implements Engine {
 
   async drain(): Promise<void> {
     this.#drain.abort()
+    await this.#canceller.drain()
   }
 
   /** Resolves when the run has ended, waits for a person, or nobody waits for it any more. */

@@ -27,7 +27,9 @@ export async function loadProviderModel(name: string, options: ProviderModelOpti
   const secrets = key ? [key.value] : []
   const sent = options.fetch ?? globalThis.fetch
   const wire = env.TROUPE_WIRE
-  const fetch = observeFetch(wire ? (await import('./wire-log.ts')).recordWire(sent, wire, secrets) : sent)
+  const fetch = observeFetch(
+    wire ? (await import('./wire-log.ts')).recordWire(sent, wire, { env, keys: secrets }) : sent,
+  )
   const connection: ProviderConnection = {
     id,
     key,

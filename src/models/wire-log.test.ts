@@ -30,12 +30,13 @@ afterEach(() => {
 
 const ANSWER = 'data: {"choices":[{"delta":{"content":"Hi."},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 
-async function ask(folder: string, respond: () => Response | Promise<Response>, text = 'Hello.') {
+async function ask(folder: string, respond: () => Response | Promise<Response>, text = 'Hello.', more = {}) {
   const name = 'compatible/m'
   const env = {
     TROUPE_COMPATIBLE_API_KEY: 'key-of-the-test',
     TROUPE_COMPATIBLE_BASE_URL: 'http://127.0.0.1:9',
     TROUPE_WIRE: folder,
+    ...more,
   }
   const model = await loadProviderModel(name, { env, fetch: async () => respond() })
   const session = { run_id: 'r_1', session_id: 's', agent: 'a', turn: 1, marks: [] }
@@ -77,6 +78,25 @@ describe('TROUPE_WIRE', () => {
     expect(files).toHaveLength(2)
     for (const text of files) expect(text).toContain('[redacted')
     expect(files.join()).not.toMatch(new RegExp(`${secret}|key-of-the-test`))
+  })
+
+  test('MO96 no secret of the environment is written', async () => {
+    const DATABASE_PASSWORD = 'correct horse battery'
+    const echo = ANSWER.replace('Hi.', DATABASE_PASSWORD)
+    await ask(join(root, 'wire'), () => stream(echo), DATABASE_PASSWORD, { DATABASE_PASSWORD })
+    const files = readdirSync(join(root, 'wire')).map((file) => readFileSync(join(root, 'wire', file), 'utf8'))
+    expect(files).toHaveLength(2)
+    for (const text of files) expect(text).toContain('[redacted')
+    expect(files.join()).not.toContain(DATABASE_PASSWORD)
+  })
+
+  test('MO96 a request without a file for its response leaves no file', async () => {
+    const folder = checkWireFolder(join(root, 'wire'))
+    const name = (attempt: number, kind: string) => `r_1.session-turn-1-model.${attempt}.${kind}`
+    symlinkSync(join(root, 'target'), join(folder, name(1, 'response.txt')))
+    await ask(folder, () => stream(ANSWER))
+    const written = [name(1, 'response.txt'), name(2, 'request.json'), name(2, 'response.txt')]
+    expect(readdirSync(folder).sort()).toEqual(written)
   })
 
   test('MO96 what arrived before a connection is lost is written, and files in the way stay as they are', async () => {

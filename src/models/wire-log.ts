@@ -1,7 +1,8 @@
-import { closeSync, lstatSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { closeSync, lstatSync, mkdirSync, openSync, unlinkSync, writeSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { TroupeError } from '../errors.ts'
-import { redact } from '../judgement/redaction/redaction.ts'
+import { redact, secretEnvValues } from '../judgement/redaction/redaction.ts'
+import type { EnvironmentVariables } from '../kernel/world.ts'
 import { currentCall } from './transport.ts'
 
 /*
@@ -38,8 +39,15 @@ export function checkWireFolder(name: string): string {
 
 const announced = new Set<string>()
 
+interface WireOptions {
+  env: EnvironmentVariables
+  /** The keys of the model. Secrets of the environment are found by their names. */
+  keys: readonly string[]
+}
+
 /** Wraps `fetch` so that both bodies of each request are written. */
-export function recordWire(fetch: Fetch, name: string, secrets: readonly string[]): Fetch {
+export function recordWire(fetch: Fetch, name: string, { env, keys }: WireOptions): Fetch {
+  const secrets = [...secretEnvValues(env), ...keys]
   const folder = checkWireFolder(name)
   if (!announced.has(folder)) {
     announced.add(folder)
@@ -110,14 +118,26 @@ function createFiles(folder: string): { request: number; response: number } | un
   const name = (currentCall()?.name ?? 'request').replace(/[^\w.-]+/g, '-').slice(-150)
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const path = join(folder, `${name}.${attempt}`)
+    const requestPath = `${path}.request.json`
+    let request: number | undefined
     try {
-      const request = openSync(`${path}.request.json`, 'wx', 0o600)
+      request = openSync(requestPath, 'wx', 0o600)
       return { request, response: openSync(`${path}.response.txt`, 'wx', 0o600) }
     } catch (thrown) {
+      if (request !== undefined) discard(request, requestPath)
       if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') return undefined
     }
   }
   return undefined
+}
+
+function discard(file: number, path: string): void {
+  try {
+    closeSync(file)
+    unlinkSync(path)
+  } catch {
+    // A folder that is gone must not fail the request.
+  }
 }
 
 function write(file: number, text: string): void {

@@ -82,11 +82,15 @@ async function createEngine(
   options: AdaptedOptions,
   parts: Pick<EngineParts, 'store' | 'world' | 'ports'>,
 ): Promise<Engine> {
-  if (options.execute === false) return new (await import('../engine/submitting-engine.ts')).SubmittingEngine(parts)
-  return new EmbeddedEngine({
+  const engineParts = {
     ...parts,
     startTurns,
     concurrency: options.engine?.concurrency ?? DEFAULT_CONCURRENCY,
-    onListenerError: (error) => issueWarning(`troupe: ${error.message}`),
-  })
+    onListenerError: (error: Error) => issueWarning(`troupe: ${error.message}`),
+  }
+  if (options.execute !== false) return new EmbeddedEngine(engineParts)
+  const { SubmittingEngine } = await import('../engine/submitting-engine.ts')
+  // Without patterns it executes nothing, and ends what is cancelled as any process does that lacks the pattern.
+  const canceller = new EmbeddedEngine({ ...engineParts, ports: { ...parts.ports, patterns: new Map() } })
+  return new SubmittingEngine(parts, canceller)
 }

@@ -3,7 +3,7 @@ import { checkGateAnswer } from '../engine/gate-answer.ts'
 import { parseLimits } from '../engine/parse-limits.ts'
 import type { ReplayReport } from '../engine/replay-run.ts'
 import { streamRun } from '../engine/run-stream.ts'
-import { TroupeError, toTroupeError, unknownNameError } from '../errors.ts'
+import { closedError, TroupeError, toTroupeError, unknownNameError } from '../errors.ts'
 import type { ForkChanges, RunStart } from '../kernel/event.ts'
 import { JOURNAL_FORMAT } from '../kernel/event.ts'
 import { parsePatternInput } from '../kernel/run-input.ts'
@@ -36,19 +36,14 @@ export async function startRun(controller: RunController, request: RunRequest): 
   const signal = request.options?.signal
   const data = await runStartFrom(controller.parts, request)
   const run_id = `r_${world.randomHex(6)}`
-  const { done } = await engine.start({ run_id, seq: 1, at: world.now(), type: 'run:start', data })
-  const handle = createHandle(controller, run_id, done)
-  if (signal) cancelOnAbort(handle, signal)
-  return handle
-}
-
-function cancelOnAbort(handle: RunHandle, signal: AbortSignal): void {
-  const cancel = () => void handle.cancel(toTroupeError(signal.reason).message).catch(() => {})
-  const stopListening = () => signal.removeEventListener('abort', cancel)
-  signal.addEventListener('abort', cancel, { once: true })
-  handle.result.then(stopListening, stopListening)
+  const started = await engine.start({ run_id, seq: 1, at: world.now(), type: 'run:start', data })
+  const cancel = () => void handle.cancel(toTroupeError(signal?.reason).message).catch(() => {})
+  const stopListening = () => signal?.removeEventListener('abort', cancel)
+  const handle = createHandle(controller, run_id, () => started.done.finally(stopListening))
+  signal?.addEventListener('abort', cancel, { once: true })
   // The signal may have been aborted while the engine was loaded or `run:start` was written.
-  if (signal.aborted) cancel()
+  if (signal?.aborted) cancel()
+  return handle
 }
 
 /** Validates the request and returns the data of `run:start`. Nothing is written if it throws. */
@@ -102,7 +97,7 @@ export async function resumeRun(
   }
   checkLimits(limits)
   const reopen = row.status === 'failed' || incomplete || changesLimits ? { limits, force } : undefined
-  return createHandle(controller, run_id, engine.submit(run_id, reopen))
+  return createHandle(controller, run_id, () => engine.submit(run_id, reopen))
 }
 
 export async function cancelRun(
@@ -110,10 +105,10 @@ export async function cancelRun(
   run_id: string,
   { reason = '', by = 'user' }: { reason?: string | undefined; by?: string } = {},
 ): Promise<RunResult> {
-  const { store, project, world } = parts
+  const { store, project, world, engine } = parts
   await requireRun(store, project, run_id)
   await store.enqueueCommand(run_id, { kind: 'cancel', reason, by }, world.now())
-  await executeUnlessBusy(parts, run_id)
+  await unlessBusy(engine.execute(run_id))
   return readRunResult({ store, world }, run_id)
 }
 
@@ -133,7 +128,7 @@ export async function startFork(
   await requireRun(store, project, run_id)
   const { forkRun } = await import('../engine/fork-run.ts')
   const fork = await forkRun({ store, ...ports }, run_id, { cut: seq, changes })
-  return createHandle(controller, fork, engine.submit(fork))
+  return createHandle(controller, fork, () => engine.submit(fork))
 }
 
 export async function answerGate(
@@ -165,33 +160,65 @@ export async function sendSteering(
   const deps = { store, patterns: ports.patterns, now: () => world.now(), beforeAnswer }
   const answered = await steerRun(deps, run_id, { action, by, mayAnswer })
   const continues = (answered.answered_gate !== undefined && resume) || engine.active.includes(run_id)
-  return { ...(continues ? continueRun(controller, run_id) : idleHandle(controller, run_id)), ...answered }
+  return Object.assign(continues ? continueRun(controller, run_id) : idleHandle(controller, run_id), answered)
 }
 
-function createHandle(controller: RunController, run_id: string, work: Promise<EndedRun | undefined>): RunHandle {
-  const { parts, tails, pendingResults, waiting } = controller
+/**
+ * `work` resolves when the run has ended or is left. It begins at once; where the engine only submits, which polls the store, it begins
+ * when somebody waits.
+ */
+function createHandle(
+  controller: RunController,
+  run_id: string,
+  work: () => Promise<EndedRun | undefined>,
+  complete = (result: RunResult): RunResult => result,
+): RunHandle {
+  const { parts, tails, waiting, closing } = controller
   const { engine, store, world } = parts
-  const result = work.then((ended) => (ended ? endedRunResult(ended) : readRunResult({ store, world }, run_id)))
+  const read = async () => {
+    const ended = await work()
+    return complete(ended ? endedRunResult(ended) : await readRunResult({ store, world }, run_id))
+  }
+  let result: Promise<RunResult> | undefined
+  const wait = () => {
+    if (!result && closing.signal.aborted && engine.onlySubmits) return Promise.reject(closedError('result'))
+    result ??= trackResult(controller, read())
+    return result
+  }
+  const readHead = async () => (await store.run(run_id))?.head ?? 0
+  const readWaiting = async () => (await waiting.get()).read(run_id)
+  const openNotices = (ring: () => void) => new WaitingNotices(world, { read: readWaiting, ring })
+  if (!engine.onlySubmits) void wait()
+  return {
+    run_id,
+    get result() {
+      return wait()
+    },
+    cancel: async (reason) => {
+      if (closing.signal.aborted) throw closedError('cancel')
+      return cancelRun(controller, run_id, { reason })
+    },
+    async *[Symbol.asyncIterator]() {
+      if (closing.signal.aborted) throw closedError('stream')
+      yield* streamRun({ engine, tails, readHead, openNotices }, run_id, wait())
+    },
+  }
+}
+
+/** Not everybody waits for a result: an unhandled rejection would end the process. */
+function trackResult({ pendingResults }: RunController, result: Promise<RunResult>): Promise<RunResult> {
   const settled = result.then(
     () => undefined,
     () => undefined,
   )
-  const readHead = async () => (await store.run(run_id))?.head ?? 0
-  const read = async () => (await waiting.get()).read(run_id)
-  const openNotices = (ring: () => void) => new WaitingNotices(world, { read, ring })
   pendingResults.add(settled)
   void settled.then(() => pendingResults.delete(settled))
-  return {
-    run_id,
-    result,
-    cancel: (reason) => cancelRun(controller, run_id, { reason }),
-    [Symbol.asyncIterator]: () => streamRun({ engine, tails, readHead, openNotices }, run_id, result),
-  }
+  return result
 }
 
 /** A handle for a run that this call does not execute. */
 function idleHandle(controller: RunController, run_id: string): RunHandle {
-  return createHandle(controller, run_id, Promise.resolve(undefined))
+  return createHandle(controller, run_id, async () => undefined)
 }
 
 /** Takes a run that waits for a process and executes it here. */
@@ -201,22 +228,21 @@ export async function claimRun(
 ): Promise<RunHandle | undefined> {
   const { engine, project } = controller.parts
   const claimed = await engine.claim(project, passOver)
-  return claimed && createHandle(controller, claimed.run_id, claimed.done)
+  return claimed && createHandle(controller, claimed.run_id, () => claimed.done)
 }
 
 /** Executes a run that got an answer, unless this process lacks what it needs: the answer is stored in any case. */
 function continueRun(controller: RunController, run_id: string): RunHandle {
   let problem: TroupeError | undefined
-  const work = executeUnlessBusy(controller.parts, run_id).catch((thrown: unknown) => {
-    problem = toTroupeError(thrown)
-    if (problem.code !== 'needs_missing') throw thrown
-    return undefined
-  })
-  const handle = createHandle(controller, run_id, work)
-  const result = handle.result.then((read) => (problem ? { ...read, not_continued: problem.toJSON() } : read))
-  // Not everybody who answers or steers waits for the result: an unhandled rejection would end the process.
-  result.catch(() => {})
-  return { ...handle, result }
+  const work = () =>
+    unlessBusy(controller.parts.engine.submit(run_id)).catch((thrown: unknown) => {
+      problem = toTroupeError(thrown)
+      if (problem.code !== 'needs_missing') throw thrown
+      return undefined
+    })
+  return createHandle(controller, run_id, work, (result) =>
+    problem ? { ...result, not_continued: problem.toJSON() } : result,
+  )
 }
 
 /** Rejects if the run could not be executed with the answer: it would be stored, and could not be given again. */
@@ -227,8 +253,8 @@ async function checkContinues({ engine }: RunParts, run_id: string): Promise<voi
 }
 
 /** Ignores `run_busy`: the process that executes the run will read the command. */
-function executeUnlessBusy({ engine }: RunParts, run_id: string): Promise<EndedRun | undefined> {
-  return engine.submit(run_id).catch((error: unknown) => {
+function unlessBusy(work: Promise<EndedRun | undefined>): Promise<EndedRun | undefined> {
+  return work.catch((error: unknown) => {
     if (!(error instanceof TroupeError) || error.code !== 'run_busy') throw error
     return undefined
   })

@@ -1,8 +1,13 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { afterEach, expect, expectTypeOf, test } from 'vitest'
 import { agent, createTroupeWithStore, functionModel, modelFromRules, storeOf } from '../../test/support/test-troupe.ts'
 import { definePattern } from '../entries/patterns.ts'
 import type { RunError, RunResult, SettledRun, Troupe } from '../index.ts'
 import { createTroupe, TroupeError } from '../index.ts'
+import { simulatedWorld } from '../testing/simulated-world.ts'
+import { settleRun } from './run-outcome.ts'
 
 const task = { agent: 'default', instruction: 'go' }
 const open: Troupe[] = []
@@ -114,6 +119,48 @@ test('P51 a run whose lease was lost rejects with `lease_lost` and its id', asyn
   expect(await running).toMatchObject({ code: 'lease_lost', run_id: row?.run_id })
 })
 
+test('P51 a run that was drained says so, and one that another process executes rejects with `lease_lost`', async () => {
+  const held = heldModel()
+  const worker = await troupeWith({ model: held.model })
+  const store = { ...storeOf(worker), close: async () => {} }
+  const submitting = await troupeWith({ store, execute: false })
+  const elsewhere = rejection(submitting.run('task', task))
+  while ((await worker.runs().all()).length === 0) await new Promise(setImmediate)
+  const claimed = await worker.claim()
+  await held.asked
+  await submitting.drain()
+  expect(await elsewhere).toMatchObject({ code: 'lease_lost', run_id: claimed?.run_id, result: { status: 'running' } })
+  const drained = await rejection(submitting.run('task', task))
+  expect(drained).toMatchObject({ code: 'closed', message: expect.stringContaining('was drained') })
+  held.answer()
+  await claimed?.result
+})
+
+test('P50 a run that failed without a recorded error rejects, too', async () => {
+  const troupe = await troupeWith({ model: functionModel(() => ({ text: 'done' })) })
+  const handle = await troupe.stream('task', task)
+  const result = Promise.resolve({ ...(await handle.result), status: 'failed' as const, error: null })
+  const settling = { store: storeOf(troupe), caller: () => {}, closing: troupe.closing }
+  expect(await settleRun({ ...handle, result }, settling)).toMatchObject({ code: 'internal', run_id: handle.run_id })
+})
+
+test('P52 a handle rejects with `closed` after `close`', async () => {
+  const troupe = await troupeWith({ model: functionModel(() => ({ text: 'done' })) })
+  const submitting = await troupeWith({ execute: false })
+  const handles = [await troupe.stream('task', task), await submitting.stream('task', task)]
+  await handles[0]?.result
+  await Promise.all([troupe.close(), submitting.close()])
+  for (const handle of handles) {
+    const readAll = async () => {
+      for await (const _ of handle) throw new Error('an item of a closed troupe')
+    }
+    expect(await rejection(handle.cancel())).toMatchObject({ code: 'closed' })
+    expect(await rejection(readAll())).toMatchObject({ code: 'closed' })
+  }
+  expect(await handles[0]?.result).toMatchObject({ status: 'completed' })
+  expect(await rejection(handles[1]?.result ?? Promise.resolve())).toMatchObject({ code: 'closed' })
+})
+
 test('P52 every method rejects with `closed` after `close`', async () => {
   const troupe = await troupeWith({ agents: [agent('coder')] })
   await troupe.close()
@@ -154,6 +201,41 @@ test('P53 with `execute: false`, run waits for the process that executes the run
   while ((await worker.runs({ status: ['pending'] }).all()).length === 0) await new Promise(setImmediate)
   await submitting.close()
   expect(await left).toMatchObject({ code: 'closed' })
+})
+
+test('P53 with `execute: false`, a run that nobody executes is cancelled here, and one of another process is left to it', async () => {
+  const held = heldModel()
+  const worker = await troupeWith({ model: held.model })
+  const submitting = await troupeWith({ store: { ...storeOf(worker), close: async () => {} }, execute: false })
+  const { run_id } = await submitting.start('task', task)
+  expect(await submitting.cancel(run_id, 'not needed')).toMatchObject({ run_id, status: 'cancelled' })
+  const stop = new AbortController()
+  const running = submitting.run('task', task, { signal: stop.signal })
+  while ((await worker.runs({ status: ['pending'] }).all()).length === 0) await new Promise(setImmediate)
+  stop.abort()
+  expect(await running).toMatchObject({ status: 'cancelled', error: { code: 'cancelled' } })
+  const left = await submitting.start('task', task)
+  const claimed = await worker.claim()
+  await held.asked
+  expect(await submitting.cancel(left.run_id)).toMatchObject({ status: 'running' })
+  expect(await claimed?.result).toMatchObject({ run_id: left.run_id, status: 'cancelled' })
+})
+
+test('P53 with `execute: false`, nothing waits for a run unless somebody awaits it: a script that starts one exits', async () => {
+  const world = simulatedWorld(1)
+  const submitting = await troupeWith({ execute: false, engine: { world } })
+  const signal = new AbortController().signal
+  const { run_id } = await world.runUntil(submitting.start('task', task, { signal }))
+  await world.runUntil(submitting.resume(run_id))
+  expect(world.pendingTasks()).toEqual([])
+  const entry = new URL('../index.ts', import.meta.url).href
+  const script = `const { createTroupe } = await import(${JSON.stringify(entry)})
+    const troupe = await createTroupe({ store: 'memory', config: false, execute: false })
+    const { run_id } = await troupe.start('task', ${JSON.stringify(task)})
+    console.log(run_id)`
+  const cwd = fileURLToPath(new URL('../..', import.meta.url))
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], { cwd })
+  expect(stdout).toMatch(/^r_/)
 })
 
 test('P53 a failed run is not resumed by a troupe that does not execute', async () => {

@@ -2,7 +2,7 @@ import type { ReopenOptions } from '../engine/engine.ts'
 import { isOwnerDead } from '../engine/lease-owner.ts'
 import type { ReplayReport } from '../engine/replay-run.ts'
 import type { WatchOptions } from '../engine/run-stream.ts'
-import { TroupeError, toTroupeError } from '../errors.ts'
+import { closedError, TroupeError, toTroupeError } from '../errors.ts'
 import type { NeedsReport } from '../judgement/needs/run-needs.ts'
 import type { Agent } from '../kernel/agent.ts'
 import type { Event, ForkChanges } from '../kernel/event.ts'
@@ -221,13 +221,12 @@ export async function assembleTroupe<const Patterns extends readonly Pattern[] =
   const run = async (pattern: string, input: unknown, runOptions?: RunOptions) => {
     const handle = await stream(pattern, input, runOptions)
     const { settleRun } = await import('./run-outcome.ts')
-    const outcome = await settleRun(handle, { store, caller: run })
+    const outcome = await settleRun(handle, { store, caller: run, closing: closing.signal })
     if (outcome instanceof TroupeError) throw outcome
     return outcome
   }
   const start = async (pattern: string, input: unknown, runOptions?: RunOptions) => {
-    const { run_id, result } = await stream(pattern, input, runOptions)
-    result.catch(() => {})
+    const { run_id } = await stream(pattern, input, runOptions)
     return { run_id }
   }
   const deletion = { store, project, now: () => parts.world.now() }
@@ -336,9 +335,7 @@ function untilClosed<T extends object>(members: T, closing: AbortSignal): T {
     if (typeof member !== 'function') return [name, member]
     const call = (...args: unknown[]) => {
       if (!closing.aborted) return member(...args)
-      const error = new TroupeError('closed', `\`${name}\` was called after \`close\``, {
-        hint: 'create another troupe with `createTroupe`, and close it after the last call',
-      })
+      const error = closedError(name)
       if (RETURNS[name] === 'value') throw error
       const rejected = () => Promise.reject(error)
       return RETURNS[name] === 'list'

@@ -49,7 +49,7 @@ export function failBelowQuorum(
   if (answered === 0) return all
   const reasons = failed.map(({ agent, error }) => `${agent}: ${error?.message}`).join('; ')
   const message = `${answered} of ${asked.length} specialists answered, fewer than \`quorum\` ${quorum} asks for: ${reasons}`
-  const hint = 'ask the others again with `troupe resume RUN`; a lower `quorum` accepts fewer answers'
+  const hint = 'ask the others again with `troupe resume RUN`; a lower `quorum` needs a new run'
   const detail = new TroupeError('quorum_missing', message, { hint, step: all.detail?.step }).toJSON()
   return { ...all, stop_reason: 'failed', error: message, detail }
 }

@@ -6,6 +6,7 @@ import {
   runCollaboration,
 } from '../../../test/support/collaboration.ts'
 import { plainStyle } from '../../../test/support/plain-style.ts'
+import { agent, createTestTroupe, functionModel } from '../../../test/support/test-troupe.ts'
 import { exitCodeFrom } from '../../surfaces/cli/exit-code.ts'
 import { summaryLine } from '../../surfaces/cli/render/result-lines.ts'
 
@@ -26,6 +27,7 @@ test('CO131 below the quorum the run fails with `quorum_missing`, contributions 
   expect(failed.error?.message).toMatch(/^1 of 3 specialists answered, fewer than `quorum` 0\.5 asks for: b: .*; c: /)
   expect(failed.output).not.toHaveProperty('decided')
   expect(failed.output).toMatchObject({ contributions: [{ agent: 'a', recommendation: 'approve' }, {}, {}] })
+  expect(failed.error?.hint).toContain('a lower `quorum` needs a new run')
   expect(exitCodeFrom(failed)).toBe(1)
   isDown = false
   const resumed = await (await troupe.resume(run_id)).result
@@ -45,6 +47,26 @@ test('CO131 the quorum is a share of those that were asked: half of them by defa
   expect((await runCollaboration(one, vote, gate)).result.error?.code).toBe('quorum_missing')
   for (const quorum of [0, 1.1, 'all'])
     await expect(runCollaboration(one, { ...vote, quorum })).rejects.toMatchObject({ code: 'invalid_input' })
+})
+
+test('CO131 a model that calls the tool can raise the configured quorum, and not lower it', async () => {
+  const quorumFor = async (configured: number, quorum: number) => {
+    const input = { task: 'Merge it?', agents: [{ name: 'a' }, { name: 'b' }], synthesis: 'vote', quorum }
+    const model = functionModel(({ session: { agent: name, turn } }) => {
+      if (name !== 'lead') return { text: approve }
+      return turn === 1 ? { calls: [{ name: 'collaborate', input }] } : { text: 'done' }
+    })
+    const agents = ['lead', 'a', 'b'].map((name) => agent(name, { extra_tools: ['collaborate'] }))
+    const collaborate = { quorum: configured }
+    const { troupe, task } = await createTestTroupe({ agents, model, embedder: false, collaborate })
+    const { run_id } = await task('lead', 'go')
+    const events = await troupe.events(run_id).all()
+    return events.flatMap((event) =>
+      event.type === 'step:end' && event.data.key.endsWith('quorum') ? [event.data.result] : [],
+    )
+  }
+  expect(await quorumFor(1, 0.1)).toEqual([1])
+  expect(await quorumFor(0.5, 0.8)).toEqual([0.8])
 })
 
 test('L64 a run that was done in part says how much, in the words of the pattern, and a failed member is no answer', async () => {

@@ -56,7 +56,7 @@ export async function prepareCollaboration(
   const { timeout_ms } = limits
   // A collaboration that release 0.1.0 began has no quorum. Recorded first: a run that has its specialists has its quorum.
   const isOld = context.isRecorded('specialists') && !context.isRecorded('quorum')
-  const quorum = isOld ? 0 : await context.step('quorum', () => input.quorum ?? config.quorum)
+  const quorum = isOld ? 0 : await context.step('quorum', () => requiredQuorum(config, input, byModel))
   // Recorded: the roster may have changed when the run is resumed.
   const specialists = await context.step('specialists', () => {
     checkCollaborateInput(context.roster, completeInput, limits)
@@ -111,6 +111,11 @@ function createSystemAgents(
       system: EVALUATOR_SYSTEM,
     }),
   }
+}
+
+/** A model that calls the tool can only raise the configured quorum. */
+function requiredQuorum(config: CollaborateConfig, { quorum = config.quorum }: CollaborateInput, byModel: boolean) {
+  return byModel ? Math.max(quorum, config.quorum) : quorum
 }
 
 /** The input with the defaults of the configuration. */
