@@ -163,6 +163,8 @@ export async function sendSteering(
   return Object.assign(continues ? continueRun(controller, run_id) : idleHandle(controller, run_id), answered)
 }
 
+type NotContinued = Required<Pick<RunResult, 'not_continued'>>
+
 /**
  * `work` resolves when the run has ended or is left. It begins at once; where the engine only submits, which polls the store, it begins
  * when somebody waits.
@@ -170,14 +172,15 @@ export async function sendSteering(
 function createHandle(
   controller: RunController,
   run_id: string,
-  work: () => Promise<EndedRun | undefined>,
-  complete = (result: RunResult): RunResult => result,
+  work: () => Promise<EndedRun | NotContinued | undefined>,
 ): RunHandle {
   const { parts, tails, waiting, closing } = controller
   const { engine, store, world } = parts
   const read = async () => {
     const ended = await work()
-    return complete(ended ? endedRunResult(ended) : await readRunResult({ store, world }, run_id))
+    return ended && 'end' in ended
+      ? endedRunResult(ended)
+      : { ...(await readRunResult({ store, world }, run_id)), ...ended }
   }
   let result: Promise<RunResult> | undefined
   const wait = () => {
@@ -233,16 +236,14 @@ export async function claimRun(
 
 /** Executes a run that got an answer, unless this process lacks what it needs: the answer is stored in any case. */
 function continueRun(controller: RunController, run_id: string): RunHandle {
-  let problem: TroupeError | undefined
+  const { engine } = controller.parts
   const work = () =>
-    unlessBusy(controller.parts.engine.submit(run_id)).catch((thrown: unknown) => {
-      problem = toTroupeError(thrown)
+    unlessBusy(engine.submit(run_id)).catch((thrown: unknown): NotContinued => {
+      const problem = toTroupeError(thrown)
       if (problem.code !== 'needs_missing') throw thrown
-      return undefined
+      return { not_continued: problem.toJSON() }
     })
-  return createHandle(controller, run_id, work, (result) =>
-    problem ? { ...result, not_continued: problem.toJSON() } : result,
-  )
+  return createHandle(controller, run_id, work)
 }
 
 /** Rejects if the run could not be executed with the answer: it would be stored, and could not be given again. */
