@@ -73,12 +73,21 @@ function adaptTool(name: string, given: AiTool, kind: Tool['kind']): Tool {
       const value = await validate(raw)
       const output = await settledOutput(tool.execute(value, await executionOptions(call)), call)
       if (!tool.toModelOutput) return { success: true, output: output ?? null }
-      return resultFrom(await tool.toModelOutput({ toolCallId: call.tool_call_id, input: value, output }))
+      return resultFrom(name, await tool.toModelOutput({ toolCallId: call.tool_call_id, input: value, output }))
     },
     ...(needsApproval && {
-      needsApproval: async (raw: unknown, call: ToolCall) =>
-        typeof needsApproval !== 'function' ||
-        needsApproval.call(tool, await validate(raw), await executionOptions(call)),
+      needsApproval: async (raw: unknown, call: ToolCall) => {
+        if (typeof needsApproval !== 'function') return true
+        let value: unknown
+        try {
+          value = await validate(raw)
+        } catch (thrown) {
+          // Nothing to approve: `execute` fails with this error.
+          if (thrown instanceof TroupeError && thrown.code === 'invalid_tool_input') return false
+          throw thrown
+        }
+        return needsApproval.call(tool, value, await executionOptions(call))
+      },
     }),
   }
 }
@@ -92,7 +101,7 @@ function checkTool(name: string, tool: unknown): void {
     throw toolError(
       name,
       'has no `inputSchema`',
-      'pass what `tool()` of the AI SDK 5 or later, or `defineTool`, returns',
+      'pass what `tool()` of the AI SDK 6 or later, or `defineTool`, returns',
     )
   }
   if (typeof execute !== 'function') {
@@ -168,7 +177,7 @@ async function settledOutput(output: unknown, { signal, reportProgress }: ToolCa
   return last
 }
 
-/** What `toModelOutput` returns, in any version of the AI SDK from 5 on. */
+/** What `toModelOutput` returns. In version 5 of the AI SDK it gets the output itself instead of an object that has it. */
 interface ModelOutput {
   type: string
   value?: unknown
@@ -184,10 +193,15 @@ interface ContentPart {
   data?: unknown
 }
 
-function resultFrom({ type, value, reason }: ModelOutput): ToolResult {
+function resultFrom(tool: string, { type, value, reason }: ModelOutput): ToolResult {
   if (type === 'execution-denied') return { success: false, error: reason ?? 'the tool refused the call' }
   if (type === 'error-text' || type === 'error-json')
     return { success: false, error: typeof value === 'string' ? value : JSON.stringify(value) }
+  if (value === undefined && (type === 'text' || type === 'json')) {
+    throw new TroupeError('tool_failed', `\`toModelOutput\` of ${tool} returned ${type} without a value`, {
+      hint: 'it gets { toolCallId, input, output }, as in the AI SDK 6 and 7; that of version 5 got the output itself',
+    })
+  }
   if (type !== 'content' || !Array.isArray(value)) return { success: true, output: value ?? null }
   const parts = value as ContentPart[]
   const attachments = parts.flatMap(imageFrom)

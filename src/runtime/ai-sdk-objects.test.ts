@@ -252,6 +252,30 @@ describe('tools', () => {
     }
   })
 
+  test('MO88 a toModelOutput of version 5, which expects the output itself, is an error and no empty result', async () => {
+    for (const type of ['text', 'json']) {
+      const toModelOutput = (output: unknown) => ({ type, value: (output as { rows?: number }).rows }) as never
+      const probe = tool({ inputSchema: z.object({}), execute: () => ({ rows: 3 }), toModelOutput })
+      const error = `\`toModelOutput\` of probe returned ${type} without a value`
+      expect((await callTool({ probe })).outcome).toMatchObject({ error: expect.stringContaining(error) })
+    }
+  })
+
+  test('MO89 nobody is asked about arguments that the schema rejects; a check that breaks asks', async () => {
+    const probe = (validate: () => { success: false; error: Error }) =>
+      tool({
+        inputSchema: jsonSchema<object>({ type: 'object' }, { validate }),
+        execute: () => 'done',
+        needsApproval: () => true,
+      })
+    const rejected = await callTool({ probe: probe(() => ({ success: false, error: new Error('no rows') })) })
+    expect([rejected.status, rejected.outcome]).toMatchObject([
+      'completed',
+      { error: 'invalid arguments for probe: no rows' },
+    ])
+    expect((await callTool({ probe: probe(throwing as never) })).status).toBe('waiting')
+  })
+
   test('MO89 needsApproval asks a person, whatever rules allow, and `always` counts', async () => {
     const paid: number[] = []
     const execute = ({ amount }: { amount: number }) => paid.push(amount)

@@ -280,10 +280,10 @@ import { loadPrices } from 'troupe/models'
     expect(await node('ask.mts', 'What is a good name for a cat?')).toEqual({ stdout: 'Tom.\n', stderr: '' })
     // Next.js bundles the route, whatever the type of the package.
     await writeFile(join(site, 'package.json'), '{"type":"module"}')
-    const request = `const { GET } = await import('./app/agents/[[...path]]/route.ts')
-      console.log((await GET(new Request('http://localhost/agents/api/runs'))).status)
+    const request = `const { GET, OPTIONS } = await import('./app/agents/[[...path]]/route.ts')
+      console.log((await GET(new Request('http://localhost/agents/api/runs'))).status, OPTIONS === GET)
       process.exit()`
-    expect((await node('--input-type=module', '-e', request)).stdout).toBe('401\n')
+    expect((await node('--input-type=module', '-e', request)).stdout).toBe('401 true\n')
   })
 
   test('P46 the command serves the page', async () => {

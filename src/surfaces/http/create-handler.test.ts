@@ -1,7 +1,9 @@
-import { readFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer, request as httpRequest } from 'node:http'
 import { createServer as createTlsServer, request as httpsRequest } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Prefix, TestHandler } from '../../../test/support/handler-harness.ts'
@@ -9,6 +11,7 @@ import { ada, callerHeader, startTestHandler } from '../../../test/support/handl
 import { waitUntil } from '../../../test/support/http-harness.ts'
 import { parseSse, takeSse } from '../../../test/support/sse-client.ts'
 import { agent, createTestTroupe, functionModel, modelFromRules } from '../../../test/support/test-troupe.ts'
+import { createTroupe } from '../../index.ts'
 import { createRequestLimits, DEFAULT_REQUEST_LIMITS } from './checks/request-limits.ts'
 import type { InboxItem } from './contract.ts'
 import type { HandlerOptions } from './create-handler.ts'
@@ -305,6 +308,28 @@ describe.each<Prefix>(['kept', 'removed'])('a handler whose prefix is %s', (pref
     expect(await handler.troupe.result(run_id)).toMatchObject({ status: 'completed' })
     const events = await handler.troupe.events(run_id).all()
     expect(events.find(({ type }) => type === 'gate:answer')?.data).toMatchObject({ by: 'ada' })
+  })
+
+  test('HS39 with `execute: false` the handler stores the run, and a worker on the same store executes it', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'troupe-worker-'))
+    onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
+    const store = join(folder, 'store')
+    const handler = await startTestHandler(prefix, { troupe: { store, execute: false } })
+    const { run_id } = (await handler.call('/api/patterns/task/runs', task)).json as { run_id: string }
+    const stop = new AbortController()
+    const worker = await createTroupe({
+      ...{ config: false, embedder: false, store, agents: [agent('lead')] },
+      model: modelFromRules({ reply: { text: 'By the worker.' } }),
+    })
+    onTestFinished(() => worker.close())
+    const working = worker.work({ signal: stop.signal })
+    const ended = await waitUntil(async () => {
+      const result = await handler.troupe.result(run_id)
+      return result.status === 'completed' && result
+    })
+    expect(ended.output).toMatchObject({ response: 'By the worker.' })
+    stop.abort()
+    await working
   })
 
   test('HS39 a client that leaves does not stop its run', async () => {

@@ -42,7 +42,7 @@ export function starterPrograms(): StarterFile[] {
   const has = (name: string) => name in dependencies || name in devDependencies
   const app = ['src/app', 'app'].find((folder) => existsSync(folder))
   if (has('next') && app !== undefined) {
-    const route = `${handler('const handler')}\nexport { handler as GET, handler as POST }\n`
+    const route = `${handler('const handler')}\nexport { handler as GET, handler as POST, handler as OPTIONS }\n`
     return [ASK, { path: `${app}/agents/[[...path]]/route.ts`, text: route }]
   }
   if (!has('hono')) return [ASK]
