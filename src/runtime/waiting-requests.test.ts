@@ -6,13 +6,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { chunkModel, textChunks } from '../../test/support/manual-doubles.ts'
+import { memoryStore } from '../../test/support/memory-store.ts'
 import { agent, createTestTroupe } from '../../test/support/test-troupe.ts'
 import { TroupeError } from '../errors.ts'
 import { NO_RETRIES } from '../kernel/retry-policy.ts'
 import { loadProviderModel } from '../models/providers.ts'
+import type { Change } from '../store/changes.ts'
+import type { Store } from '../store/store.ts'
 import { simulatedWorld } from '../testing/simulated-world.ts'
 import type { WaitingRequest } from '../views/waiting.ts'
+import { lazy } from './lazy.ts'
+import type { ExecutionParts } from './runtime-parts.ts'
 import { createTroupe } from './troupe.ts'
+import { WaitingReader } from './waiting-requests.ts'
 
 const worker = agent('worker')
 const go = { agent: 'worker', instruction: 'go' }
@@ -138,6 +144,34 @@ describe('another reader', () => {
     expect(await two.waiting(handle.run_id)).toEqual([])
     await expect(two.waiting('r_none')).rejects.toMatchObject({ code: 'unknown_run' })
   })
+})
+
+test('TL18 what is known of a run is dropped when the run ends, also if nobody reads it again', async () => {
+  const requested = Promise.withResolvers<void>()
+  const model = chunkModel(() => {
+    requested.resolve()
+    return new Promise<never>(() => {})
+  })
+  const store = memoryStore()
+  const { troupe } = await createTestTroupe({ store, model, agents: [worker] })
+  let subscriptions = 0
+  const subscribe = (listener: (change: Change) => void) => {
+    const unsubscribe = store.changes.subscribe(listener)
+    subscriptions += 1
+    return () => {
+      subscriptions -= 1
+      unsubscribe()
+    }
+  }
+  const watched = { ...store, changes: { subscribe } } as Store
+  const execution = lazy<ExecutionParts>(() => Promise.reject(new Error('not needed')))
+  const reader = new WaitingReader({ store: watched, project: 'default', execution })
+  const handle = await troupe.stream('task', go)
+  await requested.promise
+  expect(await reader.read(handle.run_id)).toMatchObject([{ agent: 'worker' }])
+  expect(subscriptions).toBe(1)
+  await handle.cancel()
+  expect(subscriptions).toBe(0)
 })
 
 describe('the record of a response', () => {

@@ -3,6 +3,7 @@ import { markFolder, readOpenRequests } from '../engine/request-marks.ts'
 import type { Notices } from '../engine/run-stream.ts'
 import type { Event } from '../kernel/event.ts'
 import type { World } from '../kernel/world.ts'
+import type { Change } from '../store/changes.ts'
 import type { RunRow, Store } from '../store/store.ts'
 import type { SeenRequests, WaitingRequest } from '../views/waiting.ts'
 import { FIRST_NOTICE_MS, nextNoticeMs, noticesDue, OpenRequests } from '../views/waiting.ts'
@@ -19,11 +20,13 @@ interface KnownRun {
 }
 
 const EVENTS_PER_READ = 2000
+const ENDS: ReadonlySet<string> = new Set(['run:end', 'run:park'])
 
 /** Reads what the running runs of a store wait for. */
 export class WaitingReader {
   readonly #parts: Pick<RuntimeParts, 'store' | 'project' | 'execution'>
   readonly #runs = new Map<string, KnownRun>()
+  #unsubscribe: (() => void) | undefined
 
   constructor(parts: Pick<RuntimeParts, 'store' | 'project' | 'execution'>) {
     this.#parts = parts
@@ -34,14 +37,35 @@ export class WaitingReader {
     const { store, project } = this.#parts
     const row = await requireRun(store, project, run_id)
     if (row.status !== 'running' || row.owner === null || isOwnerDead(row.owner)) {
-      this.#runs.delete(run_id)
+      this.#forget(run_id)
       return []
     }
     const known = this.#runs.get(run_id) ?? { after: 0, requests: new OpenRequests(), read: Promise.resolve() }
-    this.#runs.set(run_id, known)
+    this.#keep(run_id, known)
     known.read = known.read.catch(() => {}).then(() => readOn(store, run_id, known))
     await known.read
     return known.requests.list(await this.#seenRequests(row))
+  }
+
+  #keep(run_id: string, known: KnownRun): void {
+    this.#runs.set(run_id, known)
+    this.#unsubscribe ??= this.#parts.store.changes.subscribe((change) => void this.#onChange(change))
+  }
+
+  #forget(run_id: string): void {
+    if (!this.#runs.delete(run_id) || this.#runs.size > 0) return
+    this.#unsubscribe?.()
+    this.#unsubscribe = undefined
+  }
+
+  /** Forgets runs that no longer wait for a model: perhaps nobody reads them again. */
+  async #onChange(change: Change): Promise<void> {
+    if (change.kind === 'events' && change.events.some(({ type }) => ENDS.has(type))) this.#forget(change.run_id)
+    if (change.kind !== 'external') return
+    for (const run_id of [...this.#runs.keys()]) {
+      const row = await this.#parts.store.run(run_id).catch(() => undefined)
+      if (row?.status !== 'running') this.#forget(run_id)
+    }
   }
 
   /** How far the requests got, by this process or by the marks of another one on this machine. */
