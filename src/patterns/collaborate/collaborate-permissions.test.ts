@@ -111,11 +111,8 @@ describe('tools and delegation', () => {
 
   test('CO45 the agents list of the caller applies to specialists, not to system agents', async () => {
     const lead = agent('lead', { tools: ['collaborate'], agents: ['partner'] })
-    const known = { agents: [lead, agent('partner'), agent('stranger')] }
-    const { answer, opened } = await runAsTool(
-      { agents: ['partner', 'stranger', { name: 'made-up' }], quorum: 0.3 },
-      known,
-    )
+    const known = { agents: [lead, agent('partner'), agent('stranger')], collaborate: { quorum: 0.3 } }
+    const { answer, opened } = await runAsTool({ agents: ['partner', 'stranger', { name: 'made-up' }] }, known)
     expect(answer).toContain('lead may not delegate to stranger')
     expect(answer).toContain('lead may not delegate to made-up')
     expect([...opened.keys()]).toEqual(['lead', 'partner', 'coordinator'])
