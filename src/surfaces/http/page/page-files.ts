@@ -33,8 +33,9 @@ type PageContent = Record<PageFileName, string>
 
 function readFromPackage(): () => Promise<PageContent> {
   if (!existsSync(new URL('../../../web/app.js', import.meta.url)))
-    throw new TroupeError('invalid_input', '`page`: the files of the viewer are not beside this program', {
-      hint: UNBUNDLED_HINT,
+    // In the message: Next.js prints nothing else of an error.
+    throw new TroupeError('invalid_input', `\`page\`: the files of the viewer are missing: ${UNBUNDLED_HINT}`, {
+      hint: 'or leave `page` out: the API needs no files',
       responsible: 'operator',
     })
   let files: Promise<PageContent> | undefined
