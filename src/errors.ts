@@ -113,7 +113,7 @@ export class TroupeError extends Error {
   readonly failures: readonly ErrorRecord[]
   /** The run that failed or was left, for errors of `troupe.run`. Not part of the record. */
   run_id: string | undefined
-  /** How that run ended (`RunError`). Not part of the record. */
+  /** The result of that run (`RunError`). Not part of the record. */
   readonly result: unknown
 
   constructor(code: ErrorCode, message: string, options: TroupeErrorOptions = {}) {

@@ -79,7 +79,7 @@ export interface Engine {
   readonly onlySubmits?: boolean
   /** Ids of the runs that this engine executes or has queued. */
   readonly active: readonly string[]
-  /** How far an open request of a run that is active here got; `seq` is that of `model:begin`. `undefined` if nothing was sent. */
+  /** The progress of an open request of a run that is active here; `seq` is that of `model:begin`. `undefined` if nothing was sent. */
   requestProgress?(run_id: string, seq: number): RequestProgress | undefined
   /** Returns the function that unsubscribes. A listener that throws does not affect runs. */
   subscribe(listener: (item: EngineItem) => void): () => void

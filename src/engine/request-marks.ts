@@ -48,7 +48,7 @@ const ALIVE_MS = 250
 const LATE_MS = 1000
 
 export interface RequestMarkFile extends RequestMarks {
-  /** How far an open request of this process got; `undefined` if nothing was sent. */
+  /** The progress of an open request of this process; `undefined` if nothing was sent. */
   progress(run_id: string, seq: number): RequestProgress | undefined
   /** Removes the file. */
   close(): void
@@ -208,7 +208,7 @@ function runName(run_id: string): string {
   return /^[\w-]{1,48}$/.test(run_id) ? run_id : shortHash(run_id)
 }
 
-/** How far the open requests of a process got. */
+/** The progress of the open requests of a process. */
 export interface OpenRequestMarks {
   /** After this long without a byte a request fails. */
   idle_timeout_ms?: number

@@ -100,7 +100,7 @@ export interface RunContext {
 export interface LookupContext {
   /** The names that match no tool here; server tools are not checked. */
   unknownTools(names: readonly string[]): { name: string; known: string[] }[]
-  /** Why this model cannot be used here; `undefined` when it can. A model may choose only those that the operator configured. */
+  /** The reason why this model cannot be used here; `undefined` when it can. A model may choose only those that the operator configured. */
   modelProblem(name: string, chosenBy?: 'operator' | 'model'): Promise<string | undefined>
   /** The profile of the project, from its files, if there are any. Throws `invalid_input` for a wrong profile file. */
   projectProfile(): Promise<PatternPart<'project profile'> | undefined>

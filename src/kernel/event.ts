@@ -204,7 +204,7 @@ export interface ToolPre extends ToolEventFields {
   original_input?: unknown
 }
 
-/** What a call came to, also one that failed. */
+/** The outcome of a call, also of one that failed. */
 interface ToolOutcome extends ToolEventFields, Pick<ToolResult, 'files' | 'created' | 'deleted'> {
   output?: unknown
   /** Background sessions whose results this call returned. */

@@ -17,7 +17,7 @@ export interface PlanEntry {
   priority?: 'high' | 'medium' | 'low'
 }
 
-/** What a request used. */
+/** The usage of a request. */
 interface ModelCharge {
   key: string
   attempt: number

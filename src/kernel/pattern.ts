@@ -93,7 +93,7 @@ export interface PatternDefinition<Schemas extends PatternSchemas = PatternSchem
   ): Promise<PatternResult>
 }
 
-/** What decides who has the tool of a pattern. */
+/** Facts that decide who has the tool of a pattern. */
 export type PatternOffer = Pick<PatternDefinition, 'only' | 'on_request' | 'delegation'>
 
 /** How delegation is bounded for the sessions that a pattern performs for a calling agent. */

@@ -141,7 +141,7 @@ export interface Ports extends ModelPorts, ToolPorts, HistoryPorts, ProjectPorts
   world: World
   roster: Roster
   patterns: ReadonlyMap<string, Pattern>
-  /** When a conversation is compacted, and what the loop tells the agent. */
+  /** Decides when a conversation is compacted, and what the loop tells the agent. */
   sessionPolicy: PatternPart<'session policy'> & { prompts: { backgroundResults: string } }
   loadRequests(): Promise<RequestAnswer>
   /** External agents that carry out turns, by the name that agents use (`performer`). */

@@ -119,7 +119,7 @@ interface ReadSchema {
   validate(value: unknown): unknown
 }
 
-/** What `jsonSchema()` and `zodSchema()` of the AI SDK return. */
+/** A schema from `jsonSchema()` or `zodSchema()` of the AI SDK. */
 interface AiSchema {
   jsonSchema: unknown
   validate?(value: unknown): Validation | PromiseLike<Validation>
@@ -177,7 +177,7 @@ async function settledOutput(output: unknown, { signal, reportProgress }: ToolCa
   return last
 }
 
-/** What `toModelOutput` returns. In version 5 of the AI SDK it gets the output itself instead of an object that has it. */
+/** The output of `toModelOutput`, which in version 5 of the AI SDK gets the output itself instead of an object that has it. */
 interface ModelOutput {
   type: string
   value?: unknown

@@ -103,7 +103,7 @@ export interface TurnEntry {
   pending: number
 }
 
-/** What an agent was told about the work of others: the result of a call, or those of background sessions that are delivered at its end. */
+/** A report to an agent about the work of others: the result of a call, or those of background sessions that are delivered at its end. */
 export interface WorkReport {
   kind: 'call' | 'delivery'
   key: string

@@ -58,7 +58,7 @@ export function registerBuiltInPatterns(needed: (name: Name) => boolean): Promis
 /** A pattern that completes itself. It stays the same object: the registry and open sessions have it. */
 function deferPattern(offer: PatternOffer & { name: string }, load: () => Promise<Pattern>): Pattern {
   const { get } = lazy(async () => void Object.assign(pattern, await load(), { complete: undefined }))
-  // Who uses a definition completes it before.
+  // A definition is completed before it is used.
   const pattern = { ...offer, complete: get } as Pattern
   return pattern
 }

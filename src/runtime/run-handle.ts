@@ -62,7 +62,7 @@ export interface RunResult<Output = unknown> {
   not_continued?: ErrorRecord
 }
 
-/** What `run` resolves with: all but runs that failed. */
+/** The result that `run` resolves with: of all but failed runs. */
 export type SettledRun<Output = unknown> = Omit<RunResult, 'status' | 'output' | 'stop_reason' | 'error'> &
   (
     | { status: 'completed'; stop_reason: 'completed'; output: Output; error: null }
@@ -71,7 +71,7 @@ export type SettledRun<Output = unknown> = Omit<RunResult, 'status' | 'output' |
     | { status: 'waiting'; stop_reason: null; output: null; error: null }
   )
 
-/** What `run` rejects with when the run failed. */
+/** The error that `run` rejects with when the run failed. */
 export interface RunError extends TroupeError {
   readonly run_id: string
   readonly result: RunResult

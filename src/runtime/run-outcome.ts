@@ -8,7 +8,7 @@ type Caller = (...args: never[]) => unknown
 
 interface Settling {
   store: Store
-  /** Where the error is thrown. */
+  /** The function whose caller sees the error. */
   caller: Caller
   /** Aborted when the troupe is closed. */
   closing: AbortSignal

@@ -23,7 +23,7 @@ export interface LookupParts {
   knowledge: Lazy<(project: string) => EmbeddedKnowledge>
 }
 
-/** What a program passes as objects; a run may add to it. */
+/** Parts that a program passes as objects; a run may add to them. */
 export interface ProgramParts {
   customModels: CustomModels
 }

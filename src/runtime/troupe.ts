@@ -322,7 +322,7 @@ async function retain(scope: DeletionScope, retention: Retention): Promise<void>
   }
 }
 
-/** What a method returns; all others return a promise. */
+/** Methods that return a list or a value; all others return a promise. */
 const RETURNS: Readonly<Record<string, 'list' | 'value'>> = {
   ...{ runs: 'list', sessions: 'list', events: 'list', gates: 'list', artifacts: 'list', accounts: 'list' },
   ...{ query: 'list', watch: 'list' },

@@ -68,7 +68,7 @@ export class WaitingReader {
     }
   }
 
-  /** How far the requests got, by this process or by the marks of another one on this machine. */
+  /** The progress of the requests, by this process or by the marks of another one on this machine. */
   async #seenRequests({ run_id, owner }: RunRow): Promise<SeenRequests | undefined> {
     const execution = await this.#parts.execution.peek()?.catch(() => undefined)
     if (execution?.engine.active.includes(run_id)) {
@@ -96,7 +96,7 @@ export class WaitingNotices implements Notices<{ waiting: WaitingRequest }> {
   readonly #world: World
   readonly #read: () => Promise<readonly WaitingRequest[]>
   readonly #ring: () => void
-  /** How often the reader was told, by session and beginning of the request. */
+  /** The number of notices that the reader got, by session and beginning of the request. */
   #told = new Map<string, number>()
   #dueAt: number | undefined
   #cancelTimer: (() => void) | undefined

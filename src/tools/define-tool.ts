@@ -6,7 +6,7 @@ import { schemaKind } from '../schema/standard-schema.ts'
 export interface OwnTool<Input> extends Omit<ToolDefinition<Input>, 'category' | 'execute'> {
   /** Default: `perception` for a tool that only reads, otherwise `action`. */
   category?: ToolCategory
-  /** What it returns is the output, unless that has a boolean `success`: then it is a `ToolResult`. A thrown error fails the call. */
+  /** Its value is the output, unless that has a boolean `success`: then it is a `ToolResult`. A thrown error fails the call. */
   execute(input: Input, call: ToolCall): unknown
 }
 

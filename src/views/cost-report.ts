@@ -24,7 +24,7 @@ export function costReportFrom(accounts: readonly AccountRow[]): CostReport {
   }
 }
 
-/** What to add to a price file for these models. */
+/** The entries to add to a price file for these models. */
 export function missingPriceNotes(models: readonly string[]): string[] {
   return models.map((model) => `to "prices" of FILE: ${missingPriceEntry(model)}, or "same_as": "provider/model"`)
 }

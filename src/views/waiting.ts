@@ -5,7 +5,7 @@ import { formatDuration } from './format-amount.ts'
 import { toTerminalLine } from './text-width.ts'
 
 /*
- * What the agents of a run wait for: model requests without an outcome, from `model:begin` and, where the process that sends them can be
+ * The model requests that the agents of a run wait for: those without an outcome, from `model:begin` and, where the process that sends them can be
  * seen, from its marks of how far they got.
  */
 
@@ -26,15 +26,15 @@ export interface WaitingRequest {
   /** The most attempts, if known. */
   max_attempts: number | null
   last_received_at: number | null
-  /** When the request fails if no byte arrives until then. */
+  /** The time at which the request fails if no byte arrives until then. */
   gives_up_at: number | null
-  /** When the next attempt begins: the provider may have asked to wait. */
+  /** The time of the next attempt: the provider may have asked to wait. */
   retry_at: number | null
   /** The failure before a retry. */
   reason: string | null
 }
 
-/** How far the open requests of a process got, by the seq of `model:begin`. */
+/** The progress of the open requests of a process, by the seq of `model:begin`. */
 export interface SeenRequests {
   idle_timeout_ms?: number
   /** `undefined` for a request of which not a byte was sent. */
@@ -50,7 +50,7 @@ interface OpenRequest {
 export class OpenRequests {
   readonly #agents = new Map<string, string>()
   readonly #requests = new Map<string, OpenRequest>()
-  /** What the failure before the present attempt told. */
+  /** Facts from the failure before the present attempt. */
   readonly #retries = new Map<string, { attempt?: number; of?: number }>()
 
   add(event: Event): void {
@@ -129,13 +129,13 @@ function progressFacts({ seq, at }: EventOf<'model:begin'>, seen: SeenRequests |
 export const FIRST_NOTICE_MS = 15_000
 const MINUTE_MS = 60_000
 
-/** How often a reader is told of a request that waits this long: after 15 s, 60 s, then each minute. */
+/** The number of notices about a request that waits this long: after 15 s, 60 s, then each minute. */
 export function noticesDue(waited_ms: number): number {
   if (waited_ms < FIRST_NOTICE_MS) return 0
   return waited_ms < MINUTE_MS ? 1 : 1 + Math.floor(waited_ms / MINUTE_MS)
 }
 
-/** How long a request waits until it is worth the next word. */
+/** The time that a request has waited when the next notice is due. */
 export function nextNoticeMs(waited_ms: number): number {
   return noticesDue(waited_ms) === 0 ? FIRST_NOTICE_MS : noticesDue(waited_ms) * MINUTE_MS
 }
@@ -170,7 +170,7 @@ export function longestWaitText(requests: readonly WaitingRequest[], now: number
   return longest && `${longest.agent}: ${waitingText(longest, now)}`
 }
 
-/** What stopping costs: the request, how long it can still take, and that it may already cost. */
+/** The cost of stopping: the request, how long it can still take, and that it may already cost. */
 export function stoppingText(requests: readonly WaitingRequest[], now: number): string {
   const open = requests.filter(({ state }) => state !== 'retrying')
   if (open.length === 0) return 'waiting for requests in flight'
@@ -202,7 +202,7 @@ export function retryText({
 
 const STATUS_WORDS: Readonly<Record<number, string>> = { 429: 'rate limited', 503: 'unavailable', 529: 'overloaded' }
 
-/** Why an attempt failed, in few words: `429 rate limited`, or the message of an error without a status. */
+/** The reason why an attempt failed, in few words: `429 rate limited`, or the message of an error without a status. */
 export function failureReason({ code, message }: Pick<ErrorRecord, 'code' | 'message'>, status?: number): string {
   if (status !== undefined && status >= 300)
     return `${status} ${STATUS_WORDS[status] ?? (status >= 500 ? 'server error' : 'refused')}`

@@ -1,4 +1,4 @@
-import { cp, mkdir, readdir } from 'node:fs/promises'
+import { cp, mkdir, readdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createCliFixture } from './cli-fixture.ts'
@@ -105,8 +105,8 @@ test('L104 a store that is only read shows its requests', async () => {
 
 test('MO97 a folder that is a link stops the command before anything is sent', async () => {
   const cli = await createCliFixture()
-  const { symlink } = await import('node:fs/promises')
-  await symlink('/tmp', join(cli.folder, 'wire'))
+  await mkdir(join(cli.folder, 'elsewhere'))
+  await symlink('elsewhere', join(cli.folder, 'wire'))
   const env = { TROUPE_COMPATIBLE_BASE_URL: 'http://127.0.0.1:9', TROUPE_COMPATIBLE_API_KEY: 'k', TROUPE_WIRE: 'wire' }
   const { code, err } = await cli.troupeWith(
     { env },

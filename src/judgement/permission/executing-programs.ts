@@ -135,7 +135,7 @@ function programText(args: readonly ShellWord[]): string | undefined {
 
 /** Longer programs are not read. */
 const MAX_CHARACTERS = 4000
-/** What a regular expression can follow; after anything else, a slash may be a division. */
+/** Text before a regular expression; after anything else, a slash may be a division. */
 const BEFORE_REGEX = /(?:^|[(,{}!~;&|\n])[ \t]*$/
 /** Strings, comments and simple regular expressions; or what ends the search. */
 const TOKEN = /"(?:[^"\\\n]|\\.)*"|#[^\n]*|\/[^/"\\\n[\]]*\/|\|\||[/"|\\]/y

@@ -21,7 +21,8 @@ function outage() {
   return Object.assign(new Error('down'), { status: 402 })
 }
 
-test('J22 a step is worked out anew though its key begins with that of a step that stays', async () => {
+/** Serves steps by name; `first` fails until `recover` is called. */
+function firstIsDown() {
   const served: string[] = []
   let isDown = true
   const serve = (name: string, text: string) => {
@@ -29,6 +30,14 @@ test('J22 a step is worked out anew though its key begins with that of a step th
     served.push(name)
     return text
   }
+  const recover = () => {
+    isDown = false
+  }
+  return { served, serve, recover }
+}
+
+test('J22 a step is worked out anew though its key begins with that of a step that stays', async () => {
+  const { served, serve, recover } = firstIsDown()
   const pattern = patternWith('review', async (context) => {
     const incomplete = []
     const plan = await context.step('plan', () => 'plan')
@@ -43,7 +52,7 @@ test('J22 a step is worked out anew though its key begins with that of a step th
   })
   const troupe = await createTroupeWithStore({ model: functionModel(() => ({})), agents: [], patterns: [pattern] })
   const { run_id } = await troupe.run('review', {})
-  isDown = false
+  recover()
   const { output } = await (await troupe.resume(run_id)).result
   expect([served, output]).toEqual([
     ['late', 'first', 'late'],
@@ -149,13 +158,7 @@ test('J22 sessions behind a retried one in a queue keep what they did, and a pat
 })
 
 test('J22 a step that is worked out anew leaves steps whose keys begin with its own, also actions', async () => {
-  const served: string[] = []
-  let isDown = true
-  const serve = (name: string, text: string) => {
-    if (isDown && name === 'first') throw new TroupeError('model_failed', 'down', { hint: 'wait' })
-    served.push(name)
-    return text
-  }
+  const { served, serve, recover } = firstIsDown()
   const pattern = patternWith('review', async (context) => {
     const incomplete: ErrorRecord[] = []
     const attempt = context.step('first', () => serve('first', 'first'))
@@ -170,7 +173,7 @@ test('J22 a step that is worked out anew leaves steps whose keys begin with its 
   const model = functionModel(() => ({ text: serve('kept', 'kept') }))
   const troupe = await createTroupeWithStore({ model, agents: [agent('kept')], patterns: [pattern] })
   const { run_id } = await troupe.run('review', {})
-  isDown = false
+  recover()
   const { output } = await (await troupe.resume(run_id)).result
   expect([served, output]).toEqual([
     ['kept', 'plan', 'first', 'plan'],

@@ -3,11 +3,11 @@ import { isEvent } from '../event.ts'
 import { ancestorKeys } from './step-key.ts'
 
 /*
- * What `run:cut` names has been worked out anew: recorded steps that depended on a retried one, with all below them. A key that ends with a slash
+ * `run:cut` names what was worked out anew: recorded steps that depended on a retried one, with all below them. A key that ends with a slash
  * stands for its step alone: those below it are steps of their own, some of which stay.
  */
 
-/** What a cut of this step may name. */
+/** The keys that a cut of this step may name. */
 export function cutNames(key: string): string[] {
   return [aloneName(key), key, ...ancestorKeys(key)]
 }
@@ -16,7 +16,7 @@ export function aloneName(key: string): string {
   return `${key}/`
 }
 
-/** How often each step was cut. */
+/** Counts the cuts of each step. */
 export class CutCounts {
   readonly #counts = new Map<string, number>()
 

@@ -43,7 +43,7 @@ export class RequestTracker {
     this.progress.received_at ??= now
     this.progress.last_received_at = now
     this.progress.received_chars += chars
-    // Whoever reads the marks has to see that bytes arrive, also if no more of them follow.
+    // Readers of the marks have to see that bytes arrive, also if no more of them follow.
     if (isFirst || this.heardAt - this.#writtenAt >= WRITE_INTERVAL_MS) this.#write(this.heardAt)
   }
 

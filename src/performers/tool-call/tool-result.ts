@@ -15,7 +15,7 @@ export const MAX_TOOL_OUTPUT_CHARS = 256 * 1024
 /** A result, marked if `recover` found it after a crash. */
 type RecordableResult = PatternResult & { recovered?: true }
 
-/** What a tool returned, as a result: a value without a boolean `success` is the output of a success. */
+/** The returned value of a tool as a result: a value without a boolean `success` is the output of a success. */
 export function toToolResult(returned: unknown): ToolResult {
   const { success } = (returned ?? {}) as { success?: unknown }
   return typeof success === 'boolean' ? (returned as ToolResult) : { success: true, output: returned ?? null }

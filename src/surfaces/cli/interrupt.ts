@@ -25,7 +25,7 @@ export function onInterrupt(
     note(text: string): void
     clear(): void
     terminal: Terminal
-    /** What the first signal waits for. */
+    /** Names the requests that the first signal waits for. */
     waits?: () => string
   },
 ): Interrupt {

@@ -45,12 +45,12 @@ export class ProgressDisplay {
   readonly #streamedText = new Map<string, string>()
   #drawnLines = 0
   #timer: NodeJS.Timeout | undefined
-  /** What the run waits for, as of a second ago. */
+  /** The requests that the run waits for, as of a second ago. */
   waiting: readonly WaitingRequest[] = []
   readonly #options: ProgressOptions
   #waitingTimer: NodeJS.Timeout | undefined
   #isReading = false
-  /** How often the waiting requests were told, by session and beginning. */
+  /** The number of notices about the waiting requests, by session and beginning. */
   #told = new Map<string, number>()
 
   constructor(terminal: Terminal, options: ProgressOptions = {}) {

@@ -12,7 +12,7 @@ import { createHttpApp } from './http-app.ts'
 import { createPageReader } from './page/page-files.ts'
 import { apiRoutes } from './routes/api-routes.ts'
 
-/** Who sends a request. */
+/** The sender of a request. */
 export interface HandlerCaller {
   /** Answers and commands are recorded with it. */
   name: string
@@ -23,7 +23,7 @@ export interface HandlerCaller {
 }
 
 export interface HandlerOptions {
-  /** Who sends a request: a caller, `null` for 401, or a response such as a redirect to a login. */
+  /** Finds out who sends a request: a caller, `null` for 401, or a response such as a redirect to a login. */
   authenticate(request: Request): Promise<HandlerCaller | Response | null> | HandlerCaller | Response | null
   /** The path under which the handler is reached, such as `/agents`; also if the framework removes it from the request. */
   basePath?: string
@@ -33,7 +33,7 @@ export interface HandlerOptions {
   origins?: readonly string[]
   /** The limits of runs that are started here. */
   limits?: Partial<Limits>
-  /** What one caller may send: `rate` per second, `burst`, `concurrency`, open `streams`. */
+  /** The requests that one caller may send: `rate` per second, `burst`, `concurrency`, open `streams`. */
   requests?: Partial<LimitOptions>
   /** Gets the work that goes on after a response, for platforms that freeze a process without requests. */
   waitUntil?(work: Promise<unknown>): void

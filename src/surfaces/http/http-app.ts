@@ -28,7 +28,7 @@ import { mountStreams } from './streams/mount-streams.ts'
 
 /** The application: what its routes work with, and who may call them. */
 export interface HttpAppOptions extends HttpParts {
-  /** Who sends a request: the caller, `null` for 401, or another response. */
+  /** Finds out who sends a request: the caller, `null` for 401, or another response. */
   authenticate(context: Context<HttpEnvironment>): Promise<Principal | Response | null>
   /** Origins of other sites whose pages may call. */
   origins: readonly string[]

@@ -30,7 +30,7 @@ export interface ServerParts extends Omit<HttpParts, 'basePath' | 'signal'> {
   readPageFile(name: string): Promise<PageFile | undefined>
 }
 
-/** What is known when the server listens. */
+/** Facts that are known when the server listens. */
 interface AllowedHosts {
   /** Values of the `Host` header, in lower case: such as `127.0.0.1:4747`. */
   names: ReadonlySet<string>

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { addSecurityHeaders } from './checks/browser-checks.ts'
 
-/** What `node:http` has of the request. The declarations of the adapter need types of browsers. */
+/** The request of `node:http`. The declarations of the adapter need types of browsers. */
 export interface NodeBindings {
   incoming: IncomingMessage
   outgoing: ServerResponse

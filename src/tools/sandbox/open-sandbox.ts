@@ -59,7 +59,7 @@ function onDemand(options: BubblewrapOptions): Sandbox {
     isVisible: (path, access) => opened?.isVisible?.(path, access) ?? true,
     async close() {
       isClosed = true
-      // Whoever wanted to spawn has the error of a sandbox that did not open.
+      // The caller of `spawn` has the error of a sandbox that did not open.
       await opening?.catch(() => {})
       await opened?.close()
     },

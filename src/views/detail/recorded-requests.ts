@@ -54,7 +54,7 @@ export interface RequestContent {
   messages: Message[]
   /** Names are as recorded; descriptions and schemas are those of this installation. */
   tools: (Pick<ToolSpec, 'name'> & Partial<ToolSpec>)[]
-  /** Those that the agent was given, and the granted `max_output`. */
+  /** The settings that the agent was given, and the granted `max_output`. */
   settings: Record<string, unknown>
 }
 

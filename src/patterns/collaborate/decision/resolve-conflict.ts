@@ -15,7 +15,7 @@ export interface ConflictResolution {
   contributions: Contribution[]
   consensusState: ConsensusState
   ruling: Ruling | undefined
-  /** Why the result is incomplete, for people. */
+  /** The reason why the result is incomplete, for people. */
   problems: string[]
   /** Failures that resume can retry. If one is a limit of the run, nothing more is asked and the collaboration fails. */
   errors: ErrorRecord[]
@@ -45,7 +45,7 @@ export async function resolveConflict(
     const ruling = await escalateToHuman(context, { task: input.task, contributions }, consensusState)
     return { ...unresolved, ruling }
   }
-  // What the judge left open before the mediation is no problem of the result.
+  // Pairs that the judge left open before the mediation are no problem of the result.
   return resolveByMediation(collaboration, { ...unresolved, problems: extraction.problems })
 }
 

@@ -61,7 +61,7 @@ function noteWaiting({ terminal }: Cli, run_id: string, waiting: readonly Waitin
     for (const line of waitingLines(request, { now, style: terminal.err, run_id })) terminal.note(line)
 }
 
-/** How much was done in part, which only the journal tells. */
+/** Adds the share that was done, which only the journal tells. */
 async function addProgress(troupe: Troupe, rows: ListedRun[]): Promise<void> {
   const partial = rows.filter(isPartial)
   if (partial.length === 0) return

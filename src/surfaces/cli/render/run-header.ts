@@ -43,7 +43,7 @@ export function runHeader(
   ]
 }
 
-/** What an agent of a run waits for. */
+/** A request that an agent of a run waits for. */
 export function waitingLines(
   request: WaitingRequest,
   { now, style, run_id }: { now: number; style: TerminalStyle; run_id?: string },

@@ -25,7 +25,7 @@ export function formatProgressLine(event: Event, view: RunView, style: TerminalS
   return lines.length === 0 ? undefined : lines.join('\n')
 }
 
-/** What an agent waits for, as a line of progress. */
+/** The request that an agent waits for, as a line of progress. */
 export function formatWaitingLine(
   request: WaitingRequest,
   view: RunView,
@@ -181,7 +181,7 @@ interface LiveOptions {
   now: number
   style: TerminalStyle
   limit?: number
-  /** What the sessions wait for. */
+  /** The requests that the sessions wait for. */
   waiting?: readonly WaitingRequest[]
 }
 

@@ -12,7 +12,7 @@ import { splitSessionSecret } from './credentials.ts'
 const COOKIE = { path: '/', httpOnly: true, secure: true, sameSite: 'Strict' } as const
 const COOKIE_SECONDS = 30 * 24 * 3600
 
-/** How a page signs in and out. `cookieName` is known when the server listens. */
+/** The routes by which a page signs in and out. `cookieName` is known when the server listens. */
 export function pageSessionRoutes(credentials: Credentials, cookieName: () => string): readonly Route[] {
   const openSession = defineRoute('POST', '/api/session', {
     summary: 'Exchange a bearer token for the cookie of a page.',
