@@ -450,13 +450,17 @@ test('HS6 behind a proxy that ends TLS the pages of its address may call; contro
   expect(await statusFor(`https://127.0.0.1:${handler.port}`)).toBe(403)
 })
 
-test('HS41 a body that a framework has read and parsed before is used', async () => {
+test.each<[string, (body: Buffer) => unknown]>([
+  ['parsed', (body) => JSON.parse(body.toString())],
+  ['as text', (body) => body.toString()],
+  ['as bytes', (body) => body],
+])('HS41 a body that a framework has read %s is used', async (_title, read) => {
   const handler = await startTestHandler('kept')
   const listener = toNodeListener(createHandler(handler.troupe, { authenticate: () => ada }))
   const server = createServer(async (request, response) => {
     const chunks: Uint8Array[] = []
     for await (const chunk of request) chunks.push(chunk as Uint8Array)
-    listener(Object.assign(request, { body: JSON.parse(Buffer.concat(chunks).toString()) }), response)
+    listener(Object.assign(request, { body: read(Buffer.concat(chunks)) }), response)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())

@@ -27,5 +27,7 @@ export function toNodeListener(
 /** A framework such as Express may have read and parsed the body already. */
 function restoreBody(request: IncomingMessage & { body?: unknown; rawBody?: Buffer }): void {
   if (!request.readableEnded || request.body === undefined || request.rawBody) return
-  request.rawBody = Buffer.from(typeof request.body === 'string' ? request.body : JSON.stringify(request.body))
+  const { body } = request
+  const isRead = typeof body === 'string' || body instanceof Uint8Array
+  request.rawBody = Buffer.from(isRead ? body : JSON.stringify(body))
 }

@@ -60,10 +60,11 @@ function contentLines(
   options: RequestLineOptions,
 ): string[] {
   const { before, full } = options
-  const known = before?.request?.messages.length ?? 0
+  const earlier = before?.request?.messages.map((message) => JSON.stringify(message)) ?? []
   const isSame = before?.request?.system === system
-  // After a compaction there are fewer.
-  const repeated = known <= messages.length ? known : 0
+  // A compaction or a hook may have changed messages.
+  const changed = messages.findIndex((message, index) => JSON.stringify(message) !== earlier[index])
+  const repeated = changed === -1 ? messages.length : changed
   const names = tools.map(({ name }) => name).join(', ')
   const schemas = JSON.stringify(tools, null, 2)
   return [
